@@ -1,0 +1,472 @@
+//! The registry: every method, simulator kind and reference model as a named entry with declared options.
+//! Parsing, help, schema, suggestions and the test matrix all come from these lists.
+
+use std::path::Path;
+
+use crate::interface::Needs;
+use crate::method::{Approximation, Correction, Estimate, Iteration, JacobianSource, Law, Partition};
+use crate::simulator::Simulator;
+
+/// A value as files and command lines give it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    Number(f64),
+    Flag(bool),
+    Text(String),
+    List(Vec<Value>),
+    Table(Vec<(String, Value)>),
+}
+
+impl Value {
+    /// For messages.
+    pub fn describe(&self) -> String {
+        match self {
+            Value::Number(number) => number.to_string(),
+            Value::Flag(flag) => flag.to_string(),
+            Value::Text(text) => format!("\"{text}\""),
+            Value::List(_) => "a list".into(),
+            Value::Table(_) => "a table".into(),
+        }
+    }
+}
+
+/// One option of a method, or one parameter of a model: declared once, read by everyone.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spec {
+    pub name: &'static str,
+    pub doc: &'static str,
+    pub kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Kind {
+    /// Without a default it is optional.
+    Number {
+        default: Option<f64>,
+        range: Range,
+        unit: &'static str,
+    },
+    Count {
+        default: u32,
+        least: u32,
+    },
+    Choice {
+        default: &'static str,
+        of: &'static [&'static str],
+    },
+    Flag {
+        default: bool,
+    },
+    /// A list of names, empty by default.
+    Names,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Range {
+    Finite,
+    Positive,
+    NotNegative,
+    /// 0 to 1, both included.
+    Unit,
+}
+
+impl Range {
+    pub fn holds(self, number: f64) -> bool {
+        number.is_finite()
+            && match self {
+                Range::Finite => true,
+                Range::Positive => number > 0.0,
+                Range::NotNegative => number >= 0.0,
+                Range::Unit => (0.0..=1.0).contains(&number),
+            }
+    }
+
+    pub fn words(self) -> &'static str {
+        match self {
+            Range::Finite => "a finite number",
+            Range::Positive => "a finite number above 0",
+            Range::NotNegative => "a finite number of at least 0",
+            Range::Unit => "a number from 0 to 1",
+        }
+    }
+}
+
+impl Spec {
+    pub const fn number(
+        name: &'static str,
+        default: f64,
+        range: Range,
+        unit: &'static str,
+        doc: &'static str,
+    ) -> Spec {
+        Spec { name, doc, kind: Kind::Number { default: Some(default), range, unit } }
+    }
+
+    pub const fn optional(name: &'static str, range: Range, unit: &'static str, doc: &'static str) -> Spec {
+        Spec { name, doc, kind: Kind::Number { default: None, range, unit } }
+    }
+
+    pub const fn count(name: &'static str, default: u32, least: u32, doc: &'static str) -> Spec {
+        Spec { name, doc, kind: Kind::Count { default, least } }
+    }
+
+    pub const fn choice(
+        name: &'static str,
+        default: &'static str,
+        of: &'static [&'static str],
+        doc: &'static str,
+    ) -> Spec {
+        Spec { name, doc, kind: Kind::Choice { default, of } }
+    }
+
+    pub const fn flag(name: &'static str, default: bool, doc: &'static str) -> Spec {
+        Spec { name, doc, kind: Kind::Flag { default } }
+    }
+
+    pub const fn names(name: &'static str, doc: &'static str) -> Spec {
+        Spec { name, doc, kind: Kind::Names }
+    }
+
+    /// What is wanted, in words.
+    pub fn wanted(&self) -> String {
+        match self.kind {
+            Kind::Number { range, .. } => range.words().into(),
+            Kind::Count { least, .. } => format!("a whole number of at least {least}"),
+            Kind::Choice { of, .. } => format!("one of {}", quoted(of)),
+            Kind::Flag { .. } => "true or false".into(),
+            Kind::Names => "a list of names".into(),
+        }
+    }
+
+    /// The default, as a file would spell it.
+    pub fn default_text(&self) -> String {
+        match self.kind {
+            Kind::Number { default: Some(default), .. } => default.to_string(),
+            Kind::Number { default: None, .. } => "not set".into(),
+            Kind::Count { default, .. } => default.to_string(),
+            Kind::Choice { default, .. } => format!("\"{default}\""),
+            Kind::Flag { default } => default.to_string(),
+            Kind::Names => "[]".into(),
+        }
+    }
+
+    fn default_value(&self) -> Option<Value> {
+        match self.kind {
+            Kind::Number { default, .. } => default.map(Value::Number),
+            Kind::Count { default, .. } => Some(Value::Number(f64::from(default))),
+            Kind::Choice { default, .. } => Some(Value::Text(default.into())),
+            Kind::Flag { default } => Some(Value::Flag(default)),
+            Kind::Names => Some(Value::List(Vec::new())),
+        }
+    }
+
+    fn accepts(&self, value: &Value) -> bool {
+        match (self.kind, value) {
+            (Kind::Number { range, .. }, Value::Number(number)) => range.holds(*number),
+            (Kind::Count { least, .. }, Value::Number(number)) => {
+                number.fract() == 0.0 && *number >= f64::from(least) && *number <= f64::from(u32::MAX)
+            }
+            (Kind::Choice { of, .. }, Value::Text(text)) => of.contains(&text.as_str()),
+            (Kind::Flag { .. }, Value::Flag(_)) => true,
+            (Kind::Names, Value::List(items)) => items.iter().all(|item| matches!(item, Value::Text(_))),
+            _ => false,
+        }
+    }
+}
+
+/// Options after checking: every declared one has its value.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Options(Vec<(&'static str, Value)>);
+
+/// What is wrong with one given option.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OptionProblem {
+    pub key: String,
+    pub message: String,
+    pub hint: Option<String>,
+}
+
+impl Options {
+    /// Checks given values against the declarations; all problems at once.
+    pub fn resolve(
+        owner: &str,
+        specs: &[Spec],
+        given: &[(String, Value)],
+    ) -> Result<Options, Vec<OptionProblem>> {
+        let mut problems = Vec::new();
+        for (key, value) in given {
+            match specs.iter().find(|spec| spec.name == key) {
+                None => problems.push(OptionProblem {
+                    key: key.clone(),
+                    message: format!("{owner} has no `{key}`"),
+                    hint: Some(suggest(key, specs.iter().map(|spec| spec.name))),
+                }),
+                Some(spec) if !spec.accepts(value) => problems.push(OptionProblem {
+                    key: key.clone(),
+                    message: format!(
+                        "`{key}` of {owner} must be {}, found {}",
+                        spec.wanted(),
+                        value.describe()
+                    ),
+                    hint: None,
+                }),
+                Some(_) => {}
+            }
+        }
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        let value_of = |spec: &Spec| {
+            let given = given.iter().rev().find(|(key, _)| key == spec.name).map(|(_, value)| value.clone());
+            Some((spec.name, given.or_else(|| spec.default_value())?))
+        };
+        Ok(Options(specs.iter().filter_map(value_of).collect()))
+    }
+
+    fn get(&self, name: &str) -> Option<&Value> {
+        self.0.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
+    }
+
+    /// A declared number with a default. Asking for anything else is a bug in the entry, found by its first test.
+    pub fn number(&self, name: &str) -> f64 {
+        match self.get(name) {
+            Some(Value::Number(number)) => *number,
+            other => unreachable!("option `{name}` is not a declared number: {other:?}"),
+        }
+    }
+
+    pub fn optional(&self, name: &str) -> Option<f64> {
+        match self.get(name) {
+            Some(Value::Number(number)) => Some(*number),
+            _ => None,
+        }
+    }
+
+    pub fn count(&self, name: &str) -> usize {
+        self.number(name) as usize
+    }
+
+    pub fn text(&self, name: &str) -> &str {
+        match self.get(name) {
+            Some(Value::Text(text)) => text,
+            other => unreachable!("option `{name}` is not a declared choice: {other:?}"),
+        }
+    }
+
+    pub fn flag(&self, name: &str) -> bool {
+        match self.get(name) {
+            Some(Value::Flag(flag)) => *flag,
+            other => unreachable!("option `{name}` is not a declared flag: {other:?}"),
+        }
+    }
+
+    pub fn names(&self, name: &str) -> Vec<String> {
+        match self.get(name) {
+            Some(Value::List(items)) => items
+                .iter()
+                .filter_map(|item| if let Value::Text(text) = item { Some(text.clone()) } else { None })
+                .collect(),
+            other => unreachable!("option `{name}` is not a declared list: {other:?}"),
+        }
+    }
+
+    /// All values, in the order of declaration.
+    pub fn values(&self) -> &[(&'static str, Value)] {
+        &self.0
+    }
+}
+
+/// `did you mean ..?` or the list of what there is.
+pub fn suggest<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.collect();
+    let near = known
+        .iter()
+        .map(|candidate| (strsim::damerau_levenshtein(wrong, candidate), *candidate))
+        .filter(|(distance, candidate)| *distance <= 1 + candidate.len().max(wrong.len()) / 4)
+        .min();
+    match near {
+        Some((_, candidate)) => format!("did you mean `{candidate}`?"),
+        None if known.is_empty() => "there is none to choose from".into(),
+        None if known.len() > 12 => {
+            format!("known are {} and {} more", quoted(&known[..12]), known.len() - 12)
+        }
+        None => format!("known are {}", quoted(&known)),
+    }
+}
+
+fn quoted(words: &[&str]) -> String {
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// A method in the registry.
+pub struct Entry<T: ?Sized> {
+    pub name: &'static str,
+    pub summary: &'static str,
+    /// Paper and equation.
+    pub source: &'static str,
+    pub options: &'static [Spec],
+    pub needs: fn(&Options) -> Needs,
+    pub build: fn(&Options) -> Box<T>,
+}
+
+impl<T: ?Sized> std::fmt::Debug for Entry<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Entry({})", self.name)
+    }
+}
+
+/// A kind of simulator, by the sources it claims.
+pub struct SourceEntry {
+    pub name: &'static str,
+    pub summary: &'static str,
+    pub claims: fn(&str) -> bool,
+    pub open: fn(&OpenRequest<'_>) -> Result<Box<dyn Simulator>, Vec<OpenProblem>>,
+    /// What it can offer by name; empty for kinds that come from files.
+    pub models: fn() -> Vec<ModelInfo>,
+}
+
+impl std::fmt::Debug for SourceEntry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SourceEntry({})", self.name)
+    }
+}
+
+#[derive(Debug)]
+pub struct OpenRequest<'a> {
+    pub source: &'a str,
+    /// Relative paths start here.
+    pub folder: &'a Path,
+    pub parameters: &'a [(String, Value)],
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpenProblem {
+    /// `None` if the source itself is at fault, else the parameter.
+    pub parameter: Option<String>,
+    pub message: String,
+    pub hint: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelInfo {
+    pub name: String,
+    pub summary: &'static str,
+    pub parameters: &'static [Spec],
+}
+
+/// The undivided form of a system, to compare with.
+pub struct ReferenceEntry {
+    pub name: &'static str,
+    pub summary: &'static str,
+    pub parameters: &'static [Spec],
+    pub columns: &'static [&'static str],
+    /// One row of columns per instant; instants ascend. Instants before 0 are asked for only where `history`.
+    pub solve: fn(&Options, &[f64]) -> Vec<Vec<f64>>,
+    /// Whether it can be continued to before the start.
+    pub history: bool,
+}
+
+impl std::fmt::Debug for ReferenceEntry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ReferenceEntry({})", self.name)
+    }
+}
+
+/// All entries. The order is the order in which people see them.
+#[derive(Debug, Default, Clone)]
+pub struct Registry {
+    pub partitions: Vec<&'static Entry<dyn Partition>>,
+    pub iterations: Vec<&'static Entry<dyn Iteration>>,
+    pub inputs: Vec<&'static Entry<dyn Approximation>>,
+    pub corrections: Vec<&'static Entry<dyn Correction>>,
+    pub jacobians: Vec<&'static Entry<dyn JacobianSource>>,
+    pub estimates: Vec<&'static Entry<dyn Estimate>>,
+    pub laws: Vec<&'static Entry<dyn Law>>,
+    pub sources: Vec<&'static SourceEntry>,
+    pub references: Vec<&'static ReferenceEntry>,
+}
+
+/// What a listing needs of an entry, whatever it builds.
+#[derive(Debug, Clone, Copy)]
+pub struct Listed {
+    pub name: &'static str,
+    pub summary: &'static str,
+    pub source: &'static str,
+    pub options: &'static [Spec],
+    pub needs: fn(&Options) -> Needs,
+}
+
+fn listed<T: ?Sized>(entries: &[&'static Entry<T>]) -> Vec<Listed> {
+    entries
+        .iter()
+        .map(|e| Listed {
+            name: e.name,
+            summary: e.summary,
+            source: e.source,
+            options: e.options,
+            needs: e.needs,
+        })
+        .collect()
+}
+
+impl Registry {
+    /// Every axis with its entries.
+    pub fn axes(&self) -> Vec<(&'static str, Vec<Listed>)> {
+        vec![
+            ("partition", listed(&self.partitions)),
+            ("iteration", listed(&self.iterations)),
+            ("input", listed(&self.inputs)),
+            ("correction", listed(&self.corrections)),
+            ("jacobian", listed(&self.jacobians)),
+            ("estimate", listed(&self.estimates)),
+            ("law", listed(&self.laws)),
+        ]
+    }
+}
+
+/// Looks an entry up by name.
+pub fn find<T: ?Sized>(entries: &[&'static Entry<T>], name: &str) -> Option<&'static Entry<T>> {
+    entries.iter().find(|entry| entry.name == name).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SPECS: &[Spec] = &[
+        Spec::number("gain", 0.5, Range::Unit, "", "how much"),
+        Spec::choice("form", "account", &["account", "paper"], "which"),
+        Spec::count("steps", 4, 1, "how many"),
+        Spec::optional("scale", Range::Positive, "J", "how large"),
+    ];
+
+    fn given(key: &str, value: Value) -> Vec<(String, Value)> {
+        vec![(key.into(), value)]
+    }
+
+    #[test]
+    fn defaults_fill_what_is_not_given() {
+        let options = Options::resolve("it", SPECS, &given("gain", Value::Number(1.0))).unwrap();
+        assert_eq!(
+            (options.number("gain"), options.text("form"), options.count("steps")),
+            (1.0, "account", 4)
+        );
+        assert_eq!(options.optional("scale"), None);
+    }
+
+    #[test]
+    fn all_problems_come_at_once_and_near_misses_are_named() {
+        let given = vec![
+            ("gian".to_string(), Value::Number(0.1)),
+            ("gain".to_string(), Value::Number(f64::NAN)),
+            ("steps".to_string(), Value::Number(1.5)),
+            ("form".to_string(), Value::Text("papers".into())),
+        ];
+        let problems = Options::resolve("`nepce`", SPECS, &given).unwrap_err();
+        assert_eq!(problems.len(), 4);
+        assert_eq!(problems[0].message, "`nepce` has no `gian`");
+        assert_eq!(problems[0].hint.as_deref(), Some("did you mean `gain`?"));
+        assert_eq!(problems[1].message, "`gain` of `nepce` must be a number from 0 to 1, found NaN");
+        assert_eq!(problems[2].message, "`steps` of `nepce` must be a whole number of at least 1, found 1.5");
+    }
+}

@@ -1,0 +1,77 @@
+//! What can go wrong while a run is under way. Every message names what, where and when.
+
+use crate::time::{Time, Window};
+
+/// Boxed so that a successful call returns in registers.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("`{function}` failed: {message}", function = .0.function, message = .0.message)]
+pub struct SimulatorError(Box<Failure>);
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failure {
+    pub function: &'static str,
+    pub message: String,
+}
+
+impl SimulatorError {
+    pub fn new(function: &'static str, message: impl Into<String>) -> SimulatorError {
+        SimulatorError(Box::new(Failure { function, message: message.into() }))
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum StepError {
+    #[error("simulator `{simulator}` failed while stepping {window}: {cause}")]
+    Failed { simulator: String, window: Window, cause: SimulatorError },
+
+    #[error("simulator `{simulator}` failed at t = {at}: {cause}")]
+    FailedAt { simulator: String, at: Time, cause: SimulatorError },
+
+    #[error("simulator `{simulator}` panicked while stepping {window}: {message}")]
+    Panicked { simulator: String, window: Window, message: String },
+
+    #[error("simulator `{simulator}` returned {value} for `{simulator}.{output}` after stepping {window}")]
+    NotFinite { simulator: String, output: String, value: f64, window: Window },
+
+    #[error("the error indicator of `{estimate}` is {value} after stepping {window}")]
+    BadIndicator { estimate: &'static str, value: f64, window: Window },
+
+    #[error("simulator `{simulator}` stopped at t = {at} while stepping {window}")]
+    StoppedEarly { simulator: String, at: Time, window: Window },
+}
+
+impl StepError {
+    /// Stable, for scripts.
+    pub fn code(&self) -> &'static str {
+        match self {
+            StepError::Failed { .. } | StepError::FailedAt { .. } => "step/simulator-failed",
+            StepError::Panicked { .. } => "step/simulator-panicked",
+            StepError::NotFinite { .. } => "step/not-finite",
+            StepError::BadIndicator { .. } => "step/bad-indicator",
+            StepError::StoppedEarly { .. } => "step/stopped-early",
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            StepError::Failed { .. } | StepError::FailedAt { .. } => {
+                "the rows up to this step are in the result file; the simulator's own message is above".into()
+            }
+            StepError::Panicked { .. } => {
+                "this is a bug in the simulator, not in the system file; the rows up to this step are in the result file".into()
+            }
+            StepError::NotFinite { window, .. } => format!(
+                "the coupling may be unstable at this step size; try `--step {:.3e}` or `--method correction=none`, \
+                 and look at the last rows of the result file",
+                window.size / 4.0
+            ),
+            StepError::BadIndicator { .. } => {
+                "the outputs grew beyond what a double can hold; try a smaller step or tolerance".into()
+            }
+            StepError::StoppedEarly { .. } => {
+                "all simulators of the system must be able to rewind for an early return; or forbid it in this one".into()
+            }
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! The nouns and verbs of Cosimo: plain data and small traits.
+//!
+//! A [`Trace`] is what is *known* about an output; a [`Segment`] is what is *assumed* about an input.
+//! Everything else follows from keeping these two apart. This crate does no I/O, spawns no thread and
+//! reads no clock but simulated time.
+
+pub mod clock;
+pub mod entry;
+pub mod error;
+pub mod interface;
+pub mod link;
+pub mod method;
+pub mod recorder;
+pub mod segment;
+pub mod simulator;
+pub mod time;
+pub mod trace;
+pub mod unit;
+
+pub use clock::Clock;
+pub use entry::{Entry, Options, Registry, SourceEntry, Spec, Value};
+pub use error::{SimulatorError, StepError};
+pub use interface::{Abilities, Interface, Needs, Port};
+pub use link::{Bond, Couplings, End, Side, Term};
+pub use segment::Segment;
+pub use simulator::{Inputs, Outputs, Reached, Setup, Simulator, Slot, States, Trail};
+pub use time::{Time, Window};
+pub use trace::{Sample, Trace, Traces};
+pub use unit::Unit;

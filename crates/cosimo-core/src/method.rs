@@ -1,0 +1,305 @@
+//! The verbs: what a method may be, what it sees, and what it may not see.
+//!
+//! Every method is `&self`: its settings are its fields, its memory is a slice that the engine lends it.
+//! Rewinding a method is therefore one `copy_from_slice`, a checkpoint needs no code per method, and one
+//! macro step is a map on a flat vector whose stability can be measured.
+
+use crate::error::{SimulatorError, StepError};
+use crate::link::{Block, Bond, Couplings};
+use crate::segment::Segment;
+use crate::simulator::{Inputs, Simulator};
+use crate::time::{Time, Window};
+use crate::trace::{Trace, Traces};
+
+/// From what is known to what is assumed. A pure function.
+pub trait Fit: Send + Sync {
+    /// The degree of polynomial it gets right; the order of errors follows from it.
+    fn degree(&self) -> u32;
+
+    /// How many samples it looks at.
+    fn history(&self) -> usize;
+
+    fn fit(&self, known: Trace<'_>, window: Window) -> Segment;
+
+    /// All given inputs at once. An input is a sum of outputs, its segment the sum of theirs. One virtual
+    /// call serves many inputs; implementors have no reason to override it.
+    fn fit_all(
+        &self,
+        traces: &Traces,
+        couplings: &Couplings,
+        inputs: &[usize],
+        window: Window,
+        into: &mut [Segment],
+    ) {
+        for &input in inputs {
+            let mut sum = Segment::constant(couplings.constant(input));
+            for term in couplings.terms(input) {
+                sum += self.fit(traces.trace(term.output), window) * term.gain;
+            }
+            into[input] = sum;
+        }
+    }
+}
+
+/// Chooses a fit per input when the plan is made.
+pub trait Approximation: Send + Sync {
+    fn choose(&self, wire: &WireFacts) -> Box<dyn Fit>;
+}
+
+/// What the plan knows of an input when it chooses its fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WireFacts {
+    /// The receiving simulator has an output that depends on this input at the same instant.
+    pub feedthrough: bool,
+    /// All its sources offer slopes.
+    pub slopes: bool,
+}
+
+/// Adds a small segment to inputs, from method memory and what was known when the window began.
+pub trait Correction: Send + Sync {
+    fn memory(&self, shape: &Shape) -> usize;
+
+    fn start(&self, _shape: &Shape, memory: &mut [f64]) {
+        memory.fill(0.0);
+    }
+
+    /// The Jacobian source it reads, by name.
+    fn jacobian(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// How much scratch it is lent: kept, never rewound or saved; no result may depend on what was in it.
+    fn scratch(&self, _shape: &Shape) -> usize {
+        0
+    }
+
+    /// Writes only the inputs marked in `known.corrected`.
+    fn offsets(
+        &self,
+        known: &Known<'_>,
+        memory: &[f64],
+        window: Window,
+        add: &mut [Segment],
+        scratch: &mut [f64],
+    );
+
+    fn learn(&self, known: &Known<'_>, record: &Record<'_>, memory: &mut [f64], scratch: &mut [f64]);
+}
+
+/// Where derivatives of outputs by inputs come from.
+pub trait JacobianSource: Send + Sync {
+    /// Fills `into`, one row per output, at the simulator's present state. `held` are the inputs it last
+    /// saw; afterwards the simulator must be as it was.
+    fn refresh(
+        &self,
+        simulator: &mut dyn Simulator,
+        at: Time,
+        held: &Inputs<'_>,
+        work: &mut JacobianWork,
+        into: &mut [f64],
+    ) -> Result<(), SimulatorError>;
+}
+
+/// Buffers of a Jacobian source, sized by the plan.
+#[derive(Debug, Clone, Default)]
+pub struct JacobianWork {
+    pub segments: Vec<Segment>,
+    pub above: Vec<f64>,
+    pub below: Vec<f64>,
+    pub slopes: Vec<f64>,
+}
+
+/// Plan time only: who steps with whom, in which order.
+pub trait Partition: Send + Sync {
+    /// Inside a stage nobody sees new values, between stages everybody does.
+    fn stages(&self, graph: &CouplingGraph) -> Result<Vec<Vec<usize>>, String>;
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CouplingGraph {
+    pub simulators: Vec<String>,
+    /// (from, to), sorted, without repetition.
+    pub edges: Vec<(usize, usize)>,
+}
+
+/// How often the stages are swept.
+pub trait Iteration: Send + Sync {
+    fn run(&self, passes: &mut dyn Passes, window: Window) -> Result<(), StepError>;
+}
+
+pub trait Passes {
+    /// Steps every stage once over the window.
+    fn sweep(&mut self, window: Window) -> Result<(), StepError>;
+}
+
+/// Compares what was assumed with what became known; 1 is just good enough.
+pub trait Estimate: Send + Sync {
+    fn name(&self) -> &'static str;
+
+    /// The power of the step size that the measure falls with.
+    fn order(&self, shape: &Shape) -> u32;
+
+    /// Runs the window, once for most estimates.
+    fn attempt(&self, trial: &mut dyn Trial, window: Window) -> Result<f64, StepError> {
+        trial.advance(window)?;
+        Ok(self.measure(&trial.record()))
+    }
+
+    fn measure(&self, record: &Record<'_>) -> f64;
+
+    /// The part of one bond in the measure, for the ledger.
+    fn bond_measure(&self, _record: &Record<'_>, _bond: usize) -> f64 {
+        f64::NAN
+    }
+}
+
+pub trait Trial {
+    fn advance(&mut self, window: Window) -> Result<(), StepError>;
+    fn record(&self) -> Record<'_>;
+}
+
+/// Turns the error into a factor for the step size.
+pub trait Law: Send + Sync {
+    fn memory(&self) -> usize {
+        0
+    }
+    fn start(&self, _memory: &mut [f64]) {}
+    /// May be infinite; the control clips it.
+    fn factor(&self, memory: &[f64], error: f64, order: u32) -> f64;
+    /// Runs after acceptance only.
+    fn learn(&self, _error: f64, _memory: &mut [f64]) {}
+    /// Whether the step size can change at all.
+    fn adaptive(&self) -> bool {
+        true
+    }
+}
+
+/// The size of things, fixed by the plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Shape {
+    pub inputs: usize,
+    pub outputs: usize,
+    pub bonds: usize,
+    /// The least degree over all inputs that outputs drive.
+    pub degree: u32,
+    /// How many simulators a change can pass through at one instant.
+    pub feedthrough_depth: usize,
+}
+
+/// Facts up to the window's start: all that a correction may look at.
+#[derive(Debug, Clone, Copy)]
+pub struct Known<'a> {
+    pub traces: &'a Traces,
+    pub couplings: &'a Couplings,
+    pub blocks: &'a [Block],
+    pub bonds: &'a [Bond],
+    /// Per input: this correction is in charge of it.
+    pub corrected: &'a [bool],
+    pub jacobian: Jacobian<'a>,
+    pub shape: Shape,
+}
+
+/// Derivatives of outputs by inputs, a dense block per simulator, as of the window's start.
+#[derive(Debug, Clone, Copy)]
+pub struct Jacobian<'a> {
+    pub values: &'a [f64],
+    /// Where the block of each simulator begins.
+    pub starts: &'a [usize],
+    /// The simulator of each output.
+    pub owners: &'a [usize],
+}
+
+impl Known<'_> {
+    /// d output / d input of the simulator that owns the output, with the first of those inputs.
+    pub fn jacobian_row(&self, output: usize) -> (usize, &[f64]) {
+        let owner = self.jacobian.owners[output];
+        let block = &self.blocks[owner];
+        let width = block.inputs.len();
+        let at = self.jacobian.starts[owner] + (output - block.outputs.start) * width;
+        (block.inputs.start, &self.jacobian.values[at..at + width])
+    }
+}
+
+/// What one bond carried in one window.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct BondPower {
+    /// Power from the first side to the others, by the outputs alone (ECCO Eq. (6)).
+    pub transmitted: f64,
+    /// Power that the coupling created (ECCO Eq. (7)): the sum of what the sides believe to receive.
+    pub residual: f64,
+}
+
+/// How to integrate an output over a window from what is known of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quadrature {
+    /// Value at the end times size, as in the papers.
+    End,
+    Trapezoid,
+    /// The simulator's own integral, else the slope-corrected trapezoid, else the trapezoid.
+    Best,
+}
+
+/// What one window left behind.
+#[derive(Debug, Clone, Copy)]
+pub struct Record<'a> {
+    pub window: Window,
+    /// Per input, corrections included.
+    pub applied: &'a [Segment],
+    /// Outputs as the step left them, with the applied inputs.
+    pub left: &'a [f64],
+    /// Integrals that simulators offered; NaN elsewhere.
+    pub integrals: &'a [f64],
+    /// The window's samples are the newest, after exchange.
+    pub traces: &'a Traces,
+    pub couplings: &'a Couplings,
+    pub bonds: &'a [Bond],
+    pub powers: &'a [BondPower],
+    /// Per output: the tolerance and weight its simulator was given; `None` leaves them to the estimate.
+    pub tolerances: &'a [Option<f64>],
+    pub weights: &'a [Option<f64>],
+    /// Per output: it drives an input.
+    pub connected: &'a [bool],
+    pub shape: Shape,
+}
+
+impl Record<'_> {
+    /// What the integral of an input over the window turned out to be: one row of L times the integral of y.
+    pub fn true_integral(&self, input: usize, rule: Quadrature) -> f64 {
+        let size = self.window.size;
+        let mut sum = self.couplings.constant(input) * size;
+        for term in self.couplings.terms(input) {
+            sum += term.gain * self.output_integral(term.output, rule);
+        }
+        sum
+    }
+
+    /// The integral of the input that was applied. Under `End` it is taken by the same rule as the truth,
+    /// so that a right guess owes nothing.
+    pub fn applied_integral(&self, input: usize, rule: Quadrature) -> f64 {
+        let size = self.window.size;
+        match rule {
+            Quadrature::End => self.applied[input].at(size) * size,
+            Quadrature::Trapezoid | Quadrature::Best => self.applied[input].integral(size),
+        }
+    }
+
+    fn output_integral(&self, output: usize, rule: Quadrature) -> f64 {
+        let size = self.window.size;
+        let trace = self.traces.trace(output);
+        let new = trace.back(0);
+        if rule == Quadrature::End || trace.len() < 2 {
+            return new.y * size;
+        }
+        if rule == Quadrature::Best && self.integrals[output].is_finite() {
+            return self.integrals[output];
+        }
+        let old = trace.back(1);
+        let trapezoid = (old.y + new.y) / 2.0 * size;
+        if rule == Quadrature::Best && old.slope.is_finite() && new.slope.is_finite() {
+            // Euler-Maclaurin, exact for cubics: a plain trapezoid would cap the order of quadratic inputs.
+            trapezoid + (old.slope - new.slope) * size * size / 12.0
+        } else {
+            trapezoid
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The contract of a simulator.
+//!
+//! Legal order of calls: `enter` once; then `settle`, `outputs`, `advance`, `save`, `restore`, `freeze` in
+//! any order, always from the thread the simulator is pinned to. `restore` brings back everything that
+//! `advance`, `settle` and `outputs` can see, the inputs held at the end of the last step included.
+
+use crate::error::SimulatorError;
+use crate::interface::Interface;
+use crate::segment::Segment;
+use crate::time::{Time, Window};
+
+pub trait Simulator: Send {
+    fn interface(&self) -> &Interface;
+
+    /// Initialises at the start of the run.
+    fn enter(&mut self, setup: &Setup) -> Result<(), SimulatorError>;
+
+    /// Takes new inputs at an instant without letting time pass.
+    fn settle(&mut self, at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError>;
+
+    /// Moves from the start of the window to its end, or to an event before it.
+    fn advance(
+        &mut self,
+        window: Window,
+        inputs: &Inputs<'_>,
+        trail: &mut Trail<'_>,
+    ) -> Result<Reached, SimulatorError>;
+
+    /// The outputs at the present instant, with the inputs last seen.
+    fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError>;
+
+    fn save(&mut self, slot: Slot) -> Result<(), SimulatorError>;
+
+    fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError>;
+
+    /// The state as bytes that outlive the process.
+    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError>;
+
+    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError>;
+
+    /// Derivatives of outputs by inputs, row by row, at the present state and the inputs last seen.
+    fn jacobian(&mut self, _into: &mut [f64]) -> Result<(), SimulatorError> {
+        Err(SimulatorError::new("jacobian", "this simulator declares no derivatives"))
+    }
+
+    fn states(&mut self) -> Option<&mut dyn States> {
+        None
+    }
+}
+
+/// Continuous states, for probing.
+pub trait States {
+    fn count(&self) -> usize;
+    fn get(&mut self, x: &mut [f64]);
+    fn set(&mut self, x: &[f64]);
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Setup {
+    pub start: Time,
+    /// `None` where the run is open-ended or may pass its end.
+    pub stop: Option<Time>,
+}
+
+/// Which of the saved states: Richardson's second half must not overwrite the bookmark of the attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Slot {
+    Attempt,
+    Window,
+    Probe,
+}
+
+impl Slot {
+    pub const COUNT: usize = 3;
+
+    pub fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// What a simulator is given: one segment per input.
+#[derive(Debug, Clone, Copy)]
+pub struct Inputs<'a> {
+    pub segments: &'a [Segment],
+}
+
+impl Inputs<'_> {
+    /// The input `port`, `s` seconds after the window's start.
+    #[inline]
+    pub fn at(&self, port: usize, s: f64) -> f64 {
+        self.segments[port].at(s)
+    }
+}
+
+/// Where outputs go. `slopes` is empty unless the simulator offers slopes.
+#[derive(Debug)]
+pub struct Outputs<'a> {
+    pub values: &'a mut [f64],
+    pub slopes: &'a mut [f64],
+}
+
+/// What a simulator can tell about the inside of a step. Empty unless it offers integrals.
+#[derive(Debug)]
+pub struct Trail<'a> {
+    /// Integral of each output over the window.
+    pub integrals: &'a mut [f64],
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reached {
+    pub to: Time,
+    /// No later window may cross this instant before it was reached.
+    pub next_event: Option<Time>,
+    /// Evaluations of the right-hand side; never rewound.
+    pub evaluations: u64,
+}
+
+impl Reached {
+    pub fn end_of(window: Window, evaluations: u64) -> Reached {
+        Reached { to: window.to, next_event: None, evaluations }
+    }
+}

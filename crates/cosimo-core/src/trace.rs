@@ -1,0 +1,219 @@
+//! What is known about outputs: the last few samples of each, committed ones first, then tentative ones.
+//!
+//! All outputs of an island share its communication points, so the instants are kept once and the values
+//! level by level: reading the newest values of neighbouring outputs touches neighbouring memory. An output
+//! may be one level *ahead* inside a window: its simulator has stepped, others have not.
+
+use crate::time::Time;
+
+/// Samples kept per output. The longest fit needs three, tentative samples two more.
+pub const DEPTH: usize = 8;
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sample {
+    pub t: f64,
+    pub y: f64,
+    /// NaN where the simulator offers none.
+    pub slope: f64,
+}
+
+/// The traces of all outputs of an island.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Traces {
+    outputs: usize,
+    times: [f64; DEPTH],
+    values: Vec<f64>,
+    slopes: Vec<f64>,
+    /// How many levels were ever opened, tentative ones included; the newest is `opened - 1` modulo DEPTH.
+    opened: usize,
+    committed: usize,
+    /// Per output: it has its sample of the newest level.
+    ahead: Vec<bool>,
+}
+
+/// One output's view: newest sample first.
+#[derive(Debug, Clone, Copy)]
+pub struct Trace<'a> {
+    traces: &'a Traces,
+    output: usize,
+    newest: usize,
+    len: usize,
+}
+
+impl Traces {
+    pub fn new(outputs: usize) -> Traces {
+        Traces {
+            outputs,
+            times: [0.0; DEPTH],
+            values: vec![0.0; outputs * DEPTH],
+            slopes: vec![f64::NAN; outputs * DEPTH],
+            opened: 0,
+            committed: 0,
+            ahead: vec![false; outputs],
+        }
+    }
+
+    pub fn outputs(&self) -> usize {
+        self.outputs
+    }
+
+    /// Begins a tentative level at `t`; until its sample is put, an output still ends at the level before.
+    pub fn open(&mut self, t: Time) {
+        self.times[self.opened % DEPTH] = t.seconds();
+        self.opened += 1;
+        self.ahead.fill(false);
+    }
+
+    /// Puts the tentative samples of neighbouring outputs `first..first + values.len()`.
+    #[inline]
+    pub fn put(&mut self, first: usize, values: &[f64], slopes: &[f64]) {
+        let at = (self.opened - 1) % DEPTH * self.outputs + first;
+        self.values[at..at + values.len()].copy_from_slice(values);
+        if slopes.is_empty() {
+            // Levels are reused, and a slope of eight steps ago must not look like today's.
+            self.slopes[at..at + values.len()].fill(f64::NAN);
+        } else {
+            self.slopes[at..at + slopes.len()].copy_from_slice(slopes);
+        }
+        self.ahead[first..first + values.len()].fill(true);
+    }
+
+    /// Tentative becomes committed.
+    pub fn commit(&mut self) {
+        self.committed = self.opened;
+    }
+
+    /// Forgets all tentative samples.
+    pub fn discard(&mut self) {
+        self.opened = self.committed;
+        self.ahead.fill(true);
+    }
+
+    /// The newest level: its values in output order.
+    #[inline]
+    pub fn newest(&self) -> &[f64] {
+        self.level(0)
+    }
+
+    /// The values `k` levels back, whoever is ahead.
+    #[inline]
+    pub fn level(&self, k: usize) -> &[f64] {
+        let at = (self.opened + DEPTH - 1 - k) % DEPTH * self.outputs;
+        &self.values[at..at + self.outputs]
+    }
+
+    /// As [`Traces::level`], to be overwritten: for probing and for given start histories.
+    pub fn level_mut(&mut self, k: usize) -> &mut [f64] {
+        let at = (self.opened + DEPTH - 1 - k) % DEPTH * self.outputs;
+        &mut self.values[at..at + self.outputs]
+    }
+
+    /// How many levels can be looked back on.
+    pub fn levels(&self) -> usize {
+        self.opened.min(DEPTH)
+    }
+
+    #[inline]
+    pub fn trace(&self, output: usize) -> Trace<'_> {
+        let newest = self.opened - usize::from(!self.ahead[output]);
+        Trace { traces: self, output, newest, len: newest.min(DEPTH - 1) }
+    }
+
+    /// Everything as numbers, for checkpoints.
+    pub fn save(&self, into: &mut Vec<f64>) {
+        into.push(self.opened as f64);
+        into.extend(self.times);
+        into.extend(&self.values);
+        into.extend(&self.slopes);
+    }
+
+    /// The inverse of [`Traces::save`] for traces without tentative samples; `None` if the numbers run out.
+    pub fn load(&mut self, from: &mut impl Iterator<Item = f64>) -> Option<()> {
+        self.opened = from.next()? as usize;
+        self.committed = self.opened;
+        self.ahead.fill(true);
+        for slot in self.times.iter_mut().chain(&mut self.values).chain(&mut self.slopes) {
+            *slot = from.next()?;
+        }
+        Some(())
+    }
+}
+
+impl Trace<'_> {
+    /// How many samples there are to look at.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The sample `k` steps back, 0 the newest; `k < len()`.
+    #[inline]
+    pub fn back(&self, k: usize) -> Sample {
+        debug_assert!(k < self.len, "only {} samples are known", self.len);
+        let level = (self.newest - 1 - k) % DEPTH;
+        let at = level * self.traces.outputs + self.output;
+        Sample { t: self.traces.times[level], y: self.traces.values[at], slope: self.traces.slopes[at] }
+    }
+
+    /// The newest value, without its instant: all that `hold` needs.
+    #[inline]
+    pub fn newest(&self) -> f64 {
+        self.traces.values[(self.newest - 1) % DEPTH * self.traces.outputs + self.output]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn an_output_that_stepped_is_one_sample_ahead_of_one_that_did_not() {
+        let mut traces = Traces::new(2);
+        traces.open(Time::ZERO);
+        traces.put(0, &[1.0, 2.0], &[]);
+        traces.commit();
+        traces.open(Time::new(0.1).unwrap());
+        traces.put(1, &[5.0], &[]);
+        assert_eq!(traces.trace(0).newest(), 1.0);
+        assert_eq!(traces.trace(1).newest(), 5.0);
+        assert_eq!(traces.trace(1).back(1).y, 2.0);
+        traces.discard();
+        assert_eq!(traces.trace(1).newest(), 2.0);
+    }
+
+    proptest! {
+        /// Random steps and rewinds against a plain vector.
+        #[test]
+        fn equals_a_vector_that_forgets(steps in prop::collection::vec((any::<bool>(), -1e3f64..1e3), 1..60)) {
+            let mut traces = Traces::new(1);
+            let mut naive: Vec<(f64, f64)> = vec![(0.0, 0.5)];
+            traces.open(Time::ZERO);
+            traces.put(0, &[0.5], &[]);
+            traces.commit();
+            for (n, (keep, y)) in steps.into_iter().enumerate() {
+                let t = (n + 1) as f64;
+                traces.open(Time::new(t).unwrap());
+                traces.put(0, &[y], &[]);
+                prop_assert_eq!(traces.trace(0).newest(), y);
+                if keep {
+                    traces.commit();
+                    naive.push((t, y));
+                } else {
+                    traces.discard();
+                }
+                let trace = traces.trace(0);
+                // Rewinding costs the oldest sample its place, so one less than DEPTH can be relied on.
+                for k in 0..trace.len().min(DEPTH - 1) {
+                    let (t, y) = naive[naive.len() - 1 - k];
+                    prop_assert_eq!((trace.back(k).t, trace.back(k).y), (t, y));
+                }
+            }
+        }
+    }
+}

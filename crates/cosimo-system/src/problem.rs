@@ -1,0 +1,55 @@
+//! What is wrong with a system, and where. Checking returns all problems at once.
+
+use std::ops::Range;
+
+/// Bytes in the source text; empty where a system was not read from text.
+pub type Span = Range<usize>;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Severity {
+    Error,
+    Remark,
+}
+
+/// What was wanted and found, where, and what to do.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Problem {
+    pub severity: Severity,
+    /// Stable, for scripts: `plan/needs-rollback`.
+    pub code: &'static str,
+    pub message: String,
+    /// Empty where there is no place to point at.
+    pub span: Span,
+    /// What stands at the place.
+    pub label: String,
+    pub hint: Option<String>,
+}
+
+impl Problem {
+    pub fn error(code: &'static str, message: impl Into<String>, span: Span) -> Problem {
+        Problem {
+            severity: Severity::Error,
+            code,
+            message: message.into(),
+            span,
+            label: String::new(),
+            hint: None,
+        }
+    }
+
+    pub fn remark(code: &'static str, message: impl Into<String>, span: Span) -> Problem {
+        Problem { severity: Severity::Remark, ..Problem::error(code, message, span) }
+    }
+
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Problem {
+        self.label = label.into();
+        self
+    }
+
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Problem {
+        self.hint = Some(hint.into());
+        self
+    }
+}

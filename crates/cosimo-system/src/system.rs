@@ -1,0 +1,157 @@
+//! Components, wires, bonds and the experiment. Pure data: nothing here is opened or checked.
+
+use std::path::PathBuf;
+
+use cosimo_core::Value;
+
+use crate::problem::Span;
+use crate::recipe::Recipe;
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct System {
+    /// Relative paths in the system start from here.
+    pub folder: PathBuf,
+    pub experiment: Experiment,
+    pub components: Vec<Component>,
+    pub wires: Vec<WireDecl>,
+    pub bonds: Vec<BondDecl>,
+    pub junctions: Vec<JunctionDecl>,
+    pub recipe: Recipe,
+    pub reference: Option<ReferenceDecl>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Experiment {
+    pub start: f64,
+    pub stop: f64,
+    pub end: EndRule,
+    pub record: RecordPoint,
+    /// A table of outputs before the start, for inputs that look back.
+    pub history: Option<(PathBuf, Span)>,
+    pub span: Span,
+}
+
+impl Default for Experiment {
+    fn default() -> Experiment {
+        Experiment {
+            start: 0.0,
+            stop: 1.0,
+            end: EndRule::Exact,
+            record: RecordPoint::AfterExchange,
+            history: None,
+            span: 0..0,
+        }
+    }
+}
+
+/// How the run ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EndRule {
+    /// The last step is cut to hit the stop time.
+    #[default]
+    Exact,
+    /// The run goes to the first communication point at or past the stop time.
+    After,
+}
+
+/// Which values a row at a communication point holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RecordPoint {
+    /// Inputs as they were applied up to this point, outputs as the step left them.
+    BeforeExchange,
+    /// Outputs as published to the others, inputs as they follow from them.
+    #[default]
+    AfterExchange,
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Component {
+    pub name: String,
+    pub source: String,
+    pub source_span: Span,
+    pub parameters: Vec<(String, Value, Span)>,
+    /// Values of inputs that nobody drives, or first guesses in an algebraic loop.
+    pub starts: Vec<(String, f64, Span)>,
+    /// For estimates that weigh outputs by simulator.
+    pub tolerance: Option<f64>,
+    pub weight: Option<f64>,
+    pub span: Span,
+}
+
+/// A signal: input = gain * output, unit conversion apart.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct WireDecl {
+    pub from: (String, Span),
+    pub to: (String, Span),
+    pub gain: f64,
+}
+
+/// The two variables of a power port, as `component.port`.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct PowerPort {
+    pub effort: (String, Span),
+    pub flow: (String, Span),
+}
+
+/// Two wires, effort one way and flow the other, and the fact that their product is a power.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct BondDecl {
+    pub name: String,
+    pub a: PowerPort,
+    pub b: PowerPort,
+    pub opposite: Opposite,
+    pub direction: Direction,
+    pub tolerance: Option<f64>,
+    pub energy_scale: Option<f64>,
+    pub span: Span,
+}
+
+/// Which of the two variables changes its sign from one side to the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Opposite {
+    #[default]
+    Neither,
+    Effort,
+    Flow,
+}
+
+/// Which way effort times flow of side `a` counts power.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Direction {
+    #[default]
+    AToB,
+    BToA,
+}
+
+/// Several bonds that share one effort (flows sum to zero) or one flow (efforts sum to zero).
+#[derive(Debug, Clone, PartialEq)]
+pub struct JunctionDecl {
+    pub name: String,
+    pub common: Common,
+    /// The side that determines the common variable is found by its causality.
+    pub sides: Vec<JunctionSide>,
+    pub tolerance: Option<f64>,
+    pub energy_scale: Option<f64>,
+    pub span: Span,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Common {
+    Effort,
+    Flow,
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct JunctionSide {
+    pub port: PowerPort,
+    /// Effort times flow counts power that leaves this simulator instead of entering it.
+    pub leaves: bool,
+}
+
+/// The undivided model to compare with.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ReferenceDecl {
+    pub model: (String, Span),
+    /// `component.port` and the column of the reference it should equal.
+    pub ports: Vec<(String, String, Span)>,
+}
