@@ -315,12 +315,15 @@ impl<T: ?Sized> std::fmt::Debug for Entry<T> {
     }
 }
 
+/// A simulator, or everything that kept it from opening.
+pub type Opened = Result<Box<dyn Simulator>, Vec<OpenProblem>>;
+
 /// A kind of simulator, by the sources it claims.
 pub struct SourceEntry {
     pub name: &'static str,
     pub summary: &'static str,
     pub claims: fn(&str) -> bool,
-    pub open: fn(&OpenRequest<'_>) -> Result<Box<dyn Simulator>, Vec<OpenProblem>>,
+    pub open: fn(&OpenRequest<'_>) -> Opened,
     /// What it can offer by name; empty for kinds that come from files.
     pub models: fn() -> Vec<ModelInfo>,
 }

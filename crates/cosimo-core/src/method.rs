@@ -63,6 +63,11 @@ pub trait Correction: Send + Sync {
         memory.fill(0.0);
     }
 
+    /// It does nothing at all and can be left out of the plan.
+    fn idle(&self) -> bool {
+        false
+    }
+
     /// The Jacobian source it reads, by name.
     fn jacobian(&self) -> Option<&'static str> {
         None

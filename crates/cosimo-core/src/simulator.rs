@@ -67,11 +67,14 @@ pub struct Setup {
 pub enum Slot {
     Attempt,
     Window,
+    /// For derivatives by differences, inside an attempt.
+    Jacobian,
+    /// For analysis, around one.
     Probe,
 }
 
 impl Slot {
-    pub const COUNT: usize = 3;
+    pub const COUNT: usize = 4;
 
     pub fn index(self) -> usize {
         self as usize

@@ -29,6 +29,8 @@ pub struct Traces {
     committed: usize,
     /// Per output: it has its sample of the newest level.
     ahead: Vec<bool>,
+    /// Some slope was ever put; without any, all of them stay NaN and need no care.
+    sloped: bool,
 }
 
 /// One output's view: newest sample first.
@@ -50,6 +52,7 @@ impl Traces {
             opened: 0,
             committed: 0,
             ahead: vec![false; outputs],
+            sloped: false,
         }
     }
 
@@ -69,11 +72,12 @@ impl Traces {
     pub fn put(&mut self, first: usize, values: &[f64], slopes: &[f64]) {
         let at = (self.opened - 1) % DEPTH * self.outputs + first;
         self.values[at..at + values.len()].copy_from_slice(values);
-        if slopes.is_empty() {
+        if !slopes.is_empty() {
+            self.slopes[at..at + slopes.len()].copy_from_slice(slopes);
+            self.sloped = true;
+        } else if self.sloped {
             // Levels are reused, and a slope of eight steps ago must not look like today's.
             self.slopes[at..at + values.len()].fill(f64::NAN);
-        } else {
-            self.slopes[at..at + slopes.len()].copy_from_slice(slopes);
         }
         self.ahead[first..first + values.len()].fill(true);
     }
@@ -108,6 +112,17 @@ impl Traces {
         &mut self.values[at..at + self.outputs]
     }
 
+    /// The slopes `k` levels back; NaN where none was offered.
+    pub fn slopes(&self, k: usize) -> &[f64] {
+        let at = (self.opened + DEPTH - 1 - k) % DEPTH * self.outputs;
+        &self.slopes[at..at + self.outputs]
+    }
+
+    pub fn slopes_mut(&mut self, k: usize) -> &mut [f64] {
+        let at = (self.opened + DEPTH - 1 - k) % DEPTH * self.outputs;
+        &mut self.slopes[at..at + self.outputs]
+    }
+
     /// How many levels can be looked back on.
     pub fn levels(&self) -> usize {
         self.opened.min(DEPTH)
@@ -132,6 +147,7 @@ impl Traces {
         self.opened = from.next()? as usize;
         self.committed = self.opened;
         self.ahead.fill(true);
+        self.sloped = true;
         for slot in self.times.iter_mut().chain(&mut self.values).chain(&mut self.slopes) {
             *slot = from.next()?;
         }

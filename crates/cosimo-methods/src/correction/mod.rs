@@ -1,0 +1,4 @@
+//! Small segments on top of the assumed inputs.
+
+pub mod nepce;
+pub mod none;

@@ -1,0 +1,32 @@
+//! No correction: inputs are applied as fitted.
+
+use cosimo_core::entry::Entry;
+use cosimo_core::interface::Needs;
+use cosimo_core::method::{Correction, Known, Record, Shape};
+use cosimo_core::{Segment, Window};
+
+#[derive(Debug, Clone, Copy)]
+pub struct None;
+
+impl Correction for None {
+    fn memory(&self, _shape: &Shape) -> usize {
+        0
+    }
+
+    fn idle(&self) -> bool {
+        true
+    }
+
+    fn offsets(&self, _: &Known<'_>, _: &[f64], _: Window, _: &mut [Segment], _: &mut [f64]) {}
+
+    fn learn(&self, _: &Known<'_>, _: &Record<'_>, _: &mut [f64], _: &mut [f64]) {}
+}
+
+pub const ENTRY: Entry<dyn Correction> = Entry {
+    name: "none",
+    summary: "inputs are applied as fitted",
+    source: "-",
+    options: &[],
+    needs: |_| Needs::NOTHING,
+    build: |_| Box::new(None),
+};

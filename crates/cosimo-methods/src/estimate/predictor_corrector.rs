@@ -1,0 +1,103 @@
+//! Outputs against their own extrapolation, one degree above that of the inputs (Busch).
+//!
+//! Source: Sadjina et al. 2017 (ECCO), Eqs. (16) and (17), after Busch & Schweizer. The denominator holds the
+//! value at the window's start. Sensitive to the scale of outputs: give each simulator its own tolerance.
+
+use cosimo_core::entry::{Entry, Range, Spec};
+use cosimo_core::interface::Needs;
+use cosimo_core::method::{Estimate, Record, Shape};
+use cosimo_core::{Trace, Window};
+
+#[derive(Debug, Clone, Copy)]
+pub struct PredictorCorrector {
+    /// TOL of Eq. (17) for simulators that have none of their own, in the unit of their outputs.
+    pub tolerance: f64,
+    /// rho of Eq. (17): weight of the relative part.
+    pub weight: f64,
+}
+
+impl Estimate for PredictorCorrector {
+    fn name(&self) -> &'static str {
+        "predictor-corrector"
+    }
+
+    fn order(&self, shape: &Shape) -> u32 {
+        shape.degree + 1
+    }
+
+    fn measure(&self, record: &Record<'_>) -> f64 {
+        let mut worst = 0.0f64;
+        for output in (0..record.connected.len()).filter(|&output| record.connected[output]) {
+            let trace = record.traces.trace(output);
+            let (new, old) = (trace.back(0).y, trace.back(1).y);
+            let predicted = predict(trace, record.shape.degree as usize + 1, record.window);
+            let tolerance = record.tolerances[output].unwrap_or(self.tolerance);
+            let weight = record.weights[output].unwrap_or(self.weight);
+            let part = (new - predicted).abs() / (1.0 + weight * new.abs().max(old.abs())) / tolerance;
+            worst = if part.is_nan() { part } else { worst.max(part) };
+        }
+        worst
+    }
+}
+
+/// The polynomial of the given degree through the samples before the newest, at the window's end; of lower
+/// degree while there are fewer samples.
+fn predict(trace: Trace<'_>, degree: usize, window: Window) -> f64 {
+    if degree == 1 && trace.len() > 2 {
+        let (last, before) = (trace.back(1), trace.back(2));
+        // Of the same form as the linear input, sizes taken as they were asked for.
+        return last.y + (last.y - before.y) * window.size / (last.t - before.t);
+    }
+    let samples = degree.min(trace.len() - 2) + 1;
+    let end = window.to.seconds();
+    let mut sum = 0.0;
+    for j in 1..=samples {
+        let mut weight = 1.0;
+        for k in (1..=samples).filter(|&k| k != j) {
+            weight *= (end - trace.back(k).t) / (trace.back(j).t - trace.back(k).t);
+        }
+        sum += weight * trace.back(j).y;
+    }
+    sum
+}
+
+pub const ENTRY: Entry<dyn Estimate> = Entry {
+    name: "predictor-corrector",
+    summary: "outputs against their extrapolation (Busch); falls with degree + 1, needs no power bond",
+    source: "Sadjina et al. 2017 (ECCO), Eqs. (16) and (17), after Busch & Schweizer",
+    options: &[
+        Spec::number("tolerance", 1e-3, Range::Positive, "", "TOL: of simulators without their own"),
+        Spec::number("weight", 1e-4, Range::NotNegative, "", "rho: weight of the relative part"),
+    ],
+    needs: |_| Needs::NOTHING,
+    build: |options| {
+        Box::new(PredictorCorrector {
+            tolerance: options.number("tolerance"),
+            weight: options.number("weight"),
+        })
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cosimo_core::{Time, Traces};
+
+    #[test]
+    fn predicts_polynomials_of_its_degree_on_uneven_steps() {
+        for degree in 1..=3usize {
+            let curve = |t: f64| (0..=degree).map(|k| (k as f64 + 1.0) * t.powi(k as i32)).sum::<f64>();
+            let mut traces = Traces::new(1);
+            let times = [0.0, 0.2, 0.3, 0.7, 0.8, 1.1];
+            for t in times {
+                traces.open(Time::new(t).unwrap());
+                traces.put(0, &[curve(t)], &[]);
+                traces.commit();
+            }
+            let window =
+                Window { from: Time::new(0.8).unwrap(), to: Time::new(1.1).unwrap(), size: 1.1 - 0.8 };
+            let predicted = predict(traces.trace(0), degree, window);
+            assert!((predicted - curve(1.1)).abs() < 1e-12, "degree {degree}: {predicted} {}", curve(1.1));
+        }
+    }
+}

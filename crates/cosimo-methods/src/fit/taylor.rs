@@ -1,0 +1,61 @@
+//! Value and slope of the newest sample: the line that the simulator itself offers. Degree 1 without a
+//! history; holds where no slope was offered. It trusts the slope, so a wrong one is silent.
+
+use cosimo_core::entry::Entry;
+use cosimo_core::interface::Needs;
+use cosimo_core::method::{Approximation, Fit, WireFacts};
+use cosimo_core::{Segment, Trace, Window};
+
+#[derive(Debug, Clone, Copy)]
+pub struct Taylor;
+
+impl Fit for Taylor {
+    fn degree(&self) -> u32 {
+        1
+    }
+
+    fn history(&self) -> usize {
+        1
+    }
+
+    #[inline]
+    fn fit(&self, known: Trace<'_>, window: Window) -> Segment {
+        let new = known.back(0);
+        if !new.slope.is_finite() {
+            return Segment::constant(new.y);
+        }
+        Segment::line(new.y + new.slope * (window.from.seconds() - new.t), new.slope)
+    }
+}
+
+impl Approximation for Taylor {
+    fn choose(&self, _wire: &WireFacts) -> Box<dyn Fit> {
+        Box::new(Taylor)
+    }
+}
+
+pub const ENTRY: Entry<dyn Approximation> = Entry {
+    name: "taylor",
+    summary: "value and offered slope of the newest sample; order 2, needs no history",
+    source: "first-order Taylor polynomial at the communication point",
+    options: &[],
+    needs: |_| Needs { slopes: true, ..Needs::NOTHING },
+    build: |_| Box::new(Taylor),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cosimo_core::{Time, Traces};
+
+    #[test]
+    fn follows_the_offered_slope_and_holds_without_one() {
+        let mut traces = Traces::new(2);
+        traces.open(Time::ZERO);
+        traces.put(0, &[2.0, 5.0], &[3.0, f64::NAN]);
+        traces.commit();
+        let window = Window { from: Time::ZERO, to: Time::new(0.5).unwrap(), size: 0.5 };
+        assert_eq!(Taylor.fit(traces.trace(0), window), Segment::line(2.0, 3.0));
+        assert_eq!(Taylor.fit(traces.trace(1), window), Segment::constant(5.0));
+    }
+}

@@ -1,0 +1,3 @@
+//! How often the stages are swept.
+
+pub mod once;

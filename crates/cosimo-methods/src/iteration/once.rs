@@ -1,0 +1,24 @@
+//! One sweep: non-iterative co-simulation.
+
+use cosimo_core::entry::Entry;
+use cosimo_core::interface::Needs;
+use cosimo_core::method::{Iteration, Passes};
+use cosimo_core::{StepError, Window};
+
+#[derive(Debug, Clone, Copy)]
+pub struct Once;
+
+impl Iteration for Once {
+    fn run(&self, passes: &mut dyn Passes, window: Window) -> Result<(), StepError> {
+        passes.sweep(window)
+    }
+}
+
+pub const ENTRY: Entry<dyn Iteration> = Entry {
+    name: "once",
+    summary: "every stage steps once; no rollback",
+    source: "-",
+    options: &[],
+    needs: |_| Needs::NOTHING,
+    build: |_| Box::new(Once),
+};

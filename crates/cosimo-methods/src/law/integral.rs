@@ -1,0 +1,19 @@
+//! I control: the newest error alone.
+
+use cosimo_core::entry::{Entry, Range, Spec};
+use cosimo_core::interface::Needs;
+use cosimo_core::method::Law;
+
+use super::soderlind::Soderlind;
+
+pub const ENTRY: Entry<dyn Law> = Entry {
+    name: "i",
+    summary: "step size from the newest error",
+    source: "Sadjina & Pedersen 2019 (NEPCE), Eq. (13)",
+    options: &[
+        Spec::number("safety", 0.8, Range::Unit, "", "factor that keeps the error below 1"),
+        Spec::number("integral", 0.3, Range::NotNegative, "", "kI, divided by the order of the estimate"),
+    ],
+    needs: |_| Needs { variable_step: true, ..Needs::NOTHING },
+    build: Soderlind::boxed,
+};

@@ -1,0 +1,20 @@
+//! PI control: the newest error and the one before.
+
+use cosimo_core::entry::{Entry, Range, Spec};
+use cosimo_core::interface::Needs;
+use cosimo_core::method::Law;
+
+use super::soderlind::Soderlind;
+
+pub const ENTRY: Entry<dyn Law> = Entry {
+    name: "pi",
+    summary: "step size from the two newest errors",
+    source: "Sadjina et al. 2017 (ECCO), Eq. (15)",
+    options: &[
+        Spec::number("safety", 0.8, Range::Unit, "", "factor that keeps the error below 1"),
+        Spec::number("integral", 0.3, Range::NotNegative, "", "kI, divided by the order of the estimate"),
+        Spec::number("proportional", 0.4, Range::Finite, "", "kP, divided by the order of the estimate"),
+    ],
+    needs: |_| Needs { variable_step: true, ..Needs::NOTHING },
+    build: Soderlind::boxed,
+};

@@ -1,0 +1,4 @@
+//! Who steps with whom, in which order.
+
+pub mod gauss_seidel;
+pub mod jacobi;
