@@ -1,9 +1,14 @@
 //! What is to be simulated, as data; and the spelling of it that people write, `system.toml`.
 
+pub mod overrides;
 pub mod problem;
 pub mod recipe;
+pub mod schema;
 pub mod system;
+pub mod toml;
+pub mod write;
 
+pub use overrides::Overrides;
 pub use problem::{Problem, Severity, Span};
 pub use recipe::{Choice, Exchange, Origin, PerInput, Recipe, Reject, Step};
 pub use system::{

@@ -1,0 +1,238 @@
+//! `system.toml`, the spelling of a system that people write. Reading never stops at the first problem: it
+//! returns all of them, each with its place in the text, and as much of the system as could be understood.
+
+pub(crate) mod links;
+pub(crate) mod method;
+pub(crate) mod section;
+
+use std::path::{Path, PathBuf};
+
+use ::toml::de::DeTable;
+use cosimo_core::Registry;
+use cosimo_core::entry::{Range, suggest};
+
+use crate::problem::{Problem, Span};
+use crate::system::{Component, EndRule, Experiment, RecordPoint, ReferenceDecl, System};
+use section::{Item, Section, entries, value};
+
+pub(crate) const ROOT_KEYS: &[&str] =
+    &["experiment", "component", "wire", "bond", "junction", "method", "reference"];
+pub(crate) const EXPERIMENT_KEYS: &[&str] = &["start", "stop", "end", "record", "history"];
+pub(crate) const COMPONENT_KEYS: &[&str] = &["source", "parameters", "start", "tolerance", "weight"];
+pub(crate) const REFERENCE_KEYS: &[&str] = &["model", "ports"];
+
+pub(crate) const END: &[(&str, EndRule)] = &[("exact", EndRule::Exact), ("after", EndRule::After)];
+pub(crate) const RECORD: &[(&str, RecordPoint)] =
+    &[("after-exchange", RecordPoint::AfterExchange), ("before-exchange", RecordPoint::BeforeExchange)];
+
+/// What names are checked against.
+#[derive(Debug)]
+pub(crate) struct Context<'a> {
+    pub registry: &'a Registry,
+    /// Names of components, the ones with problems included.
+    pub components: Vec<String>,
+}
+
+/// Reads a system; relative paths in it start from `folder`. Without problems the system is complete.
+pub fn read(text: &str, folder: &Path, registry: &Registry) -> (System, Vec<Problem>) {
+    let (table, broken) = DeTable::parse_recoverable(text);
+    let mut problems = Vec::new();
+    let system = document(table.get_ref(), folder, registry, &mut problems);
+
+    let syntax: Vec<Problem> = broken.iter().map(|error| syntax(error, text)).collect();
+    if !syntax.is_empty() {
+        problems.retain(|problem| outlives(problem, &syntax, text));
+        problems.extend(syntax);
+    }
+    problems.sort_by_key(|problem| (problem.span.start, problem.span.end));
+    problems.dedup();
+    (system, problems)
+}
+
+fn syntax(error: &::toml::de::Error, text: &str) -> Problem {
+    let mut span = error.span().unwrap_or(0..0);
+    span.end = span.end.min(text.len());
+    span.start = span.start.min(span.end);
+    let word = text.get(span.clone()).unwrap_or_default().to_owned();
+    let problem = Problem::error("system/syntax", format!("this is not TOML: {}", error.message()), span)
+        .label(error.message());
+    // The parser takes words that begin like `true` and `false` for misspelled ones.
+    let unquoted = ["string values must be quoted", "invalid boolean"];
+    if !word.is_empty() && unquoted.iter().any(|start| error.message().starts_with(start)) {
+        return problem.hint(format!("texts stand in quotes: `\"{word}\"`"));
+    }
+    problem
+}
+
+/// A broken text has lost keys and headers, so what seems missing or unknown may be the parser's guess. Wrong
+/// values on whole lines are still wrong.
+fn outlives(problem: &Problem, syntax: &[Problem], text: &str) -> bool {
+    let line = |at: usize| text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count();
+    let on_its_own = matches!(problem.code, "system/value" | "system/option" | "system/unknown-method");
+    on_its_own && syntax.iter().all(|broken| line(broken.span.start) != line(problem.span.start))
+}
+
+fn document(table: &DeTable<'_>, folder: &Path, registry: &Registry, out: &mut Vec<Problem>) -> System {
+    let root = Section::over("the file", table, 0..0, ROOT_KEYS, out);
+    let mut system = System { folder: folder.into(), ..System::default() };
+    system.experiment = experiment(&root, out);
+    system.components = components(&root, registry, out);
+    let context =
+        Context { registry, components: system.components.iter().map(|c| c.name.clone()).collect() };
+    links::read(&root, &context, &mut system, out);
+    if let Some(item) = root.get("method") {
+        system.recipe = method::read(&item, &context, out);
+    }
+    if let Some(item) = root.get("reference") {
+        system.reference = reference(&item, &context, out);
+    }
+    system
+}
+
+fn experiment(root: &Section<'_>, out: &mut Vec<Problem>) -> Experiment {
+    let mut experiment = Experiment::default();
+    let Some(item) = root.required("experiment", "[experiment]` with `stop = 4.0", out) else {
+        return experiment;
+    };
+    let Some(section) = Section::open("`[experiment]`", item.value, EXPERIMENT_KEYS, out) else {
+        return experiment;
+    };
+    experiment.span = section.span.clone();
+    let start = section.number("start", Range::Finite, out);
+    experiment.start = start.unwrap_or(0.0);
+    if let Some(item) = section.required("stop", "stop = 4.0", out)
+        && let Some(stop) = item.number(Range::Finite, out)
+    {
+        experiment.stop = stop;
+        // A start that could not be read cannot be compared with.
+        if stop <= experiment.start && (start.is_some() || section.get("start").is_none()) {
+            out.push(item.wrong(&format!("later than `start`, {} s", experiment.start)));
+        }
+    }
+    experiment.end = section.one_of("end", END, out).unwrap_or_default();
+    experiment.record = section.one_of("record", RECORD, out).unwrap_or_default();
+    let history = section.get("history").and_then(|item| item.text(out));
+    experiment.history = history.map(|(path, span)| (PathBuf::from(path), span));
+    experiment
+}
+
+fn components(root: &Section<'_>, registry: &Registry, out: &mut Vec<Problem>) -> Vec<Component> {
+    let example = "[component.name]` with `source = \"native:model\"";
+    let Some(item) = root.required("component", example, out) else { return Vec::new() };
+    let Some(table) = item.table() else {
+        out.push(item.wrong("a table of components").hint("write `[component.name]`, once for each"));
+        return Vec::new();
+    };
+    if table.is_empty() {
+        let problem = Problem::error("system/missing", "a system needs at least one component", item.span());
+        out.push(problem.label("empty").hint(format!("write for example `{example}`")));
+    }
+    entries(table).iter().map(|item| component(item, registry, out)).collect()
+}
+
+fn component(item: &Item<'_>, registry: &Registry, out: &mut Vec<Problem>) -> Component {
+    check_name("component", item.key, item.key_span.clone(), out);
+    let mut component =
+        Component { name: item.key.into(), span: item.key_span.clone(), ..Component::default() };
+    let title = format!("component `{}`", item.key);
+    let Some(section) = Section::open(title, item.value, COMPONENT_KEYS, out) else { return component };
+    let source = section.required("source", "source = \"native:model\"", out);
+    if let Some((source, span)) = source.and_then(|item| item.text(out)) {
+        if !registry.sources.iter().any(|kind| (kind.claims)(&source)) {
+            let message = format!("no kind of simulator takes the source `{source}`");
+            out.push(
+                Problem::error("system/unknown-source", message, span.clone())
+                    .label("unknown source")
+                    .hint(suggest_source(&source, registry)),
+            );
+        }
+        (component.source, component.source_span) = (source, span);
+    }
+    for item in section.free("parameters", out) {
+        component.parameters.push((item.key.into(), value(item.value.get_ref()), item.whole()));
+    }
+    for item in section.free("start", out) {
+        if let Some(number) = item.number(Range::Finite, out) {
+            component.starts.push((item.key.into(), number, item.whole()));
+        }
+    }
+    component.tolerance = section.number("tolerance", Range::Positive, out);
+    component.weight = section.number("weight", Range::NotNegative, out);
+    component
+}
+
+/// Names stand before the dot of a port, in file names and in column heads.
+pub(crate) fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-".contains(letter))
+}
+
+fn check_name(kind: &str, name: &str, span: Span, out: &mut Vec<Problem>) {
+    if !is_name(name) {
+        let message = format!("the name of a {kind} is made of letters, digits, `_` and `-`, found {name:?}");
+        out.push(Problem::error("system/name", message, span).label("not a name"));
+    }
+}
+
+/// Every model that can be had by name, as a source spells it.
+pub(crate) fn known_sources(registry: &Registry) -> Vec<(String, &'static str)> {
+    let of_kind = |kind: &&'static cosimo_core::SourceEntry| {
+        let name = kind.name;
+        (kind.models)().into_iter().map(move |model| (format!("{name}:{}", model.name), model.summary))
+    };
+    registry.sources.iter().flat_map(of_kind).collect()
+}
+
+fn suggest_source(source: &str, registry: &Registry) -> String {
+    let known = known_sources(registry);
+    if let Some((full, _)) =
+        known.iter().find(|(full, _)| full.split_once(':').is_some_and(|f| f.1 == source))
+    {
+        return format!("did you mean `{full}`?");
+    }
+    let near = suggest(source, known.iter().map(|(full, _)| full.as_str()));
+    if near.starts_with("did you mean") {
+        return near;
+    }
+    let kinds: Vec<String> =
+        registry.sources.iter().map(|kind| format!("`{}` ({})", kind.name, kind.summary)).collect();
+    match kinds.is_empty() {
+        true => "no kind of simulator is known".into(),
+        false => format!("known kinds are {}", kinds.join(", ")),
+    }
+}
+
+fn reference(item: &Item<'_>, context: &Context<'_>, out: &mut Vec<Problem>) -> Option<ReferenceDecl> {
+    let section = Section::open("`[reference]`", item.value, REFERENCE_KEYS, out)?;
+    let model = section.required("model", "model = \"name\"", out).and_then(|item| item.text(out));
+    let references = &context.registry.references;
+    let entry = model.as_ref().and_then(|(name, _)| references.iter().find(|entry| entry.name == name));
+    if let (Some((name, span)), None) = (&model, entry) {
+        out.push(
+            Problem::error(
+                "system/unknown-reference",
+                format!("no reference model is called `{name}`"),
+                span.clone(),
+            )
+            .label("unknown model")
+            .hint(suggest(name, references.iter().map(|entry| entry.name))),
+        );
+    }
+    let mut ports = Vec::new();
+    for item in section.free("ports", out) {
+        let known = links::check_port("ports", item.key, item.key_span.clone(), context, out);
+        let Some((column, span)) = item.text(out) else { continue };
+        if let Some(entry) = entry
+            && !entry.columns.contains(&column.as_str())
+        {
+            let message = format!("the reference `{}` has no column `{column}`", entry.name);
+            out.push(
+                Problem::error("system/unknown-column", message, span)
+                    .label("unknown column")
+                    .hint(suggest(&column, entry.columns.iter().copied())),
+            );
+        } else if known {
+            ports.push((item.key.into(), column, item.whole()));
+        }
+    }
+    Some(ReferenceDecl { model: model?, ports })
+}

@@ -1,0 +1,224 @@
+//! One table of the file and the typed access to its keys. Every access that finds something else than it
+//! wants leaves a problem and goes on, so that one reading finds everything.
+
+use ::toml::Spanned;
+use ::toml::de::{DeTable, DeValue};
+use cosimo_core::Value;
+use cosimo_core::entry::{Range, suggest};
+
+use crate::problem::{Problem, Span};
+
+/// A key and what stands behind it.
+#[derive(Debug, Clone)]
+pub(crate) struct Item<'t> {
+    pub key: &'t str,
+    pub key_span: Span,
+    pub value: &'t Spanned<DeValue<'t>>,
+}
+
+impl<'t> Item<'t> {
+    pub(crate) fn span(&self) -> Span {
+        self.value.span()
+    }
+
+    /// `key = value` as a whole. Tables under a header of their own have their key inside the value.
+    pub(crate) fn whole(&self) -> Span {
+        let value = self.value.span();
+        if value.start < self.key_span.end { self.key_span.clone() } else { self.key_span.start..value.end }
+    }
+
+    pub(crate) fn table(&self) -> Option<&'t DeTable<'t>> {
+        self.value.get_ref().as_table()
+    }
+
+    pub(crate) fn found(&self) -> String {
+        found(self.value.get_ref())
+    }
+
+    pub(crate) fn wrong(&self, wanted: &str) -> Problem {
+        let message = format!("`{}` must be {wanted}, found {}", self.key, self.found());
+        Problem::error("system/value", message, self.span()).label(format!("wanted: {wanted}"))
+    }
+
+    pub(crate) fn number(&self, range: Range, problems: &mut Vec<Problem>) -> Option<f64> {
+        let number = number(self.value.get_ref()).filter(|number| range.holds(*number));
+        if number.is_none() {
+            problems.push(self.wrong(range.words()));
+        }
+        number
+    }
+
+    pub(crate) fn text(&self, problems: &mut Vec<Problem>) -> Option<(String, Span)> {
+        let text = self.value.get_ref().as_str().map(|text| (text.to_owned(), self.span()));
+        if text.is_none() {
+            problems.push(self.wrong("a text in quotes"));
+        }
+        text
+    }
+
+    pub(crate) fn one_of<T: Copy>(&self, words: &[(&str, T)], problems: &mut Vec<Problem>) -> Option<T> {
+        let text = self.value.get_ref().as_str();
+        let chosen = words.iter().find(|(word, _)| Some(*word) == text).map(|(_, meaning)| *meaning);
+        if chosen.is_none() {
+            let quoted: Vec<String> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
+            let mut problem = self.wrong(&quoted.join(" or "));
+            if let Some(text) = text {
+                problem = problem.hint(suggest(text, words.iter().map(|(word, _)| *word)));
+            }
+            problems.push(problem);
+        }
+        chosen
+    }
+
+    /// The tables of a `[[key]]`.
+    pub(crate) fn tables(&self, problems: &mut Vec<Problem>) -> Vec<&'t Spanned<DeValue<'t>>> {
+        let Some(items) = self.value.get_ref().as_array() else {
+            let hint = format!("write `[[{}]]`, once for each", self.key);
+            problems.push(self.wrong("a list of tables").hint(hint));
+            return Vec::new();
+        };
+        items.iter().collect()
+    }
+}
+
+/// A table whose keys are known.
+#[derive(Debug)]
+pub(crate) struct Section<'t> {
+    /// With its backticks, as messages name it.
+    pub title: String,
+    pub span: Span,
+    table: &'t DeTable<'t>,
+}
+
+impl<'t> Section<'t> {
+    /// Unknown keys are reported here and never looked at again.
+    pub(crate) fn open(
+        title: impl Into<String>,
+        value: &'t Spanned<DeValue<'t>>,
+        keys: &[&'static str],
+        problems: &mut Vec<Problem>,
+    ) -> Option<Section<'t>> {
+        let title = title.into();
+        let Some(table) = value.get_ref().as_table() else {
+            let message = format!("{title} must be a table, found {}", found(value.get_ref()));
+            problems.push(Problem::error("system/value", message, value.span()).label("wanted: a table"));
+            return None;
+        };
+        Some(Section::over(title, table, value.span(), keys, problems))
+    }
+
+    pub(crate) fn over(
+        title: impl Into<String>,
+        table: &'t DeTable<'t>,
+        span: Span,
+        keys: &[&'static str],
+        problems: &mut Vec<Problem>,
+    ) -> Section<'t> {
+        let title = title.into();
+        for item in entries(table).iter().filter(|item| !keys.contains(&item.key)) {
+            problems.push(
+                Problem::error(
+                    "system/unknown-key",
+                    format!("{title} has no key `{}`", item.key),
+                    item.key_span.clone(),
+                )
+                .label("unknown key")
+                .hint(suggest(item.key, keys.iter().copied())),
+            );
+        }
+        Section { title, span, table }
+    }
+
+    pub(crate) fn get(&self, key: &str) -> Option<Item<'t>> {
+        let (key, value) = self.table.get_key_value(key)?;
+        Some(Item { key: key.get_ref(), key_span: key.span(), value })
+    }
+
+    /// `example` is what could be written.
+    pub(crate) fn required(&self, key: &str, example: &str, problems: &mut Vec<Problem>) -> Option<Item<'t>> {
+        let item = self.get(key);
+        if item.is_none() {
+            problems.push(
+                Problem::error("system/missing", format!("{} needs `{key}`", self.title), self.span.clone())
+                    .label(format!("`{key}` is missing"))
+                    .hint(format!("write for example `{example}`")),
+            );
+        }
+        item
+    }
+
+    pub(crate) fn number(&self, key: &str, range: Range, problems: &mut Vec<Problem>) -> Option<f64> {
+        self.get(key)?.number(range, problems)
+    }
+
+    pub(crate) fn one_of<T: Copy>(
+        &self,
+        key: &str,
+        words: &[(&str, T)],
+        problems: &mut Vec<Problem>,
+    ) -> Option<T> {
+        self.get(key)?.one_of(words, problems)
+    }
+
+    /// A table with keys of the user's choice.
+    pub(crate) fn free(&self, key: &str, problems: &mut Vec<Problem>) -> Vec<Item<'t>> {
+        let Some(item) = self.get(key) else { return Vec::new() };
+        let Some(table) = item.table() else {
+            problems.push(item.wrong("a table").hint(format!("write `{key} = {{ name = value }}`")));
+            return Vec::new();
+        };
+        entries(table)
+    }
+}
+
+/// In the order of the file; the parser sorts by name.
+pub(crate) fn entries<'t>(table: &'t DeTable<'t>) -> Vec<Item<'t>> {
+    let mut items: Vec<Item<'t>> =
+        table.iter().map(|(key, value)| Item { key: key.get_ref(), key_span: key.span(), value }).collect();
+    items.sort_by_key(|item| item.key_span.start);
+    items
+}
+
+pub(crate) fn value(value: &DeValue<'_>) -> Value {
+    match value {
+        DeValue::String(text) => Value::Text(text.to_string()),
+        DeValue::Boolean(flag) => Value::Flag(*flag),
+        DeValue::Array(items) => Value::List(items.iter().map(|item| self::value(item.get_ref())).collect()),
+        DeValue::Table(table) => Value::Table(
+            entries(table)
+                .iter()
+                .map(|item| (item.key.to_owned(), self::value(item.value.get_ref())))
+                .collect(),
+        ),
+        DeValue::Datetime(date) => Value::Text(date.to_string()),
+        DeValue::Integer(_) | DeValue::Float(_) => Value::Number(number(value).unwrap_or(f64::NAN)),
+    }
+}
+
+/// Integers count as numbers.
+fn number(value: &DeValue<'_>) -> Option<f64> {
+    match value {
+        DeValue::Float(float) => float.as_str().parse().ok(),
+        DeValue::Integer(integer) if integer.radix() == 10 => integer.as_str().parse().ok(),
+        DeValue::Integer(integer) => {
+            let radix = integer.radix();
+            let digits = integer.as_str().chars().filter_map(|digit| digit.to_digit(radix));
+            Some(digits.fold(0.0, |sum, digit| sum * f64::from(radix) + f64::from(digit)))
+        }
+        _ => None,
+    }
+}
+
+/// As the file spells it, where it is short.
+fn found(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::String(text) if text.chars().count() > 60 => "a long text".into(),
+        DeValue::String(text) => format!("{text:?}"),
+        DeValue::Integer(integer) => integer.to_string(),
+        DeValue::Float(float) => float.to_string(),
+        DeValue::Boolean(flag) => flag.to_string(),
+        DeValue::Datetime(_) => "a date".into(),
+        DeValue::Array(_) => "a list".into(),
+        DeValue::Table(_) => "a table".into(),
+    }
+}

@@ -1,0 +1,256 @@
+//! A system back as `system.toml`. Reading it again gives the same system; what equals its default is left
+//! out, and comments are not kept.
+
+use std::fmt::Write;
+
+use cosimo_core::Value;
+
+use crate::recipe::{Choice, PerInput, Recipe, Step};
+use crate::system::{Component, Experiment, PowerPort, System};
+use crate::toml::links::{COMMON, DIRECTION, OPPOSITE};
+use crate::toml::method::{EXCHANGE, REJECT};
+use crate::toml::{END, RECORD, is_name};
+
+pub fn to_toml(system: &System) -> String {
+    let mut page = Page::default();
+    experiment(&mut page, &system.experiment);
+    for component in &system.components {
+        self::component(&mut page, component);
+    }
+    for wire in &system.wires {
+        page.head("[[wire]]");
+        page.line("from", &text(&wire.from.0));
+        page.line("to", &text(&wire.to.0));
+        page.unless(wire.gain == 1.0, "gain", &number(wire.gain));
+    }
+    for bond in &system.bonds {
+        page.head("[[bond]]");
+        page.line("name", &text(&bond.name));
+        page.line("a", &table(&port(&bond.a)));
+        page.line("b", &table(&port(&bond.b)));
+        page.word("opposite", OPPOSITE, bond.opposite);
+        page.word("direction", DIRECTION, bond.direction);
+        page.number("tolerance", bond.tolerance);
+        page.number("energy_scale", bond.energy_scale);
+    }
+    for junction in &system.junctions {
+        page.head("[[junction]]");
+        page.line("name", &text(&junction.name));
+        page.line("common", &text(word(COMMON, junction.common)));
+        page.0.push_str("sides = [\n");
+        for side in &junction.sides {
+            let mut pairs = port(&side.port);
+            if side.leaves {
+                pairs.push(("power".into(), text("leaves")));
+            }
+            let _ = writeln!(page.0, "  {},", table(&pairs));
+        }
+        page.0.push_str("]\n");
+        page.number("tolerance", junction.tolerance);
+        page.number("energy_scale", junction.energy_scale);
+    }
+    recipe(&mut page, &system.recipe);
+    if let Some(reference) = &system.reference {
+        page.head("[reference]");
+        page.line("model", &text(&reference.model.0));
+        let ports = reference.ports.iter();
+        let ports: Vec<_> = ports.map(|(port, column, _)| (port.clone(), text(column))).collect();
+        page.unless(ports.is_empty(), "ports", &table(&ports));
+    }
+    page.0
+}
+
+fn experiment(page: &mut Page, experiment: &Experiment) {
+    page.head("[experiment]");
+    page.unless(experiment.start == 0.0, "start", &number(experiment.start));
+    page.line("stop", &number(experiment.stop));
+    page.word("end", END, experiment.end);
+    page.word("record", RECORD, experiment.record);
+    if let Some((path, _)) = &experiment.history {
+        page.line("history", &text(&path.to_string_lossy()));
+    }
+}
+
+fn component(page: &mut Page, component: &Component) {
+    page.head(&format!("[component.{}]", key(&component.name)));
+    page.line("source", &text(&component.source));
+    let parameters: Vec<_> =
+        component.parameters.iter().map(|(name, value, _)| (name.clone(), self::value(value))).collect();
+    page.unless(parameters.is_empty(), "parameters", &table(&parameters));
+    let starts: Vec<_> =
+        component.starts.iter().map(|(name, value, _)| (name.clone(), number(*value))).collect();
+    page.unless(starts.is_empty(), "start", &table(&starts));
+    page.number("tolerance", component.tolerance);
+    page.number("weight", component.weight);
+}
+
+fn recipe(page: &mut Page, recipe: &Recipe) {
+    let usual = Recipe::default();
+    let mut lines = Vec::new();
+    if !same(&recipe.partition, &usual.partition) {
+        lines.push(("partition", choice(&recipe.partition)));
+    }
+    if !same(&recipe.iteration, &usual.iteration) {
+        lines.push(("iteration", choice(&recipe.iteration)));
+    }
+    for (key, chosen, usual) in
+        [("input", &recipe.input, &usual.input), ("correction", &recipe.correction, &usual.correction)]
+    {
+        if !chosen.inputs.is_empty() || !same(&chosen.default, &usual.default) {
+            lines.push((key, per_input(chosen, choice)));
+        }
+    }
+    if recipe.exchange != usual.exchange {
+        lines.push(("exchange", per_input(&recipe.exchange, |exchange| text(word(EXCHANGE, *exchange)))));
+    }
+    let step = step(recipe, &usual);
+    if !step.is_empty() {
+        lines.push(("step", table(&step)));
+    }
+    if !lines.is_empty() {
+        page.head("[method]");
+        lines.iter().for_each(|(key, value)| page.line(key, value));
+    }
+}
+
+fn step(recipe: &Recipe, usual: &Recipe) -> Vec<(String, String)> {
+    let Step { size, min, max, shrink, grow, reject, .. } = &recipe.step;
+    let mut pairs = Vec::new();
+    let mut push = |key: &str, value: String| pairs.push((key.to_owned(), value));
+    if !same(&recipe.estimate, &usual.estimate) {
+        push("estimate", choice(&recipe.estimate));
+    }
+    if !same(&recipe.law, &usual.law) {
+        push("law", choice(&recipe.law));
+    }
+    if let Some(size) = size {
+        push("size", number(*size));
+    }
+    let limits = [
+        ("min", *min, usual.step.min),
+        ("max", *max, usual.step.max),
+        ("shrink", *shrink, usual.step.shrink),
+        ("grow", *grow, usual.step.grow),
+    ];
+    for (key, limit, usual) in limits {
+        if limit != usual {
+            push(key, number(limit));
+        }
+    }
+    if *reject != usual.step.reject {
+        push("reject", text(word(REJECT, *reject)));
+    }
+    pairs
+}
+
+/// Places and who chose do not count.
+fn same(left: &Choice, right: &Choice) -> bool {
+    left.name == right.name && left.options.is_empty() && right.options.is_empty()
+}
+
+fn choice(choice: &Choice) -> String {
+    if choice.options.is_empty() {
+        return text(&choice.name);
+    }
+    let options: Vec<_> =
+        choice.options.iter().map(|(name, value, _)| (name.clone(), self::value(value))).collect();
+    table(&[(choice.name.clone(), table(&options))])
+}
+
+fn per_input<T>(per_input: &PerInput<T>, one: impl Fn(&T) -> String) -> String {
+    if per_input.inputs.is_empty() {
+        return one(&per_input.default);
+    }
+    let mut pairs = vec![("default".to_owned(), one(&per_input.default))];
+    pairs.extend(per_input.inputs.iter().map(|(input, choice, _)| (input.clone(), one(choice))));
+    table(&pairs)
+}
+
+fn port(port: &PowerPort) -> Vec<(String, String)> {
+    vec![("effort".into(), text(&port.effort.0)), ("flow".into(), text(&port.flow.0))]
+}
+
+#[derive(Debug, Default)]
+struct Page(String);
+
+impl Page {
+    fn head(&mut self, head: &str) {
+        if !self.0.is_empty() {
+            self.0.push('\n');
+        }
+        self.0.push_str(head);
+        self.0.push('\n');
+    }
+
+    fn line(&mut self, key: &str, value: &str) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.0, "{key} = {value}");
+    }
+
+    fn unless(&mut self, usual: bool, key: &str, value: &str) {
+        if !usual {
+            self.line(key, value);
+        }
+    }
+
+    fn number(&mut self, key: &str, value: Option<f64>) {
+        if let Some(value) = value {
+            self.line(key, &number(value));
+        }
+    }
+
+    fn word<T: Copy + PartialEq + Default>(&mut self, key: &str, words: &[(&'static str, T)], value: T) {
+        self.unless(value == T::default(), key, &text(word(words, value)));
+    }
+}
+
+/// The reader's own word for it. Every meaning has one: the reader's tests go through them all.
+fn word<T: PartialEq>(words: &[(&'static str, T)], value: T) -> &'static str {
+    words.iter().find(|(_, meaning)| *meaning == value).map_or("", |(word, _)| word)
+}
+
+fn value(value: &Value) -> String {
+    match value {
+        Value::Number(number) => self::number(*number),
+        Value::Flag(flag) => flag.to_string(),
+        Value::Text(text) => self::text(text),
+        Value::List(items) => {
+            format!("[{}]", items.iter().map(self::value).collect::<Vec<_>>().join(", "))
+        }
+        Value::Table(pairs) => {
+            let pairs: Vec<_> = pairs.iter().map(|(key, value)| (key.clone(), self::value(value))).collect();
+            table(&pairs)
+        }
+    }
+}
+
+fn table(pairs: &[(String, String)]) -> String {
+    if pairs.is_empty() {
+        return "{}".into();
+    }
+    let pairs: Vec<String> = pairs.iter().map(|(name, value)| format!("{} = {value}", key(name))).collect();
+    format!("{{ {} }}", pairs.join(", "))
+}
+
+/// Shortest text that reads back as the same number.
+fn number(number: f64) -> String {
+    if number.is_nan() { "nan".into() } else { format!("{number:?}") }
+}
+
+fn key(key: &str) -> String {
+    if is_name(key) { key.into() } else { text(key) }
+}
+
+fn text(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => quoted.extend(['\\', letter]),
+            control if control.is_control() => {
+                let _ = write!(quoted, "\\u{:04X}", u32::from(control));
+            }
+            _ => quoted.push(letter),
+        }
+    }
+    quoted + "\""
+}

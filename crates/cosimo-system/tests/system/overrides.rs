@@ -1,0 +1,248 @@
+//! What the command line changes, and what it is told when it cannot.
+
+use cosimo_core::Value;
+use cosimo_system::overrides::apply;
+use cosimo_system::*;
+
+use super::registry::registry;
+use super::{FULL, LEAST, bare, good};
+
+const TWO: &str = "[experiment]\nstop = 4\n[component.chassis]\nsource = 'native:quarter-car/chassis'\n\
+                   [component.wheel]\nsource = 'native:quarter-car/wheel'\nparameters = { zw = 1 }\n";
+
+fn changed(text: &str, overrides: Overrides) -> System {
+    let mut system = good(text);
+    assert_eq!(apply(&mut system, &overrides, &registry()), []);
+    system
+}
+
+/// The problem, after which the system must be what it was.
+#[track_caller]
+fn refused(text: &str, overrides: Overrides, code: &str, message: &str, hint: Option<&str>) {
+    let mut system = good(text);
+    let problems = apply(&mut system, &overrides, &registry());
+    let [problem] = &problems[..] else { panic!("wanted one problem, found {problems:#?}") };
+    assert_eq!((problem.code, problem.message.as_str()), (code, message));
+    assert_eq!(problem.hint.as_deref(), hint);
+    assert_eq!((problem.span.clone(), problem.label.as_str()), (0..0, ""));
+    assert_eq!(system, good(text));
+}
+
+fn set(text: &str) -> Overrides {
+    Overrides { sets: vec![text.into()], ..Overrides::default() }
+}
+
+fn method(text: &str) -> Overrides {
+    Overrides { methods: vec![text.into()], ..Overrides::default() }
+}
+
+fn parameters(component: &Component) -> Vec<(&str, Value)> {
+    component.parameters.iter().map(|(name, value, _)| (name.as_str(), value.clone())).collect()
+}
+
+#[test]
+fn nothing_changes_nothing() {
+    assert_eq!(changed(FULL, Overrides::default()), good(FULL));
+}
+
+#[test]
+fn the_experiment_and_the_step() {
+    let system = changed(
+        FULL,
+        Overrides { stop: Some(9.0), end: Some(EndRule::Exact), step: Some(0.5), ..Overrides::default() },
+    );
+    assert_eq!((system.experiment.stop, system.experiment.end), (9.0, EndRule::Exact));
+    let step = &system.recipe.step;
+    assert_eq!((step.size, step.size_origin), (Some(0.5), Origin::CommandLine));
+
+    let code = "override/value";
+    let stop = |stop| Overrides { stop: Some(stop), ..Overrides::default() };
+    refused(FULL, stop(1.0), code, "`--stop 1`: must be later than the start, 1 s, found 1", None);
+    refused(FULL, stop(f64::NAN), code, "`--stop nan`: must be a finite number, found nan", None);
+    for (bad, spelled) in [(0.0, "0"), (-1.0, "-1"), (f64::NAN, "nan"), (f64::INFINITY, "inf")] {
+        let message = format!("`--step {spelled}`: must be a finite number above 0, found {spelled}");
+        refused(FULL, Overrides { step: Some(bad), ..Overrides::default() }, code, &message, None);
+    }
+}
+
+#[test]
+fn a_tolerance_beats_all_that_the_file_gives() {
+    let tolerance = |tolerance| Overrides { tolerance: Some(tolerance), ..Overrides::default() };
+    let system = changed(FULL, tolerance(0.5));
+    let given: Vec<_> =
+        system.recipe.estimate.options.iter().filter(|(name, ..)| name == "tolerance").collect();
+    assert_eq!(given, [&("tolerance".to_owned(), Value::Number(0.5), 0..0)]);
+    assert_eq!(system.recipe.estimate.origin, Origin::CommandLine);
+    assert!(system.bonds.iter().all(|bond| bond.tolerance.is_none()));
+    assert!(system.junctions.iter().all(|junction| junction.tolerance.is_none()));
+    assert!(system.components.iter().all(|component| component.tolerance.is_none()));
+    assert_eq!(system.bonds[0].energy_scale, Some(750.0));
+
+    let code = "override/value";
+    let hint = Some("estimates with a tolerance are `power-residual`");
+    refused(LEAST, tolerance(0.5), code, "`--tolerance 0.5`: the estimate `none` has no tolerance", hint);
+    let message = "`--tolerance 0`: must be a finite number above 0, found 0";
+    refused(FULL, tolerance(0.0), code, message, None);
+    let message = "`--tolerance 2`: `tolerance` of `power-residual` must be a number from 0 to 1, found 2";
+    refused(FULL, tolerance(2.0), code, message, None);
+
+    let both = Overrides { tolerance: Some(0.5), ..method("estimate=power-residual") };
+    assert_eq!(changed(LEAST, both).recipe.estimate.options.len(), 1);
+}
+
+#[test]
+fn parameters_of_one_or_of_all() {
+    let system = changed(TWO, set("chassis.mc = 500"));
+    assert_eq!(parameters(&system.components[0]), [("mc", Value::Number(500.0))]);
+    assert_eq!(parameters(&system.components[1]), [("zw", Value::Number(1.0))]);
+
+    let system = changed(TWO, set("k=1e3"));
+    assert_eq!(parameters(&system.components[0]), [("k", Value::Number(1e3))]);
+    assert_eq!(parameters(&system.components[1])[1], ("k", Value::Number(1e3)));
+
+    // Declared nowhere, but in the file.
+    let system = changed(TWO, set("zw=2"));
+    assert_eq!(parameters(&system.components[0]), []);
+    assert_eq!(parameters(&system.components[1]), [("zw", Value::Number(2.0))]);
+
+    // A component may take parameters that nobody declares.
+    let system = changed(TWO, set("chassis.file.name=data/road.csv"));
+    assert_eq!(parameters(&system.components[0]), [("file.name", Value::Text("data/road.csv".into()))]);
+}
+
+#[test]
+fn parameter_values_are_toml_or_plain_words() {
+    let value = |spelled: &str| {
+        changed(TWO, set(&format!("wheel.x={spelled}"))).components[1].parameters[1].1.clone()
+    };
+    assert_eq!(value("true"), Value::Flag(true));
+    assert_eq!(value("\"a=b\""), Value::Text("a=b".into()));
+    assert_eq!(value("a=b"), Value::Text("a=b".into()));
+    assert_eq!(value("1.2.3"), Value::Text("1.2.3".into()));
+    assert_eq!(value("[1, 2]"), Value::List(vec![Value::Number(1.0), Value::Number(2.0)]));
+    assert_eq!(value("{ a = 1 }"), Value::Table(vec![("a".into(), Value::Number(1.0))]));
+}
+
+#[test]
+fn parameters_that_nobody_has() {
+    refused(
+        TWO,
+        set("chasis.mc=1"),
+        "override/unknown-component",
+        "`--set chasis.mc=1`: no component is called `chasis`",
+        Some("did you mean `chassis`?"),
+    );
+    refused(
+        TWO,
+        set("mass=1"),
+        "override/unknown-parameter",
+        "`--set mass=1`: no component has a parameter `mass`",
+        Some("known are `k`, `mc`, `mw`, `zw`"),
+    );
+    let hint = Some("`parameter=value` sets it wherever there is one");
+    refused(TWO, set("mc"), "override/syntax", "`--set mc`: must be `component.parameter=value`", hint);
+    refused(TWO, set("mc="), "override/syntax", "`--set mc=`: there is no value after `=`", None);
+    let mut system = good(TWO);
+    let problems = apply(&mut system, &set("mc=[1"), &registry());
+    assert!(problems[0].message.starts_with("`--set mc=[1`: the value is not TOML: "), "{problems:?}");
+}
+
+#[test]
+fn methods_by_name_or_with_options() {
+    for axis in ["partition", "schedule"] {
+        let recipe = changed(FULL, method(&format!("{axis}=jacobi"))).recipe;
+        assert_eq!(recipe.partition, Choice { origin: Origin::CommandLine, ..Choice::named("jacobi") });
+    }
+    let recipe = changed(LEAST, method("iteration={ fixed-point = { sweeps = 3 } }")).recipe;
+    let recipe_then = {
+        let mut system = good(LEAST);
+        system.recipe = recipe;
+        assert_eq!(apply(&mut system, &method("schedule=gauss-seidel"), &registry()), []);
+        system.recipe
+    };
+    assert_eq!(recipe_then.iteration, Choice { origin: Origin::CommandLine, ..Choice::named("once") });
+
+    let recipe = changed(FULL, method("correction={ nepce = { gain = 0.5 } }")).recipe;
+    let nepce = Choice::named("nepce").with("gain", Value::Number(0.5));
+    assert_eq!(recipe.correction, PerInput::all(Choice { origin: Origin::CommandLine, ..nepce }));
+
+    let recipe = changed(FULL, method("input=linear")).recipe;
+    assert_eq!(
+        recipe.input,
+        PerInput::all(Choice { origin: Origin::CommandLine, ..Choice::named("linear") })
+    );
+
+    let per_input = method("input={ default = \"hold\", \"wheel.F\" = \"linear\" }");
+    let recipe = changed(TWO, per_input).recipe;
+    assert_eq!(
+        (recipe.input.default.name.as_str(), recipe.input.of("wheel.F").name.as_str()),
+        ("hold", "linear")
+    );
+    assert_eq!((recipe.input.inputs[0].1.origin, &recipe.input.inputs[0].2), (Origin::CommandLine, &(0..0)));
+
+    let several = Overrides {
+        methods: ["exchange=fresh", "law='pi'", "estimate=power-residual", "reject=above-one"]
+            .map(String::from)
+            .into(),
+        ..Overrides::default()
+    };
+    let recipe = bare(changed(LEAST, several)).recipe;
+    assert_eq!(recipe.exchange, PerInput::all(Exchange::Fresh));
+    assert_eq!((recipe.law, recipe.estimate), (Choice::named("pi"), Choice::named("power-residual")));
+    assert_eq!(recipe.step.reject, Reject::AboveOne);
+}
+
+#[test]
+fn methods_that_are_none() {
+    refused(
+        TWO,
+        method("corection=nepce"),
+        "override/unknown-axis",
+        "`--method corection=nepce`: there is no axis `corection`",
+        Some("did you mean `correction`?"),
+    );
+    refused(
+        TWO,
+        method("correction=nepc"),
+        "system/unknown-method",
+        "`--method correction=nepc`: `nepc` is not a method for `correction`",
+        Some("did you mean `nepce`?"),
+    );
+    refused(
+        TWO,
+        method("correction={ nepce = { gian = 1 } }"),
+        "system/option",
+        "`--method correction={ nepce = { gian = 1 } }`: `nepce` has no `gian`",
+        Some("did you mean `gain`?"),
+    );
+    refused(
+        TWO,
+        method("input={ \"weel.F\" = \"hold\" }"),
+        "system/unknown-component",
+        "`--method input={ \"weel.F\" = \"hold\" }`: no component is called `weel`",
+        Some("did you mean `wheel`?"),
+    );
+    let axes = "axes are `schedule`, `partition`, `iteration`, `input`, `correction`, `exchange`, `estimate`, `law`, `reject`";
+    refused(TWO, method("jacobi"), "override/syntax", "`--method jacobi`: must be `axis=method`", Some(axes));
+    refused(TWO, method("law="), "override/syntax", "`--method law=`: there is no value after `=`", None);
+    refused(
+        TWO,
+        method("reject=always"),
+        "system/value",
+        "`--method reject=always`: `reject` must be \"never\" or \"above-one\", found \"always\"",
+        Some("known are `never`, `above-one`"),
+    );
+}
+
+#[test]
+fn all_problems_come_at_once() {
+    let overrides = Overrides {
+        stop: Some(-1.0),
+        end: None,
+        step: Some(0.0),
+        tolerance: Some(1.0),
+        sets: vec!["x".into(), "y.z=1".into()],
+        methods: vec!["law=none".into()],
+    };
+    assert_eq!(apply(&mut good(TWO), &overrides, &registry()).len(), 6);
+}

@@ -1,0 +1,98 @@
+//! A registry of entries that have names and options and can do nothing.
+
+use cosimo_core::entry::{ModelInfo, Range, ReferenceEntry, Spec};
+use cosimo_core::method::{Approximation, Correction, Estimate, Iteration, Law, Partition};
+use cosimo_core::{Entry, Needs, Registry, SourceEntry};
+
+const fn entry<T: ?Sized>(name: &'static str, options: &'static [Spec]) -> Entry<T> {
+    Entry {
+        name,
+        summary: "a method",
+        source: "a paper, Eq. (1)",
+        options,
+        needs: |_| Needs::NOTHING,
+        build: |_| unreachable!("only its name is wanted"),
+    }
+}
+
+static JACOBI: Entry<dyn Partition> = entry("jacobi", &[]);
+static GAUSS_SEIDEL: Entry<dyn Partition> = entry("gauss-seidel", &[Spec::names("order", "who goes first")]);
+static ONCE: Entry<dyn Iteration> = entry("once", &[]);
+static TWICE: Entry<dyn Iteration> = entry("fixed-point", &[Spec::count("sweeps", 2, 1, "how often")]);
+static HOLD: Entry<dyn Approximation> = entry("hold", &[]);
+static LINEAR: Entry<dyn Approximation> = entry(
+    "linear",
+    &[
+        Spec::optional("limit", Range::Positive, "1/s", "the largest slope"),
+        Spec::flag("clip", false, "whether to clip"),
+    ],
+);
+static NONE: Entry<dyn Correction> = entry("none", &[]);
+static NEPCE: Entry<dyn Correction> = entry(
+    "nepce",
+    &[
+        Spec::number("gain", 1.0, Range::Unit, "", "how much is repaid at once"),
+        Spec::choice("form", "account", &["account", "paper"], "which account is kept"),
+    ],
+);
+static NO_ESTIMATE: Entry<dyn Estimate> = entry("none", &[]);
+static POWER_RESIDUAL: Entry<dyn Estimate> = entry(
+    "power-residual",
+    &[
+        Spec::number("tolerance", 1e-4, Range::Unit, "", "just good enough"),
+        Spec::count("window", 1, 1, "how many steps"),
+    ],
+);
+static FIXED: Entry<dyn Law> = entry("fixed", &[]);
+static PI: Entry<dyn Law> = entry("pi", &[Spec::number("safety", 0.9, Range::NotNegative, "", "below 1")]);
+
+const CHASSIS: &[Spec] = &[
+    Spec::number("mc", 400.0, Range::Positive, "kg", "its mass"),
+    Spec::number("k", 15e3, Range::Positive, "N/m", "its spring"),
+];
+const WHEEL: &[Spec] = &[
+    Spec::number("mw", 40.0, Range::Positive, "kg", "its mass"),
+    Spec::number("k", 150e3, Range::Positive, "N/m", "its spring"),
+];
+
+static NATIVE: SourceEntry = SourceEntry {
+    name: "native",
+    summary: "models written in Rust",
+    claims: |source| source.starts_with("native:"),
+    open: |_| unreachable!("nothing is opened"),
+    models: || {
+        vec![
+            ModelInfo { name: "quarter-car/chassis".into(), summary: "the upper mass", parameters: CHASSIS },
+            ModelInfo { name: "quarter-car/wheel".into(), summary: "the lower mass", parameters: WHEEL },
+        ]
+    },
+};
+static FMU: SourceEntry = SourceEntry {
+    name: "fmu",
+    summary: "files that end in .fmu",
+    claims: |source| source.ends_with(".fmu"),
+    open: |_| unreachable!("nothing is opened"),
+    models: Vec::new,
+};
+static QUARTER_CAR: ReferenceEntry = ReferenceEntry {
+    name: "quarter-car",
+    summary: "both masses",
+    parameters: &[],
+    columns: &["vc", "vw", "F"],
+    solve: |_, _| Vec::new(),
+    history: false,
+};
+
+pub(crate) fn registry() -> Registry {
+    Registry {
+        partitions: vec![&JACOBI, &GAUSS_SEIDEL],
+        iterations: vec![&ONCE, &TWICE],
+        inputs: vec![&HOLD, &LINEAR],
+        corrections: vec![&NONE, &NEPCE],
+        jacobians: vec![],
+        estimates: vec![&NO_ESTIMATE, &POWER_RESIDUAL],
+        laws: vec![&FIXED, &PI],
+        sources: vec![&NATIVE, &FMU],
+        references: vec![&QUARTER_CAR],
+    }
+}

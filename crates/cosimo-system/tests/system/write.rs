@@ -1,0 +1,167 @@
+//! Writing and reading again changes nothing.
+
+use cosimo_core::Value;
+use cosimo_system::write::to_toml;
+use cosimo_system::*;
+use proptest::prelude::*;
+
+use super::{FULL, LEAST, bare, good};
+
+#[test]
+fn files_survive() {
+    let per_input = format!(
+        "{LEAST}[method]\nexchange = {{ 'a.x' = 'fresh', default = 'fresh' }}\nstep = {{ size = 0.1 }}\n\
+         correction = {{ 'a.\"q\"' = {{ nepce = {{ form = 'paper' }} }} }}\n"
+    );
+    for text in [FULL, LEAST, &per_input] {
+        let system = good(text);
+        let written = to_toml(&system);
+        assert_eq!(bare(good(&written)), bare(system), "{written}");
+        assert_eq!(to_toml(&good(&written)), written);
+    }
+}
+
+#[test]
+fn only_what_differs_from_defaults_is_written() {
+    assert_eq!(
+        to_toml(&good(LEAST)),
+        "[experiment]\nstop = 4.0\n\n[component.a]\nsource = \"native:quarter-car/chassis\"\n"
+    );
+}
+
+const NAME: &str = "[a-zA-Z0-9_-]{1,6}";
+
+fn number() -> impl Strategy<Value = f64> {
+    prop_oneof![any::<f64>().prop_filter("comparable", |number| !number.is_nan()), Just(1e-6), Just(400.0)]
+}
+
+fn positive() -> impl Strategy<Value = f64> {
+    prop_oneof![1e-12..1e12, Just(f64::MIN_POSITIVE), Just(f64::MAX)]
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        number().prop_map(Value::Number),
+        any::<bool>().prop_map(Value::Flag),
+        any::<String>().prop_map(Value::Text),
+    ];
+    leaf.prop_recursive(3, 12, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::List),
+            prop::collection::btree_map(any::<String>(), inner, 0..4)
+                .prop_map(|table| Value::Table(table.into_iter().collect())),
+        ]
+    })
+}
+
+fn component() -> impl Strategy<Value = Component> {
+    (
+        prop::collection::btree_map(any::<String>(), value(), 0..4),
+        prop::collection::btree_map(any::<String>(), -1e9..1e9, 0..3),
+        prop::option::of(positive()),
+        prop::option::of(0.0..1e9),
+    )
+        .prop_map(|(parameters, starts, tolerance, weight)| Component {
+            source: "a \"quoted\" \\ file.fmu".into(),
+            parameters: parameters.into_iter().map(|(name, value)| (name, value, 0..0)).collect(),
+            starts: starts.into_iter().map(|(name, value)| (name, value, 0..0)).collect(),
+            tolerance,
+            weight,
+            ..Component::default()
+        })
+}
+
+fn components() -> impl Strategy<Value = Vec<Component>> {
+    prop::collection::btree_map(NAME, component(), 1..4).prop_map(|components| {
+        components.into_iter().map(|(name, component)| Component { name, ..component }).collect()
+    })
+}
+
+prop_compose! {
+    fn bond()(
+        opposite in prop::sample::select(vec![Opposite::Neither, Opposite::Effort, Opposite::Flow]),
+        direction in prop::sample::select(vec![Direction::AToB, Direction::BToA]),
+        tolerance in prop::option::of(positive()),
+        energy_scale in prop::option::of(positive()),
+    ) -> BondDecl {
+        BondDecl { opposite, direction, tolerance, energy_scale, ..BondDecl::default() }
+    }
+}
+
+prop_compose! {
+    fn recipe()(
+        corrected in any::<bool>(),
+        gain in prop::option::of(0.0..1.0),
+        fresh in any::<bool>(),
+        size in prop::option::of(positive()),
+        min in 1e-9..1e-3,
+        max in prop_oneof![Just(f64::INFINITY), 1e-3..1e3],
+        shrink in prop_oneof![Just(0.2), 0.01..1.0],
+        grow in prop_oneof![Just(1.5), 1.0..10.0],
+        reject in prop::sample::select(vec![Reject::Never, Reject::AboveOne]),
+    ) -> Recipe {
+        let mut recipe = Recipe::default();
+        if corrected {
+            recipe.correction.default = Choice::named("nepce");
+            if let Some(gain) = gain {
+                recipe.correction.default = recipe.correction.default.with("gain", Value::Number(gain));
+                recipe.estimate = Choice::named("power-residual").with("tolerance", Value::Number(gain));
+            }
+        }
+        if fresh {
+            recipe.exchange.default = Exchange::Fresh;
+        }
+        recipe.step = Step { size, min, max, shrink, grow, reject, ..Step::default() };
+        recipe
+    }
+}
+
+prop_compose! {
+    fn system()(
+        components in components(),
+        bonds in prop::collection::vec(bond(), 0..3),
+        mut recipe in recipe(),
+        start in -1e3..1e3,
+        length in 1e-3..1e3,
+        (port, gain, special) in ("[^.\\p{C}][^\\p{C}]{0,5}", -1e9..1e9, any::<bool>()),
+    ) -> System {
+        let owner = components[0].name.clone();
+        let port = format!("{owner}.{port}");
+        let named = || (port.clone(), 0..0);
+        let power = PowerPort { effort: named(), flow: named() };
+        let name = |(index, bond)| BondDecl {
+            name: format!("link-{index}"), a: power.clone(), b: power.clone(), ..bond
+        };
+        let bonds: Vec<BondDecl> = bonds.into_iter().enumerate().map(name).collect();
+        if special {
+            recipe.input.inputs.push((port.clone(), Choice::named("linear"), 0..0));
+            recipe.exchange.inputs.push((port.clone(), Exchange::Stale, 0..0));
+        }
+        let side = |leaves| JunctionSide { port: power.clone(), leaves };
+        System {
+            folder: "folder".into(),
+            experiment: Experiment { start, stop: start + length, ..Experiment::default() },
+            components,
+            wires: vec![WireDecl { from: named(), to: named(), gain }],
+            bonds,
+            junctions: vec![JunctionDecl {
+                name: "node".into(), common: Common::Flow, sides: vec![side(special), side(false)],
+                tolerance: None, energy_scale: Some(length), span: 0..0,
+            }],
+            recipe,
+            reference: special.then(|| ReferenceDecl {
+                model: ("quarter-car".into(), 0..0), ports: vec![(port.clone(), "vw".into(), 0..0)],
+            }),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn systems_survive(system in system()) {
+        let written = to_toml(&system);
+        prop_assert_eq!(bare(good(&written)), system, "{}", written);
+    }
+}
