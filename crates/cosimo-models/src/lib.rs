@@ -1,1 +1,107 @@
-//! placeholder
+//! Models written in Rust, and the undivided solutions to compare them with.
+//!
+//! A model is one file and one line in `MODELS`; a family of models has one reference. Equations come from
+//! papers on coupling, so that printed tables can be repeated. Deliberately not a modelling library: every
+//! model is here because a test, a paper or a benchmark needs it.
+
+mod dormand_prince;
+mod dual_mass;
+mod faulty;
+mod linear;
+mod memory;
+mod ode;
+mod oscillator;
+mod phi;
+mod quarter_car;
+mod rc_rl;
+mod ring;
+mod solver;
+#[cfg(test)]
+mod tests;
+
+use cosimo_core::entry::{ModelInfo, OpenProblem, OpenRequest, ReferenceEntry, suggest};
+use cosimo_core::{Options, Port, Simulator, SourceEntry, Spec};
+
+pub use linear::Linear;
+pub use ode::{Model, Motion, Ode};
+pub use solver::Solver;
+
+const PREFIX: &str = "native:";
+
+/// A model in the registry.
+struct ModelEntry {
+    name: &'static str,
+    summary: &'static str,
+    parameters: &'static [Spec],
+    build: fn(&Options) -> Box<dyn Simulator>,
+}
+
+const MODELS: &[&ModelEntry] = &[
+    &quarter_car::CHASSIS,
+    &quarter_car::WHEEL_STRUT,
+    &quarter_car::CHASSIS_STRUT,
+    &quarter_car::WHEEL,
+    &dual_mass::LEFT_FORCE,
+    &dual_mass::RIGHT,
+    &dual_mass::LEFT,
+    &dual_mass::RIGHT_FORCE,
+    &rc_rl::RC,
+    &rc_rl::RL,
+    &oscillator::SPRING_DAMPER,
+    &oscillator::MASS,
+    &ring::ROTOR,
+    &faulty::NAN,
+    &faulty::PANIC,
+];
+
+/// The undivided form of each family.
+pub const REFERENCES: &[&ReferenceEntry] =
+    &[&quarter_car::REFERENCE, &dual_mass::REFERENCE, &rc_rl::REFERENCE, &oscillator::REFERENCE];
+
+/// Sources such as `native:quarter-car/chassis`.
+pub const NATIVE: SourceEntry = SourceEntry {
+    name: "native",
+    summary: "a model written in Rust, part of this program",
+    claims: |source| source.starts_with(PREFIX),
+    open,
+    models: || {
+        let info = |model: &&ModelEntry| ModelInfo {
+            name: model.name.into(),
+            summary: model.summary,
+            parameters: model.parameters,
+        };
+        MODELS.iter().map(info).collect()
+    },
+};
+
+fn open(request: &OpenRequest<'_>) -> Result<Box<dyn Simulator>, Vec<OpenProblem>> {
+    let name = request.source.strip_prefix(PREFIX).unwrap_or(request.source);
+    let Some(model) = MODELS.iter().find(|model| model.name == name) else {
+        return Err(vec![OpenProblem {
+            parameter: None,
+            message: format!("there is no native model `{name}`"),
+            hint: Some(suggest(name, MODELS.iter().map(|model| model.name))),
+        }]);
+    };
+    let options = Options::resolve(&format!("model `{name}`"), model.parameters, request.parameters);
+    match options {
+        Ok(options) => Ok((model.build)(&options)),
+        Err(problems) => Err(problems
+            .into_iter()
+            .map(|problem| OpenProblem {
+                parameter: Some(problem.key),
+                message: problem.message,
+                hint: problem.hint,
+            })
+            .collect()),
+    }
+}
+
+/// An input that something must drive.
+fn input(name: &str, unit: &str, description: &str) -> Port {
+    Port::new(name, unit, description)
+}
+
+fn output(name: &str, unit: &str, description: &str) -> Port {
+    Port::new(name, unit, description)
+}

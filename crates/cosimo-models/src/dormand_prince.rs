@@ -1,0 +1,104 @@
+//! The embedded Runge-Kutta pair of order 5(4) by Dormand and Prince (1980), for reference solutions.
+//!
+//! Autonomous systems only, and no dense output: whoever needs values between takes short spans.
+
+/// Local error allowed per step, per state: `ABSOLUTE + RELATIVE * |x|`.
+const RELATIVE: f64 = 1e-12;
+const ABSOLUTE: f64 = 1e-14;
+
+const STAGES: [&[f64]; 6] = [
+    &[1.0 / 5.0],
+    &[3.0 / 40.0, 9.0 / 40.0],
+    &[44.0 / 45.0, -56.0 / 15.0, 32.0 / 9.0],
+    &[19372.0 / 6561.0, -25360.0 / 2187.0, 64448.0 / 6561.0, -212.0 / 729.0],
+    &[9017.0 / 3168.0, -355.0 / 33.0, 46732.0 / 5247.0, 49.0 / 176.0, -5103.0 / 18656.0],
+    &[35.0 / 384.0, 0.0, 500.0 / 1113.0, 125.0 / 192.0, -2187.0 / 6784.0, 11.0 / 84.0],
+];
+
+/// Fifth order minus fourth.
+const ERROR: [f64; 7] =
+    [71.0 / 57600.0, 0.0, -71.0 / 16695.0, 71.0 / 1920.0, -17253.0 / 339200.0, 22.0 / 525.0, -1.0 / 40.0];
+
+/// A point of the solution with its derivative, which the next step takes over as its first stage.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Point<const N: usize> {
+    pub(crate) x: [f64; N],
+    pub(crate) dx: [f64; N],
+}
+
+/// Moves a point over `span`. `step` is the size to try first, and on return the one to try next. A step of
+/// `least` is taken whatever its error: at a kink the estimate never gets better.
+pub(crate) fn across<const N: usize>(
+    f: impl Fn(&[f64; N]) -> [f64; N],
+    mut point: Point<N>,
+    span: f64,
+    least: f64,
+    step: &mut f64,
+) -> Point<N> {
+    let mut left = span;
+    loop {
+        let h = step.min(left);
+        let (next, error) = attempt(&f, &point, h);
+        let factor = (0.9 * error.powf(-0.2)).clamp(0.2, 5.0); // NaN stays NaN
+        if error <= 1.0 || h <= least || error.is_nan() {
+            point = next;
+            left -= h;
+            // A step cut off by the end of the span may only raise what was meant to be tried.
+            let proposed = if h < *step { step.max(h * factor) } else { h * factor };
+            *step = proposed.clamp(least, span);
+            if left <= 0.0 {
+                return point;
+            }
+        } else {
+            *step = (h * factor.min(0.9)).max(least);
+        }
+    }
+}
+
+fn attempt<const N: usize>(f: &impl Fn(&[f64; N]) -> [f64; N], point: &Point<N>, h: f64) -> (Point<N>, f64) {
+    let mut k = [[0.0; N]; 7];
+    k[0] = point.dx;
+    let mut x = point.x;
+    for (stage, weights) in STAGES.iter().enumerate() {
+        for i in 0..N {
+            let slope: f64 = weights.iter().zip(&k).map(|(weight, k)| weight * k[i]).sum();
+            x[i] = point.x[i] + h * slope;
+        }
+        k[stage + 1] = f(&x);
+    }
+    let mut worst = 0.0f64;
+    for i in 0..N {
+        let error: f64 = h * ERROR.iter().zip(&k).map(|(weight, k)| weight * k[i]).sum::<f64>();
+        let scaled = error.abs() / (ABSOLUTE + RELATIVE * point.x[i].abs().max(x[i].abs()));
+        worst = if scaled.is_nan() { f64::NAN } else { worst.max(scaled) };
+    }
+    (Point { x, dx: k[6] }, worst)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_harmonic_keeps_its_tolerance() {
+        let f = |x: &[f64; 2]| [x[1], -x[0]];
+        let (mut point, mut step) = (Point { x: [1.0, 0.0], dx: [0.0, -1.0] }, 0.1);
+        for _ in 0..10 {
+            point = across(f, point, 1.0, 1e-9, &mut step);
+        }
+        assert!((point.x[0] - 10f64.cos()).abs() < 1e-11);
+        assert!((point.x[1] + 10f64.sin()).abs() < 1e-11);
+    }
+
+    #[test]
+    fn a_kink_and_infinity_do_not_stall_it() {
+        // x' = 1 + sqrt(|x|) through 0; y' = y^2 runs away.
+        let (mut point, mut step) = (Point { x: [-0.25], dx: [1.5] }, 0.1);
+        for _ in 0..4 {
+            point = across(|x| [1.0 + x[0].abs().sqrt()], point, 0.25, 1e-10, &mut step);
+        }
+        assert!(point.x[0].is_finite() && point.x[0] > 0.25);
+        let (start, mut step) = (Point { x: [1e200], dx: [f64::INFINITY] }, 0.1);
+        assert!(!across(|x| [x[0] * x[0]], start, 1.0, 1e-10, &mut step).x[0].is_finite());
+    }
+}

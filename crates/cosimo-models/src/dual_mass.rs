@@ -1,0 +1,183 @@
+//! Two masses, each on a spring and damper of its own, joined by a third: the usual test of coupling.
+//!
+//! The coupling force f = kc (x1 - x2) + dc (v1 - v2) comes out of the left or of the right component; the
+//! left mass feels -f and the right one +f, whoever computes it.
+
+use cosimo_core::entry::{Range, ReferenceEntry};
+use cosimo_core::{Options, Spec};
+
+use crate::linear::{Linear, undivided};
+use crate::solver::{EXACT, MICRO_STEPS, initial};
+use crate::{ModelEntry, input, output};
+
+const M1: Spec = Spec::number("m1", 100.0, Range::Positive, "kg", "left mass");
+const K1: Spec = Spec::number("k1", 100.0, Range::NotNegative, "N/m", "stiffness to the left wall");
+const D1: Spec = Spec::number("d1", 100.0, Range::NotNegative, "N.s/m", "damping to the left wall");
+const M2: Spec = Spec::number("m2", 100.0, Range::Positive, "kg", "right mass");
+const K2: Spec = Spec::number("k2", 100.0, Range::NotNegative, "N/m", "stiffness to the right wall");
+const D2: Spec = Spec::number("d2", 100.0, Range::NotNegative, "N.s/m", "damping to the right wall");
+const KC: Spec = Spec::number("kc", 60.0, Range::NotNegative, "N/m", "stiffness between the masses");
+const DC: Spec = Spec::number("dc", 60.0, Range::NotNegative, "N.s/m", "damping between the masses");
+const X0_LEFT: Spec = initial("x0", 1.0, "m", "displacement of the mass at the start");
+const X0_RIGHT: Spec = initial("x0", 0.0, "m", "displacement of the mass at the start");
+const V0: Spec = initial("v0", 0.0, "m/s", "velocity of the mass at the start");
+
+/// A mass on its own spring and damper, told the coupling force, which it feels with `sign`.
+fn told(options: &Options, [m, k, d]: [&str; 3], sign: f64, effect: &str) -> Linear {
+    let (m, k, d) = (options.number(m), options.number(k), options.number(d));
+    Linear {
+        inputs: vec![input("f", "N", effect)],
+        outputs: vec![output("v", "m/s", "velocity"), output("x", "m", "displacement")],
+        initial: vec![options.number("x0"), options.number("v0")],
+        a: vec![0.0, 1.0, -k / m, -d / m],
+        b: vec![0.0, sign / m],
+        c: vec![0.0, 1.0, 1.0, 0.0],
+        d: vec![0.0, 0.0],
+        drift: vec![0.0, 0.0],
+    }
+}
+
+/// A mass with the coupling spring and damper, told how the other mass moves. Its own motion counts with
+/// `sign` in the force.
+fn telling(options: &Options, [m, k, d]: [&str; 3], sign: f64, other: &str) -> Linear {
+    let (m, k, d) = (options.number(m), options.number(k), options.number(d));
+    let (kc, dc) = (options.number("kc"), options.number("dc"));
+    Linear {
+        inputs: vec![
+            input("x_far", "m", &format!("displacement of the {other} mass")),
+            input("v_far", "m/s", &format!("velocity of the {other} mass")),
+        ],
+        outputs: vec![
+            output("f", "N", "coupling force; pulls the left mass back and the right one along"),
+            output("x", "m", "displacement"),
+            output("v", "m/s", "velocity"),
+        ],
+        initial: vec![options.number("x0"), options.number("v0")],
+        a: vec![0.0, 1.0, -(k + kc) / m, -(d + dc) / m],
+        b: vec![0.0, 0.0, kc / m, dc / m],
+        c: vec![sign * kc, sign * dc, 1.0, 0.0, 0.0, 1.0],
+        d: vec![-sign * kc, -sign * dc, 0.0, 0.0, 0.0, 0.0],
+        drift: vec![0.0, 0.0],
+    }
+}
+
+pub(crate) const LEFT_FORCE: ModelEntry = ModelEntry {
+    name: "dual-mass/left-force",
+    summary: "left mass with the coupling spring and damper, told the motion of the right mass",
+    parameters: &[M1, K1, D1, KC, DC, X0_LEFT, V0, EXACT, MICRO_STEPS],
+    build: |options| telling(options, ["m1", "k1", "d1"], 1.0, "right").simulator(options),
+};
+
+pub(crate) const RIGHT: ModelEntry = ModelEntry {
+    name: "dual-mass/right",
+    summary: "right mass, told the coupling force",
+    parameters: &[M2, K2, D2, X0_RIGHT, V0, EXACT, MICRO_STEPS],
+    build: |options| {
+        told(options, ["m2", "k2", "d2"], 1.0, "coupling force; pushes the mass along").simulator(options)
+    },
+};
+
+pub(crate) const LEFT: ModelEntry = ModelEntry {
+    name: "dual-mass/left",
+    summary: "left mass, told the coupling force",
+    parameters: &[M1, K1, D1, X0_LEFT, V0, EXACT, MICRO_STEPS],
+    build: |options| {
+        told(options, ["m1", "k1", "d1"], -1.0, "coupling force; pulls the mass back").simulator(options)
+    },
+};
+
+pub(crate) const RIGHT_FORCE: ModelEntry = ModelEntry {
+    name: "dual-mass/right-force",
+    summary: "right mass with the coupling spring and damper, told the motion of the left mass",
+    parameters: &[M2, K2, D2, KC, DC, X0_RIGHT, V0, EXACT, MICRO_STEPS],
+    build: |options| telling(options, ["m2", "k2", "d2"], -1.0, "left").simulator(options),
+};
+
+pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
+    name: "dual-mass",
+    summary: "the dual mass in one piece, by the matrix exponential",
+    parameters: &[
+        M1,
+        K1,
+        D1,
+        M2,
+        K2,
+        D2,
+        KC,
+        DC,
+        initial("x10", 1.0, "m", "displacement of the left mass at the start"),
+        initial("v10", 0.0, "m/s", "velocity of the left mass at the start"),
+        initial("x20", 0.0, "m", "displacement of the right mass at the start"),
+        initial("v20", 0.0, "m/s", "velocity of the right mass at the start"),
+    ],
+    columns: &["x1", "v1", "x2", "v2", "f"],
+    solve: |options, instants| {
+        let [m1, k1, d1, m2, k2, d2, kc, dc] =
+            ["m1", "k1", "d1", "m2", "k2", "d2", "kc", "dc"].map(|name| options.number(name));
+        #[rustfmt::skip]
+        let a = [
+            0.0, 1.0, 0.0, 0.0,
+            -(k1 + kc) / m1, -(d1 + dc) / m1, kc / m1, dc / m1,
+            0.0, 0.0, 0.0, 1.0,
+            kc / m2, dc / m2, -(k2 + kc) / m2, -(d2 + dc) / m2,
+        ];
+        let start = ["x10", "v10", "x20", "v20"].map(|name| options.number(name));
+        undivided(&a, &start, instants, |x| {
+            vec![x[0], x[1], x[2], x[3], kc * (x[0] - x[2]) + dc * (x[1] - x[3])]
+        })
+    },
+    history: true,
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{advance, defaults, options, outputs};
+    use cosimo_core::Segment;
+
+    /// For m = k = d = 100 and kc = dc = 60 the sum and the difference of the motions swing on their own,
+    /// with eigenvalues -0.5 +- 0.866025i and -1.1 +- 0.994987i.
+    #[test]
+    fn the_reference_is_two_swings_forwards_and_backwards() {
+        let swing = |decay: f64, turn: f64, t: f64| {
+            (-decay * t).exp() * ((turn * t).cos() + decay / turn * (turn * t).sin())
+        };
+        let instants = [-2.0, -0.3, 0.0, 1e-3, 0.5, 3.0, 10.0];
+        for (t, row) in instants.iter().zip((REFERENCE.solve)(&defaults(REFERENCE.parameters), &instants)) {
+            let sum = swing(0.5, 0.75f64.sqrt(), *t);
+            let difference = swing(1.1, (2.2f64 - 1.21).sqrt(), *t);
+            assert!((row[0] - (sum + difference) / 2.0).abs() < 1e-13 * (1.0 + sum.abs() + difference.abs()));
+            assert!((row[2] - (sum - difference) / 2.0).abs() < 1e-13 * (1.0 + sum.abs() + difference.abs()));
+            assert!((row[4] - 60.0 * (row[0] - row[2] + row[1] - row[3])).abs() < 1e-12);
+        }
+    }
+
+    /// With the true motion of the other side as cubic input, each component follows the reference.
+    #[test]
+    fn every_component_follows_the_reference_when_told_the_truth() {
+        let step = 1e-3;
+        let instants: Vec<f64> = (0..=1000).map(|i| f64::from(i) * step).collect();
+        let truth = (REFERENCE.solve)(&defaults(REFERENCE.parameters), &instants);
+        // Model, columns it is told, columns it should show.
+        let cases: [(&ModelEntry, &[usize], &[usize]); 4] = [
+            (&LEFT_FORCE, &[2, 3], &[4, 0, 1]),
+            (&RIGHT, &[4], &[3, 2]),
+            (&LEFT, &[4], &[1, 0]),
+            (&RIGHT_FORCE, &[0, 1], &[4, 2, 3]),
+        ];
+        for (model, told, shown) in cases {
+            let mut simulator = (model.build)(&options(model, &[]));
+            for i in 1..truth.len() {
+                let line = |column: &usize| {
+                    let (old, new) = (truth[i - 1][*column], truth[i][*column]);
+                    Segment::line(old, (new - old) / step)
+                };
+                let inputs: Vec<Segment> = told.iter().map(line).collect();
+                advance(&mut *simulator, step, &inputs);
+                for (found, column) in outputs(&mut *simulator).iter().zip(shown) {
+                    assert!((found - truth[i][*column]).abs() < 1e-5, "{} step {i}", model.name);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Simulators that misbehave on purpose, so that the handling of it can be tested. Until their time comes
+//! they pass their input on. Deliberately no early return and no refusal: those are not faults.
+
+use cosimo_core::entry::Range;
+use cosimo_core::{
+    Abilities, Inputs, Interface, Options, Outputs, Reached, Setup, Simulator, SimulatorError, Slot, Spec,
+    Time, Trail, Window,
+};
+
+use crate::memory::Memory;
+use crate::{ModelEntry, input, output};
+
+#[derive(Debug, Clone, Copy)]
+enum Fault {
+    NotANumber,
+    Panic,
+}
+
+#[derive(Debug)]
+struct Faulty {
+    interface: Interface,
+    fault: Fault,
+    at: f64,
+    /// The input last seen, and 1 from the step on that reached the time: rewinding heals.
+    memory: Memory<[f64; 2]>,
+}
+
+const AT: Spec = Spec::number("at", 0.5, Range::Finite, "s", "instant from which on it fails");
+
+pub(crate) const NAN: ModelEntry = ModelEntry {
+    name: "faulty/nan",
+    summary: "passes its input on until a given time, then shows NaN; for tests",
+    parameters: &[AT],
+    build: |options| build(options, Fault::NotANumber),
+};
+
+pub(crate) const PANIC: ModelEntry = ModelEntry {
+    name: "faulty/panic",
+    summary: "passes its input on until a given time, then panics; for tests",
+    parameters: &[AT],
+    build: |options| build(options, Fault::Panic),
+};
+
+fn build(options: &Options, fault: Fault) -> Box<dyn Simulator> {
+    let interface = Interface {
+        inputs: vec![input("u", "1", "anything")],
+        outputs: vec![output("y", "1", "the same")],
+        feedthrough: vec![(0, 0)],
+        abilities: Abilities { states: false, ..Abilities::NATIVE },
+    };
+    Box::new(Faulty { interface, fault, at: options.number("at"), memory: Memory::new([0.0; 2]) })
+}
+
+impl Simulator for Faulty {
+    fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
+    fn enter(&mut self, _setup: &Setup) -> Result<(), SimulatorError> {
+        self.memory = Memory::new([0.0; 2]);
+        Ok(())
+    }
+
+    fn settle(&mut self, _at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
+        self.memory.now[0] = inputs.at(0, 0.0);
+        Ok(())
+    }
+
+    fn advance(
+        &mut self,
+        window: Window,
+        inputs: &Inputs<'_>,
+        _trail: &mut Trail<'_>,
+    ) -> Result<Reached, SimulatorError> {
+        self.memory.now[0] = inputs.at(0, window.size);
+        if window.to.seconds() >= self.at {
+            match self.fault {
+                Fault::NotANumber => self.memory.now[1] = 1.0,
+                Fault::Panic => panic!("faulty model reached its time"),
+            }
+        }
+        Ok(Reached::end_of(window, 1))
+    }
+
+    fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+        let [u, failed] = self.memory.now;
+        out.values[0] = if failed == 0.0 { u } else { f64::NAN };
+        Ok(())
+    }
+
+    fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        self.memory.save(slot);
+        Ok(())
+    }
+
+    fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        self.memory.restore(slot)
+    }
+
+    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+        self.memory.freeze(into);
+        Ok(())
+    }
+
+    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
+        self.memory.thaw(from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{advance_from, options, outputs, settle};
+    use cosimo_core::Segment;
+
+    #[test]
+    fn nan_comes_at_its_time_stays_and_is_healed_by_rewinding() {
+        let mut faulty = (NAN.build)(&options(&NAN, &[]));
+        let seven = [Segment::constant(7.0)];
+        advance_from(&mut *faulty, 0.0, 0.25, &seven);
+        assert_eq!(outputs(&mut *faulty), [7.0]);
+        faulty.save(Slot::Attempt).unwrap();
+        advance_from(&mut *faulty, 0.25, 0.25, &seven);
+        assert!(outputs(&mut *faulty)[0].is_nan());
+        settle(&mut *faulty, &seven);
+        assert!(outputs(&mut *faulty)[0].is_nan());
+        faulty.restore(Slot::Attempt).unwrap();
+        assert_eq!(outputs(&mut *faulty), [7.0]);
+    }
+
+    #[test]
+    #[should_panic = "faulty model reached its time"]
+    fn panic_comes_at_its_time() {
+        let mut faulty = (PANIC.build)(&options(&PANIC, &[]));
+        advance_from(&mut *faulty, 0.0, 0.4, &[Segment::ZERO]);
+        advance_from(&mut *faulty, 0.4, 0.1, &[Segment::ZERO]);
+    }
+}

@@ -1,0 +1,102 @@
+//! Linear models as matrices, and the undivided solution of a linear system.
+//!
+//! From the matrices follow feedthrough, derivatives of outputs by inputs and by time, and the exact solver.
+//! Deliberately dense: these models have a handful of states.
+
+use cosimo_core::{Abilities, Interface, Options, Port, Simulator};
+
+use crate::ode::{ABILITIES, Model, Motion, Ode};
+use crate::phi::Phi;
+use crate::solver::Solver;
+
+/// x' = A x + B u + drift, y = C x + D u; matrices row by row.
+#[derive(Debug, Clone)]
+pub struct Linear {
+    pub inputs: Vec<Port>,
+    pub outputs: Vec<Port>,
+    pub initial: Vec<f64>,
+    pub a: Vec<f64>,
+    pub b: Vec<f64>,
+    pub c: Vec<f64>,
+    pub d: Vec<f64>,
+    pub drift: Vec<f64>,
+}
+
+impl Linear {
+    /// With the solver that the options name.
+    pub(crate) fn simulator(self, options: &Options) -> Box<dyn Simulator> {
+        match options.text("solver") {
+            "exact" => Box::new(Ode::exact(self)),
+            _ => Box::new(Ode::new(self, Solver::of(options))),
+        }
+    }
+}
+
+impl Model for Linear {
+    fn interface(&self) -> Interface {
+        let (n, m, p) = (self.initial.len(), self.inputs.len(), self.outputs.len());
+        let sizes = [self.a.len(), self.b.len(), self.c.len(), self.d.len(), self.drift.len()];
+        assert_eq!(sizes, [n * n, n * m, p * n, p * m, n], "sizes of A, B, C, D and drift");
+        Interface {
+            inputs: self.inputs.clone(),
+            outputs: self.outputs.clone(),
+            feedthrough: (0..p * m).filter(|at| self.d[*at] != 0.0).map(|at| (at / m, at % m)).collect(),
+            abilities: Abilities { slopes: true, ..ABILITIES },
+        }
+    }
+
+    fn initial(&self) -> Vec<f64> {
+        self.initial.clone()
+    }
+
+    fn derivatives(&self, x: &[f64], u: &[f64], dx: &mut [f64]) {
+        combine(&self.a, x, &self.b, u, dx);
+        for (dx, drift) in dx.iter_mut().zip(&self.drift) {
+            *dx += drift;
+        }
+    }
+
+    fn outputs(&self, x: &[f64], u: &[f64], y: &mut [f64]) {
+        combine(&self.c, x, &self.d, u, y);
+    }
+
+    fn jacobian(&self, _x: &[f64], _u: &[f64], into: &mut [f64]) {
+        into.copy_from_slice(&self.d);
+    }
+
+    fn slopes(&self, motion: &Motion<'_>, dy: &mut [f64]) {
+        combine(&self.c, motion.dx, &self.d, motion.du, dy);
+    }
+}
+
+/// `into` = P x + Q u.
+pub(crate) fn combine(p: &[f64], x: &[f64], q: &[f64], u: &[f64], into: &mut [f64]) {
+    for (row, into) in into.iter_mut().enumerate() {
+        let mut sum = 0.0;
+        for (factor, x) in p[row * x.len()..].iter().zip(x) {
+            sum += factor * x;
+        }
+        for (factor, u) in q[row * u.len()..].iter().zip(u) {
+            sum += factor * u;
+        }
+        *into = sum;
+    }
+}
+
+/// The solution of x' = A x from `initial` at 0, one row of columns per instant. Each instant starts afresh
+/// from 0, so that errors do not gather along the way; instants may be negative.
+pub(crate) fn undivided(
+    a: &[f64],
+    initial: &[f64],
+    instants: &[f64],
+    columns: impl Fn(&[f64]) -> Vec<f64>,
+) -> Vec<Vec<f64>> {
+    let mut phi = Phi::new(initial.len(), 0);
+    let mut x = vec![0.0; initial.len()];
+    let mut row = |t: &f64| {
+        phi.compute(a, *t);
+        combine(phi.get(0), initial, &[], &[], &mut x);
+        columns(&x)
+    };
+    instants.iter().map(&mut row).collect()
+}

@@ -1,0 +1,93 @@
+//! What a native simulator remembers: the present values, and one copy per save slot.
+//!
+//! Everything that `restore` must bring back lies in one run of numbers, so nothing can be forgotten.
+//! Deliberately knows nothing of what the numbers mean.
+
+use cosimo_core::{SimulatorError, Slot};
+
+#[derive(Debug)]
+pub(crate) struct Memory<T> {
+    pub(crate) now: T,
+    saved: [T; Slot::COUNT],
+    filled: [bool; Slot::COUNT],
+}
+
+impl<T: AsRef<[f64]> + AsMut<[f64]> + Clone> Memory<T> {
+    pub(crate) fn new(now: T) -> Memory<T> {
+        let saved = std::array::from_fn(|_| now.clone());
+        Memory { now, saved, filled: [false; Slot::COUNT] }
+    }
+
+    #[inline]
+    pub(crate) fn save(&mut self, slot: Slot) {
+        self.saved[slot.index()].as_mut().copy_from_slice(self.now.as_ref());
+        self.filled[slot.index()] = true;
+    }
+
+    #[inline]
+    pub(crate) fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        if !self.filled[slot.index()] {
+            return Err(SimulatorError::new("restore", format!("nothing was saved as {slot:?}")));
+        }
+        self.now.as_mut().copy_from_slice(self.saved[slot.index()].as_ref());
+        Ok(())
+    }
+
+    /// Appends the present values as little-endian bytes.
+    pub(crate) fn freeze(&self, into: &mut Vec<u8>) {
+        for value in self.now.as_ref() {
+            into.extend_from_slice(&value.to_le_bytes());
+        }
+    }
+
+    pub(crate) fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
+        let now = self.now.as_mut();
+        let (chunks, rest) = from.as_chunks::<8>();
+        if chunks.len() != now.len() || !rest.is_empty() {
+            return Err(SimulatorError::new(
+                "thaw",
+                format!(
+                    "the frozen state has {} bytes, this model and its parameters need {}",
+                    from.len(),
+                    8 * now.len()
+                ),
+            ));
+        }
+        for (value, bytes) in now.iter_mut().zip(chunks) {
+            *value = f64::from_le_bytes(*bytes);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_are_apart_and_an_empty_one_is_refused() {
+        let mut memory = Memory::new([1.0]);
+        memory.save(Slot::Attempt);
+        memory.now = [2.0];
+        memory.save(Slot::Window);
+        memory.restore(Slot::Attempt).unwrap();
+        assert_eq!(memory.now, [1.0]);
+        memory.restore(Slot::Window).unwrap();
+        assert_eq!(memory.now, [2.0]);
+        let error = memory.restore(Slot::Probe).unwrap_err();
+        assert_eq!(error.to_string(), "`restore` failed: nothing was saved as Probe");
+    }
+
+    #[test]
+    fn bytes_of_the_wrong_length_are_refused_and_change_nothing() {
+        let mut memory = Memory::new([1.0, 2.0]);
+        for wrong in [0, 15, 17, 24] {
+            let error = memory.thaw(&vec![0; wrong]).unwrap_err().to_string();
+            let wanted = format!(
+                "`thaw` failed: the frozen state has {wrong} bytes, this model and its parameters need 16"
+            );
+            assert_eq!(error, wanted);
+        }
+        assert_eq!(memory.now, [1.0, 2.0]);
+    }
+}

@@ -1,0 +1,199 @@
+//! One simulator for every model that is a set of ordinary differential equations.
+//!
+//! A [`Model`] has equations only; an [`Ode`] adds the inner solver, the held inputs and the save slots.
+//! Deliberately without events and without a step size of its own: a step takes as many micro steps as it
+//! was told.
+
+use cosimo_core::{
+    Abilities, Inputs, Interface, Outputs, Reached, Setup, Simulator, SimulatorError, Slot, States, Time,
+    Trail, Window,
+};
+
+use crate::linear::Linear;
+use crate::memory::Memory;
+use crate::solver::{Exact, Explicit, Solver};
+
+/// Equations: x' = f(x, u), y = g(x, u).
+pub trait Model: Send {
+    /// Ports and feedthrough, and whether `jacobian` and `slopes` may be asked for.
+    fn interface(&self) -> Interface;
+
+    fn initial(&self) -> Vec<f64>;
+
+    fn derivatives(&self, x: &[f64], u: &[f64], dx: &mut [f64]);
+
+    fn outputs(&self, x: &[f64], u: &[f64], y: &mut [f64]);
+
+    /// Derivatives of outputs by inputs, row by row. All zero is right only without feedthrough.
+    fn jacobian(&self, _x: &[f64], _u: &[f64], into: &mut [f64]) {
+        into.fill(0.0);
+    }
+
+    /// Derivatives of outputs by time. Called only if the interface offers slopes. With feedthrough they are
+    /// as good as the slopes of the inputs: a hold says that the inputs stand still.
+    fn slopes(&self, _motion: &Motion<'_>, dy: &mut [f64]) {
+        dy.fill(f64::NAN);
+    }
+}
+
+/// Where a model is and where it is going.
+#[derive(Debug, Clone, Copy)]
+pub struct Motion<'a> {
+    pub x: &'a [f64],
+    pub u: &'a [f64],
+    pub dx: &'a [f64],
+    pub du: &'a [f64],
+}
+
+/// A model with a solver.
+#[derive(Debug)]
+pub struct Ode<M> {
+    model: M,
+    interface: Interface,
+    stepper: Stepper,
+    /// States, then the inputs last seen, then their slopes.
+    memory: Memory<Box<[f64]>>,
+    states: usize,
+    slope: Vec<f64>,
+}
+
+#[derive(Debug)]
+enum Stepper {
+    Explicit(Explicit),
+    Exact(Box<Exact>),
+}
+
+impl<M: Model> Ode<M> {
+    pub fn new(model: M, solver: Solver) -> Ode<M> {
+        let states = model.initial().len();
+        Ode::with(model, Stepper::Explicit(Explicit::new(solver, states)))
+    }
+
+    fn with(model: M, stepper: Stepper) -> Ode<M> {
+        let mut interface = model.interface();
+        interface.abilities.integrals = matches!(stepper, Stepper::Exact(_));
+        let (now, states) = (start(&model, &interface), model.initial().len());
+        Ode { model, interface, stepper, memory: Memory::new(now), states, slope: vec![0.0; states] }
+    }
+}
+
+impl Ode<Linear> {
+    /// Follows a cubic input without error, and knows the integrals of its outputs.
+    pub fn exact(model: Linear) -> Ode<Linear> {
+        let exact = Exact::new(&model);
+        Ode::with(model, Stepper::Exact(Box::new(exact)))
+    }
+}
+
+/// The initial states, the start values of the inputs, and no slope.
+fn start<M: Model>(model: &M, interface: &Interface) -> Box<[f64]> {
+    let mut start = model.initial();
+    start.extend(interface.inputs.iter().map(|port| port.start.unwrap_or(0.0)));
+    start.resize(start.len() + interface.inputs.len(), 0.0);
+    start.into()
+}
+
+/// States, inputs, slopes of inputs.
+fn split(now: &mut [f64], states: usize) -> (&mut [f64], &mut [f64], &mut [f64]) {
+    let (x, rest) = now.split_at_mut(states);
+    let (u, du) = rest.split_at_mut(rest.len() / 2);
+    (x, u, du)
+}
+
+/// What remains of the inputs once an instant is over.
+fn hold(inputs: &Inputs<'_>, s: f64, u: &mut [f64], du: &mut [f64]) {
+    for (port, segment) in inputs.segments.iter().enumerate() {
+        u[port] = segment.at(s);
+        du[port] = segment.slope(s);
+    }
+}
+
+impl<M: Model> Simulator for Ode<M> {
+    fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
+    fn enter(&mut self, _setup: &Setup) -> Result<(), SimulatorError> {
+        self.memory = Memory::new(start(&self.model, &self.interface));
+        Ok(())
+    }
+
+    fn settle(&mut self, _at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
+        let (_, u, du) = split(&mut self.memory.now, self.states);
+        hold(inputs, 0.0, u, du);
+        Ok(())
+    }
+
+    fn advance(
+        &mut self,
+        window: Window,
+        inputs: &Inputs<'_>,
+        trail: &mut Trail<'_>,
+    ) -> Result<Reached, SimulatorError> {
+        let (x, u, du) = split(&mut self.memory.now, self.states);
+        let evaluations = match &mut self.stepper {
+            Stepper::Explicit(explicit) => explicit.step(&self.model, x, u, inputs, window.size),
+            Stepper::Exact(exact) => exact.step(x, inputs, window.size, trail.integrals),
+        };
+        hold(inputs, window.size, u, du);
+        Ok(Reached::end_of(window, evaluations))
+    }
+
+    fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+        let (x, u, du) = split(&mut self.memory.now, self.states);
+        self.model.outputs(x, u, out.values);
+        if self.interface.abilities.slopes && !out.slopes.is_empty() {
+            self.model.derivatives(x, u, &mut self.slope);
+            self.model.slopes(&Motion { x, u, dx: &self.slope, du }, out.slopes);
+        }
+        Ok(())
+    }
+
+    fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        self.memory.save(slot);
+        Ok(())
+    }
+
+    fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        self.memory.restore(slot)
+    }
+
+    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+        self.memory.freeze(into);
+        Ok(())
+    }
+
+    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
+        self.memory.thaw(from)
+    }
+
+    fn jacobian(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
+        if !self.interface.abilities.jacobian {
+            return Err(SimulatorError::new("jacobian", "this model declares no derivatives"));
+        }
+        let (x, u, _) = split(&mut self.memory.now, self.states);
+        self.model.jacobian(x, u, into);
+        Ok(())
+    }
+
+    fn states(&mut self) -> Option<&mut dyn States> {
+        Some(self)
+    }
+}
+
+impl<M: Model> States for Ode<M> {
+    fn count(&self) -> usize {
+        self.states
+    }
+
+    fn get(&mut self, x: &mut [f64]) {
+        x.copy_from_slice(&self.memory.now[..self.states]);
+    }
+
+    fn set(&mut self, x: &[f64]) {
+        self.memory.now[..self.states].copy_from_slice(x);
+    }
+}
+
+/// What an `Ode` can do whatever its model, with a Jacobian: even all zeros save a method from probing.
+pub(crate) const ABILITIES: Abilities = Abilities { jacobian: true, ..Abilities::NATIVE };

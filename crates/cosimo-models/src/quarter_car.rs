@@ -1,0 +1,467 @@
+//! Quarter car on a step in the road: chassis, strut (spring and damper), wheel and tyre spring.
+//! Sadjina et al. 2017 (ECCO); Sadjina & Pedersen 2019 (NEPCE).
+//!
+//! Two ways to cut it: the strut belongs to the wheel (reticulation 1) or to the chassis (reticulation 2).
+//! The strut force F is positive when it pulls the chassis down and the wheel up, in both. Signs of coupling
+//! are deliberately left to connections: no model negates what it is given or gives.
+
+use cosimo_core::entry::{Range, ReferenceEntry};
+use cosimo_core::{Interface, Options, Simulator, Spec};
+
+use crate::dormand_prince::{Point, across};
+use crate::ode::{ABILITIES, Model, Ode};
+use crate::solver::{EXPLICIT, MICRO_STEPS, Solver, initial};
+use crate::{ModelEntry, input, output};
+
+const MC: Spec = Spec::number("mc", 400.0, Range::Positive, "kg", "mass of the chassis");
+const MW: Spec = Spec::number("mw", 40.0, Range::Positive, "kg", "mass of the wheel");
+const KC: Spec = Spec::number("kc", 15000.0, Range::NotNegative, "N/m", "stiffness of the strut");
+const KW: Spec = Spec::number("kw", 150000.0, Range::NotNegative, "N/m", "stiffness of the tyre");
+const DC: Spec =
+    Spec::number("dc", 1000.0, Range::NotNegative, "N.s/m", "damper force at 1 m/s; it grows as |v|^p");
+const P: Spec = Spec::number("p", 1.0, Range::Positive, "1", "exponent of the damper; 1 is linear");
+const ROAD: Spec = Spec::number("road", 0.1, Range::Finite, "m", "height of the road from t = 0 on");
+const ZC0: Spec = initial("zc0", 0.0, "m", "displacement of the chassis at the start");
+const VC0: Spec = initial("vc0", 0.0, "m/s", "velocity of the chassis at the start");
+const ZW0: Spec = initial("zw0", 0.0, "m", "displacement of the wheel at the start");
+const VW0: Spec = initial("vw0", 0.0, "m/s", "velocity of the wheel at the start");
+const DISPLACEMENT: Spec = Spec::choice(
+    "displacement",
+    "integrated",
+    &["integrated", "communicated"],
+    "where the strut takes the far end's displacement from: its own integral of v, or an input z_far",
+);
+
+/// Spring and damper between chassis and wheel.
+#[derive(Debug, Clone, Copy)]
+struct Strut {
+    kc: f64,
+    dc: f64,
+    p: f64,
+}
+
+impl Strut {
+    fn of(options: &Options) -> Strut {
+        Strut { kc: options.number("kc"), dc: options.number("dc"), p: options.number("p") }
+    }
+
+    /// The force at an extension and its rate.
+    #[inline]
+    fn force(&self, extension: f64, rate: f64) -> f64 {
+        self.kc * extension + self.damper(rate)
+    }
+
+    #[inline]
+    fn damper(&self, v: f64) -> f64 {
+        if self.p == 1.0 {
+            self.dc * v
+        } else if self.p == 0.5 {
+            // A square root has the same bits on every platform, a power need not.
+            self.dc * v.signum() * v.abs().sqrt()
+        } else {
+            self.dc * v.signum() * v.abs().powf(self.p)
+        }
+    }
+
+    /// Derivative of the damper force. 0 near standstill unless the damper is linear: there it is infinite
+    /// for p < 1, and a large value straight after the start destroys a run that corrects with it.
+    fn damping(&self, v: f64) -> f64 {
+        if self.p == 1.0 {
+            self.dc
+        } else if v.abs() < 1e-9 {
+            0.0
+        } else {
+            self.dc * self.p * v.abs().powf(self.p - 1.0)
+        }
+    }
+}
+
+/// A mass with what pushes it from outside the strut.
+#[derive(Debug, Clone, Copy)]
+enum Body {
+    Chassis { mc: f64 },
+    Wheel { mw: f64, kw: f64, road: f64 },
+}
+
+impl Body {
+    fn chassis(options: &Options) -> Body {
+        Body::Chassis { mc: options.number("mc") }
+    }
+
+    fn wheel(options: &Options) -> Body {
+        Body::Wheel { mw: options.number("mw"), kw: options.number("kw"), road: options.number("road") }
+    }
+
+    #[inline]
+    fn acceleration(&self, z: f64, force: f64) -> f64 {
+        match *self {
+            Body::Chassis { mc } => -force / mc,
+            Body::Wheel { mw, kw, road } => (-kw * (z - road) + force) / mw,
+        }
+    }
+}
+
+/// A body without the strut: it is told the force.
+#[derive(Debug)]
+struct Alone {
+    body: Body,
+    start: [f64; 2],
+}
+
+impl Model for Alone {
+    fn interface(&self) -> Interface {
+        let effect = match self.body {
+            Body::Chassis { .. } => "strut force; pulls the chassis down",
+            Body::Wheel { .. } => "strut force; pulls the wheel up",
+        };
+        Interface {
+            inputs: vec![input("F", "N", effect)],
+            outputs: vec![output("v", "m/s", "velocity"), output("z", "m", "displacement")],
+            feedthrough: vec![],
+            abilities: ABILITIES,
+        }
+    }
+
+    fn initial(&self) -> Vec<f64> {
+        self.start.to_vec()
+    }
+
+    #[inline]
+    fn derivatives(&self, x: &[f64], u: &[f64], dx: &mut [f64]) {
+        dx[0] = x[1];
+        dx[1] = self.body.acceleration(x[0], u[0]);
+    }
+
+    fn outputs(&self, x: &[f64], _u: &[f64], y: &mut [f64]) {
+        y[0] = x[1];
+        y[1] = x[0];
+    }
+}
+
+/// A body with the strut: it is told how the far end moves, and tells the force.
+#[derive(Debug)]
+struct WithStrut {
+    body: Body,
+    strut: Strut,
+    /// Displacement and velocity of the body, displacement of the far end.
+    start: [f64; 3],
+    /// The far end's displacement is an input, and not a state.
+    communicated: bool,
+}
+
+impl WithStrut {
+    /// The force, positive when the chassis is too high or rising against the wheel.
+    #[inline]
+    fn force(&self, x: &[f64], u: &[f64]) -> f64 {
+        let (z, v) = (x[0], x[1]);
+        let far = if self.communicated { u[1] } else { x[2] };
+        match self.body {
+            Body::Chassis { .. } => self.strut.force(z - far, v - u[0]),
+            Body::Wheel { .. } => self.strut.force(far - z, u[0] - v),
+        }
+    }
+}
+
+impl Model for WithStrut {
+    fn interface(&self) -> Interface {
+        let (far, name) = match self.body {
+            Body::Chassis { .. } => ("wheel", "v_chassis"),
+            Body::Wheel { .. } => ("chassis", "v_wheel"),
+        };
+        let mut inputs = vec![input("v", "m/s", &format!("velocity of the {far}"))];
+        let mut feedthrough = vec![(0, 0)];
+        if self.communicated {
+            inputs.push(input("z_far", "m", &format!("displacement of the {far}")));
+            feedthrough.push((0, 1));
+        }
+        let outputs = vec![
+            output("F", "N", "strut force; pulls the chassis down and the wheel up"),
+            output("z", "m", "displacement"),
+            output(name, "m/s", "velocity"),
+        ];
+        Interface { inputs, outputs, feedthrough, abilities: ABILITIES }
+    }
+
+    fn initial(&self) -> Vec<f64> {
+        self.start[..if self.communicated { 2 } else { 3 }].to_vec()
+    }
+
+    #[inline]
+    fn derivatives(&self, x: &[f64], u: &[f64], dx: &mut [f64]) {
+        let force = self.force(x, u);
+        dx[0] = x[1];
+        dx[1] = self.body.acceleration(x[0], force);
+        if !self.communicated {
+            dx[2] = u[0];
+        }
+    }
+
+    fn outputs(&self, x: &[f64], u: &[f64], y: &mut [f64]) {
+        y[0] = self.force(x, u);
+        y[1] = x[0];
+        y[2] = x[1];
+    }
+
+    fn jacobian(&self, x: &[f64], u: &[f64], into: &mut [f64]) {
+        into.fill(0.0);
+        // The far end's motion counts with this sign in extension and rate.
+        let (sign, rate) = match self.body {
+            Body::Chassis { .. } => (-1.0, x[1] - u[0]),
+            Body::Wheel { .. } => (1.0, u[0] - x[1]),
+        };
+        into[0] = sign * self.strut.damping(rate);
+        if self.communicated {
+            into[1] = sign * self.strut.kc;
+        }
+    }
+}
+
+fn simulator(model: impl Model + 'static, options: &Options) -> Box<dyn Simulator> {
+    Box::new(Ode::new(model, Solver::of(options)))
+}
+
+pub(crate) const CHASSIS: ModelEntry = ModelEntry {
+    name: "quarter-car/chassis",
+    summary: "chassis alone, told the strut force",
+    parameters: &[MC, ZC0, VC0, EXPLICIT, MICRO_STEPS],
+    build: |options| {
+        let start = [options.number("zc0"), options.number("vc0")];
+        simulator(Alone { body: Body::chassis(options), start }, options)
+    },
+};
+
+pub(crate) const WHEEL_STRUT: ModelEntry = ModelEntry {
+    name: "quarter-car/wheel-strut",
+    summary: "wheel, tyre spring and strut, told the velocity of the chassis",
+    parameters: &[MW, KW, ROAD, KC, DC, P, ZW0, VW0, ZC0, DISPLACEMENT, EXPLICIT, MICRO_STEPS],
+    build: |options| {
+        let body = Body::wheel(options);
+        let start = [options.number("zw0"), options.number("vw0"), options.number("zc0")];
+        let communicated = options.text("displacement") == "communicated";
+        simulator(WithStrut { body, strut: Strut::of(options), start, communicated }, options)
+    },
+};
+
+pub(crate) const CHASSIS_STRUT: ModelEntry = ModelEntry {
+    name: "quarter-car/chassis-strut",
+    summary: "chassis and strut, told the velocity of the wheel",
+    parameters: &[MC, KC, DC, P, ZC0, VC0, ZW0, DISPLACEMENT, EXPLICIT, MICRO_STEPS],
+    build: |options| {
+        let body = Body::chassis(options);
+        let start = [options.number("zc0"), options.number("vc0"), options.number("zw0")];
+        let communicated = options.text("displacement") == "communicated";
+        simulator(WithStrut { body, strut: Strut::of(options), start, communicated }, options)
+    },
+};
+
+pub(crate) const WHEEL: ModelEntry = ModelEntry {
+    name: "quarter-car/wheel",
+    summary: "wheel and tyre spring, told the strut force",
+    parameters: &[MW, KW, ROAD, ZW0, VW0, EXPLICIT, MICRO_STEPS],
+    build: |options| {
+        let start = [options.number("zw0"), options.number("vw0")];
+        simulator(Alone { body: Body::wheel(options), start }, options)
+    },
+};
+
+/// The reference is kept at multiples of this.
+const GRID: f64 = 1e-5;
+
+/// With a root in the damper the error estimate has no bottom where the strut turns; at this step size the
+/// error left behind is below 1e-14 m/s.
+const LEAST: f64 = GRID / (1u64 << 20) as f64;
+
+pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
+    name: "quarter-car",
+    summary: "the quarter car in one piece, by Dormand-Prince at a tolerance of 1e-12",
+    parameters: &[MC, MW, KC, KW, DC, P, ROAD, ZC0, VC0, ZW0, VW0],
+    columns: &["zc", "vc", "zw", "vw", "F", "P1", "P2"],
+    solve,
+    history: false,
+};
+
+/// One sweep over the grid, with a cubic between the two points around each instant.
+fn solve(options: &Options, instants: &[f64]) -> Vec<Vec<f64>> {
+    let (strut, chassis, wheel) = (Strut::of(options), Body::chassis(options), Body::wheel(options));
+    let force = |x: &[f64; 4]| strut.force(x[0] - x[2], x[1] - x[3]);
+    let f = |x: &[f64; 4]| {
+        let force = force(x);
+        [x[1], chassis.acceleration(x[0], force), x[3], wheel.acceleration(x[2], force)]
+    };
+    let x = ["zc0", "vc0", "zw0", "vw0"].map(|name| options.number(name));
+    let mut step = GRID;
+    let mut before = Point { x, dx: f(&x) };
+    let mut after = across(f, before, GRID, LEAST, &mut step);
+    let mut interval = 0;
+    let mut row = |t: &f64| {
+        let position = t.max(0.0) / GRID;
+        while interval < position as u64 {
+            before = after;
+            after = across(f, before, GRID, LEAST, &mut step);
+            interval += 1;
+        }
+        let x = between(&before, &after, position - interval as f64);
+        let force = force(&x);
+        let [zc, vc, zw, vw] = x;
+        vec![zc, vc, zw, vw, force, force * vc, force * vw]
+    };
+    instants.iter().map(&mut row).collect()
+}
+
+/// Cubic Hermite at `s` from 0 to 1.
+fn between(before: &Point<4>, after: &Point<4>, s: f64) -> [f64; 4] {
+    let r = 1.0 - s;
+    std::array::from_fn(|i| {
+        let bend = r * before.dx[i] - s * after.dx[i];
+        let straight = r * r * (1.0 + 2.0 * s) * before.x[i] + s * s * (1.0 + 2.0 * r) * after.x[i];
+        straight + GRID * s * r * bend
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{advance, options, outputs, settle};
+    use cosimo_core::{Segment, Value};
+    use nalgebra::{DMatrix, DVector};
+
+    /// Both halves as plain code: the arithmetic that the printed tables rest on.
+    #[test]
+    fn euler_is_the_plain_loop_bit_for_bit() {
+        for p in [1.0, 0.5] {
+            let given = [("p", Value::Number(p)), ("dc", Value::Number(900.0))];
+            let (mc, mw, kc, kw, dc, road) = (400.0, 40.0, 15000.0, 150000.0, 900.0, 0.1);
+            let fd = |v: f64| if p == 1.0 { dc * v } else { dc * v.signum() * v.abs().sqrt() };
+            let mut wheel = (WHEEL_STRUT.build)(&options(&WHEEL_STRUT, &given));
+            let mut chassis = (CHASSIS.build)(&options(&CHASSIS, &[]));
+            let (mut zc, mut vc, mut zw, mut vw, mut zx) = (0.0, 0.0, 0.0, 0.0, 0.0);
+            let (mut u1, mut u2) = (0.0, 0.0);
+            for step in 0..300 {
+                let size = if step % 3 == 0 { 1e-3 } else { 7.3e-4 };
+                let h = size / 10.0;
+                advance(&mut *chassis, size, &[Segment::constant(u1)]);
+                let reached = advance(&mut *wheel, size, &[Segment::constant(u2)]);
+                assert_eq!(reached.evaluations, 10);
+                for _ in 0..10 {
+                    (zc, vc) = (zc + h * vc, vc + h * (-u1 / mc));
+                    let force: f64 = kc * (zx - zw) + fd(u2 - vw);
+                    (zw, vw, zx) = (zw + h * vw, vw + h * ((-kw * (zw - road) + force) / mw), zx + h * u2);
+                }
+                let force = kc * (zx - zw) + fd(u2 - vw);
+                assert_eq!(outputs(&mut *chassis), [vc, zc]);
+                assert_eq!(outputs(&mut *wheel), [force, zw, vw]);
+                (u1, u2) = (force, vc);
+            }
+            assert!(zw > 0.0 && vc != 0.0);
+        }
+    }
+
+    #[test]
+    fn both_cuts_show_the_same_force_at_the_same_state() {
+        for displacement in ["integrated", "communicated"] {
+            let state = [("zc0", 0.03), ("vc0", 0.2), ("zw0", 0.08), ("vw0", -0.4)];
+            let open = |model: &ModelEntry| {
+                let mut given: Vec<_> = state
+                    .iter()
+                    .filter(|(name, _)| model.parameters.iter().any(|spec| spec.name == *name))
+                    .map(|(name, value)| (*name, Value::Number(*value)))
+                    .collect();
+                given.push(("p", Value::Number(0.5)));
+                given.push(("displacement", Value::Text(displacement.into())));
+                (model.build)(&options(model, &given))
+            };
+            let (mut one, mut two) = (open(&WHEEL_STRUT), open(&CHASSIS_STRUT));
+            let far = if displacement == "communicated" { 2 } else { 1 };
+            settle(&mut *one, &[Segment::constant(0.2), Segment::constant(0.03)][..far]);
+            settle(&mut *two, &[Segment::constant(-0.4), Segment::constant(0.08)][..far]);
+            let force = 15000.0 * (0.03 - 0.08) + 1000.0 * 0.6f64.sqrt();
+            assert!((outputs(&mut *one)[0] - force).abs() < 1e-9);
+            assert_eq!(outputs(&mut *one)[0].to_bits(), outputs(&mut *two)[0].to_bits());
+        }
+    }
+
+    #[test]
+    fn the_derivative_of_a_root_damper_is_zero_at_standstill_only() {
+        let strut = Strut { kc: 1.0, dc: 900.0, p: 0.5 };
+        assert_eq!(strut.damping(1e-10), 0.0);
+        assert!((strut.damping(0.25) - 900.0).abs() < 1e-9);
+        assert_eq!(Strut { p: 1.0, ..strut }.damping(0.0), 900.0);
+    }
+
+    fn reference(given: &[(&str, f64)], instants: &[f64]) -> Vec<Vec<f64>> {
+        let given: Vec<_> = given.iter().map(|(key, value)| ((*key).into(), Value::Number(*value))).collect();
+        solve(&Options::resolve("it", REFERENCE.parameters, &given).unwrap(), instants)
+    }
+
+    #[test]
+    fn the_linear_reference_is_the_matrix_exponential() {
+        let (mc, mw, kc, kw, dc) = (400.0, 40.0, 15000.0, 150000.0, 1000.0);
+        #[rustfmt::skip]
+        let a = DMatrix::from_row_slice(5, 5, &[
+            0.0, 1.0, 0.0, 0.0, 0.0,
+            -kc / mc, -dc / mc, kc / mc, dc / mc, 0.0,
+            0.0, 0.0, 0.0, 1.0, 0.0,
+            kc / mw, dc / mw, (-kc - kw) / mw, -dc / mw, kw * 0.1 / mw,
+            0.0, 0.0, 0.0, 0.0, 0.0,
+        ]);
+        let start = DVector::from_column_slice(&[0.0, 0.0, 0.0, 0.0, 1.0]);
+        let instants = [0.0, 1e-5, 0.001234567, 0.01, 0.0777, 0.5, 1.2345678, 2.0, 4.0];
+        for (t, row) in instants.iter().zip(reference(&[], &instants)) {
+            let exact = (&a * *t).exp() * &start;
+            for i in 0..4 {
+                assert!((row[i] - exact[i]).abs() < 1e-10, "t = {t}, column {i}: {} {}", row[i], exact[i]);
+            }
+            let force = kc * (exact[0] - exact[2]) + dc * (exact[1] - exact[3]);
+            assert!((row[4] - force).abs() < 1e-6);
+            assert!((row[5] - row[4] * row[1]).abs() < 1e-12 && (row[6] - row[4] * row[3]).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn the_reference_with_a_root_damper_agrees_with_fine_rk4() {
+        let strut = Strut { kc: 15000.0, dc: 900.0, p: 0.5 };
+        let f = |x: &DVector<f64>| {
+            let force = strut.force(x[0] - x[2], x[1] - x[3]);
+            DVector::from_column_slice(&[
+                x[1],
+                -force / 400.0,
+                x[3],
+                (-150000.0 * (x[2] - 0.1) + force) / 40.0,
+            ])
+        };
+        let (mut x, h) = (DVector::zeros(4), 1e-6);
+        for _ in 0..500_000 {
+            let k1 = f(&x);
+            let k2 = f(&(&x + &k1 * (h / 2.0)));
+            let k3 = f(&(&x + &k2 * (h / 2.0)));
+            let k4 = f(&(&x + &k3 * h));
+            x += (k1 + k2 * 2.0 + k3 * 2.0 + k4) * (h / 6.0);
+        }
+        let rows = reference(&[("dc", 900.0), ("p", 0.5)], &[0.1, 0.5]);
+        for i in 0..4 {
+            assert!((rows[1][i] - x[i]).abs() < 1e-8, "column {i}: {} {}", rows[1][i], x[i]);
+        }
+    }
+
+    #[test]
+    fn small_steps_approach_the_reference_in_both_cuts() {
+        let rows = reference(&[], &[0.2]);
+        for (left, right) in [(&CHASSIS, &WHEEL_STRUT), (&CHASSIS_STRUT, &WHEEL)] {
+            let mut errors = vec![];
+            for steps in [2000, 4000] {
+                let (mut one, mut two) =
+                    ((left.build)(&options(left, &[])), (right.build)(&options(right, &[])));
+                let (mut y1, mut y2) = (0.0, 0.0);
+                for _ in 0..steps {
+                    let size = 0.2 / f64::from(steps);
+                    advance(&mut *one, size, &[Segment::constant(y2)]);
+                    advance(&mut *two, size, &[Segment::constant(y1)]);
+                    (y1, y2) = (outputs(&mut *one)[0], outputs(&mut *two)[0]);
+                }
+                errors.push((outputs(&mut *one)[1] - rows[0][0]).abs());
+            }
+            let order = (errors[0] / errors[1]).log2();
+            assert!((order - 1.0).abs() < 0.1, "{} order {order}, errors {errors:?}", left.name);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! A source that charges a capacitor through a resistor, loaded by a resistor and a coil: the smallest
+//! electrical system with a power bond, voltage one way and current the other, and no feedthrough at all.
+
+use cosimo_core::Spec;
+use cosimo_core::entry::{Range, ReferenceEntry};
+
+use crate::linear::{Linear, undivided};
+use crate::solver::{EXACT, MICRO_STEPS, initial};
+use crate::{ModelEntry, input, output};
+
+const R1: Spec = Spec::number("R1", 1.0, Range::Positive, "Ohm", "resistor between source and capacitor");
+const C: Spec = Spec::number("C", 0.01, Range::Positive, "F", "capacitor");
+const V0: Spec = Spec::number("V0", 10.0, Range::Finite, "V", "voltage of the source");
+const R2: Spec = Spec::number("R2", 0.5, Range::NotNegative, "Ohm", "resistor of the load");
+const L: Spec = Spec::number("L", 0.01, Range::Positive, "H", "coil of the load");
+const V_START: Spec = initial("v0", 0.0, "V", "voltage of the capacitor at the start");
+const I_START: Spec = initial("i0", 0.0, "A", "current in the coil at the start");
+
+pub(crate) const RC: ModelEntry = ModelEntry {
+    name: "rc-rl/rc",
+    summary: "source, resistor and capacitor, told the current that is drawn",
+    parameters: &[R1, C, V0, V_START, EXACT, MICRO_STEPS],
+    build: |options| {
+        let (r, c) = (options.number("R1"), options.number("C"));
+        let rc = Linear {
+            inputs: vec![input("i", "A", "current drawn by the load")],
+            outputs: vec![output("v", "V", "voltage of the capacitor")],
+            initial: vec![options.number("v0")],
+            a: vec![-1.0 / (r * c)],
+            b: vec![-1.0 / c],
+            c: vec![1.0],
+            d: vec![0.0],
+            drift: vec![options.number("V0") / (r * c)],
+        };
+        rc.simulator(options)
+    },
+};
+
+pub(crate) const RL: ModelEntry = ModelEntry {
+    name: "rc-rl/rl",
+    summary: "resistor and coil in series, told the voltage across both",
+    parameters: &[R2, L, I_START, EXACT, MICRO_STEPS],
+    build: |options| {
+        let (r, l) = (options.number("R2"), options.number("L"));
+        let rl = Linear {
+            inputs: vec![input("v", "V", "voltage across resistor and coil")],
+            outputs: vec![output("i", "A", "current in the coil")],
+            initial: vec![options.number("i0")],
+            a: vec![-r / l],
+            b: vec![1.0 / l],
+            c: vec![1.0],
+            d: vec![0.0],
+            drift: vec![0.0],
+        };
+        rl.simulator(options)
+    },
+};
+
+pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
+    name: "rc-rl",
+    summary: "the circuit in one piece, by the matrix exponential",
+    parameters: &[R1, C, V0, R2, L, V_START, I_START],
+    columns: &["v", "i", "P"],
+    solve: |options, instants| {
+        let [r1, c, v0, r2, l] = ["R1", "C", "V0", "R2", "L"].map(|name| options.number(name));
+        // The third state is the constant 1, which carries the source.
+        #[rustfmt::skip]
+        let a = [
+            -1.0 / (r1 * c), -1.0 / c, v0 / (r1 * c),
+            1.0 / l, -r2 / l, 0.0,
+            0.0, 0.0, 0.0,
+        ];
+        let start = [options.number("v0"), options.number("i0"), 1.0];
+        undivided(&a, &start, instants, |x| vec![x[0], x[1], x[0] * x[1]])
+    },
+    history: true,
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{advance, defaults, options, outputs};
+    use cosimo_core::Segment;
+
+    #[test]
+    fn the_reference_comes_to_rest_at_the_divided_voltage() {
+        let rows = (REFERENCE.solve)(&defaults(REFERENCE.parameters), &[0.0, 10.0]);
+        assert_eq!(rows[0], [0.0, 0.0, 0.0]);
+        let current = 10.0 / 1.5;
+        assert!((rows[1][1] - current).abs() < 1e-12 && (rows[1][0] - 0.5 * current).abs() < 1e-12);
+    }
+
+    #[test]
+    fn small_steps_approach_the_reference() {
+        let wanted = &(REFERENCE.solve)(&defaults(REFERENCE.parameters), &[0.02])[0];
+        let mut errors = vec![];
+        for steps in [1000, 2000] {
+            let (mut rc, mut rl) = ((RC.build)(&options(&RC, &[])), (RL.build)(&options(&RL, &[])));
+            let (mut v, mut i) = (0.0, 0.0);
+            for _ in 0..steps {
+                let size = 0.02 / f64::from(steps);
+                advance(&mut *rc, size, &[Segment::constant(i)]);
+                advance(&mut *rl, size, &[Segment::constant(v)]);
+                (v, i) = (outputs(&mut *rc)[0], outputs(&mut *rl)[0]);
+            }
+            errors.push((v - wanted[0]).abs() + (i - wanted[1]).abs());
+        }
+        let order = (errors[0] / errors[1]).log2();
+        assert!((order - 1.0).abs() < 0.05, "order {order}, errors {errors:?}");
+    }
+}

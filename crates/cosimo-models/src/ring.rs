@@ -1,0 +1,121 @@
+//! The least a simulator can do: turn a pair of numbers by a small angle. For benchmarks of the engine,
+//! where all time that is spent should be the engine's own. No physics, and no states to probe.
+
+use cosimo_core::entry::Range;
+use cosimo_core::{
+    Abilities, Inputs, Interface, Outputs, Reached, Setup, Simulator, SimulatorError, Slot, Spec, Time,
+    Trail, Window,
+};
+
+use crate::memory::Memory;
+use crate::{ModelEntry, input, output};
+
+const START: [f64; 2] = [1.0, 0.0];
+
+#[derive(Debug)]
+struct Rotor {
+    interface: Interface,
+    sin: f64,
+    cos: f64,
+    /// The outputs. Inputs need no memory: only a step looks at them.
+    memory: Memory<[f64; 2]>,
+}
+
+pub(crate) const ROTOR: ModelEntry = ModelEntry {
+    name: "ring/rotor",
+    summary: "turns a pair of numbers by an angle at every step; for benchmarks",
+    parameters: &[Spec::number("angle", 1e-3, Range::Finite, "rad", "turn per step, whatever its size")],
+    build: |options| {
+        let (sin, cos) = options.number("angle").sin_cos();
+        let interface = Interface {
+            inputs: vec![
+                input("a", "1", "first number to turn").starting_at(START[0]),
+                input("b", "1", "second number to turn").starting_at(START[1]),
+            ],
+            outputs: vec![
+                output("a", "1", "first number, turned").starting_at(START[0]),
+                output("b", "1", "second number, turned").starting_at(START[1]),
+            ],
+            feedthrough: vec![],
+            abilities: Abilities { jacobian: true, states: false, ..Abilities::NATIVE },
+        };
+        Box::new(Rotor { interface, sin, cos, memory: Memory::new(START) })
+    },
+};
+
+impl Simulator for Rotor {
+    fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
+    fn enter(&mut self, _setup: &Setup) -> Result<(), SimulatorError> {
+        self.memory = Memory::new(START);
+        Ok(())
+    }
+
+    fn settle(&mut self, _at: Time, _inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
+        Ok(())
+    }
+
+    #[inline]
+    fn advance(
+        &mut self,
+        window: Window,
+        inputs: &Inputs<'_>,
+        _trail: &mut Trail<'_>,
+    ) -> Result<Reached, SimulatorError> {
+        let (a, b) = (inputs.at(0, window.size), inputs.at(1, window.size));
+        self.memory.now = [self.cos * a - self.sin * b, self.sin * a + self.cos * b];
+        Ok(Reached::end_of(window, 1))
+    }
+
+    #[inline]
+    fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+        out.values.copy_from_slice(&self.memory.now);
+        Ok(())
+    }
+
+    fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        self.memory.save(slot);
+        Ok(())
+    }
+
+    fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        self.memory.restore(slot)
+    }
+
+    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+        self.memory.freeze(into);
+        Ok(())
+    }
+
+    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
+        self.memory.thaw(from)
+    }
+
+    /// Zero: outputs change by steps alone.
+    fn jacobian(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
+        into.fill(0.0);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{advance, options, outputs};
+    use cosimo_core::{Segment, Value};
+
+    #[test]
+    fn four_quarter_turns_are_one() {
+        let quarter = Value::Number(std::f64::consts::FRAC_PI_2);
+        let mut rotor = (ROTOR.build)(&options(&ROTOR, &[("angle", quarter)]));
+        let mut pair = outputs(&mut *rotor);
+        assert_eq!(pair, START);
+        for turn in 0..4 {
+            advance(&mut *rotor, 0.1, &[Segment::constant(pair[0]), Segment::constant(pair[1])]);
+            pair = outputs(&mut *rotor);
+            assert!((pair[0] - [0.0, -1.0, 0.0, 1.0][turn]).abs() < 1e-15);
+        }
+    }
+}

@@ -1,0 +1,512 @@
+//! Promises that every model of the registry keeps, in every choice of its options.
+
+use std::path::Path;
+
+use cosimo_core::entry::{Kind, OpenProblem, OpenRequest};
+use cosimo_core::{
+    Inputs, Options, Outputs, Reached, Segment, Simulator, Slot, Spec, Time, Trail, Value, Window,
+};
+use nalgebra::{DMatrix, DVector};
+
+use crate::linear::Linear;
+use crate::ode::{Model, Ode};
+use crate::solver::Solver;
+use crate::{MODELS, ModelEntry, NATIVE, REFERENCES};
+
+pub(crate) fn options(model: &ModelEntry, given: &[(&str, Value)]) -> Options {
+    let given: Vec<_> = given.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
+    Options::resolve(model.name, model.parameters, &given).unwrap()
+}
+
+pub(crate) fn defaults(specs: &[Spec]) -> Options {
+    Options::resolve("it", specs, &[]).unwrap()
+}
+
+fn time(seconds: f64) -> Time {
+    Time::new(seconds).unwrap()
+}
+
+pub(crate) fn advance_from(
+    simulator: &mut dyn Simulator,
+    from: f64,
+    size: f64,
+    segments: &[Segment],
+) -> Reached {
+    let window = Window { from: time(from), to: time(from + size), size };
+    simulator.advance(window, &Inputs { segments }, &mut Trail { integrals: &mut [] }).unwrap()
+}
+
+pub(crate) fn advance(simulator: &mut dyn Simulator, size: f64, segments: &[Segment]) -> Reached {
+    advance_from(simulator, 0.0, size, segments)
+}
+
+/// Advances, and returns the integrals on offer.
+pub(crate) fn integrals(simulator: &mut dyn Simulator, size: f64, segments: &[Segment]) -> Vec<f64> {
+    let mut integrals = vec![f64::NAN; simulator.interface().outputs.len()];
+    let window = Window { from: time(0.0), to: time(size), size };
+    simulator.advance(window, &Inputs { segments }, &mut Trail { integrals: &mut integrals }).unwrap();
+    integrals
+}
+
+pub(crate) fn settle(simulator: &mut dyn Simulator, segments: &[Segment]) {
+    simulator.settle(time(0.0), &Inputs { segments }).unwrap();
+}
+
+pub(crate) fn outputs(simulator: &mut dyn Simulator) -> Vec<f64> {
+    let mut values = vec![f64::NAN; simulator.interface().outputs.len()];
+    simulator.outputs(&mut Outputs { values: &mut values, slopes: &mut [] }).unwrap();
+    values
+}
+
+fn slopes(simulator: &mut dyn Simulator) -> Vec<f64> {
+    let count = simulator.interface().outputs.len();
+    let (mut values, mut slopes) = (vec![0.0; count], vec![f64::NAN; count]);
+    simulator.outputs(&mut Outputs { values: &mut values, slopes: &mut slopes }).unwrap();
+    slopes
+}
+
+/// Every model with every combination of its choices, and a damper with a root where there is one.
+fn variants() -> Vec<(String, Box<dyn Simulator>)> {
+    let mut variants = vec![];
+    for model in MODELS {
+        let mut combinations: Vec<Vec<(&str, Value)>> = vec![vec![]];
+        for spec in model.parameters {
+            let values: Vec<Value> = match spec.kind {
+                Kind::Choice { of, .. } => of.iter().map(|choice| Value::Text((*choice).into())).collect(),
+                Kind::Number { .. } if spec.name == "p" => [1.0, 0.5, 0.7].map(Value::Number).to_vec(),
+                Kind::Number { .. } if spec.name == "at" => vec![Value::Number(1e3)],
+                _ => continue,
+            };
+            combinations = combinations
+                .iter()
+                .flat_map(|old| {
+                    values.iter().map(|value| {
+                        let mut new = old.clone();
+                        new.push((spec.name, value.clone()));
+                        new
+                    })
+                })
+                .collect();
+        }
+        for given in combinations {
+            let title = format!("{} {given:?}", model.name);
+            variants.push((title, (model.build)(&options(model, &given))));
+        }
+    }
+    variants
+}
+
+/// Cubics that differ from port to port, as seen from `s` seconds after their start.
+fn cubics(count: usize, s: f64) -> Vec<Segment> {
+    let cubic = |port: usize| {
+        let [a, b, c, d] = [0.3 + port as f64, -2.0, 5.0 - port as f64, 7.0];
+        let whole = Segment([a, b, c, d]);
+        Segment([whole.at(s), whole.slope(s), c + 3.0 * d * s, d])
+    };
+    (0..count).map(cubic).collect()
+}
+
+fn bits(values: &[f64]) -> Vec<u64> {
+    values.iter().map(|value| value.to_bits()).collect()
+}
+
+/// What can be seen of a simulator: outputs, slopes, derivatives, states.
+fn seen(simulator: &mut dyn Simulator) -> Vec<u64> {
+    let mut seen = outputs(simulator);
+    if simulator.interface().abilities.slopes {
+        seen.extend(slopes(simulator));
+    }
+    if simulator.interface().abilities.jacobian {
+        seen.extend(jacobian(simulator));
+    }
+    if let Some(states) = simulator.states() {
+        let mut x = vec![0.0; states.count()];
+        states.get(&mut x);
+        seen.extend(x);
+    }
+    bits(&seen)
+}
+
+fn jacobian(simulator: &mut dyn Simulator) -> Vec<f64> {
+    let interface = simulator.interface();
+    let mut into = vec![f64::NAN; interface.outputs.len() * interface.inputs.len()];
+    simulator.jacobian(&mut into).unwrap();
+    into
+}
+
+#[test]
+fn rewinding_and_thawing_bring_back_every_bit() {
+    for ((title, mut simulator), (_, mut twin)) in variants().into_iter().zip(variants()) {
+        let ports = simulator.interface().inputs.len();
+        let inputs = |s| cubics(ports, s);
+        let onwards = |simulator: &mut dyn Simulator| {
+            let mut all = seen(simulator);
+            for (from, size) in [(0.01, 0.003), (0.013, 0.0071)] {
+                advance_from(simulator, from, size, &inputs(from));
+                all.extend(seen(simulator));
+            }
+            all
+        };
+        advance(&mut *simulator, 0.01, &inputs(0.0));
+        for slot in [Slot::Attempt, Slot::Window, Slot::Jacobian, Slot::Probe] {
+            simulator.save(slot).unwrap();
+        }
+        let mut frozen = vec![];
+        simulator.freeze(&mut frozen).unwrap();
+        let first = onwards(&mut *simulator);
+        for slot in [Slot::Probe, Slot::Jacobian, Slot::Window, Slot::Attempt, Slot::Probe] {
+            settle(&mut *simulator, &cubics(ports, 0.5));
+            simulator.restore(slot).unwrap();
+            assert_eq!(first, onwards(&mut *simulator), "{title}: {slot:?}");
+        }
+        twin.thaw(&frozen).unwrap();
+        assert_eq!(first, onwards(&mut *twin), "{title}: thawed");
+        let error = twin.thaw(&frozen[1..]).unwrap_err().to_string();
+        assert!(error.contains(&format!("{} bytes", frozen.len() - 1)), "{error}");
+    }
+}
+
+#[test]
+fn declared_abilities_and_sizes_are_true() {
+    for (title, mut simulator) in variants() {
+        let interface = simulator.interface().clone();
+        let abilities = interface.abilities;
+        assert!(interface.inputs.iter().chain(&interface.outputs).all(|port| port.unit.is_some()), "{title}");
+        assert!(
+            interface
+                .feedthrough
+                .iter()
+                .all(|(y, u)| *y < interface.outputs.len() && *u < interface.inputs.len())
+        );
+        assert_eq!(abilities.states, simulator.states().is_some(), "{title}");
+        let mut into = vec![0.0; interface.outputs.len() * interface.inputs.len()];
+        assert_eq!(abilities.jacobian, simulator.jacobian(&mut into).is_ok(), "{title}");
+        let inputs = cubics(interface.inputs.len(), 0.0);
+        assert_eq!(
+            abilities.integrals,
+            integrals(&mut *simulator, 0.1, &inputs).iter().all(|i| i.is_finite())
+        );
+        assert_eq!(
+            abilities.slopes,
+            slopes(&mut *simulator).iter().all(|slope| slope.is_finite()),
+            "{title}"
+        );
+    }
+}
+
+#[test]
+fn settling_changes_no_state_and_only_outputs_with_feedthrough() {
+    for (title, mut simulator) in variants() {
+        let interface = simulator.interface().clone();
+        let ports = interface.inputs.len();
+        advance(&mut *simulator, 0.01, &cubics(ports, 0.0));
+        let state_of = |simulator: &mut dyn Simulator| {
+            let states = simulator.states()?;
+            let mut x = vec![0.0; states.count()];
+            states.get(&mut x);
+            Some(x)
+        };
+        let (before, state) = (outputs(&mut *simulator), state_of(&mut *simulator));
+        for port in 0..ports {
+            let mut inputs = cubics(ports, 0.01);
+            inputs[port] = Segment::constant(inputs[port].at(0.0) + 1.0);
+            settle(&mut *simulator, &inputs);
+            for (output, (old, new)) in before.iter().zip(outputs(&mut *simulator)).enumerate() {
+                let declared = interface.feedthrough.contains(&(output, port));
+                assert_eq!(declared, (old - new).abs() > 1e-9, "{title}: output {output} by input {port}");
+            }
+        }
+        assert_eq!(state, state_of(&mut *simulator), "{title}");
+    }
+}
+
+#[test]
+fn declared_jacobians_are_the_differences_that_settling_shows() {
+    for (title, mut simulator) in variants() {
+        let (ports, shown) = (simulator.interface().inputs.len(), simulator.interface().outputs.len());
+        if !simulator.interface().abilities.jacobian {
+            continue;
+        }
+        advance(&mut *simulator, 0.01, &cubics(ports, 0.0));
+        let declared = jacobian(&mut *simulator);
+        let held = cubics(ports, 0.01);
+        let step = 1e-4;
+        for port in 0..ports {
+            let mut at = |shift: f64| {
+                let mut inputs = held.clone();
+                inputs[port] = Segment::constant(held[port].at(0.0) + shift);
+                settle(&mut *simulator, &inputs);
+                outputs(&mut *simulator)
+            };
+            let (above, below) = (at(step), at(-step));
+            for output in 0..shown {
+                let difference = (above[output] - below[output]) / (2.0 * step);
+                let found = declared[output * ports + port];
+                assert!(
+                    (found - difference).abs() < 1e-5 * (1.0 + difference.abs()),
+                    "{title}: {found} {difference}"
+                );
+            }
+        }
+    }
+}
+
+/// A wrong slope is silent: methods that use it merely lose their order.
+#[test]
+fn offered_slopes_are_the_differences_that_stepping_on_shows() {
+    let mut offered = 0;
+    for (title, mut simulator) in variants() {
+        let ports = simulator.interface().inputs.len();
+        if !simulator.interface().abilities.slopes {
+            continue;
+        }
+        offered += 1;
+        advance(&mut *simulator, 0.1, &cubics(ports, 0.0));
+        for settled in [false, true] {
+            // By an exchange the segments may change; the slope must be that of the new ones.
+            let onwards = cubics(ports, if settled { 0.4 } else { 0.1 });
+            if settled {
+                settle(&mut *simulator, &onwards);
+            }
+            let (y, found) = (outputs(&mut *simulator), slopes(&mut *simulator));
+            simulator.save(Slot::Attempt).unwrap();
+            let mut rise = |size: f64| {
+                simulator.restore(Slot::Attempt).unwrap();
+                advance(&mut *simulator, size, &onwards);
+                let rise: Vec<f64> =
+                    outputs(&mut *simulator).iter().zip(&y).map(|(new, old)| new - old).collect();
+                rise
+            };
+            let step = 1e-5;
+            let (whole, half) = (rise(step), rise(step / 2.0));
+            for output in 0..y.len() {
+                let difference = (4.0 * half[output] - whole[output]) / step;
+                let scale = 1.0 + difference.abs();
+                assert!((found[output] - difference).abs() < 2e-4 * scale, "{title}: {found:?} {difference}");
+            }
+            simulator.restore(Slot::Attempt).unwrap();
+        }
+    }
+    assert!(offered >= 8);
+}
+
+#[test]
+fn offered_integrals_are_those_of_a_fine_quadrature() {
+    let mut offered = 0;
+    for (title, mut simulator) in variants() {
+        let ports = simulator.interface().inputs.len();
+        if !simulator.interface().abilities.integrals {
+            continue;
+        }
+        offered += 1;
+        let (size, pieces) = (0.25, 2000);
+        settle(&mut *simulator, &cubics(ports, 0.0));
+        simulator.save(Slot::Attempt).unwrap();
+        let found = integrals(&mut *simulator, size, &cubics(ports, 0.0));
+        let end = outputs(&mut *simulator);
+        simulator.restore(Slot::Attempt).unwrap();
+        let piece = size / f64::from(pieces);
+        let mut sums = outputs(&mut *simulator);
+        for i in 1..=pieces {
+            advance(&mut *simulator, piece, &cubics(ports, f64::from(i - 1) * piece));
+            let weight = if i == pieces { 1.0 } else { f64::from(2 + 2 * (i % 2)) };
+            for (sum, y) in sums.iter_mut().zip(outputs(&mut *simulator)) {
+                *sum += weight * y;
+            }
+        }
+        for ((found, sum), (end, fine)) in
+            found.iter().zip(sums).zip(end.iter().zip(outputs(&mut *simulator)))
+        {
+            let simpson = sum * piece / 3.0;
+            assert!((found - simpson).abs() < 1e-10 * (1.0 + simpson.abs()), "{title}: {found} {simpson}");
+            assert!((end - fine).abs() < 1e-11 * (1.0 + end.abs()), "{title}: one step or many");
+        }
+    }
+    assert!(offered >= 8);
+}
+
+/// The exact solver against the exponential of one large matrix, computed by someone else.
+#[test]
+fn the_exact_solver_is_the_exponential_of_the_augmented_matrix() {
+    let (n, m) = (3, 2);
+    let a = [-1.0, 4.0, 0.3, -7.0, -2.0, 1.0, 0.5, -3.0, -20.0];
+    let b = [1.0, -2.0, 0.0, 3.0, 5.0, 0.7];
+    let drift = [0.4, -3.0, 2.0];
+    let model = Linear {
+        inputs: vec![crate::input("p", "1", ""), crate::input("q", "1", "")],
+        outputs: vec![crate::output("y", "1", "")],
+        initial: vec![1.0, -0.5, 2.0],
+        a: a.to_vec(),
+        b: b.to_vec(),
+        c: vec![1.0, 2.0, 3.0],
+        d: vec![0.5, 0.0],
+        drift: drift.to_vec(),
+    };
+    let mut simulator = Ode::exact(model);
+    for h in [1e-6, 1e-3, 0.01, 0.1, 0.5, 0.1, 2.0] {
+        let segments = [Segment([1.0, -3.0, 2.0, 5.0]), Segment([-0.3, 0.2, 4.0, -1.0])];
+        // States, then per power of s both inputs' derivatives, then one.
+        let size = n + 4 * m + 1;
+        let mut whole = DMatrix::<f64>::zeros(size, size);
+        let mut start = DVector::zeros(size);
+        for i in 0..n {
+            for j in 0..n {
+                whole[(i, j)] = a[i * n + j] * h;
+            }
+            for port in 0..m {
+                whole[(i, n + port)] = b[i * m + port] * h;
+            }
+            whole[(i, size - 1)] = drift[i] * h;
+        }
+        for q in 0..4 {
+            for port in 0..m {
+                if q < 3 {
+                    whole[(n + q * m + port, n + (q + 1) * m + port)] = 1.0;
+                }
+                start[n + q * m + port] = segments[port].0[q] * [1.0, 1.0, 2.0, 6.0][q] * h.powi(q as i32);
+            }
+        }
+        start[size - 1] = 1.0;
+        let states = simulator.states().unwrap();
+        states.set(&[1.0, -0.5, 2.0]);
+        start.rows_mut(0, n).copy_from_slice(&[1.0, -0.5, 2.0]);
+        let wanted = whole.exp() * start;
+        assert_eq!(advance(&mut simulator, h, &segments).evaluations, 1);
+        let mut x = [0.0; 3];
+        simulator.states().unwrap().get(&mut x);
+        for i in 0..n {
+            assert!(
+                (x[i] - wanted[i]).abs() < 1e-13 * (1.0 + wanted[i].abs()),
+                "h = {h}: {} {}",
+                x[i],
+                wanted[i]
+            );
+        }
+    }
+}
+
+/// x' = -x |x| + u: something that no exact solver hides.
+struct Curved;
+
+impl Model for Curved {
+    fn interface(&self) -> cosimo_core::Interface {
+        cosimo_core::Interface {
+            inputs: vec![crate::input("u", "1", "")],
+            outputs: vec![crate::output("y", "1", "")],
+            feedthrough: vec![],
+            abilities: crate::ode::ABILITIES,
+        }
+    }
+
+    fn initial(&self) -> Vec<f64> {
+        vec![1.0]
+    }
+
+    fn derivatives(&self, x: &[f64], u: &[f64], dx: &mut [f64]) {
+        dx[0] = -x[0] * x[0] + u[0];
+    }
+
+    fn outputs(&self, x: &[f64], _u: &[f64], y: &mut [f64]) {
+        y[0] = x[0];
+    }
+}
+
+#[test]
+fn explicit_solvers_keep_their_order_with_inputs_that_move() {
+    let inputs = [Segment([0.5, 1.0, -2.0, 1.5])];
+    let end = |solver: Solver| {
+        let mut simulator = Ode::new(Curved, solver);
+        advance(&mut simulator, 1.0, &inputs);
+        outputs(&mut simulator)[0]
+    };
+    let truth = end(Solver::Rk4 { micro_steps: 20000 });
+    let order = |coarse: Solver, fine: Solver| ((end(coarse) - truth) / (end(fine) - truth)).abs().log2();
+    let rk4 = order(Solver::Rk4 { micro_steps: 20 }, Solver::Rk4 { micro_steps: 40 });
+    let euler = order(Solver::Euler { micro_steps: 400 }, Solver::Euler { micro_steps: 800 });
+    assert!((rk4 - 4.0).abs() < 0.15 && (euler - 1.0).abs() < 0.05, "rk4 {rk4}, euler {euler}");
+}
+
+#[test]
+fn euler_takes_the_input_at_the_start_of_each_micro_step() {
+    let mut simulator = Ode::new(Curved, Solver::Euler { micro_steps: 7 });
+    let segment = Segment([0.5, 1.0, -2.0, 1.5]);
+    assert_eq!(advance(&mut simulator, 0.3, &[segment]).evaluations, 7);
+    let (mut x, h) = (1.0f64, 0.3 / 7.0);
+    for i in 0..7 {
+        x += h * (-x * x + segment.at(f64::from(i) * h));
+    }
+    assert_eq!(bits(&outputs(&mut simulator)), bits(&[x]));
+}
+
+#[test]
+fn a_hold_leaves_its_very_value_behind() {
+    for (title, mut simulator) in variants() {
+        let held: Vec<Segment> =
+            simulator.interface().inputs.iter().map(|_| Segment::constant(0.1)).collect();
+        advance(&mut *simulator, 1e-3 / 3.0, &held);
+        let left = outputs(&mut *simulator);
+        settle(&mut *simulator, &held);
+        assert_eq!(bits(&left), bits(&outputs(&mut *simulator)), "{title}");
+    }
+}
+
+fn refuse(source: &str, parameters: &[(&str, Value)]) -> Vec<OpenProblem> {
+    let parameters: Vec<_> = parameters.iter().map(|(key, value)| ((*key).into(), value.clone())).collect();
+    let request = OpenRequest { source, folder: Path::new("."), parameters: &parameters };
+    match (NATIVE.open)(&request) {
+        Ok(_) => panic!("`{source}` opened"),
+        Err(problems) => problems,
+    }
+}
+
+#[test]
+fn unknown_models_get_a_suggestion() {
+    let problems = refuse("native:quarter-car/chasis", &[]);
+    assert_eq!(problems.len(), 1);
+    assert_eq!(problems[0].parameter, None);
+    assert_eq!(problems[0].message, "there is no native model `quarter-car/chasis`");
+    assert_eq!(problems[0].hint.as_deref(), Some("did you mean `quarter-car/chassis`?"));
+    assert!((NATIVE.claims)("native:x") && !(NATIVE.claims)("x.fmu"));
+}
+
+#[test]
+fn every_model_opens_and_refuses_what_it_does_not_know() {
+    for model in (NATIVE.models)() {
+        let source = format!("native:{}", model.name);
+        let request = OpenRequest { source: &source, folder: Path::new("."), parameters: &[] };
+        assert!((NATIVE.open)(&request).is_ok(), "{source}");
+
+        let problems = refuse(&source, &[("nonsense", Value::Number(1.0))]);
+        assert_eq!(problems[0].parameter.as_deref(), Some("nonsense"));
+        assert_eq!(problems[0].message, format!("model `{}` has no `nonsense`", model.name));
+
+        for spec in model.parameters {
+            let wrong = match spec.kind {
+                Kind::Choice { .. } => Value::Text("nonsense".into()),
+                Kind::Count { least, .. } => Value::Number(f64::from(least) - 1.0),
+                _ => Value::Number(f64::NAN),
+            };
+            let problems = refuse(&source, &[(spec.name, wrong)]);
+            assert_eq!(problems[0].parameter.as_deref(), Some(spec.name));
+            assert!(problems[0].message.contains("must be"), "{}", problems[0].message);
+        }
+    }
+    let problems = refuse("native:dual-mass/right", &[("m2", Value::Number(0.0))]);
+    assert_eq!(
+        problems[0].message,
+        "`m2` of model `dual-mass/right` must be a finite number above 0, found 0"
+    );
+}
+
+#[test]
+fn references_have_a_row_per_instant_and_a_number_per_column() {
+    for reference in REFERENCES {
+        let instants: Vec<f64> = (0..=200).map(|i| f64::from(i) * 1e-4).collect();
+        let rows = (reference.solve)(&defaults(reference.parameters), &instants);
+        assert_eq!(rows.len(), instants.len());
+        for row in rows {
+            assert_eq!(row.len(), reference.columns.len());
+            assert!(row.iter().all(|value| value.is_finite()), "{}", reference.name);
+        }
+    }
+}
