@@ -1,1 +1,3 @@
-//! placeholder
+//! Analysis uses the engine, not formulas about it.
+
+pub mod stability;

@@ -1,1 +1,25 @@
-//! placeholder
+//! How a system is run. Read `island.rs` first: one macro step from top to bottom.
+//!
+//! The engine knows the traits of the methods and never a method: no method's name occurs in this crate.
+
+pub mod attempt;
+pub mod board;
+pub mod checkpoint;
+pub mod control;
+pub mod crew;
+pub mod graph;
+pub mod history;
+pub mod island;
+pub mod ledger;
+pub mod plan;
+pub mod resolve;
+pub mod run;
+pub mod summary;
+
+pub use checkpoint::{Checkpoint, CheckpointError};
+pub use control::{Control, Counters};
+pub use crew::in_simulator;
+pub use ledger::{BondTotals, Ledger};
+pub use plan::{Layout, Plan, plan};
+pub use run::{Run, RunError};
+pub use summary::{Summary, Verdict};

@@ -1,0 +1,186 @@
+//! One window on a board: corrections speak, the stages are swept, everyone learns. This is what an
+//! estimate drives (`Trial`) and what an iteration repeats (`Passes`).
+
+use cosimo_core::error::StepError;
+use cosimo_core::method::{Passes, Record, Trial};
+use cosimo_core::{Segment, Time, Window};
+
+use crate::board::{Board, known};
+use crate::crew::{Blamed, Crew, Fault, Task, Who};
+use crate::plan::Layout;
+
+pub struct Attempt<'a> {
+    pub layout: &'a Layout,
+    pub board: &'a mut Board,
+    pub crew: &'a mut Crew,
+    /// The window that was run last.
+    pub window: Window,
+}
+
+impl Trial for Attempt<'_> {
+    fn advance(&mut self, window: Window) -> Result<(), StepError> {
+        self.window = window;
+        self.refresh_jacobian(window)?;
+        self.correct(window);
+        self.layout.iteration.run(self, window)?;
+        self.account(window);
+        self.exchange(window)?;
+        self.learn(window);
+        Ok(())
+    }
+
+    fn record(&self) -> Record<'_> {
+        self.board.record(self.layout, self.window)
+    }
+}
+
+impl Passes for Attempt<'_> {
+    fn sweep(&mut self, window: Window) -> Result<(), StepError> {
+        let (layout, board) = (self.layout, &mut *self.board);
+        board.traces.open(window.to);
+        for (index, stage) in layout.stages.iter().enumerate() {
+            for run in &stage.fits {
+                layout.fits[run.fit].fit_all(
+                    &board.traces,
+                    &layout.couplings,
+                    &run.inputs,
+                    window,
+                    &mut board.buffers.segments,
+                );
+            }
+            if !layout.corrections.is_empty() {
+                for &input in &stage.inputs {
+                    board.buffers.segments[input] += board.offsets[input];
+                }
+            }
+            let task = Task::Advance { window, stage: index };
+            let outcome =
+                self.crew.run(task, &mut board.buffers).map_err(|blamed| stepping(layout, blamed, window))?;
+            board.evaluations += outcome.evaluations;
+            board.next_event = match (board.next_event.filter(|event| *event > window.to), outcome.next_event)
+            {
+                (Some(known), Some(new)) => Some(known.min(new)),
+                (known, new) => known.or(new),
+            };
+            for outputs in &stage.outputs {
+                let slopes = if layout.slopes { &board.buffers.slopes[outputs.clone()] } else { &[] };
+                board.traces.put(outputs.start, &board.buffers.left[outputs.clone()], slopes);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Attempt<'_> {
+    /// Derivatives at the window's start, before new inputs are set.
+    fn refresh_jacobian(&mut self, window: Window) -> Result<(), StepError> {
+        if !self.layout.has_jacobian {
+            return Ok(());
+        }
+        let board = &mut *self.board;
+        for (segment, held) in board.buffers.segments.iter_mut().zip(&board.held) {
+            *segment = Segment::constant(*held);
+        }
+        self.crew
+            .run(Task::Jacobian { at: window.from }, &mut board.buffers)
+            .map_err(|blamed| stepping(self.layout, blamed, window))?;
+        Ok(())
+    }
+
+    fn correct(&mut self, window: Window) {
+        if self.layout.corrections.is_empty() {
+            return;
+        }
+        let Board { traces, buffers, offsets, memory, scratch, .. } = &mut *self.board;
+        offsets.fill(Segment::ZERO);
+        for planned in &self.layout.corrections {
+            let known = known(self.layout, traces, &buffers.jacobian, &planned.inputs);
+            planned.correction.offsets(&known, &memory[planned.memory.clone()], window, offsets, scratch);
+        }
+    }
+
+    /// Energies of the window, from the outputs as the step left them.
+    fn account(&mut self, window: Window) {
+        let Board { ledger, buffers, .. } = &mut *self.board;
+        let layout = self.layout;
+        ledger.add(&layout.bonds, &layout.couplings, &buffers.segments, &buffers.left, window.size);
+    }
+
+    /// Sets new inputs and reads outputs again where that was asked for, rank by rank so that a change
+    /// passes through all simulators it can pass at this instant.
+    fn exchange(&mut self, window: Window) -> Result<(), StepError> {
+        let (layout, board) = (self.layout, &mut *self.board);
+        if layout.has_jacobian || layout.any_fresh {
+            for (held, segment) in board.held.iter_mut().zip(&board.buffers.segments) {
+                *held = segment.at(window.size);
+            }
+        }
+        if !layout.any_fresh {
+            return Ok(());
+        }
+        // The record shows the inputs of the step and the outputs it left, so both are put aside meanwhile.
+        board.offsets.copy_from_slice(&board.buffers.segments);
+        let left = &mut board.scratch_left;
+        left.copy_from_slice(&board.buffers.left);
+        for rank in 1..=layout.ranks.depth {
+            for input in 0..layout.shape.inputs {
+                let settled = if layout.fresh[input] {
+                    board.coupled(layout, input)
+                } else {
+                    let applied = &board.offsets[input];
+                    Segment::line(applied.at(window.size), applied.slope(window.size))
+                };
+                board.held[input] = settled.at(0.0);
+                board.buffers.segments[input] = settled;
+            }
+            let task = Task::Settle { at: window.to, who: Who::Rank(rank) };
+            self.crew.run(task, &mut board.buffers).map_err(|blamed| stepping(layout, blamed, window))?;
+            let slopes: &[f64] = if layout.slopes { &board.buffers.slopes } else { &[] };
+            board.traces.put(0, &board.buffers.left, slopes);
+        }
+        board.buffers.segments.copy_from_slice(&board.offsets);
+        board.buffers.left.copy_from_slice(&board.scratch_left);
+        Ok(())
+    }
+
+    fn learn(&mut self, window: Window) {
+        let layout = self.layout;
+        if layout.corrections.is_empty() {
+            return;
+        }
+        // The record borrows the board while the memory is written: taken out, not copied.
+        let mut memory = std::mem::take(&mut self.board.memory);
+        let mut scratch = std::mem::take(&mut self.board.scratch);
+        let record = self.board.record(layout, window);
+        for planned in &layout.corrections {
+            let known = known(layout, &self.board.traces, &self.board.buffers.jacobian, &planned.inputs);
+            planned.correction.learn(&known, &record, &mut memory[planned.memory.clone()], &mut scratch);
+        }
+        self.board.memory = memory;
+        self.board.scratch = scratch;
+    }
+}
+
+/// Names the simulator and the window.
+pub fn stepping(layout: &Layout, (index, fault): Blamed, window: Window) -> StepError {
+    let simulator = layout.names[index].clone();
+    match fault {
+        Fault::Failed(cause) => StepError::Failed { simulator, window, cause },
+        Fault::Panicked(message) => StepError::Panicked { simulator, window, message },
+        Fault::NotFinite { output, value } => {
+            let output = layout.interfaces[index].outputs[output].name.clone();
+            StepError::NotFinite { simulator, output, value, window }
+        }
+        Fault::Stopped(at) => StepError::StoppedEarly { simulator, at, window },
+    }
+}
+
+/// As [`stepping`], for calls that pass no time.
+pub fn resting(layout: &Layout, blamed: Blamed, at: Time) -> StepError {
+    match blamed {
+        (index, Fault::Failed(cause)) => {
+            StepError::FailedAt { simulator: layout.names[index].clone(), at, cause }
+        }
+        other => stepping(layout, other, Window { from: at, to: at, size: 0.0 }),
+    }
+}

@@ -1,0 +1,156 @@
+//! A run as bytes. Every method's memory is a slice of numbers, so no method needs code for it.
+
+use crate::control::Counters;
+use crate::crew::Task;
+use crate::island::Island;
+use cosimo_core::error::StepError;
+use cosimo_core::{Clock, Time, Window};
+
+/// Version of the layout below; other versions are refused.
+const MAGIC: &[u8; 8] = b"COSIMO\x001";
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Checkpoint(Vec<u8>);
+
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum CheckpointError {
+    #[error("this is no checkpoint of this version of Cosimo")]
+    NotACheckpoint,
+    #[error("the checkpoint belongs to another system: {0}")]
+    OtherSystem(String),
+    #[error("the checkpoint is damaged: it ends too early")]
+    Damaged,
+    #[error("simulator `{0}` cannot be saved to bytes")]
+    CannotFreeze(String),
+    #[error(transparent)]
+    Simulator(#[from] StepError),
+}
+
+impl Checkpoint {
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Checkpoint, CheckpointError> {
+        if bytes.starts_with(MAGIC) { Ok(Checkpoint(bytes)) } else { Err(CheckpointError::NotACheckpoint) }
+    }
+
+    pub(crate) fn take(island: &mut Island, worst: f64) -> Result<Checkpoint, CheckpointError> {
+        let layout = &island.layout;
+        for (name, interface) in layout.names.iter().zip(&layout.interfaces) {
+            if !interface.abilities.freeze {
+                return Err(CheckpointError::CannotFreeze(name.clone()));
+            }
+        }
+        island.rest(Task::Freeze)?;
+        let mut bytes = MAGIC.to_vec();
+        put_bytes(&mut bytes, fingerprint(island).as_bytes());
+        for frozen in &island.board.buffers.frozen {
+            put_bytes(&mut bytes, frozen);
+        }
+        for count in island.counters.save() {
+            bytes.extend(count.to_le_bytes());
+        }
+        bytes.extend(island.board.evaluations.to_le_bytes());
+        let mut numbers = Vec::new();
+        numbers.extend(island.clock.save());
+        numbers.extend([island.size, island.error, worst]);
+        numbers.extend([
+            island.window.from.seconds(),
+            island.window.to.seconds(),
+            island.window.size,
+            island.board.next_event.map_or(f64::NAN, Time::seconds),
+        ]);
+        island.board.traces.save(&mut numbers);
+        island.board.ledger.save(&mut numbers);
+        numbers.extend(&island.board.memory);
+        numbers.extend(&island.board.law);
+        numbers.extend(&island.board.held);
+        numbers.extend(&island.board.buffers.left);
+        numbers.extend(island.board.buffers.segments.iter().flat_map(|segment| segment.0));
+        for number in numbers {
+            bytes.extend(number.to_le_bytes());
+        }
+        Ok(Checkpoint(bytes))
+    }
+
+    /// Returns the worst indicator so far.
+    pub(crate) fn put(&self, island: &mut Island) -> Result<f64, CheckpointError> {
+        let mut rest = self.0.strip_prefix(MAGIC).ok_or(CheckpointError::NotACheckpoint)?;
+        let theirs = take_bytes(&mut rest).ok_or(CheckpointError::Damaged)?;
+        let ours = fingerprint(island);
+        if theirs != ours.as_bytes() {
+            let theirs = String::from_utf8_lossy(theirs);
+            return Err(CheckpointError::OtherSystem(format!("it is of `{theirs}`, this is `{ours}`")));
+        }
+        for index in 0..island.layout.blocks.len() {
+            let frozen = take_bytes(&mut rest).ok_or(CheckpointError::Damaged)?;
+            island.board.buffers.frozen[index] = frozen.to_vec();
+        }
+        let mut words = rest.chunks_exact(8).filter_map(|chunk| chunk.try_into().ok());
+        let mut count = || words.next().map(u64::from_le_bytes);
+        let mut saved = [0; 9];
+        for slot in &mut saved {
+            *slot = count().ok_or(CheckpointError::Damaged)?;
+        }
+        let evaluations = count().ok_or(CheckpointError::Damaged)?;
+        let mut numbers = words.map(f64::from_le_bytes);
+        let worst = numbers_into(island, &mut numbers).ok_or(CheckpointError::Damaged)?;
+        island.counters = Counters::load(saved);
+        island.board.evaluations = evaluations;
+        island.rest(Task::Thaw)?;
+        Ok(worst)
+    }
+}
+
+fn numbers_into(island: &mut Island, numbers: &mut impl Iterator<Item = f64>) -> Option<f64> {
+    island.clock = Clock::load([numbers.next()?, numbers.next()?, numbers.next()?, numbers.next()?])?;
+    island.size = numbers.next()?;
+    island.error = numbers.next()?;
+    let worst = numbers.next()?;
+    island.window =
+        Window { from: Time::new(numbers.next()?)?, to: Time::new(numbers.next()?)?, size: numbers.next()? };
+    island.board.next_event = Time::new(numbers.next()?);
+    island.board.traces.load(numbers)?;
+    island.board.ledger.load(numbers)?;
+    let board = &mut island.board;
+    let all = board
+        .memory
+        .iter_mut()
+        .chain(&mut board.law)
+        .chain(&mut board.held)
+        .chain(&mut board.buffers.left)
+        .chain(board.buffers.segments.iter_mut().flat_map(|segment| &mut segment.0));
+    for slot in all {
+        *slot = numbers.next()?;
+    }
+    Some(worst)
+}
+
+/// Enough to notice that a checkpoint is loaded into another system or method.
+fn fingerprint(island: &Island) -> String {
+    let layout = &island.layout;
+    format!(
+        "{} inputs={} outputs={} bonds={} memory={} law={} estimate={}",
+        layout.names.join(","),
+        layout.shape.inputs,
+        layout.shape.outputs,
+        layout.shape.bonds,
+        island.board.memory.len(),
+        island.board.law.len(),
+        layout.estimate.name(),
+    )
+}
+
+fn put_bytes(into: &mut Vec<u8>, bytes: &[u8]) {
+    into.extend((bytes.len() as u64).to_le_bytes());
+    into.extend(bytes);
+}
+
+fn take_bytes<'a>(from: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let (length, rest) = from.split_first_chunk::<8>()?;
+    let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
+    let (bytes, rest) = rest.split_at_checked(length)?;
+    *from = rest;
+    Some(bytes)
+}

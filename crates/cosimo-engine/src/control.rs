@@ -1,0 +1,170 @@
+//! Accept or try again, and how large the next step may be. A struct, not a trait: it sees verdicts and
+//! sizes, never a number of the system. It counts what happened and why.
+
+use cosimo_system::{Reject, Step};
+
+/// A retry is at most this part of the failed size: a PI law with a bad memory may propose growth straight
+/// after a rejection, and would loop for ever.
+const RETRY_AT_MOST: f64 = 0.8;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Control {
+    pub min: f64,
+    pub max: f64,
+    pub shrink: f64,
+    pub grow: f64,
+    pub reject: Reject,
+    pub adaptive: bool,
+}
+
+/// What happened, and why the next size is what it is. Part of a test's contract: counts are exact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counters {
+    pub steps: u64,
+    pub rejected: u64,
+    /// Windows cut back to an event inside them.
+    pub events: u64,
+    /// Steps with an indicator above 1 that were taken all the same.
+    pub above_one: u64,
+    pub at_minimum: u64,
+    pub at_maximum: u64,
+    pub growth_limited: u64,
+    pub shrink_limited: u64,
+    /// Right-hand sides evaluated inside simulators, repeated steps included.
+    pub evaluations: u64,
+}
+
+impl Counters {
+    pub(crate) fn save(&self) -> [u64; 9] {
+        let c = self;
+        [
+            c.steps,
+            c.rejected,
+            c.events,
+            c.above_one,
+            c.at_minimum,
+            c.at_maximum,
+            c.growth_limited,
+            c.shrink_limited,
+            c.evaluations,
+        ]
+    }
+
+    pub(crate) fn load(saved: [u64; 9]) -> Counters {
+        let [
+            steps,
+            rejected,
+            events,
+            above_one,
+            at_minimum,
+            at_maximum,
+            growth_limited,
+            shrink_limited,
+            evaluations,
+        ] = saved;
+        Counters {
+            steps,
+            rejected,
+            events,
+            above_one,
+            at_minimum,
+            at_maximum,
+            growth_limited,
+            shrink_limited,
+            evaluations,
+        }
+    }
+}
+
+impl Control {
+    pub fn new(step: &Step, adaptive: bool) -> Control {
+        Control {
+            min: step.min,
+            max: step.max,
+            shrink: step.shrink,
+            grow: step.grow,
+            reject: step.reject,
+            adaptive,
+        }
+    }
+
+    /// The first size. A request outside the limits is clipped to the nearest one.
+    pub fn first(&self, size: Option<f64>) -> f64 {
+        let size = size.unwrap_or(self.min);
+        if self.adaptive { size.clamp(self.min, self.max) } else { size }
+    }
+
+    /// The size to retry with, or `None` if the step is accepted.
+    pub fn retry(&self, error: f64, factor: f64, size: f64, counters: &mut Counters) -> Option<f64> {
+        if error <= 1.0 {
+            return None;
+        }
+        if self.reject == Reject::Never || !self.adaptive || size <= self.min {
+            counters.above_one += 1;
+            return None;
+        }
+        counters.rejected += 1;
+        let factor = factor.clamp(self.shrink, RETRY_AT_MOST);
+        Some((factor * size).max(self.min))
+    }
+
+    /// The next size after an accepted step: the rate of change is limited first, then the size itself.
+    pub fn next(&self, size: f64, factor: f64, counters: &mut Counters) -> f64 {
+        if !self.adaptive {
+            return size;
+        }
+        let limited = factor.clamp(self.shrink, self.grow);
+        let next = limited * size;
+        if next >= self.max {
+            counters.at_maximum += 1;
+            self.max
+        } else if next <= self.min {
+            counters.at_minimum += 1;
+            self.min
+        } else {
+            counters.growth_limited += u64::from(factor > self.grow);
+            counters.shrink_limited += u64::from(factor < self.shrink);
+            next
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn control(reject: Reject) -> Control {
+        Control { min: 1e-4, max: 1e-2, shrink: 0.2, grow: 1.5, reject, adaptive: true }
+    }
+
+    #[test]
+    fn trap_t11_a_request_below_the_minimum_yields_the_minimum() {
+        let control = control(Reject::Never);
+        let mut counters = Counters::default();
+        assert_eq!(control.next(1.5e-4, 0.0, &mut counters), 1e-4);
+        assert_eq!(control.first(Some(2e-8)), 1e-4);
+        assert_eq!(counters.at_minimum, 1);
+        assert_eq!(control.next(9e-3, f64::INFINITY, &mut counters), 1e-2);
+    }
+
+    #[test]
+    fn a_retry_is_always_smaller_and_ends_at_the_minimum() {
+        let control = control(Reject::AboveOne);
+        let mut counters = Counters::default();
+        let mut size = 1e-2;
+        while let Some(next) = control.retry(2.0, 5.0, size, &mut counters) {
+            assert!(next < size);
+            size = next;
+        }
+        assert_eq!(size, 1e-4);
+        assert_eq!(counters.above_one, 1);
+        assert!(control.retry(1.0, 0.1, 1e-2, &mut counters).is_none());
+    }
+
+    #[test]
+    fn the_rate_is_limited_before_the_size() {
+        let mut counters = Counters::default();
+        assert_eq!(control(Reject::Never).next(1e-3, 9.0, &mut counters), 1.5 * 1e-3);
+        assert_eq!(counters.growth_limited, 1);
+    }
+}

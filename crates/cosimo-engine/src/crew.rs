@@ -1,0 +1,501 @@
+//! Simulators and the threads they live on.
+//!
+//! A simulator is pinned: every call to it, the first included, comes from one thread, because many foreign
+//! units are not re-entrant and some are bound to their thread. With one thread the coordinator itself makes
+//! all calls, straight on the board's buffers. With more, each worker owns a group behind a mutex that is
+//! never contended: the coordinator fills the group's inputs, bumps a counter and waits. Workers spin
+//! briefly, then park: spinning alone collapses on a loaded machine. No call allocates.
+
+use std::cell::Cell;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle, Thread};
+
+use cosimo_core::method::{JacobianSource, JacobianWork};
+use cosimo_core::{
+    Inputs, Outputs, Reached, Segment, Setup, Simulator, SimulatorError, Slot, Time, Trail, Window,
+};
+
+/// Turns of the spinning wait before a thread parks.
+const SPINS: u32 = 200;
+
+thread_local! {
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread is inside a simulator's code. Lets a panic hook stay silent where the engine reports.
+pub fn in_simulator() -> bool {
+    INSIDE.get()
+}
+
+/// One simulator with the places of its values in the buffers it works on.
+pub struct Member {
+    pub index: usize,
+    pub simulator: Box<dyn Simulator>,
+    pub inputs: Range<usize>,
+    pub outputs: Range<usize>,
+    pub states: Range<usize>,
+    pub jacobian: Range<usize>,
+    pub stage: usize,
+    /// Per rank: an output of this simulator settles at it.
+    pub ranks: Vec<bool>,
+    pub offers_slopes: bool,
+    pub offers_integrals: bool,
+    pub work: JacobianWork,
+}
+
+impl std::fmt::Debug for Member {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Member({})", self.index)
+    }
+}
+
+/// What a group of members is told to do.
+#[derive(Debug, Clone, Copy)]
+pub enum Task {
+    Enter(Setup),
+    Settle { at: Time, who: Who },
+    Advance { window: Window, stage: usize },
+    Save(Slot),
+    Restore(Slot),
+    Jacobian { at: Time },
+    GetStates,
+    SetStates,
+    Freeze,
+    Thaw,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Who {
+    All,
+    Rank(usize),
+}
+
+/// The buffers a group works on: the board's own, or a worker's copy of its share.
+#[derive(Debug, Default)]
+pub struct Buffers {
+    pub segments: Vec<Segment>,
+    pub left: Vec<f64>,
+    pub slopes: Vec<f64>,
+    pub integrals: Vec<f64>,
+    pub jacobian: Vec<f64>,
+    pub states: Vec<f64>,
+    /// Frozen states, one per member.
+    pub frozen: Vec<Vec<u8>>,
+}
+
+/// What came out of a task beside the buffers.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Outcome {
+    pub evaluations: u64,
+    pub next_event: Option<Time>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fault {
+    Failed(SimulatorError),
+    Panicked(String),
+    NotFinite { output: usize, value: f64 },
+    Stopped(Time),
+}
+
+/// A fault and whose it is.
+pub type Blamed = (usize, Fault);
+
+/// Runs a task on members, in order, stopping at the first fault. Panics are caught once around all calls.
+fn perform(
+    members: &mut [Member],
+    task: Task,
+    source: Option<&dyn JacobianSource>,
+    buffers: &mut Buffers,
+) -> Result<Outcome, Blamed> {
+    let current = Cell::new(0);
+    INSIDE.set(true);
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        let mut outcome = Outcome::default();
+        for member in members.iter_mut() {
+            current.set(member.index);
+            one(member, task, source, buffers, &mut outcome).map_err(|fault| (member.index, fault))?;
+        }
+        Ok(outcome)
+    }));
+    INSIDE.set(false);
+    result.unwrap_or_else(|panic| {
+        let message = panic
+            .downcast_ref::<&str>()
+            .map(|text| (*text).to_owned())
+            .or_else(|| panic.downcast_ref::<String>().cloned())
+            .unwrap_or_else(|| "no message".into());
+        Err((current.get(), Fault::Panicked(message)))
+    })
+}
+
+#[inline]
+fn one(
+    member: &mut Member,
+    task: Task,
+    source: Option<&dyn JacobianSource>,
+    buffers: &mut Buffers,
+    outcome: &mut Outcome,
+) -> Result<(), Fault> {
+    let simulator = member.simulator.as_mut();
+    let inputs = Inputs { segments: &buffers.segments[member.inputs.clone()] };
+    match task {
+        Task::Advance { window, stage } => {
+            if member.stage != stage {
+                return Ok(());
+            }
+            let integrals: &mut [f64] = if member.offers_integrals {
+                &mut buffers.integrals[member.outputs.clone()]
+            } else {
+                &mut []
+            };
+            let reached: Reached =
+                simulator.advance(window, &inputs, &mut Trail { integrals }).map_err(Fault::Failed)?;
+            outcome.evaluations += reached.evaluations;
+            if reached.to < window.to {
+                return Err(Fault::Stopped(reached.to));
+            }
+            if let Some(event) = reached.next_event {
+                outcome.next_event = Some(outcome.next_event.map_or(event, |known| known.min(event)));
+            }
+            read(member, buffers)
+        }
+        Task::Settle { at, who } => {
+            let wanted = match who {
+                Who::All => true,
+                Who::Rank(rank) => member.ranks.get(rank).copied().unwrap_or(false),
+            };
+            if !wanted {
+                return Ok(());
+            }
+            simulator.settle(at, &inputs).map_err(Fault::Failed)?;
+            read(member, buffers)
+        }
+        Task::Enter(setup) => simulator.enter(&setup).map_err(Fault::Failed),
+        Task::Save(slot) => simulator.save(slot).map_err(Fault::Failed),
+        Task::Restore(slot) => simulator.restore(slot).map_err(Fault::Failed),
+        Task::Jacobian { at } => match source {
+            Some(source) => source
+                .refresh(
+                    simulator,
+                    at,
+                    &inputs,
+                    &mut member.work,
+                    &mut buffers.jacobian[member.jacobian.clone()],
+                )
+                .map_err(Fault::Failed),
+            None => Ok(()),
+        },
+        Task::GetStates => {
+            if let Some(states) = simulator.states() {
+                states.get(&mut buffers.states[member.states.clone()]);
+            }
+            Ok(())
+        }
+        Task::SetStates => {
+            if let Some(states) = simulator.states() {
+                states.set(&buffers.states[member.states.clone()]);
+            }
+            Ok(())
+        }
+        Task::Freeze => {
+            let bytes = &mut buffers.frozen[member.index];
+            bytes.clear();
+            simulator.freeze(bytes).map_err(Fault::Failed)
+        }
+        Task::Thaw => simulator.thaw(&buffers.frozen[member.index]).map_err(Fault::Failed),
+    }
+}
+
+#[inline]
+fn read(member: &mut Member, buffers: &mut Buffers) -> Result<(), Fault> {
+    let values = &mut buffers.left[member.outputs.clone()];
+    let slopes: &mut [f64] =
+        if member.offers_slopes { &mut buffers.slopes[member.outputs.clone()] } else { &mut [] };
+    member.simulator.outputs(&mut Outputs { values, slopes }).map_err(Fault::Failed)?;
+    for (output, value) in values.iter().enumerate() {
+        if !value.is_finite() {
+            return Err(Fault::NotFinite { output, value: *value });
+        }
+    }
+    Ok(())
+}
+
+/// All simulators of an island.
+pub struct Crew {
+    /// Those of the coordinator's own thread, working on the board's buffers.
+    own: Vec<Member>,
+    workers: Vec<Worker>,
+    source: Option<Arc<dyn JacobianSource>>,
+}
+
+impl std::fmt::Debug for Crew {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Crew({} own, {} workers)", self.own.len(), self.workers.len())
+    }
+}
+
+struct Worker {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+    /// Where the group's values stand on the board, in the group's order.
+    inputs: Vec<usize>,
+    outputs: Vec<usize>,
+    jacobian: Vec<usize>,
+    states: Vec<usize>,
+    indices: Vec<usize>,
+    stages: Vec<bool>,
+}
+
+struct Shared {
+    group: Mutex<Group>,
+    /// Counts tasks given and tasks done.
+    given: AtomicU32,
+    done: AtomicU32,
+    over: AtomicBool,
+}
+
+struct Group {
+    members: Vec<Member>,
+    buffers: Buffers,
+    task: Task,
+    source: Option<Arc<dyn JacobianSource>>,
+    result: Result<Outcome, Blamed>,
+    coordinator: Option<Thread>,
+}
+
+impl Crew {
+    /// Spreads the members over the threads, neighbours together.
+    pub fn new(members: Vec<Member>, threads: usize, source: Option<Arc<dyn JacobianSource>>) -> Crew {
+        let threads = threads.clamp(1, members.len().max(1));
+        let share = members.len().div_ceil(threads);
+        let mut rest = members.into_iter();
+        let own = rest.by_ref().take(share).collect();
+        let mut workers = Vec::new();
+        loop {
+            let group: Vec<Member> = rest.by_ref().take(share).collect();
+            if group.is_empty() {
+                break;
+            }
+            workers.push(Worker::start(group, source.clone()));
+        }
+        Crew { own, workers, source }
+    }
+
+    pub fn threads(&self) -> usize {
+        1 + self.workers.len()
+    }
+
+    /// Runs a task on everybody. The board's buffers are the input and the output; a fault is that of the
+    /// simulator with the smallest index, whatever the number of threads.
+    pub fn run(&mut self, task: Task, board: &mut Buffers) -> Result<Outcome, Blamed> {
+        for worker in &mut self.workers {
+            worker.give(task, board);
+        }
+        let mut result = perform(&mut self.own, task, self.source.as_deref(), board);
+        for worker in &mut self.workers {
+            result = merge(result, worker.take(task, board));
+        }
+        result
+    }
+}
+
+fn merge(a: Result<Outcome, Blamed>, b: Result<Outcome, Blamed>) -> Result<Outcome, Blamed> {
+    match (a, b) {
+        (Ok(a), Ok(b)) => Ok(Outcome {
+            evaluations: a.evaluations + b.evaluations,
+            next_event: match (a.next_event, b.next_event) {
+                (Some(a), Some(b)) => Some(a.min(b)),
+                (a, b) => a.or(b),
+            },
+        }),
+        (Err(a), Err(b)) => Err(if a.0 <= b.0 { a } else { b }),
+        (Err(blamed), Ok(_)) | (Ok(_), Err(blamed)) => Err(blamed),
+    }
+}
+
+impl Worker {
+    fn start(mut members: Vec<Member>, source: Option<Arc<dyn JacobianSource>>) -> Worker {
+        let (mut inputs, mut outputs, mut jacobian, mut states) = (vec![], vec![], vec![], vec![]);
+        let mut indices = Vec::new();
+        let mut stages = Vec::new();
+        for (place, member) in members.iter_mut().enumerate() {
+            let local = |all: &mut Vec<usize>, range: &mut Range<usize>| {
+                let start = all.len();
+                all.extend(range.clone());
+                *range = start..all.len();
+            };
+            local(&mut inputs, &mut member.inputs);
+            local(&mut outputs, &mut member.outputs);
+            local(&mut jacobian, &mut member.jacobian);
+            local(&mut states, &mut member.states);
+            indices.push(member.index);
+            member.index = place;
+            if stages.len() <= member.stage {
+                stages.resize(member.stage + 1, false);
+            }
+            stages[member.stage] = true;
+        }
+        let buffers = Buffers {
+            segments: vec![Segment::ZERO; inputs.len()],
+            left: vec![0.0; outputs.len()],
+            slopes: vec![f64::NAN; outputs.len()],
+            integrals: vec![f64::NAN; outputs.len()],
+            jacobian: vec![0.0; jacobian.len()],
+            states: vec![0.0; states.len()],
+            frozen: vec![Vec::new(); members.len()],
+        };
+        let group = Group {
+            members,
+            buffers,
+            task: Task::Save(Slot::Probe),
+            source,
+            result: Ok(Outcome::default()),
+            coordinator: None,
+        };
+        let shared = Arc::new(Shared {
+            group: Mutex::new(group),
+            given: AtomicU32::new(0),
+            done: AtomicU32::new(0),
+            over: AtomicBool::new(false),
+        });
+        let seen = Arc::clone(&shared);
+        let thread = thread::spawn(move || seen.serve());
+        Worker { shared, thread: Some(thread), inputs, outputs, jacobian, states, indices, stages }
+    }
+
+    /// Nobody of this group steps in the stage.
+    fn idle(&self, task: Task) -> bool {
+        matches!(task, Task::Advance { stage, .. } if !self.stages.get(stage).copied().unwrap_or(false))
+    }
+
+    fn give(&mut self, task: Task, board: &Buffers) {
+        if self.idle(task) {
+            return;
+        }
+        let mut group = self.shared.lock();
+        let group_buffers = &mut group.buffers;
+        match task {
+            Task::Advance { .. } | Task::Settle { .. } | Task::Jacobian { .. } => {
+                for (local, &global) in group_buffers.segments.iter_mut().zip(&self.inputs) {
+                    *local = board.segments[global];
+                }
+                // A settle may leave some members alone; what they had must come back unchanged.
+                for (local, &global) in self.outputs.iter().enumerate() {
+                    group_buffers.left[local] = board.left[global];
+                    group_buffers.slopes[local] = board.slopes[global];
+                }
+            }
+            Task::SetStates => {
+                for (local, &global) in group_buffers.states.iter_mut().zip(&self.states) {
+                    *local = board.states[global];
+                }
+            }
+            Task::Thaw => {
+                for (local, &global) in group_buffers.frozen.iter_mut().zip(&self.indices) {
+                    local.clone_from(&board.frozen[global]);
+                }
+            }
+            Task::Enter(_) | Task::Save(_) | Task::Restore(_) | Task::GetStates | Task::Freeze => {}
+        }
+        group.task = task;
+        group.coordinator = Some(thread::current());
+        drop(group);
+        self.shared.given.fetch_add(1, Ordering::Release);
+        if let Some(thread) = &self.thread {
+            thread.thread().unpark();
+        }
+    }
+
+    fn take(&mut self, task: Task, board: &mut Buffers) -> Result<Outcome, Blamed> {
+        if self.idle(task) {
+            return Ok(Outcome::default());
+        }
+        let given = self.shared.given.load(Ordering::Relaxed);
+        wait_until(|| self.shared.done.load(Ordering::Acquire) == given);
+        let group = self.shared.lock();
+        let group_buffers = &group.buffers;
+        match task {
+            Task::Advance { .. } | Task::Settle { .. } => {
+                for (local, &global) in self.outputs.iter().enumerate() {
+                    board.left[global] = group_buffers.left[local];
+                    board.slopes[global] = group_buffers.slopes[local];
+                    board.integrals[global] = group_buffers.integrals[local];
+                }
+            }
+            Task::Jacobian { .. } => {
+                for (value, &global) in group_buffers.jacobian.iter().zip(&self.jacobian) {
+                    board.jacobian[global] = *value;
+                }
+            }
+            Task::GetStates => {
+                for (value, &global) in group_buffers.states.iter().zip(&self.states) {
+                    board.states[global] = *value;
+                }
+            }
+            Task::Freeze => {
+                for (bytes, &global) in group_buffers.frozen.iter().zip(&self.indices) {
+                    board.frozen[global].clone_from(bytes);
+                }
+            }
+            Task::Enter(_) | Task::Save(_) | Task::Restore(_) | Task::SetStates | Task::Thaw => {}
+        }
+        group.result.clone().map_err(|(place, fault)| (self.indices[place], fault))
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.shared.over.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // A worker that died has nothing left to say; its fault was reported when it happened.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    /// Panics of simulators are caught inside, so the lock is never poisoned by them.
+    fn lock(&self) -> MutexGuard<'_, Group> {
+        self.group.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The worker's life.
+    fn serve(&self) {
+        let mut served = 0;
+        loop {
+            wait_until(|| self.over.load(Ordering::Acquire) || self.given.load(Ordering::Acquire) != served);
+            if self.over.load(Ordering::Acquire) {
+                break;
+            }
+            served = self.given.load(Ordering::Acquire);
+            let mut group = self.lock();
+            let Group { members, buffers, task, source, result, coordinator } = &mut *group;
+            *result = perform(members, *task, source.as_deref(), buffers);
+            let coordinator = coordinator.take();
+            drop(group);
+            self.done.store(served, Ordering::Release);
+            if let Some(thread) = coordinator {
+                thread.unpark();
+            }
+        }
+        // Simulators are freed by the thread they lived on.
+        self.lock().members.clear();
+    }
+}
+
+fn wait_until(condition: impl Fn() -> bool) {
+    for _ in 0..SPINS {
+        if condition() {
+            return;
+        }
+        std::hint::spin_loop();
+    }
+    while !condition() {
+        thread::park();
+    }
+}

@@ -1,0 +1,264 @@
+//! Simulators that share a macro step. Read down: window, bookmark, attempt, judge, commit.
+//!
+//! Nothing between bookmark and commit is visible outside, which is why rollback is local. A system without
+//! delayed lines is one island.
+
+use cosimo_core::clock::Limit;
+use cosimo_core::error::StepError;
+use cosimo_core::{Clock, Segment, Setup, Slot, Time, Window};
+use cosimo_system::EndRule;
+
+use crate::attempt::{Attempt, resting, stepping};
+use crate::board::Board;
+use crate::control::Counters;
+use crate::crew::{Blamed, Crew, Task, Who};
+use crate::plan::Layout;
+
+#[derive(Debug)]
+pub struct Island {
+    pub layout: Layout,
+    pub board: Board,
+    pub crew: Crew,
+    pub clock: Clock,
+    pub counters: Counters,
+    /// The law's last answer, within the limits.
+    pub size: f64,
+    /// The window that was committed last.
+    pub window: Window,
+    pub error: f64,
+}
+
+impl Island {
+    pub fn new(layout: Layout, crew: Crew) -> Result<Island, StepError> {
+        let start = layout.start;
+        let board = Board::new(&layout);
+        let mut island = Island {
+            size: layout.control.first(layout.first_size),
+            clock: Clock::starting_at(start),
+            counters: Counters::default(),
+            window: Window { from: start, to: start, size: 0.0 },
+            error: 0.0,
+            layout,
+            board,
+            crew,
+        };
+        island.enter()?;
+        Ok(island)
+    }
+
+    /// Outputs at the start, rank by rank; then the samples before it, where a history was given.
+    fn enter(&mut self) -> Result<(), StepError> {
+        let at = self.layout.start;
+        let stop = (self.layout.end == EndRule::Exact).then_some(self.layout.stop);
+        self.rest(Task::Enter(Setup { start: at, stop }))?;
+        for sample in 0..self.layout.history.times.len() {
+            let history = &self.layout.history;
+            self.board.traces.open(history.times[sample]);
+            self.board.traces.put(0, &history.values[sample], &[]);
+            self.board.traces.commit();
+        }
+        self.board.traces.open(at);
+        self.board.traces.put(0, &vec![0.0; self.layout.shape.outputs], &[]);
+        for rank in 0..=self.layout.ranks.depth {
+            self.settle(if rank == 0 { Who::All } else { Who::Rank(rank) })?;
+        }
+        // Once more, so that everybody has seen the inputs that belong to the outputs everybody shows.
+        self.settle(Who::All)?;
+        self.board.traces.commit();
+        Ok(())
+    }
+
+    /// Sets inputs at the start from what is known of the outputs, or from the guesses that break loops.
+    fn settle(&mut self, who: Who) -> Result<(), StepError> {
+        for input in 0..self.layout.shape.inputs {
+            let settled = match self.layout.guesses[input] {
+                Some(guess) => Segment::constant(guess),
+                None => self.board.coupled(&self.layout, input),
+            };
+            self.board.held[input] = settled.at(0.0);
+            self.board.buffers.segments[input] = settled;
+        }
+        self.rest(Task::Settle { at: self.layout.start, who })?;
+        let slopes: &[f64] = if self.layout.slopes { &self.board.buffers.slopes } else { &[] };
+        self.board.traces.put(0, &self.board.buffers.left, slopes);
+        Ok(())
+    }
+
+    pub fn finished(&self) -> bool {
+        self.clock.reached(self.layout.stop)
+    }
+
+    /// One macro step.
+    pub fn step(&mut self) -> Result<(), StepError> {
+        let mut size = self.size;
+        let mut limit = self.limit();
+        loop {
+            let window = self.clock.window(size, limit);
+            if self.layout.rewinds {
+                self.crew
+                    .run(Task::Save(Slot::Attempt), &mut self.board.buffers)
+                    .map_err(|blamed| stepping(&self.layout, blamed, window))?;
+                self.board.set_bookmark();
+            }
+            let error = match self.attempt(window) {
+                Ok(error) => error,
+                Err(StepError::StoppedEarly { at, .. }) if self.layout.rewinds && at > window.from => {
+                    self.rewind(window)?;
+                    self.counters.events += 1;
+                    limit = Limit::At(at);
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            let order = self.layout.estimate.order(&self.layout.shape);
+            let factor = self.layout.law.factor(&self.board.law, error, order);
+            if let Some(smaller) = self.layout.control.retry(error, factor, window.size, &mut self.counters) {
+                self.rewind(window)?;
+                size = smaller;
+                continue;
+            }
+            self.commit(window, error, factor);
+            return Ok(());
+        }
+    }
+
+    /// Runs the window and measures it; 1 is just good enough.
+    fn attempt(&mut self, window: Window) -> Result<f64, StepError> {
+        let Island { layout, board, crew, .. } = self;
+        let mut attempt = Attempt { layout, board, crew, window };
+        let result = layout.estimate.attempt(&mut attempt, window);
+        self.counters.evaluations = self.board.evaluations;
+        let error = result?;
+        if error.is_finite() {
+            Ok(error)
+        } else {
+            Err(StepError::BadIndicator { estimate: self.layout.estimate.name(), value: error, window })
+        }
+    }
+
+    fn rewind(&mut self, window: Window) -> Result<(), StepError> {
+        self.board.rewind();
+        self.crew
+            .run(Task::Restore(Slot::Attempt), &mut self.board.buffers)
+            .map_err(|blamed| stepping(&self.layout, blamed, window))?;
+        Ok(())
+    }
+
+    fn commit(&mut self, window: Window, error: f64, factor: f64) {
+        let wanted = self.size;
+        self.layout.law.learn(error, &mut self.board.law);
+        if !self.layout.bonds.is_empty() {
+            for bond in 0..self.layout.bonds.len() {
+                let part = self.layout.estimate.bond_measure(&self.board.record(&self.layout, window), bond);
+                self.board.ledger.indicators[bond] = part;
+            }
+        }
+        self.board.traces.commit();
+        self.clock.accept(window);
+        self.counters.steps += 1;
+        self.window = window;
+        self.error = error;
+        self.size = self.layout.control.next(window.size, factor, &mut self.counters);
+        if window.size < wanted && error <= 1.0 {
+            // Cut short by an event or the end, not by the law: that is no reason to start small again.
+            self.size = self.size.max(wanted);
+        }
+    }
+
+    fn limit(&self) -> Limit {
+        let end = (self.layout.end == EndRule::Exact).then_some(self.layout.stop);
+        match (end, self.board.next_event.filter(|event| *event > self.clock.now())) {
+            (Some(end), Some(event)) => Limit::At(end.min(event)),
+            (Some(at), None) | (None, Some(at)) => Limit::At(at),
+            (None, None) => Limit::None,
+        }
+    }
+
+    pub(crate) fn rest(&mut self, task: Task) -> Result<(), StepError> {
+        let at: Time = self.clock.now();
+        self.crew
+            .run(task, &mut self.board.buffers)
+            .map(|_| ())
+            .map_err(|blamed: Blamed| resting(&self.layout, blamed, at))
+    }
+
+    /// The numbers that one macro step maps onto themselves: states, samples of connected outputs as far
+    /// back as any fit looks, and the memory of corrections.
+    pub fn cells(&self) -> usize {
+        let samples = self.layout.driving.len() + self.layout.sloped.len();
+        self.layout.states + self.layout.history_depth() * samples + self.board.memory.len()
+    }
+
+    /// How many of the cells, the first ones, are states of simulators.
+    pub fn state_cells(&self) -> usize {
+        self.layout.states
+    }
+
+    /// One step of the given size from the given cells. The island is afterwards as it was.
+    pub fn map(&mut self, size: f64, from: Option<&[f64]>, to: &mut [f64]) -> Result<(), StepError> {
+        self.rest(Task::Save(Slot::Probe))?;
+        let traces = self.board.traces.clone();
+        let memory = self.board.memory.clone();
+        let held = self.board.held.clone();
+        let ledger = self.board.ledger.clone();
+        let next_event = self.board.next_event;
+        if let Some(cells) = from {
+            self.write_cells(cells)?;
+        }
+        let window = self.clock.window(size, Limit::None);
+        let result = self.attempt(window);
+        if result.is_ok() {
+            self.read_cells(to)?;
+        }
+        self.board.traces = traces;
+        self.board.memory = memory;
+        self.board.held = held;
+        self.board.ledger = ledger;
+        self.board.next_event = next_event;
+        self.rest(Task::Restore(Slot::Probe))?;
+        result.map(|_| ())
+    }
+
+    pub fn read_cells(&mut self, cells: &mut [f64]) -> Result<(), StepError> {
+        self.rest(Task::GetStates)?;
+        let (states, rest) = cells.split_at_mut(self.layout.states);
+        states.copy_from_slice(&self.board.buffers.states);
+        let mut rest = rest.iter_mut();
+        for level in 0..self.layout.history_depth() {
+            for (&output, cell) in self.layout.driving.iter().zip(&mut rest) {
+                *cell = self.board.traces.level(level)[output];
+            }
+            for (&output, cell) in self.layout.sloped.iter().zip(&mut rest) {
+                *cell = self.board.traces.slopes(level)[output];
+            }
+        }
+        for (cell, memory) in rest.zip(&self.board.memory) {
+            *cell = *memory;
+        }
+        Ok(())
+    }
+
+    fn write_cells(&mut self, cells: &[f64]) -> Result<(), StepError> {
+        let (states, rest) = cells.split_at(self.layout.states);
+        self.board.buffers.states.copy_from_slice(states);
+        let mut rest = rest.iter();
+        for level in 0..self.layout.history_depth() {
+            for (&output, cell) in self.layout.driving.iter().zip(&mut rest) {
+                self.board.traces.level_mut(level)[output] = *cell;
+            }
+            for (&output, cell) in self.layout.sloped.iter().zip(&mut rest) {
+                self.board.traces.slopes_mut(level)[output] = *cell;
+            }
+        }
+        for (memory, cell) in self.board.memory.iter_mut().zip(rest) {
+            *memory = *cell;
+        }
+        self.rest(Task::SetStates)
+    }
+}
+
+impl std::fmt::Debug for Attempt<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Attempt({})", self.window)
+    }
+}

@@ -1,0 +1,112 @@
+//! What every bond carried: the numbers that people read and that the estimate acts on are the same.
+//!
+//! Sums live in engine memory that a rewind covers; they are added once per window, never at commit, so an
+//! estimate that runs several windows per step counts them all.
+
+use cosimo_core::method::BondPower;
+use cosimo_core::{Bond, Couplings, End, Segment};
+
+/// Sums per bond, in joules. Kept as plain numbers so that a bookmark is a copy.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct BondTotals {
+    /// Integral of the transmitted power, signed from the first side.
+    pub transmitted: f64,
+    /// Integral of its absolute value.
+    pub exchanged: f64,
+    /// Energy the coupling created; negative where it destroyed some.
+    pub residual: f64,
+    /// Sum of the absolute residuals per step.
+    pub residual_absolute: f64,
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Ledger {
+    /// Power that enters each side as that side reckons it, bond after bond.
+    pub sides: Vec<f64>,
+    pub powers: Vec<BondPower>,
+    pub totals: Vec<BondTotals>,
+    /// The part of each bond in the last indicator.
+    pub indicators: Vec<f64>,
+}
+
+impl Ledger {
+    pub fn new(bonds: &[Bond]) -> Ledger {
+        Ledger {
+            sides: vec![0.0; bonds.iter().map(|bond| bond.sides.len()).sum()],
+            powers: vec![BondPower::default(); bonds.len()],
+            totals: vec![BondTotals::default(); bonds.len()],
+            indicators: vec![0.0; bonds.len()],
+        }
+    }
+
+    /// Powers at the end of a window from the inputs that were applied and the outputs the step left, and
+    /// their energies by the right rectangle (ECCO Eqs. (5) to (10)).
+    pub fn add(
+        &mut self,
+        bonds: &[Bond],
+        couplings: &Couplings,
+        applied: &[Segment],
+        left: &[f64],
+        size: f64,
+    ) {
+        let mut side_index = 0;
+        for (k, bond) in bonds.iter().enumerate() {
+            let mut residual = 0.0;
+            for side in &bond.sides {
+                let value = |end| match end {
+                    End::Output(output) => left[output],
+                    End::Input(input) => applied[input].at(size),
+                };
+                let power = side.sign * value(side.effort) * value(side.flow);
+                self.sides[side_index] = power;
+                side_index += 1;
+                residual += power;
+            }
+            let first = &bond.sides[0];
+            let truth = |end| match end {
+                End::Output(output) => left[output],
+                End::Input(input) => couplings.value(input, left),
+            };
+            let transmitted = -first.sign * truth(first.effort) * truth(first.flow);
+            self.powers[k] = BondPower { transmitted, residual };
+            let totals = &mut self.totals[k];
+            totals.transmitted += transmitted * size;
+            totals.exchanged += (transmitted * size).abs();
+            totals.residual += residual * size;
+            totals.residual_absolute += (residual * size).abs();
+        }
+    }
+
+    /// Copies all numbers of another ledger of the same bonds, without allocating.
+    pub fn copy_from(&mut self, other: &Ledger) {
+        self.sides.copy_from_slice(&other.sides);
+        self.powers.copy_from_slice(&other.powers);
+        self.totals.copy_from_slice(&other.totals);
+        self.indicators.copy_from_slice(&other.indicators);
+    }
+
+    pub(crate) fn save(&self, into: &mut Vec<f64>) {
+        into.extend(&self.sides);
+        into.extend(&self.indicators);
+        for (power, totals) in self.powers.iter().zip(&self.totals) {
+            into.extend([power.transmitted, power.residual]);
+            into.extend([totals.transmitted, totals.exchanged, totals.residual, totals.residual_absolute]);
+        }
+    }
+
+    pub(crate) fn load(&mut self, from: &mut impl Iterator<Item = f64>) -> Option<()> {
+        for slot in self.sides.iter_mut().chain(&mut self.indicators) {
+            *slot = from.next()?;
+        }
+        for (power, totals) in self.powers.iter_mut().zip(&mut self.totals) {
+            *power = BondPower { transmitted: from.next()?, residual: from.next()? };
+            *totals = BondTotals {
+                transmitted: from.next()?,
+                exchanged: from.next()?,
+                residual: from.next()?,
+                residual_absolute: from.next()?,
+            };
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,423 @@
+//! From names to indices: ports, wires, bonds and junctions become one coupling matrix and facts about it.
+
+use cosimo_core::entry::suggest;
+use cosimo_core::interface::{Interface, Port};
+use cosimo_core::link::Block;
+use cosimo_core::unit::{POWER, describe};
+use cosimo_core::{Bond, End, Side, Term};
+use cosimo_system::{
+    BondDecl, Common, Direction, JunctionDecl, Opposite, PowerPort, Problem, Span, System, WireDecl,
+};
+
+/// All ports of a system by `component.port`.
+#[derive(Debug)]
+pub struct Ports<'a> {
+    pub names: &'a [String],
+    pub interfaces: &'a [Interface],
+    pub blocks: &'a [Block],
+}
+
+impl Ports<'_> {
+    pub fn find(&self, path: &str, span: &Span) -> Result<End, Problem> {
+        let unknown = |message: String, hint: String| {
+            Err(Problem::error("plan/unknown-port", message, span.clone()).hint(hint))
+        };
+        let Some((component, port)) = path.split_once('.') else {
+            return unknown(
+                format!("`{path}` is no port"),
+                "ports are written `component.port`, as in `chassis.v`".into(),
+            );
+        };
+        let Some(index) = self.names.iter().position(|name| name == component) else {
+            return unknown(
+                format!("no component is called `{component}`"),
+                suggest(component, self.names.iter().map(String::as_str)),
+            );
+        };
+        let interface = &self.interfaces[index];
+        let place = |ports: &[Port]| ports.iter().position(|known| known.name == port);
+        // A name may stand for an input and an output at once; the caller asks for the side it needs.
+        if let Some(at) = place(&interface.inputs) {
+            return Ok(End::Input(self.blocks[index].inputs.start + at));
+        }
+        if let Some(at) = place(&interface.outputs) {
+            return Ok(End::Output(self.blocks[index].outputs.start + at));
+        }
+        let known = interface.inputs.iter().chain(&interface.outputs).map(|known| known.name.as_str());
+        unknown(format!("component `{component}` has no port `{port}`"), suggest(port, known))
+    }
+
+    /// As [`Ports::find`], where only an output will do.
+    pub fn output(&self, path: &str, span: &Span) -> Result<usize, Problem> {
+        let named = self.find(path, span)?;
+        if let End::Output(output) = named {
+            return Ok(output);
+        }
+        let (component, port) = path.split_once('.').unwrap_or((path, ""));
+        if let Some(index) = self.names.iter().position(|name| name == component)
+            && let Some(at) = self.interfaces[index].outputs.iter().position(|known| known.name == port)
+        {
+            return Ok(self.blocks[index].outputs.start + at);
+        }
+        Err(Problem::error(
+            "plan/wrong-causality",
+            format!("`{path}` is an input, an output is wanted"),
+            span.clone(),
+        ))
+    }
+
+    pub fn input(&self, path: &str, span: &Span) -> Result<usize, Problem> {
+        match self.find(path, span)? {
+            End::Input(input) => Ok(input),
+            End::Output(_) => Err(Problem::error(
+                "plan/wrong-causality",
+                format!("`{path}` is an output, an input is wanted"),
+                span.clone(),
+            )),
+        }
+    }
+
+    pub fn port(&self, end: End) -> &Port {
+        let (index, port) = self.place(end);
+        match end {
+            End::Input(_) => &self.interfaces[index].inputs[port],
+            End::Output(_) => &self.interfaces[index].outputs[port],
+        }
+    }
+
+    /// `component.port`.
+    pub fn path(&self, end: End) -> String {
+        format!("{}.{}", self.names[self.place(end).0], self.port(end).name)
+    }
+
+    fn place(&self, end: End) -> (usize, usize) {
+        let (range_of, at): (fn(&Block) -> std::ops::Range<usize>, usize) = match end {
+            End::Input(input) => (|block| block.inputs.clone(), input),
+            End::Output(output) => (|block| block.outputs.clone(), output),
+        };
+        let index = self.blocks.iter().position(|block| range_of(block).contains(&at)).unwrap_or(0);
+        (index, at - range_of(&self.blocks[index]).start)
+    }
+}
+
+/// What the declarations of a system amount to.
+#[derive(Debug, Default)]
+pub struct Links {
+    /// Per input.
+    pub rows: Vec<Vec<Term>>,
+    /// Per input: who drives it, for messages.
+    pub drivers: Vec<Vec<String>>,
+    pub bonds: Vec<Bond>,
+}
+
+pub fn links(system: &System, ports: &Ports<'_>, problems: &mut Vec<Problem>) -> Links {
+    let inputs = ports.blocks.last().map_or(0, |block| block.inputs.end);
+    let mut links =
+        Links { rows: vec![Vec::new(); inputs], drivers: vec![Vec::new(); inputs], bonds: Vec::new() };
+    for wire in &system.wires {
+        links.wire(wire, ports, problems);
+    }
+    for bond in &system.bonds {
+        if let Err(found) = links.bond(bond, ports, problems) {
+            problems.extend(found);
+        }
+    }
+    for junction in &system.junctions {
+        if let Err(found) = links.junction(junction, ports, problems) {
+            problems.extend(found);
+        }
+    }
+    links
+}
+
+impl Links {
+    fn drive(
+        &mut self,
+        input: usize,
+        terms: Vec<Term>,
+        by: String,
+        ports: &Ports<'_>,
+        span: &Span,
+    ) -> Option<Problem> {
+        self.drivers[input].push(by);
+        if self.drivers[input].len() > 1 {
+            let path = ports.path(End::Input(input));
+            let drivers = self.drivers[input].join(" and by ");
+            return Some(
+                Problem::error(
+                    "plan/driven-twice",
+                    format!("input `{path}` is driven by {drivers}"),
+                    span.clone(),
+                )
+                .hint("an input has one driver; use a `[[junction]]` where several flows or efforts add up"),
+            );
+        }
+        self.rows[input] = terms;
+        None
+    }
+
+    fn wire(&mut self, wire: &WireDecl, ports: &Ports<'_>, problems: &mut Vec<Problem>) {
+        let output = ports.output(&wire.from.0, &wire.from.1);
+        let input = ports.input(&wire.to.0, &wire.to.1);
+        match (output, input) {
+            (Ok(output), Ok(input)) => {
+                let gain = match conversion(output, input, ports, &wire.to.1, problems) {
+                    Ok(factor) => wire.gain * factor,
+                    Err(problem) => {
+                        problems.push(problem);
+                        return;
+                    }
+                };
+                let by = format!("`{}`", wire.from.0);
+                problems.extend(self.drive(input, vec![Term { output, gain }], by, ports, &wire.to.1));
+            }
+            (output, input) => problems.extend(output.err().into_iter().chain(input.err())),
+        }
+    }
+
+    fn bond(
+        &mut self,
+        decl: &BondDecl,
+        ports: &Ports<'_>,
+        problems: &mut Vec<Problem>,
+    ) -> Result<(), Vec<Problem>> {
+        let a = power_port(&decl.a, ports, problems)?;
+        let b = power_port(&decl.b, ports, problems)?;
+        let name = &decl.name;
+        let mut found = Vec::new();
+        let sign = |flips: bool| if flips { -1.0 } else { 1.0 };
+        let (effort_gain, flow_gain) =
+            (sign(decl.opposite == Opposite::Effort), sign(decl.opposite == Opposite::Flow));
+        for (what, one, other, gain) in
+            [("effort", a.effort, b.effort, effort_gain), ("flow", a.flow, b.flow, flow_gain)]
+        {
+            let (output, input) = match (one, other) {
+                (End::Output(output), End::Input(input)) | (End::Input(input), End::Output(output)) => {
+                    (output, input)
+                }
+                _ => {
+                    let kind = if matches!(one, End::Input(_)) { "an input" } else { "an output" };
+                    found.push(
+                        Problem::error(
+                            "plan/bond-causality",
+                            format!(
+                                "the {what} of bond `{name}` is {kind} on both sides: `{}` and `{}`",
+                                ports.path(one),
+                                ports.path(other)
+                            ),
+                            decl.span.clone(),
+                        )
+                        .hint("each side gives one of effort and flow and takes the other"),
+                    );
+                    continue;
+                }
+            };
+            match conversion(output, input, ports, &decl.span, problems) {
+                Ok(factor) => {
+                    let term = Term { output, gain: gain * factor };
+                    found.extend(self.drive(input, vec![term], format!("bond `{name}`"), ports, &decl.span));
+                }
+                Err(problem) => found.push(problem),
+            }
+        }
+        if !found.is_empty() {
+            return Err(found);
+        }
+        let direction = sign(decl.direction == Direction::BToA);
+        self.bonds.push(Bond {
+            name: name.clone(),
+            sides: vec![
+                Side { effort: a.effort, flow: a.flow, sign: -direction * a.watts },
+                Side { effort: b.effort, flow: b.flow, sign: direction * effort_gain * flow_gain * b.watts },
+            ],
+            tolerance: decl.tolerance,
+            energy_scale: decl.energy_scale,
+        });
+        Ok(())
+    }
+
+    /// The side that gives the common variable takes the sum of the others' contributions:
+    /// with powers that enter summing to zero, s_h f_h = - sum of s_i f_i.
+    fn junction(
+        &mut self,
+        decl: &JunctionDecl,
+        ports: &Ports<'_>,
+        problems: &mut Vec<Problem>,
+    ) -> Result<(), Vec<Problem>> {
+        let name = &decl.name;
+        let mut found = Vec::new();
+        let mut sides = Vec::new();
+        for side in &decl.sides {
+            match power_port(&side.port, ports, problems) {
+                Ok(port) => sides.push((port, if side.leaves { -1.0 } else { 1.0 })),
+                Err(more) => found.extend(more),
+            }
+        }
+        if !found.is_empty() {
+            return Err(found);
+        }
+        let common = |port: &PowerEnds| if decl.common == Common::Effort { port.effort } else { port.flow };
+        let summed = |port: &PowerEnds| if decl.common == Common::Effort { port.flow } else { port.effort };
+        let word = if decl.common == Common::Effort { "effort" } else { "flow" };
+        let hosts: Vec<usize> =
+            (0..sides.len()).filter(|&k| matches!(common(&sides[k].0), End::Output(_))).collect();
+        let [host] = hosts[..] else {
+            return Err(vec![
+                Problem::error(
+                    "plan/junction-causality",
+                    format!(
+                        "the common {word} of junction `{name}` must be an output of exactly one side, found {}",
+                        hosts.len()
+                    ),
+                    decl.span.clone(),
+                )
+                .hint(format!("one side gives the {word}, all others take it")),
+            ]);
+        };
+        sides.swap(0, host);
+        let (host_port, host_sign) = (sides[0].0, sides[0].1);
+        let (End::Output(given), End::Input(sum)) = (common(&host_port), summed(&host_port)) else {
+            return Err(vec![wrong_way(name, &host_port, ports, &decl.span)]);
+        };
+        let mut terms = Vec::new();
+        for (port, sign) in &sides[1..] {
+            let (End::Input(taken), End::Output(part)) = (common(port), summed(port)) else {
+                found.push(wrong_way(name, port, ports, &decl.span));
+                continue;
+            };
+            match (
+                conversion(given, taken, ports, &decl.span, problems),
+                conversion(part, sum, ports, &decl.span, problems),
+            ) {
+                (Ok(common_factor), Ok(part_factor)) => {
+                    let by = format!("junction `{name}`");
+                    let common_term = vec![Term { output: given, gain: common_factor }];
+                    found.extend(self.drive(taken, common_term, by, ports, &decl.span));
+                    terms.push(Term { output: part, gain: -sign / host_sign * part_factor });
+                }
+                (one, other) => found.extend(one.err().into_iter().chain(other.err())),
+            }
+        }
+        found.extend(self.drive(sum, terms, format!("junction `{name}`"), ports, &decl.span));
+        if !found.is_empty() {
+            return Err(found);
+        }
+        let sides = sides
+            .iter()
+            .map(|(port, sign)| Side { effort: port.effort, flow: port.flow, sign: sign * port.watts })
+            .collect();
+        self.bonds.push(Bond {
+            name: name.clone(),
+            sides,
+            tolerance: decl.tolerance,
+            energy_scale: decl.energy_scale,
+        });
+        Ok(())
+    }
+}
+
+fn wrong_way(name: &str, port: &PowerEnds, ports: &Ports<'_>, span: &Span) -> Problem {
+    Problem::error(
+        "plan/junction-causality",
+        format!(
+            "`{}` and `{}` of junction `{name}` are both {}",
+            ports.path(port.effort),
+            ports.path(port.flow),
+            if matches!(port.effort, End::Input(_)) { "inputs" } else { "outputs" }
+        ),
+        span.clone(),
+    )
+    .hint("each side gives one of effort and flow and takes the other")
+}
+
+#[derive(Clone, Copy)]
+struct PowerEnds {
+    effort: End,
+    flow: End,
+    /// Effort times flow in watts, by their units.
+    watts: f64,
+}
+
+fn power_port(
+    port: &PowerPort,
+    ports: &Ports<'_>,
+    problems: &mut Vec<Problem>,
+) -> Result<PowerEnds, Vec<Problem>> {
+    let effort = ports.find(&port.effort.0, &port.effort.1);
+    let flow = ports.find(&port.flow.0, &port.flow.1);
+    let (effort, flow) = match (effort, flow) {
+        (Ok(effort), Ok(flow)) => (effort, flow),
+        (effort, flow) => return Err(effort.err().into_iter().chain(flow.err()).collect()),
+    };
+    let watts = match (&ports.port(effort).unit, &ports.port(flow).unit) {
+        (Some(e), Some(f)) if e.product(f) == POWER => e.factor * f.factor,
+        (Some(e), Some(f)) => {
+            return Err(vec![
+                Problem::error(
+                    "plan/no-power",
+                    format!(
+                        "`{}` [{e}] times `{}` [{f}] is no power: [{}], a bond needs [{}]",
+                        port.effort.0,
+                        port.flow.0,
+                        describe(e.product(f)),
+                        describe(POWER)
+                    ),
+                    port.flow.1.clone(),
+                )
+                .label(format!("[{f}]"))
+                .hint("a power bond joins an effort and a flow, such as N and m/s; other signals are a `[[wire]]`"),
+            ]);
+        }
+        _ => {
+            problems.push(Problem::remark(
+                "plan/no-unit",
+                format!(
+                    "`{}` times `{}` cannot be checked to be a power: a unit is missing; watts are assumed",
+                    port.effort.0, port.flow.0
+                ),
+                port.effort.1.clone(),
+            ));
+            1.0
+        }
+    };
+    Ok(PowerEnds { effort, flow, watts })
+}
+
+/// The factor from the output's unit to the input's.
+fn conversion(
+    output: usize,
+    input: usize,
+    ports: &Ports<'_>,
+    span: &Span,
+    problems: &mut Vec<Problem>,
+) -> Result<f64, Problem> {
+    let (from, to) = (End::Output(output), End::Input(input));
+    let (Some(given), Some(wanted)) = (&ports.port(from).unit, &ports.port(to).unit) else {
+        return Ok(1.0);
+    };
+    if given.dimension != wanted.dimension {
+        return Err(Problem::error(
+            "plan/unit-mismatch",
+            format!(
+                "`{}` [{given}] cannot drive `{}` [{wanted}]: the dimensions differ",
+                ports.path(from),
+                ports.path(to)
+            ),
+            span.clone(),
+        ));
+    }
+    if given.factor == wanted.factor {
+        return Ok(1.0);
+    }
+    let factor = given.factor / wanted.factor;
+    problems.push(Problem::remark(
+        "plan/unit-converted",
+        format!(
+            "`{}` [{given}] is converted to `{}` [{wanted}]: times {factor}",
+            ports.path(from),
+            ports.path(to)
+        ),
+        span.clone(),
+    ));
+    Ok(factor)
+}

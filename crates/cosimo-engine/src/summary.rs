@@ -1,0 +1,117 @@
+//! What a run came to, in numbers and in words.
+//!
+//! The words are about the energy defect. They never claim a bound on the state error: residual energy does
+//! not bound it.
+
+use crate::control::Counters;
+use crate::ledger::BondTotals;
+use crate::run::Run;
+
+/// Below this share of the exchanged energy a defect is called small, above the second one large. A rule of
+/// thumb, printed with the verdict so that nobody has to guess it.
+const SMALL: f64 = 1e-3;
+const LARGE: f64 = 1e-2;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    pub time: f64,
+    pub finished: bool,
+    pub counters: Counters,
+    pub mean_step: f64,
+    pub worst_indicator: f64,
+    /// Per bond: name, sums, and the defect as a share of the exchanged energy.
+    pub bonds: Vec<(String, BondTotals, f64)>,
+    pub verdict: Verdict,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// No bond: nothing was measured.
+    Unmeasured,
+    Small,
+    Noticeable,
+    Large,
+}
+
+impl Verdict {
+    /// Stable, for scripts.
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Unmeasured => "unmeasured",
+            Verdict::Small => "small",
+            Verdict::Noticeable => "noticeable",
+            Verdict::Large => "large",
+        }
+    }
+}
+
+impl Summary {
+    pub fn of(run: &Run) -> Summary {
+        let counters = run.counters();
+        let elapsed = run.time().seconds() - run.layout().start.seconds();
+        let bonds: Vec<(String, BondTotals, f64)> = run
+            .layout()
+            .bonds
+            .iter()
+            .zip(&run.ledger().totals)
+            .map(|(bond, totals)| (bond.name.clone(), *totals, share(totals)))
+            .collect();
+        let verdict = match bonds.iter().map(|(_, _, share)| *share).reduce(f64::max) {
+            None => Verdict::Unmeasured,
+            Some(worst) if worst <= SMALL => Verdict::Small,
+            Some(worst) if worst <= LARGE => Verdict::Noticeable,
+            Some(_) => Verdict::Large,
+        };
+        Summary {
+            time: run.time().seconds(),
+            finished: run.finished(),
+            counters,
+            mean_step: if counters.steps == 0 { 0.0 } else { elapsed / counters.steps as f64 },
+            worst_indicator: run.worst_indicator(),
+            bonds,
+            verdict,
+        }
+    }
+
+    /// The verdict for a person.
+    pub fn words(&self) -> String {
+        let worst = self.bonds.iter().max_by(|a, b| a.2.total_cmp(&b.2));
+        let defect = worst.map_or(String::new(), |(name, totals, share)| {
+            format!(
+                "energy defect of bond `{name}`: {:.3e} J created or destroyed, {} of the energy exchanged",
+                totals.residual_absolute,
+                percent(*share)
+            )
+        });
+        let limits = format!("(small up to {}, large above {})", percent(SMALL), percent(LARGE));
+        match self.verdict {
+            Verdict::Unmeasured => {
+                "nothing was measured: the system has no power bond. Declare a `[[bond]]` where an effort and a flow \
+                 are exchanged to learn what the coupling does to the energy."
+                    .into()
+            }
+            Verdict::Small => format!(
+                "{defect}: small {limits}. The coupling conserved energy well; that is no bound on the state error."
+            ),
+            Verdict::Noticeable => format!(
+                "{defect}: noticeable {limits}. Halve the step or the tolerance and see whether the results move."
+            ),
+            Verdict::Large => format!(
+                "{defect}: large {limits}. Do not rely on this result; take smaller steps, a correction, or another cut."
+            ),
+        }
+    }
+}
+
+fn share(totals: &BondTotals) -> f64 {
+    if totals.residual_absolute == 0.0 { 0.0 } else { totals.residual_absolute / totals.exchanged }
+}
+
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent == 0.0 || (0.01..1e4).contains(&percent) {
+        format!("{percent:.3} %")
+    } else {
+        format!("{percent:.2e} %")
+    }
+}
