@@ -1,1 +1,87 @@
-fn main() {}
+//! Developer tasks, one file each. `cargo xtask` lists them.
+//!
+//! Whatever a build server runs is one of these, so that it can be run at any desk with cargo alone.
+
+mod bench;
+mod command;
+mod generate;
+mod invariants;
+mod layers;
+mod test;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// `Err` is what to print; a task that fails has said everything else before.
+type Outcome = Result<(), String>;
+
+struct Task {
+    name: &'static str,
+    arguments: &'static str,
+    summary: &'static str,
+    run: fn(root: &Path, arguments: &[String]) -> Outcome,
+}
+
+const TASKS: &[Task] = &[
+    Task {
+        name: "test",
+        arguments: "",
+        summary: "every check, in the order of how soon it fails",
+        run: test::run,
+    },
+    Task {
+        name: "check-layers",
+        arguments: "",
+        summary: "who depends on whom, against ARCHITECTURE.md, and what must be absent where",
+        run: layers::run,
+    },
+    Task {
+        name: "generate",
+        arguments: "[--check]",
+        summary: "write cosimo.schema.json from the registry, or only compare",
+        run: generate::run,
+    },
+    Task { name: "bench", arguments: "", summary: "run the benchmarks", run: bench::run },
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let Some((name, rest)) = arguments.split_first() else {
+        print!("{}", list());
+        return ExitCode::SUCCESS;
+    };
+    let Some(task) = TASKS.iter().find(|task| task.name == name) else {
+        eprint!("error: there is no task `{name}`\n\n{}", list());
+        return ExitCode::FAILURE;
+    };
+    match (task.run)(&root(), rest) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn list() -> String {
+    let mut text = String::from("Tasks of `cargo xtask`:\n");
+    for task in TASKS {
+        let call = format!("{} {}", task.name, task.arguments);
+        text += &format!("  {call:<20} {}\n", task.summary);
+    }
+    text
+}
+
+/// The folder of the workspace. Asked for at run time, so that a moved checkout needs no rebuild.
+fn root() -> PathBuf {
+    let xtask = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    Path::new(&xtask).parent().unwrap_or(Path::new(".")).into()
+}
+
+/// For tasks that take no arguments.
+fn no_arguments(arguments: &[String]) -> Outcome {
+    match arguments.first() {
+        None => Ok(()),
+        Some(argument) => Err(format!("`{argument}` is not understood: this task takes no arguments")),
+    }
+}

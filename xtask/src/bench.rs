@@ -1,0 +1,10 @@
+//! `cargo xtask bench`: the benchmarks of all crates.
+
+use std::path::Path;
+
+use crate::{Outcome, command, no_arguments};
+
+pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
+    no_arguments(arguments)?;
+    command::show(command::cargo(root, &["bench", "--workspace"]))
+}

@@ -1,0 +1,45 @@
+//! Running cargo, the same one that runs us.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Cargo with the given arguments, in the workspace's folder.
+pub(crate) fn cargo(root: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(arguments).current_dir(root);
+    command
+}
+
+/// Runs it with its output shown.
+pub(crate) fn show(mut command: Command) -> Result<(), String> {
+    let status = command.status().map_err(|error| could_not_start(&command, &error))?;
+    if status.success() { Ok(()) } else { Err(format!("{}: {status}", spelled(&command))) }
+}
+
+/// Runs it and returns what it printed; its errors are shown.
+pub(crate) fn capture(mut command: Command) -> Result<String, String> {
+    command.stderr(Stdio::inherit());
+    let output = command.output().map_err(|error| could_not_start(&command, &error))?;
+    if !output.status.success() {
+        return Err(format!("{}: {}", spelled(&command), output.status));
+    }
+    String::from_utf8(output.stdout)
+        .map_err(|_| format!("{}: printed something that is not UTF-8", spelled(&command)))
+}
+
+/// Whether it runs and succeeds, without a word.
+pub(crate) fn works(mut command: Command) -> bool {
+    let silent = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    silent.status().is_ok_and(|status| status.success())
+}
+
+fn could_not_start(command: &Command, error: &std::io::Error) -> String {
+    format!("{} could not be started: {error}", spelled(command))
+}
+
+/// As a person would type it.
+fn spelled(command: &Command) -> String {
+    let program = Path::new(command.get_program()).file_stem().unwrap_or(command.get_program());
+    let words = std::iter::once(program).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,51 @@
+//! `cargo xtask generate`: files that follow from the registry are written from it, never by hand.
+//! With `--check` nothing is written; a stale file is a failure.
+
+use std::path::Path;
+
+use crate::{Outcome, command};
+
+const SCHEMA: &str = "cosimo.schema.json";
+
+pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
+    let check = match arguments {
+        [] => false,
+        [only] if only == "--check" => true,
+        other => return Err(format!("`{}` is not understood; known is `--check`", other.join(" "))),
+    };
+    let schema =
+        command::capture(command::cargo(root, &["run", "-p", "cosimo-cli", "--quiet", "--", "schema"]))?;
+    // An empty or half-written file would be accepted by every later check.
+    if let Err(error) = serde_json::from_str::<serde_json::Value>(&schema) {
+        return Err(format!("`cosimo schema` printed something that is not JSON: {error}"));
+    }
+    let path = root.join(SCHEMA);
+    let present = std::fs::read_to_string(&path).ok();
+    if present.as_deref().is_some_and(|present| same_lines(present, &schema)) {
+        println!("{SCHEMA} is up to date");
+        return Ok(());
+    }
+    if check {
+        let state = if present.is_some() { "is out of date" } else { "is missing" };
+        return Err(format!("{SCHEMA} {state}\nhint: run `cargo xtask generate`"));
+    }
+    std::fs::write(&path, &schema).map_err(|error| format!("{SCHEMA} could not be written: {error}"))?;
+    println!("{SCHEMA} written");
+    Ok(())
+}
+
+/// Git may check files out with other line ends.
+fn same_lines(a: &str, b: &str) -> bool {
+    a.lines().eq(b.lines())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_ends_do_not_count_but_lines_do() {
+        assert!(same_lines("{\r\n}\r\n", "{\n}\n"));
+        assert!(!same_lines("{\n}\n", "{\n\n}\n"));
+    }
+}

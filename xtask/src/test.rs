@@ -1,0 +1,105 @@
+//! `cargo xtask test`: everything that must hold before a change is done, quickest to fail first.
+//!
+//! Needs cargo and rustc. What rustup can add is added; what is missing after that is skipped aloud, and
+//! named again at the end.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+use crate::{Outcome, command, generate, layers, no_arguments};
+
+struct Step {
+    name: &'static str,
+    /// A cargo subcommand that not everybody has.
+    needs: Option<Tool>,
+    work: Work,
+}
+
+enum Work {
+    Cargo(&'static [&'static str]),
+    Task(fn(&Path) -> Outcome),
+}
+
+struct Tool {
+    /// `cargo <subcommand> --version` tells whether it is there.
+    subcommand: &'static str,
+    name: &'static str,
+    /// What rustup calls it, if rustup has it.
+    component: Option<&'static str>,
+}
+
+const STEPS: &[Step] = &[
+    Step {
+        name: "cargo fmt --all --check",
+        needs: Some(Tool { subcommand: "fmt", name: "rustfmt", component: Some("rustfmt") }),
+        work: Work::Cargo(&["fmt", "--all", "--check"]),
+    },
+    Step {
+        name: "cargo clippy --workspace --all-targets -- -D warnings",
+        needs: Some(Tool { subcommand: "clippy", name: "clippy", component: Some("clippy") }),
+        work: Work::Cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+    },
+    Step { name: "cargo xtask check-layers", needs: None, work: Work::Task(|root| layers::run(root, &[])) },
+    Step {
+        name: "cargo xtask generate --check",
+        needs: None,
+        work: Work::Task(|root| generate::run(root, &["--check".into()])),
+    },
+    // Unit, integration, example and documentation tests; the dev profile is optimised.
+    Step { name: "cargo test --workspace", needs: None, work: Work::Cargo(&["test", "--workspace"]) },
+    Step {
+        name: "cargo bench --workspace --no-run",
+        needs: None,
+        work: Work::Cargo(&["bench", "--workspace", "--no-run"]),
+    },
+    Step {
+        name: "cargo deny check",
+        needs: Some(Tool { subcommand: "deny", name: "cargo-deny", component: None }),
+        work: Work::Cargo(&["deny", "check"]),
+    },
+];
+
+pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
+    no_arguments(arguments)?;
+    let begun = Instant::now();
+    let mut skipped = Vec::new();
+    for (index, step) in STEPS.iter().enumerate() {
+        println!("\n[{}/{}] {}", index + 1, STEPS.len(), step.name);
+        if let Some(tool) = &step.needs
+            && !present(root, tool)
+        {
+            println!("skipped: {} is not installed", tool.name);
+            skipped.push(step.name);
+            continue;
+        }
+        let step_begun = Instant::now();
+        let outcome = match step.work {
+            Work::Cargo(arguments) => command::show(command::cargo(root, arguments)),
+            Work::Task(task) => task(root),
+        };
+        let seconds = step_begun.elapsed().as_secs_f64();
+        match outcome {
+            Ok(()) => println!("ok in {seconds:.1} s"),
+            Err(message) => return Err(format!("{message}\nfailed after {seconds:.1} s: {}", step.name)),
+        }
+    }
+    println!("\nall checks passed in {:.1} s", begun.elapsed().as_secs_f64());
+    if !skipped.is_empty() {
+        println!("skipped: {}", skipped.join(", "));
+    }
+    Ok(())
+}
+
+/// Whether a tool is there, or could be added.
+fn present(root: &Path, tool: &Tool) -> bool {
+    let there = || command::works(command::cargo(root, &[tool.subcommand, "--version"]));
+    if there() {
+        return true;
+    }
+    let Some(component) = tool.component else { return false };
+    println!("{} is missing; asking rustup for it", tool.name);
+    let mut rustup = Command::new("rustup");
+    rustup.args(["component", "add", component]).current_dir(root);
+    command::works(rustup) && there()
+}
