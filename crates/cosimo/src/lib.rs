@@ -1,1 +1,46 @@
-//! placeholder
+//! Cosimo, the co-simulation engine that can tell you whether to believe the result.
+//!
+//! ```
+//! let registry = cosimo::registry();
+//! let text = r#"
+//!     [experiment]
+//!     stop = 1.0
+//!     [component.left]
+//!     source = "native:dual-mass/left-force"
+//!     [component.right]
+//!     source = "native:dual-mass/right"
+//!     [[wire]]
+//!     from = "right.x"
+//!     to = "left.x_far"
+//!     [[bond]]
+//!     a = { effort = "left.f", flow = "left.v_far" }
+//!     b = { effort = "right.f", flow = "right.v" }
+//!     [method]
+//!     step = { size = 0.01 }
+//! "#;
+//! let (system, problems) = cosimo::system::toml::read(text, std::path::Path::new("."), &registry);
+//! assert!(problems.is_empty());
+//! let mut run = cosimo::engine::Run::new(cosimo::engine::plan(&system, &registry).unwrap(), 1).unwrap();
+//! run.run_until(cosimo::core::Time::new(1.0).unwrap()).unwrap();
+//! println!("{}", run.summary().words());
+//! ```
+
+pub use cosimo_analysis as analysis;
+pub use cosimo_core as core;
+pub use cosimo_engine as engine;
+pub use cosimo_plot as plot;
+pub use cosimo_record as record;
+pub use cosimo_system as system;
+
+pub mod reproduce;
+
+use cosimo_core::Registry;
+
+/// Every method, simulator kind and reference model that ships with Cosimo. Add your own to the lists.
+pub fn registry() -> Registry {
+    let mut registry = Registry::default();
+    cosimo_methods::register(&mut registry);
+    registry.sources.push(&cosimo_models::NATIVE);
+    registry.references.extend(cosimo_models::REFERENCES);
+    registry
+}

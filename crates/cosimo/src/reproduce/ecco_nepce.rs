@@ -1,0 +1,386 @@
+//! Sadjina et al. 2017 (ECCO, "003"), Tables III to XII and Sec. IV C; Sadjina & Pedersen 2019 (NEPCE, "000"),
+//! Tables 4 to 9: the quarter car under constant steps, ECCO, predictor/corrector and NEPCE.
+//!
+//! A row is an example file with methods and micro steps replaced, as on the command line. What a table has
+//! in common stands in `TABLES`; what a row adds is read from its id, as in `NEPCE mod. a=0.95 r=1.6e-06`.
+
+use std::path::Path;
+
+use cosimo_core::entry::{Options, Registry, Value};
+use cosimo_engine::{Run, plan};
+use cosimo_system::{
+    Choice, EndRule, Origin, Overrides, PerInput, Problem, Severity, System, overrides, toml,
+};
+
+use super::{Accepted, Cell, ReproduceError};
+
+const CELLS: &str = include_str!("ecco-nepce.json");
+
+const FILES: [[&str; 2]; 2] = [
+    [
+        include_str!("../../../../examples/quarter-car/reticulation-1.toml"),
+        include_str!("../../../../examples/quarter-car/reticulation-1-nonlinear.toml"),
+    ],
+    [
+        include_str!("../../../../examples/quarter-car/system.toml"),
+        include_str!("../../../../examples/quarter-car/reticulation-2-nonlinear.toml"),
+    ],
+];
+
+/// What the rows of one table share.
+struct Table {
+    id: &'static str,
+    reticulation: usize,
+    nonlinear: bool,
+    /// Micro steps of chassis and wheel.
+    micro_steps: [f64; 2],
+    law: &'static str,
+    min: f64,
+    max: f64,
+    /// Powers and energies are printed in this many watts and joules.
+    unit: f64,
+}
+
+const fn ecco(id: &'static str, reticulation: usize, nonlinear: bool, micro_steps: [f64; 2]) -> Table {
+    let unit = if reticulation == 1 { 1.0 } else { 100.0 };
+    Table { id, reticulation, nonlinear, micro_steps, law: "pi", min: 1e-4, max: 1e-2, unit }
+}
+
+const fn nepce(id: &'static str, reticulation: usize, nonlinear: bool, max: f64) -> Table {
+    Table { micro_steps: [256.0; 2], law: "i", min: 1e-5, max, ..ecco(id, reticulation, nonlinear, [0.0; 2]) }
+}
+
+const TABLES: &[Table] = &[
+    ecco("003/III", 1, false, [10.0, 10.0]),
+    ecco("003/V", 1, true, [10.0, 10.0]),
+    ecco("003/VI", 2, false, [10.0, 10.0]),
+    ecco("003/VII", 2, true, [10.0, 10.0]),
+    ecco("003/VIII", 2, false, [10.0, 1.0]),
+    ecco("003/IX", 1, false, [10.0, 10.0]),
+    ecco("003/X", 1, true, [10.0, 10.0]),
+    ecco("003/XI", 2, false, [10.0, 10.0]),
+    ecco("003/XII", 2, true, [10.0, 10.0]),
+    nepce("000/4", 1, false, 1e-2),
+    nepce("000/5", 2, false, 1e-2),
+    nepce("000/6", 1, false, 1e-2),
+    nepce("000/7", 2, false, 1e-2),
+    nepce("000/8", 1, true, 1e-2),
+    nepce("000/9", 2, true, 2.5e-3),
+];
+
+/// The papers' constant step.
+const CONSTANT_STEP: f64 = 1e-3;
+
+/// What a caller may change about every row.
+#[derive(Debug, Clone, Default)]
+pub struct Changes {
+    /// As on the command line of `cosimo run`.
+    pub sets: Vec<String>,
+    pub step: Option<f64>,
+    pub tolerance: Option<f64>,
+}
+
+/// All cells of the tables, in the papers' order.
+pub fn cells() -> Vec<Cell> {
+    let parsed: serde_json::Value = serde_json::from_str(CELLS).unwrap_or_default();
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    let number = |value: &serde_json::Value| value.as_f64().unwrap_or(f64::NAN);
+    let cell = |value: &serde_json::Value| Cell {
+        id: text(&value["id"]),
+        printed: text(&value["printed"]),
+        reference: number(&value["value"]),
+        accepted: match value["rel_tol"].as_f64() {
+            Some(tolerance) => Accepted::Relative(tolerance),
+            None => Accepted::Range(number(&value["range"][0]), number(&value["range"][1])),
+        },
+        median: value["median_over_tolerance_band"].as_bool().unwrap_or(false),
+    };
+    parsed.as_array().map(|cells| cells.iter().map(cell).collect()).unwrap_or_default()
+}
+
+/// The rows, each with its cells, whose ids begin with `prefix` at a boundary; all for an empty one.
+pub fn rows(prefix: &str) -> Result<Vec<(String, Vec<Cell>)>, ReproduceError> {
+    let mut rows: Vec<(String, Vec<Cell>)> = Vec::new();
+    for cell in cells() {
+        let inside = cell.id == prefix
+            || prefix.is_empty()
+            || cell.id.strip_prefix(prefix.trim_end_matches('/')).is_some_and(|rest| rest.starts_with('/'));
+        if !inside {
+            continue;
+        }
+        let row = cell.id.rsplit_once('/').map_or("", |(row, _)| row).to_owned();
+        match rows.last_mut() {
+            Some((last, cells)) if *last == row => cells.push(cell),
+            _ => rows.push((row, vec![cell])),
+        }
+    }
+    if rows.is_empty() { Err(ReproduceError::NoSuchRow(prefix.into())) } else { Ok(rows) }
+}
+
+/// Measures all cells of one row.
+pub fn measure(
+    row: &str,
+    cells: &[Cell],
+    changes: &Changes,
+    registry: &Registry,
+) -> Result<Vec<f64>, ReproduceError> {
+    let failed = |message: String| ReproduceError::Row { row: row.into(), message };
+    if let Some(reticulation) = row.strip_prefix("003/instability/") {
+        let mut system = base(if reticulation == "1" { "003/III" } else { "003/VI" }).map_err(&failed)?;
+        constant(&mut system, CONSTANT_STEP);
+        apply(&mut system, &Changes { step: None, tolerance: None, ..changes.clone() }, registry)
+            .map_err(&failed)?;
+        let neutral = neutral_step(&system, registry).map_err(&failed)?;
+        return Ok(vec![neutral * 1e3]);
+    }
+    let (table, name) = split(row);
+    let facts = facts(table).map_err(&failed)?;
+    let median = cells.iter().any(|cell| cell.median);
+    let tolerances =
+        if median && changes.tolerance.is_none() { band(number_in(name, "")) } else { vec![None] };
+    let mut measured = Vec::new();
+    for tolerance in tolerances {
+        let mut system = system(row, registry).map_err(&failed)?;
+        let changes = Changes { tolerance: tolerance.or(changes.tolerance), ..changes.clone() };
+        apply(&mut system, &changes, registry).map_err(&failed)?;
+        measured.push(run(&system, facts.unit, registry).map_err(&failed)?);
+    }
+    Ok(cells
+        .iter()
+        .map(|cell| {
+            let quantity = cell.id.rsplit_once('/').map_or("", |(_, quantity)| quantity);
+            let mut values: Vec<f64> = measured.iter().map(|outcome| outcome.quantity(quantity)).collect();
+            values.sort_by(f64::total_cmp);
+            values[values.len() / 2]
+        })
+        .collect())
+}
+
+/// The system of a row, ready to run.
+pub fn system(row: &str, registry: &Registry) -> Result<System, String> {
+    let (table, name) = split(row);
+    let facts = facts(table)?;
+    let mut system = base(table)?;
+    let estimate = if name.starts_with("ECCO") {
+        Some(("power-residual", number_in(name, "")))
+    } else if name.starts_with("pred./corr.") {
+        Some(("predictor-corrector", number_in(name, "")))
+    } else {
+        number_in(name, "r=").map(|tolerance| ("power-residual", Some(tolerance)))
+    };
+    match estimate {
+        None => constant(&mut system, CONSTANT_STEP),
+        Some((estimate, tolerance)) => {
+            let tolerance = tolerance.ok_or_else(|| format!("`{name}` has no tolerance"))?;
+            system.recipe.estimate = Choice::named(estimate).with("tolerance", Value::Number(tolerance));
+            system.recipe.law = Choice::named(facts.law);
+        }
+    }
+    if name.starts_with("NEPCE") {
+        let gain = number_in(name, "a=").ok_or_else(|| format!("`{name}` has no gain"))?;
+        let feedthrough = if name.contains("mod.") { "declared" } else { "off" };
+        let nepce = Choice::named("nepce")
+            .with("gain", Value::Number(gain))
+            .with("form", Value::Text("paper".into()))
+            .with("feedthrough", Value::Text(feedthrough.into()));
+        system.recipe.correction = PerInput::all(nepce);
+    }
+    let _ = registry;
+    Ok(system)
+}
+
+/// `paper/table` and the name of the row, which may have slashes of its own.
+fn split(row: &str) -> (&str, &str) {
+    match row.match_indices('/').nth(1) {
+        Some((at, _)) => (&row[..at], &row[at + 1..]),
+        None => (row, ""),
+    }
+}
+
+fn facts(table: &str) -> Result<&'static Table, String> {
+    TABLES.iter().find(|known| known.id == table).ok_or_else(|| format!("there is no table `{table}`"))
+}
+
+/// The example of a table with the table's micro steps and limits, uncorrected.
+fn base(table: &str) -> Result<System, String> {
+    let facts = facts(table)?;
+    let registry = crate::registry();
+    let file = FILES[facts.reticulation - 1][usize::from(facts.nonlinear)];
+    let (mut system, problems) = toml::read(file, Path::new("."), &registry);
+    check(&problems)?;
+    for (component, micro_steps) in system.components.iter_mut().zip(facts.micro_steps) {
+        component.parameters.retain(|(name, ..)| name != "micro_steps");
+        component.parameters.push(("micro_steps".into(), Value::Number(micro_steps), 0..0));
+    }
+    system.experiment.end = EndRule::After;
+    system.recipe.correction = PerInput::all(Choice::named("none"));
+    let step = &mut system.recipe.step;
+    (step.min, step.max, step.size) = (facts.min, facts.max, Some(facts.min));
+    Ok(system)
+}
+
+fn constant(system: &mut System, size: f64) {
+    system.recipe.estimate = Choice::named("none");
+    system.recipe.law = Choice::named("fixed");
+    system.recipe.step.size = Some(size);
+    system.recipe.step.size_origin = Origin::Default;
+}
+
+fn apply(system: &mut System, changes: &Changes, registry: &Registry) -> Result<(), String> {
+    let asked = Overrides {
+        sets: changes.sets.clone(),
+        step: changes.step,
+        // A tolerance says nothing to a row of constant steps.
+        tolerance: changes.tolerance.filter(|_| system.recipe.estimate.name != "none"),
+        ..Overrides::default()
+    };
+    check(&overrides::apply(system, &asked, registry))
+}
+
+fn check(problems: &[Problem]) -> Result<(), String> {
+    let errors: Vec<&str> = problems
+        .iter()
+        .filter(|problem| problem.severity == Severity::Error)
+        .map(|problem| problem.message.as_str())
+        .collect();
+    if errors.is_empty() { Ok(()) } else { Err(errors.join("; ")) }
+}
+
+/// The first number after a mark, or in the text.
+fn number_in(text: &str, mark: &str) -> Option<f64> {
+    text.split(' ').filter_map(|word| word.strip_prefix(mark)).find_map(|word| word.parse().ok())
+}
+
+/// 31 tolerances inside the rounding of the second printed digit.
+fn band(tolerance: Option<f64>) -> Vec<Option<f64>> {
+    let Some(tolerance) = tolerance else { return vec![None] };
+    let half = 0.5 * 10f64.powi(tolerance.log10().floor() as i32 - 1);
+    (0..31).map(|k| Some(tolerance + half * (-0.98 + 1.96 * f64::from(k) / 30.0))).collect()
+}
+
+/// What the papers print of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct Outcome {
+    steps: f64,
+    mean_step: f64,
+    power: f64,
+    power_error: f64,
+    residual: f64,
+}
+
+impl Outcome {
+    fn quantity(&self, name: &str) -> f64 {
+        match name {
+            "steps" => self.steps,
+            "dt_ms" => self.mean_step * 1e3,
+            "P12" => self.power,
+            "dP" => self.power_error,
+            "E" => self.residual,
+            _ => f64::NAN,
+        }
+    }
+}
+
+fn run(system: &System, unit: f64, registry: &Registry) -> Result<Outcome, String> {
+    let trajectory = trajectory(system, registry)?;
+    let end = trajectory.last().map_or(0.0, |step| step.time);
+    let exact = exact_power(system, &trajectory, registry)?;
+    let mean = |of: &dyn Fn(usize, &Step) -> f64| {
+        trajectory.iter().enumerate().map(|(k, step)| of(k, step) * step.size).sum::<f64>() / end / unit
+    };
+    Ok(Outcome {
+        steps: trajectory.len() as f64,
+        mean_step: end / trajectory.len() as f64,
+        power: mean(&|_, step| step.transmitted),
+        power_error: mean(&|k, step| (step.transmitted - exact[k]).abs()),
+        residual: trajectory.iter().map(|step| step.residual * step.size).sum::<f64>() / unit,
+    })
+}
+
+/// One committed step.
+#[derive(Debug, Clone, Copy)]
+pub struct Step {
+    pub time: f64,
+    pub size: f64,
+    pub transmitted: f64,
+    pub residual: f64,
+}
+
+/// Runs a system with one bond to its end.
+pub fn trajectory(system: &System, registry: &Registry) -> Result<Vec<Step>, String> {
+    let plan = plan(system, registry).map_err(|problems| check(&problems).err().unwrap_or_default())?;
+    let mut run = Run::new(plan, 1).map_err(|error| error.to_string())?;
+    let mut trajectory = Vec::new();
+    while !run.finished() {
+        run.step().map_err(|error| error.to_string())?;
+        let power = run.ledger().powers[0];
+        trajectory.push(Step {
+            time: run.time().seconds(),
+            size: run.sizes().0,
+            transmitted: power.transmitted,
+            residual: power.residual,
+        });
+    }
+    Ok(trajectory)
+}
+
+/// P12 of the undivided system at the same instants.
+pub fn exact_power(system: &System, trajectory: &[Step], registry: &Registry) -> Result<Vec<f64>, String> {
+    let entry = registry
+        .references
+        .iter()
+        .find(|entry| entry.name == "quarter-car")
+        .ok_or("the reference `quarter-car` is missing")?;
+    let parameters: Vec<(String, Value)> = system
+        .components
+        .iter()
+        .flat_map(|component| &component.parameters)
+        .filter(|(name, ..)| entry.parameters.iter().any(|spec| spec.name == name))
+        .map(|(name, value, _)| (name.clone(), value.clone()))
+        .collect();
+    let options = Options::resolve(entry.name, entry.parameters, &parameters)
+        .map_err(|problems| problems.into_iter().map(|problem| problem.message).collect::<String>())?;
+    // Reticulation 1 cuts at the chassis, reticulation 2 at the wheel.
+    let column = if system.components[0].source.ends_with("/chassis") { "P1" } else { "P2" };
+    let at = entry.columns.iter().position(|known| *known == column).ok_or("the reference has no power")?;
+    let times: Vec<f64> = trajectory.iter().map(|step| step.time).collect();
+    Ok((entry.solve)(&options, &times).into_iter().map(|row| row[at]).collect())
+}
+
+/// The step size at which the linear quarter car neither decays nor grows, by probing the engine.
+fn neutral_step(system: &System, registry: &Registry) -> Result<f64, String> {
+    let plan = plan(system, registry).map_err(|problems| check(&problems).err().unwrap_or_default())?;
+    let mut run = Run::new(plan, 1).map_err(|error| error.to_string())?;
+    for _ in 0..4 {
+        run.step().map_err(|error| error.to_string())?;
+    }
+    cosimo_analysis::stability::neutral(&mut run, 1e-3, 1.0).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_found_at_boundaries_only() {
+        assert_eq!(cells().len(), 163);
+        assert!(rows("003/V").unwrap().iter().all(|(row, _)| row.starts_with("003/V/")));
+        assert_eq!(rows("003/III/constant/E").unwrap()[0].1.len(), 1);
+        assert!(rows("003/II").is_err());
+    }
+
+    #[test]
+    fn every_cell_of_both_papers_comes_out() {
+        let registry = crate::registry();
+        let mut wrong = Vec::new();
+        for (row, cells) in rows("").unwrap() {
+            let measured = measure(&row, &cells, &Changes::default(), &registry).unwrap();
+            for (cell, measured) in cells.iter().zip(measured) {
+                if !cell.agrees(measured) {
+                    wrong.push(format!("{}: measured {measured}, reference {}", cell.id, cell.reference));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{} cells: {wrong:#?}", wrong.len());
+    }
+}
