@@ -1,1 +1,70 @@
-fn main() {}
+//! The `cosimo` command. No numerics here: it reads, asks the engine, and prints. Data goes to stdout,
+//! everything else to stderr.
+
+mod command;
+mod load;
+mod report;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// What the process ends with; printed in the README.
+pub(crate) mod exit {
+    /// The run started and failed.
+    pub(crate) const FAILED: u8 = 1;
+    /// The file or the command line is wrong; nothing was run. Also what clap uses.
+    pub(crate) const BAD_INPUT: u8 = 2;
+    /// A file could not be read or written.
+    pub(crate) const NO_FILE: u8 = 3;
+    /// Stopped by Ctrl-C; results so far are complete rows.
+    pub(crate) const INTERRUPTED: u8 = 130;
+}
+
+/// Co-simulation that can tell you whether to believe the result.
+#[derive(Debug, Parser)]
+#[command(version, about, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(command::run::Args),
+    Explain(command::explain::Args),
+    Methods(command::methods::Args),
+    Models(command::models::Args),
+    Reference(command::reference::Args),
+    Reproduce(command::reproduce::Args),
+    Schema(command::schema::Args),
+}
+
+fn main() -> ExitCode {
+    quiet_inside_simulators();
+    let cli = Cli::parse();
+    let result = match cli.command {
+        Command::Run(args) => command::run::run(&args),
+        Command::Explain(args) => command::explain::run(&args),
+        Command::Methods(args) => command::methods::run(&args),
+        Command::Models(args) => command::models::run(&args),
+        Command::Reference(args) => command::reference::run(&args),
+        Command::Reproduce(args) => command::reproduce::run(&args),
+        Command::Schema(args) => command::schema::run(&args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(code) => ExitCode::from(code),
+    }
+}
+
+/// A panic inside a simulator is reported by the engine with its name and time; the bare backtrace of it
+/// would only hide that. A panic anywhere else is our bug and shows as usual.
+fn quiet_inside_simulators() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        if !cosimo::engine::in_simulator() {
+            usual(info);
+        }
+    }));
+}

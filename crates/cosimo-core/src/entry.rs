@@ -21,12 +21,21 @@ impl Value {
     /// For messages.
     pub fn describe(&self) -> String {
         match self {
-            Value::Number(number) => number.to_string(),
+            Value::Number(number) => number_text(*number),
             Value::Flag(flag) => flag.to_string(),
             Value::Text(text) => format!("\"{text}\""),
             Value::List(_) => "a list".into(),
             Value::Table(_) => "a table".into(),
         }
+    }
+}
+
+/// 1e-6 rather than 0.000001.
+pub fn number_text(number: f64) -> String {
+    if number == 0.0 || (1e-3..1e6).contains(&number.abs()) {
+        number.to_string()
+    } else {
+        format!("{number:e}")
     }
 }
 
@@ -141,7 +150,7 @@ impl Spec {
     /// The default, as a file would spell it.
     pub fn default_text(&self) -> String {
         match self.kind {
-            Kind::Number { default: Some(default), .. } => default.to_string(),
+            Kind::Number { default: Some(default), .. } => number_text(default),
             Kind::Number { default: None, .. } => "not set".into(),
             Kind::Count { default, .. } => default.to_string(),
             Kind::Choice { default, .. } => format!("\"{default}\""),
@@ -282,7 +291,10 @@ pub fn suggest<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> String 
     let near = known
         .iter()
         .map(|candidate| (strsim::damerau_levenshtein(wrong, candidate), *candidate))
-        .filter(|(distance, candidate)| *distance <= 1 + candidate.len().max(wrong.len()) / 4)
+        .filter(|(distance, candidate)| {
+            let longest = candidate.len().max(wrong.len());
+            *distance <= 1 + longest / 4 && *distance < longest // one letter is no near miss of another
+        })
         .min();
     match near {
         Some((_, candidate)) => format!("did you mean `{candidate}`?"),

@@ -62,7 +62,7 @@ impl StepError {
                 "this is a bug in the simulator, not in the system file; the rows up to this step are in the result file".into()
             }
             StepError::NotFinite { window, .. } => format!(
-                "the coupling may be unstable at this step size; try `--step {:.3e}` or `--method correction=none`, \
+                "either the simulator itself failed, or the coupling is unstable at this step size: try `--step {:.1e}`, \
                  and look at the last rows of the result file",
                 window.size / 4.0
             ),

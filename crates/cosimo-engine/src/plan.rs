@@ -437,7 +437,7 @@ impl Planner<'_> {
         }
         let constants = (0..receivers.len())
             .map(|input| {
-                if !self.links.drivers[input].is_empty() {
+                if !self.links.drivers[input].is_empty() || self.links.excused[input] {
                     return 0.0;
                 }
                 let port = self.ports.port(End::Input(input));
@@ -553,7 +553,7 @@ impl Planner<'_> {
                 }
             }
         }
-        if needs.bonds && self.links.bonds.is_empty() {
+        if needs.bonds && self.system.bonds.is_empty() && self.system.junctions.is_empty() {
             problems.push(
                 Problem::error(
                     "plan/needs-bond",

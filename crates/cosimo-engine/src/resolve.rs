@@ -107,24 +107,36 @@ pub struct Links {
     pub rows: Vec<Vec<Term>>,
     /// Per input: who drives it, for messages.
     pub drivers: Vec<Vec<String>>,
+    /// Per input: a faulty declaration names its component, so that it is not missed a second time.
+    pub excused: Vec<bool>,
     pub bonds: Vec<Bond>,
 }
 
 pub fn links(system: &System, ports: &Ports<'_>, problems: &mut Vec<Problem>) -> Links {
     let inputs = ports.blocks.last().map_or(0, |block| block.inputs.end);
-    let mut links =
-        Links { rows: vec![Vec::new(); inputs], drivers: vec![Vec::new(); inputs], bonds: Vec::new() };
+    let mut links = Links {
+        rows: vec![Vec::new(); inputs],
+        drivers: vec![Vec::new(); inputs],
+        excused: vec![false; inputs],
+        bonds: Vec::new(),
+    };
     for wire in &system.wires {
-        links.wire(wire, ports, problems);
+        if let Err(found) = links.wire(wire, ports, problems) {
+            problems.extend(found);
+            links.excuse(&[&wire.to.0], ports);
+        }
     }
     for bond in &system.bonds {
         if let Err(found) = links.bond(bond, ports, problems) {
             problems.extend(found);
+            links.excuse(&[&bond.a.effort.0, &bond.b.effort.0], ports);
         }
     }
     for junction in &system.junctions {
         if let Err(found) = links.junction(junction, ports, problems) {
             problems.extend(found);
+            let named: Vec<&String> = junction.sides.iter().map(|side| &side.port.effort.0).collect();
+            links.excuse(&named, ports);
         }
     }
     links
@@ -156,22 +168,33 @@ impl Links {
         None
     }
 
-    fn wire(&mut self, wire: &WireDecl, ports: &Ports<'_>, problems: &mut Vec<Problem>) {
+    fn excuse(&mut self, paths: &[&String], ports: &Ports<'_>) {
+        for path in paths {
+            let component = path.split_once('.').map_or(path.as_str(), |(component, _)| component);
+            if let Some(index) = ports.names.iter().position(|name| name == component) {
+                self.excused[ports.blocks[index].inputs.clone()].fill(true);
+            }
+        }
+    }
+
+    fn wire(
+        &mut self,
+        wire: &WireDecl,
+        ports: &Ports<'_>,
+        problems: &mut Vec<Problem>,
+    ) -> Result<(), Vec<Problem>> {
         let output = ports.output(&wire.from.0, &wire.from.1);
         let input = ports.input(&wire.to.0, &wire.to.1);
-        match (output, input) {
-            (Ok(output), Ok(input)) => {
-                let gain = match conversion(output, input, ports, &wire.to.1, problems) {
-                    Ok(factor) => wire.gain * factor,
-                    Err(problem) => {
-                        problems.push(problem);
-                        return;
-                    }
-                };
-                let by = format!("`{}`", wire.from.0);
-                problems.extend(self.drive(input, vec![Term { output, gain }], by, ports, &wire.to.1));
-            }
-            (output, input) => problems.extend(output.err().into_iter().chain(input.err())),
+        let (output, input) = match (output, input) {
+            (Ok(output), Ok(input)) => (output, input),
+            (output, input) => return Err(output.err().into_iter().chain(input.err()).collect()),
+        };
+        let factor =
+            conversion(output, input, ports, &wire.to.1, problems).map_err(|problem| vec![problem])?;
+        let term = Term { output, gain: wire.gain * factor };
+        match self.drive(input, vec![term], format!("`{}`", wire.from.0), ports, &wire.to.1) {
+            Some(problem) => Err(vec![problem]),
+            None => Ok(()),
         }
     }
 

@@ -18,17 +18,22 @@ const K2: Spec = Spec::number("k2", 100.0, Range::NotNegative, "N/m", "stiffness
 const D2: Spec = Spec::number("d2", 100.0, Range::NotNegative, "N.s/m", "damping to the right wall");
 const KC: Spec = Spec::number("kc", 60.0, Range::NotNegative, "N/m", "stiffness between the masses");
 const DC: Spec = Spec::number("dc", 60.0, Range::NotNegative, "N.s/m", "damping between the masses");
-const X0_LEFT: Spec = initial("x0", 1.0, "m", "displacement of the mass at the start");
-const X0_RIGHT: Spec = initial("x0", 0.0, "m", "displacement of the mass at the start");
-const V0: Spec = initial("v0", 0.0, "m/s", "velocity of the mass at the start");
+const X10: Spec = initial("x10", 1.0, "m", "displacement of the left mass at the start");
+const V10: Spec = initial("v10", 0.0, "m/s", "velocity of the left mass at the start");
+const X20: Spec = initial("x20", 0.0, "m", "displacement of the right mass at the start");
+const V20: Spec = initial("v20", 0.0, "m/s", "velocity of the right mass at the start");
+
+/// Parameter names of a mass: mass, stiffness, damping, and where it starts.
+const ONE: [&str; 5] = ["m1", "k1", "d1", "x10", "v10"];
+const TWO: [&str; 5] = ["m2", "k2", "d2", "x20", "v20"];
 
 /// A mass on its own spring and damper, told the coupling force, which it feels with `sign`.
-fn told(options: &Options, [m, k, d]: [&str; 3], sign: f64, effect: &str) -> Linear {
-    let (m, k, d) = (options.number(m), options.number(k), options.number(d));
+fn told(options: &Options, names: [&str; 5], sign: f64, effect: &str) -> Linear {
+    let [m, k, d, x, v] = names.map(|name| options.number(name));
     Linear {
         inputs: vec![input("f", "N", effect)],
         outputs: vec![output("v", "m/s", "velocity"), output("x", "m", "displacement")],
-        initial: vec![options.number("x0"), options.number("v0")],
+        initial: vec![x, v],
         a: vec![0.0, 1.0, -k / m, -d / m],
         b: vec![0.0, sign / m],
         c: vec![0.0, 1.0, 1.0, 0.0],
@@ -39,8 +44,8 @@ fn told(options: &Options, [m, k, d]: [&str; 3], sign: f64, effect: &str) -> Lin
 
 /// A mass with the coupling spring and damper, told how the other mass moves. Its own motion counts with
 /// `sign` in the force.
-fn telling(options: &Options, [m, k, d]: [&str; 3], sign: f64, other: &str) -> Linear {
-    let (m, k, d) = (options.number(m), options.number(k), options.number(d));
+fn telling(options: &Options, names: [&str; 5], sign: f64, other: &str) -> Linear {
+    let [m, k, d, x, v] = names.map(|name| options.number(name));
     let (kc, dc) = (options.number("kc"), options.number("dc"));
     Linear {
         inputs: vec![
@@ -52,7 +57,7 @@ fn telling(options: &Options, [m, k, d]: [&str; 3], sign: f64, other: &str) -> L
             output("x", "m", "displacement"),
             output("v", "m/s", "velocity"),
         ],
-        initial: vec![options.number("x0"), options.number("v0")],
+        initial: vec![x, v],
         a: vec![0.0, 1.0, -(k + kc) / m, -(d + dc) / m],
         b: vec![0.0, 0.0, kc / m, dc / m],
         c: vec![sign * kc, sign * dc, 1.0, 0.0, 0.0, 1.0],
@@ -64,52 +69,35 @@ fn telling(options: &Options, [m, k, d]: [&str; 3], sign: f64, other: &str) -> L
 pub(crate) const LEFT_FORCE: ModelEntry = ModelEntry {
     name: "dual-mass/left-force",
     summary: "left mass with the coupling spring and damper, told the motion of the right mass",
-    parameters: &[M1, K1, D1, KC, DC, X0_LEFT, V0, EXACT, MICRO_STEPS],
-    build: |options| telling(options, ["m1", "k1", "d1"], 1.0, "right").simulator(options),
+    parameters: &[M1, K1, D1, KC, DC, X10, V10, EXACT, MICRO_STEPS],
+    build: |options| telling(options, ONE, 1.0, "right").simulator(options),
 };
 
 pub(crate) const RIGHT: ModelEntry = ModelEntry {
     name: "dual-mass/right",
     summary: "right mass, told the coupling force",
-    parameters: &[M2, K2, D2, X0_RIGHT, V0, EXACT, MICRO_STEPS],
-    build: |options| {
-        told(options, ["m2", "k2", "d2"], 1.0, "coupling force; pushes the mass along").simulator(options)
-    },
+    parameters: &[M2, K2, D2, X20, V20, EXACT, MICRO_STEPS],
+    build: |options| told(options, TWO, 1.0, "coupling force; pushes the mass along").simulator(options),
 };
 
 pub(crate) const LEFT: ModelEntry = ModelEntry {
     name: "dual-mass/left",
     summary: "left mass, told the coupling force",
-    parameters: &[M1, K1, D1, X0_LEFT, V0, EXACT, MICRO_STEPS],
-    build: |options| {
-        told(options, ["m1", "k1", "d1"], -1.0, "coupling force; pulls the mass back").simulator(options)
-    },
+    parameters: &[M1, K1, D1, X10, V10, EXACT, MICRO_STEPS],
+    build: |options| told(options, ONE, -1.0, "coupling force; pulls the mass back").simulator(options),
 };
 
 pub(crate) const RIGHT_FORCE: ModelEntry = ModelEntry {
     name: "dual-mass/right-force",
     summary: "right mass with the coupling spring and damper, told the motion of the left mass",
-    parameters: &[M2, K2, D2, KC, DC, X0_RIGHT, V0, EXACT, MICRO_STEPS],
-    build: |options| telling(options, ["m2", "k2", "d2"], -1.0, "left").simulator(options),
+    parameters: &[M2, K2, D2, KC, DC, X20, V20, EXACT, MICRO_STEPS],
+    build: |options| telling(options, TWO, -1.0, "left").simulator(options),
 };
 
 pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     name: "dual-mass",
     summary: "the dual mass in one piece, by the matrix exponential",
-    parameters: &[
-        M1,
-        K1,
-        D1,
-        M2,
-        K2,
-        D2,
-        KC,
-        DC,
-        initial("x10", 1.0, "m", "displacement of the left mass at the start"),
-        initial("v10", 0.0, "m/s", "velocity of the left mass at the start"),
-        initial("x20", 0.0, "m", "displacement of the right mass at the start"),
-        initial("v20", 0.0, "m/s", "velocity of the right mass at the start"),
-    ],
+    parameters: &[M1, K1, D1, M2, K2, D2, KC, DC, X10, V10, X20, V20],
     columns: &["x1", "v1", "x2", "v2", "f"],
     solve: |options, instants| {
         let [m1, k1, d1, m2, k2, d2, kc, dc] =

@@ -39,6 +39,25 @@ impl Recorder for Csv {
     }
 }
 
+/// A whole table at once, the time first.
+pub fn write_table(
+    csv: &mut Csv,
+    names: &[String],
+    times: &[f64],
+    rows: &[Vec<f64>],
+) -> Result<(), RecordError> {
+    let mut columns = Columns::default();
+    columns.names.push("time".into());
+    columns.names.extend_from_slice(names);
+    csv.begin(&columns)?;
+    for (time, row) in times.iter().zip(rows) {
+        let mut values = vec![*time];
+        values.extend(row);
+        csv.row(&values)?;
+    }
+    csv.finish()
+}
+
 /// The shortest decimal that reads back to the same bits; 1e-7 rather than 0.0000001.
 fn write_row(file: &mut impl Write, values: &[f64]) -> std::io::Result<()> {
     for (k, value) in values.iter().enumerate() {

@@ -32,6 +32,7 @@ pub use cosimo_plot as plot;
 pub use cosimo_record as record;
 pub use cosimo_system as system;
 
+pub mod reference;
 pub mod reproduce;
 
 use cosimo_core::Registry;

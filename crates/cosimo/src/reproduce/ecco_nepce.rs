@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use cosimo_core::entry::{Options, Registry, Value};
+use cosimo_core::entry::{Registry, Value};
 use cosimo_engine::{Run, plan};
 use cosimo_system::{
     Choice, EndRule, Origin, Overrides, PerInput, Problem, Severity, System, overrides, toml,
@@ -140,7 +140,7 @@ pub fn measure(
         if median && changes.tolerance.is_none() { band(number_in(name, "")) } else { vec![None] };
     let mut measured = Vec::new();
     for tolerance in tolerances {
-        let mut system = system(row, registry).map_err(&failed)?;
+        let mut system = system(row).map_err(&failed)?;
         let changes = Changes { tolerance: tolerance.or(changes.tolerance), ..changes.clone() };
         apply(&mut system, &changes, registry).map_err(&failed)?;
         measured.push(run(&system, facts.unit, registry).map_err(&failed)?);
@@ -157,7 +157,7 @@ pub fn measure(
 }
 
 /// The system of a row, ready to run.
-pub fn system(row: &str, registry: &Registry) -> Result<System, String> {
+pub fn system(row: &str) -> Result<System, String> {
     let (table, name) = split(row);
     let facts = facts(table)?;
     let mut system = base(table)?;
@@ -185,7 +185,6 @@ pub fn system(row: &str, registry: &Registry) -> Result<System, String> {
             .with("feedthrough", Value::Text(feedthrough.into()));
         system.recipe.correction = PerInput::all(nepce);
     }
-    let _ = registry;
     Ok(system)
 }
 
@@ -226,7 +225,7 @@ fn constant(system: &mut System, size: f64) {
     system.recipe.step.size_origin = Origin::Default;
 }
 
-fn apply(system: &mut System, changes: &Changes, registry: &Registry) -> Result<(), String> {
+pub(super) fn apply(system: &mut System, changes: &Changes, registry: &Registry) -> Result<(), String> {
     let asked = Overrides {
         sets: changes.sets.clone(),
         step: changes.step,
@@ -237,7 +236,7 @@ fn apply(system: &mut System, changes: &Changes, registry: &Registry) -> Result<
     check(&overrides::apply(system, &asked, registry))
 }
 
-fn check(problems: &[Problem]) -> Result<(), String> {
+pub(super) fn check(problems: &[Problem]) -> Result<(), String> {
     let errors: Vec<&str> = problems
         .iter()
         .filter(|problem| problem.severity == Severity::Error)
@@ -326,25 +325,16 @@ pub fn trajectory(system: &System, registry: &Registry) -> Result<Vec<Step>, Str
 
 /// P12 of the undivided system at the same instants.
 pub fn exact_power(system: &System, trajectory: &[Step], registry: &Registry) -> Result<Vec<f64>, String> {
-    let entry = registry
-        .references
-        .iter()
-        .find(|entry| entry.name == "quarter-car")
-        .ok_or("the reference `quarter-car` is missing")?;
-    let parameters: Vec<(String, Value)> = system
-        .components
-        .iter()
-        .flat_map(|component| &component.parameters)
-        .filter(|(name, ..)| entry.parameters.iter().any(|spec| spec.name == name))
-        .map(|(name, value, _)| (name.clone(), value.clone()))
-        .collect();
-    let options = Options::resolve(entry.name, entry.parameters, &parameters)
-        .map_err(|problems| problems.into_iter().map(|problem| problem.message).collect::<String>())?;
-    // Reticulation 1 cuts at the chassis, reticulation 2 at the wheel.
-    let column = if system.components[0].source.ends_with("/chassis") { "P1" } else { "P2" };
+    let (entry, options) = crate::reference::entry(system, registry)?;
+    let column = power_column(system);
     let at = entry.columns.iter().position(|known| *known == column).ok_or("the reference has no power")?;
     let times: Vec<f64> = trajectory.iter().map(|step| step.time).collect();
     Ok((entry.solve)(&options, &times).into_iter().map(|row| row[at]).collect())
+}
+
+/// Reticulation 1 cuts at the chassis, reticulation 2 at the wheel.
+pub(super) fn power_column(system: &System) -> &'static str {
+    if system.components[0].source.ends_with("/chassis") { "P1" } else { "P2" }
 }
 
 /// The step size at which the linear quarter car neither decays nor grows, by probing the engine.

@@ -1,6 +1,7 @@
 //! The papers' tables, run through the engine with the registry methods that everyone uses.
 
 pub mod ecco_nepce;
+pub mod figures;
 
 /// One number of a table.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,0 +1,173 @@
+//! `cosimo explain`: the plan before it runs: who steps when, on which inputs, under which methods, and who
+//! chose them.
+
+use std::path::PathBuf;
+
+use cosimo::core::End;
+use cosimo::core::entry::{Listed, Options, Value, number_text};
+use cosimo::engine::Layout;
+use cosimo::engine::run::side_letter;
+use cosimo::system::{Choice, EndRule, Origin, RecordPoint, Reject, System};
+
+use crate::load::{Changes, Loaded, load};
+use crate::report;
+
+/// Show the plan of a system without running it
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// System file
+    file: PathBuf,
+    #[command(flatten)]
+    changes: Changes,
+    /// Print the system as a file, with everything from the command line in it
+    #[arg(long)]
+    toml: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), u8> {
+    let registry = cosimo::registry();
+    let Loaded { system, plan, .. } = load(&args.file, &args.changes, &registry)?;
+    if args.toml {
+        print!("{}", cosimo::system::write::to_toml(&system));
+        return Ok(());
+    }
+    let layout = &plan.layout;
+    simulators(&system, layout);
+    inputs(layout);
+    bonds(layout);
+    methods(&system, layout, &registry.axes());
+    report::remarks(&plan.remarks);
+    Ok(())
+}
+
+fn simulators(system: &System, layout: &Layout) {
+    println!("simulators");
+    for (k, component) in system.components.iter().enumerate() {
+        let can = &layout.interfaces[k].abilities;
+        let abilities: Vec<&str> = [
+            (can.rollback, "rollback"),
+            (can.slopes, "slopes"),
+            (can.jacobian, "derivatives"),
+            (can.integrals, "integrals"),
+            (can.states, "states"),
+        ]
+        .into_iter()
+        .filter_map(|(able, word)| able.then_some(word))
+        .collect();
+        println!("  {:<12} {} ({})", component.name, component.source, abilities.join(", "));
+    }
+    println!("\nstages (inside a stage nobody sees new values)");
+    for (k, stage) in layout.stages.iter().enumerate() {
+        let members: Vec<&str> = stage.members.iter().map(|&member| layout.names[member].as_str()).collect();
+        println!("  {}: {}", k + 1, members.join(", "));
+    }
+}
+
+fn inputs(layout: &Layout) {
+    println!("\ninputs");
+    let ports = layout.ports();
+    for input in 0..layout.shape.inputs {
+        let terms: Vec<String> = layout
+            .couplings
+            .terms(input)
+            .iter()
+            .map(|term| {
+                let path = ports.path(End::Output(term.output));
+                if term.gain == 1.0 { path } else { format!("{} * {path}", term.gain) }
+            })
+            .collect();
+        let path = ports.path(End::Input(input));
+        if terms.is_empty() {
+            println!("  {path:<20} = {} (constant)", layout.couplings.constant(input));
+            continue;
+        }
+        let exchange = if layout.fresh[input] { "fresh" } else { "stale" };
+        println!(
+            "  {path:<20} = {}; {}, correction {}, exchange {exchange}",
+            terms.join(" + "),
+            layout.fit_names[input],
+            layout.correction_names[input]
+        );
+    }
+}
+
+fn bonds(layout: &Layout) {
+    println!("\nbonds (power counted from the first side)");
+    if layout.bonds.is_empty() {
+        println!("  none: the energy of the coupling is not watched");
+    }
+    let ports = layout.ports();
+    for bond in &layout.bonds {
+        let sides: Vec<String> = bond
+            .sides
+            .iter()
+            .enumerate()
+            .map(|(k, side)| {
+                let way = if side.sign > 0.0 { "enters" } else { "leaves" };
+                format!("{}: {} x {} {way}", side_letter(k), ports.path(side.effort), ports.path(side.flow))
+            })
+            .collect();
+        println!("  {:<12} {}", bond.name, sides.join("; "));
+    }
+}
+
+fn methods(system: &System, layout: &Layout, axes: &[(&str, Vec<Listed>)]) {
+    let recipe = &system.recipe;
+    println!("\nmethods");
+    for (axis, choice) in [
+        ("partition", &recipe.partition),
+        ("iteration", &recipe.iteration),
+        ("input", &recipe.input.default),
+        ("correction", &recipe.correction.default),
+        ("estimate", &recipe.estimate),
+        ("law", &recipe.law),
+    ] {
+        println!("  {axis:<12} {:<20} {}{}", choice.name, origin(choice.origin), options(axis, choice, axes));
+    }
+    let step = &recipe.step;
+    let first = layout.control.first(step.size);
+    if layout.control.adaptive {
+        let reject = if step.reject == Reject::AboveOne { "above 1" } else { "never" };
+        println!(
+            "  {:<12} {} s first, {} to {} s, ratio {} to {}, rejected: {reject}",
+            "step",
+            number_text(first),
+            number_text(step.min),
+            number_text(step.max),
+            step.shrink,
+            step.grow
+        );
+    } else {
+        println!("  {:<12} {} s, {}", "step", number_text(first), origin(step.size_origin));
+    }
+    let end = if system.experiment.end == EndRule::Exact { "exact" } else { "first point at or after" };
+    println!("  {:<12} {} to {} s, end {end}", "experiment", system.experiment.start, system.experiment.stop);
+    let record = match system.experiment.record {
+        RecordPoint::AfterExchange => "after exchange: outputs as published, inputs as they follow from them",
+        RecordPoint::BeforeExchange => "before exchange: inputs as applied, outputs as the step left them",
+    };
+    println!("  {:<12} {record}\n", "record");
+}
+
+fn origin(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Default => "default",
+        Origin::File => "from the file",
+        Origin::CommandLine => "from the command line",
+    }
+}
+
+/// Every option of the choice, the defaults included.
+fn options(axis: &str, choice: &Choice, axes: &[(&str, Vec<Listed>)]) -> String {
+    let entry = axes
+        .iter()
+        .find(|(known, _)| *known == axis)
+        .and_then(|(_, entries)| entries.iter().find(|entry| entry.name == choice.name));
+    let Some(entry) = entry else { return String::new() };
+    let given: Vec<(String, Value)> =
+        choice.options.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect();
+    let Ok(resolved) = Options::resolve(entry.name, entry.options, &given) else { return String::new() };
+    let words: Vec<String> =
+        resolved.values().iter().map(|(name, value)| format!("{name} = {}", value.describe())).collect();
+    if words.is_empty() { String::new() } else { format!(": {}", words.join(", ")) }
+}

@@ -1,0 +1,9 @@
+//! One file per command.
+
+pub(crate) mod explain;
+pub(crate) mod methods;
+pub(crate) mod models;
+pub(crate) mod reference;
+pub(crate) mod reproduce;
+pub(crate) mod run;
+pub(crate) mod schema;

@@ -1,0 +1,53 @@
+//! `cosimo reference`: the undivided solution of a system that declares one, as a table of its ports. Written
+//! from before the start it serves as a history.
+
+use std::path::PathBuf;
+
+use cosimo::reference;
+
+use crate::load::read;
+use crate::{exit, report};
+
+/// Write the undivided solution of a system, for comparison or as a start history
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// System file with a `[reference]`
+    file: PathBuf,
+    /// Distance of the rows, in seconds
+    #[arg(long, value_name = "H")]
+    step: f64,
+    /// First instant; before the start it makes a history [default: the start of the file]
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    from: Option<f64>,
+    /// Last instant [default: the stop of the file]
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    stop: Option<f64>,
+    /// Result file
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), u8> {
+    let registry = cosimo::registry();
+    let (_, _, system) = read(&args.file, &registry)?;
+    let from = args.from.unwrap_or(system.experiment.start);
+    let stop = args.stop.unwrap_or(system.experiment.stop);
+    if !(args.step.is_finite() && args.step > 0.0 && from.is_finite() && stop.is_finite() && stop >= from) {
+        report::error("`--step` must be a finite number above 0, and `--from` not after `--stop`", None);
+        return Err(exit::BAD_INPUT);
+    }
+    let count = ((stop - from) / args.step * (1.0 + 1e-12)).floor() as u64;
+    let times: Vec<f64> = (0..=count).map(|n| from + n as f64 * args.step).collect();
+    let solution = reference::solve(&system, &times, &registry).map_err(|message| {
+        report::error(&message, Some("add `[reference]` with `model` and `ports` to the system file"));
+        exit::BAD_INPUT
+    })?;
+    let written = (|| {
+        let mut csv = cosimo::record::Csv::create(&args.out)?;
+        cosimo::record::csv::write_table(&mut csv, &solution.names, &times, &solution.rows)
+    })();
+    written.map_err(|error| {
+        report::error(&error.to_string(), None);
+        exit::NO_FILE
+    })
+}

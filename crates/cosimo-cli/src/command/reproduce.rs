@@ -1,0 +1,113 @@
+//! `cosimo reproduce`: the tables of the papers, printed, reference and measured side by side.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use cosimo::reproduce::ecco_nepce::{self, Changes};
+use indicatif::ProgressBar;
+
+use crate::{exit, report};
+
+/// Run the tables of the papers through the engine and compare
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Which papers
+    paper: Paper,
+    /// Only rows whose id begins so, as in `003/III` or `000/6/constant`
+    #[arg(long, value_name = "ID", default_value = "")]
+    row: String,
+    /// An array of { id, value, printed }
+    #[arg(long)]
+    json: bool,
+    /// A parameter of the model: component.parameter=value, or parameter=value
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    sets: Vec<String>,
+    /// The step of rows with constant steps, the first step of the others, in seconds
+    #[arg(long, value_name = "H")]
+    step: Option<f64>,
+    /// The tolerance of rows that have one
+    #[arg(long, value_name = "R")]
+    tolerance: Option<f64>,
+    /// Draw the papers' figures into this folder, as SVG
+    #[arg(long, value_name = "DIR")]
+    plots: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Paper {
+    /// Sadjina et al. 2017 (003) and Sadjina & Pedersen 2019 (000)
+    EccoNepce,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), u8> {
+    let Paper::EccoNepce = args.paper;
+    let registry = cosimo::registry();
+    let bad = |error: &dyn std::fmt::Display| {
+        report::error(&error.to_string(), None);
+        exit::BAD_INPUT
+    };
+    let changes = Changes { sets: args.sets.clone(), step: args.step, tolerance: args.tolerance };
+    let changed = !changes.sets.is_empty() || changes.step.is_some() || changes.tolerance.is_some();
+    let rows = ecco_nepce::rows(&args.row).map_err(|error| bad(&error))?;
+    let bar = ProgressBar::new(rows.len() as u64);
+    let mut json = Vec::new();
+    let (mut agreeing, mut count) = (0, 0);
+    if !args.json {
+        println!("{:<46} {:>8} {:>14} {:>14}", "cell", "printed", "reference", "measured");
+    }
+    for (row, cells) in &rows {
+        let measured = ecco_nepce::measure(row, cells, &changes, &registry).map_err(|error| bad(&error))?;
+        for (cell, measured) in cells.iter().zip(measured) {
+            count += 1;
+            let agrees = cell.agrees(measured);
+            agreeing += usize::from(agrees);
+            if args.json {
+                json.push(serde_json::json!({ "id": cell.id, "value": measured, "printed": cell.printed }));
+                continue;
+            }
+            let remark = match (changed, agrees) {
+                (true, _) => "",
+                (false, true) => "agrees",
+                (false, false) => "DIFFERS",
+            };
+            bar.suspend(|| {
+                println!(
+                    "{:<46} {:>8} {:>14.8} {:>14.8} {remark}",
+                    cell.id, cell.printed, cell.reference, measured
+                );
+            });
+        }
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    if let Some(folder) = &args.plots {
+        draw(folder, &changes, &registry)?;
+    }
+    if args.json {
+        println!("{:#}", serde_json::Value::from(json));
+    } else if changed {
+        println!("{count} cells with changed parameters; the reference is that of the papers' parameters");
+    } else {
+        println!("{agreeing} of {count} cells agree with the reference");
+    }
+    if changed || agreeing == count { Ok(()) } else { Err(exit::FAILED) }
+}
+
+fn draw(folder: &std::path::Path, changes: &Changes, registry: &cosimo::core::Registry) -> Result<(), u8> {
+    let figures = cosimo::reproduce::figures::draw(changes, registry).map_err(|message| {
+        report::error(&message, None);
+        exit::BAD_INPUT
+    })?;
+    let write = || -> std::io::Result<()> {
+        std::fs::create_dir_all(folder)?;
+        for (name, figure) in &figures {
+            std::fs::write(folder.join(name), figure.svg())?;
+            eprintln!("drew {}", folder.join(name).display());
+        }
+        Ok(())
+    };
+    write().map_err(|cause| {
+        report::error(&format!("cannot write to `{}`: {cause}", folder.display()), None);
+        exit::NO_FILE
+    })
+}

@@ -1,0 +1,279 @@
+//! `cosimo run`: the main job. Runs a system, shows progress, and closes with what it came to.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use cosimo::core::Registry;
+use cosimo::engine::{Run, RunError, Summary};
+use cosimo::record::Csv;
+use cosimo::reference;
+use cosimo::system::System;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::load::{Changes, Loaded, load};
+use crate::{exit, report};
+
+/// Run a system and show what its coupling did to the energy
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// System file
+    file: PathBuf,
+    #[command(flatten)]
+    changes: Changes,
+    /// Result table (comma-separated values)
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// The closing summary as JSON
+    #[arg(long, value_name = "FILE")]
+    summary_json: Option<PathBuf>,
+    /// Threads that simulators are spread over; the results do not depend on it
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    threads: u32,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), u8> {
+    let registry = cosimo::registry();
+    let Loaded { system, plan, .. } = load(&args.file, &args.changes, &registry)?;
+    report::remarks(&plan.remarks);
+    let stop = interrupted();
+    let begun = Instant::now();
+    let mut run = Run::new(plan, args.threads as usize).map_err(|error| failed(&error))?;
+    if let Some(out) = &args.out {
+        let csv = Csv::create(out).map_err(|error| unwritable(&error.to_string(), out))?;
+        run.record(Box::new(csv)).map_err(|error| failed(&error))?;
+    }
+    let mut watch = Watch::new(&system, &run);
+    let outcome = drive(&mut run, &system, &stop, &mut watch);
+    // Whatever happened, the rows so far must be readable.
+    let closed = run.finish();
+    let elapsed = begun.elapsed();
+    let summary = run.summary();
+    if let Err(error) = &outcome {
+        failed(error);
+    }
+    print(&summary, elapsed, &system, args.out.as_deref());
+    if summary.finished {
+        watch.print(&system, &registry);
+    }
+    if let Some(file) = &args.summary_json {
+        let json = json(&summary, elapsed, &args.file, outcome.as_ref().err());
+        std::fs::write(file, format!("{json:#}\n"))
+            .map_err(|cause| unwritable(&format!("cannot write `{}`: {cause}", file.display()), file))?;
+    }
+    closed.map_err(|error| unwritable(&error.to_string(), args.out.as_deref().unwrap_or(Path::new("."))))?;
+    match outcome {
+        Err(RunError::Record(_)) => Err(exit::NO_FILE),
+        Err(_) => Err(exit::FAILED),
+        Ok(()) if !summary.finished => {
+            eprintln!("interrupted at t = {} s; the rows so far are complete", summary.time);
+            Err(exit::INTERRUPTED)
+        }
+        Ok(()) => Ok(()),
+    }
+}
+
+/// Steps to the end, the first failure, or Ctrl-C.
+fn drive(run: &mut Run, system: &System, stop: &AtomicBool, watch: &mut Watch) -> Result<(), RunError> {
+    let (start, end) = (system.experiment.start, system.experiment.stop);
+    let bar = ProgressBar::new(1000);
+    let style = "{bar:30} {percent:>3} %  {msg}  {eta} left";
+    bar.set_style(ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let mut shown = Instant::now();
+    let mut result = Ok(());
+    while !run.finished() && !stop.load(Ordering::Relaxed) {
+        result = run.step();
+        if result.is_err() {
+            break;
+        }
+        watch.look(run);
+        // Reading the clock and drawing cost more than a small step.
+        if run.counters().steps.is_multiple_of(64) && shown.elapsed() > Duration::from_millis(50) {
+            shown = Instant::now();
+            let time = run.time().seconds();
+            bar.set_position(((time - start) / (end - start) * 1000.0) as u64);
+            bar.set_message(format!("t = {time:.4} s, step {:.2e} s", run.sizes().0));
+        }
+    }
+    bar.finish_and_clear();
+    result
+}
+
+fn interrupted() -> Arc<AtomicBool> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&flag);
+    let set = ctrlc::set_handler(move || {
+        if seen.swap(true, Ordering::Relaxed) {
+            std::process::exit(i32::from(exit::INTERRUPTED)); // asked twice: a simulator may be stuck
+        }
+    });
+    if let Err(cause) = set {
+        eprintln!("remark: Ctrl-C will lose unwritten rows: {cause}");
+    }
+    flag
+}
+
+fn failed(error: &RunError) -> u8 {
+    match error {
+        RunError::Step(step) => {
+            report::error(&step.to_string(), Some(&step.hint()));
+            exit::FAILED
+        }
+        RunError::Record(record) => unwritable(&record.to_string(), Path::new(".")),
+    }
+}
+
+fn unwritable(message: &str, file: &Path) -> u8 {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let hint = match folder {
+        Some(folder) if !folder.exists() => format!("the folder `{}` does not exist", folder.display()),
+        _ if file.is_dir() => "this is a folder; give the name of a file".into(),
+        _ => "choose another place, or check rights and space".into(),
+    };
+    report::error(message, Some(&hint));
+    exit::NO_FILE
+}
+
+/// Ports that have an undivided counterpart, followed through the run.
+struct Watch {
+    outputs: Vec<usize>,
+    times: Vec<f64>,
+    values: Vec<f64>,
+}
+
+impl Watch {
+    fn new(system: &System, run: &Run) -> Watch {
+        let ports = run.layout().ports();
+        let declared = system.reference.iter().flat_map(|reference| &reference.ports);
+        let outputs = declared.filter_map(|(port, _, span)| ports.output(port, span).ok()).collect();
+        Watch { outputs, times: Vec::new(), values: Vec::new() }
+    }
+
+    fn look(&mut self, run: &Run) {
+        if !self.outputs.is_empty() {
+            self.times.push(run.time().seconds());
+            self.values.extend(self.outputs.iter().map(|&output| run.outputs()[output]));
+        }
+    }
+
+    /// How far the coupled run is from the undivided model.
+    fn print(&self, system: &System, registry: &Registry) {
+        let declared = system.reference.as_ref().map_or(0, |reference| reference.ports.len());
+        if self.outputs.is_empty() || declared != self.outputs.len() {
+            return;
+        }
+        let solution = match reference::solve(system, &self.times, registry) {
+            Ok(solution) => solution,
+            Err(message) => {
+                eprintln!("remark: no comparison with the undivided model: {message}");
+                return;
+            }
+        };
+        println!("\nagainst the undivided model          largest error   of largest value");
+        for (k, name) in solution.names.iter().enumerate() {
+            let (mut error, mut size) = (0.0f64, 0.0f64);
+            for (row, values) in solution.rows.iter().zip(self.values.chunks(self.outputs.len())) {
+                error = error.max((values[k] - row[k]).abs());
+                size = size.max(row[k].abs());
+            }
+            println!("  {name:<34} {error:>14.3e}   {:>8.4} %", 100.0 * error / size);
+        }
+    }
+}
+
+fn print(summary: &Summary, elapsed: Duration, system: &System, out: Option<&Path>) {
+    let counters = &summary.counters;
+    let simulated = summary.time - system.experiment.start;
+    println!(
+        "{} steps to t = {} s, mean {:.3e} s; {} rejected",
+        counters.steps, summary.time, summary.mean_step, counters.rejected
+    );
+    let reasons: Vec<String> = [
+        (counters.above_one, "accepted above tolerance"),
+        (counters.at_minimum, "at the smallest size"),
+        (counters.at_maximum, "at the largest size"),
+        (counters.growth_limited, "held back in growing"),
+        (counters.shrink_limited, "held back in shrinking"),
+        (counters.events, "cut at an event"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, words)| format!("{count} {words}"))
+    .collect();
+    if !reasons.is_empty() {
+        println!("of the steps: {}", reasons.join(", "));
+    }
+    let seconds = elapsed.as_secs_f64();
+    println!(
+        "{seconds:.3} s of computing, {:.1} times real time; {} evaluations inside simulators",
+        simulated / seconds,
+        counters.evaluations
+    );
+    if let Some(out) = out {
+        println!("results in {}", out.display());
+    }
+    if !summary.bonds.is_empty() {
+        println!(
+            "\nbond            transmitted J     exchanged J      residual J   |residual| J   of exchanged"
+        );
+        for (name, totals, share) in &summary.bonds {
+            println!(
+                "{name:<14} {:>14.6e}  {:>14.6e}  {:>14.6e} {:>14.6e}     {:>8.4} %",
+                totals.transmitted,
+                totals.exchanged,
+                totals.residual,
+                totals.residual_absolute,
+                share * 100.0
+            );
+        }
+    }
+    println!("\nverdict: {}", summary.words());
+}
+
+fn json(summary: &Summary, elapsed: Duration, file: &Path, error: Option<&RunError>) -> serde_json::Value {
+    let c = &summary.counters;
+    let bonds: Vec<serde_json::Value> = summary
+        .bonds
+        .iter()
+        .map(|(name, totals, share)| {
+            serde_json::json!({
+                "name": name,
+                "transmitted_energy": totals.transmitted,
+                "exchanged_energy": totals.exchanged,
+                "residual_energy": totals.residual,
+                "residual_energy_absolute": totals.residual_absolute,
+                "defect_share": share,
+            })
+        })
+        .collect();
+    let error = error.map(|error| match error {
+        RunError::Step(step) => {
+            serde_json::json!({ "code": step.code(), "message": step.to_string(), "hint": step.hint() })
+        }
+        RunError::Record(record) => serde_json::json!({ "code": "record", "message": record.to_string() }),
+    });
+    serde_json::json!({
+        "file": file.display().to_string(),
+        "time": summary.time,
+        "finished": summary.finished,
+        "steps": c.steps,
+        "rejected": c.rejected,
+        "mean_step": summary.mean_step,
+        "worst_indicator": summary.worst_indicator,
+        "reasons": {
+            "above_tolerance": c.above_one,
+            "at_minimum": c.at_minimum,
+            "at_maximum": c.at_maximum,
+            "growth_limited": c.growth_limited,
+            "shrink_limited": c.shrink_limited,
+            "events": c.events,
+        },
+        "evaluations": c.evaluations,
+        "bonds": bonds,
+        "verdict": summary.verdict.word(),
+        "words": summary.words(),
+        "wall_seconds": elapsed.as_secs_f64(),
+        "error": error,
+    })
+}

@@ -1,0 +1,58 @@
+//! Problems as people see them: what, where in the file, and what to do. All of a file at once.
+
+use std::io::IsTerminal;
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use cosimo::system::{Problem, Severity};
+
+/// Prints problems to stderr, the errors with a count behind them.
+pub(crate) fn problems(problems: &[Problem], path: &str, text: &str) {
+    let renderer = renderer();
+    for problem in problems {
+        eprintln!("{}\n", renderer.render(&[group(problem, path, text)]));
+    }
+    let errors = problems.iter().filter(|problem| problem.severity == Severity::Error).count();
+    if errors > 1 {
+        eprintln!("{errors} errors; nothing was run");
+    }
+}
+
+/// Remarks in one line each: they should be read, not be in the way.
+pub(crate) fn remarks(problems: &[Problem]) {
+    for problem in problems.iter().filter(|problem| problem.severity == Severity::Remark) {
+        let hint = problem.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
+        eprintln!("remark: {}{hint}", problem.message);
+    }
+}
+
+/// An error without a place in a file.
+pub(crate) fn error(message: &str, hint: Option<&str>) {
+    let mut group = Group::with_title(Level::ERROR.primary_title(message));
+    if let Some(hint) = hint {
+        group = group.element(Level::HELP.message(hint));
+    }
+    eprintln!("{}", renderer().render(&[group]));
+}
+
+fn renderer() -> Renderer {
+    if std::io::stderr().is_terminal() { Renderer::styled() } else { Renderer::plain() }
+}
+
+fn group<'a>(problem: &'a Problem, path: &'a str, text: &'a str) -> Group<'a> {
+    let level = match problem.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Remark => Level::NOTE.with_name("remark"),
+    };
+    let mut group = Group::with_title(level.primary_title(&problem.message).id(problem.code));
+    if !problem.span.is_empty() && problem.span.end <= text.len() {
+        let mut annotation = AnnotationKind::Primary.span(problem.span.clone());
+        if !problem.label.is_empty() {
+            annotation = annotation.label(&problem.label);
+        }
+        group = group.element(Snippet::source(text).path(path).annotation(annotation));
+    }
+    if let Some(hint) = &problem.hint {
+        group = group.element(Level::HELP.message(hint));
+    }
+    group
+}

@@ -1,0 +1,156 @@
+//! The papers' figures: displacements, transmitted power, residual energy and step size of the quarter car,
+//! and the error over the step size beside its residual estimate (ECCO Fig. 4).
+
+use cosimo_core::Registry;
+use cosimo_engine::{Run, plan};
+use cosimo_plot::{Axis, Figure, Panel, Series, Style};
+use cosimo_record::{Memory, Table};
+use cosimo_system::System;
+
+use super::ecco_nepce::{self, Changes};
+
+/// Title, file, and the rows that are drawn together.
+const RUNS: [(&str, &str, [(&str, &str); 3]); 4] = [
+    (
+        "Quarter car, reticulation 1, linear",
+        "reticulation-1-linear.svg",
+        [
+            ("constant step", "000/6/constant"),
+            ("ECCO", "003/III/ECCO 2.8e-06"),
+            ("NEPCE + ECCO", "000/6/NEPCE mod. a=0.95 r=1.6e-06"),
+        ],
+    ),
+    (
+        "Quarter car, reticulation 1, nonlinear damper",
+        "reticulation-1-nonlinear.svg",
+        [
+            ("constant step", "000/8/constant"),
+            ("ECCO", "003/V/ECCO 7.5e-06"),
+            ("NEPCE + ECCO", "000/8/NEPCE mod. a=0.6 r=4.6e-06"),
+        ],
+    ),
+    (
+        "Quarter car, reticulation 2, linear",
+        "reticulation-2-linear.svg",
+        [
+            ("constant step", "000/7/constant"),
+            ("ECCO", "003/VI/ECCO 9.1e-07"),
+            ("NEPCE + ECCO", "000/7/NEPCE mod. a=0.85 r=1.4e-06"),
+        ],
+    ),
+    (
+        "Quarter car, reticulation 2, nonlinear damper",
+        "reticulation-2-nonlinear.svg",
+        [
+            ("constant step", "000/9/constant"),
+            ("ECCO", "003/VII/ECCO 2.4e-05"),
+            ("NEPCE + ECCO", "000/9/NEPCE mod. a=0.4 r=2.7e-05"),
+        ],
+    ),
+];
+
+/// All figures with their file names.
+pub fn draw(changes: &Changes, registry: &Registry) -> Result<Vec<(String, Figure)>, String> {
+    let mut figures = vec![("error-over-step.svg".to_owned(), error_over_step(changes, registry)?)];
+    for (title, file, rows) in RUNS {
+        figures.push((file.to_owned(), one(title, &rows, changes, registry)?));
+    }
+    Ok(figures)
+}
+
+fn one(title: &str, rows: &[(&str, &str)], changes: &Changes, registry: &Registry) -> Result<Figure, String> {
+    let time = || Axis::linear("time in s");
+    let mut displacement = Panel::new("Displacements", time(), Axis::linear("z in m"));
+    let mut power = Panel::new("Transmitted power", time(), Axis::linear("P in W"));
+    let mut energy = Panel::new("Residual energy, summed", time(), Axis::linear("E in J"));
+    let mut size = Panel::new("Step size", time(), Axis::log("step in s"));
+    for (k, (name, row)) in rows.iter().enumerate() {
+        let mut system = ecco_nepce::system(row)?;
+        ecco_nepce::apply(&mut system, changes, registry)?;
+        let table = record(&system, registry)?;
+        let series = |column: &str, name: &str| -> Result<Series, String> {
+            Ok(Series::new(name, points(&table, column)?))
+        };
+        if k == 0 {
+            let exact = exact(&system, &table, registry)?;
+            for (column, name) in ["chassis, undivided", "wheel, undivided"].iter().enumerate() {
+                let points = exact.iter().map(|row| (row.0, row.1[column])).collect();
+                displacement = displacement.with(Series::new(*name, points).styled(Style::Dashed));
+            }
+            let points = exact.iter().map(|row| (row.0, row.1[2])).collect();
+            power = power.with(Series::new("undivided", points).styled(Style::Dashed));
+            displacement = displacement.with(series("chassis.z", "chassis, constant step")?);
+            displacement = displacement.with(series("wheel.z", "wheel, constant step")?);
+        }
+        power = power.with(series("bond.strut.transmitted_power", name)?);
+        energy = energy.with(series("bond.strut.residual_energy", name)?);
+        size = size.with(series("step.size", name)?.styled(Style::Steps));
+    }
+    Ok(Figure::new(title, vec![displacement, power, energy, size]))
+}
+
+/// ECCO Fig. 4: the mean error of the transmitted power, and half the mean absolute residual power.
+fn error_over_step(changes: &Changes, registry: &Registry) -> Result<Figure, String> {
+    let (mut error, mut estimate) = (Vec::new(), Vec::new());
+    for k in 0..=26 {
+        let step = 1e-4 * 10f64.powf(f64::from(k) / 10.0);
+        let mut system = ecco_nepce::system("003/III/constant")?;
+        ecco_nepce::apply(
+            &mut system,
+            &Changes { step: Some(step), tolerance: None, ..changes.clone() },
+            registry,
+        )?;
+        let trajectory = ecco_nepce::trajectory(&system, registry)?;
+        let exact = ecco_nepce::exact_power(&system, &trajectory, registry)?;
+        let end = trajectory.last().map_or(1.0, |last| last.time);
+        let mean = |of: &dyn Fn(usize) -> f64| -> f64 {
+            (0..trajectory.len()).map(|n| of(n) * trajectory[n].size).sum::<f64>() / end
+        };
+        error.push((step, mean(&|n| (trajectory[n].transmitted - exact[n]).abs())));
+        estimate.push((step, mean(&|n| 0.5 * trajectory[n].residual.abs())));
+    }
+    let panel = Panel::new(
+        "Reticulation 1, linear",
+        Axis::log("step in s"),
+        Axis::log("mean error of the power in W"),
+    )
+    .with(Series::new("error against the undivided model", error).styled(Style::Dashed))
+    .with(Series::new("half the mean residual power", estimate));
+    Ok(Figure::new("Error and residual estimate over the step size", vec![panel]))
+}
+
+fn record(system: &System, registry: &Registry) -> Result<Table, String> {
+    let plan =
+        plan(system, registry).map_err(|problems| ecco_nepce::check(&problems).err().unwrap_or_default())?;
+    let mut run = Run::new(plan, 1).map_err(|error| error.to_string())?;
+    let memory = Memory::default();
+    run.record(Box::new(memory.clone())).map_err(|error| error.to_string())?;
+    while !run.finished() {
+        run.step().map_err(|error| error.to_string())?;
+    }
+    Ok(memory.table())
+}
+
+fn points(table: &Table, column: &str) -> Result<Vec<(f64, f64)>, String> {
+    let missing = || format!("the results have no column `{column}`");
+    let values = table.column(column).ok_or_else(missing)?;
+    let times = table.column("time").ok_or_else(missing)?;
+    // The row at the start has no step behind it.
+    Ok(times.into_iter().zip(values).skip(1).collect())
+}
+
+/// Instants with chassis and wheel displacement and transmitted power of the undivided model.
+fn exact(system: &System, table: &Table, registry: &Registry) -> Result<Vec<(f64, [f64; 3])>, String> {
+    let (entry, options) = crate::reference::entry(system, registry)?;
+    let times = table.column("time").ok_or("the results have no time")?;
+    let place = |name: &str| {
+        entry
+            .columns
+            .iter()
+            .position(|known| *known == name)
+            .ok_or_else(|| format!("the reference has no `{name}`"))
+    };
+    let columns = [place("zc")?, place("zw")?, place(ecco_nepce::power_column(system))?];
+    let rows = (entry.solve)(&options, &times);
+    Ok(times.into_iter().zip(rows).map(|(t, row)| (t, columns.map(|column| row[column]))).collect())
+}
