@@ -90,10 +90,9 @@ impl Island {
 
     /// One macro step.
     pub fn step(&mut self) -> Result<(), StepError> {
-        let mut size = self.size;
         let mut limit = self.limit();
         loop {
-            let window = self.clock.window(size, limit);
+            let window = self.clock.window(self.size, limit);
             if self.layout.rewinds {
                 self.crew
                     .run(Task::Save(Slot::Attempt), &mut self.board.buffers)
@@ -114,7 +113,7 @@ impl Island {
             let factor = self.layout.law.factor(&self.board.law, error, order);
             if let Some(smaller) = self.layout.control.retry(error, factor, window.size, &mut self.counters) {
                 self.rewind(window)?;
-                size = smaller;
+                self.size = smaller;
                 continue;
             }
             self.commit(window, error, factor);
