@@ -13,16 +13,16 @@ use crate::{exit, report};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Changes {
     /// End of the run, in seconds
-    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub stop: Option<f64>,
     /// Cut the last step to hit the stop time, or run to the first point at or after it
     #[arg(long, value_enum)]
     pub end: Option<End>,
     /// Step size in seconds: the fixed one, or the first one where steps vary
-    #[arg(long, value_name = "H", allow_negative_numbers = true)]
+    #[arg(long, value_name = "H", allow_hyphen_values = true)]
     pub step: Option<f64>,
     /// Tolerance of the estimate; beats those of single bonds and components
-    #[arg(long, value_name = "R", allow_negative_numbers = true)]
+    #[arg(long, value_name = "R", allow_hyphen_values = true)]
     pub tolerance: Option<f64>,
     /// A parameter: component.parameter=value, or parameter=value for all components that have it
     #[arg(long = "set", value_name = "NAME=VALUE")]
@@ -49,8 +49,10 @@ pub(crate) fn read(file: &Path, registry: &Registry) -> Result<(String, String, 
     let text = std::fs::read_to_string(file).map_err(|cause| {
         let hint = if file.is_dir() {
             Some(format!("this is a folder; did you mean `{}`?", file.join("system.toml").display()))
-        } else {
+        } else if cause.kind() == std::io::ErrorKind::NotFound {
             nearby(file)
+        } else {
+            None
         };
         report::error(&format!("cannot read `{path}`: {cause}"), hint.as_deref());
         exit::NO_FILE

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-use cosimo::system::{Problem, Severity};
+use cosimo::system::{Problem, Severity, Span};
 
 /// Prints problems to stderr, the errors with a count behind them.
 pub(crate) fn problems(problems: &[Problem], path: &str, text: &str) {
@@ -38,14 +38,27 @@ fn renderer() -> Renderer {
     if std::io::stderr().is_terminal() { Renderer::styled() } else { Renderer::plain() }
 }
 
+/// Where to point at. A parser that misses something points between two characters; the one before is shown.
+fn place(problem: &Problem, text: &str) -> Option<Span> {
+    let span = problem.span.clone();
+    if span == (0..0) || span.end > text.len() {
+        return None;
+    }
+    if !span.is_empty() {
+        return Some(span);
+    }
+    let before = text[..span.start].char_indices().next_back().map_or(0, |(at, _)| at);
+    Some(before..span.start)
+}
+
 fn group<'a>(problem: &'a Problem, path: &'a str, text: &'a str) -> Group<'a> {
     let level = match problem.severity {
         Severity::Error => Level::ERROR,
         Severity::Remark => Level::NOTE.with_name("remark"),
     };
     let mut group = Group::with_title(level.primary_title(&problem.message).id(problem.code));
-    if !problem.span.is_empty() && problem.span.end <= text.len() {
-        let mut annotation = AnnotationKind::Primary.span(problem.span.clone());
+    if let Some(span) = place(problem, text) {
+        let mut annotation = AnnotationKind::Primary.span(span);
         if !problem.label.is_empty() {
             annotation = annotation.label(&problem.label);
         }

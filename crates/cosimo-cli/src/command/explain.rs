@@ -107,7 +107,16 @@ fn bonds(layout: &Layout) {
                 format!("{}: {} x {} {way}", side_letter(k), ports.path(side.effort), ports.path(side.flow))
             })
             .collect();
-        println!("  {:<12} {}", bond.name, sides.join("; "));
+        let own = |name: &str, value: Option<f64>| {
+            value.map_or(String::new(), |value| format!("; {name} {}", number_text(value)))
+        };
+        println!(
+            "  {:<12} {}{}{}",
+            bond.name,
+            sides.join("; "),
+            own("tolerance", bond.tolerance),
+            own("energy scale", bond.energy_scale)
+        );
     }
 }
 

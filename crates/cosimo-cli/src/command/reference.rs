@@ -14,13 +14,13 @@ pub(crate) struct Args {
     /// System file with a `[reference]`
     file: PathBuf,
     /// Distance of the rows, in seconds
-    #[arg(long, value_name = "H")]
+    #[arg(long, value_name = "H", allow_hyphen_values = true)]
     step: f64,
     /// First instant; before the start it makes a history [default: the start of the file]
-    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
     from: Option<f64>,
     /// Last instant [default: the stop of the file]
-    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
     stop: Option<f64>,
     /// Result file
     #[arg(long, value_name = "FILE")]

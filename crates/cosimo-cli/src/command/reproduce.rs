@@ -23,10 +23,10 @@ pub(crate) struct Args {
     #[arg(long = "set", value_name = "NAME=VALUE")]
     sets: Vec<String>,
     /// The step of rows with constant steps, the first step of the others, in seconds
-    #[arg(long, value_name = "H")]
+    #[arg(long, value_name = "H", allow_hyphen_values = true)]
     step: Option<f64>,
     /// The tolerance of rows that have one
-    #[arg(long, value_name = "R")]
+    #[arg(long, value_name = "R", allow_hyphen_values = true)]
     tolerance: Option<f64>,
     /// Draw the papers' figures into this folder, as SVG
     #[arg(long, value_name = "DIR")]
@@ -48,7 +48,11 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     };
     let changes = Changes { sets: args.sets.clone(), step: args.step, tolerance: args.tolerance };
     let changed = !changes.sets.is_empty() || changes.step.is_some() || changes.tolerance.is_some();
-    let rows = ecco_nepce::rows(&args.row).map_err(|error| bad(&error))?;
+    let rows = ecco_nepce::rows(&args.row).map_err(|error| {
+        let hint = format!("tables are {}; rows as in `003/III/constant`", ecco_nepce::tables().join(", "));
+        report::error(&error.to_string(), Some(&hint));
+        exit::BAD_INPUT
+    })?;
     let bar = ProgressBar::new(rows.len() as u64);
     let mut json = Vec::new();
     let (mut agreeing, mut count) = (0, 0);

@@ -98,6 +98,11 @@ pub fn cells() -> Vec<Cell> {
     parsed.as_array().map(|cells| cells.iter().map(cell).collect()).unwrap_or_default()
 }
 
+/// The tables that rows belong to.
+pub fn tables() -> Vec<&'static str> {
+    TABLES.iter().map(|table| table.id).chain(["003/instability"]).collect()
+}
+
 /// The rows, each with its cells, whose ids begin with `prefix` at a boundary; all for an empty one.
 pub fn rows(prefix: &str) -> Result<Vec<(String, Vec<Cell>)>, ReproduceError> {
     let mut rows: Vec<(String, Vec<Cell>)> = Vec::new();

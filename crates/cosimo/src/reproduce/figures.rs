@@ -64,6 +64,7 @@ fn one(title: &str, rows: &[(&str, &str)], changes: &Changes, registry: &Registr
     let mut power = Panel::new("Transmitted power", time(), Axis::linear("P in W"));
     let mut energy = Panel::new("Residual energy, summed", time(), Axis::linear("E in J"));
     let mut size = Panel::new("Step size", time(), Axis::log("step in s"));
+    let mut undivided = Vec::new(); // drawn last, on top of the others
     for (k, (name, row)) in rows.iter().enumerate() {
         let mut system = ecco_nepce::system(row)?;
         ecco_nepce::apply(&mut system, changes, registry)?;
@@ -72,20 +73,20 @@ fn one(title: &str, rows: &[(&str, &str)], changes: &Changes, registry: &Registr
             Ok(Series::new(name, points(&table, column)?))
         };
         if k == 0 {
-            let exact = exact(&system, &table, registry)?;
-            for (column, name) in ["chassis, undivided", "wheel, undivided"].iter().enumerate() {
-                let points = exact.iter().map(|row| (row.0, row.1[column])).collect();
-                displacement = displacement.with(Series::new(*name, points).styled(Style::Dashed));
-            }
-            let points = exact.iter().map(|row| (row.0, row.1[2])).collect();
-            power = power.with(Series::new("undivided", points).styled(Style::Dashed));
             displacement = displacement.with(series("chassis.z", "chassis, constant step")?);
             displacement = displacement.with(series("wheel.z", "wheel, constant step")?);
+            undivided = exact(&system, &table, registry)?;
         }
         power = power.with(series("bond.strut.transmitted_power", name)?);
         energy = energy.with(series("bond.strut.residual_energy", name)?);
         size = size.with(series("step.size", name)?.styled(Style::Steps));
     }
+    let dashed = |name: &str, column: usize| {
+        let points = undivided.iter().map(|(t, row)| (*t, row[column])).collect();
+        Series::new(name, points).styled(Style::Dashed)
+    };
+    displacement = displacement.with(dashed("chassis, undivided", 0)).with(dashed("wheel, undivided", 1));
+    power = power.with(dashed("undivided", 2));
     Ok(Figure::new(title, vec![displacement, power, energy, size]))
 }
 
