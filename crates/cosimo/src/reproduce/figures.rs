@@ -9,56 +9,57 @@ use cosimo_system::System;
 
 use super::ecco_nepce::{self, Changes};
 
-/// Title, file, and the rows that are drawn together.
-const RUNS: [(&str, &str, [(&str, &str); 3]); 4] = [
-    (
-        "Quarter car, reticulation 1, linear",
-        "reticulation-1-linear.svg",
-        [
-            ("constant step", "000/6/constant"),
-            ("ECCO", "003/III/ECCO 2.8e-06"),
-            ("NEPCE + ECCO", "000/6/NEPCE mod. a=0.95 r=1.6e-06"),
-        ],
-    ),
-    (
-        "Quarter car, reticulation 1, nonlinear damper",
-        "reticulation-1-nonlinear.svg",
-        [
-            ("constant step", "000/8/constant"),
-            ("ECCO", "003/V/ECCO 7.5e-06"),
-            ("NEPCE + ECCO", "000/8/NEPCE mod. a=0.6 r=4.6e-06"),
-        ],
-    ),
-    (
-        "Quarter car, reticulation 2, linear",
-        "reticulation-2-linear.svg",
-        [
-            ("constant step", "000/7/constant"),
-            ("ECCO", "003/VI/ECCO 9.1e-07"),
-            ("NEPCE + ECCO", "000/7/NEPCE mod. a=0.85 r=1.4e-06"),
-        ],
-    ),
-    (
-        "Quarter car, reticulation 2, nonlinear damper",
-        "reticulation-2-nonlinear.svg",
-        [
-            ("constant step", "000/9/constant"),
-            ("ECCO", "003/VII/ECCO 2.4e-05"),
-            ("NEPCE + ECCO", "000/9/NEPCE mod. a=0.4 r=2.7e-05"),
-        ],
-    ),
+/// Rows of the tables that are drawn together.
+struct Drawn {
+    title: &'static str,
+    file: &'static str,
+    constant: &'static str,
+    ecco: &'static str,
+    nepce: &'static str,
+}
+
+const DRAWN: &[Drawn] = &[
+    Drawn {
+        title: "Quarter car, reticulation 1, linear",
+        file: "reticulation-1-linear.svg",
+        constant: "000/6/constant",
+        ecco: "003/III/ECCO 2.8e-06",
+        nepce: "000/6/NEPCE mod. a=0.95 r=1.6e-06",
+    },
+    Drawn {
+        title: "Quarter car, reticulation 1, nonlinear damper",
+        file: "reticulation-1-nonlinear.svg",
+        constant: "000/8/constant",
+        ecco: "003/V/ECCO 7.5e-06",
+        nepce: "000/8/NEPCE mod. a=0.6 r=4.6e-06",
+    },
+    Drawn {
+        title: "Quarter car, reticulation 2, linear",
+        file: "reticulation-2-linear.svg",
+        constant: "000/7/constant",
+        ecco: "003/VI/ECCO 9.1e-07",
+        nepce: "000/7/NEPCE mod. a=0.85 r=1.4e-06",
+    },
+    Drawn {
+        title: "Quarter car, reticulation 2, nonlinear damper",
+        file: "reticulation-2-nonlinear.svg",
+        constant: "000/9/constant",
+        ecco: "003/VII/ECCO 2.4e-05",
+        nepce: "000/9/NEPCE mod. a=0.4 r=2.7e-05",
+    },
 ];
 
 /// All figures with their file names.
 pub fn draw(changes: &Changes, registry: &Registry) -> Result<Vec<(String, Figure)>, String> {
     let mut figures = vec![("error-over-step.svg".to_owned(), error_over_step(changes, registry)?)];
-    for (title, file, rows) in RUNS {
-        figures.push((file.to_owned(), one(title, &rows, changes, registry)?));
+    for drawn in DRAWN {
+        figures.push((drawn.file.to_owned(), one(drawn, changes, registry)?));
     }
     Ok(figures)
 }
 
-fn one(title: &str, rows: &[(&str, &str)], changes: &Changes, registry: &Registry) -> Result<Figure, String> {
+fn one(drawn: &Drawn, changes: &Changes, registry: &Registry) -> Result<Figure, String> {
+    let rows = [("constant step", drawn.constant), ("ECCO", drawn.ecco), ("NEPCE + ECCO", drawn.nepce)];
     let time = || Axis::linear("time in s");
     let mut displacement = Panel::new("Displacements", time(), Axis::linear("z in m"));
     let mut power = Panel::new("Transmitted power", time(), Axis::linear("P in W"));
@@ -87,7 +88,7 @@ fn one(title: &str, rows: &[(&str, &str)], changes: &Changes, registry: &Registr
     };
     displacement = displacement.with(dashed("chassis, undivided", 0)).with(dashed("wheel, undivided", 1));
     power = power.with(dashed("undivided", 2));
-    Ok(Figure::new(title, vec![displacement, power, energy, size]))
+    Ok(Figure::new(drawn.title, vec![displacement, power, energy, size]))
 }
 
 /// ECCO Fig. 4: the mean error of the transmitted power, and half the mean absolute residual power.

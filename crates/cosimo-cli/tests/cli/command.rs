@@ -1,0 +1,206 @@
+//! The command end to end: what it prints, writes and ends with.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::common::{complaint, cosimo, folder, root, system};
+use insta::assert_snapshot;
+
+fn stdout(folder: &std::path::Path, args: &[&str]) -> String {
+    let output = cosimo(folder, args);
+    assert!(output.status.success(), "{}", complaint(&output));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn the_plan_as_people_read_it() {
+    let folder = folder("explain");
+    system(&folder, &[]);
+    assert_snapshot!(stdout(&folder, &["explain", "system.toml"]));
+    assert_snapshot!(
+        "command-line-wins",
+        stdout(
+            &folder,
+            &[
+                "explain",
+                "system.toml",
+                "--step",
+                "1e-3",
+                "--method",
+                "law=fixed",
+                "--method",
+                "correction=none"
+            ]
+        )
+    );
+}
+
+#[test]
+fn the_registry_as_people_read_it() {
+    let folder = folder("methods");
+    assert_snapshot!("methods", stdout(&folder, &["methods"]));
+    assert_snapshot!("nepce", stdout(&folder, &["methods", "nepce"]));
+    assert_snapshot!("none-stands-for-two", stdout(&folder, &["methods", "none"]));
+    assert_snapshot!("models", stdout(&folder, &["models"]));
+    assert_snapshot!("wheel", stdout(&folder, &["models", "native:quarter-car/wheel"]));
+    let json: serde_json::Value = serde_json::from_str(&stdout(&folder, &["methods", "--json"])).unwrap();
+    assert!(json.as_array().unwrap().len() >= 15);
+}
+
+#[test]
+fn an_explained_system_is_a_system_file_again() {
+    let folder = folder("again");
+    system(&folder, &[]);
+    let changed = ["--set", "mc=500", "--method", "correction={ nepce = { gain = 0.25 } }", "--stop", "0.5"];
+    let again = stdout(&folder, &[&["explain", "system.toml", "--toml"], &changed[..]].concat());
+    std::fs::write(folder.join("again.toml"), again).unwrap();
+    stdout(&folder, &[&["run", "system.toml", "--out", "a.csv"], &changed[..]].concat());
+    stdout(&folder, &["run", "again.toml", "--out", "b.csv"]);
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+    assert_eq!(read("a.csv"), read("b.csv"));
+}
+
+#[test]
+fn results_summary_and_threads() {
+    let folder = folder("results");
+    system(&folder, &[]);
+    for (threads, rows, summary) in [("1", "one.csv", "one.json"), ("2", "two.csv", "two.json")] {
+        let args = ["run", "system.toml", "--out", rows, "--summary-json", summary, "--threads", threads];
+        let text = stdout(&folder, &args);
+        assert!(text.contains("verdict: energy defect of bond `strut`"), "{text}");
+        assert!(text.contains("against the undivided model"), "{text}");
+    }
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+    assert_eq!(read("one.csv"), read("two.csv"), "results must not depend on the number of threads");
+    let json: serde_json::Value = serde_json::from_str(&read("one.json")).unwrap();
+    assert_eq!(json["steps"].as_u64().unwrap() as usize + 2, read("one.csv").lines().count());
+    assert_eq!(json["finished"], true);
+    // The ledger of the summary is that of the last row.
+    let csv = read("one.csv");
+    let names: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
+    let last: Vec<f64> = csv.lines().last().unwrap().split(',').map(|cell| cell.parse().unwrap()).collect();
+    let at = names.iter().position(|name| *name == "bond.strut.residual_energy").unwrap();
+    assert_eq!(json["bonds"][0]["residual_energy"].as_f64().unwrap(), last[at]);
+    assert_eq!(last[0], 4.0, "the run ends at its stop time");
+}
+
+#[test]
+fn end_after_runs_past_the_stop_time() {
+    let folder = folder("after");
+    system(&folder, &[]);
+    stdout(&folder, &["run", "system.toml", "--end", "after", "--summary-json", "s.json"]);
+    let json: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(folder.join("s.json")).unwrap()).unwrap();
+    let time = json["time"].as_f64().unwrap();
+    assert!(time > 4.0 && time < 4.01, "{time}");
+}
+
+#[test]
+fn ctrl_c_closes_the_results_properly() {
+    let folder = folder("interrupt");
+    system(&folder, &[]);
+    let child = Command::new(env!("CARGO_BIN_EXE_cosimo"))
+        .args(["run", "system.toml", "--method", "law=fixed", "--step", "1e-7", "--out", "rows.csv"])
+        .current_dir(&folder)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let rows = folder.join("rows.csv");
+    let begun = Instant::now();
+    while std::fs::metadata(&rows).map_or(0, |file| file.len()) == 0 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no rows appeared");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let told = complaint(&output);
+    let (before, after) = told.split_once("t = ").unwrap();
+    let after = after.split_once(" s;").unwrap().1;
+    assert_snapshot!(format!("{before}t = (some) s;{after}"));
+    let text = std::fs::read_to_string(&rows).unwrap();
+    let width = text.lines().next().unwrap().split(',').count();
+    assert!(text.ends_with('\n') && text.lines().all(|line| line.split(',').count() == width));
+    assert!(text.lines().count() > 2);
+}
+
+#[test]
+fn reproduced_rows_as_json() {
+    let folder = folder("reproduce");
+    let json: serde_json::Value =
+        serde_json::from_str(&stdout(&folder, &["reproduce", "ecco-nepce", "--row", "003/III", "--json"]))
+            .unwrap();
+    let cells = json.as_array().unwrap();
+    assert_eq!(cells.len(), 11);
+    assert_eq!(cells[0]["id"], "003/III/constant/P12");
+    assert_eq!(cells[0]["printed"], "0.4");
+    assert!((cells[0]["value"].as_f64().unwrap() - 0.39207904314303027).abs() < 1e-9);
+    // Other parameters give other numbers, and a finer step a smaller defect.
+    let changed = |step: &str| -> f64 {
+        let args = [
+            "reproduce",
+            "ecco-nepce",
+            "--row",
+            "003/III/constant/E",
+            "--json",
+            "--set",
+            "chassis.mc=300",
+            "--step",
+            step,
+        ];
+        let json: serde_json::Value = serde_json::from_str(&stdout(&folder, &args)).unwrap();
+        json[0]["value"].as_f64().unwrap()
+    };
+    let (coarse, fine) = (changed("2e-3"), changed("1e-3"));
+    assert!(
+        (coarse / fine - 2.0).abs() < 0.1,
+        "the residual energy of a run falls with the step: {coarse} {fine}"
+    );
+}
+
+#[test]
+fn the_papers_figures_are_drawn() {
+    let folder = folder("figures");
+    let args = ["reproduce", "ecco-nepce", "--row", "003/III/constant", "--plots", "figures"];
+    stdout(&folder, &args);
+    let mut drawn: Vec<String> = std::fs::read_dir(folder.join("figures"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    drawn.sort();
+    assert_eq!(drawn.len(), 5, "{drawn:?}");
+    for name in drawn {
+        let svg = std::fs::read_to_string(folder.join("figures").join(&name)).unwrap();
+        assert!(svg.starts_with("<svg") && svg.contains("<path") && !svg.contains("NaN"), "{name}");
+    }
+}
+
+#[test]
+fn the_reference_writes_a_history_that_a_run_accepts() {
+    let folder = folder("history");
+    let example = root().join("examples/dual-mass");
+    std::fs::copy(example.join("system.toml"), folder.join("system.toml")).unwrap();
+    let args = [
+        "reference",
+        "system.toml",
+        "--from",
+        "-0.02",
+        "--stop",
+        "0",
+        "--step",
+        "0.01",
+        "--out",
+        "history.csv",
+    ];
+    stdout(&folder, &args);
+    let written = std::fs::read_to_string(folder.join("history.csv")).unwrap();
+    assert_eq!(written, std::fs::read_to_string(example.join("history.csv")).unwrap());
+    assert!(stdout(&folder, &["run", "system.toml"]).contains("verdict"));
+}
+
+#[test]
+fn the_schema_in_the_repository_is_the_present_one() {
+    let folder = folder("schema");
+    let committed = std::fs::read_to_string(root().join("cosimo.schema.json")).unwrap();
+    assert_eq!(stdout(&folder, &["schema"]), committed, "run `cargo xtask generate`");
+}

@@ -1,0 +1,8 @@
+//! The command as a person meets it.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail loudly")]
+
+mod command;
+mod common;
+mod examples;
+mod messages;
