@@ -12,6 +12,7 @@ pub mod history;
 pub mod island;
 pub mod ledger;
 pub mod plan;
+mod planner;
 pub mod resolve;
 pub mod run;
 pub mod summary;

@@ -1,0 +1,628 @@
+//! Every choice of a plan: which method for which input, in which stage, and whether the simulators can do
+//! what it needs. Problems are collected, never thrown: the caller wants all of them.
+
+use std::sync::Arc;
+
+use cosimo_core::entry::{Entry, Options, Registry, Value, find, suggest};
+use cosimo_core::interface::Needs;
+use cosimo_core::method::{CouplingGraph, Fit, JacobianSource, Law, Shape, WireFacts};
+use cosimo_core::{Couplings, End, Time};
+use cosimo_system::{Choice, Exchange, Problem, Reject, System};
+
+use crate::control::Control;
+use crate::graph::{self, Ranks};
+use crate::history::{self, History};
+use crate::plan::{FitRun, Layout, PlannedCorrection, Stage};
+use crate::resolve::{Links, Ports};
+
+pub(crate) struct Planner<'a> {
+    pub(crate) system: &'a System,
+    pub(crate) registry: &'a Registry,
+    pub(crate) ports: &'a Ports<'a>,
+    pub(crate) links: &'a Links,
+}
+
+pub(crate) type Planned = (Layout, Option<Arc<dyn JacobianSource>>);
+
+impl Planner<'_> {
+    pub(crate) fn layout(&self, problems: &mut Vec<Problem>) -> Option<Planned> {
+        let recipe = &self.system.recipe;
+        let (names, interfaces, blocks) =
+            (self.ports.names.to_vec(), self.ports.interfaces.to_vec(), self.ports.blocks.to_vec());
+        let inputs = blocks.last().map_or(0, |block| block.inputs.end);
+        let outputs = blocks.last().map_or(0, |block| block.outputs.end);
+        let paths: Vec<String> = (0..inputs).map(|input| self.ports.path(End::Input(input))).collect();
+        let owners: Vec<usize> =
+            blocks.iter().enumerate().flat_map(|(k, block)| block.outputs.clone().map(move |_| k)).collect();
+        let receivers: Vec<usize> =
+            blocks.iter().enumerate().flat_map(|(k, block)| block.inputs.clone().map(move |_| k)).collect();
+
+        let (constants, given) = self.constants(&receivers, problems);
+        let couplings = Couplings::new(&self.links.rows, constants);
+        let mut connected = vec![false; outputs];
+        for term in self.links.rows.iter().flatten() {
+            connected[term.output] = true;
+        }
+        self.check_input_names(&paths, problems);
+
+        // Fits, corrections and exchange, per input.
+        let feedthrough: Vec<(usize, usize)> = blocks
+            .iter()
+            .zip(&interfaces)
+            .flat_map(|(block, interface)| {
+                interface
+                    .feedthrough
+                    .iter()
+                    .map(move |(output, input)| (block.outputs.start + output, block.inputs.start + input))
+            })
+            .collect();
+        let mut chosen: Vec<(&Choice, usize, bool)> = Vec::new(); // choice, place in `fits`, feed-through
+        let mut fits: Vec<Box<dyn Fit>> = Vec::new();
+        let mut fit_of_input = vec![0; inputs];
+        let mut fit_names = vec!["-"; inputs];
+        for input in 0..inputs {
+            let choice = recipe.input.of(&paths[input]);
+            let facts = WireFacts {
+                feedthrough: feedthrough.iter().any(|(_, through)| *through == input),
+                slopes: self.links.rows[input]
+                    .iter()
+                    .all(|term| interfaces[owners[term.output]].abilities.slopes),
+            };
+            let (entry, options) = self.entry(&self.registry.inputs, "input", choice, problems)?;
+            if self.links.rows[input].is_empty() {
+                continue;
+            }
+            fit_names[input] = entry.name;
+            self.sources_meet(entry, &(entry.needs)(&options), input, &owners, problems);
+            let known = chosen.iter().find(|(other, _, through)| {
+                other.name == choice.name && other.options == choice.options && *through == facts.feedthrough
+            });
+            fit_of_input[input] = match known {
+                Some((_, place, _)) => *place,
+                None => {
+                    fits.push((entry.build)(&options).choose(&facts));
+                    chosen.push((choice, fits.len() - 1, facts.feedthrough));
+                    fits.len() - 1
+                }
+            };
+        }
+        let degree = (0..inputs)
+            .filter(|&input| !self.links.rows[input].is_empty())
+            .map(|input| fits[fit_of_input[input]].degree())
+            .min()
+            .unwrap_or(0);
+        self.check_input_degrees(&fits, &fit_of_input, &receivers, problems);
+        let fresh: Vec<bool> =
+            paths.iter().map(|path| *recipe.exchange.of(path) == Exchange::Fresh).collect();
+
+        // Algebraic loops: a start value on the way breaks one where outputs are exchanged stale.
+        let cut: Vec<bool> = (0..inputs).map(|input| given[input].is_some() && !fresh[input]).collect();
+        let ranks = match graph::ranks(&couplings, outputs, &feedthrough, &cut) {
+            Ok(ranks) => ranks,
+            Err(path) => {
+                problems.push(self.loop_problem(&path));
+                Ranks::default()
+            }
+        };
+        let guesses: Vec<Option<f64>> = (0..inputs)
+            .map(|input| given[input].filter(|_| cut[input] && !self.links.rows[input].is_empty()))
+            .collect();
+
+        let shape =
+            Shape { inputs, outputs, bonds: self.links.bonds.len(), degree, feedthrough_depth: ranks.depth };
+        let (corrections, correction_names, source) = self.corrections(&paths, &shape, problems)?;
+        let graph =
+            CouplingGraph { simulators: names.clone(), edges: graph::edges(&couplings, &blocks, &owners) };
+        let stages = self.stages(&graph, &fit_of_input, problems)?;
+        let (iteration_entry, options) =
+            self.entry(&self.registry.iterations, "iteration", &recipe.iteration, problems)?;
+        let iteration = (iteration_entry.build)(&options);
+        let mut needs = vec![(iteration_entry.name, "iteration", (iteration_entry.needs)(&options))];
+        let (estimate_entry, options) =
+            self.entry(&self.registry.estimates, "estimate", &recipe.estimate, problems)?;
+        let estimate = (estimate_entry.build)(&options);
+        needs.push((estimate_entry.name, "estimate", (estimate_entry.needs)(&options)));
+        let (law_entry, options) = self.entry(&self.registry.laws, "law", &recipe.law, problems)?;
+        let law = (law_entry.build)(&options);
+        needs.push((law_entry.name, "law", (law_entry.needs)(&options)));
+        for (name, axis, needs) in needs {
+            self.meet(name, axis, &needs, problems);
+        }
+        let control = self.control(law.as_ref(), problems);
+        let early = interfaces.iter().any(|interface| interface.abilities.early_return)
+            && interfaces.iter().all(|interface| interface.abilities.rollback);
+        let rewinds = early || (control.reject == Reject::AboveOne && law.adaptive());
+        self.remarks(estimate.name(), law.as_ref(), problems);
+
+        let mut jacobian_starts = Vec::new();
+        let mut at = 0;
+        for block in &blocks {
+            jacobian_starts.push(at);
+            at += block.inputs.len() * block.outputs.len();
+        }
+        let per_output = |of: fn(&cosimo_system::Component) -> Option<f64>| -> Vec<Option<f64>> {
+            owners.iter().map(|&owner| of(&self.system.components[owner])).collect()
+        };
+        let experiment = &self.system.experiment;
+        let history = self.history(outputs, &connected, problems);
+        let driving: Vec<usize> = (0..outputs).filter(|&output| connected[output]).collect();
+        let layout = Layout {
+            fits,
+            fit_names,
+            correction_names,
+            stages,
+            corrections,
+            iteration,
+            estimate,
+            law,
+            control,
+            first_size: recipe.step.size,
+            has_jacobian: source.is_some(),
+            jacobian_starts,
+            states: 0,
+            hidden: Vec::new(),
+            any_fresh: ranks.depth > 0 && (0..inputs).any(|i| fresh[i] && !self.links.rows[i].is_empty()),
+            fresh,
+            ranks,
+            slopes: interfaces.iter().any(|interface| interface.abilities.slopes),
+            tolerances: per_output(|component| component.tolerance),
+            weights: per_output(|component| component.weight),
+            connected,
+            sloped: driving
+                .iter()
+                .copied()
+                .filter(|&output| interfaces[owners[output]].abilities.slopes)
+                .collect(),
+            driving,
+            guesses,
+            history,
+            start: Time::new(experiment.start)?,
+            stop: Time::new(experiment.stop)?,
+            end: experiment.end,
+            record: experiment.record,
+            rewinds,
+            graph,
+            names,
+            interfaces,
+            blocks,
+            owners,
+            couplings,
+            bonds: self.links.bonds.clone(),
+            shape,
+        };
+        Some((layout, source))
+    }
+
+    /// Values of inputs that nobody drives, and all start values that the file gives.
+    fn constants(&self, receivers: &[usize], problems: &mut Vec<Problem>) -> (Vec<f64>, Vec<Option<f64>>) {
+        let mut given = vec![None; receivers.len()];
+        for (index, component) in self.system.components.iter().enumerate() {
+            for (port, value, span) in &component.starts {
+                let ports = &self.ports.interfaces[index].inputs;
+                match ports.iter().position(|known| known.name == *port) {
+                    Some(at) => given[self.ports.blocks[index].inputs.start + at] = Some(*value),
+                    None => problems.push(
+                        Problem::error(
+                            "plan/unknown-port",
+                            format!("component `{}` has no input `{port}` to start", component.name),
+                            span.clone(),
+                        )
+                        .hint(suggest(port, ports.iter().map(|known| known.name.as_str()))),
+                    ),
+                }
+            }
+        }
+        let constants = (0..receivers.len())
+            .map(|input| {
+                if !self.links.drivers[input].is_empty() || self.links.excused[input] {
+                    return 0.0;
+                }
+                let port = self.ports.port(End::Input(input));
+                given[input].or(port.start).unwrap_or_else(|| {
+                    let component = &self.system.components[receivers[input]];
+                    problems.push(
+                        Problem::error(
+                            "plan/unconnected-input",
+                            format!("input `{}.{}` is driven by nobody and has no start value", component.name, port.name),
+                            component.span.clone(),
+                        )
+                        .hint(format!(
+                            "add a `[[wire]]` or `[[bond]]` to it, or `start = {{ {} = 0.0 }}` to the component",
+                            port.name
+                        )),
+                    );
+                    0.0
+                })
+            })
+            .collect();
+        (constants, given)
+    }
+
+    fn check_input_names(&self, paths: &[String], problems: &mut Vec<Problem>) {
+        let recipe = &self.system.recipe;
+        let named = (recipe.input.inputs.iter().map(|(name, _, span)| (name, span)))
+            .chain(recipe.correction.inputs.iter().map(|(name, _, span)| (name, span)))
+            .chain(recipe.exchange.inputs.iter().map(|(name, _, span)| (name, span)));
+        for (name, span) in named {
+            if !paths.contains(name) {
+                problems.push(
+                    Problem::error("plan/unknown-port", format!("`{name}` is no input"), span.clone())
+                        .hint(suggest(name, paths.iter().map(String::as_str))),
+                );
+            }
+        }
+    }
+
+    /// Looks a chosen method up and checks its options.
+    fn entry<T: ?Sized>(
+        &self,
+        entries: &[&'static Entry<T>],
+        axis: &str,
+        choice: &Choice,
+        problems: &mut Vec<Problem>,
+    ) -> Option<(&'static Entry<T>, Options)> {
+        let Some(entry) = find(entries, &choice.name) else {
+            problems.push(
+                Problem::error(
+                    "plan/unknown-method",
+                    format!("no {axis} is called `{}`", choice.name),
+                    choice.span.clone(),
+                )
+                .hint(suggest(&choice.name, entries.iter().map(|entry| entry.name))),
+            );
+            return None;
+        };
+        let given: Vec<(String, Value)> =
+            choice.options.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect();
+        match Options::resolve(&format!("`{}`", entry.name), entry.options, &given) {
+            Ok(options) => Some((entry, options)),
+            Err(found) => {
+                problems.extend(found.into_iter().map(|found| {
+                    let span = choice
+                        .options
+                        .iter()
+                        .find(|(name, ..)| *name == found.key)
+                        .map_or(choice.span.clone(), |(_, _, span)| span.clone());
+                    let problem = Problem::error("plan/bad-option", found.message, span);
+                    match found.hint {
+                        Some(hint) => problem.hint(hint),
+                        None => problem,
+                    }
+                }));
+                None
+            }
+        }
+    }
+
+    /// What a method on the whole system needs, against what each simulator can do.
+    fn meet(&self, name: &str, axis: &str, needs: &Needs, problems: &mut Vec<Problem>) {
+        for (index, interface) in self.ports.interfaces.iter().enumerate() {
+            let can = &interface.abilities;
+            let component = &self.system.components[index];
+            for (needed, able, code, what) in [
+                (needs.rollback, can.rollback, "plan/needs-rollback", "be able to rewind"),
+                (
+                    needs.jacobian,
+                    can.jacobian || interface.feedthrough.is_empty(),
+                    "plan/needs-jacobian",
+                    "declare derivatives of its outputs",
+                ),
+                (
+                    needs.variable_step,
+                    can.variable_step,
+                    "plan/needs-variable-step",
+                    "take steps of any size",
+                ),
+            ] {
+                if needed && !able {
+                    problems.push(
+                        Problem::error(
+                            code,
+                            format!(
+                                "{axis} `{name}` needs every simulator to {what}, but `{}` cannot",
+                                component.name
+                            ),
+                            component.span.clone(),
+                        )
+                        .label(format!("`{}`", component.source))
+                        .hint(format!("choose another {axis}; `cosimo methods` lists what each one needs")),
+                    );
+                }
+            }
+        }
+        if needs.bonds && self.system.bonds.is_empty() && self.system.junctions.is_empty() {
+            problems.push(
+                Problem::error(
+                    "plan/needs-bond",
+                    format!("{axis} `{name}` needs a power bond, but the system has none"),
+                    self.system.recipe.estimate.span.clone(),
+                )
+                .hint("declare a `[[bond]]` where an effort and a flow are exchanged, or use `predictor-corrector`"),
+            );
+        }
+    }
+
+    /// A fit asks only the simulators that feed its input.
+    fn sources_meet<T: ?Sized>(
+        &self,
+        entry: &Entry<T>,
+        needs: &Needs,
+        input: usize,
+        owners: &[usize],
+        problems: &mut Vec<Problem>,
+    ) {
+        for term in &self.links.rows[input] {
+            let owner = owners[term.output];
+            if needs.slopes && !self.ports.interfaces[owner].abilities.slopes {
+                problems.push(
+                    Problem::error(
+                        "plan/needs-slopes",
+                        format!(
+                            "input `{}` of `{}` needs the slope of `{}`, but `{}` offers none",
+                            entry.name,
+                            self.ports.path(End::Input(input)),
+                            self.ports.path(End::Output(term.output)),
+                            self.ports.names[owner]
+                        ),
+                        self.system.recipe.input.of(&self.ports.path(End::Input(input))).span.clone(),
+                    )
+                    .hint("use `linear`, which takes the slope from the history"),
+                );
+            }
+        }
+    }
+
+    /// An input that cannot follow a polynomial gets a held value; that is said aloud.
+    fn check_input_degrees(
+        &self,
+        fits: &[Box<dyn Fit>],
+        fit_of_input: &[usize],
+        receivers: &[usize],
+        problems: &mut Vec<Problem>,
+    ) {
+        for (input, &receiver) in receivers.iter().enumerate() {
+            if self.links.rows[input].is_empty() {
+                continue;
+            }
+            let degree = fits[fit_of_input[input]].degree();
+            let follows = self.ports.interfaces[receiver].abilities.input_degree;
+            if degree > u32::from(follows) {
+                problems.push(Problem::remark(
+                    "plan/input-degree",
+                    format!(
+                        "`{}` follows inputs of degree {follows} only; the assumed degree {degree} does not reach it",
+                        self.ports.path(End::Input(input))
+                    ),
+                    self.system.components[receiver].span.clone(),
+                ));
+            }
+        }
+    }
+
+    fn loop_problem(&self, path: &[usize]) -> Problem {
+        // Found backwards: an output, the input it depends on, the output that drives it, ...
+        let mut steps: Vec<String> = path
+            .iter()
+            .enumerate()
+            .map(|(k, &at)| self.ports.path(if k % 2 == 0 { End::Output(at) } else { End::Input(at) }))
+            .collect();
+        steps.reverse();
+        let first = path.get(1).map_or(String::new(), |&input| self.ports.path(End::Input(input)));
+        let (component, port) = first.split_once('.').unwrap_or((&first, ""));
+        let closing = steps[0].clone();
+        steps.push(closing);
+        let span = self
+            .system
+            .components
+            .iter()
+            .find(|known| known.name == component)
+            .map_or(0..0, |known| known.span.clone());
+        Problem::error(
+            "plan/algebraic-loop",
+            format!("an algebraic loop cannot be solved without iteration: {}", steps.join(" -> ")),
+            span,
+        )
+        .hint(format!(
+            "break it by `start = {{ {port} = 0.0 }}` on `{component}` with stale exchange (adds one step of delay), \
+             or cut the system where no output depends on an input at once"
+        ))
+    }
+
+    #[allow(clippy::type_complexity)]
+    fn corrections(
+        &self,
+        paths: &[String],
+        shape: &Shape,
+        problems: &mut Vec<Problem>,
+    ) -> Option<(Vec<PlannedCorrection>, Vec<&'static str>, Option<Arc<dyn JacobianSource>>)> {
+        let mut planned: Vec<(&Choice, PlannedCorrection)> = Vec::new();
+        let mut names = vec!["-"; paths.len()];
+        let mut jacobian: Option<&'static str> = None;
+        let mut at = 0;
+        for (input, path) in paths.iter().enumerate() {
+            let choice = self.system.recipe.correction.of(path);
+            let (entry, options) = self.entry(&self.registry.corrections, "correction", choice, problems)?;
+            if self.links.rows[input].is_empty() {
+                continue;
+            }
+            names[input] = entry.name;
+            if let Some((_, known)) = planned
+                .iter_mut()
+                .find(|(other, _)| other.name == choice.name && other.options == choice.options)
+            {
+                known.inputs[input] = true;
+                continue;
+            }
+            let correction = (entry.build)(&options);
+            if correction.idle() {
+                continue;
+            }
+            self.meet(entry.name, "correction", &(entry.needs)(&options), problems);
+            if let Some(source) = correction.jacobian() {
+                if jacobian.is_some_and(|other| other != source) {
+                    problems.push(
+                        Problem::error(
+                            "plan/two-jacobians",
+                            format!(
+                                "corrections ask for two Jacobian sources, `{}` and `{source}`",
+                                jacobian.unwrap_or("")
+                            ),
+                            choice.span.clone(),
+                        )
+                        .hint("use one source for all inputs"),
+                    );
+                }
+                jacobian = Some(source);
+            }
+            let memory = correction.memory(shape);
+            let mut inputs = vec![false; paths.len()];
+            inputs[input] = true;
+            planned.push((choice, PlannedCorrection { correction, memory: at..at + memory, inputs }));
+            at += memory;
+        }
+        let source = match jacobian {
+            None => None,
+            Some(name) => {
+                let (entry, options) =
+                    self.entry(&self.registry.jacobians, "Jacobian source", &Choice::named(name), problems)?;
+                Some(Arc::from((entry.build)(&options)))
+            }
+        };
+        Some((planned.into_iter().map(|(_, planned)| planned).collect(), names, source))
+    }
+
+    fn stages(
+        &self,
+        graph: &CouplingGraph,
+        fit_of_input: &[usize],
+        problems: &mut Vec<Problem>,
+    ) -> Option<Vec<Stage>> {
+        let choice = &self.system.recipe.partition;
+        let (entry, options) = self.entry(&self.registry.partitions, "partition", choice, problems)?;
+        let stages = match (entry.build)(&options).stages(graph) {
+            Ok(stages) => stages,
+            Err(message) => {
+                problems.push(Problem::error("plan/partition", message, choice.span.clone()));
+                return None;
+            }
+        };
+        let stage = |members: Vec<usize>| {
+            let mut stage = Stage { members, fits: Vec::new(), inputs: Vec::new(), outputs: Vec::new() };
+            let mut constant = Vec::new();
+            for &member in &stage.members {
+                let block = &self.ports.blocks[member];
+                for input in block.inputs.clone() {
+                    if self.links.rows[input].is_empty() {
+                        constant.push(input);
+                        continue;
+                    }
+                    stage.inputs.push(input);
+                    let fit = fit_of_input[input];
+                    match stage.fits.iter_mut().find(|run| run.fit == fit) {
+                        Some(run) => run.inputs.push(input),
+                        None => stage.fits.push(FitRun { fit, inputs: vec![input] }),
+                    }
+                }
+                match stage.outputs.last_mut() {
+                    Some(range) if range.end == block.outputs.start => range.end = block.outputs.end,
+                    _ => stage.outputs.push(block.outputs.clone()),
+                }
+            }
+            // Inputs that nobody drives are constants, which any fit passes through.
+            if let (Some(run), false) = (stage.fits.first_mut(), constant.is_empty()) {
+                run.inputs.extend(constant);
+            }
+            stage
+        };
+        Some(stages.into_iter().map(stage).collect())
+    }
+
+    fn control(&self, law: &dyn Law, problems: &mut Vec<Problem>) -> Control {
+        let step = &self.system.recipe.step;
+        if !law.adaptive() && step.size.is_none() {
+            problems.push(
+                Problem::error(
+                    "plan/no-step-size",
+                    "the step size is fixed, but none is given",
+                    step.span.clone(),
+                )
+                .hint("write `step = { size = 1e-3 }` in `[method]`, or `--step 1e-3`"),
+            );
+        }
+        if step.reject == Reject::AboveOne {
+            let needs = Needs { rollback: true, ..Needs::NOTHING };
+            self.meet("above-one", "rejection", &needs, problems);
+            if !law.adaptive() {
+                problems.push(Problem::remark(
+                    "plan/nothing-to-reject",
+                    "`reject = \"above-one\"` has no effect while the step size is fixed",
+                    step.span.clone(),
+                ));
+            }
+        }
+        Control::new(step, law.adaptive())
+    }
+
+    fn remarks(&self, estimate: &str, law: &dyn Law, problems: &mut Vec<Problem>) {
+        let recipe = &self.system.recipe;
+        if law.adaptive() && estimate == "none" {
+            problems.push(
+                Problem::remark(
+                    "plan/nothing-to-control",
+                    format!("law `{}` has nothing to go by: the estimate is `none`, so the step grows to its maximum", recipe.law.name),
+                    recipe.law.span.clone(),
+                )
+                .hint("choose an estimate, or the law `fixed`"),
+            );
+        }
+        if law.adaptive() && recipe.step.max.is_infinite() {
+            problems.push(
+                Problem::remark(
+                    "plan/no-maximum",
+                    "the step size has no upper limit",
+                    recipe.step.span.clone(),
+                )
+                .hint("write `max` in `[method] step`"),
+            );
+        }
+        let scale_given = recipe.estimate.options.iter().any(|(name, ..)| name == "energy_scale");
+        let scaled = find(&self.registry.estimates, &recipe.estimate.name)
+            .is_some_and(|entry| entry.options.iter().any(|option| option.name == "energy_scale"));
+        for bond in &self.links.bonds {
+            if scaled && !scale_given && bond.energy_scale.is_none() {
+                problems.push(
+                    Problem::remark(
+                        "plan/no-energy-scale",
+                        format!("bond `{}` has no `energy_scale`; 1 J is used", bond.name),
+                        recipe.estimate.span.clone(),
+                    )
+                    .hint("set it to an energy that is typical of the bond; below it, residuals do not count much"),
+                );
+            }
+        }
+    }
+
+    fn history(&self, outputs: usize, connected: &[bool], problems: &mut Vec<Problem>) -> History {
+        let Some((file, span)) = &self.system.experiment.history else { return History::default() };
+        let path = self.system.folder.join(file);
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(cause) => {
+                problems.push(Problem::error(
+                    "plan/history",
+                    format!("cannot read the history `{}`: {cause}", path.display()),
+                    span.clone(),
+                ));
+                return History::default();
+            }
+        };
+        let start = self.system.experiment.start;
+        match history::read(&text, &path, span, start, outputs, connected, self.ports) {
+            Ok(history) => history,
+            Err(found) => {
+                problems.extend(found);
+                History::default()
+            }
+        }
+    }
+}
