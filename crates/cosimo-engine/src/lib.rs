@@ -23,4 +23,4 @@ pub use crew::in_simulator;
 pub use ledger::{BondTotals, Ledger};
 pub use plan::{Layout, Plan, plan};
 pub use run::{Run, RunError};
-pub use summary::{Summary, Verdict};
+pub use summary::{BondSummary, Summary, Verdict};

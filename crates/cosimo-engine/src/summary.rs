@@ -19,9 +19,19 @@ pub struct Summary {
     pub counters: Counters,
     pub mean_step: f64,
     pub worst_indicator: f64,
-    /// Per bond: name, sums, and the defect as a share of the exchanged energy.
-    pub bonds: Vec<(String, BondTotals, f64)>,
+    pub bonds: Vec<BondSummary>,
     pub verdict: Verdict,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct BondSummary {
+    pub name: String,
+    pub totals: BondTotals,
+    /// The energy defect as a share of the exchanged energy.
+    pub share: f64,
+    /// ECCO Eq. (13a) over the run: half the mean absolute residual power, in watts. The mean local error of
+    /// the transmitted power, not of any state.
+    pub power_error: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,14 +59,19 @@ impl Summary {
     pub fn of(run: &Run) -> Summary {
         let counters = run.counters();
         let elapsed = run.time().seconds() - run.layout().start.seconds();
-        let bonds: Vec<(String, BondTotals, f64)> = run
+        let bonds: Vec<BondSummary> = run
             .layout()
             .bonds
             .iter()
             .zip(&run.ledger().totals)
-            .map(|(bond, totals)| (bond.name.clone(), *totals, share(totals)))
+            .map(|(bond, totals)| BondSummary {
+                name: bond.name.clone(),
+                totals: *totals,
+                share: share(totals),
+                power_error: if elapsed > 0.0 { 0.5 * totals.residual_absolute / elapsed } else { 0.0 },
+            })
             .collect();
-        let verdict = match bonds.iter().map(|(_, _, share)| *share).reduce(f64::max) {
+        let verdict = match bonds.iter().map(|bond| bond.share).reduce(f64::max) {
             None => Verdict::Unmeasured,
             Some(worst) if worst <= SMALL => Verdict::Small,
             Some(worst) if worst <= LARGE => Verdict::Noticeable,
@@ -75,12 +90,13 @@ impl Summary {
 
     /// The verdict for a person.
     pub fn words(&self) -> String {
-        let worst = self.bonds.iter().max_by(|a, b| a.2.total_cmp(&b.2));
-        let defect = worst.map_or(String::new(), |(name, totals, share)| {
+        let worst = self.bonds.iter().max_by(|a, b| a.share.total_cmp(&b.share));
+        let defect = worst.map_or(String::new(), |bond| {
             format!(
-                "energy defect of bond `{name}`: {:.3e} J created or destroyed, {} of the energy exchanged",
-                totals.residual_absolute,
-                percent(*share)
+                "energy defect of bond `{}`: {:.3e} J created or destroyed, {} of the energy exchanged",
+                bond.name,
+                bond.totals.residual_absolute,
+                percent(bond.share)
             )
         });
         let limits = format!("(small up to {}, large above {})", percent(SMALL), percent(LARGE));

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use cosimo::core::Registry;
-use cosimo::engine::{Run, RunError, Summary};
+use cosimo::engine::{BondSummary, Run, RunError, Summary};
 use cosimo::record::Csv;
 use cosimo::reference;
 use cosimo::system::System;
@@ -215,11 +215,11 @@ fn print(summary: &Summary, elapsed: Duration, system: &System, out: Option<&Pat
     }
     if !summary.bonds.is_empty() {
         println!(
-            "\nbond            transmitted J     exchanged J      residual J   |residual| J   of exchanged"
+            "\nbond             transmitted J    exchanged J     residual J   |residual| J  of exchanged  local error W"
         );
-        for (name, totals, share) in &summary.bonds {
+        for BondSummary { name, totals, share, power_error } in &summary.bonds {
             println!(
-                "{name:<14} {:>14.6e}  {:>14.6e}  {:>14.6e} {:>14.6e}     {:>8.4} %",
+                "{name:<14} {:>15.6e} {:>14.6e} {:>14.6e} {:>14.6e}   {:>9.4} % {power_error:>14.3e}",
                 totals.transmitted,
                 totals.exchanged,
                 totals.residual,
@@ -236,7 +236,7 @@ fn json(summary: &Summary, elapsed: Duration, file: &Path, error: Option<&RunErr
     let bonds: Vec<serde_json::Value> = summary
         .bonds
         .iter()
-        .map(|(name, totals, share)| {
+        .map(|BondSummary { name, totals, share, power_error }| {
             serde_json::json!({
                 "name": name,
                 "transmitted_energy": totals.transmitted,
@@ -244,6 +244,7 @@ fn json(summary: &Summary, elapsed: Duration, file: &Path, error: Option<&RunErr
                 "residual_energy": totals.residual,
                 "residual_energy_absolute": totals.residual_absolute,
                 "defect_share": share,
+                "mean_power_error": power_error,
             })
         })
         .collect();
