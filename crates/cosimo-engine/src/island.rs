@@ -144,7 +144,6 @@ impl Island {
     }
 
     fn commit(&mut self, window: Window, error: f64, factor: f64) {
-        let wanted = self.size;
         self.layout.law.learn(error, &mut self.board.law);
         if !self.layout.bonds.is_empty() {
             for bond in 0..self.layout.bonds.len() {
@@ -157,11 +156,10 @@ impl Island {
         self.counters.steps += 1;
         self.window = window;
         self.error = error;
-        self.size = self.layout.control.next(window.size, factor, &mut self.counters);
-        if window.size < wanted && error <= 1.0 {
-            // Cut short by an event or the end, not by the law: that is no reason to start small again.
-            self.size = self.size.max(wanted);
-        }
+        let next = self.layout.control.next(window.size, factor, &mut self.counters);
+        // Cut short by an event or the end, not by the law: that is no reason to start small again.
+        let cut = window.size < self.size && (error <= 1.0 || !self.layout.control.adaptive);
+        self.size = if cut { next.max(self.size) } else { next };
     }
 
     fn limit(&self) -> Limit {
