@@ -123,6 +123,14 @@ impl Traces {
         &mut self.slopes[at..at + self.outputs]
     }
 
+    /// Lays the levels before the newest `size` apart, for probing a step of that size.
+    pub fn space(&mut self, size: f64) {
+        let newest = (self.opened + DEPTH - 1) % DEPTH;
+        for k in 1..DEPTH {
+            self.times[(newest + DEPTH - k) % DEPTH] = self.times[newest] - k as f64 * size;
+        }
+    }
+
     /// How many levels can be looked back on.
     pub fn levels(&self) -> usize {
         self.opened.min(DEPTH)

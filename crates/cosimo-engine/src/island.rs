@@ -64,6 +64,13 @@ impl Island {
         }
         // Once more, so that everybody has seen the inputs that belong to the outputs everybody shows.
         self.settle(Who::All)?;
+        // Slopes of outputs without feed-through follow from the inputs and are right only now; those that
+        // follow from them come after, rank by rank.
+        if self.layout.slopes {
+            for rank in 1..=self.layout.ranks.depth {
+                self.settle(Who::Rank(rank))?;
+            }
+        }
         self.board.traces.commit();
         Ok(())
     }
@@ -202,6 +209,8 @@ impl Island {
         if let Some(cells) = from {
             self.write_cells(cells)?;
         }
+        // A map of equal steps onto itself: the samples it looks back on lie as far apart as the step is long.
+        self.board.traces.space(size);
         let window = self.clock.window(size, Limit::None);
         let result = self.attempt(window);
         if result.is_ok() {
