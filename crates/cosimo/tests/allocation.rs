@@ -1,0 +1,98 @@
+//! No step allocates, on whatever thread and by whatever method: counted, not believed.
+//!
+//! One test only. Threads that ran before it (the one of the test harness) are not counted; all others are.
+#![allow(clippy::unwrap_used)] // helpers of tests are tests
+#![allow(unsafe_code)] // an allocator cannot be written without
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use common::{DUAL_MASS, DualMass, combinations, side_by_side, start};
+
+struct Counting;
+
+static TEST_RUNS: AtomicBool = AtomicBool::new(false);
+static COUNTING: AtomicBool = AtomicBool::new(false);
+static COUNT: AtomicU64 = AtomicU64::new(0);
+
+#[derive(Clone, Copy, PartialEq)]
+enum Thread {
+    New,
+    Counted,
+    Harness,
+}
+
+thread_local! {
+    static THREAD: Cell<Thread> = const { Cell::new(Thread::New) };
+}
+
+fn note() {
+    let thread = THREAD.get();
+    if thread == Thread::New {
+        let test = TEST_RUNS.load(Ordering::Relaxed);
+        THREAD.set(if test { Thread::Counted } else { Thread::Harness });
+    }
+    if COUNTING.load(Ordering::Relaxed) && THREAD.get() == Thread::Counted {
+        COUNT.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+// SAFETY: every call goes to the system's allocator as it is.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        note();
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        note();
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        note();
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// How often memory was taken or given back in the given number of steps after the first.
+fn allocations(text: &str, threads: usize, steps: usize) -> u64 {
+    let mut run = start(text, threads);
+    run.step().unwrap();
+    COUNT.store(0, Ordering::SeqCst);
+    COUNTING.store(true, Ordering::SeqCst);
+    for _ in 0..steps {
+        run.step().unwrap();
+    }
+    COUNTING.store(false, Ordering::SeqCst);
+    COUNT.load(Ordering::SeqCst)
+}
+
+#[test]
+fn no_step_after_the_first_allocates() {
+    TEST_RUNS.store(true, Ordering::SeqCst);
+    THREAD.set(Thread::Counted);
+
+    // The counter counts, here and on other threads.
+    COUNTING.store(true, Ordering::SeqCst);
+    std::thread::spawn(|| drop(std::hint::black_box(vec![1.0; 100]))).join().unwrap();
+    COUNTING.store(false, Ordering::SeqCst);
+    assert!(COUNT.load(Ordering::SeqCst) > 4);
+
+    let combinations = combinations();
+    for method in &combinations {
+        let text = DualMass { stop: 1000.0, method, ..DUAL_MASS }.text();
+        for threads in [1, 2] {
+            assert_eq!(allocations(&text, threads, 40), 0, "{threads} threads, {method}");
+        }
+    }
+    for method in combinations.iter().step_by(97) {
+        assert_eq!(allocations(&side_by_side(4, method), 8, 20), 0, "{method}");
+    }
+}

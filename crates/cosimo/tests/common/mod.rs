@@ -1,0 +1,217 @@
+//! What the numerical tests share: systems as text, how to start them, and the undivided dual mass with its
+//! history before the start. Masses are 100, springs and dampers 100 and 60, the left mass starts at 1.
+#![allow(dead_code, clippy::unwrap_used)] // each file takes its share; helpers of tests are tests
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cosimo::core::{Options, Registry, Time};
+use cosimo::engine::{Run, plan};
+use cosimo::record::{Memory, Table};
+use cosimo::system::{System, toml};
+
+/// The dual mass as a system file.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DualMass<'a> {
+    pub(crate) stop: f64,
+    /// More lines of `[experiment]`.
+    pub(crate) experiment: &'a str,
+    /// The force comes out of the right component instead of the left one.
+    pub(crate) mirrored: bool,
+    /// More lines of `[[bond]]`; `None` makes the bond two wires.
+    pub(crate) bond: Option<&'a str>,
+    /// The lines of `[method]`.
+    pub(crate) method: &'a str,
+}
+
+pub(crate) const DUAL_MASS: DualMass<'static> =
+    DualMass { stop: 10.0, experiment: "", mirrored: false, bond: Some(""), method: "" };
+
+impl DualMass<'_> {
+    pub(crate) fn text(&self) -> String {
+        let DualMass { stop, experiment, method, .. } = self;
+        let (left, right) = if self.mirrored { ("left", "right-force") } else { ("left-force", "right") };
+        let (telling, told) = if self.mirrored { ("right", "left") } else { ("left", "right") };
+        let power = match self.bond {
+            Some(more) => format!(
+                "[[bond]]\nname = \"joint\"\n\
+                 a = {{ effort = \"{telling}.f\", flow = \"{telling}.v_far\" }}\n\
+                 b = {{ effort = \"{told}.f\", flow = \"{told}.v\" }}\n{more}"
+            ),
+            None => format!(
+                "[[wire]]\nfrom = \"{telling}.f\"\nto = \"{told}.f\"\n\
+                 [[wire]]\nfrom = \"{told}.v\"\nto = \"{telling}.v_far\"\n"
+            ),
+        };
+        format!(
+            "[experiment]\nstop = {stop:?}\n{experiment}\n\
+             [component.left]\nsource = \"native:dual-mass/{left}\"\n\
+             [component.right]\nsource = \"native:dual-mass/{right}\"\n\
+             [[wire]]\nfrom = \"{told}.x\"\nto = \"{telling}.x_far\"\n{power}\n[method]\n{method}\n"
+        )
+    }
+
+    pub(crate) fn start(&self) -> Run {
+        start(&self.text(), 1)
+    }
+}
+
+/// Reads a system that must be without fault. Files it names lie in [`folder`].
+pub(crate) fn system(text: &str, registry: &Registry) -> System {
+    let (system, problems) = toml::read(text, &folder(), registry);
+    assert!(problems.is_empty(), "{problems:#?} in\n{text}");
+    system
+}
+
+/// A run of a system that must be without fault, at its start.
+pub(crate) fn start(text: &str, threads: usize) -> Run {
+    let registry = cosimo::registry();
+    let plan = plan(&system(text, &registry), &registry)
+        .unwrap_or_else(|problems| panic!("{problems:#?} in\n{text}"));
+    Run::new(plan, threads).unwrap()
+}
+
+pub(crate) fn run_to_the_end(run: &mut Run) {
+    run.run_until(Time::new(f64::INFINITY).unwrap()).unwrap();
+    assert!(run.finished());
+}
+
+/// Every row of a run from start to end.
+pub(crate) fn rows(text: &str) -> Table {
+    let mut run = start(text, 1);
+    let memory = Memory::default();
+    run.record(Box::new(memory.clone())).unwrap();
+    run_to_the_end(&mut run);
+    run.finish().unwrap();
+    memory.table()
+}
+
+pub(crate) fn column(table: &Table, name: &str) -> Vec<f64> {
+    table.column(name).unwrap_or_else(|| panic!("no column `{name}` in {:?}", table.columns.names))
+}
+
+/// Where tests keep files.
+pub(crate) fn folder() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("numerical");
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// x1, v1, x2, v2 and f of the undivided dual mass.
+pub(crate) fn truth(instants: &[f64]) -> Vec<Vec<f64>> {
+    let registry = cosimo::registry();
+    let entry = registry.references.iter().find(|entry| entry.name == "dual-mass").unwrap();
+    assert_eq!(entry.columns, ["x1", "v1", "x2", "v2", "f"]);
+    let options = Options::resolve(entry.name, entry.parameters, &[]).unwrap();
+    (entry.solve)(&options, instants)
+}
+
+/// Writes what the dual mass did before the start, `size` apart, and returns the line of `[experiment]` that
+/// reads it. `name` keeps tests that run at the same time apart.
+pub(crate) fn history(name: &str, size: f64, samples: i32) -> String {
+    let instants: Vec<f64> = (1..=samples).rev().map(|k| f64::from(-k) * size).collect();
+    let mut text = String::from("time,left.x,left.v,right.x,right.v,left.f,right.f\n");
+    for (t, row) in instants.iter().zip(truth(&instants)) {
+        let cells = [*t, row[0], row[1], row[2], row[3], row[4], row[4]];
+        text += &cells.map(|cell| format!("{cell:?}")).join(",");
+        text.push('\n');
+    }
+    let file = format!("{name}-{size:e}.csv");
+    fs::write(folder().join(&file), text).unwrap();
+    format!("history = \"{file}\"")
+}
+
+/// The slope of log(error) over log(size), by least squares.
+pub(crate) fn observed_order(sizes: &[f64], errors: &[f64]) -> f64 {
+    assert!(errors.iter().all(|error| *error > 0.0), "no error to speak of: {errors:?}");
+    let logs = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<_>>();
+    let (x, y) = (logs(sizes), logs(errors));
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let (mx, my) = (mean(&x), mean(&y));
+    let over: f64 = x.iter().zip(&y).map(|(x, y)| (x - mx) * (y - my)).sum();
+    over / x.iter().map(|x| (x - mx) * (x - mx)).sum::<f64>()
+}
+
+/// Everything a run shows of itself, as bits.
+pub(crate) fn bits(run: &Run) -> Vec<u64> {
+    let ledger = run.ledger();
+    let mut numbers = vec![run.time().seconds(), run.sizes().0, run.sizes().1, run.indicator()];
+    numbers.extend(run.outputs());
+    numbers.extend(&ledger.sides);
+    numbers.extend(&ledger.indicators);
+    for (power, totals) in ledger.powers.iter().zip(&ledger.totals) {
+        numbers.extend([power.transmitted, power.residual]);
+        numbers.extend([totals.transmitted, totals.exchanged, totals.residual, totals.residual_absolute]);
+    }
+    numbers.into_iter().map(f64::to_bits).collect()
+}
+
+/// Every combination of the methods in the registry, as lines of `[method]` for the dual mass: tolerances are
+/// such that steps vary, and the options of corrections are spread out where they change the arithmetic.
+pub(crate) fn combinations() -> Vec<String> {
+    let registry = cosimo::registry();
+    let mut corrections = Vec::new();
+    for entry in &registry.corrections {
+        if entry.name != "nepce" {
+            corrections.push(format!("\"{}\"", entry.name));
+            continue;
+        }
+        for form in ["account", "paper"] {
+            for source in ["off"].into_iter().chain(registry.jacobians.iter().map(|entry| entry.name)) {
+                let options = format!("form = \"{form}\", feedthrough = \"{source}\"");
+                corrections.push(format!("{{ nepce = {{ {options} }} }}"));
+            }
+        }
+    }
+    let estimate = |name: &str| match name {
+        "power-residual" => "{ power-residual = { tolerance = 2e-3, energy_scale = 1.0 } }".to_owned(),
+        "predictor-corrector" => "{ predictor-corrector = { tolerance = 0.1 } }".to_owned(),
+        other => format!("\"{other}\""),
+    };
+    let mut all = Vec::new();
+    for partition in &registry.partitions {
+        for iteration in &registry.iterations {
+            for input in &registry.inputs {
+                for correction in &corrections {
+                    for estimate in registry.estimates.iter().map(|entry| estimate(entry.name)) {
+                        for law in &registry.laws {
+                            for reject in ["never", "above-one"] {
+                                for exchange in ["stale", "fresh"] {
+                                    all.push(format!(
+                                        "partition = \"{}\"\niteration = \"{}\"\ninput = \"{}\"\n\
+                                         correction = {correction}\nexchange = \"{exchange}\"\n\
+                                         step = {{ estimate = {estimate}, law = \"{}\", reject = \"{reject}\", \
+                                         size = 0.02, min = 2e-3, max = 0.15 }}",
+                                        partition.name, iteration.name, input.name, law.name
+                                    ));
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+    all
+}
+
+/// Independent copies of the dual mass in one system.
+pub(crate) fn side_by_side(copies: usize, method: &str) -> String {
+    let mut text = String::from("[experiment]\nstop = 1000\n");
+    for copy in 0..copies {
+        // Unlike each other, so that mixing them up shows.
+        let (kc, m2) = (60.0 + 10.0 * copy as f64, 100.0 + 20.0 * copy as f64);
+        text += &format!(
+            "[component.left{copy}]\nsource = \"native:dual-mass/left-force\"\nparameters = {{ kc = {kc:?} }}\n\
+             [component.right{copy}]\nsource = \"native:dual-mass/right\"\nparameters = {{ m2 = {m2:?} }}\n"
+        );
+    }
+    for copy in 0..copies {
+        text += &format!(
+            "[[wire]]\nfrom = \"right{copy}.x\"\nto = \"left{copy}.x_far\"\n\
+             [[bond]]\na = {{ effort = \"left{copy}.f\", flow = \"left{copy}.v_far\" }}\n\
+             b = {{ effort = \"right{copy}.f\", flow = \"right{copy}.v\" }}\n"
+        );
+    }
+    format!("{text}[method]\n{method}\n")
+}
