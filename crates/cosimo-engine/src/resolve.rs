@@ -297,13 +297,12 @@ impl Links {
                 .hint(format!("one side gives the {word}, all others take it")),
             ]);
         };
-        sides.swap(0, host);
-        let (host_port, host_sign) = (sides[0].0, sides[0].1);
+        let (host_port, host_sign) = sides[host];
         let (End::Output(given), End::Input(sum)) = (common(&host_port), summed(&host_port)) else {
             return Err(vec![wrong_way(name, &host_port, ports, &decl.span)]);
         };
         let mut terms = Vec::new();
-        for (port, sign) in &sides[1..] {
+        for (port, sign) in sides.iter().enumerate().filter(|(k, _)| *k != host).map(|(_, side)| side) {
             let (End::Input(taken), End::Output(part)) = (common(port), summed(port)) else {
                 found.push(wrong_way(name, port, ports, &decl.span));
                 continue;
