@@ -337,7 +337,9 @@ impl Planner<'_> {
                     format!("{axis} `{name}` needs a power bond, but the system has none"),
                     self.system.recipe.estimate.span.clone(),
                 )
-                .hint("declare a `[[bond]]` where an effort and a flow are exchanged, or use `predictor-corrector`"),
+                .hint(format!(
+                    "declare a `[[bond]]` where an effort and a flow are exchanged, or choose an {axis} that needs none"
+                )),
             );
         }
     }
