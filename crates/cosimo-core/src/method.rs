@@ -4,8 +4,10 @@
 //! Rewinding a method is therefore one `copy_from_slice`, a checkpoint needs no code per method, and one
 //! macro step is a map on a flat vector whose stability can be measured.
 
+use std::ops::Range;
+
 use crate::error::{SimulatorError, StepError};
-use crate::link::{Block, Bond, Couplings};
+use crate::link::{Block, Bond, Couplings, Term};
 use crate::segment::Segment;
 use crate::simulator::{Inputs, Simulator};
 use crate::time::{Time, Window};
@@ -21,22 +23,19 @@ pub trait Fit: Send + Sync {
 
     fn fit(&self, known: Trace<'_>, window: Window) -> Segment;
 
-    /// All given inputs at once. An input is a sum of outputs, its segment the sum of theirs. One virtual
-    /// call serves many inputs; implementors have no reason to override it.
+    /// All given inputs at once, in runs of neighbours. An input is a sum of outputs, its segment the sum of
+    /// theirs. One virtual call serves many inputs; there is no reason to override it but speed.
     fn fit_all(
         &self,
         traces: &Traces,
         couplings: &Couplings,
-        inputs: &[usize],
+        inputs: &[Range<usize>],
         window: Window,
         into: &mut [Segment],
     ) {
-        for &input in inputs {
-            let mut sum = Segment::constant(couplings.constant(input));
-            for term in couplings.terms(input) {
-                sum += self.fit(traces.trace(term.output), window) * term.gain;
-            }
-            into[input] = sum;
+        for run in inputs {
+            let value = |term: &Term| self.fit(traces.trace(term.output), window) * term.gain;
+            couplings.set_rows(run.clone(), into, Segment::constant, value, |sum| sum);
         }
     }
 }

@@ -27,10 +27,19 @@ pub struct Traces {
     /// How many levels were ever opened, tentative ones included; the newest is `opened - 1` modulo DEPTH.
     opened: usize,
     committed: usize,
-    /// Per output: it has its sample of the newest level.
-    ahead: Vec<bool>,
+    ahead: Ahead,
+    /// Per output, where some are ahead and some are not.
+    marks: Vec<bool>,
     /// Some slope was ever put; without any, all of them stay NaN and need no care.
     sloped: bool,
+}
+
+/// Who has a sample of the newest level. Most often all or nobody, which needs no mark per output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ahead {
+    Nobody,
+    Marked,
+    Everybody,
 }
 
 /// One output's view: newest sample first.
@@ -51,7 +60,8 @@ impl Traces {
             slopes: vec![f64::NAN; outputs * DEPTH],
             opened: 0,
             committed: 0,
-            ahead: vec![false; outputs],
+            ahead: Ahead::Nobody,
+            marks: vec![false; outputs],
             sloped: false,
         }
     }
@@ -64,7 +74,7 @@ impl Traces {
     pub fn open(&mut self, t: Time) {
         self.times[self.opened % DEPTH] = t.seconds();
         self.opened += 1;
-        self.ahead.fill(false);
+        self.ahead = Ahead::Nobody;
     }
 
     /// Puts the tentative samples of neighbouring outputs `first..first + values.len()`.
@@ -79,7 +89,15 @@ impl Traces {
             // Levels are reused, and a slope of eight steps ago must not look like today's.
             self.slopes[at..at + values.len()].fill(f64::NAN);
         }
-        self.ahead[first..first + values.len()].fill(true);
+        if values.len() == self.outputs {
+            self.ahead = Ahead::Everybody;
+        } else if self.ahead != Ahead::Everybody {
+            if self.ahead == Ahead::Nobody {
+                self.marks.fill(false);
+                self.ahead = Ahead::Marked;
+            }
+            self.marks[first..first + values.len()].fill(true);
+        }
     }
 
     /// Tentative becomes committed.
@@ -90,7 +108,7 @@ impl Traces {
     /// Forgets all tentative samples.
     pub fn discard(&mut self) {
         self.opened = self.committed;
-        self.ahead.fill(true);
+        self.ahead = Ahead::Everybody;
     }
 
     /// The newest level: its values in output order.
@@ -110,6 +128,16 @@ impl Traces {
     pub fn level_mut(&mut self, k: usize) -> &mut [f64] {
         let at = (self.opened + DEPTH - 1 - k) % DEPTH * self.outputs;
         &mut self.values[at..at + self.outputs]
+    }
+
+    /// The newest value of every output, where all of them end at the same level.
+    #[inline]
+    pub fn common(&self) -> Option<&[f64]> {
+        match self.ahead {
+            Ahead::Nobody => Some(self.level(1)),
+            Ahead::Marked => None,
+            Ahead::Everybody => Some(self.level(0)),
+        }
     }
 
     /// The slopes `k` levels back; NaN where none was offered.
@@ -138,7 +166,12 @@ impl Traces {
 
     #[inline]
     pub fn trace(&self, output: usize) -> Trace<'_> {
-        let newest = self.opened - usize::from(!self.ahead[output]);
+        let ahead = match self.ahead {
+            Ahead::Nobody => false,
+            Ahead::Marked => self.marks[output],
+            Ahead::Everybody => true,
+        };
+        let newest = self.opened - usize::from(!ahead);
         Trace { traces: self, output, newest, len: newest.min(DEPTH - 1) }
     }
 
@@ -154,7 +187,7 @@ impl Traces {
     pub fn load(&mut self, from: &mut impl Iterator<Item = f64>) -> Option<()> {
         self.opened = from.next()? as usize;
         self.committed = self.opened;
-        self.ahead.fill(true);
+        self.ahead = Ahead::Everybody;
         self.sloped = true;
         for slot in self.times.iter_mut().chain(&mut self.values).chain(&mut self.slopes) {
             *slot = from.next()?;

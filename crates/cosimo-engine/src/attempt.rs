@@ -49,8 +49,11 @@ impl Passes for Attempt<'_> {
                 );
             }
             if !layout.corrections.is_empty() {
-                for &input in &stage.inputs {
-                    board.buffers.segments[input] += board.offsets[input];
+                for run in &stage.inputs {
+                    let segments = &mut board.buffers.segments[run.clone()];
+                    for (segment, offset) in segments.iter_mut().zip(&board.offsets[run.clone()]) {
+                        *segment += *offset;
+                    }
                 }
             }
             let task = Task::Advance { window, stage: index };

@@ -14,9 +14,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle, Thread};
 
 use cosimo_core::method::{JacobianSource, JacobianWork};
-use cosimo_core::{
-    Inputs, Outputs, Reached, Segment, Setup, Simulator, SimulatorError, Slot, Time, Trail, Window,
-};
+use cosimo_core::{Inputs, Outputs, Segment, Setup, Simulator, SimulatorError, Slot, Time, Trail, Window};
+
+use crate::plan::runs;
 
 /// Turns of the spinning wait before a thread parks.
 const SPINS: u32 = 200;
@@ -36,14 +36,39 @@ pub struct Member {
     pub simulator: Box<dyn Simulator>,
     pub inputs: Range<usize>,
     pub outputs: Range<usize>,
-    pub states: Range<usize>,
-    pub jacobian: Range<usize>,
-    pub stage: usize,
-    /// Per rank: an output of this simulator settles at it.
-    pub ranks: Vec<bool>,
     pub offers_slopes: bool,
     pub offers_integrals: bool,
+    /// What plain steps have no use for; elsewhere, so that a thousand members fit into a cache.
+    pub seldom: Box<Seldom>,
+}
+
+#[derive(Debug)]
+pub struct Seldom {
+    pub stage: usize,
+    pub states: Range<usize>,
+    pub jacobian: Range<usize>,
+    /// Per rank: an output of this simulator settles at it.
+    pub ranks: Vec<bool>,
     pub work: JacobianWork,
+}
+
+/// Members of one thread, in the order of their indices.
+#[derive(Debug)]
+struct Team {
+    members: Vec<Member>,
+    /// Per stage: who steps in it, in runs of neighbours.
+    stages: Vec<Vec<Range<usize>>>,
+}
+
+impl Team {
+    fn new(members: Vec<Member>) -> Team {
+        let count = members.iter().map(|member| member.seldom.stage + 1).max().unwrap_or(0);
+        let mut places = vec![Vec::new(); count];
+        for (place, member) in members.iter().enumerate() {
+            places[member.seldom.stage].push(place);
+        }
+        Team { members, stages: places.into_iter().map(runs).collect() }
+    }
 }
 
 impl std::fmt::Debug for Member {
@@ -104,9 +129,9 @@ pub enum Fault {
 /// A fault and whose it is.
 pub type Blamed = (usize, Fault);
 
-/// Runs a task on members, in order, stopping at the first fault. Panics are caught once around all calls.
+/// Runs a task on a team, in order, stopping at the first fault. Panics are caught once around all calls.
 fn perform(
-    members: &mut [Member],
+    team: &mut Team,
     task: Task,
     source: Option<&dyn JacobianSource>,
     buffers: &mut Buffers,
@@ -114,65 +139,122 @@ fn perform(
     let current = Cell::new(0);
     INSIDE.set(true);
     let result = catch_unwind(AssertUnwindSafe(|| {
-        let mut outcome = Outcome::default();
-        for member in members.iter_mut() {
-            current.set(member.index);
-            one(member, task, source, buffers, &mut outcome).map_err(|fault| (member.index, fault))?;
+        if let Task::Advance { window, stage } = task {
+            return advance(team, window, stage, buffers, &current);
         }
-        Ok(outcome)
+        for member in &mut team.members {
+            current.set(member.index);
+            one(member, task, source, buffers).map_err(|fault| (member.index, fault))?;
+        }
+        Ok(Outcome::default())
     }));
     INSIDE.set(false);
-    result.unwrap_or_else(|panic| {
+    let result = result.unwrap_or_else(|panic| {
         let message = panic
             .downcast_ref::<&str>()
             .map(|text| (*text).to_owned())
             .or_else(|| panic.downcast_ref::<String>().cloned())
             .unwrap_or_else(|| "no message".into());
         Err((current.get(), Fault::Panicked(message)))
-    })
+    });
+    if let Task::Advance { stage, .. } = task {
+        // Whoever came before the fault has given outputs, and a bad one of those is the earlier fault.
+        let before = result.as_ref().map_or_else(|(index, _)| *index, |_| usize::MAX);
+        if let Some(blamed) = not_finite(team, stage, before, &buffers.left) {
+            return Err(blamed);
+        }
+    }
+    result
 }
 
+/// The first output that is not finite, of those members who step in the stage and come before an index.
+/// Looked for once per stage, not per member: neighbours' outputs are neighbours, so this is one fast loop.
 #[inline]
-fn one(
-    member: &mut Member,
-    task: Task,
-    source: Option<&dyn JacobianSource>,
-    buffers: &mut Buffers,
-    outcome: &mut Outcome,
-) -> Result<(), Fault> {
-    let simulator = member.simulator.as_mut();
-    let inputs = Inputs { segments: &buffers.segments[member.inputs.clone()] };
-    match task {
-        Task::Advance { window, stage } => {
-            if member.stage != stage {
-                return Ok(());
+fn not_finite(team: &Team, stage: usize, before: usize, left: &[f64]) -> Option<Blamed> {
+    for run in team.stages.get(stage).map_or(&[][..], Vec::as_slice) {
+        let members = &team.members[run.clone()];
+        let (Some(first), Some(last)) = (members.first(), members.last()) else { continue };
+        let values = &left[first.outputs.start..last.outputs.end];
+        // Without a way out in the middle the compiler takes several values at a time.
+        if values.iter().fold(true, |finite, value| finite & value.is_finite()) {
+            continue;
+        }
+        for member in members.iter().take_while(|member| member.index < before) {
+            if let Err(fault) = finite(&left[member.outputs.clone()]) {
+                return Some((member.index, fault));
             }
+        }
+    }
+    None
+}
+
+fn finite(values: &[f64]) -> Result<(), Fault> {
+    match values.iter().enumerate().find(|(_, value)| !value.is_finite()) {
+        Some((output, &value)) => Err(Fault::NotFinite { output, value }),
+        None => Ok(()),
+    }
+}
+
+/// The inner loop of every run.
+#[inline]
+fn advance(
+    team: &mut Team,
+    window: Window,
+    stage: usize,
+    buffers: &mut Buffers,
+    current: &Cell<usize>,
+) -> Result<Outcome, Blamed> {
+    let mut outcome = Outcome::default();
+    let Team { members, stages } = team;
+    for run in stages.get(stage).map_or(&[][..], Vec::as_slice) {
+        for member in &mut members[run.clone()] {
+            current.set(member.index);
+            let blame = |fault| (member.index, fault);
+            let inputs = Inputs { segments: &buffers.segments[member.inputs.clone()] };
             let integrals: &mut [f64] = if member.offers_integrals {
                 &mut buffers.integrals[member.outputs.clone()]
             } else {
                 &mut []
             };
-            let reached: Reached =
-                simulator.advance(window, &inputs, &mut Trail { integrals }).map_err(Fault::Failed)?;
+            let reached = member
+                .simulator
+                .advance(window, &inputs, &mut Trail { integrals })
+                .map_err(|cause| blame(Fault::Failed(cause)))?;
             outcome.evaluations += reached.evaluations;
             if reached.to < window.to {
-                return Err(Fault::Stopped(reached.to));
+                return Err(blame(Fault::Stopped(reached.to)));
             }
             if let Some(event) = reached.next_event {
                 outcome.next_event = Some(outcome.next_event.map_or(event, |known| known.min(event)));
             }
-            read(member, buffers)
+            read(member, buffers).map_err(|fault| (member.index, fault))?;
         }
+    }
+    Ok(outcome)
+}
+
+/// Everything but steps.
+fn one(
+    member: &mut Member,
+    task: Task,
+    source: Option<&dyn JacobianSource>,
+    buffers: &mut Buffers,
+) -> Result<(), Fault> {
+    let simulator = member.simulator.as_mut();
+    let inputs = Inputs { segments: &buffers.segments[member.inputs.clone()] };
+    match task {
+        Task::Advance { .. } => Ok(()),
         Task::Settle { at, who } => {
             let wanted = match who {
                 Who::All => true,
-                Who::Rank(rank) => member.ranks.get(rank).copied().unwrap_or(false),
+                Who::Rank(rank) => member.seldom.ranks.get(rank).copied().unwrap_or(false),
             };
             if !wanted {
                 return Ok(());
             }
             simulator.settle(at, &inputs).map_err(Fault::Failed)?;
-            read(member, buffers)
+            read(member, buffers)?;
+            finite(&buffers.left[member.outputs.clone()])
         }
         Task::Enter(setup) => simulator.enter(&setup).map_err(Fault::Failed),
         Task::Save(slot) => simulator.save(slot).map_err(Fault::Failed),
@@ -183,21 +265,21 @@ fn one(
                     simulator,
                     at,
                     &inputs,
-                    &mut member.work,
-                    &mut buffers.jacobian[member.jacobian.clone()],
+                    &mut member.seldom.work,
+                    &mut buffers.jacobian[member.seldom.jacobian.clone()],
                 )
                 .map_err(Fault::Failed),
             None => Ok(()),
         },
         Task::GetStates => {
             if let Some(states) = simulator.states() {
-                states.get(&mut buffers.states[member.states.clone()]);
+                states.get(&mut buffers.states[member.seldom.states.clone()]);
             }
             Ok(())
         }
         Task::SetStates => {
             if let Some(states) = simulator.states() {
-                states.set(&buffers.states[member.states.clone()]);
+                states.set(&buffers.states[member.seldom.states.clone()]);
             }
             Ok(())
         }
@@ -215,26 +297,20 @@ fn read(member: &mut Member, buffers: &mut Buffers) -> Result<(), Fault> {
     let values = &mut buffers.left[member.outputs.clone()];
     let slopes: &mut [f64] =
         if member.offers_slopes { &mut buffers.slopes[member.outputs.clone()] } else { &mut [] };
-    member.simulator.outputs(&mut Outputs { values, slopes }).map_err(Fault::Failed)?;
-    for (output, value) in values.iter().enumerate() {
-        if !value.is_finite() {
-            return Err(Fault::NotFinite { output, value: *value });
-        }
-    }
-    Ok(())
+    member.simulator.outputs(&mut Outputs { values, slopes }).map_err(Fault::Failed)
 }
 
 /// All simulators of an island.
 pub struct Crew {
     /// Those of the coordinator's own thread, working on the board's buffers.
-    own: Vec<Member>,
+    own: Team,
     workers: Vec<Worker>,
     source: Option<Arc<dyn JacobianSource>>,
 }
 
 impl std::fmt::Debug for Crew {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Crew({} own, {} workers)", self.own.len(), self.workers.len())
+        write!(f, "Crew({} own, {} workers)", self.own.members.len(), self.workers.len())
     }
 }
 
@@ -247,7 +323,8 @@ struct Worker {
     jacobian: Vec<usize>,
     states: Vec<usize>,
     indices: Vec<usize>,
-    stages: Vec<bool>,
+    /// Per stage: somebody of the group steps in it.
+    busy: Vec<bool>,
 }
 
 struct Shared {
@@ -259,7 +336,7 @@ struct Shared {
 }
 
 struct Group {
-    members: Vec<Member>,
+    team: Team,
     buffers: Buffers,
     task: Task,
     source: Option<Arc<dyn JacobianSource>>,
@@ -273,7 +350,7 @@ impl Crew {
         let threads = threads.clamp(1, members.len().max(1));
         let share = members.len().div_ceil(threads);
         let mut rest = members.into_iter();
-        let own = rest.by_ref().take(share).collect();
+        let own = Team::new(rest.by_ref().take(share).collect());
         let mut workers = Vec::new();
         loop {
             let group: Vec<Member> = rest.by_ref().take(share).collect();
@@ -321,7 +398,6 @@ impl Worker {
     fn start(mut members: Vec<Member>, source: Option<Arc<dyn JacobianSource>>) -> Worker {
         let (mut inputs, mut outputs, mut jacobian, mut states) = (vec![], vec![], vec![], vec![]);
         let mut indices = Vec::new();
-        let mut stages = Vec::new();
         for (place, member) in members.iter_mut().enumerate() {
             let local = |all: &mut Vec<usize>, range: &mut Range<usize>| {
                 let start = all.len();
@@ -330,14 +406,10 @@ impl Worker {
             };
             local(&mut inputs, &mut member.inputs);
             local(&mut outputs, &mut member.outputs);
-            local(&mut jacobian, &mut member.jacobian);
-            local(&mut states, &mut member.states);
+            local(&mut jacobian, &mut member.seldom.jacobian);
+            local(&mut states, &mut member.seldom.states);
             indices.push(member.index);
             member.index = place;
-            if stages.len() <= member.stage {
-                stages.resize(member.stage + 1, false);
-            }
-            stages[member.stage] = true;
         }
         let buffers = Buffers {
             segments: vec![Segment::ZERO; inputs.len()],
@@ -348,8 +420,10 @@ impl Worker {
             states: vec![0.0; states.len()],
             frozen: vec![Vec::new(); members.len()],
         };
+        let team = Team::new(members);
+        let busy = team.stages.iter().map(|runs| !runs.is_empty()).collect();
         let group = Group {
-            members,
+            team,
             buffers,
             task: Task::Save(Slot::Probe),
             source,
@@ -364,12 +438,12 @@ impl Worker {
         });
         let seen = Arc::clone(&shared);
         let thread = thread::spawn(move || seen.serve());
-        Worker { shared, thread: Some(thread), inputs, outputs, jacobian, states, indices, stages }
+        Worker { shared, thread: Some(thread), inputs, outputs, jacobian, states, indices, busy }
     }
 
     /// Nobody of this group steps in the stage.
     fn idle(&self, task: Task) -> bool {
-        matches!(task, Task::Advance { stage, .. } if !self.stages.get(stage).copied().unwrap_or(false))
+        matches!(task, Task::Advance { stage, .. } if !self.busy.get(stage).copied().unwrap_or(false))
     }
 
     fn give(&mut self, task: Task, board: &Buffers) {
@@ -474,8 +548,8 @@ impl Shared {
             }
             served = self.given.load(Ordering::Acquire);
             let mut group = self.lock();
-            let Group { members, buffers, task, source, result, coordinator } = &mut *group;
-            *result = perform(members, *task, source.as_deref(), buffers);
+            let Group { team, buffers, task, source, result, coordinator } = &mut *group;
+            *result = perform(team, *task, source.as_deref(), buffers);
             let coordinator = coordinator.take();
             drop(group);
             self.done.store(served, Ordering::Release);
@@ -484,7 +558,7 @@ impl Shared {
             }
         }
         // Simulators are freed by the thread they lived on.
-        self.lock().members.clear();
+        self.lock().team.members.clear();
     }
 }
 
@@ -497,5 +571,118 @@ fn wait_until(condition: impl Fn() -> bool) {
     }
     while !condition() {
         thread::park();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cosimo_core::{Abilities, Interface, Reached};
+
+    /// Puts out a number, or panics if there is none.
+    struct Number(Option<f64>, Interface);
+
+    impl Simulator for Number {
+        fn interface(&self) -> &Interface {
+            &self.1
+        }
+        fn enter(&mut self, _: &Setup) -> Result<(), SimulatorError> {
+            Ok(())
+        }
+        fn settle(&mut self, _: Time, _: &Inputs<'_>) -> Result<(), SimulatorError> {
+            Ok(())
+        }
+        fn advance(
+            &mut self,
+            window: Window,
+            _: &Inputs<'_>,
+            _: &mut Trail<'_>,
+        ) -> Result<Reached, SimulatorError> {
+            Ok(Reached::end_of(window, 1))
+        }
+        fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+            out.values[0] = self.0.expect("a number");
+            Ok(())
+        }
+        fn save(&mut self, _: Slot) -> Result<(), SimulatorError> {
+            Ok(())
+        }
+        fn restore(&mut self, _: Slot) -> Result<(), SimulatorError> {
+            Ok(())
+        }
+        fn freeze(&mut self, _: &mut Vec<u8>) -> Result<(), SimulatorError> {
+            Ok(())
+        }
+        fn thaw(&mut self, _: &[u8]) -> Result<(), SimulatorError> {
+            Ok(())
+        }
+    }
+
+    /// One step of a stage on the given number of threads: what came out, and the outputs.
+    fn step(
+        numbers: &[(Option<f64>, usize)],
+        stage: usize,
+        threads: usize,
+    ) -> (Result<u64, usize>, Vec<f64>) {
+        let member = |(index, &(number, stage))| {
+            let interface = Interface {
+                inputs: vec![],
+                outputs: vec![],
+                feedthrough: vec![],
+                abilities: Abilities::NATIVE,
+            };
+            Member {
+                index,
+                simulator: Box::new(Number(number, interface)),
+                inputs: 0..0,
+                outputs: index..index + 1,
+                offers_slopes: false,
+                offers_integrals: false,
+                seldom: Box::new(Seldom {
+                    stage,
+                    states: 0..0,
+                    jacobian: 0..0,
+                    ranks: vec![],
+                    work: JacobianWork::default(),
+                }),
+            }
+        };
+        let members = numbers.iter().enumerate().map(member).collect();
+        let count = numbers.len();
+        let mut buffers = Buffers {
+            left: vec![0.0; count],
+            slopes: vec![f64::NAN; count],
+            integrals: vec![f64::NAN; count],
+            ..Buffers::default()
+        };
+        let window = Window { from: Time::ZERO, to: Time::ZERO, size: 0.0 };
+        let result = Crew::new(members, threads, None).run(Task::Advance { window, stage }, &mut buffers);
+        (result.map(|outcome| outcome.evaluations).map_err(|(index, _)| index), buffers.left)
+    }
+
+    #[test]
+    fn only_those_of_the_stage_step() {
+        let numbers = [(Some(1.0), 0), (Some(2.0), 1), (Some(3.0), 0), (Some(4.0), 1), (Some(5.0), 1)];
+        for threads in [1, 2, 5] {
+            assert_eq!(step(&numbers, 0, threads), (Ok(2), vec![1.0, 0.0, 3.0, 0.0, 0.0]));
+            assert_eq!(step(&numbers, 1, threads), (Ok(3), vec![0.0, 2.0, 0.0, 4.0, 5.0]));
+        }
+    }
+
+    #[test]
+    fn the_first_fault_is_blamed_whatever_comes_after_it() {
+        let (good, bad, panics) = (Some(1.0), Some(f64::NAN), None);
+        for threads in [1, 2, 3] {
+            for (numbers, blamed) in [
+                ([good, bad, panics], 1),
+                ([good, panics, bad], 1),
+                ([bad, Some(f64::INFINITY), bad], 0),
+                ([good, good, bad], 2),
+            ] {
+                assert_eq!(step(&numbers.map(|number| (number, 0)), 0, threads).0, Err(blamed));
+            }
+        }
+        // Somebody who does not step in this stage is not looked at.
+        assert_eq!(step(&[(good, 0), (bad, 1)], 0, 1).0, Ok(1));
     }
 }

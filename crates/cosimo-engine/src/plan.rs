@@ -14,7 +14,7 @@ use cosimo_core::{Bond, Couplings, Segment, Simulator, Time};
 use cosimo_system::{EndRule, Problem, RecordPoint, Severity, System};
 
 use crate::control::Control;
-use crate::crew::{Crew, Member};
+use crate::crew::{Crew, Member, Seldom};
 use crate::graph::Ranks;
 use crate::history::History;
 use crate::planner::Planner;
@@ -93,21 +93,21 @@ impl Layout {
     }
 }
 
-/// Members that step together, with their inputs grouped by fit so that one virtual call serves many.
+/// Members that step together, with their inputs grouped by fit so that one virtual call serves many. Ports
+/// are listed in runs of neighbours: loops over them are as fast as loops over an array.
 #[derive(Debug)]
 pub struct Stage {
     pub members: Vec<usize>,
     pub fits: Vec<FitRun>,
     /// Inputs that may be corrected.
-    pub inputs: Vec<usize>,
-    /// Neighbouring outputs.
+    pub inputs: Vec<Range<usize>>,
     pub outputs: Vec<Range<usize>>,
 }
 
 #[derive(Debug)]
 pub struct FitRun {
     pub fit: usize,
-    pub inputs: Vec<usize>,
+    pub inputs: Vec<Range<usize>>,
 }
 
 pub struct PlannedCorrection {
@@ -239,6 +239,19 @@ fn blocks(interfaces: &[Interface]) -> Vec<Block> {
         .collect()
 }
 
+/// Runs of neighbours.
+pub(crate) fn runs(mut indices: Vec<usize>) -> Vec<Range<usize>> {
+    indices.sort_unstable();
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for index in indices {
+        match runs.last_mut() {
+            Some(run) if run.end == index => run.end += 1,
+            _ => runs.push(index..index + 1),
+        }
+    }
+    runs
+}
+
 /// Puts every simulator in its place.
 fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Member> {
     let mut states = 0;
@@ -256,20 +269,24 @@ fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Member> 
                 index,
                 inputs: block.inputs.clone(),
                 outputs: block.outputs.clone(),
-                states: states - count..states,
-                jacobian: layout.jacobian_starts[index]..layout.jacobian_starts[index] + size,
-                stage: layout.stages.iter().position(|stage| stage.members.contains(&index)).unwrap_or(0),
-                ranks: (0..=layout.ranks.depth)
-                    .map(|rank| block.outputs.clone().any(|output| layout.ranks.of_output[output] == rank))
-                    .collect(),
                 offers_slopes: abilities.slopes,
                 offers_integrals: abilities.integrals,
-                work: JacobianWork {
-                    segments: vec![Segment::ZERO; block.inputs.len()],
-                    above: vec![0.0; outputs],
-                    below: vec![0.0; outputs],
-                    slopes: vec![0.0; if abilities.slopes { outputs } else { 0 }],
-                },
+                seldom: Box::new(Seldom {
+                    stage: layout.stages.iter().position(|stage| stage.members.contains(&index)).unwrap_or(0),
+                    states: states - count..states,
+                    jacobian: layout.jacobian_starts[index]..layout.jacobian_starts[index] + size,
+                    ranks: (0..=layout.ranks.depth)
+                        .map(|rank| {
+                            block.outputs.clone().any(|output| layout.ranks.of_output[output] == rank)
+                        })
+                        .collect(),
+                    work: JacobianWork {
+                        segments: vec![Segment::ZERO; block.inputs.len()],
+                        above: vec![0.0; outputs],
+                        below: vec![0.0; outputs],
+                        slopes: vec![0.0; if abilities.slopes { outputs } else { 0 }],
+                    },
+                }),
                 simulator,
             }
         })

@@ -12,7 +12,7 @@ use cosimo_system::{Choice, Exchange, Problem, Reject, System};
 use crate::control::Control;
 use crate::graph::{self, Ranks};
 use crate::history::{self, History};
-use crate::plan::{FitRun, Layout, PlannedCorrection, Stage};
+use crate::plan::{FitRun, Layout, PlannedCorrection, Stage, runs};
 use crate::resolve::{Links, Ports};
 
 pub(crate) struct Planner<'a> {
@@ -509,32 +509,32 @@ impl Planner<'_> {
             }
         };
         let stage = |members: Vec<usize>| {
-            let mut stage = Stage { members, fits: Vec::new(), inputs: Vec::new(), outputs: Vec::new() };
-            let mut constant = Vec::new();
-            for &member in &stage.members {
+            let mut fits: Vec<(usize, Vec<usize>)> = Vec::new();
+            let (mut inputs, mut outputs, mut constant) = (Vec::new(), Vec::new(), Vec::new());
+            for &member in &members {
                 let block = &self.ports.blocks[member];
+                outputs.extend(block.outputs.clone());
                 for input in block.inputs.clone() {
                     if self.links.rows[input].is_empty() {
                         constant.push(input);
                         continue;
                     }
-                    stage.inputs.push(input);
+                    inputs.push(input);
                     let fit = fit_of_input[input];
-                    match stage.fits.iter_mut().find(|run| run.fit == fit) {
-                        Some(run) => run.inputs.push(input),
-                        None => stage.fits.push(FitRun { fit, inputs: vec![input] }),
+                    match fits.iter_mut().find(|(known, _)| *known == fit) {
+                        Some((_, inputs)) => inputs.push(input),
+                        None => fits.push((fit, vec![input])),
                     }
                 }
-                match stage.outputs.last_mut() {
-                    Some(range) if range.end == block.outputs.start => range.end = block.outputs.end,
-                    _ => stage.outputs.push(block.outputs.clone()),
-                }
             }
-            // Inputs that nobody drives are constants, which any fit passes through.
-            if let (Some(run), false) = (stage.fits.first_mut(), constant.is_empty()) {
-                run.inputs.extend(constant);
+            let mut fits: Vec<FitRun> =
+                fits.into_iter().map(|(fit, inputs)| FitRun { fit, inputs: runs(inputs) }).collect();
+            // Inputs that nobody drives are constants, which any fit passes through. In runs of their own:
+            // runs of plain wires are faster.
+            if let Some(run) = fits.first_mut() {
+                run.inputs.extend(runs(constant));
             }
-            stage
+            Stage { members, fits, inputs: runs(inputs), outputs: runs(outputs) }
         };
         Some(stages.into_iter().map(stage).collect())
     }
