@@ -1,0 +1,81 @@
+//! The description of an FMI 2.0 FMU. Variables are counted from 1 in the model structure.
+
+use super::{
+    Facts, Xml, at_once, at_start, common, default_experiment, joined, log_categories, tool, units, words,
+};
+use crate::variables::Role;
+
+pub(super) fn description(facts: &Facts<'_>) -> String {
+    let Facts { design, model, interface, variables, can, token } = facts;
+    let mut xml = Xml::new();
+    xml.begin(
+        "fmiModelDescription",
+        &[
+            ("fmiVersion", "2.0".into()),
+            ("modelName", design.name()),
+            ("guid", (*token).into()),
+            ("description", model.summary.into()),
+            ("generationTool", tool()),
+            ("variableNamingConvention", "flat".into()),
+            ("numberOfEventIndicators", "0".into()),
+        ],
+    );
+    xml.element(
+        "CoSimulation",
+        &[
+            ("modelIdentifier", design.identifier()),
+            ("canHandleVariableCommunicationStepSize", words(!can.fixed_step)),
+            ("canInterpolateInputs", words(can.interpolates)),
+            ("maxOutputDerivativeOrder", can.output_order.to_string()),
+            ("canNotUseMemoryManagementFunctions", "true".into()),
+            ("canGetAndSetFMUstate", words(can.rollback)),
+            ("canSerializeFMUstate", words(can.rollback)),
+            ("providesDirectionalDerivative", words(can.jacobian)),
+        ],
+    );
+    units(&mut xml, variables);
+    log_categories(&mut xml);
+    default_experiment(&mut xml);
+    xml.begin("ModelVariables", &[]);
+    for (reference, variable) in variables.list.iter().enumerate() {
+        let mut attributes = common(variable, reference);
+        match variable.role {
+            Role::Output(_) => attributes.push(("initial", "calculated".into())),
+            Role::Real(_) | Role::Count(_) | Role::Text(_) => attributes.push(("initial", "exact".into())),
+            Role::Time | Role::Input(_) => {}
+        }
+        xml.begin("ScalarVariable", &attributes);
+        let mut typed = Vec::new();
+        if let Some(unit) = &variable.unit {
+            typed.push(("unit", unit.text.clone()));
+        }
+        let start = ("start", variable.start.to_string());
+        match variable.role {
+            Role::Time | Role::Output(_) => xml.element("Real", &typed),
+            Role::Input(_) | Role::Real(_) => {
+                typed.push(start);
+                xml.element("Real", &typed);
+            }
+            Role::Count(_) => xml.element("Integer", &[("min", variable.least.to_string()), start]),
+            Role::Text(at) => xml.element("String", &[("start", variables.texts[at].start.into())]),
+        }
+        xml.end();
+    }
+    xml.end();
+    xml.begin("ModelStructure", &[]);
+    for (list, dependencies) in
+        [("Outputs", at_once as fn(&Facts<'_>, usize) -> _), ("InitialUnknowns", at_start)]
+    {
+        if interface.outputs.is_empty() {
+            continue;
+        }
+        xml.begin(list, &[]);
+        for output in 0..interface.outputs.len() {
+            let index = variables.output(output) + 1;
+            let dependencies = joined(&dependencies(facts, output), 1);
+            xml.element("Unknown", &[("index", index.to_string()), ("dependencies", dependencies)]);
+        }
+        xml.end();
+    }
+    xml.finish()
+}

@@ -1,0 +1,201 @@
+//! What one FMU is: a model, its choices, an FMI version and a variant. Written into the FMU as
+//! `resources/model.toml`, read back when the FMU is instantiated; a subset of TOML, one text per line.
+
+use std::fmt::Write as _;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Version {
+    Two,
+    Three,
+}
+
+impl Version {
+    pub const ALL: [Version; 2] = [Version::Two, Version::Three];
+
+    pub fn text(self) -> &'static str {
+        match self {
+            Version::Two => "2.0",
+            Version::Three => "3.0",
+        }
+    }
+}
+
+/// What an FMU declares beyond, or short of, what its model can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Variant {
+    /// All that the model can do, with inputs held over a step.
+    Plain,
+    /// No FMU state.
+    NoRollback,
+    /// Every step as long as the first.
+    FixedStep,
+    /// FMI 2.0 only: takes derivatives of inputs.
+    Interpolates,
+    /// FMI 3.0 only: asks for inputs inside a step.
+    Intermediate,
+}
+
+impl Variant {
+    pub const ALL: [Variant; 5] = [
+        Variant::Plain,
+        Variant::NoRollback,
+        Variant::FixedStep,
+        Variant::Interpolates,
+        Variant::Intermediate,
+    ];
+
+    pub fn text(self) -> &'static str {
+        match self {
+            Variant::Plain => "plain",
+            Variant::NoRollback => "norollback",
+            Variant::FixedStep => "fixedstep",
+            Variant::Interpolates => "interpolates",
+            Variant::Intermediate => "intermediate",
+        }
+    }
+
+    pub fn exists_in(self, version: Version) -> bool {
+        match self {
+            Variant::Interpolates => version == Version::Two,
+            Variant::Intermediate => version == Version::Three,
+            _ => true,
+        }
+    }
+}
+
+/// One FMU to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Design {
+    /// Such as `native:quarter-car/wheel`.
+    pub source: String,
+    /// Parameters with a choice of words: FMI variables cannot change an interface, so they are fixed here.
+    pub choices: Vec<(String, String)>,
+    pub version: Version,
+    pub variant: Variant,
+    /// Writes every call to a file.
+    pub spy: bool,
+}
+
+impl Design {
+    pub fn new(source: &str, version: Version) -> Design {
+        Design { source: source.into(), choices: vec![], version, variant: Variant::Plain, spy: false }
+    }
+
+    pub fn variant(mut self, variant: Variant) -> Design {
+        self.variant = variant;
+        self
+    }
+
+    pub fn choice(mut self, name: &str, word: &str) -> Design {
+        self.choices.push((name.into(), word.into()));
+        self
+    }
+
+    pub fn spying(mut self) -> Design {
+        self.spy = true;
+        self
+    }
+
+    /// `quarter-car-wheel-norollback`.
+    pub fn name(&self) -> String {
+        let model = self.source.split_once(':').map_or(self.source.as_str(), |(_, model)| model);
+        let mut parts = vec![model.replace('/', "-")];
+        parts.extend(self.choices.iter().map(|(_, word)| word.clone()));
+        if self.variant != Variant::Plain {
+            parts.push(self.variant.text().into());
+        }
+        if self.spy {
+            parts.push("spy".into());
+        }
+        parts.join("-")
+    }
+
+    /// `quarter-car-wheel.fmi2.fmu`.
+    pub fn file_name(&self) -> String {
+        let version = if self.version == Version::Two { 2 } else { 3 };
+        format!("{}.fmi{version}.fmu", self.name())
+    }
+
+    /// A name for C.
+    pub(crate) fn identifier(&self) -> String {
+        self.name().replace(|c: char| !c.is_ascii_alphanumeric(), "_")
+    }
+
+    /// As the file in the FMU has it.
+    pub(crate) fn to_text(&self) -> String {
+        let mut text = String::from("# Written by Cosimo; the FMU reads it when it is instantiated.\n");
+        for (key, value) in [
+            ("source", self.source.as_str()),
+            ("version", self.version.text()),
+            ("variant", self.variant.text()),
+            ("spy", if self.spy { "yes" } else { "no" }),
+        ] {
+            let _ = writeln!(text, "{key} = \"{value}\"");
+        }
+        for (name, word) in &self.choices {
+            let _ = writeln!(text, "choices.{name} = \"{word}\"");
+        }
+        text
+    }
+
+    /// Reads what `to_text` wrote, and the token that was put after it.
+    pub(crate) fn from_text(text: &str) -> Result<(Design, String), String> {
+        let mut design = Design::new("", Version::Two);
+        let mut token = String::new();
+        for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            let parts = line
+                .split_once(" = ")
+                .and_then(|(key, value)| Some((key, value.strip_prefix('"')?.strip_suffix('"')?)));
+            let Some((key, value)) = parts else {
+                return Err(format!("`{line}` should read `key = \"value\"`"));
+            };
+            let unknown = || format!("`{value}` is no {key}");
+            match key {
+                "source" => design.source = value.into(),
+                "version" => {
+                    let version = Version::ALL.into_iter().find(|version| version.text() == value);
+                    design.version = version.ok_or_else(unknown)?;
+                }
+                "variant" => {
+                    let variant = Variant::ALL.into_iter().find(|variant| variant.text() == value);
+                    design.variant = variant.ok_or_else(unknown)?;
+                }
+                "spy" => design.spy = value == "yes",
+                "token" => token = value.into(),
+                _ => match key.strip_prefix("choices.") {
+                    Some(name) => design.choices.push((name.into(), value.into())),
+                    None => return Err(format!("`{key}` is not understood")),
+                },
+            }
+        }
+        Ok((design, token))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        for version in Version::ALL {
+            for variant in Variant::ALL {
+                let design = Design::new("native:quarter-car/wheel-strut", version)
+                    .variant(variant)
+                    .choice("displacement", "communicated")
+                    .spying();
+                let text = design.to_text() + "token = \"{1}\"\n";
+                assert_eq!(Design::from_text(&text), Ok((design, "{1}".into())));
+            }
+        }
+        assert_eq!(Design::from_text("source"), Err("`source` should read `key = \"value\"`".into()));
+        assert_eq!(Design::from_text("variant = \"odd\""), Err("`odd` is no variant".into()));
+    }
+
+    #[test]
+    fn names_are_for_people_files_and_c() {
+        let design = Design::new("native:quarter-car/wheel", Version::Three).variant(Variant::NoRollback);
+        assert_eq!(design.file_name(), "quarter-car-wheel-norollback.fmi3.fmu");
+        assert_eq!(design.identifier(), "quarter_car_wheel_norollback");
+    }
+}

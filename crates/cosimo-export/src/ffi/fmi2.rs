@@ -1,0 +1,212 @@
+//! The functions of FMI 2.0 for co-simulation, in the order of the standard's header.
+
+#![allow(non_snake_case, reason = "the names are the standard's")]
+
+use std::ffi::{CString, c_char, c_int, c_uint, c_void};
+
+use super::{
+    Log, Logger2, call, deserialize, free, free_state, from_uri, get_state, instantiate, known, list,
+    list_mut, place, readable, serialize, show, text,
+};
+use crate::design::Version;
+use crate::instance::{Refusal, Status};
+
+/// One function with a handle as first argument: what it does, and how the spy shows its arguments.
+macro_rules! exported {
+    ($(fn $name:ident($($argument:ident: $type:ty),*) |$instance:ident| $body:expr, $shown:expr;)*) => {$(
+        #[allow(unused_variables, reason = "not every call shows something of the instance")]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(c: *mut c_void $(, $argument: $type)*) -> c_int {
+            // SAFETY: the importer keeps to the header of the standard: handles come from this library, arrays
+            // have the length that comes with them, and calls on one handle do not overlap.
+            unsafe { call(c, Version::Two, stringify!($name), |$instance| $body, |$instance| $shown) }
+        }
+    )*};
+}
+
+/// Callbacks of the importer; memory functions and `stepFinished` are not used.
+#[repr(C)]
+struct Callbacks {
+    logger: Option<Logger2>,
+    allocate_memory: *const c_void,
+    free_memory: *const c_void,
+    step_finished: *const c_void,
+    environment: *mut c_void,
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn fmi2GetTypesPlatform() -> *const c_char {
+    c"default".as_ptr()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn fmi2GetVersion() -> *const c_char {
+    c"2.0".as_ptr()
+}
+
+const CO_SIMULATION: c_int = 1;
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fmi2Instantiate(
+    name: *const c_char,
+    kind: c_int,
+    guid: *const c_char,
+    resources: *const c_char,
+    callbacks: *const Callbacks,
+    visible: c_int,
+    logging: c_int,
+) -> *mut c_void {
+    // SAFETY: texts end with zero or are null, and the callbacks are those of the standard's header or null.
+    let (name, guid, uri, callbacks) =
+        unsafe { (readable(name), readable(guid), readable(resources), callbacks.as_ref()) };
+    let log = match callbacks {
+        Some(Callbacks { logger: Some(logger), environment, .. }) => Log::Two {
+            logger: *logger,
+            environment: *environment,
+            name: CString::new(name.as_str()).unwrap_or_default(),
+        },
+        _ => Log::None,
+    };
+    let folder = match kind {
+        CO_SIMULATION => from_uri(&uri),
+        _ => Err("this FMU is for co-simulation only".into()),
+    };
+    let arguments = format!("{name}, {kind}, {visible}, {logging}");
+    instantiate(Version::Two, &name, &guid, folder, log, None, ("fmi2Instantiate", &arguments))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fmi2FreeInstance(c: *mut c_void) {
+    // SAFETY: the importer gives up a handle of this library, and uses it no more.
+    unsafe { free(c, "fmi2FreeInstance") }
+}
+
+exported! {
+    fn fmi2SetDebugLogging(on: c_int, count: usize, categories: *const *const c_char)
+        |_instance| list(categories, count).map(drop),
+        format!("{on}, {count} categories");
+    fn fmi2SetupExperiment(relative: c_int, tolerance: f64, start: f64, stops: c_int, stop: f64)
+        |instance| instance.set_up(start, (stops != 0).then_some(stop)),
+        format!("{relative}, {tolerance:?}, {start:?}, {stops}, {stop:?}");
+    fn fmi2EnterInitializationMode() |instance| instance.enter_initialization(), String::new();
+    fn fmi2ExitInitializationMode() |instance| instance.exit_initialization(), String::new();
+    fn fmi2Terminate() |instance| instance.terminate(), String::new();
+    fn fmi2Reset() |instance| instance.reset(), String::new();
+
+    fn fmi2GetReal(references: *const c_uint, count: usize, values: *mut f64)
+        |instance| instance.get_reals(list(references, count)?, list_mut(values, count)?),
+        format!("{}, {}", show(references, count), show(values, count));
+    fn fmi2GetInteger(references: *const c_uint, count: usize, values: *mut c_int)
+        |instance| instance.get_integers(list(references, count)?, list_mut(values, count)?),
+        format!("{}, {}", show(references, count), show(values, count));
+    fn fmi2GetBoolean(_references: *const c_uint, count: usize, _values: *mut c_int)
+        |_instance| none_of(count),
+        format!("{count} values");
+    fn fmi2GetString(references: *const c_uint, count: usize, values: *mut *const c_char)
+        |instance| {
+            for (reference, value) in list(references, count)?.iter().zip(list_mut(values, count)?) {
+                *value = instance.get_text(*reference)?.as_ptr();
+            }
+            Ok(())
+        },
+        show(references, count);
+    fn fmi2SetReal(references: *const c_uint, count: usize, values: *const f64)
+        |instance| instance.set_reals(list(references, count)?, list(values, count)?),
+        format!("{}, {}", show(references, count), show(values, count));
+    fn fmi2SetInteger(references: *const c_uint, count: usize, values: *const c_int)
+        |instance| instance.set_integers(list(references, count)?, list(values, count)?),
+        format!("{}, {}", show(references, count), show(values, count));
+    fn fmi2SetBoolean(_references: *const c_uint, count: usize, _values: *const c_int)
+        |_instance| none_of(count),
+        format!("{count} values");
+    fn fmi2SetString(references: *const c_uint, count: usize, values: *const *const c_char)
+        |instance| {
+            for (reference, value) in list(references, count)?.iter().zip(list(values, count)?) {
+                instance.set_text(*reference, text(*value).ok_or("a text is null")?.to_owned())?;
+            }
+            Ok(())
+        },
+        show(references, count);
+
+    fn fmi2GetFMUstate(state: *mut *mut c_void) |instance| get_state(instance, state), format!("state {}", instance.states.last);
+    fn fmi2SetFMUstate(state: *mut c_void)
+        |instance| {
+            let state = known(instance, state)?;
+            instance.restore(state)
+        },
+        format!("state {}", instance.states.last);
+    fn fmi2FreeFMUstate(state: *mut *mut c_void) |instance| free_state(instance, state), format!("state {}", instance.states.last);
+    fn fmi2SerializedFMUstateSize(state: *mut c_void, size: *mut usize)
+        |instance| {
+            *place(size)? = known(instance, state)?.size();
+            Ok(())
+        },
+        format!("state {}", instance.states.last);
+    fn fmi2SerializeFMUstate(state: *mut c_void, bytes: *mut u8, size: usize)
+        |instance| serialize(instance, state, bytes, size),
+        format!("state {}, {size} bytes", instance.states.last);
+    fn fmi2DeSerializeFMUstate(bytes: *const u8, size: usize, state: *mut *mut c_void)
+        |instance| deserialize(instance, bytes, size, state),
+        format!("{size} bytes, state {}", instance.states.last);
+
+    fn fmi2GetDirectionalDerivative(
+        unknowns: *const c_uint, rows: usize, knowns: *const c_uint, columns: usize, seed: *const f64, into: *mut f64
+    )
+        |instance| instance.derivative(
+            list(unknowns, rows)?, list(knowns, columns)?, list(seed, columns)?, list_mut(into, rows)?, false
+        ),
+        format!("{}, {}, {}, {}", show(unknowns, rows), show(knowns, columns), show(seed, columns), show(into, rows));
+
+    fn fmi2SetRealInputDerivatives(references: *const c_uint, count: usize, orders: *const c_int, values: *const f64)
+        |instance| {
+            instance.set_input_derivatives(list(references, count)?, list(orders, count)?, list(values, count)?)
+        },
+        format!("{}, {}, {}", show(references, count), show(orders, count), show(values, count));
+    fn fmi2GetRealOutputDerivatives(references: *const c_uint, count: usize, orders: *const c_int, values: *mut f64)
+        |instance| {
+            instance.output_derivatives(list(references, count)?, list(orders, count)?, list_mut(values, count)?)
+        },
+        format!("{}, {}, {}", show(references, count), show(orders, count), show(values, count));
+    fn fmi2DoStep(from: f64, size: f64, promise: c_int)
+        |instance| {
+            instance.begin_step(from, size, promise != 0)?;
+            instance.finish_step().map(drop)
+        },
+        format!("{from:?}, {size:?}, {promise}");
+    fn fmi2CancelStep() |_instance| Err("no step is ever pending".into()), String::new();
+
+    fn fmi2GetStatus(kind: c_int, _value: *mut c_int) |_instance| untold(kind), format!("{kind}");
+    fn fmi2GetRealStatus(kind: c_int, value: *mut f64)
+        |instance| match kind {
+            LAST_SUCCESSFUL_TIME => {
+                *place(value)? = instance.last_time();
+                Ok(())
+            }
+            _ => untold(kind),
+        },
+        format!("{kind}");
+    fn fmi2GetIntegerStatus(kind: c_int, _value: *mut c_int) |_instance| untold(kind), format!("{kind}");
+    fn fmi2GetBooleanStatus(kind: c_int, value: *mut c_int)
+        |_instance| match kind {
+            TERMINATED => {
+                *place(value)? = 0;
+                Ok(())
+            }
+            _ => untold(kind),
+        },
+        format!("{kind}");
+    fn fmi2GetStringStatus(kind: c_int, _value: *mut *const c_char) |_instance| untold(kind), format!("{kind}");
+}
+
+const LAST_SUCCESSFUL_TIME: c_int = 2;
+const TERMINATED: c_int = 3;
+
+/// The standard's answer to a status that an FMU has not.
+fn untold(kind: c_int) -> Result<(), Refusal> {
+    Err(Refusal::new(Status::Discard, format!("there is no status {kind} of this kind")))
+}
+
+/// There are no variables of this type.
+fn none_of(count: usize) -> Result<(), Refusal> {
+    if count == 0 { Ok(()) } else { Err("there is no variable of this type".into()) }
+}

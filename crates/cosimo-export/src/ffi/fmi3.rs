@@ -1,0 +1,263 @@
+//! The functions of FMI 3.0 for co-simulation, in the order of the standard's header.
+
+#![allow(non_snake_case, reason = "the names are the standard's")]
+
+use std::ffi::{c_char, c_int, c_void};
+use std::path::PathBuf;
+
+use super::{Handle, Instance, Refusal};
+use super::{
+    Log, Logger3, call, deserialize, free, free_state, get_state, instantiate, known, list, list_mut, place,
+    readable, serialize, show, text,
+};
+use crate::design::Version;
+use crate::instance::SAMPLES;
+
+/// One function with a handle as first argument: what it does, and how the spy shows its arguments.
+macro_rules! exported {
+    ($(fn $name:ident($($argument:ident: $type:ty),*) |$instance:ident| $body:expr, $shown:expr;)*) => {$(
+        #[allow(unused_variables, reason = "not every call shows something of the instance")]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(c: *mut c_void $(, $argument: $type)*) -> c_int {
+            // SAFETY: the importer keeps to the header of the standard: handles come from this library, arrays
+            // have the length that comes with them, and calls on one handle do not overlap.
+            unsafe { call(c, Version::Three, stringify!($name), |$instance| $body, |$instance| $shown) }
+        }
+    )*};
+}
+
+/// Environment, time, set requested, get allowed, step finished, may return early, wishes to, from when.
+type IntermediateUpdate = unsafe extern "C" fn(*mut c_void, f64, bool, bool, bool, bool, *mut bool, *mut f64);
+
+#[derive(Clone, Copy)]
+pub(super) struct Callback {
+    update: IntermediateUpdate,
+    environment: *mut c_void,
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn fmi3GetVersion() -> *const c_char {
+    c"3.0".as_ptr()
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fmi3InstantiateCoSimulation(
+    name: *const c_char,
+    token: *const c_char,
+    resources: *const c_char,
+    visible: bool,
+    logging: bool,
+    event_mode: bool,
+    early_return: bool,
+    required: *const u32,
+    required_count: usize,
+    environment: *mut c_void,
+    logger: Option<Logger3>,
+    update: Option<IntermediateUpdate>,
+) -> *mut c_void {
+    // SAFETY: texts end with zero or are null.
+    let (name, token, resources) = unsafe { (readable(name), readable(token), readable(resources)) };
+    let log = logger.map_or(Log::None, |logger| Log::Three { logger, environment });
+    let folder = match event_mode {
+        false => Ok(PathBuf::from(resources)),
+        true => Err("this FMU has no event mode".into()),
+    };
+    let callback = update.map(|update| Callback { update, environment });
+    // SAFETY: an array with the length that comes with it.
+    let required = unsafe { show(required, required_count) };
+    let arguments = format!("{name}, {visible}, {logging}, {event_mode}, {early_return}, {required}");
+    let call = ("fmi3InstantiateCoSimulation", arguments.as_str());
+    instantiate(Version::Three, &name, &token, folder, log, callback, call)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fmi3FreeInstance(c: *mut c_void) {
+    // SAFETY: the importer gives up a handle of this library, and uses it no more.
+    unsafe { free(c, "fmi3FreeInstance") }
+}
+
+/// Values beside references: all variables here are scalars.
+fn as_many(references: usize, values: usize) -> Result<(), Refusal> {
+    if references == values {
+        Ok(())
+    } else {
+        Err(format!("{values} values for {references} scalars").into())
+    }
+}
+
+exported! {
+    fn fmi3SetDebugLogging(on: bool, count: usize, categories: *const *const c_char)
+        |_instance| list(categories, count).map(drop),
+        format!("{on}, {count} categories");
+    fn fmi3EnterInitializationMode(relative: bool, tolerance: f64, start: f64, stops: bool, stop: f64)
+        |instance| {
+            instance.set_up(start, stops.then_some(stop))?;
+            instance.enter_initialization()
+        },
+        format!("{relative}, {tolerance:?}, {start:?}, {stops}, {stop:?}");
+    fn fmi3ExitInitializationMode() |instance| instance.exit_initialization(), String::new();
+    fn fmi3Terminate() |instance| instance.terminate(), String::new();
+    fn fmi3Reset() |instance| instance.reset(), String::new();
+
+    fn fmi3GetFloat64(references: *const u32, count: usize, values: *mut f64, room: usize)
+        |instance| {
+            as_many(count, room)?;
+            instance.get_reals(list(references, count)?, list_mut(values, room)?)
+        },
+        format!("{}, {}", show(references, count), show(values, room));
+    fn fmi3GetInt32(references: *const u32, count: usize, values: *mut i32, room: usize)
+        |instance| {
+            as_many(count, room)?;
+            instance.get_integers(list(references, count)?, list_mut(values, room)?)
+        },
+        format!("{}, {}", show(references, count), show(values, room));
+    fn fmi3GetString(references: *const u32, count: usize, values: *mut *const c_char, room: usize)
+        |instance| {
+            as_many(count, room)?;
+            for (reference, value) in list(references, count)?.iter().zip(list_mut(values, room)?) {
+                *value = instance.get_text(*reference)?.as_ptr();
+            }
+            Ok(())
+        },
+        show(references, count);
+    fn fmi3SetFloat64(references: *const u32, count: usize, values: *const f64, room: usize)
+        |instance| {
+            as_many(count, room)?;
+            instance.set_reals(list(references, count)?, list(values, room)?)
+        },
+        format!("{}, {}", show(references, count), show(values, room));
+    fn fmi3SetInt32(references: *const u32, count: usize, values: *const i32, room: usize)
+        |instance| {
+            as_many(count, room)?;
+            instance.set_integers(list(references, count)?, list(values, room)?)
+        },
+        format!("{}, {}", show(references, count), show(values, room));
+    fn fmi3SetString(references: *const u32, count: usize, values: *const *const c_char, room: usize)
+        |instance| {
+            as_many(count, room)?;
+            for (reference, value) in list(references, count)?.iter().zip(list(values, room)?) {
+                instance.set_text(*reference, text(*value).ok_or("a text is null")?.to_owned())?;
+            }
+            Ok(())
+        },
+        show(references, count);
+
+    fn fmi3GetFMUState(state: *mut *mut c_void) |instance| get_state(instance, state), format!("state {}", instance.states.last);
+    fn fmi3SetFMUState(state: *mut c_void)
+        |instance| {
+            let state = known(instance, state)?;
+            instance.restore(state)
+        },
+        format!("state {}", instance.states.last);
+    fn fmi3FreeFMUState(state: *mut *mut c_void) |instance| free_state(instance, state), format!("state {}", instance.states.last);
+    fn fmi3SerializedFMUStateSize(state: *mut c_void, size: *mut usize)
+        |instance| {
+            *place(size)? = known(instance, state)?.size();
+            Ok(())
+        },
+        format!("state {}", instance.states.last);
+    fn fmi3SerializeFMUState(state: *mut c_void, bytes: *mut u8, size: usize)
+        |instance| serialize(instance, state, bytes, size),
+        format!("state {}, {size} bytes", instance.states.last);
+    fn fmi3DeserializeFMUState(bytes: *const u8, size: usize, state: *mut *mut c_void)
+        |instance| deserialize(instance, bytes, size, state),
+        format!("{size} bytes, state {}", instance.states.last);
+
+    fn fmi3GetDirectionalDerivative(
+        unknowns: *const u32, rows: usize, knowns: *const u32, columns: usize,
+        seed: *const f64, seeds: usize, into: *mut f64, room: usize
+    )
+        |instance| {
+            as_many(columns, seeds)?;
+            as_many(rows, room)?;
+            let (unknowns, knowns) = (list(unknowns, rows)?, list(knowns, columns)?);
+            instance.derivative(unknowns, knowns, list(seed, seeds)?, list_mut(into, room)?, false)
+        },
+        format!("{}, {}, {}, {}", show(unknowns, rows), show(knowns, columns), show(seed, seeds), show(into, room));
+    fn fmi3GetAdjointDerivative(
+        unknowns: *const u32, rows: usize, knowns: *const u32, columns: usize,
+        seed: *const f64, seeds: usize, into: *mut f64, room: usize
+    )
+        |instance| {
+            as_many(rows, seeds)?;
+            as_many(columns, room)?;
+            let (unknowns, knowns) = (list(unknowns, rows)?, list(knowns, columns)?);
+            instance.derivative(unknowns, knowns, list(seed, seeds)?, list_mut(into, room)?, true)
+        },
+        format!("{}, {}, {}, {}", show(unknowns, rows), show(knowns, columns), show(seed, seeds), show(into, room));
+
+    fn fmi3GetOutputDerivatives(
+        references: *const u32, count: usize, orders: *const i32, values: *mut f64, room: usize
+    )
+        |instance| {
+            as_many(count, room)?;
+            instance.output_derivatives(list(references, count)?, list(orders, count)?, list_mut(values, room)?)
+        },
+        format!("{}, {}, {}", show(references, count), show(orders, count), show(values, room));
+}
+
+/// In pieces: the importer's callback calls functions of this instance, so none may be under way meanwhile.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fmi3DoStep(
+    c: *mut c_void,
+    from: f64,
+    size: f64,
+    promise: bool,
+    event_needed: *mut bool,
+    terminate: *mut bool,
+    early: *mut bool,
+    last: *mut f64,
+) -> c_int {
+    let shown = |_: &Instance| format!("{from:?}, {size:?}, {promise}");
+    let piece = |name: &str, run: &mut dyn FnMut(&mut Instance) -> Result<(), Refusal>| {
+        // SAFETY: the importer keeps to the header of the standard, and no other piece is under way.
+        unsafe { call(c, Version::Three, name, run, shown) }
+    };
+    // SAFETY: null or a handle of this library, on which no call is under way.
+    let callback = unsafe { c.cast::<Handle>().as_ref() }
+        .filter(|handle| handle.instance.can.intermediate)
+        .and_then(|handle| handle.callback);
+    let finish = |instance: &mut Instance| {
+        let outcome = instance.finish_step();
+        // SAFETY: checked before it is called.
+        *unsafe { place(last) }? = instance.last_time();
+        outcome.map(drop)
+    };
+    let status = piece("fmi3DoStep", &mut |instance| {
+        // SAFETY: the importer's places for results, or null, which is refused.
+        unsafe {
+            (*place(event_needed)?, *place(terminate)?, *place(early)?) = (false, false, false);
+            *place(last)? = instance.last_time();
+        }
+        instance.begin_step(from, size, promise)?;
+        if callback.is_none() { finish(instance) } else { Ok(()) }
+    });
+    let Some(Callback { update, environment }) = callback.filter(|_| status == 0) else { return status };
+    let (mut wishes, mut from_when) = (false, 0.0);
+    for sample in 0..SAMPLES {
+        // SAFETY: no borrow of the instance lives while the importer is called, which may call it back.
+        unsafe {
+            let at = (*c.cast::<Handle>()).instance.ask(sample);
+            update(environment, at, true, false, false, false, &mut wishes, &mut from_when);
+            (*c.cast::<Handle>()).instance.answer(sample);
+        }
+    }
+    let status = piece("fmi3DoStep, end", &mut |instance| finish(instance));
+    if status > 1 {
+        return status;
+    }
+    let mut at = 0.0;
+    let looked = piece("fmi3DoStep, look", &mut |instance| {
+        at = instance.look()?;
+        Ok(())
+    });
+    if looked != 0 {
+        return looked;
+    }
+    // SAFETY: as above.
+    unsafe {
+        update(environment, at, false, true, true, false, &mut wishes, &mut from_when);
+        (*c.cast::<Handle>()).instance.leave();
+    }
+    status
+}

@@ -1,0 +1,26 @@
+//! Harm that safe Rust cannot do, for the saboteur.
+
+use std::ffi::c_int;
+
+#[cfg_attr(unix, link(name = "m"))]
+unsafe extern "C" {
+    fn fesetround(mode: c_int) -> c_int;
+}
+
+/// `FE_UPWARD`, by architecture.
+#[cfg(target_arch = "x86_64")]
+const UPWARDS: c_int = 0x800;
+#[cfg(not(target_arch = "x86_64"))]
+const UPWARDS: c_int = 0x40_0000;
+
+/// Leaves the rounding mode of this thread changed.
+pub(crate) fn round_upwards() {
+    // SAFETY: it writes a control register and nothing else. That later arithmetic rounds otherwise is the wish.
+    unsafe { fesetround(UPWARDS) };
+}
+
+/// Does not return.
+pub(crate) fn segfault() {
+    // SAFETY: none; a write to address zero is the wish.
+    unsafe { std::ptr::null_mut::<u8>().wrapping_add(8).write_volatile(1) };
+}

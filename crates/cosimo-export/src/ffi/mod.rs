@@ -1,0 +1,371 @@
+//! The C functions of both versions, and all `unsafe` code of this crate.
+//!
+//! Every function goes through [`call`]: it checks the handle, catches panics, tells the spy, and logs what was
+//! refused once no borrow of the instance is left, because an importer may do anything inside its logger.
+
+#![allow(unsafe_code, reason = "C functions take raw pointers from the importer")]
+
+mod absent;
+mod fmi2;
+mod fmi3;
+pub(crate) mod harm;
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Once;
+
+use crate::design::Version;
+use crate::instance::{Instance, Mode, Outcome, Refusal, Status};
+use crate::state::State;
+
+/// What an importer holds as `fmi2Component` or `fmi3Instance`.
+struct Handle {
+    instance: Instance,
+    log: Log,
+    callback: Option<fmi3::Callback>,
+}
+
+/// The logger of FMI 2.0, with a format and its values at the end.
+type Logger2 = unsafe extern "C" fn(*mut c_void, *const c_char, c_int, *const c_char, *const c_char, ...);
+
+type Logger3 = unsafe extern "C" fn(*mut c_void, c_int, *const c_char, *const c_char);
+
+#[derive(Clone)]
+enum Log {
+    None,
+    Two { logger: Logger2, environment: *mut c_void, name: CString },
+    Three { logger: Logger3, environment: *mut c_void },
+}
+
+impl Log {
+    /// Only refusals and failures are logged, so `loggingOn` has nothing to switch off.
+    fn write(&self, status: Status, message: &str) {
+        let message = CString::new(message.replace('\0', " ")).unwrap_or_default();
+        let category = c"logStatusError".as_ptr();
+        match self {
+            Log::None => {}
+            // SAFETY: the importer gave this function and environment at instantiation for exactly these calls;
+            // all texts end with zero and live until it returns, and `%s` takes the one text that follows.
+            Log::Two { logger, environment, name } => unsafe {
+                logger(
+                    *environment,
+                    name.as_ptr(),
+                    status as c_int,
+                    category,
+                    c"%s".as_ptr(),
+                    message.as_ptr(),
+                );
+            },
+            // SAFETY: as above.
+            Log::Three { logger, environment } => unsafe {
+                logger(*environment, status as c_int, category, message.as_ptr());
+            },
+        }
+    }
+}
+
+/// Runs one C function on an instance. `shown` are the arguments as the spy writes them, after the call.
+///
+/// # Safety
+/// `handle` is null or was returned by an instantiate function of this library and not yet freed, and no other
+/// call on it is under way.
+unsafe fn call(
+    handle: *mut c_void,
+    version: Version,
+    name: &str,
+    run: impl FnOnce(&mut Instance) -> Outcome,
+    shown: impl FnOnce(&Instance) -> String,
+) -> c_int {
+    if handle.is_null() {
+        return Status::Error as c_int;
+    }
+    // SAFETY: by the contract above; the borrow ends before the logger is called.
+    let Handle { instance, log, .. } = unsafe { &mut *handle.cast::<Handle>() };
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        if instance.version() != version {
+            return Err(format!("this instance is one of FMI {}", instance.version().text()).into());
+        }
+        run(instance)
+    }));
+    let outcome = outcome.unwrap_or_else(|panic| {
+        instance.mode = Mode::Dead;
+        Err(Refusal::new(Status::Fatal, words(&*panic)))
+    });
+    if instance.spy.is_some() {
+        let outcome = match &outcome {
+            Ok(()) => "ok".into(),
+            Err(Refusal { status, message }) => format!("{}: {message}", status.word()),
+        };
+        let arguments = shown(instance);
+        if let Some(spy) = &mut instance.spy {
+            spy.call(name, &arguments, &outcome);
+        }
+    }
+    let Err(refusal) = outcome else { return Status::Ok as c_int };
+    log.clone().write(refusal.status, &format!("{name}: {}", refusal.message));
+    refusal.status as c_int
+}
+
+thread_local! {
+    static WHERE: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// A panic is told to the importer's logger, not to the standard error of a program that is not ours. This
+/// library has a hook of its own: that of a program in Rust around it stays as it is.
+fn panic_quietly() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        std::panic::set_hook(Box::new(|panic| {
+            let place = panic.location().map(|place| format!("{}:{}", place.file(), place.line()));
+            WHERE.set(place.unwrap_or_default());
+        }));
+    });
+}
+
+/// What a panic said, and where.
+fn words(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a word");
+    format!("panicked at {}: {text}", WHERE.take())
+}
+
+/// Makes an instance, or logs why not.
+fn instantiate(
+    version: Version,
+    name: &str,
+    token: &str,
+    resources: Result<PathBuf, String>,
+    log: Log,
+    callback: Option<fmi3::Callback>,
+    (function, arguments): (&str, &str),
+) -> *mut c_void {
+    panic_quietly();
+    let made = catch_unwind(AssertUnwindSafe(|| Instance::new(&resources?, version, name, token)));
+    let made = made.unwrap_or_else(|panic| Err(words(&*panic)));
+    match made {
+        Ok(mut instance) => {
+            if let Some(spy) = &mut instance.spy {
+                spy.call(function, arguments, "ok");
+            }
+            Box::into_raw(Box::new(Handle { instance, log, callback })).cast()
+        }
+        Err(message) => {
+            log.write(Status::Error, &format!("{function}: {message}"));
+            std::ptr::null_mut()
+        }
+    }
+}
+
+/// # Safety
+/// As for [`call`]; the handle is dead afterwards.
+unsafe fn free(handle: *mut c_void, name: &str) {
+    if handle.is_null() {
+        return;
+    }
+    // SAFETY: it came out of `Box::into_raw` in `instantiate`, and the importer gives it up here.
+    let mut handle = unsafe { Box::from_raw(handle.cast::<Handle>()) };
+    let states = handle.instance.states.take();
+    if let Some(spy) = &mut handle.instance.spy {
+        spy.call(name, "", "ok");
+        if !states.is_empty() {
+            spy.remark(&format!("{} states were never freed", states.len()));
+        }
+    }
+    for state in states {
+        // SAFETY: the list holds exactly the states that were given out and not freed, and nobody may use them
+        // once the instance is gone.
+        drop(unsafe { Box::from_raw(state as *mut State) });
+    }
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(handle)));
+}
+
+/// An array of the importer.
+///
+/// # Safety
+/// `from` points to `count` values that nobody changes while the slice is used, or is null.
+unsafe fn list<'a, T>(from: *const T, count: usize) -> Result<&'a [T], Refusal> {
+    match (from.is_null(), count) {
+        (_, 0) => Ok(&[]),
+        (true, _) => Err("an array is null".into()),
+        // SAFETY: by the contract above.
+        (false, _) => Ok(unsafe { std::slice::from_raw_parts(from, count) }),
+    }
+}
+
+/// # Safety
+/// As for [`list`], and nobody else looks at the values.
+unsafe fn list_mut<'a, T>(from: *mut T, count: usize) -> Result<&'a mut [T], Refusal> {
+    match (from.is_null(), count) {
+        (_, 0) => Ok(&mut []),
+        (true, _) => Err("an array is null".into()),
+        // SAFETY: by the contract above.
+        (false, _) => Ok(unsafe { std::slice::from_raw_parts_mut(from, count) }),
+    }
+}
+
+/// One value of the importer to write to.
+///
+/// # Safety
+/// As for [`list_mut`].
+unsafe fn place<'a, T>(at: *mut T) -> Result<&'a mut T, Refusal> {
+    // SAFETY: by the contract above.
+    unsafe { at.as_mut() }.ok_or_else(|| "a pointer is null".into())
+}
+
+/// A text of the importer.
+///
+/// # Safety
+/// `from` is null or a text that ends with zero.
+unsafe fn text<'a>(from: *const c_char) -> Option<&'a CStr> {
+    // SAFETY: by the contract above.
+    (!from.is_null()).then(|| unsafe { CStr::from_ptr(from) })
+}
+
+/// As people read it.
+///
+/// # Safety
+/// As for [`text`].
+unsafe fn readable(from: *const c_char) -> String {
+    // SAFETY: by the contract above.
+    unsafe { text(from) }.map_or(String::new(), |text| text.to_string_lossy().into_owned())
+}
+
+/// An array for the spy.
+///
+/// # Safety
+/// As for [`list`].
+unsafe fn show<T: std::fmt::Debug>(from: *const T, count: usize) -> String {
+    // SAFETY: by the contract above.
+    unsafe { list(from, count) }.map_or("null".into(), |values| format!("{values:?}"))
+}
+
+/// `fmi2GetFMUstate` and `fmi3GetFMUState`: a new state, or an old one overwritten.
+///
+/// # Safety
+/// `at` is null or points to null or to a state of this instance.
+unsafe fn get_state(instance: &mut Instance, at: *mut *mut c_void) -> Outcome {
+    // SAFETY: by the contract above.
+    let at = unsafe { place(at) }?;
+    if at.is_null() {
+        if let Some(state) = instance.save(None)? {
+            keep(instance, at, state);
+        }
+        return Ok(());
+    }
+    // SAFETY: by the contract above, and checked.
+    let state = unsafe { known(instance, *at) }?;
+    instance.save(Some(state)).map(drop)
+}
+
+/// Gives a state to the importer.
+fn keep(instance: &mut Instance, at: &mut *mut c_void, state: State) {
+    *at = Box::into_raw(Box::new(state)).cast();
+    instance.states.add(*at as usize);
+}
+
+/// # Safety
+/// Nobody else uses the state now. That it is one of this instance is checked.
+unsafe fn known<'a>(instance: &mut Instance, state: *mut c_void) -> Result<&'a mut State, Refusal> {
+    instance.states.touch(state as usize)?;
+    // SAFETY: known addresses came out of `Box::into_raw` in `keep` and are alive.
+    Ok(unsafe { &mut *state.cast::<State>() })
+}
+
+/// # Safety
+/// `at` is null or points to a state that nobody else uses.
+unsafe fn free_state(instance: &mut Instance, at: *mut *mut c_void) -> Outcome {
+    // SAFETY: by the contract above.
+    let at = unsafe { place(at) }?;
+    if at.is_null() {
+        return Ok(());
+    }
+    instance.states.remove(*at as usize)?;
+    // SAFETY: it was known, so it came out of `Box::into_raw` in `keep` and was alive until now.
+    drop(unsafe { Box::from_raw(at.cast::<State>()) });
+    *at = std::ptr::null_mut();
+    Ok(())
+}
+
+/// # Safety
+/// `into` has room for `size` bytes.
+unsafe fn serialize(instance: &mut Instance, state: *mut c_void, into: *mut u8, size: usize) -> Outcome {
+    // SAFETY: by the contract above.
+    let (state, into) = unsafe { (known(instance, state)?, list_mut(into, size)?) };
+    if into.len() < state.size() {
+        return Err(format!("{} bytes are too few for {}", into.len(), state.size()).into());
+    }
+    let mut bytes = Vec::with_capacity(state.size());
+    state.write(instance.token(), &mut bytes);
+    into[..bytes.len()].copy_from_slice(&bytes);
+    Ok(())
+}
+
+/// # Safety
+/// `from` are `size` bytes; `at` is null or points to null or to a state of this instance.
+unsafe fn deserialize(
+    instance: &mut Instance,
+    from: *const u8,
+    size: usize,
+    at: *mut *mut c_void,
+) -> Outcome {
+    // SAFETY: by the contract above.
+    let (from, at) = unsafe { (list(from, size)?, place(at)?) };
+    let state = instance.deserialize(from)?;
+    if at.is_null() {
+        keep(instance, at, state);
+    } else {
+        // SAFETY: checked inside.
+        *unsafe { known(instance, *at) }? = state;
+    }
+    Ok(())
+}
+
+/// The resources of an FMI 2.0 FMU come as a URI.
+fn from_uri(uri: &str) -> Result<PathBuf, String> {
+    let path = uri.strip_prefix("file:").ok_or_else(|| format!("`{uri}` is not a file URI"))?;
+    let path = match path.strip_prefix("//") {
+        Some(rest) => rest.find('/').map_or(rest, |at| &rest[at..]),
+        None => path,
+    };
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let code = after.get(..2).and_then(|two| std::str::from_utf8(two).ok());
+        match (first, code.and_then(|two| u8::from_str_radix(two, 16).ok())) {
+            (b'%', Some(byte)) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            _ => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    let path = String::from_utf8(bytes).map_err(|_| format!("`{uri}` is not UTF-8"))?;
+    // `/C:/folder` on Windows.
+    let drive = path.strip_prefix('/').filter(|rest| rest.get(1..2) == Some(":"));
+    Ok(Path::new(drive.unwrap_or(&path)).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uris_in_all_spellings() {
+        for (uri, path) in [
+            ("file:///tmp/a/resources", "/tmp/a/resources"),
+            ("file:/tmp/a/resources/", "/tmp/a/resources/"),
+            ("file://localhost/tmp/a%20b%25", "/tmp/a b%"),
+            ("file:///C:/a", "C:/a"),
+            ("file:///tmp/%zz%2", "/tmp/%zz%2"),
+        ] {
+            assert_eq!(from_uri(uri), Ok(PathBuf::from(path)), "{uri}");
+        }
+        assert!(from_uri("/tmp/a").is_err());
+    }
+}

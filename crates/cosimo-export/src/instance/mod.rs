@@ -1,0 +1,382 @@
+//! One instance of an FMU, the same for both versions: the model, the modes of the standard and what may be
+//! called in each. Safe Rust throughout; `ffi` turns pointers into slices and outcomes into status numbers.
+//!
+//! A refused call changes nothing, so that an importer that asks too much can go on. Only a model that fails
+//! by itself leaves the instance in `Failed`, from which a saved state or a reset brings it back.
+
+mod step;
+mod values;
+
+use std::ffi::CString;
+use std::fmt;
+use std::path::Path;
+
+use cosimo_core::{Inputs, Segment, Setup, Simulator, SimulatorError, Time};
+
+use crate::describe::Capabilities;
+use crate::design::{Design, Version};
+use crate::model::{Model, SABOTEUR};
+use crate::sabotage::{self, Sabotage};
+use crate::spy::Spy;
+use crate::state::{Held, State};
+use crate::variables::Variables;
+use step::Pending;
+
+pub(crate) use step::SAMPLES;
+
+/// Where an instance stands in the state machine of the standard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Instantiated,
+    Initializing,
+    Stepping,
+    /// Inside a step, while the importer is called back.
+    Intermediate,
+    Terminated,
+    Failed,
+    /// After a fatal error nothing is left to call.
+    Dead,
+}
+
+impl Mode {
+    pub(crate) fn from_number(number: u64) -> Option<Mode> {
+        use Mode::{Dead, Failed, Initializing, Instantiated, Intermediate, Stepping, Terminated};
+        let all = [Instantiated, Initializing, Stepping, Intermediate, Terminated, Failed, Dead];
+        all.into_iter().find(|mode| *mode as u64 == number)
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Mode::Instantiated => "before initialisation",
+            Mode::Initializing => "in initialisation mode",
+            Mode::Stepping => "in step mode",
+            Mode::Intermediate => "in intermediate update mode",
+            Mode::Terminated => "after termination",
+            Mode::Failed => "after an error",
+            Mode::Dead => "after a fatal error",
+        })
+    }
+}
+
+/// As both versions number it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Status {
+    Ok,
+    Warning,
+    Discard,
+    Error,
+    Fatal,
+}
+
+impl Status {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Status::Ok => "ok",
+            Status::Warning => "warning",
+            Status::Discard => "discard",
+            Status::Error => "error",
+            Status::Fatal => "fatal",
+        }
+    }
+}
+
+/// A status with something to say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) status: Status,
+    pub(crate) message: String,
+}
+
+pub(crate) type Outcome = Result<(), Refusal>;
+
+impl Refusal {
+    pub(crate) fn new(status: Status, message: impl Into<String>) -> Refusal {
+        Refusal { status, message: message.into() }
+    }
+}
+
+impl From<String> for Refusal {
+    fn from(message: String) -> Refusal {
+        Refusal::new(Status::Error, message)
+    }
+}
+
+impl From<&str> for Refusal {
+    fn from(message: &str) -> Refusal {
+        Refusal::new(Status::Error, message)
+    }
+}
+
+impl From<SimulatorError> for Refusal {
+    fn from(error: SimulatorError) -> Refusal {
+        Refusal::new(Status::Error, error.to_string())
+    }
+}
+
+pub(crate) struct Instance {
+    version: Version,
+    token: String,
+    model: Model,
+    variables: Variables,
+    pub(crate) can: Capabilities,
+    pub(crate) mode: Mode,
+    simulator: Box<dyn Simulator>,
+    time: f64,
+    /// FMI 2.0 wants `fmi2SetupExperiment` before initialisation.
+    set_up: bool,
+    start: f64,
+    stop: Option<f64>,
+    step: Option<f64>,
+    steps: u64,
+    parameters: Vec<f64>,
+    texts: Vec<CString>,
+    /// What is assumed of each input from now on; a constant unless derivatives were given.
+    inputs: Vec<Segment>,
+    outputs: Vec<f64>,
+    slopes: Vec<f64>,
+    jacobian: Vec<f64>,
+    /// The parameters changed since the model was opened.
+    stale: bool,
+    /// The inputs changed since the simulator saw them.
+    unsettled: bool,
+    /// `outputs` are those of now.
+    current: bool,
+    /// The importer promised never to go back before this instant.
+    promised: f64,
+    pending: Pending,
+    pub(crate) states: Held,
+    pub(crate) spy: Option<Spy>,
+    sabotage: Option<Sabotage>,
+}
+
+impl Instance {
+    /// From the FMU's resources. The token is the one that the importer read in the description.
+    pub(crate) fn new(
+        resources: &Path,
+        version: Version,
+        name: &str,
+        token: &str,
+    ) -> Result<Instance, String> {
+        let path = resources.join("model.toml");
+        let text = std::fs::read_to_string(&path)
+            .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+        let (design, own) =
+            Design::from_text(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+        if token != own {
+            return Err(format!("the token is `{token}`, but that of this FMU is `{own}`"));
+        }
+        if version != design.version {
+            return Err(format!("this FMU is one of FMI {}", design.version.text()));
+        }
+        let model = Model::of(&design)?;
+        let parameters = model.defaults();
+        let simulator = model.open(&parameters)?;
+        let interface = simulator.interface();
+        let variables = Variables::of(&model, interface);
+        let (inputs, outputs) = (interface.inputs.len(), interface.outputs.len());
+        let can = Capabilities::of(&design, interface);
+        let mut instance = Instance {
+            version,
+            token: token.into(),
+            variables,
+            can,
+            mode: Mode::Instantiated,
+            time: 0.0,
+            set_up: false,
+            start: 0.0,
+            stop: None,
+            step: None,
+            steps: 0,
+            parameters,
+            texts: Vec::new(),
+            inputs: vec![Segment::ZERO; inputs],
+            outputs: vec![0.0; outputs],
+            slopes: if can.output_order > 0 { vec![0.0; outputs] } else { Vec::new() },
+            jacobian: vec![0.0; inputs * outputs],
+            stale: false,
+            unsettled: true,
+            current: false,
+            promised: f64::NEG_INFINITY,
+            pending: Pending::new(inputs),
+            states: Held::default(),
+            spy: design.spy.then(|| Spy::new(name)),
+            sabotage: (design.source == SABOTEUR).then(Sabotage::default),
+            simulator,
+            model,
+        };
+        instance.begin();
+        Ok(instance)
+    }
+
+    /// As a new instance begins; states that the importer holds stay his.
+    fn begin(&mut self) {
+        self.mode = Mode::Instantiated;
+        (self.time, self.start, self.stop, self.step, self.steps) = (0.0, 0.0, None, None, 0);
+        (self.stale, self.unsettled, self.current) = (true, true, false);
+        (self.set_up, self.promised) = (false, f64::NEG_INFINITY);
+        self.parameters = self.model.defaults();
+        for port in 0..self.inputs.len() {
+            let start = self.variables.list[self.variables.input(port)].start;
+            self.inputs[port] = Segment::constant(start);
+        }
+        let text = |text: &crate::variables::Text| CString::new(text.start).unwrap_or_default();
+        self.texts = self.variables.texts.iter().map(text).collect();
+        if let Some(sabotage) = &mut self.sabotage {
+            *sabotage = Sabotage::default();
+        }
+    }
+
+    pub(crate) fn version(&self) -> Version {
+        self.version
+    }
+
+    pub(crate) fn token(&self) -> &str {
+        &self.token
+    }
+
+    fn need(&self, allowed: &[Mode]) -> Outcome {
+        if allowed.contains(&self.mode) {
+            return Ok(());
+        }
+        Err(format!("it must not be called {}", self.mode).into())
+    }
+
+    /// `fmi2SetupExperiment`, or the part of it that FMI 3.0 has in `fmi3EnterInitializationMode`.
+    pub(crate) fn set_up(&mut self, start: f64, stop: Option<f64>) -> Outcome {
+        self.need(&[Mode::Instantiated])?;
+        if !start.is_finite() || stop.is_some_and(|stop| stop.is_nan() || stop < start) {
+            return Err(format!("a run from {start} to {stop:?} s is none").into());
+        }
+        (self.time, self.start, self.stop, self.set_up, self.stale) = (start, start, stop, true, true);
+        Ok(())
+    }
+
+    pub(crate) fn enter_initialization(&mut self) -> Outcome {
+        self.need(&[Mode::Instantiated])?;
+        if !self.set_up {
+            return Err("`fmi2SetupExperiment` must come before it".into());
+        }
+        self.mode = Mode::Initializing;
+        Ok(())
+    }
+
+    pub(crate) fn exit_initialization(&mut self) -> Outcome {
+        self.need(&[Mode::Initializing])?;
+        self.refresh()?;
+        self.mode = Mode::Stepping;
+        if let Some(spy) = &mut self.spy {
+            spy.decide();
+        }
+        Ok(())
+    }
+
+    pub(crate) fn terminate(&mut self) -> Outcome {
+        self.need(&[Mode::Stepping, Mode::Failed])?;
+        self.mode = Mode::Terminated;
+        Ok(())
+    }
+
+    pub(crate) fn reset(&mut self) -> Outcome {
+        use Mode::{Failed, Initializing, Instantiated, Stepping, Terminated};
+        self.need(&[Instantiated, Initializing, Stepping, Terminated, Failed])?;
+        self.begin();
+        Ok(())
+    }
+
+    /// The simulator knows the parameters and inputs of now, and `outputs` are what it shows.
+    fn refresh(&mut self) -> Outcome {
+        self.reopen()?;
+        if self.unsettled {
+            let at = Time::new(self.time).ok_or("the time is not a number")?;
+            self.simulator.settle(at, &Inputs { segments: &self.inputs })?;
+            (self.unsettled, self.current) = (false, false);
+        }
+        if !self.current {
+            let mut out = cosimo_core::Outputs { values: &mut self.outputs, slopes: &mut self.slopes };
+            self.simulator.outputs(&mut out)?;
+            self.current = true;
+        }
+        Ok(())
+    }
+
+    /// Opens the model anew where parameters have changed.
+    fn reopen(&mut self) -> Outcome {
+        if self.stale {
+            self.simulator = self.model.open(&self.parameters)?;
+            let start = Time::new(self.start).ok_or("the start is not a number")?;
+            self.simulator.enter(&Setup { start, stop: self.stop.and_then(Time::new) })?;
+            (self.stale, self.unsettled) = (false, true);
+        }
+        Ok(())
+    }
+
+    fn need_states(&self) -> Outcome {
+        use Mode::{Failed, Initializing, Instantiated, Stepping, Terminated};
+        if !self.can.rollback {
+            return Err("this FMU has no states to save".into());
+        }
+        self.need(&[Instantiated, Initializing, Stepping, Terminated, Failed])
+    }
+
+    /// Into an old state if there is one, so that its memory is used again.
+    pub(crate) fn save(&mut self, old: Option<&mut State>) -> Result<Option<State>, Refusal> {
+        self.need_states()?;
+        self.reopen()?;
+        let mut fresh = None;
+        let state = match old {
+            Some(state) => state,
+            None => fresh.insert(State {
+                mode: self.mode,
+                time: 0.0,
+                start: 0.0,
+                stop: None,
+                step: None,
+                steps: 0,
+                unsettled: true,
+                parameters: self.parameters.clone(),
+                inputs: self.inputs.clone(),
+                frozen: Vec::new(),
+            }),
+        };
+        (state.mode, state.time, state.start, state.stop) = (self.mode, self.time, self.start, self.stop);
+        (state.step, state.steps, state.unsettled) = (self.step, self.steps, self.unsettled);
+        state.parameters.clone_from(&self.parameters);
+        state.inputs.clone_from(&self.inputs);
+        state.frozen.clear();
+        self.simulator.freeze(&mut state.frozen)?;
+        Ok(fresh)
+    }
+
+    pub(crate) fn restore(&mut self, state: &State) -> Outcome {
+        self.need_states()?;
+        if state.time < self.promised {
+            return Err(format!(
+                "the state is of t = {}, but the importer promised not to go back before {}",
+                state.time, self.promised
+            )
+            .into());
+        }
+        if self.sabotage.as_ref().is_some_and(|sabotage| sabotage.lies(self.text(sabotage::FAULT.name))) {
+            return Ok(());
+        }
+        let same = |(old, new): (&f64, &f64)| old.to_bits() == new.to_bits();
+        if self.stale || !self.parameters.iter().zip(&state.parameters).all(same) {
+            self.parameters.clone_from(&state.parameters);
+            self.stale = true;
+            self.reopen()?;
+        }
+        self.simulator.thaw(&state.frozen)?;
+        self.inputs.clone_from(&state.inputs);
+        (self.mode, self.time, self.start, self.stop) = (state.mode, state.time, state.start, state.stop);
+        (self.step, self.steps, self.unsettled) = (state.step, state.steps, state.unsettled);
+        (self.set_up, self.current) = (true, false);
+        Ok(())
+    }
+
+    pub(crate) fn deserialize(&self, bytes: &[u8]) -> Result<State, Refusal> {
+        self.need_states()?;
+        Ok(State::read(&self.token, bytes, self.parameters.len(), self.inputs.len())?)
+    }
+}

@@ -1,0 +1,182 @@
+//! One step, in pieces: between them the importer may be called back, which calls this instance again.
+//!
+//! With intermediate update the FMU asks for the inputs at four instants of the step, equally spaced and both
+//! ends included, and follows the cubic through them. Equal answers make an exact constant, so a step with
+//! held inputs is the same bits whether it is asked or not.
+
+use cosimo_core::{Inputs, Reached, Segment, Time, Trail, Window};
+
+use super::{Instance, Mode, Outcome, Refusal, Status};
+use crate::sabotage::{self, Harm};
+
+/// Instants at which inputs are asked for inside a step.
+pub(crate) const SAMPLES: usize = 4;
+
+/// What is known of a step that has begun.
+#[derive(Debug)]
+pub(super) struct Pending {
+    from: f64,
+    size: f64,
+    /// The instant that the importer is asked about.
+    pub(super) at: f64,
+    samples: Vec<[f64; SAMPLES]>,
+}
+
+impl Pending {
+    pub(super) fn new(inputs: usize) -> Pending {
+        Pending { from: 0.0, size: 0.0, at: 0.0, samples: vec![[0.0; SAMPLES]; inputs] }
+    }
+}
+
+/// Rounding of communication points is tolerated, anything else is a mistake.
+fn near(a: f64, b: f64, size: f64) -> bool {
+    (a - b).abs() <= 1e-9 * size.abs().max(a.abs()).max(b.abs())
+}
+
+impl Instance {
+    pub(crate) fn begin_step(&mut self, from: f64, size: f64, promise: bool) -> Outcome {
+        self.need(&[Mode::Stepping])?;
+        if !from.is_finite() || !size.is_finite() || size <= 0.0 {
+            return Err(format!("a step of {size} s from t = {from} is none").into());
+        }
+        if !near(from, self.time, size) {
+            return Err(format!("a step from t = {from} cannot follow t = {}", self.time).into());
+        }
+        if let Some(stop) = self.stop
+            && from + size > stop
+            && !near(from + size, stop, size)
+        {
+            return Err(format!("a step to t = {} passes the end at {stop}", from + size).into());
+        }
+        if self.can.fixed_step {
+            let first = *self.step.get_or_insert(size);
+            if !near(size, first, first) {
+                return Err(format!("a step of {size} s is not the {first} s of the first one").into());
+            }
+        }
+        if promise {
+            self.promised = from;
+        }
+        (self.pending.from, self.pending.size) = (from, size);
+        Ok(())
+    }
+
+    /// The instant of one sample; from now on the importer may set inputs for it.
+    pub(crate) fn ask(&mut self, sample: usize) -> f64 {
+        let Pending { from, size, .. } = self.pending;
+        self.mode = Mode::Intermediate;
+        self.pending.at = match sample {
+            0 => from,
+            3 => from + size,
+            _ => from + size * (sample as f64 / (SAMPLES - 1) as f64),
+        };
+        self.pending.at
+    }
+
+    /// Takes what the importer has set, or not set.
+    pub(crate) fn answer(&mut self, sample: usize) {
+        for (samples, input) in self.pending.samples.iter_mut().zip(&self.inputs) {
+            samples[sample] = input.0[0];
+        }
+        if sample + 1 == SAMPLES {
+            for (input, samples) in self.inputs.iter_mut().zip(&self.pending.samples) {
+                *input = through(samples, self.pending.size);
+            }
+            self.mode = Mode::Stepping;
+        }
+    }
+
+    /// Moves on, and returns the instant that was reached.
+    pub(crate) fn finish_step(&mut self) -> Result<f64, Refusal> {
+        let Pending { from, size, .. } = self.pending;
+        let harm = match &mut self.sabotage {
+            None => Harm::None,
+            Some(sabotage) => {
+                let place = self.model.parameters.iter().position(|(spec, _)| spec.name == "at_step");
+                let at_step = place.map_or(0.0, |place| self.parameters[place]);
+                let texts = self.variables.texts.iter().zip(&self.texts);
+                let fault = texts.into_iter().find(|(text, _)| text.name == sabotage::FAULT.name);
+                let fault = fault.and_then(|(_, value)| value.to_str().ok()).unwrap_or("none");
+                sabotage.strike(fault, at_step, size)
+            }
+        };
+        match harm {
+            Harm::Discard => return Err(Refusal::new(Status::Discard, "told to discard this step")),
+            Harm::Error => {
+                self.mode = Mode::Failed;
+                return Err("told to fail in this step".into());
+            }
+            Harm::Fatal => {
+                self.mode = Mode::Dead;
+                return Err(Refusal::new(Status::Fatal, "told to fail for good in this step"));
+            }
+            Harm::None | Harm::Warning => {}
+        }
+        let moved = self.advance(from, size);
+        if let Err(error) = &moved {
+            self.mode = Mode::Failed;
+            return Err(error.clone());
+        }
+        self.steps += 1;
+        self.time = from + size;
+        self.hold_inputs(size);
+        (self.unsettled, self.current) = (false, false);
+        if harm == Harm::Warning {
+            return Err(Refusal::new(Status::Warning, "told to warn in this step"));
+        }
+        Ok(self.last_time())
+    }
+
+    fn advance(&mut self, from: f64, size: f64) -> Result<Reached, Refusal> {
+        let instant = |seconds: f64| Time::new(seconds).ok_or("the time is not a number");
+        let window = Window { from: instant(from)?, to: instant(from + size)?, size };
+        let mut trail = Trail { integrals: &mut [] };
+        let reached = self.simulator.advance(window, &Inputs { segments: &self.inputs }, &mut trail)?;
+        if reached.to != window.to {
+            return Err(format!("the model stopped at t = {}", reached.to).into());
+        }
+        Ok(reached)
+    }
+
+    /// The step is over, and its end may be looked at from inside it.
+    pub(crate) fn look(&mut self) -> Result<f64, Refusal> {
+        self.refresh()?;
+        self.pending.at = self.time;
+        self.mode = Mode::Intermediate;
+        Ok(self.time)
+    }
+
+    pub(crate) fn leave(&mut self) {
+        if self.mode == Mode::Intermediate {
+            self.mode = Mode::Stepping;
+        }
+    }
+}
+
+/// The cubic through four equally spaced samples, by Newton's forward differences.
+fn through(samples: &[f64; SAMPLES], size: f64) -> Segment {
+    let [a, b, c, d] = *samples;
+    let (first, second, third) = (b - a, (c - b) - (b - a), ((d - c) - (c - b)) - ((c - b) - (b - a)));
+    let per = (SAMPLES - 1) as f64 / size;
+    Segment([
+        a,
+        (first - second / 2.0 + third / 3.0) * per,
+        (second - third) / 2.0 * per * per,
+        third / 6.0 * per * per * per,
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cubic_is_found_again_and_a_constant_stays_exact() {
+        let (cubic, size) = (Segment([1.0, -2.0, 0.5, 3.0]), 0.7);
+        let samples = std::array::from_fn(|i| cubic.at(size * i as f64 / 3.0));
+        for (found, wanted) in through(&samples, size).0.iter().zip(cubic.0) {
+            assert!((found - wanted).abs() < 1e-13, "{found} for {wanted}");
+        }
+        assert_eq!(through(&[0.1; SAMPLES], size), Segment::constant(0.1));
+    }
+}

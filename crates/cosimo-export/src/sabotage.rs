@@ -1,0 +1,185 @@
+//! A unit that misbehaves on request, to test how an importer copes. Until its time it integrates its input.
+//! The parameter `fault` says what, `at_step` at which call of doStep; a repeated step is a further call, so a
+//! discarded one can be tried again.
+
+use std::time::Duration;
+
+use cosimo_core::{
+    Abilities, Inputs, Interface, Outputs, Port, Reached, Setup, Simulator, SimulatorError, Slot, Spec, Time,
+    Trail, Window,
+};
+
+use crate::ffi::harm;
+use crate::variables::Text;
+
+pub(crate) const SUMMARY: &str = "integrates its input until it is told to misbehave; for tests";
+
+pub(crate) const PARAMETERS: &[Spec] =
+    &[Spec::count("at_step", 1, 0, "the call of doStep at which the fault comes; 0 is never")];
+
+pub(crate) const FAULT: Text = Text {
+    name: "fault",
+    start: "none",
+    about: "none, discard, warning, error, fatal, nan, wrong-time, forget, leak, directory, rounding, print, panic, \
+            abort, exit, hang or segfault",
+};
+
+pub(crate) const FAULTS: &[&str] = &[
+    "none",
+    "discard",
+    "warning",
+    "error",
+    "fatal",
+    "nan",
+    "wrong-time",
+    "forget",
+    "leak",
+    "directory",
+    "rounding",
+    "print",
+    "panic",
+    "abort",
+    "exit",
+    "hang",
+    "segfault",
+];
+
+/// What a step is to return.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Harm {
+    None,
+    Warning,
+    Discard,
+    Error,
+    Fatal,
+}
+
+/// Outlives rewinding, on purpose.
+#[derive(Debug, Default)]
+pub(crate) struct Sabotage {
+    calls: u64,
+    struck: bool,
+    /// Outputs are NaN from now on.
+    pub(crate) poisoned: bool,
+    /// By how much the reported time is wrong.
+    pub(crate) behind: f64,
+}
+
+impl Sabotage {
+    /// Counts a call of doStep, and misbehaves if it is the one.
+    pub(crate) fn strike(&mut self, fault: &str, at_step: f64, size: f64) -> Harm {
+        self.calls += 1;
+        self.behind = 0.0;
+        if self.calls as f64 != at_step {
+            return Harm::None;
+        }
+        self.struck = true;
+        match fault {
+            "warning" => return Harm::Warning,
+            "discard" => return Harm::Discard,
+            "error" => return Harm::Error,
+            "fatal" => return Harm::Fatal,
+            "nan" => self.poisoned = true,
+            "wrong-time" => self.behind = size / 2.0,
+            "leak" => std::mem::forget(vec![1u8; 16 << 20]),
+            "directory" => {
+                let _ = std::env::set_current_dir("/");
+            }
+            "rounding" => harm::round_upwards(),
+            "print" => {
+                println!("a word on the standard output");
+                eprintln!("a word on the standard error");
+            }
+            "panic" => panic!("told to panic in this step"),
+            "abort" => std::process::abort(),
+            "exit" => std::process::exit(3),
+            "hang" => loop {
+                std::thread::sleep(Duration::from_secs(1));
+            },
+            "segfault" => harm::segfault(),
+            _ => {}
+        }
+        Harm::None
+    }
+
+    /// Whether a saved state is ignored when it should be brought back.
+    pub(crate) fn lies(&self, fault: &str) -> bool {
+        self.struck && fault == "forget"
+    }
+}
+
+/// y' = u, without error for any segment.
+#[derive(Debug)]
+pub(crate) struct Integrator {
+    interface: Interface,
+    y: f64,
+    saved: [f64; Slot::COUNT],
+}
+
+impl Default for Integrator {
+    fn default() -> Integrator {
+        let interface = Interface {
+            inputs: vec![Port::new("u", "1", "rate").starting_at(1.0)],
+            outputs: vec![Port::new("y", "s", "integral of the rate")],
+            feedthrough: vec![],
+            abilities: Abilities { jacobian: true, states: false, ..Abilities::NATIVE },
+        };
+        Integrator { interface, y: 0.0, saved: [0.0; Slot::COUNT] }
+    }
+}
+
+impl Simulator for Integrator {
+    fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
+    fn enter(&mut self, _setup: &Setup) -> Result<(), SimulatorError> {
+        self.y = 0.0;
+        Ok(())
+    }
+
+    fn settle(&mut self, _at: Time, _inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
+        Ok(())
+    }
+
+    fn advance(
+        &mut self,
+        window: Window,
+        inputs: &Inputs<'_>,
+        _trail: &mut Trail<'_>,
+    ) -> Result<Reached, SimulatorError> {
+        self.y += inputs.segments[0].integral(window.size);
+        Ok(Reached::end_of(window, 1))
+    }
+
+    fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+        out.values[0] = self.y;
+        Ok(())
+    }
+
+    fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        self.saved[slot.index()] = self.y;
+        Ok(())
+    }
+
+    fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        self.y = self.saved[slot.index()];
+        Ok(())
+    }
+
+    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+        into.extend_from_slice(&self.y.to_le_bytes());
+        Ok(())
+    }
+
+    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
+        let bytes = from.try_into().map_err(|_| SimulatorError::new("thaw", "8 bytes are needed"))?;
+        self.y = f64::from_le_bytes(bytes);
+        Ok(())
+    }
+
+    fn jacobian(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
+        into.fill(0.0);
+        Ok(())
+    }
+}
