@@ -1,0 +1,11 @@
+//! FMUs as an importer meets them: written, unpacked, loaded from their shared library and stepped, beside the
+//! native simulator they were made of.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail loudly")]
+
+mod equal;
+mod faults;
+mod load;
+mod order;
+mod states;
+mod xml;

@@ -1,0 +1,147 @@
+//! The descriptions: well-formed, complete, stable, and true to the model.
+
+use std::collections::BTreeSet;
+
+use cosimo_export::{Design, SABOTEUR, Variant, Version, model_description, sources};
+use roxmltree::{Document, Node};
+
+fn designs() -> Vec<Design> {
+    let mut designs = Vec::new();
+    let all = sources().into_iter().chain([SABOTEUR.to_owned()]);
+    for source in all {
+        for version in Version::ALL {
+            for variant in Variant::ALL.into_iter().filter(|variant| variant.exists_in(version)) {
+                designs.push(Design::new(&source, version).variant(variant));
+                designs.push(Design::new(&source, version).variant(variant).spying());
+            }
+        }
+    }
+    designs
+}
+
+fn child<'a>(node: Node<'a, 'a>, name: &str) -> Node<'a, 'a> {
+    node.children().find(|child| child.has_tag_name(name)).unwrap_or_else(|| panic!("no {name}"))
+}
+
+fn elements<'a>(node: Node<'a, 'a>) -> Vec<Node<'a, 'a>> {
+    node.children().filter(|child| child.is_element()).collect()
+}
+
+fn numbers(text: &str) -> Vec<usize> {
+    text.split_whitespace().map(|number| number.parse().unwrap()).collect()
+}
+
+#[test]
+fn every_description_holds_together() {
+    let mut tokens = BTreeSet::new();
+    for design in designs() {
+        let text = model_description(&design).unwrap();
+        assert_eq!(model_description(&design).unwrap(), text, "equal models give equal files");
+        let document = Document::parse(&text).unwrap();
+        let root = document.root_element();
+        let two = design.version == Version::Two;
+        assert_eq!(root.attribute("fmiVersion"), Some(design.version.text()));
+        let token = root.attribute(if two { "guid" } else { "instantiationToken" }).unwrap();
+        assert!(token.len() == 38 && tokens.insert(token.to_owned()), "{token} of {}", design.name());
+        let identifier = child(root, "CoSimulation").attribute("modelIdentifier").unwrap();
+        assert!(identifier.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'));
+
+        let units: Vec<&str> = elements(child(root, "UnitDefinitions"))
+            .iter()
+            .filter_map(|unit| unit.attribute("name"))
+            .collect();
+        let variables = elements(child(root, "ModelVariables"));
+        let names: BTreeSet<_> =
+            variables.iter().map(|variable| variable.attribute("name").unwrap()).collect();
+        assert_eq!(names.len(), variables.len(), "names are unique in {}", design.name());
+        for (index, variable) in variables.iter().enumerate() {
+            let typed = if two { elements(*variable)[0] } else { *variable };
+            assert_eq!(variable.attribute("valueReference"), Some(index.to_string().as_str()));
+            if let Some(unit) = typed.attribute("unit") {
+                assert!(units.contains(&unit), "{unit}");
+            }
+            let text = typed.has_tag_name("String");
+            let starts = typed.attribute("start").is_some() || text;
+            let wanted = matches!(variable.attribute("causality"), Some("input" | "parameter"));
+            assert_eq!(starts, wanted, "{:?} of {}", variable.attribute("name"), design.name());
+        }
+
+        let structure = child(root, "ModelStructure");
+        let list = |two_name: &str, three_name: &str| -> Vec<(usize, Vec<usize>)> {
+            let nodes: Vec<Node<'_, '_>> = if two {
+                elements(child(structure, two_name))
+            } else {
+                elements(structure).into_iter().filter(|node| node.has_tag_name(three_name)).collect()
+            };
+            let key = if two { "index" } else { "valueReference" };
+            let offset = usize::from(two);
+            let unknown = |node: &Node<'_, '_>| {
+                let at: usize = node.attribute(key).unwrap().parse().unwrap();
+                let known = numbers(node.attribute("dependencies").unwrap());
+                (at - offset, known.iter().map(|at| at - offset).collect())
+            };
+            nodes.iter().map(unknown).collect()
+        };
+        let causality = |at: usize| variables[at].attribute("causality").unwrap();
+        let shown: Vec<usize> = (0..variables.len()).filter(|at| causality(*at) == "output").collect();
+        for (name, list) in
+            [("outputs", list("Outputs", "Output")), ("unknowns", list("InitialUnknowns", "InitialUnknown"))]
+        {
+            assert_eq!(list.iter().map(|(at, _)| *at).collect::<Vec<_>>(), shown, "{name}");
+            for (_, known) in list {
+                assert!(
+                    known.is_sorted()
+                        && known.iter().all(|at| matches!(causality(*at), "input" | "parameter"))
+                );
+                assert!(name != "outputs" || known.iter().all(|at| causality(*at) == "input"));
+            }
+        }
+    }
+}
+
+#[test]
+fn variants_declare_what_they_can_do() {
+    let flag = |variant: Variant, version: Version, name: &str| {
+        let design = Design::new("native:dual-mass/left-force", version).variant(variant);
+        let text = model_description(&design).unwrap();
+        let document = Document::parse(&text).unwrap();
+        let node = child(document.root_element(), "CoSimulation");
+        node.attribute(name).unwrap_or_else(|| panic!("{name}")) == "true"
+    };
+    for (version, state) in [(Version::Two, "FMUstate"), (Version::Three, "FMUState")] {
+        for what in ["canGetAndSet", "canSerialize"] {
+            let name = format!("{what}{state}");
+            assert!(flag(Variant::Plain, version, &name));
+            assert!(!flag(Variant::NoRollback, version, &name));
+        }
+        let name = "canHandleVariableCommunicationStepSize";
+        assert!(flag(Variant::Plain, version, name) && !flag(Variant::FixedStep, version, name));
+    }
+    assert!(!flag(Variant::Plain, Version::Two, "canInterpolateInputs"));
+    assert!(flag(Variant::Interpolates, Version::Two, "canInterpolateInputs"));
+    assert!(!flag(Variant::Plain, Version::Three, "providesIntermediateUpdate"));
+    assert!(flag(Variant::Intermediate, Version::Three, "providesIntermediateUpdate"));
+    let wrong = Design::new("native:rc-rl/rc", Version::Three).variant(Variant::Interpolates);
+    let error = model_description(&wrong).unwrap_err();
+    assert_eq!(error, "the variant `interpolates` does not exist in FMI 3.0");
+    let unknown = Design::new("native:rc-rl/cr", Version::Three);
+    assert_eq!(model_description(&unknown).unwrap_err(), "there is no model `native:rc-rl/cr`");
+}
+
+#[test]
+fn feedthrough_units_and_doubled_names_are_told() {
+    let text = model_description(&Design::new("native:quarter-car/wheel-strut", Version::Three)).unwrap();
+    for line in [
+        r#"<Output valueReference="2" dependencies="1"/>"#,
+        r#"<Output valueReference="3" dependencies=""/>"#,
+        r#"<BaseUnit kg="1" m="1" s="-2"/>"#,
+        r#"<Int32 name="micro_steps" valueReference="14""#,
+        r#"causality="parameter" variability="fixed" min="1" start="10"/>"#,
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    let text = model_description(&Design::new("native:ring/rotor", Version::Two)).unwrap();
+    for name in ["a_in", "b_in", "a_out", "b_out"] {
+        assert!(text.contains(&format!("name=\"{name}\"")), "{text}");
+    }
+}
