@@ -4,6 +4,7 @@
 
 mod bench;
 mod command;
+mod fmus;
 mod generate;
 mod invariants;
 mod layers;
@@ -40,6 +41,12 @@ const TASKS: &[Task] = &[
         arguments: "[--check]",
         summary: "write cosimo.schema.json from the registry, or only compare",
         run: generate::run,
+    },
+    Task {
+        name: "fmus",
+        arguments: "[DIR]",
+        summary: "write every native model as FMUs of both versions, into target/fmus",
+        run: fmus::run,
     },
     Task { name: "bench", arguments: "", summary: "run the benchmarks", run: bench::run },
 ];

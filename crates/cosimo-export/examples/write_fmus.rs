@@ -1,0 +1,56 @@
+//! Writes all FMUs that tests, benchmarks and people want: every native model in both versions, variants of the
+//! quarter car and the dual mass, spies of all, and the saboteur. `cargo xtask fmus` runs it.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use cosimo_export::{Design, SABOTEUR, Variant, Version, sources, write};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [library, folder] = arguments.as_slice() else {
+        eprintln!("usage: write_fmus LIBRARY FOLDER");
+        return ExitCode::FAILURE;
+    };
+    match write_all(Path::new(library), Path::new(folder)) {
+        Ok(count) => {
+            println!("{count} FMUs in {folder}");
+            ExitCode::SUCCESS
+        }
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn designs() -> Vec<Design> {
+    let mut designs = Vec::new();
+    for version in Version::ALL {
+        for source in sources() {
+            let varied = source.starts_with("native:quarter-car/") || source.starts_with("native:dual-mass/");
+            for variant in Variant::ALL {
+                if variant == Variant::Plain || varied && variant.exists_in(version) {
+                    let design = Design::new(&source, version).variant(variant);
+                    designs.extend([design.clone(), design.spying()]);
+                }
+            }
+        }
+        for strut in ["native:quarter-car/wheel-strut", "native:quarter-car/chassis-strut"] {
+            designs.push(Design::new(strut, version).choice("displacement", "communicated"));
+        }
+        for variant in Variant::ALL.into_iter().filter(|variant| variant.exists_in(version)) {
+            designs.push(Design::new(SABOTEUR, version).variant(variant));
+        }
+    }
+    designs
+}
+
+fn write_all(library: &Path, folder: &Path) -> Result<usize, String> {
+    std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let designs = designs();
+    for design in &designs {
+        write(design, library, &folder.join(design.file_name()))?;
+    }
+    Ok(designs.len())
+}

@@ -1,0 +1,69 @@
+//! `cargo xtask fmus [DIR]`: every native model as FMUs of both versions, with variants, and the test units.
+//!
+//! The shared library is built once and packed into each. The packing is a program of `cosimo-export` itself, so
+//! that the other tasks need not wait for it to be compiled.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::{Outcome, command};
+
+const BUILD: &[&str] = &[
+    "build",
+    "--profile",
+    "export",
+    "--package",
+    "cosimo-export",
+    "--lib",
+    "--message-format",
+    "json-render-diagnostics",
+];
+
+pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
+    let folder = match arguments {
+        [] => None,
+        [folder] if !folder.starts_with('-') => Some(PathBuf::from(folder)),
+        other => return Err(format!("`{}` is not understood; known is a folder", other.join(" "))),
+    };
+    let messages = command::capture(command::cargo(root, BUILD))?;
+    let library = library(&messages).ok_or("cargo built no shared library of cosimo-export")?;
+    // The library lies in the profile's part of the target folder.
+    let target = library.parent().and_then(Path::parent).unwrap_or(root);
+    let folder = folder.unwrap_or_else(|| target.join("fmus"));
+    let folder = std::path::absolute(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut pack =
+        command::cargo(root, &["run", "--profile", "export", "--quiet", "--package", "cosimo-export"]);
+    pack.args(["--example", "write_fmus", "--"]).arg(&library).arg(&folder);
+    command::show(pack)
+}
+
+/// The file among what cargo says it has built.
+fn library(messages: &str) -> Option<PathBuf> {
+    messages.lines().rev().find_map(|line| {
+        let message: Value = serde_json::from_str(line).ok()?;
+        let named = message["target"]["name"].as_str()? == "cosimo_export";
+        let files = message["filenames"].as_array().filter(|_| named)?;
+        let shared = |file: &&str| {
+            Path::new(file)
+                .extension()
+                .is_some_and(|ending| ["so", "dll", "dylib"].iter().any(|e| ending == *e))
+        };
+        files.iter().filter_map(Value::as_str).find(shared).map(PathBuf::from)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_library_is_found_among_the_messages() {
+        let messages = r#"{"reason":"compiler-artifact","target":{"name":"zip"},"filenames":["/t/libzip.rlib"]}
+{"reason":"compiler-artifact","target":{"name":"cosimo_export"},"filenames":["/t/libcosimo_export.rlib","/t/libcosimo_export.so"]}
+{"reason":"build-finished","success":true}
+"#;
+        assert_eq!(library(messages), Some(PathBuf::from("/t/libcosimo_export.so")));
+        assert_eq!(library("{}"), None);
+    }
+}
