@@ -1,8 +1,8 @@
 //! FMUs out of native models, for FMI 2.0 and 3.0 co-simulation.
 //!
 //! One shared library serves every model and both versions: `resources/model.toml` inside the FMU tells it
-//! what it is. So an FMU is written by packing files, never by compiling. [`ffi`] holds the C functions and
-//! all `unsafe` code; below it, [`instance`] keeps the state machine of the standard in safe Rust.
+//! what it is. So an FMU is written by packing files, never by compiling. `ffi` holds the C functions and
+//! all `unsafe` code; below it, `instance` keeps the state machine of the standard in safe Rust.
 
 mod describe;
 mod design;

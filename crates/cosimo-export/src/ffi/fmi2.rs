@@ -6,7 +6,7 @@ use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 
 use super::{
     Log, Logger2, call, deserialize, free, free_state, from_uri, get_state, instantiate, known, list,
-    list_mut, place, readable, serialize, show, text,
+    list_mut, place, readable, serialize, show, texts,
 };
 use crate::design::Version;
 use crate::instance::{Refusal, Status};
@@ -121,10 +121,7 @@ exported! {
         format!("{count} values");
     fn fmi2SetString(references: *const c_uint, count: usize, values: *const *const c_char)
         |instance| {
-            for (reference, value) in list(references, count)?.iter().zip(list(values, count)?) {
-                instance.set_text(*reference, text(*value).ok_or("a text is null")?.to_owned())?;
-            }
-            Ok(())
+            instance.set_texts(list(references, count)?, texts(list(values, count)?)?)
         },
         show(references, count);
 

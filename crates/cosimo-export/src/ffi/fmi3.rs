@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use super::{Handle, Instance, Refusal};
 use super::{
     Log, Logger3, call, deserialize, free, free_state, get_state, instantiate, known, list, list_mut, place,
-    readable, serialize, show, text,
+    readable, serialize, show, texts,
 };
 use crate::design::Version;
 use crate::instance::SAMPLES;
@@ -135,10 +135,7 @@ exported! {
     fn fmi3SetString(references: *const u32, count: usize, values: *const *const c_char, room: usize)
         |instance| {
             as_many(count, room)?;
-            for (reference, value) in list(references, count)?.iter().zip(list(values, room)?) {
-                instance.set_text(*reference, text(*value).ok_or("a text is null")?.to_owned())?;
-            }
-            Ok(())
+            instance.set_texts(list(references, count)?, texts(list(values, room)?)?)
         },
         show(references, count);
 

@@ -224,6 +224,16 @@ unsafe fn text<'a>(from: *const c_char) -> Option<&'a CStr> {
     (!from.is_null()).then(|| unsafe { CStr::from_ptr(from) })
 }
 
+/// Texts of the importer, copied.
+///
+/// # Safety
+/// As for [`text`].
+unsafe fn texts(from: &[*const c_char]) -> Result<Vec<CString>, Refusal> {
+    // SAFETY: by the contract above.
+    let copy = |from: &*const c_char| unsafe { text(*from) }.map(CStr::to_owned);
+    from.iter().map(copy).collect::<Option<_>>().ok_or_else(|| "a text is null".into())
+}
+
 /// As people read it.
 ///
 /// # Safety

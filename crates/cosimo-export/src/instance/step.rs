@@ -19,12 +19,14 @@ pub(super) struct Pending {
     size: f64,
     /// The instant that the importer is asked about.
     pub(super) at: f64,
+    /// Outputs are shown, and inputs no longer asked for.
+    pub(super) finished: bool,
     samples: Vec<[f64; SAMPLES]>,
 }
 
 impl Pending {
     pub(super) fn new(inputs: usize) -> Pending {
-        Pending { from: 0.0, size: 0.0, at: 0.0, samples: vec![[0.0; SAMPLES]; inputs] }
+        Pending { from: 0.0, size: 0.0, at: 0.0, finished: false, samples: vec![[0.0; SAMPLES]; inputs] }
     }
 }
 
@@ -64,7 +66,7 @@ impl Instance {
     /// The instant of one sample; from now on the importer may set inputs for it.
     pub(crate) fn ask(&mut self, sample: usize) -> f64 {
         let Pending { from, size, .. } = self.pending;
-        self.mode = Mode::Intermediate;
+        (self.mode, self.pending.finished) = (Mode::Intermediate, false);
         self.pending.at = match sample {
             0 => from,
             3 => from + size,
@@ -101,7 +103,13 @@ impl Instance {
             }
         };
         match harm {
-            Harm::Discard => return Err(Refusal::new(Status::Discard, "told to discard this step")),
+            Harm::Discard => {
+                if self.can.intermediate {
+                    // What was told of the inside of this step is not said of the next.
+                    self.inputs.iter_mut().for_each(|input| *input = Segment::constant(input.0[0]));
+                }
+                return Err(Refusal::new(Status::Discard, "told to discard this step"));
+            }
             Harm::Error => {
                 self.mode = Mode::Failed;
                 return Err("told to fail in this step".into());
@@ -141,7 +149,7 @@ impl Instance {
     /// The step is over, and its end may be looked at from inside it.
     pub(crate) fn look(&mut self) -> Result<f64, Refusal> {
         self.refresh()?;
-        self.pending.at = self.time;
+        (self.pending.at, self.pending.finished) = (self.time, true);
         self.mode = Mode::Intermediate;
         Ok(self.time)
     }

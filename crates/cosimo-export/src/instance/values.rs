@@ -46,6 +46,9 @@ impl Instance {
                 Role::Time => self.time_inside(),
                 Role::Input(port) => self.inputs[port].0[0],
                 Role::Output(port) => {
+                    if self.mode == Mode::Intermediate && !self.pending.finished {
+                        return Err("outputs cannot be read while inputs are asked for".into());
+                    }
                     if !matches!(self.mode, Mode::Failed | Mode::Intermediate) {
                         self.remark_get_after_set();
                         self.refresh()?;
@@ -69,6 +72,9 @@ impl Instance {
         for (reference, value) in references.iter().zip(values) {
             let variable = self.variable(*reference)?;
             match variable.role {
+                Role::Input(_) if self.mode == Mode::Intermediate && self.pending.finished => {
+                    return Err("inputs cannot be set while outputs are shown".into());
+                }
                 Role::Input(_) => {}
                 Role::Real(place) => {
                     self.need_before_start(variable)?;
@@ -124,14 +130,20 @@ impl Instance {
         self.need(WRITING)?;
         for (reference, value) in references.iter().zip(values) {
             let variable = self.variable(*reference)?;
-            let Role::Count(place) = variable.role else { return Err(self.wrong_type(*reference)) };
+            if !matches!(variable.role, Role::Count(_)) {
+                return Err(self.wrong_type(*reference));
+            }
             self.need_before_start(variable)?;
             if i64::from(*value) < i64::from(variable.least) {
                 let (name, least) = (&variable.name, variable.least);
                 return Err(format!("`{name}` must be at least {least}, found {value}").into());
             }
-            self.parameters[place] = f64::from(*value);
-            self.stale = true;
+        }
+        for (reference, value) in references.iter().zip(values) {
+            if let Role::Count(place) = self.variable(*reference)?.role {
+                self.parameters[place] = f64::from(*value);
+                self.stale = true;
+            }
         }
         Ok(())
     }
@@ -150,23 +162,28 @@ impl Instance {
         }
     }
 
-    pub(crate) fn set_text(&mut self, reference: u32, value: CString) -> Outcome {
+    pub(crate) fn set_texts(&mut self, references: &[u32], values: Vec<CString>) -> Outcome {
         self.need(WRITING)?;
-        let variable = self.variable(reference)?;
-        let Role::Text(place) = variable.role else { return Err(self.wrong_type(reference)) };
-        self.need_before_start(variable)?;
-        let text = value.to_str().map_err(|_| "the text is not UTF-8")?;
-        let name = self.variables.texts[place].name;
-        if name == sabotage::FAULT.name && !sabotage::FAULTS.contains(&text) {
-            let hint = suggest(text, sabotage::FAULTS.iter().copied());
-            return Err(format!("there is no fault `{text}`; {hint}").into());
+        for (reference, value) in references.iter().zip(&values) {
+            let variable = self.variable(*reference)?;
+            let Role::Text(place) = variable.role else { return Err(self.wrong_type(*reference)) };
+            self.need_before_start(variable)?;
+            let text = value.to_str().map_err(|_| "the text is not UTF-8")?;
+            let faulty = self.variables.texts[place].name == sabotage::FAULT.name;
+            if faulty && !sabotage::FAULTS.contains(&text) {
+                let hint = suggest(text, sabotage::FAULTS.iter().copied());
+                return Err(format!("there is no fault `{text}`; {hint}").into());
+            }
         }
-        if name == spy::FILE.name
-            && let Some(spy) = &mut self.spy
-        {
-            spy.aim(text);
+        for (reference, value) in references.iter().zip(values) {
+            let Role::Text(place) = self.variable(*reference)?.role else { continue };
+            if let (Some(spy), Ok(text)) = (&mut self.spy, value.to_str())
+                && self.variables.texts[place].name == spy::FILE.name
+            {
+                spy.aim(text);
+            }
+            self.texts[place] = value;
         }
-        self.texts[place] = value;
         Ok(())
     }
 
@@ -180,19 +197,21 @@ impl Instance {
         if !self.can.interpolates {
             return Err("this FMU holds its inputs and takes no derivatives".into());
         }
-        for ((reference, order), value) in references.iter().zip(orders).zip(values) {
+        for (reference, order) in references.iter().zip(orders) {
             let variable = self.variable(*reference)?;
-            let Role::Input(port) = variable.role else {
+            if !matches!(variable.role, Role::Input(_)) {
                 return Err(format!("`{}` is not an input", variable.name).into());
-            };
-            let factorial = match order {
-                1 => 1.0,
-                2 => 2.0,
-                3 => 6.0,
-                _ => return Err(format!("derivatives of order {order} are not taken, only 1 to 3").into()),
-            };
-            self.inputs[port].0[*order as usize] = value / factorial;
-            self.unsettled = true;
+            }
+            if !(1..=3).contains(order) {
+                return Err(format!("derivatives of order {order} are not taken, only 1 to 3").into());
+            }
+        }
+        for ((reference, order), value) in references.iter().zip(orders).zip(values) {
+            if let Role::Input(port) = self.variable(*reference)?.role {
+                let factorial = if *order == 3 { 6.0 } else { f64::from(*order) };
+                self.inputs[port].0[*order as usize] = value / factorial;
+                self.unsettled = true;
+            }
         }
         Ok(())
     }

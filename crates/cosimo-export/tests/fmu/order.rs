@@ -126,6 +126,54 @@ fn unknown_references_and_null_arrays_are_refused() {
     }
 }
 
+/// Whatever the order, every call is answered, and a reset makes the instance as good as new.
+#[test]
+fn random_calls_never_break_an_instance() {
+    for version in Version::ALL {
+        for variant in Variant::ALL.into_iter().filter(|variant| variant.exists_in(version)) {
+            let fmu = Fmu::plain("native:dual-mass/left-force", version, variant);
+            let mut seed = 1u64;
+            let mut states = [null_mut(); 3];
+            let mut random = |below: u64| {
+                seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                (seed >> 33) % below
+            };
+            let mut accepted = 0;
+            for _ in 0..4000 {
+                let state = random(3) as usize;
+                let time = fmu.try_get("time").unwrap_or(0.0);
+                let status = match random(16) {
+                    0 => fmu.enter(0.0, None),
+                    1 | 2 => fmu.exit(),
+                    3 if random(8) == 0 => fmu.terminate(),
+                    4 if random(8) == 0 => fmu.reset(),
+                    5 => fmu.try_set("m1", 50.0 + random(100) as f64),
+                    6 => fmu.try_set("v_far", random(100) as f64 - 50.0),
+                    7 => fmu.set_count("micro_steps", random(20) as i32),
+                    8 => fmu.get_state(&mut states[state]),
+                    9 => fmu.set_state(states[state]),
+                    10 if random(4) == 0 => fmu.free_state(&mut states[state]),
+                    11 => fmu.derivative("f", "v_far").err().unwrap_or(0),
+                    12 => fmu.output_derivative("f").err().unwrap_or(0),
+                    13 => fmu.try_get("f").err().unwrap_or(0),
+                    _ => fmu.try_step(time, 1e-3 * (1 + random(3)) as f64, random(9) == 0),
+                };
+                assert!(status == 0 || status == 3, "{status}: {}", fmu.last_log());
+                accepted += u32::from(status == 0);
+            }
+            assert!(accepted > 400, "{accepted}");
+            let fresh = Fmu::plain("native:dual-mass/left-force", version, variant);
+            assert_eq!(fmu.reset(), 0);
+            for fmu in [&fmu, &fresh] {
+                fmu.start();
+                fmu.set("v_far", 0.5);
+                fmu.step(0.0, 0.01);
+            }
+            assert_eq!(fmu.get("f").to_bits(), fresh.get("f").to_bits());
+        }
+    }
+}
+
 /// All functions of the headers of FMI 2.0 and 3.0.
 const NAMES: &str = "
     fmi2GetTypesPlatform fmi2GetVersion fmi2SetDebugLogging fmi2Instantiate fmi2FreeInstance
