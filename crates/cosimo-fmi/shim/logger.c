@@ -1,0 +1,28 @@
+/* The logger of FMI 2.0 is variadic: format here, hand plain text on. Without it people read "%s".
+ * The environment that a unit hands back is a `struct sink`, the first field of what Rust keeps per instance. */
+
+#include <stdarg.h>
+#include <stdio.h>
+
+struct sink {
+    void (*write)(void *data, int status, const char *category, const char *text);
+    void *data;
+};
+
+void cosimo_fmi2_logger(void *environment, const char *instance, int status, const char *category,
+                        const char *message, ...)
+{
+    char text[2048];
+    struct sink *sink = environment;
+    va_list arguments;
+
+    (void)instance;
+    if (sink == NULL || sink->write == NULL || message == NULL)
+        return;
+    va_start(arguments, message);
+    /* Longer messages are cut; a broken format gives a negative number and leaves nothing to show. */
+    if (vsnprintf(text, sizeof text, message, arguments) < 0)
+        text[0] = '\0';
+    va_end(arguments);
+    sink->write(sink->data, status, category, text);
+}

@@ -1,0 +1,309 @@
+//! An `.fmu` file is a zip archive from somewhere: checked before a byte is written, then unpacked once per
+//! content into a private cache folder.
+//!
+//! A folder appears by one rename, so that no process ever sees half a unit. Nothing is trusted that the
+//! archive says about itself: sizes are counted again while unpacking.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, Write};
+use std::path::{Component, Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use sha2::{Digest, Sha256};
+
+use crate::problem::Problem;
+
+/// What an archive may cost. The defaults hold every unit that is not an attack.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limits {
+    pub entries: usize,
+    /// Bytes of all files together.
+    pub total: u64,
+    /// How many times larger a file may become by unpacking, if it becomes larger than `ratio_from` bytes.
+    pub ratio: u64,
+    pub ratio_from: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { entries: 100_000, total: 4 << 30, ratio: 1000, ratio_from: 10_000_000 }
+    }
+}
+
+/// Where unpacked units are kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cache {
+    pub folder: PathBuf,
+    pub limits: Limits,
+    /// So many units are kept; of the others, those go that nobody used for a day.
+    pub keep: usize,
+}
+
+/// A unit on disk.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unpacked {
+    pub folder: PathBuf,
+    /// SHA-256 of the `.fmu` file.
+    pub hash: String,
+}
+
+const MARKER: &str = ".cosimo-last-use";
+const KEEP: usize = 256;
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+static CHOSEN: OnceLock<PathBuf> = OnceLock::new();
+
+/// For programs that keep their caches elsewhere; the first call counts, and only before the first unit.
+pub fn use_cache(folder: &Path) {
+    let _ = CHOSEN.set(folder.to_owned());
+}
+
+impl Cache {
+    pub fn at(folder: &Path) -> Cache {
+        Cache { folder: folder.to_owned(), limits: Limits::default(), keep: KEEP }
+    }
+
+    /// `$XDG_CACHE_HOME/cosimo/fmu`, `~/.cache/cosimo/fmu`, or a folder for temporary files.
+    pub fn standard() -> Cache {
+        if let Some(folder) = CHOSEN.get() {
+            return Cache::at(folder);
+        }
+        let absolute =
+            |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let base = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
+        if let Some(base) = base {
+            let cache = Cache::at(&base.join("cosimo").join("fmu"));
+            if make_private(&cache.folder).is_ok() {
+                return cache;
+            }
+        }
+        let user = std::env::var("USER").unwrap_or_default();
+        let user: String = user.chars().filter(|c| c.is_ascii_alphanumeric()).collect();
+        Cache::at(&std::env::temp_dir().join(format!("cosimo-{user}")).join("fmu"))
+    }
+
+    /// Unpacks the unit unless that was done before.
+    pub fn unpack(&self, file: &Path) -> Result<Unpacked, Problem> {
+        let shown = file.display();
+        let unreadable = |error: io::Error| {
+            Problem::new(format!("{shown} cannot be read: {error}"))
+                .hint("the path is relative to the folder of the system file")
+        };
+        let mut source = File::open(file).map_err(unreadable)?;
+        if source.metadata().map_err(unreadable)?.is_dir() {
+            return Err(Problem::new(format!("{shown} is a folder, wanted a zip archive"))
+                .hint("zip the contents of the folder, so that modelDescription.xml is at the top"));
+        }
+        let hash = hash(&mut source).map_err(unreadable)?;
+        let folder = self.folder.join(&hash);
+        if folder.is_dir() {
+            touch(&folder);
+            return Ok(Unpacked { folder, hash });
+        }
+        let unwritable = |error: io::Error| {
+            Problem::new(format!("{} cannot be used to unpack {shown}: {error}", self.folder.display()))
+                .hint("set XDG_CACHE_HOME to a folder that only you can write to, with room for the unit")
+        };
+        make_private(&self.folder).map_err(unwritable)?;
+        self.clean();
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let draft = self.folder.join(format!(".draft-{}-{number}-{hash}", std::process::id()));
+        let result = (|| {
+            fs::create_dir(&draft).map_err(unwritable)?;
+            source.rewind().map_err(unreadable)?;
+            self.extract(source, &draft, file)?;
+            touch(&draft);
+            match fs::rename(&draft, &folder) {
+                // Somebody else was faster; theirs is the same.
+                Err(_) if folder.is_dir() => Ok(()),
+                other => other.map_err(unwritable),
+            }
+        })();
+        let _ = fs::remove_dir_all(&draft);
+        result.map(|()| Unpacked { folder, hash })
+    }
+
+    fn extract(&self, source: File, into: &Path, file: &Path) -> Result<(), Problem> {
+        let shown = file.display();
+        let broken = |error: &dyn std::fmt::Display| {
+            Problem::new(format!("{shown} is not a complete zip archive: {error}"))
+                .hint("the file was cut or changed on its way here; fetch or export it again")
+        };
+        let limits = self.limits;
+        let attack = "no unit needs that; do not trust this file";
+        let mut archive = zip::ZipArchive::new(io::BufReader::new(source)).map_err(|error| broken(&error))?;
+        if archive.len() > limits.entries {
+            let found = archive.len();
+            return Err(Problem::new(format!(
+                "{shown} has {found} entries, at most {} are allowed",
+                limits.entries
+            ))
+            .hint(attack));
+        }
+        let mut total = 0;
+        let mut buffer = vec![0; 1 << 16];
+        for index in 0..archive.len() {
+            let mut entry = archive.by_index(index).map_err(|error| broken(&error))?;
+            let name = entry.name().map_err(|error| broken(&error))?.into_owned();
+            let Some(inside) = inside(&name) else {
+                return Err(Problem::new(format!(
+                    "{shown} has an entry `{name}`, which leads out of the unit"
+                ))
+                .hint("nothing was unpacked; do not trust this file"));
+            };
+            if entry.unix_mode().is_some_and(|mode| !matches!(mode & 0o170000, 0 | 0o100000 | 0o040000)) {
+                return Err(Problem::new(format!(
+                    "{shown} has an entry `{name}`, which is a link or a device; wanted files and folders"
+                ))
+                .hint("zip the unit again with the files themselves instead of links"));
+            }
+            let target = into.join(inside);
+            let failed = |error: io::Error| {
+                Problem::new(format!(
+                    "`{name}` of {shown} cannot be unpacked to {}: {error}",
+                    target.display()
+                ))
+                .hint("is there room in the cache, and is the archive complete?")
+            };
+            if name.ends_with(['/', '\\']) {
+                fs::create_dir_all(&target).map_err(failed)?;
+                continue;
+            }
+            if let Some(parent) = target.parent() {
+                fs::create_dir_all(parent).map_err(failed)?;
+            }
+            let mut file = File::create_new(&target).map_err(failed)?;
+            let allowed = entry.compressed_size().saturating_mul(limits.ratio).max(limits.ratio_from);
+            let mut written = 0;
+            loop {
+                let count = entry.read(&mut buffer).map_err(|error| broken(&error))?;
+                if count == 0 {
+                    break;
+                }
+                written += count as u64;
+                total += count as u64;
+                if written > allowed {
+                    return Err(Problem::new(format!(
+                        "`{name}` of {shown} unpacks to more than {} times its size, at most {} is allowed beyond {} bytes",
+                        limits.ratio, limits.ratio, limits.ratio_from
+                    ))
+                    .hint(attack));
+                }
+                if total > limits.total {
+                    return Err(Problem::new(format!(
+                        "{shown} unpacks to more than {} bytes, which is the limit",
+                        limits.total
+                    ))
+                    .hint(attack));
+                }
+                file.write_all(&buffer[..count]).map_err(failed)?;
+            }
+        }
+        if !into.join("modelDescription.xml").is_file() {
+            return Err(Problem::new(format!(
+                "{shown} has no modelDescription.xml at its top, so it is not an FMU"
+            ))
+            .hint("zip the contents of the unit's folder, not the folder itself"));
+        }
+        Ok(())
+    }
+
+    /// Forgets units that nobody used lately, beyond those that are kept anyhow, and drafts of processes
+    /// that ended early. A unit in use today is never touched. Failures do not matter here.
+    fn clean(&self) {
+        let Ok(entries) = fs::read_dir(&self.folder) else { return };
+        let mut known: Vec<(SystemTime, PathBuf)> = entries
+            .flatten()
+            .filter_map(|entry| {
+                let path = entry.path();
+                let used = fs::metadata(path.join(MARKER)).or_else(|_| entry.metadata());
+                Some((used.ok()?.modified().ok()?, path))
+            })
+            .collect();
+        known.sort_by(|a, b| b.cmp(a));
+        for (rank, (used, path)) in known.iter().enumerate() {
+            let draft = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".draft-"));
+            if (draft || rank >= self.keep) && used.elapsed().is_ok_and(|age| age > DAY) {
+                let _ = fs::remove_dir_all(path);
+            }
+        }
+    }
+}
+
+/// Relative, without `..`, and the same on every system: a backslash separates too.
+fn inside(name: &str) -> Option<PathBuf> {
+    let name = name.replace('\\', "/");
+    if name.is_empty() || name.contains(['\0', ':']) {
+        return None;
+    }
+    let path = Path::new(&name);
+    let plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+    path.components()
+        .all(plain)
+        .then(|| path.components().filter(|part| *part != Component::CurDir).collect())
+}
+
+fn hash(source: &mut File) -> io::Result<String> {
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        let count = source.read(&mut buffer)?;
+        if count == 0 {
+            break;
+        }
+        hasher.update(&buffer[..count]);
+    }
+    Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Marks a unit as used now.
+fn touch(folder: &Path) {
+    // A cache on a read-only disk still serves; its age does not matter then.
+    let _ = File::create(folder.join(MARKER)).and_then(|file| file.set_modified(SystemTime::now()));
+}
+
+/// Makes a folder that only this user can write to, or refuses one that others can: a library is loaded from
+/// there.
+#[cfg(unix)]
+fn make_private(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let found = fs::symlink_metadata(folder)?;
+    let own = fs::metadata("/proc/self").map_or(found.uid(), |process| process.uid());
+    if !found.is_dir() || found.mode() & 0o022 != 0 || found.uid() != own {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "other users can write to it"));
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn make_private(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_inside_the_unit_are_taken() {
+        for (name, wanted) in [
+            ("modelDescription.xml", Some("modelDescription.xml")),
+            ("./binaries/linux64/a.so", Some("binaries/linux64/a.so")),
+            ("binaries\\win64\\a.dll", Some("binaries/win64/a.dll")),
+            ("../a", None),
+            ("a/../../b", None),
+            ("a/../b", None),
+            ("..\\a", None),
+            ("/etc/passwd", None),
+            ("C:\\a", None),
+            ("", None),
+            ("a\0b", None),
+        ] {
+            assert_eq!(inside(name), wanted.map(PathBuf::from), "{name}");
+        }
+    }
+}

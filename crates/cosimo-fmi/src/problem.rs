@@ -1,0 +1,54 @@
+//! What is wrong with a unit, or worth knowing about it: what, where in which file, and what to do.
+
+use std::fmt;
+
+/// A position in a file of the unit, counted from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Place {
+    pub line: u32,
+    pub column: u32,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Problem {
+    /// The file inside the unit, if it is one file's fault.
+    pub file: Option<&'static str>,
+    pub place: Option<Place>,
+    pub message: String,
+    pub hint: Option<String>,
+}
+
+impl Problem {
+    pub fn new(message: impl Into<String>) -> Problem {
+        Problem { file: None, place: None, message: message.into(), hint: None }
+    }
+
+    pub fn at(mut self, file: &'static str, place: Place) -> Problem {
+        (self.file, self.place) = (Some(file), Some(place));
+        self
+    }
+
+    pub fn hint(mut self, hint: impl Into<String>) -> Problem {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The message with its place, without the hint.
+    pub fn sentence(&self) -> String {
+        match (self.file, self.place) {
+            (Some(file), Some(place)) => format!("{file}:{}:{}: {}", place.line, place.column, self.message),
+            (Some(file), None) => format!("{file}: {}", self.message),
+            _ => self.message.clone(),
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.sentence())?;
+        match &self.hint {
+            Some(hint) => write!(f, " ({hint})"),
+            None => Ok(()),
+        }
+    }
+}
