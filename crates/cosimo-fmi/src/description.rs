@@ -1,0 +1,358 @@
+//! What a unit says about itself, in one view for FMI 2.0 and 3.0, with positions for diagnostics.
+//!
+//! A tolerant reader: what Cosimo does not need may be missing or unknown. What it needs and cannot have is a
+//! problem, and all problems of a file come at once.
+
+use std::path::Path;
+
+use cosimo_core::Unit;
+
+use crate::problem::{Place, Problem};
+use crate::xml::Reader;
+use crate::{schema2, schema3, terminals};
+
+pub(crate) const FILE: &str = "modelDescription.xml";
+
+/// Larger files are refused; 200 000 variables need 17 MB.
+const LARGEST: u64 = 200_000_000;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fmi {
+    Two,
+    Three,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Description {
+    pub fmi: Fmi,
+    /// As the file spells it.
+    pub fmi_version: String,
+    pub model_name: String,
+    /// Names the binary of the co-simulation interface.
+    pub identifier: String,
+    /// `guid` of FMI 2.0, `instantiationToken` of FMI 3.0.
+    pub token: String,
+    pub description: String,
+    pub generation_tool: String,
+    pub capabilities: Capabilities,
+    pub experiment: Experiment,
+    pub log_categories: Vec<String>,
+    pub units: Vec<UnitDefinition>,
+    pub variables: Vec<Variable>,
+    pub outputs: Vec<Output>,
+    pub terminals: Vec<Terminal>,
+    /// What is odd without being in the way.
+    pub remarks: Vec<Problem>,
+}
+
+/// Names follow FMI 3.0.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Capabilities {
+    pub variable_step: bool,
+    pub get_set_state: bool,
+    pub serialize_state: bool,
+    pub directional_derivatives: bool,
+    /// Order of `fmi2SetRealInputDerivatives`; 0 where inputs cannot be interpolated.
+    pub input_derivative_order: u32,
+    pub output_derivative_order: u32,
+    pub intermediate_update: bool,
+    pub event_mode: bool,
+    pub early_return: bool,
+    pub needs_execution_tool: bool,
+    pub once_per_process: bool,
+    pub fixed_step: Option<f64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Experiment {
+    pub start: Option<f64>,
+    pub stop: Option<f64>,
+    pub tolerance: Option<f64>,
+    pub step: Option<f64>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct UnitDefinition {
+    pub name: String,
+    /// `None` where the file gives no base units, or an offset, which no port can have.
+    pub unit: Option<Unit>,
+    pub place: Place,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    Float64,
+    Float32,
+    Int8,
+    UInt8,
+    Int16,
+    UInt16,
+    Int32,
+    UInt32,
+    Int64,
+    UInt64,
+    Boolean,
+    String,
+    Binary,
+    Enumeration,
+    Clock,
+}
+
+impl Kind {
+    pub const ALL: [(Kind, &'static str); 15] = [
+        (Kind::Float64, "Float64"),
+        (Kind::Float32, "Float32"),
+        (Kind::Int8, "Int8"),
+        (Kind::UInt8, "UInt8"),
+        (Kind::Int16, "Int16"),
+        (Kind::UInt16, "UInt16"),
+        (Kind::Int32, "Int32"),
+        (Kind::UInt32, "UInt32"),
+        (Kind::Int64, "Int64"),
+        (Kind::UInt64, "UInt64"),
+        (Kind::Boolean, "Boolean"),
+        (Kind::String, "String"),
+        (Kind::Binary, "Binary"),
+        (Kind::Enumeration, "Enumeration"),
+        (Kind::Clock, "Clock"),
+    ];
+
+    pub fn name(self) -> &'static str {
+        Kind::ALL.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
+    }
+
+    pub fn is_float(self) -> bool {
+        matches!(self, Kind::Float64 | Kind::Float32)
+    }
+
+    /// Values that a double can carry from port to port.
+    pub fn is_number(self) -> bool {
+        !matches!(self, Kind::String | Kind::Binary | Kind::Clock)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Causality {
+    StructuralParameter,
+    Parameter,
+    CalculatedParameter,
+    Input,
+    Output,
+    Local,
+    Independent,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Variability {
+    Constant,
+    Fixed,
+    Tunable,
+    Discrete,
+    Continuous,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Initial {
+    Exact,
+    Approx,
+    Calculated,
+}
+
+pub(crate) const CAUSALITIES: &[(&str, Causality)] = &[
+    ("structuralParameter", Causality::StructuralParameter),
+    ("parameter", Causality::Parameter),
+    ("calculatedParameter", Causality::CalculatedParameter),
+    ("input", Causality::Input),
+    ("output", Causality::Output),
+    ("local", Causality::Local),
+    ("independent", Causality::Independent),
+];
+
+pub(crate) const VARIABILITIES: &[(&str, Variability)] = &[
+    ("constant", Variability::Constant),
+    ("fixed", Variability::Fixed),
+    ("tunable", Variability::Tunable),
+    ("discrete", Variability::Discrete),
+    ("continuous", Variability::Continuous),
+];
+
+pub(crate) const INITIALS: &[(&str, Initial)] =
+    &[("exact", Initial::Exact), ("approx", Initial::Approx), ("calculated", Initial::Calculated)];
+
+fn word<T: PartialEq>(words: &[(&'static str, T)], value: &T) -> &'static str {
+    words.iter().find(|(_, known)| known == value).map_or("", |(word, _)| word)
+}
+
+impl Causality {
+    pub fn name(self) -> &'static str {
+        word(CAUSALITIES, &self)
+    }
+}
+
+impl Variability {
+    pub fn name(self) -> &'static str {
+        word(VARIABILITIES, &self)
+    }
+}
+
+impl Initial {
+    pub fn name(self) -> &'static str {
+        word(INITIALS, &self)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Variable {
+    pub name: String,
+    pub reference: u32,
+    pub kind: Kind,
+    pub causality: Causality,
+    pub variability: Variability,
+    pub initial: Option<Initial>,
+    /// As the file spells them, one per element; empty without a start value.
+    pub start: Vec<String>,
+    pub unit_name: Option<String>,
+    pub unit: Option<Unit>,
+    /// Empty for a scalar. Sizes that a structural parameter gives have its start value.
+    pub dimensions: Vec<u64>,
+    pub description: String,
+    /// It may be set or read inside a step.
+    pub intermediate_update: bool,
+    /// Names of an enumeration's values.
+    pub items: Vec<(String, i64)>,
+    pub place: Place,
+}
+
+impl Variable {
+    /// How many numbers it holds.
+    pub fn elements(&self) -> usize {
+        self.dimensions.iter().product::<u64>() as usize
+    }
+
+    /// One element's start value as a number.
+    pub fn start_number(&self, element: usize) -> Option<f64> {
+        // One value may stand for all elements.
+        let text = self.start.get(element).or_else(|| self.start.first())?;
+        match text.as_str() {
+            "true" => Some(1.0),
+            "false" => Some(0.0),
+            other => other.parse().ok(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Output {
+    /// Index into the variables.
+    pub variable: usize,
+    /// Variables it depends on; `None` means all.
+    pub dependencies: Option<Vec<usize>>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Terminal {
+    pub name: String,
+    pub kind: String,
+    pub matching_rule: String,
+    /// Pairs (member, variable).
+    pub members: Vec<(String, String)>,
+}
+
+impl Description {
+    /// Reads the description of an unpacked unit.
+    pub fn of_folder(folder: &Path) -> Result<Description, Vec<Problem>> {
+        let text = read_text(folder, FILE).map_err(|problem| vec![problem])?;
+        let mut description = Description::parse(&text)?;
+        if description.fmi == Fmi::Three {
+            terminals::read(folder, &mut description);
+        }
+        Ok(description)
+    }
+
+    pub fn parse(text: &str) -> Result<Description, Vec<Problem>> {
+        let document = roxmltree::Document::parse(text).map_err(|error| vec![malformed(&error, FILE)])?;
+        let mut reader = Reader::new(&document, text, FILE);
+        let root = document.root_element();
+        if root.tag_name().name() != "fmiModelDescription" {
+            let found = root.tag_name().name();
+            reader.problem(root, format!("found `<{found}>`, wanted `<fmiModelDescription>`"));
+            return Err(reader.problems);
+        }
+        let Some(version) = reader.text(root, "fmiVersion") else { return Err(reader.problems) };
+        let description = match version.split('.').next() {
+            Some("2") => schema2::read(&mut reader, root, version),
+            Some("3") => schema3::read(&mut reader, root, version),
+            _ => {
+                reader.problem_hint(
+                    root,
+                    format!("this is an FMI {version} unit; Cosimo runs FMI 2.0 and FMI 3.0"),
+                    "export it again as FMI 2.0 or 3.0 for co-simulation",
+                );
+                None
+            }
+        };
+        match description {
+            Some(mut description) if reader.problems.is_empty() => {
+                description.remarks = reader.remarks;
+                Ok(description)
+            }
+            _ => {
+                reader.problems.sort_by_key(|problem| problem.place);
+                Err(reader.problems)
+            }
+        }
+    }
+
+    /// Inputs and outputs that no number can carry, so that they are no ports.
+    pub fn left_out(&self) -> impl Iterator<Item = &Variable> {
+        let port = |variable: &&Variable| matches!(variable.causality, Causality::Input | Causality::Output);
+        self.variables.iter().filter(port).filter(|variable| !variable.kind.is_number())
+    }
+
+    pub fn find(&self, name: &str) -> Option<&Variable> {
+        self.variables.iter().find(|variable| variable.name == name)
+    }
+}
+
+pub(crate) fn read_text(folder: &Path, file: &'static str) -> Result<String, Problem> {
+    let path = folder.join(file);
+    let failed = |error: &dyn std::fmt::Display| {
+        Problem { file: Some(file), ..Problem::new(format!("cannot be read as text: {error}")) }
+            .hint("wanted UTF-8; export the unit again")
+    };
+    let size = std::fs::metadata(&path).map_err(|error| failed(&error))?.len();
+    if size > LARGEST {
+        return Err(Problem {
+            file: Some(file),
+            ..Problem::new(format!("has {size} bytes, at most {LARGEST} are allowed"))
+        });
+    }
+    let bytes = std::fs::read(&path).map_err(|error| failed(&error))?;
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)),
+        // Old tools write Latin-1 and say so in the first line; its bytes are the first characters of Unicode.
+        Err(error) if declares_latin(error.as_bytes()) => {
+            Ok(error.as_bytes().iter().map(|byte| char::from(*byte)).collect())
+        }
+        Err(error) => Err(failed(&error)),
+    }
+}
+
+fn declares_latin(bytes: &[u8]) -> bool {
+    let head = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]).to_lowercase();
+    head.split("?>").next().is_some_and(|line| line.contains("iso-8859-1") || line.contains("windows-1252"))
+}
+
+pub(crate) fn malformed(error: &roxmltree::Error, file: &'static str) -> Problem {
+    let place = Place { line: error.pos().row, column: error.pos().col };
+    match error {
+        roxmltree::Error::DtdDetected => Problem { file: Some(file), ..Problem::new("has a document type") }
+            .hint("entities can be bombs, so none are read; remove the `<!DOCTYPE ..>`"),
+        _ => {
+            // The position is said once, in front.
+            let text = error.to_string();
+            let text = text.split(" at ").next().unwrap_or(&text).to_owned();
+            Problem::new(format!("not well-formed XML: {text}")).at(file, place)
+        }
+    }
+}

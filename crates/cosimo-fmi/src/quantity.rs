@@ -1,0 +1,51 @@
+//! Unit definitions, the same in FMI 2.0 and 3.0: exponents of base units, a factor, and maybe an offset.
+
+use std::collections::BTreeMap;
+
+use cosimo_core::Unit;
+use roxmltree::Node;
+
+use crate::description::UnitDefinition;
+use crate::xml::{Reader, child, children_of};
+
+pub(crate) fn definitions(reader: &mut Reader<'_>, root: Node<'_, '_>) -> Vec<UnitDefinition> {
+    let mut found = Vec::new();
+    for node in children_of(root, "UnitDefinitions").filter(|node| node.tag_name().name() == "Unit") {
+        let Some(name) = reader.text(node, "name") else { continue };
+        let unit = match child(node, "BaseUnit") {
+            None => Unit::parse(name).ok(),
+            Some(base) => {
+                let exponent = |reader: &mut Reader<'_>, key: &str| {
+                    reader.parse::<i8>(base, key, "a whole number").unwrap_or(0)
+                };
+                let dimension = ["kg", "m", "s", "A", "K", "mol", "cd"].map(|key| exponent(reader, key));
+                let factor = reader.number(base, "factor").unwrap_or(1.0);
+                let offset = reader.number(base, "offset").unwrap_or(0.0);
+                if !(factor.is_finite() && factor > 0.0) {
+                    reader.remark(base, format!("unit `{name}` has the factor {factor} and is not used"));
+                }
+                let usable = factor.is_finite() && factor > 0.0 && offset == 0.0;
+                usable.then(|| Unit { text: name.to_owned(), dimension, factor })
+            }
+        };
+        found.push(UnitDefinition { name: name.to_owned(), unit, place: reader.place(node) });
+    }
+    found
+}
+
+/// What a unit's name means: as declared, else as Cosimo reads it, else nothing.
+#[derive(Debug)]
+pub(crate) struct Units<'a>(BTreeMap<&'a str, &'a Option<Unit>>);
+
+impl<'a> Units<'a> {
+    pub(crate) fn new(definitions: &'a [UnitDefinition]) -> Units<'a> {
+        Units(definitions.iter().map(|unit| (unit.name.as_str(), &unit.unit)).collect())
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<Unit> {
+        match self.0.get(name) {
+            Some(declared) => (*declared).clone(),
+            None => Unit::parse(name).ok(),
+        }
+    }
+}

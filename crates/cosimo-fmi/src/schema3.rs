@@ -1,0 +1,202 @@
+//! modelDescription.xml of FMI 3.0.
+
+use std::collections::BTreeMap;
+
+use roxmltree::Node;
+
+use crate::description::{
+    CAUSALITIES, Capabilities, Causality, Description, Fmi, INITIALS, Kind, Output, VARIABILITIES,
+    Variability, Variable,
+};
+use crate::quantity::{Units, definitions};
+use crate::schema2::{experiment, items};
+use crate::xml::{Reader, child, children_of};
+
+/// More elements in one variable are a mistake or an attack.
+const LARGEST_ARRAY: u64 = 1_000_000;
+
+pub(crate) fn read(reader: &mut Reader<'_>, root: Node<'_, '_>, version: &str) -> Option<Description> {
+    let model_name = reader.text(root, "modelName").unwrap_or_default().to_owned();
+    let token = reader.text(root, "instantiationToken").unwrap_or_default().to_owned();
+    let Some(interface) = child(root, "CoSimulation") else {
+        let offers = match (child(root, "ModelExchange"), child(root, "ScheduledExecution")) {
+            (Some(_), Some(_)) => "for model exchange and scheduled execution only",
+            (Some(_), None) => "for model exchange only",
+            (None, Some(_)) => "for scheduled execution only",
+            (None, None) => "for nothing",
+        };
+        reader.problem_hint(
+            root,
+            format!("the unit is made {offers}; Cosimo runs units for co-simulation"),
+            "export it again for co-simulation, so that it brings its own solver",
+        );
+        return None;
+    };
+    let identifier = reader.text(interface, "modelIdentifier").unwrap_or_default().to_owned();
+    let capabilities = Capabilities {
+        variable_step: reader.flag(interface, "canHandleVariableCommunicationStepSize"),
+        get_set_state: reader.flag(interface, "canGetAndSetFMUState"),
+        serialize_state: reader.flag(interface, "canSerializeFMUState"),
+        directional_derivatives: reader.flag(interface, "providesDirectionalDerivatives"),
+        input_derivative_order: 0,
+        output_derivative_order: reader
+            .parse(interface, "maxOutputDerivativeOrder", "a whole number")
+            .unwrap_or(0),
+        intermediate_update: reader.flag(interface, "providesIntermediateUpdate"),
+        event_mode: reader.flag(interface, "hasEventMode"),
+        early_return: reader.flag(interface, "mightReturnEarlyFromDoStep"),
+        needs_execution_tool: reader.flag(interface, "needsExecutionTool"),
+        once_per_process: reader.flag(interface, "canBeInstantiatedOnlyOncePerProcess"),
+        fixed_step: reader.number(interface, "fixedInternalStepSize"),
+    };
+    let units = definitions(reader, root);
+    let variables = variables(reader, root, &Units::new(&units));
+    let outputs = outputs(reader, root, &variables);
+    Some(Description {
+        fmi: Fmi::Three,
+        fmi_version: version.to_owned(),
+        model_name,
+        identifier,
+        token,
+        description: root.attribute("description").unwrap_or_default().to_owned(),
+        generation_tool: root.attribute("generationTool").unwrap_or_default().to_owned(),
+        capabilities,
+        experiment: experiment(reader, root),
+        log_categories: children_of(root, "LogCategories")
+            .filter_map(|node| node.attribute("name").map(str::to_owned))
+            .collect(),
+        units,
+        variables,
+        outputs,
+        terminals: Vec::new(),
+        remarks: Vec::new(),
+    })
+}
+
+fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> Vec<Variable> {
+    let types: BTreeMap<&str, Node<'_, '_>> = children_of(root, "TypeDefinitions")
+        .filter_map(|node| Some((node.attribute("name")?, node)))
+        .collect();
+    if child(root, "ModelVariables").is_none() {
+        reader.problem(root, "there is no `<ModelVariables>`");
+    }
+    let sizes = structural_sizes(root);
+    let mut found: Vec<Variable> = Vec::new();
+    let mut references: BTreeMap<u32, usize> = BTreeMap::new();
+    for node in children_of(root, "ModelVariables") {
+        let tag = node.tag_name().name();
+        let Some((kind, _)) = Kind::ALL.iter().find(|(_, name)| *name == tag) else {
+            reader.remark(node, format!("`<{tag}>` is not a type of FMI 3.0 and is left out"));
+            continue;
+        };
+        let (Some(name), Some(_)) = (reader.text(node, "name"), reader.text(node, "valueReference")) else {
+            continue;
+        };
+        let Some(reference) = reader.parse(node, "valueReference", "a whole number below 2^32") else {
+            continue;
+        };
+        if let Some(first) = references.insert(reference, found.len()).and_then(|index| found.get(index)) {
+            let (first, line) = (first.name.clone(), first.place.line);
+            reader.problem(
+                node,
+                format!("`{first}` (line {line}) and `{name}` have the same value reference {reference}"),
+            );
+        }
+        let Some(dimensions) = dimensions(reader, node, name, &sizes) else { continue };
+        let declared = node.attribute("declaredType").and_then(|name| types.get(name)).copied();
+        let unit_name = node.attribute("unit").or_else(|| declared?.attribute("unit"));
+        found.push(Variable {
+            name: name.to_owned(),
+            reference,
+            kind: *kind,
+            causality: reader.choice(node, "causality", CAUSALITIES).unwrap_or(Causality::Local),
+            variability: reader.choice(node, "variability", VARIABILITIES).unwrap_or(if kind.is_float() {
+                Variability::Continuous
+            } else {
+                Variability::Discrete
+            }),
+            initial: reader.choice(node, "initial", INITIALS),
+            start: start(node, *kind),
+            unit: unit_name.and_then(|name| units.find(name)),
+            unit_name: unit_name.map(str::to_owned),
+            dimensions,
+            description: node.attribute("description").unwrap_or_default().to_owned(),
+            intermediate_update: reader.flag(node, "intermediateUpdate"),
+            items: declared.map_or(Vec::new(), items),
+            place: reader.place(node),
+        });
+    }
+    found
+}
+
+/// Start values of what can size an array.
+fn structural_sizes(root: Node<'_, '_>) -> BTreeMap<u32, u64> {
+    children_of(root, "ModelVariables")
+        .filter(|node| node.tag_name().name() == "UInt64")
+        .filter_map(|node| {
+            let number = |key: &str| node.attribute(key)?.trim().parse::<u64>().ok();
+            Some((u32::try_from(number("valueReference")?).ok()?, number("start")?))
+        })
+        .collect()
+}
+
+fn dimensions(
+    reader: &mut Reader<'_>,
+    node: Node<'_, '_>,
+    name: &str,
+    sizes: &BTreeMap<u32, u64>,
+) -> Option<Vec<u64>> {
+    let mut found = Vec::new();
+    for dimension in node.children().filter(|child| child.tag_name().name() == "Dimension") {
+        let fixed = reader.parse::<u64>(dimension, "start", "a whole number");
+        let by = reader.parse::<u32>(dimension, "valueReference", "a whole number");
+        match fixed.or_else(|| sizes.get(&by?).copied()) {
+            Some(size) => found.push(size),
+            None => {
+                let message = format!(
+                    "the size of `{name}` is neither a number nor a structural parameter with a start value"
+                );
+                reader.problem(dimension, message);
+                return None;
+            }
+        }
+    }
+    let total = found.iter().try_fold(1u64, |product, size| product.checked_mul(*size));
+    if total.is_none_or(|total| total > LARGEST_ARRAY) {
+        let sizes = found.iter().map(u64::to_string).collect::<Vec<_>>().join(" x ");
+        reader.problem(node, format!("`{name}` has {sizes} elements, at most {LARGEST_ARRAY} are allowed"));
+        return None;
+    }
+    Some(found)
+}
+
+fn start(node: Node<'_, '_>, kind: Kind) -> Vec<String> {
+    match kind {
+        Kind::String | Kind::Binary => node
+            .children()
+            .filter(|child| child.tag_name().name() == "Start")
+            .filter_map(|child| child.attribute("value").map(str::to_owned))
+            .collect(),
+        _ => node
+            .attribute("start")
+            .map_or(Vec::new(), |text| text.split_whitespace().map(str::to_owned).collect()),
+    }
+}
+
+fn outputs(reader: &mut Reader<'_>, root: Node<'_, '_>, variables: &[Variable]) -> Vec<Output> {
+    let index: BTreeMap<u32, usize> =
+        variables.iter().enumerate().map(|(index, variable)| (variable.reference, index)).collect();
+    let mut found = Vec::new();
+    for node in children_of(root, "ModelStructure").filter(|node| node.tag_name().name() == "Output") {
+        let Some(reference) = reader.parse::<u32>(node, "valueReference", "a whole number") else { continue };
+        let Some(variable) = index.get(&reference).copied() else {
+            reader.remark(node, format!("the output with value reference {reference} does not exist"));
+            continue;
+        };
+        let dependencies = reader
+            .indices(node, "dependencies")
+            .map(|list| list.iter().filter_map(|reference| index.get(reference).copied()).collect());
+        found.push(Output { variable, dependencies });
+    }
+    found
+}
