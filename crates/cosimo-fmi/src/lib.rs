@@ -2,6 +2,8 @@
 
 pub mod archive;
 pub mod description;
+mod elf;
+pub mod platform;
 mod problem;
 mod quantity;
 mod schema2;

@@ -1,0 +1,234 @@
+//! Which binary of a unit is for this machine, what others are there, and why one cannot load.
+//! All platforms are in one table.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::description::{Description, Fmi};
+use crate::elf;
+use crate::problem::Problem;
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Platform {
+    /// Folder below `binaries` in FMI 2.0; empty where the standard names none.
+    pub fmi2: &'static str,
+    pub fmi3: &'static str,
+    /// As Rust spells them.
+    pub os: &'static str,
+    pub arch: &'static str,
+    pub ending: &'static str,
+}
+
+const fn platform(
+    fmi2: &'static str,
+    fmi3: &'static str,
+    os: &'static str,
+    arch: &'static str,
+    ending: &'static str,
+) -> Platform {
+    Platform { fmi2, fmi3, os, arch, ending }
+}
+
+/// FMI 2.0 names Intel only; tools use the names of FMI 3.0 there for the rest.
+pub const PLATFORMS: &[Platform] = &[
+    platform("linux64", "x86_64-linux", "linux", "x86_64", "so"),
+    platform("linux32", "x86-linux", "linux", "x86", "so"),
+    platform("aarch64-linux", "aarch64-linux", "linux", "aarch64", "so"),
+    platform("aarch32-linux", "aarch32-linux", "linux", "arm", "so"),
+    platform("riscv64-linux", "riscv64-linux", "linux", "riscv64", "so"),
+    platform("win64", "x86_64-windows", "windows", "x86_64", "dll"),
+    platform("win32", "x86-windows", "windows", "x86", "dll"),
+    platform("aarch64-windows", "aarch64-windows", "windows", "aarch64", "dll"),
+    platform("darwin64", "x86_64-darwin", "macos", "x86_64", "dylib"),
+    platform("darwin32", "x86-darwin", "macos", "x86", "dylib"),
+    platform("aarch64-darwin", "aarch64-darwin", "macos", "aarch64", "dylib"),
+];
+
+impl Platform {
+    pub fn folder(&self, fmi: Fmi) -> &'static str {
+        match fmi {
+            Fmi::Two => self.fmi2,
+            Fmi::Three => self.fmi3,
+        }
+    }
+
+    /// The one this program was built for.
+    pub fn here() -> Option<&'static Platform> {
+        PLATFORMS
+            .iter()
+            .find(|platform| platform.os == std::env::consts::OS && platform.arch == std::env::consts::ARCH)
+    }
+}
+
+/// Folders below `binaries`, sorted.
+pub fn present(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder.join("binaries")).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries
+        .filter(|entry| entry.path().is_dir())
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+/// The library for this machine.
+pub fn binary(folder: &Path, description: &Description) -> Result<PathBuf, Problem> {
+    let Some(here) = Platform::here() else {
+        return Err(Problem::new(format!(
+            "FMI names no platform for {} on {}",
+            std::env::consts::ARCH,
+            std::env::consts::OS
+        )));
+    };
+    let identifier = &description.identifier;
+    if identifier.is_empty() || identifier.contains(['/', '\\', '\0']) {
+        return Err(Problem::new(format!("the model identifier `{identifier}` is not the name of a file")));
+    }
+    let wanted = here.folder(description.fmi);
+    let path = folder.join("binaries").join(wanted).join(format!("{identifier}.{}", here.ending));
+    if path.is_file() {
+        return Ok(path);
+    }
+    let there = present(folder);
+    if there.iter().any(|name| name == wanted) {
+        return Err(Problem::new(format!(
+            "there is no {identifier}.{} in binaries/{wanted}, where `modelIdentifier` says it is",
+            here.ending
+        ))
+        .hint("the description and the binary do not belong together; export the unit again"));
+    }
+    let (found, hint) = if there.is_empty() && folder.join("sources").is_dir() {
+        ("it has source code only".into(), "compile its sources, or ask for a unit with binaries")
+    } else if there.is_empty() {
+        ("it has no binary at all".into(), "export it again with binaries")
+    } else {
+        let list: Vec<String> = there.iter().map(|name| known_as(name)).collect();
+        (format!("it has {}", list.join(", ")), "export it for this platform, or run Cosimo on one of these")
+    };
+    Err(Problem::new(format!("the unit has no binary for this machine: wanted binaries/{wanted}, {found}"))
+        .hint(hint))
+}
+
+/// A folder's name, with its meaning where the name hides it.
+fn known_as(name: &str) -> String {
+    match PLATFORMS.iter().find(|platform| platform.fmi2 == name || platform.fmi3 == name) {
+        Some(platform) if platform.fmi3 != name => format!("{name} ({})", platform.fmi3),
+        _ => name.to_owned(),
+    }
+}
+
+/// What must be right before a library is given to the loader.
+pub(crate) fn check_binary(path: &Path) -> Result<(), Problem> {
+    if std::env::consts::OS != "linux" {
+        return Ok(());
+    }
+    let bytes = std::fs::read(path)
+        .map_err(|error| Problem::new(format!("{} cannot be read: {error}", path.display())))?;
+    let name = file_name(path);
+    let Some(elf) = elf::read(&bytes) else {
+        return Err(Problem::new(format!(
+            "{name} is not a shared library for Linux (it is not an ELF file)"
+        ))
+        .hint("the unit was packed wrongly; export it again"));
+    };
+    let wanted: u16 = match std::env::consts::ARCH {
+        "x86_64" => 62,
+        "x86" => 3,
+        "aarch64" => 183,
+        "arm" => 40,
+        "riscv64" => 243,
+        _ => elf.machine,
+    };
+    if elf.machine != wanted || elf.bits != usize::BITS {
+        return Err(Problem::new(format!(
+            "{name} is made for {}, {} bits; this is {}, {} bits",
+            elf::machine_name(elf.machine),
+            elf.bits,
+            elf::machine_name(wanted),
+            usize::BITS
+        ))
+        .hint("export the unit for this machine, or run a Cosimo that was built for the unit's"));
+    }
+    Ok(())
+}
+
+/// Libraries that it needs and that are nowhere.
+pub(crate) fn missing_needs(path: &Path) -> Option<Problem> {
+    let mut missing = BTreeSet::new();
+    if std::env::consts::OS == "linux" {
+        look_for_needs(path, &mut missing, &mut BTreeSet::new());
+    }
+    if missing.is_empty() {
+        return None;
+    }
+    let name = file_name(path);
+    let list = missing.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    Some(
+        Problem::new(format!("{name} cannot be loaded: it needs {list}, which this machine does not have"))
+            .hint("install it, or name its folder in LD_LIBRARY_PATH"),
+    )
+}
+
+/// Why the loader refused, in words: its own, and what the file itself tells.
+pub(crate) fn explain_refusal(path: &Path, said: &str) -> Problem {
+    missing_needs(path).unwrap_or_else(|| {
+        let problem = Problem::new(format!("{} cannot be loaded: {said}", file_name(path)));
+        if said.contains("_Py") || said.contains("undefined symbol: Py") {
+            problem.hint("the unit runs in Python and does not say so: load libpython before it (LD_PRELOAD)")
+        } else if said.contains("undefined symbol") {
+            problem.hint("the unit was linked without a library that it uses; tell its maker")
+        } else {
+            problem
+        }
+    })
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+}
+
+fn look_for_needs(path: &Path, missing: &mut BTreeSet<String>, seen: &mut BTreeSet<PathBuf>) {
+    // A chain of a few hundred libraries is a big program; a thousand is a circle that was missed.
+    if seen.len() > 1000 || !seen.insert(path.to_owned()) {
+        return;
+    }
+    let Some(elf) = std::fs::read(path).ok().and_then(|bytes| elf::read(&bytes)) else { return };
+    let home = path.parent().unwrap_or(Path::new("/"));
+    let mut folders: Vec<PathBuf> = elf
+        .search
+        .iter()
+        .map(|folder| {
+            PathBuf::from(folder.replace("${ORIGIN}", "$ORIGIN").replace("$ORIGIN", &home.to_string_lossy()))
+        })
+        .collect();
+    folders.extend(std::env::var_os("LD_LIBRARY_PATH").iter().flat_map(std::env::split_paths));
+    folders.extend(system_folders());
+    for name in &elf.needed {
+        if name.contains('/') {
+            if !Path::new(name).is_file() {
+                missing.insert(name.clone());
+            }
+            continue;
+        }
+        match folders.iter().map(|folder| folder.join(name)).find(|candidate| candidate.is_file()) {
+            Some(found) => look_for_needs(&found, missing, seen),
+            None => {
+                missing.insert(name.clone());
+            }
+        }
+    }
+}
+
+/// Where the loader looks by itself, as far as text files say.
+fn system_folders() -> Vec<PathBuf> {
+    let arch = std::env::consts::ARCH;
+    let mut folders: Vec<PathBuf> =
+        [format!("/lib/{arch}-linux-gnu"), format!("/usr/lib/{arch}-linux-gnu")].map(PathBuf::from).into();
+    folders.extend(["/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib"].map(PathBuf::from));
+    let extra = std::fs::read_dir("/etc/ld.so.conf.d").into_iter().flatten().flatten();
+    for file in extra.map(|entry| entry.path()).chain([PathBuf::from("/etc/ld.so.conf")]) {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        folders.extend(text.lines().map(str::trim).filter(|line| line.starts_with('/')).map(PathBuf::from));
+    }
+    folders
+}
