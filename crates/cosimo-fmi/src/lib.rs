@@ -1,16 +1,39 @@
 //! Functional Mock-up Units (FMI 2.0 and 3.0, co-simulation) as simulators of Cosimo.
+//!
+//! `archive` unpacks, `description` reads, `platform` and `library` find and load the binary, `unit2` and
+//! `unit3` speak to an instance, `cosim` makes it a simulator. Foreign code runs behind `library` and the two
+//! units only; nothing else in Cosimo holds a pointer. Deliberately without model exchange, clocks and binary
+//! variables.
 
 pub mod archive;
 pub mod description;
 mod elf;
+#[allow(unsafe_code)] // the C interface itself
+mod ffi2;
+#[allow(unsafe_code)] // the C interface itself
+mod ffi3;
+#[allow(unsafe_code)] // reads and writes a register of the processor
+mod guard;
+#[allow(unsafe_code)] // calls into the unit
+mod instance;
+#[allow(unsafe_code)] // loads foreign code
+mod library;
+#[allow(unsafe_code)] // is called by the unit
+mod log;
 pub mod platform;
 mod problem;
 mod quantity;
 mod schema2;
 mod schema3;
 mod terminals;
+mod unit;
+#[allow(unsafe_code)] // calls into the unit
+mod unit2;
+#[allow(unsafe_code)] // calls into the unit, is called by it
+mod unit3;
 mod xml;
 
 pub use archive::{Cache, use_cache};
 pub use description::Description;
 pub use problem::{Place, Problem};
+pub use unit::Unit;

@@ -1,0 +1,252 @@
+//! One running unit, whatever its version: what the simulator asks of it, and what both versions share.
+
+use std::ffi::{CString, c_int, c_void};
+use std::sync::Arc;
+
+use cosimo_core::{Inputs, SimulatorError, Slot};
+
+use crate::description::Kind;
+use crate::log::{Log, status_word};
+
+/// A value to be set before the unit initialises.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Setting {
+    pub(crate) reference: u32,
+    pub(crate) kind: Kind,
+    pub(crate) values: Values,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Values {
+    Numbers(Vec<f64>),
+    Texts(Vec<CString>),
+}
+
+/// How far a step came.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Stepped {
+    Whole,
+    Until(f64),
+}
+
+/// All calls of one instance come from one thread.
+pub(crate) trait Instance: Send {
+    /// Tells the experiment and enters initialisation mode.
+    fn begin(&mut self, start: f64, stop: Option<f64>) -> Result<(), SimulatorError>;
+
+    /// Leaves initialisation mode.
+    fn ready(&mut self) -> Result<(), SimulatorError>;
+
+    fn configure(&mut self, setting: &Setting) -> Result<(), SimulatorError>;
+
+    fn set(&mut self, kind: Kind, references: &[u32], values: &[f64]) -> Result<(), SimulatorError>;
+
+    fn get(&mut self, kind: Kind, references: &[u32], values: &mut [f64]) -> Result<(), SimulatorError>;
+
+    /// Derivatives of inputs by time, for the coming step.
+    fn set_slopes(
+        &mut self,
+        references: &[u32],
+        orders: &[c_int],
+        values: &[f64],
+    ) -> Result<(), SimulatorError>;
+
+    /// `inputs` are for units that ask for them inside the step.
+    fn step(&mut self, from: f64, size: f64, inputs: &Inputs<'_>) -> Result<Stepped, SimulatorError>;
+
+    fn save(&mut self, slot: Slot) -> Result<(), SimulatorError>;
+
+    fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError>;
+
+    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError>;
+
+    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError>;
+
+    /// Derivatives of some outputs by one input.
+    fn derivatives(&mut self, of: &[u32], by: u32, into: &mut [f64]) -> Result<(), SimulatorError>;
+}
+
+/// What may still be done with an instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Life {
+    Instantiated,
+    Stepping,
+    /// It can only be freed.
+    Failed,
+    /// Not even that.
+    Fatal,
+}
+
+/// How an instance ends, in either version.
+pub(crate) trait Closing {
+    /// Frees the states that are not null, terminates where that is due, and frees the instance.
+    ///
+    /// # Safety
+    /// The instance is alive, the states are its own, and nobody uses any of them again.
+    unsafe fn close(&self, pointer: *mut c_void, states: &mut [*mut c_void], terminate: bool);
+}
+
+impl<F: Closing> Drop for Handle<F> {
+    fn drop(&mut self) {
+        if self.life == Life::Fatal {
+            return; // The standard forbids every further call.
+        }
+        let terminate = self.life == Life::Stepping;
+        // SAFETY: the instance is alive until here, and its owner is being dropped.
+        crate::guard::around(|| unsafe { self.functions.close(self.pointer, &mut self.states, terminate) });
+    }
+}
+
+/// An instance of either version: the pointer, the functions, and the saved states. Freed when dropped.
+#[derive(Debug)]
+pub(crate) struct Handle<F: Closing> {
+    pub(crate) functions: F,
+    pub(crate) pointer: *mut c_void,
+    pub(crate) log: Arc<Log>,
+    pub(crate) life: Life,
+    /// One per slot, and one for bytes. The unit allocates a state once and overwrites it from then on.
+    pub(crate) states: [*mut c_void; Slot::COUNT + 1],
+}
+
+/// The place of the state that is turned into bytes.
+pub(crate) const FOR_BYTES: usize = Slot::COUNT;
+
+impl<F: Closing> Handle<F> {
+    pub(crate) fn new(functions: F, pointer: *mut c_void, log: Arc<Log>) -> Handle<F> {
+        let states = [std::ptr::null_mut(); Slot::COUNT + 1];
+        Handle { functions, pointer, log, life: Life::Instantiated, states }
+    }
+
+    /// A warning is no error: the unit did what it was asked to do.
+    #[inline]
+    pub(crate) fn check(&mut self, function: &'static str, status: c_int) -> Result<(), SimulatorError> {
+        match status {
+            0 | 1 => Ok(()),
+            _ => Err(self.failed(function, status)),
+        }
+    }
+
+    #[cold]
+    pub(crate) fn failed(&mut self, function: &'static str, status: c_int) -> SimulatorError {
+        match status {
+            2 => {}
+            4 => self.life = Life::Fatal,
+            _ if self.life != Life::Fatal => self.life = Life::Failed,
+            _ => {}
+        }
+        let word = status_word(status);
+        SimulatorError::new(function, format!("the unit returned `{word}`{}", self.log.tail()))
+    }
+}
+
+/// A function that the library does not have, although a variable or a capability calls for it.
+#[cold]
+pub(crate) fn absent(function: &'static str) -> SimulatorError {
+    SimulatorError::new(function, "the unit's library does not have this function")
+}
+
+/// Saving, restoring and bytes: the same in both versions but for the spelling of the functions.
+macro_rules! states {
+    ($functions:ty, $get:literal, $set:literal, $size:literal, $write:literal, $read:literal) => {
+        impl Handle<$functions> {
+            fn keep(&mut self, place: usize) -> Result<(), SimulatorError> {
+                let function = self.functions.get_state.ok_or_else(|| absent($get))?;
+                // SAFETY: the instance is alive; the place holds null or a state that the unit itself made,
+                // which it may reuse.
+                let status = unsafe { function(self.pointer, &mut self.states[place]) };
+                self.check($get, status)
+            }
+
+            fn bring_back(&mut self, place: usize) -> Result<(), SimulatorError> {
+                let function = self.functions.set_state.ok_or_else(|| absent($set))?;
+                if self.states[place].is_null() {
+                    return Err(SimulatorError::new("restore", "nothing was saved there"));
+                }
+                // SAFETY: the instance is alive and the state was made by it.
+                let status = unsafe { function(self.pointer, self.states[place]) };
+                self.check($set, status)
+            }
+
+            fn freeze_state(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+                self.keep(FOR_BYTES)?;
+                let state = self.states[FOR_BYTES];
+                let size_of = self.functions.serialized_size.ok_or_else(|| absent($size))?;
+                let write = self.functions.serialize.ok_or_else(|| absent($write))?;
+                let mut size = 0;
+                // SAFETY: the instance is alive and the state was made by it.
+                let status = unsafe { size_of(self.pointer, state, &mut size) };
+                self.check($size, status)?;
+                if size > 1 << 40 {
+                    return Err(SimulatorError::new(
+                        $size,
+                        format!("a state of {size} bytes is not believable"),
+                    ));
+                }
+                let start = into.len();
+                into.resize(start + size, 0);
+                // SAFETY: as above; behind the pointer are `size` bytes of our own.
+                let status = unsafe { write(self.pointer, state, into[start..].as_mut_ptr().cast(), size) };
+                self.check($write, status)
+            }
+
+            fn thaw_state(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
+                let read = self.functions.deserialize.ok_or_else(|| absent($read))?;
+                // SAFETY: the instance is alive; the bytes are ours and so many; the state is null or the unit's.
+                let status = unsafe {
+                    read(self.pointer, from.as_ptr().cast(), from.len(), &mut self.states[FOR_BYTES])
+                };
+                self.check($read, status)?;
+                self.bring_back(FOR_BYTES)
+            }
+        }
+
+        impl Closing for $functions {
+            unsafe fn close(&self, pointer: *mut c_void, states: &mut [*mut c_void], terminate: bool) {
+                // SAFETY: as the caller promises.
+                unsafe {
+                    if let Some(free) = self.free_state {
+                        for state in states.iter_mut().filter(|state| !state.is_null()) {
+                            free(pointer, state);
+                        }
+                    }
+                    if terminate {
+                        (self.terminate)(pointer);
+                    }
+                    (self.free_instance)(pointer);
+                }
+            }
+        }
+    };
+}
+pub(crate) use states;
+
+/// Numbers in another form than double, without allocating after the first time.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch(Vec<u64>);
+
+impl Scratch {
+    /// Room for `count` values of a type that is no larger than 8 bytes.
+    pub(crate) fn room<T>(&mut self, count: usize) -> *mut T {
+        const { assert!(size_of::<T>() <= 8 && align_of::<T>() <= 8) };
+        if self.0.len() < count {
+            self.0.resize(count, 0);
+        }
+        self.0.as_mut_ptr().cast()
+    }
+}
+
+/// The nearest whole number; a value between two is the mark of an assumption about a whole-numbered input.
+pub(crate) fn whole(value: f64) -> f64 {
+    value.round()
+}
+
+/// Categories that are worth their cost during the run, if the unit knows them.
+pub(crate) fn failures_only(categories: &[String]) -> Option<Vec<CString>> {
+    const WANTED: [&str; 4] = ["logStatusWarning", "logStatusDiscard", "logStatusError", "logStatusFatal"];
+    let found: Vec<CString> = categories
+        .iter()
+        .filter(|name| WANTED.contains(&name.as_str()))
+        .filter_map(|name| CString::new(name.as_str()).ok())
+        .collect();
+    (!found.is_empty()).then_some(found)
+}

@@ -1,0 +1,120 @@
+//! A unit's shared library: loaded once per file, shared by all instances, never unloaded.
+//!
+//! Never, because units start threads and leave thread-local destructors behind, and unmapping their code
+//! under these ends the process. A unit that allows one instance per process gets a copy of the library per
+//! instance.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use libloading::Library;
+
+use crate::platform::{check_binary, explain_refusal};
+use crate::problem::Problem;
+
+static LOADED: Mutex<BTreeMap<PathBuf, &'static Library>> = Mutex::new(BTreeMap::new());
+
+/// Loads the library, or says why it cannot be.
+pub(crate) fn load(path: &Path) -> Result<&'static Library, Problem> {
+    // Nothing inside can leave the map half changed.
+    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(library) = loaded.get(path) {
+        return Ok(library);
+    }
+    check_binary(path)?;
+    let library = open(path).map_err(|error| explain_refusal(path, &said(&error)))?;
+    let library: &'static Library = Box::leak(Box::new(library));
+    loaded.insert(path.to_owned(), library);
+    Ok(library)
+}
+
+/// Loads a copy that shares no variable with the others.
+pub(crate) fn load_copy(path: &Path) -> Result<&'static Library, Problem> {
+    static COUNT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+    let number = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    // Beside the original, so that what it needs is found in the same places.
+    let copy = path.with_file_name(format!(".copy-{}-{number}-{name}", std::process::id()));
+    std::fs::copy(path, &copy).map_err(|error| {
+        Problem::new(format!("a second instance needs a copy of {name}, which cannot be written: {error}"))
+    })?;
+    let library = open(&copy).map_err(|error| explain_refusal(path, &said(&error)));
+    // The loader has its pages mapped already; where a system forbids this, the cache is cleaned one day.
+    let _ = std::fs::remove_file(&copy);
+    Ok(Box::leak(Box::new(library?)))
+}
+
+/// All addresses now rather than at the first call: a missing one is a message, not the end of the process.
+#[cfg(unix)]
+fn open(path: &Path) -> Result<Library, libloading::Error> {
+    use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+    // SAFETY: loading runs the unit's initialisers; that foreign code runs here is what the user asked for.
+    unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map(Into::into)
+}
+
+#[cfg(not(unix))]
+fn open(path: &Path) -> Result<Library, libloading::Error> {
+    // SAFETY: loading runs the unit's initialisers; that foreign code runs here is what the user asked for.
+    unsafe { Library::new(path) }
+}
+
+/// The loader's own sentence.
+fn said(error: &libloading::Error) -> String {
+    let source = std::error::Error::source(error).map(ToString::to_string);
+    source.unwrap_or_else(|| error.to_string())
+}
+
+/// One function by name. `F` must be its type: nothing can check that.
+pub(crate) fn function<F: Copy>(library: &'static Library, name: &str) -> Option<F> {
+    // SAFETY: `F` is a function pointer as the standard declares it for this name; the library is never
+    // unloaded, so the address stays good.
+    unsafe { library.get::<F>(name) }.ok().map(|symbol| *symbol)
+}
+
+/// A struct of function pointers, filled by name. What is not there is listed, all at once.
+macro_rules! functions {
+    ($(#[$meta:meta])* $table:ident, $prefix:literal {
+        $($field:ident = $symbol:literal: fn($($argument:ty),* $(,)?) $(-> $result:ty)?;)*
+    } optional {
+        $($maybe:ident = $maybe_symbol:literal: fn($($maybe_argument:ty),* $(,)?) $(-> $maybe_result:ty)?;)*
+    }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy)]
+        pub(crate) struct $table {
+            $(pub(crate) $field: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
+            $(pub(crate) $maybe: Option<unsafe extern "C" fn($($maybe_argument),*) $(-> $maybe_result)?>,)*
+        }
+
+        impl $table {
+            /// `needed` are those optional ones that the description promises.
+            pub(crate) fn load(
+                library: &'static libloading::Library,
+                needed: &[&str],
+            ) -> Result<$table, Vec<&'static str>> {
+                let mut missing = Vec::new();
+                $(let $field = $crate::library::function(library, concat!($prefix, $symbol));
+                if $field.is_none() {
+                    missing.push(concat!($prefix, $symbol));
+                })*
+                $(let $maybe = $crate::library::function(library, concat!($prefix, $maybe_symbol));
+                if $maybe.is_none() && needed.contains(&$maybe_symbol) {
+                    missing.push(concat!($prefix, $maybe_symbol));
+                })*
+                match ($($field,)*) {
+                    ($(Some($field),)*) if missing.is_empty() => Ok($table { $($field,)* $($maybe,)* }),
+                    _ => Err(missing),
+                }
+            }
+        }
+    };
+}
+pub(crate) use functions;
+
+/// A library without some functions of the standard.
+pub(crate) fn missing_functions(path: &Path, missing: &[&str]) -> Problem {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let list = missing.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    Problem::new(format!("{name} lacks the function{} {list}", if missing.len() == 1 { "" } else { "s" }))
+        .hint("the binary does not keep what the description promises; tell the maker of the unit")
+}

@@ -1,0 +1,83 @@
+//! The last words of a unit, kept for the moment when something fails.
+
+use std::collections::VecDeque;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::{Mutex, PoisonError};
+
+const LINES: usize = 20;
+const LONGEST: usize = 1000;
+
+/// A unit may speak from a thread of its own, hence the lock.
+#[derive(Debug, Default)]
+pub(crate) struct Log(Mutex<VecDeque<String>>);
+
+impl Log {
+    fn push(&self, status: c_int, category: &str, text: &str) {
+        let text: String = text.trim_end().chars().take(LONGEST).collect();
+        let word = status_word(status);
+        let line = match category {
+            "" => format!("{word}: {text}"),
+            _ => format!("{word} ({category}): {text}"),
+        };
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.len() == LINES {
+            lines.pop_front();
+        }
+        lines.push_back(line);
+    }
+
+    /// For the end of a message.
+    pub(crate) fn tail(&self) -> String {
+        let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match lines.len() {
+            0 => "; it said nothing about it".into(),
+            _ => format!(
+                "; its last words:{}",
+                lines.iter().map(|line| format!("\n  {line}")).collect::<String>()
+            ),
+        }
+    }
+}
+
+pub(crate) fn status_word(status: c_int) -> &'static str {
+    match status {
+        0 => "ok",
+        1 => "warning",
+        2 => "discard",
+        3 => "error",
+        4 => "fatal",
+        5 => "pending",
+        _ => "an unknown status",
+    }
+}
+
+/// What the shim expects behind the environment of FMI 2.0.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct Sink {
+    pub(crate) write: unsafe extern "C" fn(*mut c_void, c_int, *const c_char, *const c_char),
+    pub(crate) data: *mut c_void,
+}
+
+/// `data` must be a living `Log`; the texts are zero-terminated or null.
+pub(crate) unsafe extern "C" fn write(
+    data: *mut c_void,
+    status: c_int,
+    category: *const c_char,
+    text: *const c_char,
+) {
+    // SAFETY: the caller hands back the `Log` that it was given, which outlives the instance, and C strings.
+    unsafe {
+        if let Some(log) = data.cast::<Log>().as_ref() {
+            log.push(status, &lossy(category), &lossy(text));
+        }
+    }
+}
+
+unsafe fn lossy(text: *const c_char) -> String {
+    if text.is_null() {
+        return String::new();
+    }
+    // SAFETY: not null, and zero-terminated as the standard demands.
+    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+}

@@ -1,0 +1,148 @@
+//! A unit as a thing on disk: unpacked, described, and its library found. Several instances share one.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::time::SystemTime;
+
+use cosimo_core::SimulatorError;
+use libloading::Library;
+
+use crate::archive::Cache;
+use crate::description::{Description, Fmi};
+use crate::instance::Instance;
+use crate::problem::Problem;
+use crate::unit2::Unit2;
+use crate::unit3::Unit3;
+use crate::{ffi2, ffi3, library, platform};
+
+#[derive(Debug)]
+pub struct Unit {
+    /// SHA-256 of the file.
+    pub hash: String,
+    pub folder: PathBuf,
+    pub description: Description,
+    /// Folders below `binaries`.
+    pub platforms: Vec<String>,
+    binding: OnceLock<Result<Binding, Problem>>,
+    instances: AtomicUsize,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Binding {
+    Two(ffi2::Functions),
+    Three(ffi3::Functions),
+}
+
+type Known = BTreeMap<PathBuf, (Option<SystemTime>, u64, Weak<Unit>)>;
+
+static OPEN: Mutex<Known> = Mutex::new(BTreeMap::new());
+
+impl Unit {
+    /// Unpacks and reads. Runs no code of the unit.
+    pub fn open(file: &Path, cache: &Cache) -> Result<Unit, Vec<Problem>> {
+        let unpacked = cache.unpack(file).map_err(|problem| vec![problem])?;
+        let description = Description::of_folder(&unpacked.folder)?;
+        Ok(Unit {
+            platforms: platform::present(&unpacked.folder),
+            hash: unpacked.hash,
+            folder: unpacked.folder,
+            description,
+            binding: OnceLock::new(),
+            instances: AtomicUsize::new(0),
+        })
+    }
+
+    /// As [`Unit::open`]; a file that is open already and did not change is not read again.
+    pub(crate) fn share(file: &Path, cache: &Cache) -> Result<Arc<Unit>, Vec<Problem>> {
+        let about = std::fs::metadata(file).ok();
+        let age =
+            (about.as_ref().and_then(|about| about.modified().ok()), about.map_or(0, |about| about.len()));
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((modified, size, unit)) = open.get(file)
+            && (*modified, *size) == age
+            && let Some(unit) = unit.upgrade()
+        {
+            return Ok(unit);
+        }
+        let unit = Arc::new(Unit::open(file, cache)?);
+        open.insert(file.to_owned(), (age.0, age.1, Arc::downgrade(&unit)));
+        Ok(unit)
+    }
+
+    /// What would keep it from running here, as far as can be seen without running its code.
+    pub fn obstacle(&self) -> Option<Problem> {
+        let path = match platform::binary(&self.folder, &self.description) {
+            Ok(path) => path,
+            Err(problem) => return Some(problem),
+        };
+        platform::check_binary(&path).err().or_else(|| platform::missing_needs(&path))
+    }
+
+    /// Loads the library. From here on the unit's code runs.
+    pub(crate) fn load(&self) -> Result<(), Problem> {
+        let load = || {
+            let path = platform::binary(&self.folder, &self.description)?;
+            self.bind(library::load(&path)?, &path)
+        };
+        self.binding.get_or_init(load).clone().map(|_| ())
+    }
+
+    fn bind(&self, library: &'static Library, path: &Path) -> Result<Binding, Problem> {
+        let promised = self.promised();
+        match self.description.fmi {
+            Fmi::Two => ffi2::Functions::load(library, &promised).map(Binding::Two),
+            Fmi::Three => ffi3::Functions::load(library, &promised).map(Binding::Three),
+        }
+        .map_err(|missing| library::missing_functions(path, &missing))
+    }
+
+    /// Functions that the capabilities promise, without their prefix.
+    fn promised(&self) -> Vec<&'static str> {
+        let can = &self.description.capabilities;
+        let two = self.description.fmi == Fmi::Two;
+        let mut names = Vec::new();
+        if can.get_set_state {
+            names.extend(if two {
+                ["GetFMUstate", "SetFMUstate", "FreeFMUstate"]
+            } else {
+                ["GetFMUState", "SetFMUState", "FreeFMUState"]
+            });
+        }
+        if can.serialize_state {
+            names.extend(if two {
+                ["SerializedFMUstateSize", "SerializeFMUstate", "DeSerializeFMUstate"]
+            } else {
+                ["SerializedFMUStateSize", "SerializeFMUState", "DeserializeFMUState"]
+            });
+        }
+        if can.directional_derivatives {
+            names.push("GetDirectionalDerivative");
+        }
+        if can.input_derivative_order > 0 {
+            names.push("SetRealInputDerivatives");
+        }
+        names
+    }
+
+    /// A new instance, on the thread that will own it.
+    pub(crate) fn instantiate(&self, fed: &[(u32, usize)]) -> Result<Box<dyn Instance>, SimulatorError> {
+        let refused = |problem: Problem| SimulatorError::new("instantiate", problem.to_string());
+        self.load().map_err(refused)?;
+        let Some(&Ok(mut binding)) = self.binding.get() else {
+            return Err(SimulatorError::new("instantiate", "the unit's library is not loaded"));
+        };
+        let earlier = self.instances.fetch_add(1, Ordering::Relaxed);
+        if self.description.capabilities.once_per_process && earlier > 0 {
+            let path = platform::binary(&self.folder, &self.description).map_err(refused)?;
+            binding = library::load_copy(&path).and_then(|copy| self.bind(copy, &path)).map_err(refused)?;
+        }
+        Ok(match binding {
+            Binding::Two(functions) => Box::new(Unit2::new(functions, &self.description, &self.folder)?),
+            Binding::Three(functions) => {
+                Box::new(Unit3::new(functions, &self.description, &self.folder, fed)?)
+            }
+        })
+    }
+}

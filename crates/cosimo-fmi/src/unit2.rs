@@ -1,0 +1,330 @@
+//! A running FMI 2.0 unit.
+
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::path::Path;
+use std::sync::Arc;
+
+use cosimo_core::{Inputs, SimulatorError, Slot};
+
+use crate::description::{Description, Kind};
+use crate::ffi2::{self, Functions};
+use crate::guard;
+use crate::instance::{
+    Closing, FOR_BYTES, Handle, Instance, Life, Scratch, Setting, Stepped, Values, absent, failures_only,
+    states, whole,
+};
+use crate::log::{self, Log, Sink};
+
+states!(
+    Functions,
+    "fmi2GetFMUstate",
+    "fmi2SetFMUstate",
+    "fmi2SerializedFMUstateSize",
+    "fmi2SerializeFMUstate",
+    "fmi2DeSerializeFMUstate"
+);
+
+#[derive(Debug)]
+pub(crate) struct Unit2 {
+    /// First, so that the instance is gone before what it points to.
+    handle: Handle<Functions>,
+    /// Only kept.
+    _callbacks: Callbacks,
+    scratch: Scratch,
+    quiet: Option<Vec<CString>>,
+    never_back: bool,
+}
+
+// SAFETY: an instance is made, used and freed through one owner at a time; nothing in it belongs to a thread.
+// The engine keeps one thread per simulator, so the unit sees one thread from its first call on.
+unsafe impl Send for Unit2 {}
+
+/// Callbacks and logger as the unit sees them: at one address until it is freed.
+#[derive(Debug)]
+struct Callbacks {
+    outer: *mut ffi2::Callbacks,
+    sink: *mut Sink,
+}
+
+impl Callbacks {
+    fn new(log: &Arc<Log>) -> Callbacks {
+        let sink =
+            Box::into_raw(Box::new(Sink { write: log::write, data: Arc::as_ptr(log).cast_mut().cast() }));
+        let outer = Box::into_raw(Box::new(ffi2::Callbacks {
+            logger: ffi2::cosimo_fmi2_logger,
+            allocate: ffi2::calloc,
+            free: ffi2::free,
+            step_finished: std::ptr::null(),
+            environment: sink.cast(),
+        }));
+        Callbacks { outer, sink }
+    }
+}
+
+impl Drop for Callbacks {
+    fn drop(&mut self) {
+        // SAFETY: both came from boxes in `new`, and the instance that knew them is gone.
+        unsafe {
+            drop(Box::from_raw(self.outer));
+            drop(Box::from_raw(self.sink));
+        }
+    }
+}
+
+/// `file:///..` with everything but plain characters spelled by number.
+fn uri(path: &Path) -> String {
+    let mut text = String::from("file://");
+    let path = path.to_string_lossy().replace('\\', "/");
+    if !path.starts_with('/') {
+        text.push('/');
+    }
+    for byte in path.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' | b':' => {
+                text.push(byte.into())
+            }
+            _ => text.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    text
+}
+
+pub(crate) fn c_string(text: &str) -> CString {
+    CString::new(text.replace('\0', "")).unwrap_or_default()
+}
+
+impl Unit2 {
+    pub(crate) fn new(
+        functions: Functions,
+        description: &Description,
+        folder: &Path,
+    ) -> Result<Unit2, SimulatorError> {
+        let log = Arc::new(Log::default());
+        let callbacks = Callbacks::new(&log);
+        let (name, token) = (c_string(&description.model_name), c_string(&description.token));
+        let resources = c_string(&uri(&folder.join("resources")));
+        // SAFETY: all texts live through the call, the callbacks until after the instance.
+        let pointer = guard::around(|| unsafe {
+            (functions.instantiate)(
+                name.as_ptr(),
+                ffi2::CO_SIMULATION,
+                token.as_ptr(),
+                resources.as_ptr(),
+                callbacks.outer,
+                0,
+                1,
+            )
+        });
+        if pointer.is_null() {
+            let message = format!("the unit refuses to be instantiated{}", log.tail());
+            return Err(SimulatorError::new("fmi2Instantiate", message));
+        }
+        let quiet = failures_only(&description.log_categories);
+        let never_back = !description.capabilities.get_set_state;
+        let handle = Handle::new(functions, pointer, log);
+        Ok(Unit2 { handle, _callbacks: callbacks, scratch: Scratch::default(), quiet, never_back })
+    }
+
+    fn set_whole(&mut self, kind: Kind, references: &[u32], values: &[f64]) -> Result<(), SimulatorError> {
+        let (function, name) = match kind {
+            Kind::Boolean => (self.handle.functions.set_boolean, "fmi2SetBoolean"),
+            _ => (self.handle.functions.set_integer, "fmi2SetInteger"),
+        };
+        let function = function.ok_or_else(|| absent(name))?;
+        let room = self.scratch.room::<c_int>(values.len());
+        for (place, value) in values.iter().enumerate() {
+            let value =
+                if kind == Kind::Boolean { c_int::from(*value > 0.5) } else { whole(*value) as c_int };
+            // SAFETY: there is room for so many.
+            unsafe { room.add(place).write(value) };
+        }
+        // SAFETY: the instance is alive; as many values as references.
+        let status = unsafe { function(self.handle.pointer, references.as_ptr(), references.len(), room) };
+        self.handle.check(name, status)
+    }
+
+    fn get_whole(
+        &mut self,
+        kind: Kind,
+        references: &[u32],
+        values: &mut [f64],
+    ) -> Result<(), SimulatorError> {
+        let (function, name) = match kind {
+            Kind::Boolean => (self.handle.functions.get_boolean, "fmi2GetBoolean"),
+            _ => (self.handle.functions.get_integer, "fmi2GetInteger"),
+        };
+        let function = function.ok_or_else(|| absent(name))?;
+        let room = self.scratch.room::<c_int>(values.len());
+        // SAFETY: the instance is alive; as many values as references.
+        let status = unsafe { function(self.handle.pointer, references.as_ptr(), references.len(), room) };
+        self.handle.check(name, status)?;
+        for (place, value) in values.iter_mut().enumerate() {
+            // SAFETY: there is room for so many, all of it initialised.
+            *value = f64::from(unsafe { room.add(place).read() });
+        }
+        Ok(())
+    }
+}
+
+impl Instance for Unit2 {
+    fn begin(&mut self, start: f64, stop: Option<f64>) -> Result<(), SimulatorError> {
+        let (functions, pointer) = (self.handle.functions, self.handle.pointer);
+        let bounded = c_int::from(stop.is_some());
+        // SAFETY: the instance is alive.
+        let status = guard::around(|| unsafe {
+            (functions.setup_experiment)(pointer, 0, 0.0, start, bounded, stop.unwrap_or(start))
+        });
+        self.handle.check("fmi2SetupExperiment", status)?;
+        // SAFETY: the instance is alive.
+        let status = guard::around(|| unsafe { (functions.enter_initialization)(pointer) });
+        self.handle.check("fmi2EnterInitializationMode", status)
+    }
+
+    fn ready(&mut self) -> Result<(), SimulatorError> {
+        let (functions, pointer) = (self.handle.functions, self.handle.pointer);
+        // SAFETY: the instance is alive.
+        let status = guard::around(|| unsafe { (functions.exit_initialization)(pointer) });
+        self.handle.check("fmi2ExitInitializationMode", status)?;
+        self.handle.life = Life::Stepping;
+        if let (Some(quiet), Some(function)) = (&self.quiet, functions.set_debug_logging) {
+            let names: Vec<*const c_char> = quiet.iter().map(|name| name.as_ptr()).collect();
+            // Only a wish: what it answers does not matter.
+            // SAFETY: the instance is alive, the names live through the call.
+            unsafe { function(pointer, 1, names.len(), names.as_ptr()) };
+        }
+        Ok(())
+    }
+
+    fn configure(&mut self, setting: &Setting) -> Result<(), SimulatorError> {
+        match &setting.values {
+            Values::Numbers(numbers) => self.set(setting.kind, &[setting.reference], numbers),
+            Values::Texts(texts) => {
+                let function = self.handle.functions.set_string.ok_or_else(|| absent("fmi2SetString"))?;
+                let pointers: Vec<*const c_char> = texts.iter().map(|text| text.as_ptr()).collect();
+                // SAFETY: the instance is alive; one text per reference, and they live through the call.
+                let status =
+                    unsafe { function(self.handle.pointer, &setting.reference, 1, pointers.as_ptr()) };
+                self.handle.check("fmi2SetString", status)
+            }
+        }
+    }
+
+    fn set(&mut self, kind: Kind, references: &[u32], values: &[f64]) -> Result<(), SimulatorError> {
+        debug_assert_eq!(references.len(), values.len());
+        if kind != Kind::Float64 {
+            return self.set_whole(kind, references, values);
+        }
+        // SAFETY: the instance is alive; as many values as references.
+        let status = unsafe {
+            (self.handle.functions.set_real)(
+                self.handle.pointer,
+                references.as_ptr(),
+                references.len(),
+                values.as_ptr(),
+            )
+        };
+        self.handle.check("fmi2SetReal", status)
+    }
+
+    fn get(&mut self, kind: Kind, references: &[u32], values: &mut [f64]) -> Result<(), SimulatorError> {
+        debug_assert_eq!(references.len(), values.len());
+        if kind != Kind::Float64 {
+            return self.get_whole(kind, references, values);
+        }
+        // SAFETY: the instance is alive; as many values as references.
+        let status = unsafe {
+            (self.handle.functions.get_real)(
+                self.handle.pointer,
+                references.as_ptr(),
+                references.len(),
+                values.as_mut_ptr(),
+            )
+        };
+        self.handle.check("fmi2GetReal", status)
+    }
+
+    fn set_slopes(
+        &mut self,
+        references: &[u32],
+        orders: &[c_int],
+        values: &[f64],
+    ) -> Result<(), SimulatorError> {
+        let name = "fmi2SetRealInputDerivatives";
+        let function = self.handle.functions.set_real_input_derivatives.ok_or_else(|| absent(name))?;
+        debug_assert!(references.len() == orders.len() && orders.len() == values.len());
+        // SAFETY: the instance is alive; as many orders and values as references.
+        let status = unsafe {
+            function(
+                self.handle.pointer,
+                references.as_ptr(),
+                references.len(),
+                orders.as_ptr(),
+                values.as_ptr(),
+            )
+        };
+        self.handle.check(name, status)
+    }
+
+    fn step(&mut self, from: f64, size: f64, _inputs: &Inputs<'_>) -> Result<Stepped, SimulatorError> {
+        let (function, pointer) = (self.handle.functions.do_step, self.handle.pointer);
+        let never_back = c_int::from(self.never_back);
+        // SAFETY: the instance is alive.
+        let status = guard::around_step(|| unsafe { function(pointer, from, size, never_back) });
+        match status {
+            0 | 1 => Ok(Stepped::Whole),
+            2 => {
+                let mut until = f64::NAN;
+                if let Some(function) = self.handle.functions.get_real_status {
+                    // SAFETY: the instance is alive; the number is ours.
+                    unsafe { function(pointer, ffi2::LAST_SUCCESSFUL_TIME, &mut until) };
+                }
+                // A unit that cannot say where it is can only be rewound; that it stands where it stood is
+                // what the standard suggests.
+                let known = until.is_finite() && until >= from && until < from + size;
+                if known && until > from {
+                    Ok(Stepped::Until(until))
+                } else {
+                    Err(self.handle.failed("fmi2DoStep", 2))
+                }
+            }
+            _ => Err(self.handle.failed("fmi2DoStep", status)),
+        }
+    }
+
+    fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        self.handle.keep(slot.index())
+    }
+
+    fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        self.handle.bring_back(slot.index())
+    }
+
+    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+        self.handle.freeze_state(into)
+    }
+
+    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
+        self.handle.thaw_state(from)
+    }
+
+    fn derivatives(&mut self, of: &[u32], by: u32, into: &mut [f64]) -> Result<(), SimulatorError> {
+        let name = "fmi2GetDirectionalDerivative";
+        let function = self.handle.functions.directional_derivative.ok_or_else(|| absent(name))?;
+        debug_assert_eq!(of.len(), into.len());
+        // SAFETY: the instance is alive; one seed for one known, as many results as unknowns.
+        let status =
+            unsafe { function(self.handle.pointer, of.as_ptr(), of.len(), &by, 1, &1.0, into.as_mut_ptr()) };
+        self.handle.check(name, status)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resources_are_a_uri_that_any_path_fits_into() {
+        assert_eq!(uri(Path::new("/tmp/a b/ö#/resources")), "file:///tmp/a%20b/%C3%B6%23/resources");
+        assert_eq!(uri(Path::new("C:\\a\\resources")), "file:///C:/a/resources");
+    }
+}

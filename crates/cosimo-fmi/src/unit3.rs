@@ -1,0 +1,419 @@
+//! A running FMI 3.0 unit, without event mode.
+//!
+//! A unit that updates in between asks for its inputs inside the step, so it follows whole segments.
+
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::path::{MAIN_SEPARATOR_STR, Path};
+use std::sync::Arc;
+
+use cosimo_core::{Inputs, Segment, SimulatorError, Slot};
+
+use crate::description::{Description, Kind};
+use crate::ffi3::{Functions, Get, Set};
+use crate::guard;
+use crate::instance::{
+    Closing, FOR_BYTES, Handle, Instance, Life, Scratch, Setting, Stepped, Values, absent, failures_only,
+    states, whole,
+};
+use crate::log::{self, Log};
+use crate::unit2::c_string;
+
+states!(
+    Functions,
+    "fmi3GetFMUState",
+    "fmi3SetFMUState",
+    "fmi3SerializedFMUStateSize",
+    "fmi3SerializeFMUState",
+    "fmi3DeserializeFMUState"
+);
+
+#[derive(Debug)]
+pub(crate) struct Unit3 {
+    /// First, so that the instance is gone before what it points to.
+    handle: Handle<Functions>,
+    environment: Environment,
+    scratch: Scratch,
+    quiet: Option<Vec<CString>>,
+    never_back: bool,
+}
+
+// SAFETY: an instance is made, used and freed through one owner at a time; nothing in it belongs to a thread.
+// The engine keeps one thread per simulator, so the unit sees one thread from its first call on.
+unsafe impl Send for Unit3 {}
+
+/// What a unit hands back with every callback: at one address until it is freed. The two halves are borrowed
+/// apart, because a unit may speak while it is being fed.
+#[derive(Debug)]
+struct Shared {
+    log: Arc<Log>,
+    feed: Feed,
+}
+
+/// Inputs for a unit that asks for them inside a step.
+#[derive(Debug)]
+struct Feed {
+    instance: *mut c_void,
+    set: Set<f64>,
+    references: Vec<u32>,
+    ports: Vec<usize>,
+    values: Vec<f64>,
+    /// Null outside a step.
+    segments: *const Segment,
+    count: usize,
+    from: f64,
+    status: c_int,
+}
+
+#[derive(Debug)]
+struct Environment(*mut Shared);
+
+impl Drop for Environment {
+    fn drop(&mut self) {
+        // SAFETY: it came from a box, and the instance that knew it is gone.
+        drop(unsafe { Box::from_raw(self.0) });
+    }
+}
+
+unsafe extern "C" fn speak(
+    environment: *mut c_void,
+    status: c_int,
+    category: *const c_char,
+    text: *const c_char,
+) {
+    let shared: *mut Shared = environment.cast();
+    if shared.is_null() {
+        return;
+    }
+    // SAFETY: the unit hands back what it was given; only the log is borrowed, nobody writes to it.
+    unsafe {
+        let log = Arc::as_ptr(&(*shared).log);
+        log::write(log.cast_mut().cast(), status, category, text);
+    }
+}
+
+unsafe extern "C" fn update(
+    environment: *mut c_void,
+    time: f64,
+    wants_inputs: u8,
+    _may_read: u8,
+    _finished: u8,
+    _can_return: u8,
+    return_early: *mut u8,
+    return_time: *mut f64,
+) {
+    let shared: *mut Shared = environment.cast();
+    if shared.is_null() {
+        return;
+    }
+    // SAFETY: the unit hands back what it was given, from inside a step, when nobody else borrows the feed; the
+    // segments live as long as the step.
+    unsafe {
+        if !return_early.is_null() {
+            return_early.write(0);
+        }
+        if !return_time.is_null() {
+            return_time.write(time);
+        }
+        let feed = &mut (*shared).feed;
+        if wants_inputs == 0 || feed.segments.is_null() || feed.references.is_empty() {
+            return;
+        }
+        let segments = std::slice::from_raw_parts(feed.segments, feed.count);
+        for (value, port) in feed.values.iter_mut().zip(&feed.ports) {
+            if let Some(segment) = segments.get(*port) {
+                *value = segment.at(time - feed.from);
+            }
+        }
+        let count = feed.references.len();
+        let status = (feed.set)(feed.instance, feed.references.as_ptr(), count, feed.values.as_ptr(), count);
+        feed.status = feed.status.max(status);
+    }
+}
+
+impl Unit3 {
+    /// `fed` are the inputs, as reference and port, that the unit will ask for inside its steps.
+    pub(crate) fn new(
+        functions: Functions,
+        description: &Description,
+        folder: &Path,
+        fed: &[(u32, usize)],
+    ) -> Result<Unit3, SimulatorError> {
+        let log = Arc::new(Log::default());
+        let feed = Feed {
+            instance: std::ptr::null_mut(),
+            set: functions.set_float64,
+            references: fed.iter().map(|(reference, _)| *reference).collect(),
+            ports: fed.iter().map(|(_, port)| *port).collect(),
+            values: vec![0.0; fed.len()],
+            segments: std::ptr::null(),
+            count: 0,
+            from: 0.0,
+            status: 0,
+        };
+        let required: Vec<u32> = feed.references.clone();
+        let environment = Environment(Box::into_raw(Box::new(Shared { log: log.clone(), feed })));
+        let (name, token) = (c_string(&description.model_name), c_string(&description.token));
+        // The standard wants the separator at the end.
+        let resources = folder.join("resources").to_string_lossy().into_owned() + MAIN_SEPARATOR_STR;
+        let resources = c_string(&resources);
+        let early = description.capabilities.early_return;
+        // SAFETY: texts and references live through the call, the environment until after the instance.
+        let pointer = guard::around(|| unsafe {
+            (functions.instantiate)(
+                name.as_ptr(),
+                token.as_ptr(),
+                resources.as_ptr(),
+                false,
+                true,
+                false,
+                early,
+                required.as_ptr(),
+                required.len(),
+                environment.0.cast(),
+                Some(speak),
+                if required.is_empty() { None } else { Some(update) },
+            )
+        });
+        if pointer.is_null() {
+            let message = format!("the unit refuses to be instantiated{}", log.tail());
+            return Err(SimulatorError::new("fmi3InstantiateCoSimulation", message));
+        }
+        // SAFETY: no step is under way, so nobody else borrows the feed.
+        unsafe { (*environment.0).feed.instance = pointer };
+        let quiet = failures_only(&description.log_categories);
+        let never_back = !description.capabilities.get_set_state;
+        let handle = Handle::new(functions, pointer, log);
+        Ok(Unit3 { handle, environment, scratch: Scratch::default(), quiet, never_back })
+    }
+
+    fn put<T>(
+        &mut self,
+        (function, name): (Option<Set<T>>, &'static str),
+        references: &[u32],
+        values: &[f64],
+        convert: fn(f64) -> T,
+    ) -> Result<(), SimulatorError> {
+        let function = function.ok_or_else(|| absent(name))?;
+        let room = self.scratch.room::<T>(values.len());
+        for (place, value) in values.iter().enumerate() {
+            // SAFETY: there is room for so many.
+            unsafe { room.add(place).write(convert(*value)) };
+        }
+        // SAFETY: the instance is alive; the counts are those of the buffers.
+        let status = unsafe {
+            function(self.handle.pointer, references.as_ptr(), references.len(), room, values.len())
+        };
+        self.handle.check(name, status)
+    }
+
+    fn take<T: Copy>(
+        &mut self,
+        (function, name): (Option<Get<T>>, &'static str),
+        references: &[u32],
+        values: &mut [f64],
+        convert: fn(T) -> f64,
+    ) -> Result<(), SimulatorError> {
+        let function = function.ok_or_else(|| absent(name))?;
+        let room = self.scratch.room::<T>(values.len());
+        // SAFETY: the instance is alive; the counts are those of the buffers.
+        let status = unsafe {
+            function(self.handle.pointer, references.as_ptr(), references.len(), room, values.len())
+        };
+        self.handle.check(name, status)?;
+        for (place, value) in values.iter_mut().enumerate() {
+            // SAFETY: there is room for so many, all of it initialised, and any bits are a number.
+            *value = convert(unsafe { room.add(place).read() });
+        }
+        Ok(())
+    }
+}
+
+impl Instance for Unit3 {
+    fn begin(&mut self, start: f64, stop: Option<f64>) -> Result<(), SimulatorError> {
+        let (function, pointer) = (self.handle.functions.enter_initialization, self.handle.pointer);
+        let bound = stop.unwrap_or(start);
+        // SAFETY: the instance is alive.
+        let status = guard::around(|| unsafe { function(pointer, false, 0.0, start, stop.is_some(), bound) });
+        self.handle.check("fmi3EnterInitializationMode", status)
+    }
+
+    fn ready(&mut self) -> Result<(), SimulatorError> {
+        let (functions, pointer) = (self.handle.functions, self.handle.pointer);
+        // SAFETY: the instance is alive.
+        let status = guard::around(|| unsafe { (functions.exit_initialization)(pointer) });
+        self.handle.check("fmi3ExitInitializationMode", status)?;
+        self.handle.life = Life::Stepping;
+        if let (Some(quiet), Some(function)) = (&self.quiet, functions.set_debug_logging) {
+            let names: Vec<*const c_char> = quiet.iter().map(|name| name.as_ptr()).collect();
+            // Only a wish: what it answers does not matter.
+            // SAFETY: the instance is alive, the names live through the call.
+            unsafe { function(pointer, true, names.len(), names.as_ptr()) };
+        }
+        Ok(())
+    }
+
+    fn configure(&mut self, setting: &Setting) -> Result<(), SimulatorError> {
+        match &setting.values {
+            Values::Numbers(numbers) => self.set(setting.kind, &[setting.reference], numbers),
+            Values::Texts(texts) => {
+                let function = self.handle.functions.set_string.ok_or_else(|| absent("fmi3SetString"))?;
+                let pointers: Vec<*const c_char> = texts.iter().map(|text| text.as_ptr()).collect();
+                // SAFETY: the instance is alive; the texts live through the call.
+                let status = unsafe {
+                    function(self.handle.pointer, &setting.reference, 1, pointers.as_ptr(), pointers.len())
+                };
+                self.handle.check("fmi3SetString", status)
+            }
+        }
+    }
+
+    fn set(&mut self, kind: Kind, references: &[u32], values: &[f64]) -> Result<(), SimulatorError> {
+        let f = self.handle.functions;
+        match kind {
+            Kind::Float64 => {
+                // SAFETY: the instance is alive; the counts are those of the buffers.
+                let status = unsafe {
+                    (f.set_float64)(
+                        self.handle.pointer,
+                        references.as_ptr(),
+                        references.len(),
+                        values.as_ptr(),
+                        values.len(),
+                    )
+                };
+                self.handle.check("fmi3SetFloat64", status)
+            }
+            Kind::Float32 => self.put((f.set_float32, "fmi3SetFloat32"), references, values, |v| v as f32),
+            Kind::Int8 => self.put((f.set_int8, "fmi3SetInt8"), references, values, |v| whole(v) as i8),
+            Kind::UInt8 => self.put((f.set_uint8, "fmi3SetUInt8"), references, values, |v| whole(v) as u8),
+            Kind::Int16 => self.put((f.set_int16, "fmi3SetInt16"), references, values, |v| whole(v) as i16),
+            Kind::UInt16 => {
+                self.put((f.set_uint16, "fmi3SetUInt16"), references, values, |v| whole(v) as u16)
+            }
+            Kind::Int32 => self.put((f.set_int32, "fmi3SetInt32"), references, values, |v| whole(v) as i32),
+            Kind::UInt32 => {
+                self.put((f.set_uint32, "fmi3SetUInt32"), references, values, |v| whole(v) as u32)
+            }
+            Kind::Int64 | Kind::Enumeration => {
+                self.put((f.set_int64, "fmi3SetInt64"), references, values, |v| whole(v) as i64)
+            }
+            Kind::UInt64 => {
+                self.put((f.set_uint64, "fmi3SetUInt64"), references, values, |v| whole(v) as u64)
+            }
+            Kind::Boolean => {
+                self.put((f.set_boolean, "fmi3SetBoolean"), references, values, |v| u8::from(v > 0.5))
+            }
+            Kind::String | Kind::Binary | Kind::Clock => Err(absent("set")),
+        }
+    }
+
+    fn get(&mut self, kind: Kind, references: &[u32], values: &mut [f64]) -> Result<(), SimulatorError> {
+        let f = self.handle.functions;
+        match kind {
+            Kind::Float64 => {
+                // SAFETY: the instance is alive; the counts are those of the buffers.
+                let status = unsafe {
+                    (f.get_float64)(
+                        self.handle.pointer,
+                        references.as_ptr(),
+                        references.len(),
+                        values.as_mut_ptr(),
+                        values.len(),
+                    )
+                };
+                self.handle.check("fmi3GetFloat64", status)
+            }
+            Kind::Float32 => self.take((f.get_float32, "fmi3GetFloat32"), references, values, f64::from),
+            Kind::Int8 => self.take((f.get_int8, "fmi3GetInt8"), references, values, f64::from),
+            Kind::UInt8 => self.take((f.get_uint8, "fmi3GetUInt8"), references, values, f64::from),
+            Kind::Int16 => self.take((f.get_int16, "fmi3GetInt16"), references, values, f64::from),
+            Kind::UInt16 => self.take((f.get_uint16, "fmi3GetUInt16"), references, values, f64::from),
+            Kind::Int32 => self.take((f.get_int32, "fmi3GetInt32"), references, values, f64::from),
+            Kind::UInt32 => self.take((f.get_uint32, "fmi3GetUInt32"), references, values, f64::from),
+            Kind::Int64 | Kind::Enumeration => {
+                self.take((f.get_int64, "fmi3GetInt64"), references, values, |v| v as f64)
+            }
+            Kind::UInt64 => self.take((f.get_uint64, "fmi3GetUInt64"), references, values, |v| v as f64),
+            Kind::Boolean => self
+                .take((f.get_boolean, "fmi3GetBoolean"), references, values, |v| f64::from(u8::from(v != 0))),
+            Kind::String | Kind::Binary | Kind::Clock => Err(absent("get")),
+        }
+    }
+
+    fn set_slopes(
+        &mut self,
+        _references: &[u32],
+        _orders: &[c_int],
+        _values: &[f64],
+    ) -> Result<(), SimulatorError> {
+        Err(SimulatorError::new("set slopes", "FMI 3.0 has no input derivatives"))
+    }
+
+    fn step(&mut self, from: f64, size: f64, inputs: &Inputs<'_>) -> Result<Stepped, SimulatorError> {
+        let (function, pointer, never_back) =
+            (self.handle.functions.do_step, self.handle.pointer, self.never_back);
+        let shared = self.environment.0;
+        // SAFETY: no step is under way, so nobody else borrows the feed; it forgets the segments below.
+        unsafe {
+            let feed = &mut (*shared).feed;
+            (feed.segments, feed.count) = (inputs.segments.as_ptr(), inputs.segments.len());
+            (feed.from, feed.status) = (from, 0);
+        }
+        let (mut event, mut terminate, mut early, mut until) = (0u8, 0u8, 0u8, from + size);
+        // SAFETY: the instance is alive; the results are ours. Callbacks reach the feed through the same pointer.
+        let status = guard::around_step(|| unsafe {
+            function(pointer, from, size, never_back, &mut event, &mut terminate, &mut early, &mut until)
+        });
+        // SAFETY: the step is over.
+        let fed = unsafe {
+            let feed = &mut (*shared).feed;
+            feed.segments = std::ptr::null();
+            feed.status
+        };
+        self.handle.check("fmi3DoStep", status)?;
+        self.handle.check("fmi3SetFloat64", fed)?;
+        if terminate != 0 {
+            let message =
+                format!("the unit asks to end the simulation at t = {until} s{}", self.handle.log.tail());
+            return Err(SimulatorError::new("fmi3DoStep", message));
+        }
+        let short = early != 0 && until.is_finite() && until >= from && until < from + size;
+        Ok(if short { Stepped::Until(until) } else { Stepped::Whole })
+    }
+
+    fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        self.handle.keep(slot.index())
+    }
+
+    fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        self.handle.bring_back(slot.index())
+    }
+
+    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+        self.handle.freeze_state(into)
+    }
+
+    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
+        self.handle.thaw_state(from)
+    }
+
+    fn derivatives(&mut self, of: &[u32], by: u32, into: &mut [f64]) -> Result<(), SimulatorError> {
+        let name = "fmi3GetDirectionalDerivative";
+        let function = self.handle.functions.directional_derivative.ok_or_else(|| absent(name))?;
+        // SAFETY: the instance is alive; one seed for one known, as many results as unknowns.
+        let status = unsafe {
+            function(
+                self.handle.pointer,
+                of.as_ptr(),
+                of.len(),
+                &by,
+                1,
+                &1.0,
+                1,
+                into.as_mut_ptr(),
+                into.len(),
+            )
+        };
+        self.handle.check(name, status)
+    }
+}
