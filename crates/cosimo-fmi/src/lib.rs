@@ -6,8 +6,10 @@
 //! variables.
 
 pub mod archive;
+mod cosim;
 pub mod description;
 mod elf;
+mod entry;
 #[allow(unsafe_code)] // the C interface itself
 mod ffi2;
 #[allow(unsafe_code)] // the C interface itself
@@ -20,7 +22,9 @@ mod instance;
 mod library;
 #[allow(unsafe_code)] // is called by the unit
 mod log;
+mod parameters;
 pub mod platform;
+mod ports;
 mod problem;
 mod quantity;
 mod schema2;
@@ -35,5 +39,6 @@ mod xml;
 
 pub use archive::{Cache, use_cache};
 pub use description::Description;
+pub use entry::FMU;
 pub use problem::{Place, Problem};
 pub use unit::Unit;

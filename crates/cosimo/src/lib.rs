@@ -28,6 +28,7 @@
 pub use cosimo_analysis as analysis;
 pub use cosimo_core as core;
 pub use cosimo_engine as engine;
+pub use cosimo_fmi as fmi;
 pub use cosimo_plot as plot;
 pub use cosimo_record as record;
 pub use cosimo_system as system;
@@ -42,6 +43,7 @@ pub fn registry() -> Registry {
     let mut registry = Registry::default();
     cosimo_methods::register(&mut registry);
     registry.sources.push(&cosimo_models::NATIVE);
+    registry.sources.push(&cosimo_fmi::FMU);
     registry.references.extend(cosimo_models::REFERENCES);
     registry
 }

@@ -1,0 +1,301 @@
+//! A unit for co-simulation as a simulator of Cosimo.
+//!
+//! The instance is made in `enter`, on the thread that keeps it. It stays in initialisation mode until the
+//! first step, save or derivative, because only there a unit must answer new inputs without time passing.
+//! How inputs move inside a step: told as derivatives (FMI 2.0), asked for by the unit (FMI 3.0), split into
+//! substeps, or held.
+
+use std::ffi::c_int;
+use std::sync::Arc;
+
+use cosimo_core::{
+    Abilities, Inputs, Interface, Outputs, Reached, Setup, Simulator, SimulatorError, Slot, Time, Trail,
+    Window,
+};
+
+use crate::description::{Fmi, Kind};
+use crate::instance::{Instance, Stepped};
+use crate::parameters::Parameters;
+use crate::ports::{Group, Ports};
+use crate::unit::Unit;
+
+/// How inputs move inside a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Motion {
+    Held,
+    Derivatives,
+    Asked,
+    Substeps(u32),
+}
+
+/// One column of the Jacobian that is not zero.
+#[derive(Debug)]
+struct Column {
+    input: usize,
+    by: u32,
+    of: Vec<u32>,
+    rows: Vec<usize>,
+    values: Vec<f64>,
+}
+
+/// Time derivatives of the inputs, as one call takes them.
+#[derive(Debug, Default)]
+struct Slopes {
+    references: Vec<u32>,
+    orders: Vec<c_int>,
+    ports: Vec<usize>,
+    values: Vec<f64>,
+}
+
+pub(crate) struct Cosim {
+    unit: Arc<Unit>,
+    parameters: Parameters,
+    ports: Ports,
+    /// First ports of the output groups whose ports follow each other.
+    output_runs: Vec<Option<usize>>,
+    motion: Motion,
+    columns: Vec<Column>,
+    slopes: Slopes,
+    instance: Option<Box<dyn Instance>>,
+    initialising: bool,
+}
+
+impl Cosim {
+    pub(crate) fn new(unit: Arc<Unit>, parameters: Parameters) -> Cosim {
+        let can = unit.description.capabilities;
+        let mut ports = Ports::new(&unit.description, parameters.ignore_structure);
+        let motion = match parameters.substep {
+            Some(count) => Motion::Substeps(count),
+            None if can.input_derivative_order > 0 => Motion::Derivatives,
+            None if can.intermediate_update && !ports.fed.is_empty() => Motion::Asked,
+            None => Motion::Held,
+        };
+        if motion != Motion::Asked {
+            ports.fed.clear();
+        }
+        let columns = if can.directional_derivatives { columns(&ports) } else { None };
+        ports.interface.abilities = Abilities {
+            rollback: can.get_set_state,
+            freeze: can.get_set_state && can.serialize_state,
+            input_degree: match motion {
+                Motion::Held => 0,
+                _ => 3,
+            },
+            slopes: false,
+            jacobian: columns.is_some(),
+            integrals: false,
+            states: false,
+            early_return: unit.description.fmi == Fmi::Three && can.early_return,
+            variable_step: can.variable_step,
+        };
+        let slopes = if motion == Motion::Derivatives { slopes(&ports) } else { Slopes::default() };
+        let columns = columns.unwrap_or_default();
+        let output_runs = ports.outputs.iter().map(Group::run).collect();
+        Cosim {
+            unit,
+            parameters,
+            ports,
+            output_runs,
+            motion,
+            columns,
+            slopes,
+            instance: None,
+            initialising: false,
+        }
+    }
+
+    /// The instance, past its initialisation.
+    #[inline]
+    fn running(&mut self) -> Result<&mut dyn Instance, SimulatorError> {
+        let instance = self.instance.as_mut().ok_or_else(not_entered)?;
+        if self.initialising {
+            instance.ready()?;
+            self.initialising = false;
+        }
+        Ok(instance.as_mut())
+    }
+
+    /// Sets all inputs by a rule from segment to value.
+    #[inline]
+    fn set_inputs(
+        &mut self,
+        inputs: &Inputs<'_>,
+        value: impl Fn(&cosimo_core::Segment) -> f64,
+    ) -> Result<(), SimulatorError> {
+        let instance = self.instance.as_mut().ok_or_else(not_entered)?;
+        for group in &mut self.ports.inputs {
+            for (place, port) in group.values.iter_mut().zip(&group.ports) {
+                *place = value(&inputs.segments[*port]);
+            }
+            instance.set(group.kind, &group.references, &group.values)?;
+        }
+        Ok(())
+    }
+
+    /// First to third derivative at the start of the step.
+    fn set_slopes(&mut self, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
+        let Slopes { references, orders, ports, values } = &mut self.slopes;
+        if references.is_empty() {
+            return Ok(());
+        }
+        for ((value, order), port) in values.iter_mut().zip(orders.iter()).zip(ports.iter()) {
+            let factorial = [1.0, 1.0, 2.0, 6.0][*order as usize];
+            *value = factorial * inputs.segments[*port].0[*order as usize];
+        }
+        let instance = self.instance.as_mut().ok_or_else(not_entered)?;
+        instance.set_slopes(references, orders, values)
+    }
+}
+
+impl Simulator for Cosim {
+    fn interface(&self) -> &Interface {
+        &self.ports.interface
+    }
+
+    fn enter(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
+        self.instance = None;
+        let mut instance = self.unit.instantiate(&self.ports.fed)?;
+        for setting in &self.parameters.settings {
+            instance.configure(setting)?;
+        }
+        instance.begin(setup.start.seconds(), setup.stop.map(Time::seconds))?;
+        self.instance = Some(instance);
+        self.initialising = true;
+        Ok(())
+    }
+
+    fn settle(&mut self, _at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
+        self.set_inputs(inputs, |segment| segment.at(0.0))
+    }
+
+    fn advance(
+        &mut self,
+        window: Window,
+        inputs: &Inputs<'_>,
+        _trail: &mut Trail<'_>,
+    ) -> Result<Reached, SimulatorError> {
+        self.running()?;
+        let (from, size) = (window.from.seconds(), window.size);
+        let Motion::Substeps(count) = self.motion else {
+            self.set_inputs(inputs, |segment| segment.at(0.0))?;
+            if self.motion == Motion::Derivatives {
+                self.set_slopes(inputs)?;
+            }
+            return reached(window, self.running()?.step(from, size, inputs)?, 1);
+        };
+        for index in 0..count {
+            let place = |index: u32| size * (f64::from(index) / f64::from(count));
+            let (start, end) = (place(index), place(index + 1));
+            // The mean, so that the integral of the input is what was assumed.
+            self.set_inputs(inputs, |segment| {
+                (segment.integral(end) - segment.integral(start)) / (end - start)
+            })?;
+            let stepped = self.running()?.step(from + start, end - start, inputs)?;
+            if stepped != Stepped::Whole {
+                return reached(window, stepped, u64::from(index) + 1);
+            }
+        }
+        Ok(Reached::end_of(window, u64::from(count)))
+    }
+
+    fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+        let instance = self.instance.as_mut().ok_or_else(not_entered)?;
+        for (group, run) in self.ports.outputs.iter_mut().zip(&self.output_runs) {
+            let Group { kind, references, ports, values } = group;
+            if let Some(first) = *run {
+                let values = &mut out.values[first..first + ports.len()];
+                instance.get(*kind, references, values)?;
+                continue;
+            }
+            instance.get(*kind, references, values)?;
+            for (port, value) in ports.iter().zip(values.iter()) {
+                out.values[*port] = *value;
+            }
+        }
+        Ok(())
+    }
+
+    fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        self.running()?.save(slot)
+    }
+
+    fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        self.running()?.restore(slot)
+    }
+
+    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+        self.running()?.freeze(into)
+    }
+
+    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
+        self.running()?.thaw(from)
+    }
+
+    fn jacobian(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
+        let width = self.ports.interface.inputs.len();
+        if !self.ports.interface.abilities.jacobian && !self.ports.interface.feedthrough.is_empty() {
+            return Err(SimulatorError::new("jacobian", "this unit declares no derivatives"));
+        }
+        into.fill(0.0);
+        self.running()?;
+        let instance = self.instance.as_mut().ok_or_else(not_entered)?;
+        for Column { input, by, of, rows, values } in &mut self.columns {
+            instance.derivatives(of, *by, values)?;
+            for (row, value) in rows.iter().zip(values.iter()) {
+                into[row * width + *input] = *value;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cold]
+fn not_entered() -> SimulatorError {
+    SimulatorError::new("enter", "the unit was not instantiated")
+}
+
+fn reached(window: Window, stepped: Stepped, evaluations: u64) -> Result<Reached, SimulatorError> {
+    let to = match stepped {
+        Stepped::Whole => window.to,
+        Stepped::Until(until) => Time::new(until).unwrap_or(window.from),
+    };
+    Ok(Reached { to, next_event: None, evaluations })
+}
+
+/// `None` where some port is not a plain double, because then a seed has no place.
+fn columns(ports: &Ports) -> Option<Vec<Column>> {
+    let plain = |groups: &[Group]| {
+        groups.iter().all(|group| group.kind == Kind::Float64 && group.references.len() == group.ports.len())
+    };
+    if !plain(&ports.inputs) || !plain(&ports.outputs) {
+        return None;
+    }
+    let reference = |groups: &[Group], port: usize| groups.first()?.references.get(port).copied();
+    let mut columns = Vec::new();
+    for input in 0..ports.interface.inputs.len() {
+        let heard = ports.interface.feedthrough.iter().filter(|pair| pair.1 == input);
+        let rows: Vec<usize> = heard.map(|pair| pair.0).collect();
+        if rows.is_empty() {
+            continue;
+        }
+        let of = rows.iter().map(|row| reference(&ports.outputs, *row)).collect::<Option<Vec<_>>>()?;
+        let values = vec![0.0; rows.len()];
+        columns.push(Column { input, by: reference(&ports.inputs, input)?, of, rows, values });
+    }
+    Some(columns)
+}
+
+fn slopes(ports: &Ports) -> Slopes {
+    let mut slopes = Slopes::default();
+    for group in ports.inputs.iter().filter(|group| group.kind == Kind::Float64) {
+        for order in 1..=3 {
+            for (reference, port) in group.references.iter().zip(&group.ports) {
+                slopes.references.push(*reference);
+                slopes.orders.push(order);
+                slopes.ports.push(*port);
+            }
+        }
+    }
+    slopes.values = vec![0.0; slopes.ports.len()];
+    slopes
+}

@@ -1,0 +1,38 @@
+//! The registry entry: sources that end in `.fmu`.
+
+use cosimo_core::SourceEntry;
+use cosimo_core::entry::{OpenProblem, OpenRequest, Opened};
+
+use crate::archive::Cache;
+use crate::cosim::Cosim;
+use crate::parameters;
+use crate::problem::Problem;
+use crate::unit::Unit;
+
+/// Sources such as `parts/engine.fmu`, relative to the system file.
+pub const FMU: SourceEntry = SourceEntry {
+    name: "fmu",
+    summary: "a Functional Mock-up Unit: FMI 2.0 or 3.0, co-simulation",
+    claims: |source| source.to_ascii_lowercase().ends_with(".fmu"),
+    open,
+    models: Vec::new,
+};
+
+fn open(request: &OpenRequest<'_>) -> Opened {
+    let file = request.folder.join(request.source);
+    let source = |problem: Problem| {
+        let (message, hint) = (problem.sentence(), problem.hint);
+        OpenProblem { parameter: None, message: format!("{}: {message}", request.source), hint }
+    };
+    let unit = Unit::share(&file, &Cache::standard())
+        .map_err(|problems| problems.into_iter().map(source).collect::<Vec<_>>())?;
+    let mut problems = Vec::new();
+    let parameters = parameters::read(&unit.description, request.parameters).unwrap_or_else(|wrong| {
+        problems.extend(wrong);
+        parameters::Parameters::default()
+    });
+    if let Err(problem) = unit.load() {
+        problems.push(source(problem));
+    }
+    if problems.is_empty() { Ok(Box::new(Cosim::new(unit, parameters))) } else { Err(problems) }
+}

@@ -1,0 +1,191 @@
+//! Archives from somewhere: hostile, broken, or simply not units. Nothing may be written outside the cache.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use cosimo_fmi::archive::Limits;
+use cosimo_fmi::{Cache, Problem, Unit};
+use zip::write::SimpleFileOptions;
+
+use crate::common::{MASS2, archive, folder};
+
+/// A cache of its own in the test's folder, and what it says to a file.
+fn refused(folder: &Path, file: &str, limits: Limits) -> String {
+    let cache = Cache { limits, ..Cache::at(&folder.join("cache")) };
+    let problem: Problem = cache.unpack(&folder.join(file)).unwrap_err();
+    // Nothing is left behind, not even a draft.
+    let left: Vec<_> =
+        fs::read_dir(&cache.folder).into_iter().flatten().flatten().map(|e| e.path()).collect();
+    assert!(left.is_empty(), "{left:?}");
+    problem.to_string().replace(&format!("{}/", folder.display()), "")
+}
+
+fn refused_by_default(folder: &Path, file: &str) -> String {
+    refused(folder, file, Limits::default())
+}
+
+#[test]
+fn entries_that_lead_out_of_the_unit() {
+    let folder = folder("escape");
+    for (name, shown) in [
+        ("../escaped.txt", "../escaped.txt"),
+        ("binaries/../../escaped.txt", "binaries/../../escaped.txt"),
+        ("/escaped.txt", "/escaped.txt"),
+        ("..\\escaped.txt", "..\\escaped.txt"),
+        ("C:\\escaped.txt", "C:\\escaped.txt"),
+    ] {
+        archive(&folder.join("bad.fmu"), &[("modelDescription.xml", b"<a/>"), (name, b"boo")]);
+        assert_eq!(
+            refused_by_default(&folder, "bad.fmu"),
+            format!(
+                "bad.fmu has an entry `{shown}`, which leads out of the unit (nothing was unpacked; do not trust this file)"
+            )
+        );
+        assert!(!folder.join("escaped.txt").exists() && !folder.join("cache/escaped.txt").exists());
+    }
+}
+
+#[test]
+fn links() {
+    let folder = folder("link");
+    let mut writer = zip::ZipWriter::new(fs::File::create(folder.join("link.fmu")).unwrap());
+    writer.add_symlink("resources", "/etc", SimpleFileOptions::default()).unwrap();
+    writer.start_file("resources/passwd", SimpleFileOptions::default()).unwrap();
+    writer.write_all(b"boo").unwrap();
+    writer.finish().unwrap();
+    assert_eq!(
+        refused_by_default(&folder, "link.fmu"),
+        "link.fmu has an entry `resources`, which is a link or a device; wanted files and folders (zip the unit again \
+         with the files themselves instead of links)"
+    );
+}
+
+#[test]
+fn bombs() {
+    let folder = folder("bomb");
+    let zeros = vec![0; 12_000_000];
+    archive(&folder.join("ratio.fmu"), &[("modelDescription.xml", b"<a/>"), ("resources/zeros", &zeros)]);
+    assert_eq!(
+        refused_by_default(&folder, "ratio.fmu"),
+        "`resources/zeros` of ratio.fmu unpacks to more than 1000 times its size, at most 1000 is allowed beyond 10000000 \
+         bytes (no unit needs that; do not trust this file)"
+    );
+    let small = Limits { entries: 3, total: 1000, ..Limits::default() };
+    archive(&folder.join("total.fmu"), &[("a", &[1; 600]), ("b", &[2; 600])]);
+    assert_eq!(
+        refused(&folder, "total.fmu", small),
+        "total.fmu unpacks to more than 1000 bytes, which is the limit (no unit needs that; do not trust this file)"
+    );
+    archive(&folder.join("many.fmu"), &[("a", b""), ("b", b""), ("c", b""), ("d", b"")]);
+    assert_eq!(
+        refused(&folder, "many.fmu", small),
+        "many.fmu has 4 entries, at most 3 are allowed (no unit needs that; do not trust this file)"
+    );
+}
+
+#[test]
+fn broken_files() {
+    let folder = folder("broken");
+    archive(&folder.join("whole.fmu"), &[("modelDescription.xml", MASS2.as_bytes())]);
+    let whole = fs::read(folder.join("whole.fmu")).unwrap();
+    fs::write(folder.join("cut.fmu"), &whole[..whole.len() / 2]).unwrap();
+    let cut = refused_by_default(&folder, "cut.fmu");
+    assert!(cut.starts_with("cut.fmu is not a complete zip archive: "), "{cut}");
+    assert!(
+        cut.ends_with("(the file was cut or changed on its way here; fetch or export it again)"),
+        "{cut}"
+    );
+    let mut flipped = whole.clone();
+    flipped[200] ^= 0x55;
+    fs::write(folder.join("flipped.fmu"), flipped).unwrap();
+    let flipped = refused_by_default(&folder, "flipped.fmu");
+    assert!(flipped.starts_with("flipped.fmu is not a complete zip archive: "), "{flipped}");
+    fs::write(folder.join("empty.fmu"), b"").unwrap();
+    let empty = refused_by_default(&folder, "empty.fmu");
+    assert!(empty.starts_with("empty.fmu is not a complete zip archive: "), "{empty}");
+    assert_eq!(
+        refused_by_default(&folder, "absent.fmu"),
+        "absent.fmu cannot be read: No such file or directory (os error 2) (the path is relative to the folder of the \
+         system file)"
+    );
+    fs::create_dir(folder.join("folder.fmu")).unwrap();
+    assert_eq!(
+        refused_by_default(&folder, "folder.fmu"),
+        "folder.fmu is a folder, wanted a zip archive (zip the contents of the folder, so that modelDescription.xml is \
+         at the top)"
+    );
+    archive(&folder.join("nested.fmu"), &[("mass/modelDescription.xml", MASS2.as_bytes())]);
+    assert_eq!(
+        refused_by_default(&folder, "nested.fmu"),
+        "nested.fmu has no modelDescription.xml at its top, so it is not an FMU (zip the contents of the unit's folder, \
+         not the folder itself)"
+    );
+}
+
+#[test]
+fn every_cut_of_an_archive_is_an_error_and_no_panic() {
+    let folder = folder("cuts");
+    archive(&folder.join("a.fmu"), &[("modelDescription.xml", b"<fmiModelDescription/>")]);
+    let whole = fs::read(folder.join("a.fmu")).unwrap();
+    let cache = Cache::at(&folder.join("cache"));
+    for end in 0..whole.len() {
+        fs::write(folder.join("b.fmu"), &whole[..end]).unwrap();
+        assert!(cache.unpack(&folder.join("b.fmu")).is_err(), "{end}");
+    }
+}
+
+#[test]
+fn a_unit_is_unpacked_once_and_seen_whole() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = folder("once-unpacked");
+    let entries: &[(&str, &[u8])] =
+        &[("modelDescription.xml", MASS2.as_bytes()), ("resources/a/b.txt", b"b")];
+    archive(&folder.join("a.fmu"), entries);
+    fs::copy(folder.join("a.fmu"), folder.join("same.fmu")).unwrap();
+    let cache = Cache::at(&folder.join("cache"));
+    let all: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = ["a.fmu", "same.fmu", "a.fmu", "same.fmu"]
+            .map(|name| {
+                let (cache, file) = (&cache, folder.join(name));
+                scope.spawn(move || Unit::open(&file, cache).unwrap())
+            })
+            .into();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(all.iter().all(|unit| unit.folder == all[0].folder && unit.hash == all[0].hash));
+    assert_eq!(fs::read(all[0].folder.join("resources/a/b.txt")).unwrap(), b"b");
+    assert_eq!(fs::read_dir(&cache.folder).unwrap().count(), 1);
+    assert_eq!(fs::metadata(&cache.folder).unwrap().permissions().mode() & 0o777, 0o700);
+}
+
+#[test]
+fn units_that_nobody_used_for_long_are_forgotten() {
+    let folder = folder("cleaning");
+    let cache = Cache { keep: 1, ..Cache::at(&folder.join("cache")) };
+    let unpack = |name: &str| {
+        archive(&folder.join("a.fmu"), &[("modelDescription.xml", name.as_bytes())]);
+        cache.unpack(&folder.join("a.fmu")).unwrap().folder
+    };
+    let (old, used) = (unpack("old"), unpack("used"));
+    let week = std::time::SystemTime::now() - std::time::Duration::from_secs(7 * 24 * 3600);
+    fs::File::options().write(true).open(old.join(".cosimo-last-use")).unwrap().set_modified(week).unwrap();
+    let new = unpack("new");
+    assert!(!old.exists() && used.exists() && new.exists());
+}
+
+#[test]
+fn a_cache_that_others_can_write_to_is_not_used() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = folder("open-cache");
+    archive(&folder.join("a.fmu"), &[("modelDescription.xml", b"<a/>")]);
+    let cache = Cache::at(&folder.join("cache"));
+    fs::create_dir(&cache.folder).unwrap();
+    fs::set_permissions(&cache.folder, fs::Permissions::from_mode(0o777)).unwrap();
+    let problem = cache.unpack(&folder.join("a.fmu")).unwrap_err().to_string();
+    assert_eq!(
+        problem.replace(&format!("{}/", folder.display()), ""),
+        "cache cannot be used to unpack a.fmu: other users can write to it (set XDG_CACHE_HOME to a folder that only \
+         you can write to, with room for the unit)"
+    );
+}

@@ -1,0 +1,144 @@
+//! Why a unit cannot run here: each reason with its whole message.
+
+use std::fs;
+use std::process::Command;
+
+use crate::common::{MASS2, MASS3, archive, folder, library, refusal, unit};
+
+const TOKEN: &str = "-DTOKEN=\"{mass}\"";
+
+#[test]
+fn no_binary_for_this_machine() {
+    let folder = folder("platforms");
+    let with = |name: &str, entries: &[&str]| {
+        let mut all: Vec<(&str, &[u8])> = vec![("modelDescription.xml", MASS2.as_bytes())];
+        all.extend(entries.iter().map(|entry| (*entry, b"x".as_slice())));
+        archive(&folder.join(name), &all);
+        refusal(&folder, name, &[])
+    };
+    assert_eq!(
+        with("others.fmu", &["binaries/win64/mass.dll", "binaries/aarch64-linux/mass.so"]),
+        "others.fmu: the unit has no binary for this machine: wanted binaries/linux64, it has aarch64-linux, win64 \
+         (x86_64-windows) (export it for this platform, or run Cosimo on one of these)"
+    );
+    assert_eq!(
+        with("sources.fmu", &["sources/mass.c"]),
+        "sources.fmu: the unit has no binary for this machine: wanted binaries/linux64, it has source code only (compile \
+         its sources, or ask for a unit with binaries)"
+    );
+    assert_eq!(
+        with("none.fmu", &[]),
+        "none.fmu: the unit has no binary for this machine: wanted binaries/linux64, it has no binary at all (export it \
+         again with binaries)"
+    );
+    assert_eq!(
+        with("name.fmu", &["binaries/linux64/other.so"]),
+        "name.fmu: there is no mass.so in binaries/linux64, where `modelIdentifier` says it is (the description and the \
+         binary do not belong together; export the unit again)"
+    );
+    assert_eq!(
+        with("text.fmu", &["binaries/linux64/mass.so"]),
+        "text.fmu: mass.so is not a shared library for Linux (it is not an ELF file) (the unit was packed wrongly; \
+         export it again)"
+    );
+}
+
+#[test]
+fn another_machine() {
+    let folder = folder("machine");
+    library("fmi2.c", &[TOKEN, "-DMASS"], &folder.join("mass.so"));
+    let whole = fs::read(folder.join("mass.so")).unwrap();
+    let with = |name: &str, at: usize, value: u8| {
+        let mut bytes = whole.clone();
+        bytes[at] = value;
+        let entries: &[(&str, &[u8])] =
+            &[("modelDescription.xml", MASS2.as_bytes()), ("binaries/linux64/mass.so", &bytes)];
+        archive(&folder.join(name), entries);
+        refusal(&folder, name, &[])
+    };
+    assert_eq!(
+        with("arm.fmu", 18, 183),
+        "arm.fmu: mass.so is made for aarch64, 64 bits; this is x86_64, 64 bits (export the unit for this machine, or \
+         run a Cosimo that was built for the unit's)"
+    );
+    assert_eq!(
+        with("narrow.fmu", 4, 1),
+        "narrow.fmu: mass.so is made for x86_64, 32 bits; this is x86_64, 64 bits (export the unit for this machine, or \
+         run a Cosimo that was built for the unit's)"
+    );
+}
+
+#[test]
+fn a_library_that_is_not_there() {
+    let folder = folder("needs");
+    fs::write(folder.join("gone.c"), "int gone(void) { return 1; }\n").unwrap();
+    let gone = folder.join("libgone.so.3");
+    let status = Command::new("gcc")
+        .args(["-shared", "-fPIC", "-Wl,-soname,libgone.so.3", "-o"])
+        .arg(&gone)
+        .arg(folder.join("gone.c"))
+        .status()
+        .unwrap();
+    assert!(status.success());
+    let flags = ["-Wl,--no-as-needed", gone.to_str().unwrap()];
+    unit(&folder, 2, "mass", &[], &flags);
+    fs::remove_file(&gone).unwrap();
+    assert_eq!(
+        refusal(&folder, "mass.fmu", &[]),
+        "mass.fmu: mass.so cannot be loaded: it needs `libgone.so.3`, which this machine does not have (install it, or \
+         name its folder in LD_LIBRARY_PATH)"
+    );
+}
+
+#[test]
+fn a_symbol_that_is_nowhere() {
+    let folder = folder("symbol");
+    unit(&folder, 2, "mass", &[], &["-DNEEDS_NOWHERE"]);
+    let message = refusal(&folder, "mass.fmu", &[]);
+    assert!(message.starts_with("mass.fmu: mass.so cannot be loaded: "), "{message}");
+    assert!(
+        message.ends_with(
+            "undefined symbol: nowhere (the unit was linked without a library that it uses; tell its maker)"
+        ),
+        "{message}"
+    );
+}
+
+#[test]
+fn functions_that_are_promised_but_missing() {
+    let folder = folder("functions");
+    unit(&folder, 2, "mass", &[], &["-DNO_STATE_FUNCTIONS"]);
+    let hint = "(the binary does not keep what the description promises; tell the maker of the unit)";
+    assert_eq!(
+        refusal(&folder, "mass.fmu", &[]),
+        format!(
+            "mass.fmu: mass.so lacks the functions `fmi2GetFMUstate`, `fmi2SetFMUstate`, `fmi2FreeFMUstate` {hint}"
+        )
+    );
+    unit(&folder, 2, "mass", &[], &["-DfmiDoStep", "-Dfmi2DoStep=fmi2Other"]);
+    assert_eq!(
+        refusal(&folder, "mass.fmu", &[]),
+        format!("mass.fmu: mass.so lacks the function `fmi2DoStep` {hint}")
+    );
+    // An FMI 3.0 description around an FMI 2.0 binary.
+    library("fmi2.c", &[TOKEN, "-DMASS"], &folder.join("old.so"));
+    let old = fs::read(folder.join("old.so")).unwrap();
+    let entries: &[(&str, &[u8])] =
+        &[("modelDescription.xml", MASS3.as_bytes()), ("binaries/x86_64-linux/mass.so", &old)];
+    archive(&folder.join("mixed.fmu"), entries);
+    let message = refusal(&folder, "mixed.fmu", &[]);
+    assert!(
+        message.starts_with("mixed.fmu: mass.so lacks the functions `fmi3InstantiateCoSimulation`, "),
+        "{message}"
+    );
+}
+
+#[test]
+fn an_identifier_that_leads_elsewhere() {
+    let folder = folder("identifier");
+    unit(&folder, 2, "mass", &[("modelIdentifier=\"mass\"", "modelIdentifier=\"../../mass\"")], &[]);
+    assert_eq!(
+        refusal(&folder, "mass.fmu", &[]),
+        "mass.fmu: the model identifier `../../mass` is not the name of a file"
+    );
+}

@@ -1,0 +1,129 @@
+//! Two units coupled by a power bond through the real engine, beside the same system of native models.
+
+use std::path::Path;
+
+use cosimo::core::Time;
+use cosimo::engine::{Run, plan};
+use cosimo::record::memory::{Memory, Table};
+
+use crate::common::{folder, unit};
+
+fn system(spring: &str, mass: &str, method: &str) -> String {
+    format!(
+        r#"
+        [experiment]
+        stop = 5.0
+        [component.spring]
+        source = "{spring}"
+        parameters = {{ c = 0.5, k = 4.0, x0 = 1.0 }}
+        [component.mass]
+        source = "{mass}"
+        parameters = {{ m = 2.0, x0 = 1.0, v0 = 0.0 }}
+        [[bond]]
+        name = "joint"
+        a = {{ effort = "spring.F", flow = "spring.v" }}
+        b = {{ effort = "mass.F", flow = "mass.v" }}
+        energy_scale = 1.0
+        [method]
+        {method}
+        "#
+    )
+}
+
+fn start(folder: &Path, text: &str, threads: usize) -> (Run, Memory) {
+    let registry = cosimo::registry();
+    let (system, problems) = cosimo::system::toml::read(text, folder, &registry);
+    assert!(problems.is_empty(), "{problems:?}");
+    let plan = plan(&system, &registry).unwrap_or_else(|problems| panic!("{problems:#?}"));
+    let mut run = Run::new(plan, threads).unwrap();
+    let memory = Memory::default();
+    run.record(Box::new(memory.clone())).unwrap();
+    (run, memory)
+}
+
+fn table(folder: &Path, text: &str, threads: usize) -> Table {
+    let (mut run, memory) = start(folder, text, threads);
+    run.run_until(Time::new(5.0).unwrap()).unwrap();
+    assert!(run.finished());
+    memory.table()
+}
+
+const COLUMNS: [&str; 5] = ["time", "spring.F", "spring.x", "mass.v", "mass.x"];
+
+fn compare(found: &Table, wanted: &Table, within: f64) {
+    assert_eq!(found.rows.len(), wanted.rows.len());
+    for name in COLUMNS {
+        let (a, b) = (found.column(name).unwrap(), wanted.column(name).unwrap());
+        for (row, (a, b)) in a.iter().zip(&b).enumerate() {
+            assert!((a - b).abs() <= within, "{name}, row {row}: {a} {b}");
+        }
+    }
+}
+
+/// Constant and adaptive steps, held and moving inputs, with corrections and rewinding.
+const METHODS: [&str; 6] = [
+    "step = { size = 0.01 }",
+    "schedule = \"jacobi\"\ninput = \"linear\"\nstep = { size = 0.01 }",
+    "schedule = \"jacobi\"\ninput = \"hold\"\ncorrection = { nepce = { gain = 0.5, quadrature = \"trapezoid\" } }\n\
+     step = { estimate = \"power-residual\", law = \"i\", tolerance = 1e-4, min = 1e-4, max = 0.1 }",
+    "schedule = \"jacobi\"\ninput = \"hold\"\nexchange = \"fresh\"\n\
+     correction = { nepce = { gain = 0.5, quadrature = \"trapezoid\", feedthrough = \"declared\" } }\n\
+     step = { size = 0.01 }",
+    "schedule = \"jacobi\"\ninput = \"linear\"\n\
+     step = { estimate = \"power-residual\", law = \"i\", tolerance = 1e-5, size = 0.1, min = 1e-5, max = 0.1, reject = \"above-one\" }",
+    "schedule = \"gauss-seidel\"\ninput = \"linear\"\nexchange = \"fresh\"\nstep = { size = 0.02 }",
+];
+
+#[test]
+fn coupled_units_equal_coupled_native_models() {
+    let here = Path::new(".");
+    for (index, method) in METHODS.iter().enumerate() {
+        let native =
+            table(here, &system("native:oscillator/spring-damper", "native:oscillator/mass", method), 1);
+        for version in [2, 3] {
+            let folder = folder(&format!("coupled{index}-{version}"));
+            unit(&folder, version, "spring", &[], &[]);
+            unit(&folder, version, "mass", &[], &[]);
+            let text = system("spring.fmu", "mass.fmu", method);
+            let alone = table(&folder, &text, 1);
+            // A step law that rewinds hands every rounding on to the next size.
+            let within = if method.contains("above-one") { 1e-10 } else { 1e-12 };
+            compare(&alone, &native, within);
+            let together = table(&folder, &text, 2);
+            let bits =
+                |table: &Table| table.rows.iter().flatten().map(|value| value.to_bits()).collect::<Vec<_>>();
+            assert_eq!(bits(&alone), bits(&together), "method {index}, version {version}");
+        }
+    }
+}
+
+#[test]
+fn a_run_continues_from_bytes() {
+    for version in [2, 3] {
+        let folder = folder(&format!("bytes{version}"));
+        unit(&folder, version, "spring", &[], &[]);
+        unit(&folder, version, "mass", &[], &[]);
+        let text = system("spring.fmu", "mass.fmu", METHODS[2]);
+        let (mut first, _) = start(&folder, &text, 1);
+        first.run_until(Time::new(2.0).unwrap()).unwrap();
+        let saved = first.save().unwrap();
+        let (mut second, memory) = start(&folder, &text, 2);
+        second.load(&saved).unwrap();
+        let whole = table(&folder, &text, 1);
+        second.run_until(Time::new(5.0).unwrap()).unwrap();
+        assert_eq!(memory.table().rows.last(), whole.rows.last());
+    }
+}
+
+#[test]
+fn rewinding_happens_and_leaves_no_trace_of_the_lost_steps() {
+    let folder = folder("rewinds");
+    unit(&folder, 2, "spring", &[], &[]);
+    unit(&folder, 2, "mass", &[], &[]);
+    let (mut run, memory) = start(&folder, &system("spring.fmu", "mass.fmu", METHODS[4]), 1);
+    run.run_until(Time::new(5.0).unwrap()).unwrap();
+    assert!(run.counters().rejected > 0, "{:?}", run.counters());
+    let table = memory.table();
+    let (spring, mass) = (table.column("spring.x").unwrap(), table.column("mass.x").unwrap());
+    assert!(spring.iter().zip(&mass).all(|(a, b)| (a - b).abs() < 1e-3));
+}

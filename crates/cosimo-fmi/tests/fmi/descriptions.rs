@@ -1,0 +1,205 @@
+//! modelDescription.xml: what is read, and what is said about broken ones. Whole messages.
+
+use cosimo_fmi::Description;
+use cosimo_fmi::description::{Causality, Fmi, Kind, Variability};
+
+use crate::common::{MASS2, MASS3, changed};
+
+fn problems(text: &str) -> Vec<String> {
+    Description::parse(text).unwrap_err().iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn both_versions_give_the_same_view() {
+    let (two, three) = (Description::parse(MASS2).unwrap(), Description::parse(MASS3).unwrap());
+    assert_eq!((two.fmi, three.fmi), (Fmi::Two, Fmi::Three));
+    assert_eq!(two.identifier, three.identifier);
+    assert_eq!(two.outputs, three.outputs);
+    assert_eq!(
+        two.units.iter().map(|u| &u.unit).collect::<Vec<_>>(),
+        three.units.iter().map(|u| &u.unit).collect::<Vec<_>>()
+    );
+    for (a, b) in two.variables.iter().zip(&three.variables) {
+        let view = |v: &cosimo_fmi::description::Variable| {
+            (v.name.clone(), v.reference, v.kind, v.causality, v.variability, v.initial, v.unit.clone())
+        };
+        assert_eq!(view(a), view(b));
+    }
+    let mass = two.find("m").unwrap();
+    assert_eq!(
+        (mass.kind, mass.causality, mass.variability),
+        (Kind::Float64, Causality::Parameter, Variability::Fixed)
+    );
+    assert_eq!((mass.start_number(0), mass.place.line, mass.place.column), (Some(1.0), 15, 5));
+    assert_eq!(two.experiment.stop, Some(10.0));
+    assert!(two.capabilities.get_set_state && two.capabilities.input_derivative_order == 3);
+    assert!(three.capabilities.intermediate_update && !three.capabilities.event_mode);
+}
+
+#[test]
+fn units_are_taken_from_definitions_types_and_names() {
+    let text = changed(
+        MASS2,
+        &[
+            (
+                "<Unit name=\"N\">",
+                "<Unit name=\"degC\"><BaseUnit K=\"1\" offset=\"273.15\"/></Unit><Unit name=\"odd\"><BaseUnit m=\"1\" factor=\"0.5\"/></Unit><Unit name=\"N\">",
+            ),
+            ("<Real start=\"1\" unit=\"kg\"/>", "<Real start=\"1\" declaredType=\"T\"/>"),
+            (
+                "<LogCategories>",
+                "<TypeDefinitions><SimpleType name=\"T\"><Real unit=\"odd\"/></SimpleType></TypeDefinitions><LogCategories>",
+            ),
+            (
+                "name=\"x0\" valueReference=\"4\" causality=\"parameter\" variability=\"fixed\"><Real start=\"1\"",
+                "name=\"x0\" valueReference=\"4\" causality=\"parameter\" variability=\"fixed\"><Real unit=\"degC\"",
+            ),
+        ],
+    );
+    let description = Description::parse(&text).unwrap();
+    let unit = |name: &str| description.find(name).unwrap().unit.clone();
+    assert_eq!(unit("m").map(|u| (u.dimension, u.factor)), Some(([0, 1, 0, 0, 0, 0, 0], 0.5)));
+    assert_eq!(unit("x").map(|u| u.text), Some("m".into())); // not declared, but well known
+    assert_eq!(unit("x0"), None); // an offset has no place in a port
+}
+
+#[test]
+fn other_kinds_of_units_are_refused() {
+    let hint = "export it again for co-simulation, so that it brings its own solver";
+    assert_eq!(
+        problems(&changed(MASS2, &[("fmiVersion=\"2.0\"", "fmiVersion=\"1.0\"")])),
+        [
+            "modelDescription.xml:2:1: this is an FMI 1.0 unit; Cosimo runs FMI 2.0 and FMI 3.0 (export it again as FMI 2.0 or 3.0 for co-simulation)"
+        ]
+    );
+    assert_eq!(
+        problems(&changed(MASS2, &[("<CoSimulation", "<ModelExchange")])),
+        [format!(
+            "modelDescription.xml:2:1: the unit is made for model exchange only; Cosimo runs units for co-simulation ({hint})"
+        )]
+    );
+    assert_eq!(
+        problems(&changed(MASS3, &[("<CoSimulation", "<ScheduledExecution")])),
+        [format!(
+            "modelDescription.xml:2:1: the unit is made for scheduled execution only; Cosimo runs units for co-simulation ({hint})"
+        )]
+    );
+}
+
+#[test]
+fn what_is_no_description_at_all() {
+    assert_eq!(
+        problems("<a>\n  <b>\n</a>"),
+        ["modelDescription.xml:3:1: not well-formed XML: expected 'b' tag, not 'a'"]
+    );
+    assert_eq!(
+        problems("<html/>"),
+        ["modelDescription.xml:1:1: found `<html>`, wanted `<fmiModelDescription>`"]
+    );
+    assert_eq!(
+        problems("<fmiModelDescription/>"),
+        ["modelDescription.xml:1:1: `<fmiModelDescription>` has no attribute `fmiVersion`"]
+    );
+    let bomb = "<?xml version=\"1.0\"?>\n<!DOCTYPE a [<!ENTITY a \"aaaa\"><!ENTITY b \"&a;&a;&a;\">]>\n<fmiModelDescription/>";
+    assert_eq!(
+        problems(bomb),
+        [
+            "modelDescription.xml: has a document type (entities can be bombs, so none are read; remove the `<!DOCTYPE ..>`)"
+        ]
+    );
+}
+
+#[test]
+fn all_problems_of_a_file_come_at_once() {
+    let text = changed(
+        MASS2,
+        &[
+            (" guid=\"{mass}\"", ""),
+            (" modelIdentifier=\"mass\"", ""),
+            ("canGetAndSetFMUstate=\"true\"", "canGetAndSetFMUstate=\"yes\""),
+            ("stopTime=\"10\"", "stopTime=\"ten\""),
+            (
+                "name=\"x\" valueReference=\"2\" causality=\"output\"",
+                "name=\"x\" valueReference=\"2\" causality=\"export\"",
+            ),
+            ("name=\"m\" valueReference=\"3\"", "name=\"m\""),
+            ("<Integer start=\"0\"/>", ""),
+        ],
+    );
+    assert_eq!(
+        problems(&text),
+        [
+            "modelDescription.xml:2:1: `<fmiModelDescription>` has no attribute `guid`",
+            "modelDescription.xml:3:3: `<CoSimulation>` has no attribute `modelIdentifier`",
+            "modelDescription.xml:3:3: `canGetAndSetFMUstate` is \"yes\", wanted true or false",
+            "modelDescription.xml:10:3: `stopTime` is \"ten\", wanted a number",
+            "modelDescription.xml:14:5: `causality` is \"export\", wanted one of structuralParameter, parameter, calculatedParameter, input, output, local, independent",
+            "modelDescription.xml:15:5: `<ScalarVariable>` `m` has no attribute `valueReference`",
+            "modelDescription.xml:18:5: `fault` has no type, wanted Real, Integer, Boolean, String or Enumeration",
+        ]
+    );
+}
+
+#[test]
+fn value_references_that_are_used_twice() {
+    assert_eq!(
+        problems(&changed(MASS3, &[("name=\"x\" valueReference=\"2\"", "name=\"x\" valueReference=\"1\"")])),
+        ["modelDescription.xml:13:5: `v` (line 12) and `x` have the same value reference 1"]
+    );
+    // Aliases are fine in FMI 2.0, but two inputs would overwrite each other.
+    let alias = changed(MASS2, &[("name=\"x\" valueReference=\"2\"", "name=\"x\" valueReference=\"1\"")]);
+    assert!(Description::parse(&alias).is_ok());
+    let inputs = changed(
+        MASS2,
+        &[(
+            "name=\"x\" valueReference=\"2\" causality=\"output\" initial=\"calculated\"",
+            "name=\"x\" valueReference=\"0\" causality=\"input\"",
+        )],
+    );
+    assert_eq!(
+        problems(&inputs),
+        [
+            "modelDescription.xml:14:5: inputs `F` (line 12) and `x` have the same value reference 0, so one would overwrite the other"
+        ]
+    );
+}
+
+#[test]
+fn absurd_arrays() {
+    let array = |dimensions: &str| {
+        let from = "start=\"0\" unit=\"N\" intermediateUpdate=\"true\"/>";
+        changed(MASS3, &[(from, &format!(">{dimensions}</Float64>"))])
+    };
+    assert_eq!(
+        problems(&array("<Dimension start=\"4000000000\"/><Dimension start=\"18000000000000000000\"/>")),
+        [
+            "modelDescription.xml:11:5: `F` has 4000000000 x 18000000000000000000 elements, at most 1000000 are allowed"
+        ]
+    );
+    assert_eq!(
+        problems(&array("<Dimension valueReference=\"77\"/>")),
+        [
+            "modelDescription.xml:11:61: the size of `F` is neither a number nor a structural parameter with a start value"
+        ]
+    );
+    assert_eq!(problems(&array("<Dimension start=\"-1\"/>")).len(), 2);
+}
+
+#[test]
+fn terminals_are_listed() {
+    let folder = crate::common::folder("terminals");
+    let terminals = br#"<fmiTerminalsAndIcons fmiVersion="3.0"><Terminals>
+<Terminal name="flange" terminalKind="mechanical" matchingRule="plug">
+<TerminalMemberVariable variableName="F" memberName="force" variableKind="signal"/>
+<TerminalMemberVariable variableName="nothing" variableKind="signal"/>
+</Terminal></Terminals></fmiTerminalsAndIcons>"#;
+    let entries: &[(&str, &[u8])] =
+        &[("modelDescription.xml", MASS3.as_bytes()), ("terminalsAndIcons/terminalsAndIcons.xml", terminals)];
+    crate::common::archive(&folder.join("a.fmu"), entries);
+    let unit = cosimo_fmi::Unit::open(&folder.join("a.fmu"), &cosimo_fmi::Cache::standard()).unwrap();
+    assert_eq!(unit.description.terminals[0].members, [("force".to_owned(), "F".to_owned())]);
+    assert_eq!(
+        unit.description.remarks[0].to_string(),
+        "terminalsAndIcons/terminalsAndIcons.xml:4:1: terminal `flange` speaks of `nothing`, which does not exist"
+    );
+}

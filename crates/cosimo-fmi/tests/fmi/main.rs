@@ -1,0 +1,10 @@
+//! Units written for these tests, compiled here, zipped here, and run through the real engine.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail loudly")]
+
+mod archives;
+mod binaries;
+mod common;
+mod coupled;
+mod descriptions;
+mod single;

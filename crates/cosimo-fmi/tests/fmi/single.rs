@@ -1,0 +1,330 @@
+//! One unit alone: against closed forms, its parameters, its states, and its misbehaviour.
+
+use cosimo::core::{Inputs, Segment, Slot, Value};
+
+use crate::common::{advance, archive, enter, folder, library, open, outputs, refusal, unit};
+
+fn near(found: &[f64], wanted: &[f64]) {
+    assert_eq!(found.len(), wanted.len());
+    for (a, b) in found.iter().zip(wanted) {
+        assert!((a - b).abs() < 1e-12, "{found:?} {wanted:?}");
+    }
+}
+
+/// The closed form of the mass under a cubic force.
+fn fly(x: f64, v: f64, m: f64, h: f64, f: [f64; 4]) -> [f64; 2] {
+    let [a, b, c, d] = f;
+    let once = h * (a + h * (b / 2.0 + h * (c / 3.0 + h * d / 4.0)));
+    let twice = h * h * (a / 2.0 + h * (b / 6.0 + h * (c / 12.0 + h * d / 20.0)));
+    [v + once / m, x + v * h + twice / m]
+}
+
+#[test]
+fn a_mass_follows_a_cubic_force_in_both_versions() {
+    for version in [2, 3] {
+        let folder = folder(&format!("cubic{version}"));
+        unit(&folder, version, "mass", &[], &[]);
+        let mut mass =
+            open(&folder, "mass.fmu", &[("m", Value::Number(2.0)), ("v0", Value::Number(0.5))]).unwrap();
+        let abilities = mass.interface().abilities;
+        assert!(abilities.rollback && abilities.freeze && abilities.jacobian && abilities.variable_step);
+        assert_eq!(abilities.input_degree, 3);
+        enter(&mut *mass);
+        near(&outputs(&mut *mass), &[0.5, 1.0]);
+        let (mut x, mut v, mut t) = (1.0, 0.5, 0.0);
+        for step in 0..20 {
+            let (h, force) =
+                (if step % 2 == 0 { 0.1 } else { 0.03 }, [1.0, -2.0, 3.0, 0.5 * f64::from(step)]);
+            assert_eq!(advance(&mut *mass, t, h, &[Segment(force)]), Ok(t + h));
+            [v, x] = fly(x, v, 2.0, h, force);
+            near(&outputs(&mut *mass), &[v, x]);
+            t += h;
+        }
+    }
+}
+
+/// A unit that can only hold its inputs gets the value at the start of the step; split steps get means.
+#[test]
+fn substeps_bring_a_moving_input_to_a_unit_that_holds() {
+    for (version, change) in
+        [(2, ("canInterpolateInputs=\"true\"", "")), (3, (" intermediateUpdate=\"true\"", ""))]
+    {
+        let folder = folder(&format!("substep{version}"));
+        unit(&folder, version, "spring", &[change], &[]);
+        let velocity = Segment([1.0, 2.0, 0.0, 0.0]);
+        let mut held = open(&folder, "spring.fmu", &[]).unwrap();
+        assert_eq!(held.interface().abilities.input_degree, 0);
+        enter(&mut *held);
+        advance(&mut *held, 0.0, 0.1, &[velocity]).unwrap();
+        near(&outputs(&mut *held)[1..], &[1.1]);
+        let mut split = open(&folder, "spring.fmu", &[("cosimo.substep", Value::Number(4.0))]).unwrap();
+        assert_eq!(split.interface().abilities.input_degree, 3);
+        enter(&mut *split);
+        assert_eq!(advance(&mut *split, 0.0, 0.1, &[velocity]), Ok(0.1));
+        near(&outputs(&mut *split)[1..], &[1.0 + 0.1 + 0.01]);
+    }
+}
+
+#[test]
+fn states_are_saved_restored_and_carried_as_bytes() {
+    for version in [2, 3] {
+        let folder = folder(&format!("states{version}"));
+        unit(&folder, version, "mass", &[], &[]);
+        let mut mass = open(&folder, "mass.fmu", &[]).unwrap();
+        enter(&mut *mass);
+        let error = mass.restore(Slot::Probe).unwrap_err();
+        assert_eq!(error.to_string(), "`restore` failed: nothing was saved there");
+        advance(&mut *mass, 0.0, 0.1, &[Segment::constant(3.0)]).unwrap();
+        mass.save(Slot::Attempt).unwrap();
+        let (mut bytes, there) = (Vec::new(), outputs(&mut *mass));
+        mass.freeze(&mut bytes).unwrap();
+        advance(&mut *mass, 0.1, 0.2, &[Segment::constant(-1.0)]).unwrap();
+        mass.save(Slot::Window).unwrap();
+        let later = outputs(&mut *mass);
+        mass.restore(Slot::Attempt).unwrap();
+        assert_eq!(outputs(&mut *mass), there);
+        mass.restore(Slot::Window).unwrap();
+        assert_eq!(outputs(&mut *mass), later);
+        let mut other = open(&folder, "mass.fmu", &[]).unwrap();
+        enter(&mut *other);
+        other.thaw(&bytes).unwrap();
+        assert_eq!(outputs(&mut *other), there);
+        let error = other.thaw(&bytes[1..]).unwrap_err().to_string();
+        assert!(
+            error.ends_with(&format!("these bytes are no state at t = {} ()", bytes.len() - 1)),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn the_force_answers_at_once_and_its_derivative_is_known() {
+    for version in [2, 3] {
+        let folder = folder(&format!("jacobian{version}"));
+        unit(&folder, version, "spring", &[], &[]);
+        let mut spring = open(&folder, "spring.fmu", &[("c", Value::Number(7.0))]).unwrap();
+        assert_eq!(spring.interface().feedthrough, [(0, 0)]);
+        assert_eq!(spring.interface().outputs[0].unit.as_ref().unwrap().dimension, [1, 1, -2, 0, 0, 0, 0]);
+        enter(&mut *spring);
+        let at = cosimo::core::Time::ZERO;
+        spring.settle(at, &Inputs { segments: &[Segment::constant(0.5)] }).unwrap();
+        near(&outputs(&mut *spring), &[-1.0 - 3.5, 1.0]);
+        let mut derivatives = [f64::NAN; 2];
+        spring.jacobian(&mut derivatives).unwrap();
+        assert_eq!(derivatives, [-7.0, 0.0]);
+    }
+}
+
+#[test]
+fn parameters_of_every_type_reach_the_unit() {
+    for version in [2, 3] {
+        let folder = folder(&format!("types{version}"));
+        let count = if version == 2 {
+            (
+                "name=\"count\" valueReference=\"9\" causality=\"local\"",
+                "name=\"count\" valueReference=\"9\" causality=\"output\"",
+            )
+        } else {
+            ("causality=\"local\"", "causality=\"output\"")
+        };
+        unit(&folder, version, "mass", &[count], &[]);
+        let given = [
+            ("sign", Value::Flag(false)),
+            ("fault", Value::Number(3.0)),
+            ("label", Value::Text("left 100%s".into())),
+            ("v0", Value::Number(2.0)),
+        ];
+        let mut mass = open(&folder, "mass.fmu", &given).unwrap();
+        enter(&mut *mass);
+        near(&outputs(&mut *mass), &[-2.0, 1.0, 0.0]);
+        advance(&mut *mass, 0.0, 0.05, &[Segment::ZERO]).unwrap();
+        near(&outputs(&mut *mass), &[-2.0, 1.1, 1.0]);
+        let error = advance(&mut *mass, 0.05, 0.05, &[Segment::ZERO]).unwrap_err();
+        let step = if version == 2 { "fmi2DoStep" } else { "fmi3DoStep" };
+        assert_eq!(
+            error,
+            format!(
+                "`{step}` failed: the unit returned `error`; its last words:\n  error (logStatusError): an error at t = 0.05 (left 100%s)"
+            )
+        );
+    }
+}
+
+#[test]
+fn wrong_parameters_are_all_named_at_once() {
+    let folder = folder("parameters");
+    unit(&folder, 2, "mass", &[], &[]);
+    let given = [
+        ("mm", Value::Number(1.0)),
+        ("m", Value::Flag(true)),
+        ("fault", Value::Number(1.5)),
+        ("sign", Value::Number(1.0)),
+        ("label", Value::Number(1.0)),
+        ("x", Value::Number(1.0)),
+        ("F", Value::Number(1.0)),
+        ("cosimo.substeps", Value::Number(2.0)),
+        ("cosimo.substep", Value::Number(0.0)),
+    ];
+    assert_eq!(
+        refusal(&folder, "mass.fmu", &given),
+        "\
+unit `mass` has no variable `mm` (did you mean `m`?)
+`m` of unit `mass` must be a finite number, found true
+`fault` of unit `mass` must be a whole number from -2147483648 to 2147483647, found 1.5
+`sign` of unit `mass` must be true or false, found 1
+`label` of unit `mass` must be a text, found 1
+`x` of unit `mass` cannot be set: the unit computes this output
+`F` of unit `mass` is an input, not a parameter (connect it, or give it a value as an input)
+there is no option `cosimo.substeps` (did you mean `cosimo.substep`?)
+`cosimo.substep` must be a whole number from 1 to 1e6, found 0 (it splits each macro step, so that assumed inputs reach a unit that holds them)"
+    );
+}
+
+#[test]
+fn arrays_and_other_types_are_ports() {
+    let folder = folder("arrays");
+    library("arrays3.c", &[], &folder.join("a.so"));
+    let text = r#"<fmiModelDescription fmiVersion="3.0" modelName="arrays" instantiationToken="a">
+<CoSimulation modelIdentifier="arrays"/>
+<TypeDefinitions><EnumerationType name="Gear"><Item name="low" value="1"/><Item name="high" value="2"/></EnumerationType></TypeDefinitions>
+<ModelVariables>
+<UInt64 name="n" valueReference="20" causality="structuralParameter" variability="fixed" start="2"/>
+<Float64 name="u" valueReference="1" causality="input" start="1 2 3 4"><Dimension start="2"/><Dimension valueReference="20"/></Float64>
+<Float64 name="y" valueReference="2" causality="output"><Dimension start="2"/><Dimension valueReference="20"/></Float64>
+<Float64 name="gain" valueReference="3" causality="parameter" variability="fixed" start="1 1 1 1"><Dimension start="4"/></Float64>
+<Float32 name="s" valueReference="4" causality="output"/>
+<UInt16 name="i" valueReference="5" causality="input" start="3"/>
+<UInt16 name="o" valueReference="6" causality="output"/>
+<Boolean name="a" valueReference="7" causality="input" start="true"/>
+<Boolean name="b" valueReference="8" causality="output"/>
+<Enumeration name="e" valueReference="9" causality="input" declaredType="Gear" start="1"/>
+<Enumeration name="f" valueReference="10" causality="output" declaredType="Gear"/>
+<Binary name="blob" valueReference="11" causality="output"/>
+</ModelVariables>
+<ModelStructure><Output valueReference="2"/><Output valueReference="4" dependencies="1"/><Output valueReference="6" dependencies="5"/>
+<Output valueReference="8" dependencies="7"/><Output valueReference="10" dependencies="9"/></ModelStructure>
+</fmiModelDescription>"#;
+    let binary = std::fs::read(folder.join("a.so")).unwrap();
+    let entries: &[(&str, &[u8])] =
+        &[("modelDescription.xml", text.as_bytes()), ("binaries/x86_64-linux/arrays.so", &binary)];
+    archive(&folder.join("arrays.fmu"), entries);
+    let gains = Value::List([1.0, 2.0, 3.0, 4.0].map(Value::Number).into());
+    let mut unit = open(&folder, "arrays.fmu", &[("gain", gains)]).unwrap();
+    let names = |ports: &[cosimo::core::Port]| ports.iter().map(|port| port.name.clone()).collect::<Vec<_>>();
+    let interface = unit.interface().clone();
+    assert_eq!(names(&interface.inputs), ["u[1,1]", "u[1,2]", "u[2,1]", "u[2,2]", "i", "a", "e"]);
+    assert_eq!(names(&interface.outputs), ["y[1,1]", "y[1,2]", "y[2,1]", "y[2,2]", "s", "o", "b", "f"]);
+    assert_eq!(interface.inputs[2].start, Some(3.0));
+    assert_eq!(interface.inputs[5].start, Some(1.0));
+    // y says nothing of its dependencies, so it may hear everything.
+    assert_eq!(interface.feedthrough.iter().filter(|pair| pair.0 == 0).count(), 7);
+    assert_eq!(interface.feedthrough.iter().filter(|pair| pair.0 == 5).collect::<Vec<_>>(), [&(5, 4)]);
+    assert!(
+        !interface.abilities.rollback && !interface.abilities.jacobian && !interface.abilities.variable_step
+    );
+    enter(&mut *unit);
+    let inputs = [0.5, 1.0, 1.5, 2.0, 6.9, 1.0, 2.0].map(Segment::constant);
+    advance(&mut *unit, 0.0, 0.1, &inputs).unwrap();
+    assert_eq!(outputs(&mut *unit), [0.5, 2.0, 4.5, 8.0, 5.0, 8.0, 0.0, 2.0]);
+    let given = [("gain", Value::Number(1.0)), ("n", Value::Number(3.0))];
+    assert_eq!(
+        refusal(&folder, "arrays.fmu", &given),
+        "`gain` of unit `arrays` must be a list of 4 Float64 values, found 1\n\
+         `n` of unit `arrays` is a structural parameter; Cosimo cannot resize a unit yet"
+    );
+}
+
+/// A warning changes nothing; a discarded step says how far it came; rounding and folder are put back.
+#[test]
+fn misbehaviour_is_contained() {
+    for version in [2, 3] {
+        let folder = folder(&format!("faults{version}"));
+        let early = if version == 3 {
+            ("canGetAndSetFMUState", "mightReturnEarlyFromDoStep=\"true\" canGetAndSetFMUState")
+        } else {
+            ("{mass}", "{mass}")
+        };
+        let flags: &[&str] = if version == 2 { &["-DCHDIR", "-DMASS"] } else { &[] };
+        unit(&folder, version, "mass", &[early], flags);
+        let start = |fault: f64| {
+            let mut mass = open(&folder, "mass.fmu", &[("fault", Value::Number(fault))]).unwrap();
+            let before = std::env::current_dir().unwrap();
+            enter(&mut *mass);
+            assert_eq!(std::env::current_dir().unwrap(), before);
+            advance(&mut *mass, 0.0, 0.1, &[Segment::constant(1.0)]).unwrap();
+            mass
+        };
+        let step = |fault: f64| {
+            let mut mass = start(fault);
+            let reached = advance(&mut *mass, 0.1, 0.1, &[Segment::constant(1.0)]);
+            (reached, outputs(&mut *mass))
+        };
+        let fine = step(0.0);
+        assert_eq!(step(1.0), fine);
+        assert_eq!(step(2.0).0, Ok(0.1 + 0.05));
+        let third = std::hint::black_box(1.0f64) / std::hint::black_box(3.0);
+        assert_eq!(step(6.0).0, fine.0);
+        assert_eq!(std::hint::black_box(1.0f64) / std::hint::black_box(3.0), third);
+        let fatal = step(4.0).0.unwrap_err();
+        assert!(fatal.contains("the unit returned `fatal`"), "{fatal}");
+        assert!(step(5.0).1[1].is_nan());
+    }
+}
+
+#[test]
+fn a_unit_that_refuses_to_start_says_why() {
+    for version in [2, 3] {
+        let folder = folder(&format!("refuses{version}"));
+        unit(&folder, version, "mass", &[("{mass}", "{other}")], &[]);
+        let setup = cosimo::core::Setup { start: cosimo::core::Time::ZERO, stop: None };
+        let error = open(&folder, "mass.fmu", &[]).unwrap().enter(&setup).unwrap_err();
+        let (function, word) =
+            if version == 2 { ("fmi2Instantiate", "guid") } else { ("fmi3InstantiateCoSimulation", "token") };
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "`{function}` failed: the unit refuses to be instantiated; its last words:\n  \
+                 error (logStatusError): the {word} is {{other}}, wanted {{mass}}"
+            )
+        );
+        unit(&folder, version, "spring", &[], &[]);
+        let mut spring = open(&folder, "spring.fmu", &[("c", Value::Number(-1.0))]).unwrap();
+        let error = spring.enter(&setup).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "`fmi{version}EnterInitializationMode` failed: the unit returned `error`; its last words:\n  \
+                 error (logStatusError): the first parameter must be positive at t = 0 ()"
+            )
+        );
+    }
+}
+
+#[test]
+fn a_unit_may_end_the_simulation() {
+    let folder = folder("terminates");
+    unit(&folder, 3, "mass", &[], &[]);
+    let mut mass = open(&folder, "mass.fmu", &[("fault", Value::Number(7.0))]).unwrap();
+    enter(&mut *mass);
+    let error = advance(&mut *mass, 0.1, 0.1, &[Segment::ZERO]).unwrap_err();
+    assert_eq!(
+        error,
+        "`fmi3DoStep` failed: the unit asks to end the simulation at t = 0.1 s; it said nothing about it"
+    );
+}
+
+/// Units with global variables say that there can be one only; each of ours then has its own library.
+#[test]
+fn a_unit_for_one_instance_per_process_can_be_used_twice() {
+    let folder = folder("once");
+    let once = ("canGetAndSetFMUstate", "canBeInstantiatedOnlyOncePerProcess=\"true\" canGetAndSetFMUstate");
+    unit(&folder, 2, "mass", &[once], &[]);
+    let mut units: Vec<_> = (0..3).map(|_| open(&folder, "mass.fmu", &[]).unwrap()).collect();
+    for (index, unit) in units.iter_mut().enumerate() {
+        enter(&mut **unit);
+        advance(&mut **unit, 0.0, 0.1, &[Segment::constant(index as f64)]).unwrap();
+    }
+    for (index, unit) in units.iter_mut().enumerate() {
+        near(&outputs(&mut **unit)[..1], &[0.1 * index as f64]);
+    }
+}
