@@ -33,6 +33,7 @@ struct Cli {
 enum Command {
     Run(command::run::Args),
     Explain(command::explain::Args),
+    Info(command::info::Args),
     Methods(command::methods::Args),
     Models(command::models::Args),
     Reference(command::reference::Args),
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Run(args) => command::run::run(&args),
         Command::Explain(args) => command::explain::run(&args),
+        Command::Info(args) => command::info::run(&args),
         Command::Methods(args) => command::methods::run(&args),
         Command::Models(args) => command::models::run(&args),
         Command::Reference(args) => command::reference::run(&args),

@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub(crate) mod explain;
+pub(crate) mod info;
 pub(crate) mod methods;
 pub(crate) mod models;
 pub(crate) mod reference;

@@ -5,4 +5,5 @@
 mod command;
 mod common;
 mod examples;
+mod info;
 mod messages;
