@@ -271,13 +271,12 @@ fn columns(ports: &Ports) -> Option<Vec<Column>> {
         return None;
     }
     let reference = |groups: &[Group], port: usize| groups.first()?.references.get(port).copied();
+    let mut hearers = vec![Vec::new(); ports.interface.inputs.len()];
+    for (output, input) in &ports.interface.feedthrough {
+        hearers[*input].push(*output);
+    }
     let mut columns = Vec::new();
-    for input in 0..ports.interface.inputs.len() {
-        let heard = ports.interface.feedthrough.iter().filter(|pair| pair.1 == input);
-        let rows: Vec<usize> = heard.map(|pair| pair.0).collect();
-        if rows.is_empty() {
-            continue;
-        }
+    for (input, rows) in hearers.into_iter().enumerate().filter(|(_, rows)| !rows.is_empty()) {
         let of = rows.iter().map(|row| reference(&ports.outputs, *row)).collect::<Option<Vec<_>>>()?;
         let values = vec![0.0; rows.len()];
         columns.push(Column { input, by: reference(&ports.inputs, input)?, of, rows, values });

@@ -1,6 +1,6 @@
 //! Variables as ports: which there are, how they are grouped for calls, and which output hears which input.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cosimo_core::{Interface, Port};
 
@@ -107,15 +107,18 @@ impl Ports {
         if ignore_structure {
             return ports;
         }
+        let declared: BTreeMap<usize, &Option<Vec<usize>>> =
+            description.outputs.iter().map(|output| (output.variable, &output.dependencies)).collect();
+        let all: BTreeSet<usize> = input_ports.keys().copied().collect();
         for (index, range) in &output_ports {
-            let declared = description.outputs.iter().find(|output| output.variable == *index);
-            let dependencies = declared.and_then(|output| output.dependencies.as_ref());
+            // What is not said is assumed: it may depend on everything.
+            let heard = match declared.get(index) {
+                Some(Some(list)) => list.iter().copied().collect(),
+                _ => all.clone(),
+            };
             for output in range.clone() {
-                for (input_index, inputs) in &input_ports {
-                    // What is not said is assumed: it may depend on everything.
-                    if dependencies.is_none_or(|list| list.contains(input_index)) {
-                        ports.interface.feedthrough.extend(inputs.clone().map(|input| (output, input)));
-                    }
+                for inputs in heard.iter().filter_map(|input| input_ports.get(input)) {
+                    ports.interface.feedthrough.extend(inputs.clone().map(|input| (output, input)));
                 }
             }
         }

@@ -14,6 +14,8 @@ use crate::xml::{Reader, child, children_of};
 
 /// More elements in one variable are a mistake or an attack.
 const LARGEST_ARRAY: u64 = 1_000_000;
+/// All arrays together.
+const LARGEST_SUM: u64 = 10_000_000;
 
 pub(crate) fn read(reader: &mut Reader<'_>, root: Node<'_, '_>, version: &str) -> Option<Description> {
     let model_name = reader.text(root, "modelName").unwrap_or_default().to_owned();
@@ -83,6 +85,7 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
     let sizes = structural_sizes(root);
     let mut found: Vec<Variable> = Vec::new();
     let mut references: BTreeMap<u32, usize> = BTreeMap::new();
+    let mut sum = 0;
     for node in children_of(root, "ModelVariables") {
         let tag = node.tag_name().name();
         let Some((kind, _)) = Kind::ALL.iter().find(|(_, name)| *name == tag) else {
@@ -103,6 +106,14 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
             );
         }
         let Some(dimensions) = dimensions(reader, node, name, &sizes) else { continue };
+        sum += dimensions.iter().product::<u64>();
+        if sum > LARGEST_SUM {
+            reader.problem(
+                node,
+                format!("with `{name}` there are more than {LARGEST_SUM} elements in all arrays, which is the limit"),
+            );
+            break;
+        }
         let declared = node.attribute("declaredType").and_then(|name| types.get(name)).copied();
         let unit_name = node.attribute("unit").or_else(|| declared?.attribute("unit"));
         found.push(Variable {

@@ -203,3 +203,34 @@ fn terminals_are_listed() {
         "terminalsAndIcons/terminalsAndIcons.xml:4:1: terminal `flange` speaks of `nothing`, which does not exist"
     );
 }
+
+#[test]
+fn arrays_that_are_absurd_together() {
+    let one = |index: u32| {
+        format!(
+            "<Float64 name=\"a{index}\" valueReference=\"{}\"><Dimension start=\"1000000\"/></Float64>\n",
+            100 + index
+        )
+    };
+    let many: String = (0..1000).map(one).collect();
+    let text = changed(MASS3, &[("</ModelVariables>", &format!("{many}</ModelVariables>"))]);
+    assert_eq!(
+        problems(&text),
+        [
+            "modelDescription.xml:30:1: with `a9` there are more than 10000000 elements in all arrays, which is the limit"
+        ]
+    );
+}
+
+/// Whatever is in the file, the answer is a description or problems, never a panic.
+#[test]
+fn no_cut_and_no_changed_character_makes_it_panic() {
+    for text in [MASS2, MASS3] {
+        for at in 0..text.len() {
+            let _ = Description::parse(&text[..at]);
+            for new in ["0", "-", "\"", "<", " ", "é"] {
+                let _ = Description::parse(&format!("{}{new}{}", &text[..at], &text[at + 1..]));
+            }
+        }
+    }
+}
