@@ -364,7 +364,7 @@ fn ports_belong_to_components() {
         code,
         "'c.u'",
         "no component is called `c`",
-        Some("did you mean `a`?"),
+        Some("known are `a`, `b`"),
     );
     let chassis = "[component.chassis]\nsource = 'c.fmu'\n[[wire]]\nfrom = 'a.y'\nto = 'chasis.u'";
     line(chassis, code, "'chasis.u'", "no component is called `chasis`", Some("did you mean `chassis`?"));
