@@ -7,4 +7,5 @@ mod binaries;
 mod common;
 mod coupled;
 mod descriptions;
+mod exported;
 mod single;
