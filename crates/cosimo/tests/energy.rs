@@ -384,14 +384,14 @@ fn the_residual_energy_of_held_inputs_is_proportional_to_the_step() {
         let sets: Vec<String> = ["mc=300", "mw=55", "kw=120000"].map(String::from).to_vec();
         let steps = [2.5e-4, 1.25e-4, 6.25e-5];
         let energies = steps.map(|step| {
-            let changes = Changes { sets: sets.clone(), step: Some(step), tolerance: None };
+            let changes = Changes { sets: sets.clone(), step: Some(step), ..Changes::default() };
             let all = measured(row, &changes);
             assert!(all.iter().all(|(_, value)| value.is_finite()), "{row}: {all:?}");
             quantity(row, &changes, "E")
         });
         let order = observed_order(&steps, &energies.map(f64::abs));
         assert!((order - 1.0).abs() < 0.05, "{row}: {energies:?}, {order}");
-        let unchanged = Changes { sets, step: Some(1e-3), tolerance: None };
+        let unchanged = Changes { sets, step: Some(1e-3), ..Changes::default() };
         assert!(quantity(row, &unchanged, "E") != base, "{row}: the masses had no effect");
     }
 }

@@ -1,9 +1,11 @@
 //! `cosimo reproduce`: the tables of the papers, printed, reference and measured side by side.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::ValueEnum;
 use cosimo::reproduce::ecco_nepce::{self, Changes};
+use cosimo::reproduce::fmu::Exported;
 use indicatif::ProgressBar;
 
 use crate::{exit, report};
@@ -28,6 +30,9 @@ pub(crate) struct Args {
     /// The tolerance of rows that have one
     #[arg(long, value_name = "R", allow_hyphen_values = true)]
     tolerance: Option<f64>,
+    /// Run FMUs of this FMI version, made from the native models, instead of the models
+    #[arg(long, value_name = "2|3", value_parser = clap::value_parser!(u32).range(2..=3))]
+    fmu: Option<u32>,
     /// Draw the papers' figures into this folder, as SVG
     #[arg(long, value_name = "DIR")]
     plots: Option<PathBuf>,
@@ -46,13 +51,19 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         report::error(&error.to_string(), None);
         exit::BAD_INPUT
     };
-    let changes = Changes { sets: args.sets.clone(), step: args.step, tolerance: args.tolerance };
+    let fmus = args.fmu.map(Exported::new).transpose().map_err(|message| bad(&message))?.map(Arc::new);
+    let changes = Changes { sets: args.sets.clone(), step: args.step, tolerance: args.tolerance, fmus };
     let changed = !changes.sets.is_empty() || changes.step.is_some() || changes.tolerance.is_some();
     let rows = ecco_nepce::rows(&args.row).map_err(|error| {
         let hint = format!("tables are {}; rows as in `003/III/constant`", ecco_nepce::tables().join(", "));
         report::error(&error.to_string(), Some(&hint));
         exit::BAD_INPUT
     })?;
+    let (rows, unseen): (Vec<_>, Vec<_>) =
+        rows.into_iter().partition(|(row, _)| args.fmu.is_none() || !row.starts_with("003/instability"));
+    if !unseen.is_empty() {
+        eprintln!("remark: neutral steps are left out: FMUs for co-simulation do not show their states");
+    }
     let bar = ProgressBar::new(rows.len() as u64);
     let mut json = Vec::new();
     let (mut agreeing, mut count) = (0, 0);

@@ -159,6 +159,18 @@ fn reproduced_rows_as_json() {
 }
 
 #[test]
+fn rows_of_constant_steps_are_the_same_bits_out_of_fmus() {
+    let folder = folder("fmus");
+    for row in ["003/V/constant", "000/5"] {
+        let native = stdout(&folder, &["reproduce", "ecco-nepce", "--row", row, "--json"]);
+        for version in ["2", "3"] {
+            let args = ["reproduce", "ecco-nepce", "--row", row, "--json", "--fmu", version];
+            assert_eq!(stdout(&folder, &args), native, "{row}, FMI {version}");
+        }
+    }
+}
+
+#[test]
 fn the_papers_figures_are_drawn() {
     let folder = folder("figures");
     let args = ["reproduce", "ecco-nepce", "--row", "003/III/constant", "--plots", "figures"];

@@ -1,12 +1,10 @@
 //! The quarter car out of exported FMUs beside the native one: the same bits, whatever the version.
 
-use std::path::Path;
-
 use cosimo::engine::{Run, plan};
 use cosimo::record::memory::{Memory, Table};
 use cosimo::reproduce::ecco_nepce;
+use cosimo::reproduce::fmu::Exported;
 use cosimo::system::System;
-use cosimo_export::{Design, Version, built_library, write};
 
 use crate::common::folder;
 
@@ -21,29 +19,17 @@ fn table(system: &System) -> Table {
     memory.table()
 }
 
-/// The same system with every native model replaced by the FMU made from it.
-fn exported(system: &System, version: Version, folder: &Path) -> System {
-    let mut system = system.clone();
-    system.folder = folder.to_owned();
-    for component in &mut system.components {
-        let file = format!("{}.fmu", component.source.replace([':', '/'], "-"));
-        let path = folder.join(&file);
-        if !path.exists() {
-            write(&Design::new(&component.source, version), &built_library().unwrap(), &path).unwrap();
-        }
-        component.source = file;
-    }
-    system
-}
-
 #[test]
 fn exported_fmus_give_the_bits_of_the_native_models() {
-    for (version, name) in [(Version::Two, "exported2"), (Version::Three, "exported3")] {
-        let folder = folder(name);
+    folder("exported"); // the tests' own cache of units
+    for version in [2, 3] {
+        let fmus = Exported::new(version).unwrap();
         // Constant steps in both reticulations, with and without corrections that read derivatives.
         for row in ["003/III/constant", "003/VII/constant", "000/4/NEPCE mod. a=0.95", "000/9/NEPCE a=0.4"] {
             let system = ecco_nepce::system(row).unwrap();
-            let (native, foreign) = (table(&system), table(&exported(&system, version, &folder)));
+            let mut exported = system.clone();
+            fmus.replace(&mut exported).unwrap();
+            let (native, foreign) = (table(&system), table(&exported));
             assert_eq!(native.columns, foreign.columns, "{row}");
             assert_eq!(native.rows.len(), foreign.rows.len(), "{row}");
             for (native, foreign) in native.rows.iter().zip(&foreign.rows) {

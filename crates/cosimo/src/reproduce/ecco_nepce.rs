@@ -5,6 +5,7 @@
 //! in common stands in `TABLES`; what a row adds is read from its id, as in `NEPCE mod. a=0.95 r=1.6e-06`.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use cosimo_core::entry::{Registry, Value};
 use cosimo_engine::{Run, plan};
@@ -12,6 +13,7 @@ use cosimo_system::{
     Choice, EndRule, Origin, Overrides, PerInput, Problem, Severity, System, overrides, toml,
 };
 
+use super::fmu::Exported;
 use super::{Accepted, Cell, ReproduceError};
 
 const CELLS: &str = include_str!("ecco-nepce.json");
@@ -78,6 +80,8 @@ pub struct Changes {
     pub sets: Vec<String>,
     pub step: Option<f64>,
     pub tolerance: Option<f64>,
+    /// Run FMUs made from the native models instead of the models themselves.
+    pub fmus: Option<Arc<Exported>>,
 }
 
 /// All cells of the tables, in the papers' order.
@@ -238,7 +242,11 @@ pub(super) fn apply(system: &mut System, changes: &Changes, registry: &Registry)
         tolerance: changes.tolerance.filter(|_| system.recipe.estimate.name != "none"),
         ..Overrides::default()
     };
-    check(&overrides::apply(system, &asked, registry))
+    check(&overrides::apply(system, &asked, registry))?;
+    match &changes.fmus {
+        Some(exported) => exported.replace(system),
+        None => Ok(()),
+    }
 }
 
 pub(super) fn check(problems: &[Problem]) -> Result<(), String> {
@@ -339,7 +347,8 @@ pub fn exact_power(system: &System, trajectory: &[Step], registry: &Registry) ->
 
 /// Reticulation 1 cuts at the chassis, reticulation 2 at the wheel.
 pub(super) fn power_column(system: &System) -> &'static str {
-    if system.components[0].source.ends_with("/chassis") { "P1" } else { "P2" }
+    let alone = ["native:quarter-car/chassis", "native-quarter-car-chassis.fmu"];
+    if alone.contains(&system.components[0].source.as_str()) { "P1" } else { "P2" }
 }
 
 /// The step size at which the linear quarter car neither decays nor grows, by probing the engine.

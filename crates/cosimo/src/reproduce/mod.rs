@@ -2,6 +2,7 @@
 
 pub mod ecco_nepce;
 pub mod figures;
+pub mod fmu;
 
 /// One number of a table.
 #[derive(Debug, Clone, PartialEq)]
