@@ -19,11 +19,13 @@ pub(crate) mod exit {
     pub(crate) const NO_FILE: u8 = 3;
     /// Stopped by Ctrl-C; results so far are complete rows.
     pub(crate) const INTERRUPTED: u8 = 130;
+    /// Whoever read the output stopped reading, as `head` does.
+    pub(crate) const NOBODY_LISTENS: u8 = 141;
 }
 
 /// Co-simulation that can tell you whether to believe the result.
 #[derive(Debug, Parser)]
-#[command(version, about, max_term_width = 100)]
+#[command(version, max_term_width = 100)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -42,7 +44,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    quiet_inside_simulators();
+    set_panic_hook();
     let cli = Cli::parse();
     let result = match cli.command {
         Command::Run(args) => command::run::run(&args),
@@ -61,10 +63,15 @@ fn main() -> ExitCode {
 }
 
 /// A panic inside a simulator is reported by the engine with its name and time; the bare backtrace of it
-/// would only hide that. A panic anywhere else is our bug and shows as usual.
-fn quiet_inside_simulators() {
+/// would only hide that. Printing to a closed pipe is no fault of anybody. A panic anywhere else is our bug and
+/// shows as usual.
+fn set_panic_hook() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
+        let said = info.payload().downcast_ref::<String>().map_or("", String::as_str);
+        if said.starts_with("failed printing to stdout") && said.contains("Broken pipe") {
+            std::process::exit(i32::from(exit::NOBODY_LISTENS));
+        }
         if !cosimo::engine::in_simulator() {
             usual(info);
         }

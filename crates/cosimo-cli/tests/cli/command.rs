@@ -125,6 +125,23 @@ fn ctrl_c_closes_the_results_properly() {
 }
 
 #[test]
+fn a_reader_that_stops_reading_is_no_failure_of_ours() {
+    let folder = folder("pipe");
+    system(&folder, &[]);
+    for args in [&["schema"][..], &["explain", "system.toml"], &["run", "system.toml"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = Command::new(env!("CARGO_BIN_EXE_cosimo"))
+            .args(args)
+            .current_dir(&folder)
+            .stdout(writer)
+            .output()
+            .unwrap();
+        assert_eq!(complaint(&output), "exit 141\n", "{args:?}");
+    }
+}
+
+#[test]
 fn reproduced_rows_as_json() {
     let folder = folder("reproduce");
     let json: serde_json::Value =
