@@ -348,6 +348,8 @@ impl std::fmt::Debug for SourceEntry {
 
 #[derive(Debug)]
 pub struct OpenRequest<'a> {
+    /// What the system calls it.
+    pub name: &'a str,
     pub source: &'a str,
     /// Relative paths start here.
     pub folder: &'a Path,

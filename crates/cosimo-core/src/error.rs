@@ -11,11 +11,22 @@ pub struct SimulatorError(Box<Failure>);
 pub struct Failure {
     pub function: &'static str,
     pub message: String,
+    /// The simulator is unharmed; it only could not take this step.
+    pub discarded: bool,
 }
 
 impl SimulatorError {
     pub fn new(function: &'static str, message: impl Into<String>) -> SimulatorError {
-        SimulatorError(Box::new(Failure { function, message: message.into() }))
+        SimulatorError(Box::new(Failure { function, message: message.into(), discarded: false }))
+    }
+
+    /// A step that was not taken: rewound, the simulator may be asked for a smaller one.
+    pub fn discard(function: &'static str, message: impl Into<String>) -> SimulatorError {
+        SimulatorError(Box::new(Failure { function, message: message.into(), discarded: true }))
+    }
+
+    pub fn discarded(&self) -> bool {
+        self.0.discarded
     }
 }
 
@@ -41,6 +52,11 @@ pub enum StepError {
 }
 
 impl StepError {
+    /// Whether a smaller step may do.
+    pub fn discarded(&self) -> bool {
+        matches!(self, StepError::Failed { cause, .. } if cause.discarded())
+    }
+
     /// Stable, for scripts.
     pub fn code(&self) -> &'static str {
         match self {
@@ -55,6 +71,11 @@ impl StepError {
     /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
+            StepError::Failed { cause, .. } if cause.discarded() => {
+                "the simulator may be able to take a smaller step: try a smaller `--step`, or an adaptive `law` with \
+                 `reject = \"above-one\"`, which tries smaller steps by itself where all simulators can rewind"
+                    .into()
+            }
             StepError::Failed { .. } | StepError::FailedAt { .. } => {
                 "the rows up to this step are in the result file; the simulator's own message is above".into()
             }

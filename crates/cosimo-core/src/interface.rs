@@ -30,6 +30,10 @@ pub struct Interface {
     /// Pairs (output, input): the output depends on the input at the same instant.
     pub feedthrough: Vec<(usize, usize)>,
     pub abilities: Abilities,
+    /// Where it comes from, as pairs of a word and its value: versions, hashes, tools.
+    pub facts: Vec<(String, String)>,
+    /// What its user should know before the run: variables left out, promises not kept.
+    pub remarks: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

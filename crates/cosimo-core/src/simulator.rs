@@ -1,7 +1,8 @@
 //! The contract of a simulator.
 //!
 //! Legal order of calls: `enter` once; then `settle`, `outputs`, `advance`, `save`, `restore`, `freeze` in
-//! any order, always from the thread the simulator is pinned to. `restore` brings back everything that
+//! any order, always from the thread the simulator is pinned to. `rehearse` at most once, before the first
+//! `advance`. `restore` brings back everything that
 //! `advance`, `settle` and `outputs` can see, the inputs held at the end of the last step included.
 
 use crate::error::SimulatorError;
@@ -32,6 +33,12 @@ pub trait Simulator: Send {
     fn save(&mut self, slot: Slot) -> Result<(), SimulatorError>;
 
     fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError>;
+
+    /// Tries on the given window whether `restore` brings back what `save` kept, and is afterwards as it was.
+    /// Simulators that were tested elsewhere need no trial.
+    fn rehearse(&mut self, _window: Window, _inputs: &Inputs<'_>) -> Result<Rehearsal, SimulatorError> {
+        Ok(Rehearsal::Untried)
+    }
 
     /// The state as bytes that outlive the process.
     fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError>;
@@ -107,6 +114,17 @@ pub struct Outputs<'a> {
 pub struct Trail<'a> {
     /// Integral of each output over the window.
     pub integrals: &'a mut [f64],
+}
+
+/// What a trial of rollback showed.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Rehearsal {
+    #[default]
+    Untried,
+    /// The repeated step gave the same bits.
+    Exact,
+    /// It gave almost the same, or could not be tried: in words.
+    Doubtful(String),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]

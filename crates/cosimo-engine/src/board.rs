@@ -1,7 +1,7 @@
 //! Every buffer of an island. Sized by the plan, allocated once; everyone else borrows.
 
 use cosimo_core::method::{Jacobian, Known, Record};
-use cosimo_core::{Segment, Time, Traces, Window};
+use cosimo_core::{Rehearsal, Segment, Time, Traces, Window};
 
 use crate::crew::Buffers;
 use crate::ledger::Ledger;
@@ -57,6 +57,7 @@ impl Board {
                 jacobian: vec![0.0; layout.jacobian_size()],
                 states: vec![0.0; layout.states],
                 frozen: vec![Vec::new(); layout.blocks.len()],
+                rehearsals: vec![Rehearsal::default(); layout.blocks.len()],
             },
             offsets: vec![Segment::ZERO; inputs],
             held: vec![0.0; inputs],

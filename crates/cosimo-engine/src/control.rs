@@ -6,6 +6,8 @@ use cosimo_system::{Reject, Step};
 /// A retry is at most this part of the failed size: a PI law with a bad memory may propose growth straight
 /// after a rejection, and would loop for ever.
 const RETRY_AT_MOST: f64 = 0.8;
+/// What is tried where a simulator refused a step and nobody can say by how much it was too large.
+const REFUSED: f64 = 0.5;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Control {
@@ -106,6 +108,11 @@ impl Control {
         counters.rejected += 1;
         let factor = factor.clamp(self.shrink, RETRY_AT_MOST);
         Some((factor * size).max(self.min))
+    }
+
+    /// The size to retry with after a simulator refused the step, or `None` if there is none.
+    pub fn smaller(&self, size: f64) -> Option<f64> {
+        (size > self.min).then(|| (REFUSED * size).max(self.min))
     }
 
     /// The next size after an accepted step: the rate of change is limited first, then the size itself.

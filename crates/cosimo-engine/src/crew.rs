@@ -14,7 +14,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle, Thread};
 
 use cosimo_core::method::{JacobianSource, JacobianWork};
-use cosimo_core::{Inputs, Outputs, Segment, Setup, Simulator, SimulatorError, Slot, Time, Trail, Window};
+use cosimo_core::{
+    Inputs, Outputs, Rehearsal, Segment, Setup, Simulator, SimulatorError, Slot, Time, Trail, Window,
+};
 
 use crate::plan::runs;
 
@@ -82,6 +84,7 @@ impl std::fmt::Debug for Member {
 pub enum Task {
     Enter(Setup),
     Settle { at: Time, who: Who },
+    Rehearse(Window),
     Advance { window: Window, stage: usize },
     Save(Slot),
     Restore(Slot),
@@ -109,6 +112,8 @@ pub struct Buffers {
     pub states: Vec<f64>,
     /// Frozen states, one per member.
     pub frozen: Vec<Vec<u8>>,
+    /// What trials of rollback showed, one per member.
+    pub rehearsals: Vec<Rehearsal>,
 }
 
 /// What came out of a task beside the buffers.
@@ -257,6 +262,10 @@ fn one(
             finite(&buffers.left[member.outputs.clone()])
         }
         Task::Enter(setup) => simulator.enter(&setup).map_err(Fault::Failed),
+        Task::Rehearse(window) => {
+            buffers.rehearsals[member.index] = simulator.rehearse(window, &inputs).map_err(Fault::Failed)?;
+            Ok(())
+        }
         Task::Save(slot) => simulator.save(slot).map_err(Fault::Failed),
         Task::Restore(slot) => simulator.restore(slot).map_err(Fault::Failed),
         Task::Jacobian { at } => match source {
@@ -419,6 +428,7 @@ impl Worker {
             jacobian: vec![0.0; jacobian.len()],
             states: vec![0.0; states.len()],
             frozen: vec![Vec::new(); members.len()],
+            rehearsals: vec![Rehearsal::default(); members.len()],
         };
         let team = Team::new(members);
         let busy = team.stages.iter().map(|runs| !runs.is_empty()).collect();
@@ -453,7 +463,7 @@ impl Worker {
         let mut group = self.shared.lock();
         let group_buffers = &mut group.buffers;
         match task {
-            Task::Advance { .. } | Task::Settle { .. } | Task::Jacobian { .. } => {
+            Task::Advance { .. } | Task::Settle { .. } | Task::Jacobian { .. } | Task::Rehearse(_) => {
                 for (local, &global) in group_buffers.segments.iter_mut().zip(&self.inputs) {
                     *local = board.segments[global];
                 }
@@ -513,6 +523,11 @@ impl Worker {
             Task::Freeze => {
                 for (bytes, &global) in group_buffers.frozen.iter().zip(&self.indices) {
                     board.frozen[global].clone_from(bytes);
+                }
+            }
+            Task::Rehearse(_) => {
+                for (rehearsal, &global) in group_buffers.rehearsals.iter().zip(&self.indices) {
+                    board.rehearsals[global].clone_from(rehearsal);
                 }
             }
             Task::Enter(_) | Task::Save(_) | Task::Restore(_) | Task::SetStates | Task::Thaw => {}
@@ -630,6 +645,7 @@ mod tests {
                 outputs: vec![],
                 feedthrough: vec![],
                 abilities: Abilities::NATIVE,
+                ..Interface::default()
             };
             Member {
                 index,

@@ -72,6 +72,10 @@ impl Island {
             }
         }
         self.board.traces.commit();
+        if self.layout.relies_on_rollback {
+            let first = self.clock.window(self.size, self.limit());
+            self.rest(Task::Rehearse(first))?;
+        }
         Ok(())
     }
 
@@ -114,7 +118,18 @@ impl Island {
                     limit = Limit::At(at);
                     continue;
                 }
-                Err(error) => return Err(error),
+                Err(error) => {
+                    let again = self.layout.rewinds && self.layout.control.adaptive && error.discarded();
+                    match self.layout.control.smaller(window.size) {
+                        Some(smaller) if again => {
+                            self.rewind(window)?;
+                            self.counters.rejected += 1;
+                            self.size = smaller;
+                            continue;
+                        }
+                        _ => return Err(error),
+                    }
+                }
             };
             let order = self.layout.estimate.order(&self.layout.shape);
             let factor = self.layout.law.factor(&self.board.law, error, order);

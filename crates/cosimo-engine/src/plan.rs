@@ -11,7 +11,7 @@ use cosimo_core::method::{
     Correction, CouplingGraph, Estimate, Fit, Iteration, JacobianSource, JacobianWork, Law, Shape,
 };
 use cosimo_core::{Bond, Couplings, Segment, Simulator, Time};
-use cosimo_system::{EndRule, Problem, RecordPoint, Severity, System};
+use cosimo_system::{Component, EndRule, Problem, RecordPoint, Severity, System};
 
 use crate::control::Control;
 use crate::crew::{Crew, Member, Seldom};
@@ -69,6 +69,8 @@ pub struct Layout {
     pub record: RecordPoint,
     /// Something may rewind a step, so bookmarks are taken.
     pub rewinds: bool,
+    /// Something rewinds simulators, steps or not, so their promise to be able to is tried out first.
+    pub relies_on_rollback: bool,
     pub graph: CouplingGraph,
 }
 
@@ -151,6 +153,9 @@ pub fn plan(system: &System, registry: &Registry) -> Result<Plan, Vec<Problem>> 
     if has_errors(&problems) {
         return Err(problems); // without interfaces every port would be unknown
     }
+    for (component, simulator) in system.components.iter().zip(&simulators) {
+        remark(component, &simulator.interface().remarks, &mut problems);
+    }
     let interfaces: Vec<Interface> =
         simulators.iter().map(|simulator| simulator.interface().clone()).collect();
     let names: Vec<String> = system.components.iter().map(|component| component.name.clone()).collect();
@@ -196,8 +201,12 @@ fn open(system: &System, registry: &Registry, problems: &mut Vec<Problem>) -> Ve
         };
         let parameters: Vec<(String, Value)> =
             component.parameters.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect();
-        let request =
-            OpenRequest { source: &component.source, folder: &system.folder, parameters: &parameters };
+        let request = OpenRequest {
+            name: &component.name,
+            source: &component.source,
+            folder: &system.folder,
+            parameters: &parameters,
+        };
         match (kind.open)(&request) {
             Ok(simulator) => simulators.push(simulator),
             Err(found) => problems.extend(found.into_iter().map(|found| {
@@ -222,6 +231,20 @@ fn open(system: &System, registry: &Registry, problems: &mut Vec<Problem>) -> Ve
         }
     }
     simulators
+}
+
+/// What a simulator has to say about itself; a talkative one is cut short.
+fn remark(component: &Component, said: &[String], problems: &mut Vec<Problem>) {
+    const MOST: usize = 3;
+    let shown = if said.len() > MOST + 1 { MOST } else { said.len() };
+    let mut add = |words: &str| {
+        let message = format!("component `{}`: {words}", component.name);
+        problems.push(Problem::remark("plan/component", message, component.source_span.clone()));
+    };
+    said[..shown].iter().for_each(|words| add(words));
+    if shown < said.len() {
+        add(&format!("{} more remarks; `cosimo info` shows them all", said.len() - shown));
+    }
 }
 
 fn blocks(interfaces: &[Interface]) -> Vec<Block> {

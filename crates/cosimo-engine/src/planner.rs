@@ -110,7 +110,8 @@ impl Planner<'_> {
 
         let shape =
             Shape { inputs, outputs, bonds: self.links.bonds.len(), degree, feedthrough_depth: ranks.depth };
-        let (corrections, correction_names, source) = self.corrections(&paths, &shape, problems)?;
+        let (corrections, correction_names, source, mut relies_on_rollback) =
+            self.corrections(&paths, &shape, problems)?;
         let graph =
             CouplingGraph { simulators: names.clone(), edges: graph::edges(&couplings, &blocks, &owners) };
         let stages = self.stages(&graph, &fit_of_input, problems)?;
@@ -127,11 +128,13 @@ impl Planner<'_> {
         needs.push((law_entry.name, "law", (law_entry.needs)(&options)));
         for (name, axis, needs) in needs {
             self.meet(name, axis, &needs, problems);
+            relies_on_rollback |= needs.rollback;
         }
         let control = self.control(law.as_ref(), problems);
         let early = interfaces.iter().any(|interface| interface.abilities.early_return)
             && interfaces.iter().all(|interface| interface.abilities.rollback);
         let rewinds = early || (control.reject == Reject::AboveOne && law.adaptive());
+        relies_on_rollback |= rewinds;
         self.remarks(estimate.name(), law.as_ref(), problems);
 
         let mut jacobian_starts = Vec::new();
@@ -181,6 +184,7 @@ impl Planner<'_> {
             end: experiment.end,
             record: experiment.record,
             rewinds,
+            relies_on_rollback,
             graph,
             names,
             interfaces,
@@ -436,10 +440,11 @@ impl Planner<'_> {
         paths: &[String],
         shape: &Shape,
         problems: &mut Vec<Problem>,
-    ) -> Option<(Vec<PlannedCorrection>, Vec<&'static str>, Option<Arc<dyn JacobianSource>>)> {
+    ) -> Option<(Vec<PlannedCorrection>, Vec<&'static str>, Option<Arc<dyn JacobianSource>>, bool)> {
         let mut planned: Vec<(&Choice, PlannedCorrection)> = Vec::new();
         let mut names = vec!["-"; paths.len()];
         let mut jacobian: Option<&'static str> = None;
+        let mut rewinds = false;
         let mut at = 0;
         for (input, path) in paths.iter().enumerate() {
             let choice = self.system.recipe.correction.of(path);
@@ -459,7 +464,9 @@ impl Planner<'_> {
             if correction.idle() {
                 continue;
             }
-            self.meet(entry.name, "correction", &(entry.needs)(&options), problems);
+            let needs = (entry.needs)(&options);
+            self.meet(entry.name, "correction", &needs, problems);
+            rewinds |= needs.rollback;
             if let Some(source) = correction.jacobian() {
                 if jacobian.is_some_and(|other| other != source) {
                     problems.push(
@@ -490,7 +497,7 @@ impl Planner<'_> {
                 Some(Arc::from((entry.build)(&options)))
             }
         };
-        Some((planned.into_iter().map(|(_, planned)| planned).collect(), names, source))
+        Some((planned.into_iter().map(|(_, planned)| planned).collect(), names, source, rewinds))
     }
 
     fn stages(

@@ -2,7 +2,7 @@
 
 use cosimo_core::error::StepError;
 use cosimo_core::recorder::{Columns, RecordError, Recorder};
-use cosimo_core::{End, Time};
+use cosimo_core::{End, Rehearsal, Time};
 use cosimo_system::{Problem, RecordPoint};
 
 use crate::checkpoint::{Checkpoint, CheckpointError};
@@ -38,8 +38,15 @@ impl std::fmt::Debug for Run {
 impl Run {
     /// Initialises all simulators on their threads; `threads` above the number of simulators are not used.
     pub fn new(plan: Plan, threads: usize) -> Result<Run, RunError> {
-        let (layout, crew, remarks) = plan.into_parts(threads);
+        let (layout, crew, mut remarks) = plan.into_parts(threads);
         let island = Island::new(layout, crew)?;
+        let named = island.layout.names.iter().zip(&island.board.buffers.rehearsals);
+        for (name, rehearsal) in named {
+            if let Rehearsal::Doubtful(words) = rehearsal {
+                let message = format!("component `{name}`: {words}");
+                remarks.push(Problem::remark("run/doubtful-rollback", message, 0..0));
+            }
+        }
         Ok(Run { island, remarks, recorder: None, row: Vec::new(), worst_indicator: 0.0 })
     }
 
@@ -104,7 +111,13 @@ impl Run {
         &self.island.board.ledger
     }
 
-    /// What the plan had to say.
+    /// What trying out rollback showed, per component.
+    pub fn rehearsals(&self) -> impl Iterator<Item = (&str, &Rehearsal)> {
+        let names = self.island.layout.names.iter().map(String::as_str);
+        names.zip(&self.island.board.buffers.rehearsals)
+    }
+
+    /// What the plan had to say, and the start of the run.
     pub fn remarks(&self) -> &[Problem] {
         &self.remarks
     }

@@ -75,7 +75,8 @@ impl Model {
         for ((spec, _), value) in self.parameters.iter().zip(values) {
             given.push((spec.name.into(), Value::Number(*value)));
         }
-        let request = OpenRequest { source: &self.source, folder: Path::new(""), parameters: &given };
+        let request =
+            OpenRequest { name: "model", source: &self.source, folder: Path::new(""), parameters: &given };
         (NATIVE.open)(&request).map_err(|problems| {
             let messages: Vec<String> = problems.into_iter().map(|problem| problem.message).collect();
             messages.join("; ")

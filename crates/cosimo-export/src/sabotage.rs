@@ -123,6 +123,7 @@ impl Default for Integrator {
             outputs: vec![Port::new("y", "s", "integral of the rate")],
             feedthrough: vec![],
             abilities: Abilities { jacobian: true, states: false, ..Abilities::NATIVE },
+            ..Interface::default()
         };
         Integrator { interface, y: 0.0, saved: [0.0; Slot::COUNT] }
     }

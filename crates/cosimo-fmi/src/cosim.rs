@@ -9,14 +9,15 @@ use std::ffi::c_int;
 use std::sync::Arc;
 
 use cosimo_core::{
-    Abilities, Inputs, Interface, Outputs, Reached, Setup, Simulator, SimulatorError, Slot, Time, Trail,
-    Window,
+    Abilities, Inputs, Interface, Outputs, Reached, Rehearsal, Setup, Simulator, SimulatorError, Slot, Time,
+    Trail, Window,
 };
 
 use crate::description::{Fmi, Kind};
 use crate::instance::{Instance, Stepped};
-use crate::parameters::Parameters;
+use crate::parameters::{Parameters, Rollback};
 use crate::ports::{Group, Ports};
+use crate::rehearsal;
 use crate::unit::Unit;
 
 /// How inputs move inside a step.
@@ -49,6 +50,8 @@ struct Slopes {
 
 pub(crate) struct Cosim {
     unit: Arc<Unit>,
+    /// What the system calls it; the unit hears it as the name of its instance.
+    name: String,
     parameters: Parameters,
     ports: Ports,
     /// First ports of the output groups whose ports follow each other.
@@ -58,10 +61,11 @@ pub(crate) struct Cosim {
     slopes: Slopes,
     instance: Option<Box<dyn Instance>>,
     initialising: bool,
+    setup: Option<Setup>,
 }
 
 impl Cosim {
-    pub(crate) fn new(unit: Arc<Unit>, parameters: Parameters) -> Cosim {
+    pub(crate) fn new(unit: Arc<Unit>, parameters: Parameters, name: &str) -> Cosim {
         let can = unit.description.capabilities;
         let mut ports = Ports::new(&unit.description, parameters.ignore_structure);
         let motion = match parameters.substep {
@@ -74,9 +78,12 @@ impl Cosim {
             ports.fed.clear();
         }
         let columns = if can.directional_derivatives { columns(&ports) } else { None };
+        let rollback = can.get_set_state && parameters.rollback != Rollback::None;
+        ports.interface.facts = unit.facts();
+        ports.interface.remarks = unit.description.remarks();
         ports.interface.abilities = Abilities {
-            rollback: can.get_set_state,
-            freeze: can.get_set_state && can.serialize_state,
+            rollback,
+            freeze: rollback && can.serialize_state,
             input_degree: match motion {
                 Motion::Held => 0,
                 _ => 3,
@@ -93,6 +100,7 @@ impl Cosim {
         let output_runs = ports.outputs.iter().map(Group::run).collect();
         Cosim {
             unit,
+            name: name.to_owned(),
             parameters,
             ports,
             output_runs,
@@ -101,6 +109,7 @@ impl Cosim {
             slopes,
             instance: None,
             initialising: false,
+            setup: None,
         }
     }
 
@@ -154,13 +163,14 @@ impl Simulator for Cosim {
 
     fn enter(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
         self.instance = None;
-        let mut instance = self.unit.instantiate(&self.ports.fed)?;
+        let mut instance = self.unit.instantiate(&self.name, &self.ports.fed)?;
         for setting in &self.parameters.settings {
             instance.configure(setting)?;
         }
         instance.begin(setup.start.seconds(), setup.stop.map(Time::seconds))?;
         self.instance = Some(instance);
         self.initialising = true;
+        self.setup = Some(*setup);
         Ok(())
     }
 
@@ -221,6 +231,21 @@ impl Simulator for Cosim {
 
     fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
         self.running()?.restore(slot)
+    }
+
+    fn rehearse(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Rehearsal, SimulatorError> {
+        let Some(setup) = self.setup.filter(|_| self.parameters.rollback == Rollback::Tried) else {
+            return Ok(Rehearsal::Untried);
+        };
+        if !self.ports.interface.abilities.rollback {
+            return Ok(Rehearsal::Untried);
+        }
+        let verdict = rehearsal::run(self, window, inputs);
+        // Whatever the trial did to the instance, the run begins with another one. One after the other, never
+        // two at once: many units keep variables that all their instances share.
+        self.enter(&setup)?;
+        self.settle(window.from, inputs)?;
+        verdict
     }
 
     fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {

@@ -309,6 +309,15 @@ impl Description {
         self.variables.iter().filter(port).filter(|variable| !variable.kind.is_number())
     }
 
+    /// What is odd, and what is left out, for people.
+    pub fn remarks(&self) -> Vec<String> {
+        let left_out = self.left_out().map(|variable| {
+            let kind = variable.kind.name();
+            format!("`{}` is no port: values of type {kind} cannot be exchanged yet", variable.name)
+        });
+        self.remarks.iter().map(Problem::to_string).chain(left_out).collect()
+    }
+
     pub fn find(&self, name: &str) -> Option<&Variable> {
         self.variables.iter().find(|variable| variable.name == name)
     }

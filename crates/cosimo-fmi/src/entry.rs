@@ -34,5 +34,5 @@ fn open(request: &OpenRequest<'_>) -> Opened {
     if let Err(problem) = unit.load() {
         problems.push(source(problem));
     }
-    if problems.is_empty() { Ok(Box::new(Cosim::new(unit, parameters))) } else { Err(problems) }
+    if problems.is_empty() { Ok(Box::new(Cosim::new(unit, parameters, request.name))) } else { Err(problems) }
 }

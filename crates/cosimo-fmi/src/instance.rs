@@ -135,7 +135,11 @@ impl<F: Closing> Handle<F> {
             _ => {}
         }
         let word = status_word(status);
-        SimulatorError::new(function, format!("the unit returned `{word}`{}", self.log.tail()))
+        let message = format!("the unit returned `{word}`{}", self.log.tail());
+        match status {
+            2 => SimulatorError::discard(function, message),
+            _ => SimulatorError::new(function, message),
+        }
     }
 }
 

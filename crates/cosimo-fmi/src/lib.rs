@@ -6,6 +6,12 @@
 //! variables.
 
 pub mod archive;
+#[allow(unsafe_code)] // stands between Cosimo and the C interface
+mod calls;
+#[allow(unsafe_code)] // stands between Cosimo and the C interface
+mod calls2;
+#[allow(unsafe_code)] // stands between Cosimo and the C interface
+mod calls3;
 mod cosim;
 pub mod description;
 mod elf;
@@ -27,6 +33,7 @@ pub mod platform;
 mod ports;
 mod problem;
 mod quantity;
+mod rehearsal;
 mod schema2;
 mod schema3;
 mod terminals;
@@ -38,6 +45,7 @@ mod unit3;
 mod xml;
 
 pub use archive::{Cache, use_cache};
+pub use calls::record_calls;
 pub use description::Description;
 pub use entry::FMU;
 pub use problem::{Place, Problem};

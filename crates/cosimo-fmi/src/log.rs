@@ -4,14 +4,23 @@ use std::collections::VecDeque;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::{Mutex, PoisonError};
 
+use crate::calls;
+
 const LINES: usize = 20;
 const LONGEST: usize = 1000;
 
 /// A unit may speak from a thread of its own, hence the lock.
-#[derive(Debug, Default)]
-pub(crate) struct Log(Mutex<VecDeque<String>>);
+#[derive(Debug)]
+pub(crate) struct Log {
+    instance: String,
+    lines: Mutex<VecDeque<String>>,
+}
 
 impl Log {
+    pub(crate) fn new(instance: &str) -> Log {
+        Log { instance: instance.to_owned(), lines: Mutex::default() }
+    }
+
     fn push(&self, status: c_int, category: &str, text: &str) {
         let text: String = text.trim_end().chars().take(LONGEST).collect();
         let word = status_word(status);
@@ -19,7 +28,10 @@ impl Log {
             "" => format!("{word}: {text}"),
             _ => format!("{word} ({category}): {text}"),
         };
-        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(record) = calls::record() {
+            record.remark(&self.instance, &format!("says {line}"));
+        }
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         if lines.len() == LINES {
             lines.pop_front();
         }
@@ -28,7 +40,7 @@ impl Log {
 
     /// For the end of a message.
     pub(crate) fn tail(&self) -> String {
-        let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         match lines.len() {
             0 => "; it said nothing about it".into(),
             _ => format!(

@@ -11,7 +11,7 @@ use crate::instance::{Setting, Values};
 
 /// Options of Cosimo stand among the parameters under this prefix, which no unit uses.
 const PREFIX: &str = "cosimo.";
-const OPTIONS: [&str; 2] = ["cosimo.substep", "cosimo.feedthrough"];
+const OPTIONS: [&str; 3] = ["cosimo.substep", "cosimo.feedthrough", "cosimo.rollback"];
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Parameters {
@@ -19,6 +19,18 @@ pub(crate) struct Parameters {
     /// Into how many steps of the unit a macro step is split.
     pub(crate) substep: Option<u32>,
     pub(crate) ignore_structure: bool,
+    pub(crate) rollback: Rollback,
+}
+
+/// What to make of a unit's promise to save and restore its state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Rollback {
+    /// It is tried out before a run relies on it.
+    #[default]
+    Tried,
+    Trusted,
+    /// The unit is used as if it had not promised anything.
+    None,
 }
 
 pub(crate) fn read(
@@ -60,6 +72,17 @@ fn option(name: &str, value: &Value, parameters: &mut Parameters) -> Result<(), 
         }
         ("cosimo.feedthrough", other) => {
             Err((format!("`{name}` must be \"declared\" or \"none\", found {}", other.describe()), None))
+        }
+        ("cosimo.rollback", other) => {
+            let known =
+                [("tried", Rollback::Tried), ("trusted", Rollback::Trusted), ("none", Rollback::None)];
+            let found = known.iter().find(|(word, _)| *other == Value::Text((*word).into()));
+            let (_, rollback) = found.ok_or_else(|| {
+                let wanted = "\"tried\", \"trusted\" or \"none\"";
+                (format!("`{name}` must be {wanted}, found {}", other.describe()), None)
+            })?;
+            parameters.rollback = *rollback;
+            Ok(())
         }
         _ => Err((format!("there is no option `{name}`"), Some(suggest(name, OPTIONS.into_iter())))),
     }

@@ -71,6 +71,22 @@ impl Unit {
         Ok(unit)
     }
 
+    /// Where it comes from.
+    pub(crate) fn facts(&self) -> Vec<(String, String)> {
+        let about = &self.description;
+        [
+            ("model", &about.model_name),
+            ("FMI", &about.fmi_version),
+            ("made by", &about.generation_tool),
+            ("token", &about.token),
+            ("sha256", &self.hash),
+        ]
+        .into_iter()
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(word, value)| (word.to_owned(), value.clone()))
+        .collect()
+    }
+
     /// What would keep it from running here, as far as can be seen without running its code.
     pub fn obstacle(&self) -> Option<Problem> {
         let path = match platform::binary(&self.folder, &self.description) {
@@ -127,7 +143,11 @@ impl Unit {
     }
 
     /// A new instance, on the thread that will own it.
-    pub(crate) fn instantiate(&self, fed: &[(u32, usize)]) -> Result<Box<dyn Instance>, SimulatorError> {
+    pub(crate) fn instantiate(
+        &self,
+        name: &str,
+        fed: &[(u32, usize)],
+    ) -> Result<Box<dyn Instance>, SimulatorError> {
         let refused = |problem: Problem| SimulatorError::new("instantiate", problem.to_string());
         self.load().map_err(refused)?;
         let Some(&Ok(mut binding)) = self.binding.get() else {
@@ -138,11 +158,10 @@ impl Unit {
             let path = platform::binary(&self.folder, &self.description).map_err(refused)?;
             binding = library::load_copy(&path).and_then(|copy| self.bind(copy, &path)).map_err(refused)?;
         }
+        let (about, folder) = (&self.description, &self.folder);
         Ok(match binding {
-            Binding::Two(functions) => Box::new(Unit2::new(functions, &self.description, &self.folder)?),
-            Binding::Three(functions) => {
-                Box::new(Unit3::new(functions, &self.description, &self.folder, fed)?)
-            }
+            Binding::Two(functions) => Box::new(Unit2::new(functions, about, folder, name)?),
+            Binding::Three(functions) => Box::new(Unit3::new(functions, about, folder, name, fed)?),
         })
     }
 }

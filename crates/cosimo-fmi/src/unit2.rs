@@ -14,6 +14,7 @@ use crate::instance::{
     states, whole,
 };
 use crate::log::{self, Log, Sink};
+use crate::{calls, calls2};
 
 states!(
     Functions,
@@ -98,29 +99,34 @@ impl Unit2 {
         functions: Functions,
         description: &Description,
         folder: &Path,
+        name: &str,
     ) -> Result<Unit2, SimulatorError> {
-        let log = Arc::new(Log::default());
+        let log = Arc::new(Log::new(name));
         let callbacks = Callbacks::new(&log);
-        let (name, token) = (c_string(&description.model_name), c_string(&description.token));
+        let (spelled, token) = (c_string(name), c_string(&description.token));
         let resources = c_string(&uri(&folder.join("resources")));
         // SAFETY: all texts live through the call, the callbacks until after the instance.
-        let pointer = guard::around(|| unsafe {
-            (functions.instantiate)(
-                name.as_ptr(),
-                ffi2::CO_SIMULATION,
-                token.as_ptr(),
-                resources.as_ptr(),
-                callbacks.outer,
-                0,
-                1,
-            )
-        });
+        let instantiate = || {
+            guard::around(|| unsafe {
+                (functions.instantiate)(
+                    spelled.as_ptr(),
+                    ffi2::CO_SIMULATION,
+                    token.as_ptr(),
+                    resources.as_ptr(),
+                    callbacks.outer,
+                    0,
+                    1,
+                )
+            })
+        };
+        let pointer = calls::instantiate(name, "fmi2Instantiate", &token, &resources, instantiate);
         if pointer.is_null() {
             let message = format!("the unit refuses to be instantiated{}", log.tail());
             return Err(SimulatorError::new("fmi2Instantiate", message));
         }
         let quiet = failures_only(&description.log_categories);
         let never_back = !description.capabilities.get_set_state;
+        let (functions, pointer) = calls2::wrap(functions, pointer, name);
         let handle = Handle::new(functions, pointer, log);
         Ok(Unit2 { handle, _callbacks: callbacks, scratch: Scratch::default(), quiet, never_back })
     }

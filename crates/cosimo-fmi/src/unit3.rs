@@ -17,6 +17,7 @@ use crate::instance::{
 };
 use crate::log::{self, Log};
 use crate::unit2::c_string;
+use crate::{calls, calls3};
 
 states!(
     Functions,
@@ -136,9 +137,10 @@ impl Unit3 {
         functions: Functions,
         description: &Description,
         folder: &Path,
+        name: &str,
         fed: &[(u32, usize)],
     ) -> Result<Unit3, SimulatorError> {
-        let log = Arc::new(Log::default());
+        let log = Arc::new(Log::new(name));
         let feed = Feed {
             instance: std::ptr::null_mut(),
             set: functions.set_float64,
@@ -152,34 +154,42 @@ impl Unit3 {
         };
         let required: Vec<u32> = feed.references.clone();
         let environment = Environment(Box::into_raw(Box::new(Shared { log: log.clone(), feed })));
-        let (name, token) = (c_string(&description.model_name), c_string(&description.token));
+        let (spelled, token) = (c_string(name), c_string(&description.token));
         // The standard wants the separator at the end.
         let resources = folder.join("resources").to_string_lossy().into_owned() + MAIN_SEPARATOR_STR;
         let resources = c_string(&resources);
         let early = description.capabilities.early_return;
         // SAFETY: texts and references live through the call, the environment until after the instance.
-        let pointer = guard::around(|| unsafe {
-            (functions.instantiate)(
-                name.as_ptr(),
-                token.as_ptr(),
-                resources.as_ptr(),
-                false,
-                true,
-                false,
-                early,
-                required.as_ptr(),
-                required.len(),
-                environment.0.cast(),
-                Some(speak),
-                if required.is_empty() { None } else { Some(update) },
-            )
-        });
+        let instantiate = || {
+            guard::around(|| unsafe {
+                (functions.instantiate)(
+                    spelled.as_ptr(),
+                    token.as_ptr(),
+                    resources.as_ptr(),
+                    false,
+                    true,
+                    false,
+                    early,
+                    required.as_ptr(),
+                    required.len(),
+                    environment.0.cast(),
+                    Some(speak),
+                    if required.is_empty() { None } else { Some(update) },
+                )
+            })
+        };
+        let pointer =
+            calls::instantiate(name, "fmi3InstantiateCoSimulation", &token, &resources, instantiate);
         if pointer.is_null() {
             let message = format!("the unit refuses to be instantiated{}", log.tail());
             return Err(SimulatorError::new("fmi3InstantiateCoSimulation", message));
         }
+        let (functions, pointer) = calls3::wrap(functions, pointer, name);
         // SAFETY: no step is under way, so nobody else borrows the feed.
-        unsafe { (*environment.0).feed.instance = pointer };
+        unsafe {
+            (*environment.0).feed.instance = pointer;
+            (*environment.0).feed.set = functions.set_float64;
+        }
         let quiet = failures_only(&description.log_categories);
         let never_back = !description.capabilities.get_set_state;
         let handle = Handle::new(functions, pointer, log);
@@ -375,6 +385,16 @@ impl Instance for Unit3 {
         if terminate != 0 {
             let message =
                 format!("the unit asks to end the simulation at t = {until} s{}", self.handle.log.tail());
+            return Err(SimulatorError::new("fmi3DoStep", message));
+        }
+        let inside = until > from && until < from + size - 1e-9 * size.max(from.abs());
+        if early == 0 && inside {
+            let message = format!(
+                "the unit says that it is at t = {until} s, but it was to go to {} s and does not say that it \
+                 returned early{}",
+                from + size,
+                self.handle.log.tail()
+            );
             return Err(SimulatorError::new("fmi3DoStep", message));
         }
         let short = early != 0 && until.is_finite() && until >= from && until < from + size;

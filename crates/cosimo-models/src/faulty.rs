@@ -47,6 +47,7 @@ fn build(options: &Options, fault: Fault) -> Box<dyn Simulator> {
         outputs: vec![output("y", "1", "the same")],
         feedthrough: vec![(0, 0)],
         abilities: Abilities { states: false, ..Abilities::NATIVE },
+        ..Interface::default()
     };
     Box::new(Faulty { interface, fault, at: options.number("at"), memory: Memory::new([0.0; 2]) })
 }

@@ -42,6 +42,7 @@ impl Model for Linear {
             outputs: self.outputs.clone(),
             feedthrough: (0..p * m).filter(|at| self.d[*at] != 0.0).map(|at| (at / m, at % m)).collect(),
             abilities: Abilities { slopes: true, ..ABILITIES },
+            ..Interface::default()
         }
     }
 

@@ -119,6 +119,7 @@ impl Model for Alone {
             outputs: vec![output("v", "m/s", "velocity"), output("z", "m", "displacement")],
             feedthrough: vec![],
             abilities: ABILITIES,
+            ..Interface::default()
         }
     }
 
@@ -179,7 +180,7 @@ impl Model for WithStrut {
             output("z", "m", "displacement"),
             output(name, "m/s", "velocity"),
         ];
-        Interface { inputs, outputs, feedthrough, abilities: ABILITIES }
+        Interface { inputs, outputs, feedthrough, abilities: ABILITIES, ..Interface::default() }
     }
 
     fn initial(&self) -> Vec<f64> {

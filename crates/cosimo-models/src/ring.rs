@@ -38,6 +38,7 @@ pub(crate) const ROTOR: ModelEntry = ModelEntry {
             ],
             feedthrough: vec![],
             abilities: Abilities { jacobian: true, states: false, ..Abilities::NATIVE },
+            ..Interface::default()
         };
         Box::new(Rotor { interface, sin, cos, memory: Memory::new(START) })
     },

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use cosimo::fmi::description::{Capabilities, Description, Variable};
-use cosimo::fmi::{Cache, Problem, Unit};
+use cosimo::fmi::{Cache, Unit};
 use serde_json::{Value, json};
 
 use crate::{exit, report};
@@ -55,18 +55,6 @@ fn capabilities(can: &Capabilities) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// What is odd, and what Cosimo leaves out.
-fn remarks(description: &Description) -> Vec<String> {
-    let left_out = description.left_out().map(|variable| {
-        format!(
-            "`{}` is no port: values of type {} cannot be exchanged yet",
-            variable.name,
-            variable.kind.name()
-        )
-    });
-    description.remarks.iter().map(Problem::to_string).chain(left_out).collect()
-}
-
 fn as_text(unit: &Unit, file: &Path) -> String {
     let about = &unit.description;
     let mut text = format!("{}: {}", file.display(), about.model_name);
@@ -110,7 +98,7 @@ fn as_text(unit: &Unit, file: &Path) -> String {
     }
     text += "\n\n";
     text += &table(about);
-    for remark in remarks(about) {
+    for remark in about.remarks() {
         text += &format!("remark: {remark}\n");
     }
     text
@@ -213,6 +201,6 @@ fn as_json(unit: &Unit) -> Value {
         "variables": variables,
         "outputs": outputs,
         "terminals": terminals,
-        "remarks": remarks(about),
+        "remarks": about.remarks(),
     })
 }

@@ -28,6 +28,9 @@ pub(crate) struct Args {
     /// The closing summary as JSON
     #[arg(long, value_name = "FILE")]
     summary_json: Option<PathBuf>,
+    /// Every call into FMUs, with arguments, results and times
+    #[arg(long, value_name = "FILE")]
+    log_fmi_calls: Option<PathBuf>,
     /// Threads that simulators are spread over; the results do not depend on it
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: u32,
@@ -37,9 +40,15 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let registry = cosimo::registry();
     let Loaded { system, plan, .. } = load(&args.file, &args.changes, &registry)?;
     report::remarks(&plan.remarks);
+    let planned = plan.remarks.len();
+    if let Some(file) = &args.log_fmi_calls {
+        cosimo::fmi::record_calls(file)
+            .map_err(|cause| unwritable(&format!("cannot write `{}`: {cause}", file.display()), file))?;
+    }
     let stop = interrupted();
     let begun = Instant::now();
     let mut run = Run::new(plan, args.threads as usize).map_err(|error| failed(&error))?;
+    report::remarks(&run.remarks()[planned..]);
     if let Some(out) = &args.out {
         let csv = Csv::create(out).map_err(|error| unwritable(&error.to_string(), out))?;
         run.record(Box::new(csv)).map_err(|error| failed(&error))?;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cosimo::core::Time;
+use cosimo::core::{Rehearsal, Time};
 use cosimo::engine::{Run, plan};
 use cosimo::record::memory::{Memory, Table};
 
@@ -126,4 +126,32 @@ fn rewinding_happens_and_leaves_no_trace_of_the_lost_steps() {
     let table = memory.table();
     let (spring, mass) = (table.column("spring.x").unwrap(), table.column("mass.x").unwrap());
     assert!(spring.iter().zip(&mass).all(|(a, b)| (a - b).abs() < 1e-3));
+}
+
+#[test]
+fn trap_t10_what_a_restored_state_lacks_is_measured() {
+    let begin = |forgets: &str| {
+        let folder = folder(&format!("forgets{forgets}"));
+        unit(&folder, 2, "spring", &[], &[]);
+        unit(&folder, 2, "mass", &[], &[&format!("-DFORGETS={forgets}")]);
+        let registry = cosimo::registry();
+        let text = system("spring.fmu", "mass.fmu", METHODS[4]);
+        let (system, _) = cosimo::system::toml::read(&text, &folder, &registry);
+        Run::new(plan(&system, &registry).unwrap(), 1)
+    };
+    let error = begin("0.0").unwrap_err().to_string();
+    assert!(
+        error.starts_with(
+            "simulator `mass` failed at t = 0 s: `restore` failed: the unit promises to save and restore its state, \
+             but it does not: `v` was 0 and is -0.2 at once."
+        ),
+        "{error}"
+    );
+    let almost = begin("0.9999").unwrap();
+    let (_, rehearsal) = almost.rehearsals().nth(1).unwrap();
+    let Rehearsal::Doubtful(words) = rehearsal else { panic!("{rehearsal:?}") };
+    // A ten-thousandth of the velocity over the step is two of the way's, beside one of its own.
+    assert!(words.contains("came out differently by 3.0e-4 of what the outputs moved"), "{words}");
+    assert!(almost.remarks().iter().any(|remark| remark.code == "run/doubtful-rollback"));
+    assert!(begin("1.0").unwrap().rehearsals().all(|(_, rehearsal)| *rehearsal == Rehearsal::Exact));
 }

@@ -8,4 +8,5 @@ mod common;
 mod coupled;
 mod descriptions;
 mod exported;
+mod sabotage;
 mod single;

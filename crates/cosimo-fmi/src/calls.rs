@@ -1,0 +1,197 @@
+//! The record of every call into a unit, with arguments, results and times.
+//!
+//! Written as the calls happen: when a unit takes the process down, the last line names the call that did it.
+//! Where nobody asked for a record nothing of this is in the way: `calls2` and `calls3` stand between Cosimo
+//! and a unit only if there is one.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::fmt::Debug;
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Instant;
+
+use crate::log::status_word;
+
+/// Longer lists are cut.
+const MOST: usize = 64;
+
+static RECORD: OnceLock<Record> = OnceLock::new();
+
+#[derive(Debug)]
+pub(crate) struct Record {
+    begun: Instant,
+    page: Mutex<Page>,
+}
+
+#[derive(Debug)]
+struct Page {
+    file: File,
+    /// Calls so far.
+    count: u64,
+    /// The call whose line has no end yet.
+    open: Option<u64>,
+}
+
+/// Records all calls into units that are instantiated from now on. Once per process.
+pub fn record_calls(file: &Path) -> std::io::Result<()> {
+    let page = Page { file: File::create(file)?, count: 0, open: None };
+    RECORD
+        .set(Record { begun: Instant::now(), page: Mutex::new(page) })
+        .map_err(|_| std::io::Error::new(std::io::ErrorKind::AlreadyExists, "calls are recorded already"))
+}
+
+pub(crate) fn record() -> Option<&'static Record> {
+    RECORD.get()
+}
+
+impl Record {
+    /// Runs a call between the two halves of its line.
+    pub(crate) fn call<T>(
+        &self,
+        instance: &str,
+        function: &str,
+        arguments: &str,
+        call: impl FnOnce() -> T,
+        result: impl FnOnce(&T) -> String,
+    ) -> T {
+        let begun = Instant::now();
+        let number = self.begin(begun, instance, &format!("{function}({arguments})"));
+        let value = call();
+        let micros = begun.elapsed().as_secs_f64() * 1e6;
+        self.end(number, instance, function, &format!(" = {}  {micros:.1} us", result(&value)));
+        value
+    }
+
+    /// What a unit says, or tells of itself.
+    pub(crate) fn remark(&self, instance: &str, words: &str) {
+        let number = self.begin(Instant::now(), instance, words);
+        self.end(number, instance, "", "");
+    }
+
+    /// A record that cannot be written must not stop the run: failures to write are passed over.
+    fn begin(&self, at: Instant, instance: &str, words: &str) -> u64 {
+        let seconds = at.duration_since(self.begun).as_secs_f64();
+        let mut page = self.page.lock().unwrap_or_else(PoisonError::into_inner);
+        page.count += 1;
+        let number = page.count;
+        let line_end = if page.open.is_some() { " ...\n" } else { "" };
+        let line = format!("{line_end}{number} {seconds:.6} s {instance}: {words}");
+        let _ = page.file.write_all(line.as_bytes());
+        page.open = Some(number);
+        number
+    }
+
+    fn end(&self, number: u64, instance: &str, function: &str, words: &str) {
+        let mut page = self.page.lock().unwrap_or_else(PoisonError::into_inner);
+        let line = if page.open == Some(number) {
+            page.open = None;
+            format!("{words}\n")
+        } else {
+            // Something came in between: a call inside the call, or another thread.
+            let line_end = if page.open.take().is_some() { " ...\n" } else { "" };
+            format!("{line_end}{number} ... {instance}: {function}{words}\n")
+        };
+        let _ = page.file.write_all(line.as_bytes());
+    }
+}
+
+/// The one call that has no instance yet.
+pub(crate) fn instantiate(
+    name: &str,
+    function: &str,
+    token: &CStr,
+    resources: &CStr,
+    call: impl FnOnce() -> *mut c_void,
+) -> *mut c_void {
+    let Some(record) = record() else { return call() };
+    let arguments = format!("{name:?}, {token:?}, {resources:?}");
+    record.call(name, function, &arguments, call, |pointer| {
+        if pointer.is_null() { "null" } else { "ok" }.into()
+    })
+}
+
+/// An instance behind the record. Calls take its address in place of the unit's own.
+#[derive(Debug)]
+pub(crate) struct Proxy<F> {
+    pub(crate) functions: F,
+    pub(crate) pointer: *mut c_void,
+    pub(crate) name: String,
+    pub(crate) record: &'static Record,
+}
+
+impl<F> Proxy<F> {
+    /// Stays at its address until [`Proxy::free`].
+    pub(crate) fn address(
+        functions: F,
+        pointer: *mut c_void,
+        name: &str,
+        record: &'static Record,
+    ) -> *mut c_void {
+        Box::into_raw(Box::new(Proxy { functions, pointer, name: name.to_owned(), record })).cast()
+    }
+
+    /// # Safety
+    /// `address` comes from [`Proxy::address`] with the same functions and is not freed.
+    pub(crate) unsafe fn at<'a>(address: *mut c_void) -> &'a Proxy<F> {
+        // SAFETY: as promised.
+        unsafe { &*address.cast_const().cast() }
+    }
+
+    /// # Safety
+    /// As [`Proxy::at`], and nobody uses the address again.
+    pub(crate) unsafe fn free(address: *mut c_void) {
+        // SAFETY: as promised.
+        drop(unsafe { Box::from_raw(address.cast::<Proxy<F>>()) });
+    }
+
+    pub(crate) fn status(&self, function: &str, arguments: &str, call: impl FnOnce() -> c_int) -> c_int {
+        self.answer(function, arguments, call, String::new)
+    }
+
+    /// For functions that leave results behind pointers.
+    pub(crate) fn answer(
+        &self,
+        function: &str,
+        arguments: &str,
+        call: impl FnOnce() -> c_int,
+        results: impl FnOnce() -> String,
+    ) -> c_int {
+        self.record.call(&self.name, function, arguments, call, |status| match results() {
+            text if text.is_empty() => status_word(*status).to_owned(),
+            text => format!("{} {text}", status_word(*status)),
+        })
+    }
+}
+
+/// # Safety
+/// Behind the pointer are so many values.
+pub(crate) unsafe fn list<T: Debug>(values: *const T, count: usize) -> String {
+    if values.is_null() || count == 0 {
+        return "[]".into();
+    }
+    // SAFETY: as promised; not null.
+    let values = unsafe { std::slice::from_raw_parts(values, count) };
+    match values.get(..MOST) {
+        Some(shown) if count > MOST => format!("{shown:?} of {count}"),
+        _ => format!("{values:?}"),
+    }
+}
+
+/// # Safety
+/// Behind the pointer are so many zero-terminated texts.
+pub(crate) unsafe fn texts(values: *const *const c_char, count: usize) -> String {
+    if values.is_null() {
+        return "[]".into();
+    }
+    // SAFETY: as promised; not null.
+    let shown = unsafe { std::slice::from_raw_parts(values, count) };
+    let words: Vec<_> = shown
+        .iter()
+        .filter(|text| !text.is_null())
+        // SAFETY: as promised; not null.
+        .map(|text| unsafe { CStr::from_ptr(*text) }.to_string_lossy())
+        .collect();
+    format!("{words:?}")
+}

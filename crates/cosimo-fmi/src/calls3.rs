@@ -1,0 +1,273 @@
+//! FMI 3.0 calls that pass through the record. Each does what its namesake does, on the instance behind the
+//! proxy.
+
+use std::ffi::c_char;
+
+use crate::calls::{Proxy, list, record, texts};
+use crate::ffi3::{Functions, Instance, Reference, State, Status};
+
+/// `fmi3Error`: asked for a function that is not there, which the table below rules out.
+const ERROR: Status = 3;
+
+/// Puts the record, if there is one, between us and a new instance.
+pub(crate) fn wrap(functions: Functions, pointer: Instance, name: &str) -> (Functions, Instance) {
+    let Some(record) = record() else { return (functions, pointer) };
+    let table = Functions {
+        instantiate: functions.instantiate,
+        free_instance,
+        enter_initialization,
+        exit_initialization,
+        terminate,
+        get_float64,
+        set_float64,
+        do_step,
+        get_float32: functions.get_float32.map(|_| get_float32 as _),
+        set_float32: functions.set_float32.map(|_| set_float32 as _),
+        get_int8: functions.get_int8.map(|_| get_int8 as _),
+        set_int8: functions.set_int8.map(|_| set_int8 as _),
+        get_uint8: functions.get_uint8.map(|_| get_uint8 as _),
+        set_uint8: functions.set_uint8.map(|_| set_uint8 as _),
+        get_int16: functions.get_int16.map(|_| get_int16 as _),
+        set_int16: functions.set_int16.map(|_| set_int16 as _),
+        get_uint16: functions.get_uint16.map(|_| get_uint16 as _),
+        set_uint16: functions.set_uint16.map(|_| set_uint16 as _),
+        get_int32: functions.get_int32.map(|_| get_int32 as _),
+        set_int32: functions.set_int32.map(|_| set_int32 as _),
+        get_uint32: functions.get_uint32.map(|_| get_uint32 as _),
+        set_uint32: functions.set_uint32.map(|_| set_uint32 as _),
+        get_int64: functions.get_int64.map(|_| get_int64 as _),
+        set_int64: functions.set_int64.map(|_| set_int64 as _),
+        get_uint64: functions.get_uint64.map(|_| get_uint64 as _),
+        set_uint64: functions.set_uint64.map(|_| set_uint64 as _),
+        get_boolean: functions.get_boolean.map(|_| get_boolean as _),
+        set_boolean: functions.set_boolean.map(|_| set_boolean as _),
+        set_string: functions.set_string.map(|_| set_string as _),
+        set_debug_logging: functions.set_debug_logging.map(|_| set_debug_logging as _),
+        get_state: functions.get_state.map(|_| get_state as _),
+        set_state: functions.set_state.map(|_| set_state as _),
+        free_state: functions.free_state.map(|_| free_state as _),
+        serialized_size: functions.serialized_size.map(|_| serialized_size as _),
+        serialize: functions.serialize.map(|_| serialize as _),
+        deserialize: functions.deserialize.map(|_| deserialize as _),
+        directional_derivative: functions.directional_derivative.map(|_| directional_derivative as _),
+    };
+    (table, Proxy::address(functions, pointer, name, record))
+}
+
+/// # Safety
+/// Only ever called with addresses that `wrap` gave out.
+unsafe fn at<'a>(instance: Instance) -> &'a Proxy<Functions> {
+    // SAFETY: as promised.
+    unsafe { Proxy::at(instance) }
+}
+
+unsafe extern "C" fn free_instance(instance: Instance) {
+    // SAFETY: from `wrap`; this is the last call with this address.
+    unsafe {
+        let p = at(instance);
+        let free = || (p.functions.free_instance)(p.pointer);
+        p.record.call(&p.name, "fmi3FreeInstance", "", free, |()| "done".into());
+        Proxy::<Functions>::free(instance);
+    }
+}
+
+unsafe extern "C" fn enter_initialization(
+    i: Instance,
+    tolerance_defined: bool,
+    tolerance: f64,
+    start: f64,
+    stop_defined: bool,
+    stop: f64,
+) -> Status {
+    // SAFETY: from `wrap`.
+    let p = unsafe { at(i) };
+    let arguments = format!("{tolerance_defined}, {tolerance:?}, {start:?}, {stop_defined}, {stop:?}");
+    // SAFETY: the instance is alive.
+    p.status("fmi3EnterInitializationMode", &arguments, || unsafe {
+        (p.functions.enter_initialization)(p.pointer, tolerance_defined, tolerance, start, stop_defined, stop)
+    })
+}
+
+macro_rules! plain {
+    ($($function:ident = $name:literal;)*) => {$(
+        unsafe extern "C" fn $function(i: Instance) -> Status {
+            // SAFETY: from `wrap`.
+            let p = unsafe { at(i) };
+            // SAFETY: the instance is alive.
+            p.status($name, "", || unsafe { (p.functions.$function)(p.pointer) })
+        }
+    )*};
+}
+plain! {
+    exit_initialization = "fmi3ExitInitializationMode";
+    terminate = "fmi3Terminate";
+}
+
+/// Values of one type; `$some` turns a table's field into an option, whether it is one or not.
+macro_rules! values {
+    ($($get:ident, $set:ident: $type:ty, $get_name:literal, $set_name:literal, $some:expr;)*) => {$(
+        unsafe extern "C" fn $get(
+            i: Instance, references: *const Reference, n: usize, values: *mut $type, m: usize,
+        ) -> Status {
+            // SAFETY: from `wrap`; so many references and values, the latter written before they are read.
+            unsafe {
+                let p = at(i);
+                let call = || $some(p.functions.$get).map_or(ERROR, |f| f(p.pointer, references, n, values, m));
+                p.answer($get_name, &list(references, n), call, || list(values, m))
+            }
+        }
+
+        unsafe extern "C" fn $set(
+            i: Instance, references: *const Reference, n: usize, values: *const $type, m: usize,
+        ) -> Status {
+            // SAFETY: from `wrap`; so many references and values.
+            unsafe {
+                let p = at(i);
+                let arguments = format!("{}, {}", list(references, n), list(values, m));
+                let call = || $some(p.functions.$set).map_or(ERROR, |f| f(p.pointer, references, n, values, m));
+                p.status($set_name, &arguments, call)
+            }
+        }
+    )*};
+}
+values! {
+    get_float64, set_float64: f64, "fmi3GetFloat64", "fmi3SetFloat64", Some;
+    get_float32, set_float32: f32, "fmi3GetFloat32", "fmi3SetFloat32", std::convert::identity;
+    get_int8, set_int8: i8, "fmi3GetInt8", "fmi3SetInt8", std::convert::identity;
+    get_uint8, set_uint8: u8, "fmi3GetUInt8", "fmi3SetUInt8", std::convert::identity;
+    get_int16, set_int16: i16, "fmi3GetInt16", "fmi3SetInt16", std::convert::identity;
+    get_uint16, set_uint16: u16, "fmi3GetUInt16", "fmi3SetUInt16", std::convert::identity;
+    get_int32, set_int32: i32, "fmi3GetInt32", "fmi3SetInt32", std::convert::identity;
+    get_uint32, set_uint32: u32, "fmi3GetUInt32", "fmi3SetUInt32", std::convert::identity;
+    get_int64, set_int64: i64, "fmi3GetInt64", "fmi3SetInt64", std::convert::identity;
+    get_uint64, set_uint64: u64, "fmi3GetUInt64", "fmi3SetUInt64", std::convert::identity;
+    get_boolean, set_boolean: u8, "fmi3GetBoolean", "fmi3SetBoolean", std::convert::identity;
+}
+
+unsafe extern "C" fn set_string(
+    i: Instance,
+    references: *const Reference,
+    n: usize,
+    values: *const *const c_char,
+    m: usize,
+) -> Status {
+    // SAFETY: from `wrap`; so many references and texts.
+    unsafe {
+        let p = at(i);
+        let arguments = format!("{}, {}", list(references, n), texts(values, m));
+        let call = || p.functions.set_string.map_or(ERROR, |f| f(p.pointer, references, n, values, m));
+        p.status("fmi3SetString", &arguments, call)
+    }
+}
+
+unsafe extern "C" fn set_debug_logging(
+    i: Instance,
+    on: bool,
+    n: usize,
+    names: *const *const c_char,
+) -> Status {
+    // SAFETY: from `wrap`; so many texts.
+    unsafe {
+        let p = at(i);
+        let arguments = format!("{on}, {}", texts(names, n));
+        let call = || p.functions.set_debug_logging.map_or(ERROR, |f| f(p.pointer, on, n, names));
+        p.status("fmi3SetDebugLogging", &arguments, call)
+    }
+}
+
+unsafe extern "C" fn do_step(
+    i: Instance,
+    from: f64,
+    size: f64,
+    never_back: bool,
+    event: *mut u8,
+    terminate: *mut u8,
+    early: *mut u8,
+    until: *mut f64,
+) -> Status {
+    // SAFETY: from `wrap`; the results are the caller's.
+    unsafe {
+        let p = at(i);
+        let arguments = format!("{from:?}, {size:?}, {never_back}");
+        let call =
+            || (p.functions.do_step)(p.pointer, from, size, never_back, event, terminate, early, until);
+        p.answer("fmi3DoStep", &arguments, call, || {
+            format!("event {}, terminate {}, early {}, at {:?}", *event, *terminate, *early, *until)
+        })
+    }
+}
+
+unsafe extern "C" fn get_state(i: Instance, state: *mut State) -> Status {
+    // SAFETY: from `wrap`; the place is the caller's.
+    unsafe {
+        let p = at(i);
+        let call = || p.functions.get_state.map_or(ERROR, |f| f(p.pointer, state));
+        p.answer("fmi3GetFMUState", &format!("{:?}", *state), call, || format!("{:?}", *state))
+    }
+}
+
+unsafe extern "C" fn set_state(i: Instance, state: State) -> Status {
+    // SAFETY: from `wrap`; the state is the unit's.
+    unsafe {
+        let p = at(i);
+        let call = || p.functions.set_state.map_or(ERROR, |f| f(p.pointer, state));
+        p.status("fmi3SetFMUState", &format!("{state:?}"), call)
+    }
+}
+
+unsafe extern "C" fn free_state(i: Instance, state: *mut State) -> Status {
+    // SAFETY: from `wrap`; the state is the unit's.
+    unsafe {
+        let p = at(i);
+        let call = || p.functions.free_state.map_or(ERROR, |f| f(p.pointer, state));
+        p.status("fmi3FreeFMUState", &format!("{:?}", *state), call)
+    }
+}
+
+unsafe extern "C" fn serialized_size(i: Instance, state: State, size: *mut usize) -> Status {
+    // SAFETY: from `wrap`; the size is the caller's.
+    unsafe {
+        let p = at(i);
+        let call = || p.functions.serialized_size.map_or(ERROR, |f| f(p.pointer, state, size));
+        p.answer("fmi3SerializedFMUStateSize", &format!("{state:?}"), call, || (*size).to_string())
+    }
+}
+
+unsafe extern "C" fn serialize(i: Instance, state: State, bytes: *mut u8, size: usize) -> Status {
+    // SAFETY: from `wrap`; so many bytes.
+    unsafe {
+        let p = at(i);
+        let call = || p.functions.serialize.map_or(ERROR, |f| f(p.pointer, state, bytes, size));
+        p.status("fmi3SerializeFMUState", &format!("{state:?}, {size} bytes"), call)
+    }
+}
+
+unsafe extern "C" fn deserialize(i: Instance, bytes: *const u8, size: usize, state: *mut State) -> Status {
+    // SAFETY: from `wrap`; so many bytes; the place is the caller's.
+    unsafe {
+        let p = at(i);
+        let call = || p.functions.deserialize.map_or(ERROR, |f| f(p.pointer, bytes, size, state));
+        p.answer("fmi3DeserializeFMUState", &format!("{size} bytes"), call, || format!("{:?}", *state))
+    }
+}
+
+unsafe extern "C" fn directional_derivative(
+    i: Instance,
+    of: *const Reference,
+    rows: usize,
+    by: *const Reference,
+    columns: usize,
+    seed: *const f64,
+    seeds: usize,
+    values: *mut f64,
+    n: usize,
+) -> Status {
+    // SAFETY: from `wrap`; so many of each.
+    unsafe {
+        let p = at(i);
+        let arguments = format!("{}, {}, {}", list(of, rows), list(by, columns), list(seed, seeds));
+        let function = p.functions.directional_derivative;
+        let call = || function.map_or(ERROR, |f| f(p.pointer, of, rows, by, columns, seed, seeds, values, n));
+        p.answer("fmi3GetDirectionalDerivative", &arguments, call, || list(values, n))
+    }
+}

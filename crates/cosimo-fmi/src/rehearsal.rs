@@ -1,0 +1,88 @@
+//! Whether a unit keeps its promise to save and restore its state: step, restore, step, compare.
+//!
+//! Many units promise it and forget half of their state. A run that then rejects a step goes on from a wrong
+//! place without anybody noticing, which is why it is tried before it is relied on.
+
+use cosimo_core::{Inputs, Outputs, Rehearsal, Simulator, SimulatorError, Slot, Trail, Window};
+
+/// A repeated step may differ by this part of what the outputs moved in it, as solvers that start anew do.
+const NEAR: f64 = 0.1;
+/// Differences below this part of the value are rounding.
+const ROUNDING: f64 = 1e-12;
+
+pub(crate) fn run(
+    unit: &mut dyn Simulator,
+    window: Window,
+    inputs: &Inputs<'_>,
+) -> Result<Rehearsal, SimulatorError> {
+    let first = match first(unit, window, inputs) {
+        Ok(first) => first,
+        // If the step itself fails, the run will say so in its own words.
+        Err(error) => return Ok(Rehearsal::Doubtful(format!("rollback could not be tried: {error}"))),
+    };
+    let again = again(unit, window, inputs)
+        .map_err(|error| broken(format!("the step that it took before cannot be repeated: {error}")))?;
+    let mut worst = 0.0f64;
+    for (index, port) in unit.interface().outputs.iter().enumerate() {
+        let moved = (first.after[index] - first.before[index]).abs();
+        for (kept, found, when) in [
+            (first.before[index], again.before[index], "at once"),
+            (first.after[index], again.after[index], "after the same step"),
+        ] {
+            let apart = (found - kept).abs();
+            if kept.to_bits() == found.to_bits() || apart <= ROUNDING * kept.abs() {
+                continue;
+            }
+            if apart.is_nan() || apart > NEAR * moved {
+                return Err(broken(format!("`{}` was {kept} and is {found} {when}", port.name)));
+            }
+            worst = worst.max(apart / moved);
+        }
+    }
+    if worst > 0.0 {
+        return Ok(Rehearsal::Doubtful(format!(
+            "a restored state is not quite the saved one: the same step came out differently by {worst:.1e} of \
+             what the outputs moved"
+        )));
+    }
+    Ok(Rehearsal::Exact)
+}
+
+fn broken(how: String) -> SimulatorError {
+    SimulatorError::new(
+        "restore",
+        format!(
+            "the unit promises to save and restore its state, but it does not: {how}. Every rejected step would \
+             go on from a wrong place. Choose a method that does not rewind; `cosimo.rollback = \"none\"` among the \
+             component's parameters shows which ones are left"
+        ),
+    )
+}
+
+/// Outputs before and after the step.
+struct Seen {
+    before: Vec<f64>,
+    after: Vec<f64>,
+}
+
+fn first(unit: &mut dyn Simulator, window: Window, inputs: &Inputs<'_>) -> Result<Seen, SimulatorError> {
+    unit.save(Slot::Probe)?;
+    step(unit, window, inputs)
+}
+
+fn again(unit: &mut dyn Simulator, window: Window, inputs: &Inputs<'_>) -> Result<Seen, SimulatorError> {
+    unit.restore(Slot::Probe)?;
+    step(unit, window, inputs)
+}
+
+fn step(unit: &mut dyn Simulator, window: Window, inputs: &Inputs<'_>) -> Result<Seen, SimulatorError> {
+    let before = outputs(unit)?;
+    unit.advance(window, inputs, &mut Trail { integrals: &mut [] })?;
+    Ok(Seen { before, after: outputs(unit)? })
+}
+
+fn outputs(unit: &mut dyn Simulator) -> Result<Vec<f64>, SimulatorError> {
+    let mut values = vec![0.0; unit.interface().outputs.len()];
+    unit.outputs(&mut Outputs { values: &mut values, slopes: &mut [] })?;
+    Ok(values)
+}
