@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use cosimo::core::Registry;
 use cosimo::engine::{Plan, plan};
-use cosimo::system::{EndRule, Overrides, Severity, System, overrides, toml};
+use cosimo::system::{EndRule, Overrides, Severity, System, overrides, sources, toml};
 
 use crate::{exit, report};
 
@@ -24,9 +24,18 @@ pub(crate) struct Changes {
     /// Tolerance of the estimate; beats those of single bonds and components
     #[arg(long, value_name = "R", allow_hyphen_values = true)]
     pub tolerance: Option<f64>,
-    /// A parameter: component.parameter=value, or parameter=value for all components that have it
+    /// A parameter, or an input that nobody drives: component.name=value, or name=value for all that have it
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub sets: Vec<String>,
+    /// A connection from an output to an input: a.y=b.u
+    #[arg(long = "connect", value_name = "OUTPUT=INPUT")]
+    pub connects: Vec<String>,
+    /// A power bond: name=effort:flow~effort:flow, as in joint=a.F:a.v~b.F:b.v
+    #[arg(long = "bond", value_name = "NAME=PORTS")]
+    pub bonds: Vec<String>,
+    /// A table whose columns drive the inputs of the same names
+    #[arg(long, value_name = "FILE")]
+    pub input: Option<String>,
     /// A method: axis=name, or axis={ name = { option = value } } as in the file's [method]
     #[arg(long = "method", value_name = "AXIS=NAME")]
     pub methods: Vec<String>,
@@ -66,8 +75,19 @@ pub(crate) fn read(file: &Path, registry: &Registry) -> Result<(String, String, 
     Ok((path, text, system))
 }
 
-pub(crate) fn load(file: &Path, changes: &Changes, registry: &Registry) -> Result<Loaded, u8> {
-    let (path, text, mut system) = read(file, registry)?;
+/// Reads and plans a system file, or a system made of the sources themselves.
+pub(crate) fn load(what: &[String], changes: &Changes, registry: &Registry) -> Result<Loaded, u8> {
+    let (path, text, mut system, mut problems) = match what {
+        [file] if !sources::is_source(file, registry) => {
+            let (path, text, system) = read(Path::new(file), registry)?;
+            (path, text, system, Vec::new())
+        }
+        several => {
+            exist(several, registry)?;
+            let (system, problems) = sources::system(several, registry);
+            (String::new(), String::new(), system, problems)
+        }
+    };
     let asked = Overrides {
         stop: changes.stop,
         end: changes.end.map(|end| match end {
@@ -76,10 +96,13 @@ pub(crate) fn load(file: &Path, changes: &Changes, registry: &Registry) -> Resul
         }),
         step: changes.step,
         tolerance: changes.tolerance,
+        connects: changes.connects.clone(),
+        bonds: changes.bonds.clone(),
+        input: changes.input.clone(),
         sets: changes.sets.clone(),
         methods: changes.methods.clone(),
     };
-    let mut problems = overrides::apply(&mut system, &asked, registry);
+    problems.extend(overrides::apply(&mut system, &asked, registry));
     match plan(&system, registry) {
         Ok(plan) if problems.is_empty() => return Ok(Loaded { system, plan }),
         Ok(_) => {}
@@ -89,13 +112,36 @@ pub(crate) fn load(file: &Path, changes: &Changes, registry: &Registry) -> Resul
     Err(exit::BAD_INPUT)
 }
 
-/// TOML files next to a path that does not exist.
+/// Whether all of them are sources, and their files are there.
+fn exist(what: &[String], registry: &Registry) -> Result<(), u8> {
+    for text in what {
+        if !sources::is_source(text, registry) {
+            let kinds: Vec<String> =
+                registry.sources.iter().map(|kind| format!("`{}` ({})", kind.name, kind.summary)).collect();
+            report::error(
+                &format!("`{text}` is no simulator; wanted is one system file, or nothing but simulators"),
+                Some(&format!("known kinds are {}", kinds.join(", "))),
+            );
+            return Err(exit::BAD_INPUT);
+        }
+        if let Some(file) = sources::file(text)
+            && let Err(cause) = std::fs::metadata(file)
+        {
+            report::error(&format!("cannot read `{file}`: {cause}"), nearby(Path::new(file)).as_deref());
+            return Err(exit::NO_FILE);
+        }
+    }
+    Ok(())
+}
+
+/// Files next to a path that does not exist, with the same ending.
 fn nearby(file: &Path) -> Option<String> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let ending = file.extension();
     let mut names: Vec<String> = std::fs::read_dir(folder)
         .ok()?
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter(|name| name.ends_with(".toml"))
+        .filter(|name| Path::new(name).extension() == ending)
         .collect();
     names.sort();
     (!names.is_empty()).then(|| format!("`{}` has {}", folder.display(), names.join(", ")))

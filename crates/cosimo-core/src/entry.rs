@@ -336,6 +336,8 @@ pub struct SourceEntry {
     pub summary: &'static str,
     pub claims: fn(&str) -> bool,
     pub open: fn(&OpenRequest<'_>) -> Opened,
+    /// Names of parameters that a source takes; the folder is where relative paths start.
+    pub parameters: fn(&str, &Path) -> Vec<String>,
     /// What it can offer by name; empty for kinds that come from files.
     pub models: fn() -> Vec<ModelInfo>,
 }

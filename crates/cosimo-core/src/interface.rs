@@ -30,10 +30,20 @@ pub struct Interface {
     /// Pairs (output, input): the output depends on the input at the same instant.
     pub feedthrough: Vec<(usize, usize)>,
     pub abilities: Abilities,
+    /// What its maker would run it with.
+    pub suggested: Suggested,
     /// Where it comes from, as pairs of a word and its value: versions, hashes, tools.
     pub facts: Vec<(String, String)>,
     /// What its user should know before the run: variables left out, promises not kept.
     pub remarks: Vec<String>,
+}
+
+/// An experiment, as far as it is known; in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Suggested {
+    pub start: Option<f64>,
+    pub stop: Option<f64>,
+    pub step: Option<f64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

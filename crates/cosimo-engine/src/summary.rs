@@ -14,6 +14,8 @@ const LARGE: f64 = 1e-2;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
+    /// Some input is driven by a simulator.
+    pub coupled: bool,
     pub time: f64,
     pub finished: bool,
     pub counters: Counters,
@@ -78,6 +80,7 @@ impl Summary {
             Some(_) => Verdict::Large,
         };
         Summary {
+            coupled: run.layout().connected.contains(&true),
             time: run.time().seconds(),
             finished: run.finished(),
             counters,
@@ -101,6 +104,9 @@ impl Summary {
         });
         let limits = format!("(small up to {}, large above {})", percent(SMALL), percent(LARGE));
         match self.verdict {
+            Verdict::Unmeasured if !self.coupled => {
+                "nothing is coupled, so there is nothing to measure: the result is as good as the simulator itself.".into()
+            }
             Verdict::Unmeasured => {
                 "nothing was measured: the system has no power bond. Declare a `[[bond]]` where an effort and a flow \
                  are exchanged to learn what the coupling does to the energy."

@@ -56,8 +56,8 @@ impl Record {
         call: impl FnOnce() -> T,
         result: impl FnOnce(&T) -> String,
     ) -> T {
+        let number = self.begin(Instant::now(), instance, &format!("{function}({arguments})"));
         let begun = Instant::now();
-        let number = self.begin(begun, instance, &format!("{function}({arguments})"));
         let value = call();
         let micros = begun.elapsed().as_secs_f64() * 1e6;
         self.end(number, instance, function, &format!(" = {}  {micros:.1} us", result(&value)));

@@ -9,8 +9,8 @@ use std::ffi::c_int;
 use std::sync::Arc;
 
 use cosimo_core::{
-    Abilities, Inputs, Interface, Outputs, Reached, Rehearsal, Setup, Simulator, SimulatorError, Slot, Time,
-    Trail, Window,
+    Abilities, Inputs, Interface, Outputs, Reached, Rehearsal, Setup, Simulator, SimulatorError, Slot,
+    Suggested, Time, Trail, Window,
 };
 
 use crate::description::{Fmi, Kind};
@@ -79,6 +79,9 @@ impl Cosim {
         }
         let columns = if can.directional_derivatives { columns(&ports) } else { None };
         let rollback = can.get_set_state && parameters.rollback != Rollback::None;
+        let about = unit.description.experiment;
+        ports.interface.suggested =
+            Suggested { start: about.start, stop: about.stop, step: can.fixed_step.or(about.step) };
         ports.interface.facts = unit.facts();
         ports.interface.remarks = unit.description.remarks();
         ports.interface.abilities = Abilities {

@@ -15,6 +15,10 @@ pub const FMU: SourceEntry = SourceEntry {
     summary: "a Functional Mock-up Unit: FMI 2.0 or 3.0, co-simulation",
     claims: |source| source.to_ascii_lowercase().ends_with(".fmu"),
     open,
+    parameters: |source, folder| {
+        let unit = Unit::share(&folder.join(source), &Cache::standard());
+        unit.map(|unit| parameters::names(&unit.description)).unwrap_or_default()
+    },
     models: Vec::new,
 };
 

@@ -33,6 +33,13 @@ pub(crate) enum Rollback {
     None,
 }
 
+/// Everything that can be given.
+pub(crate) fn names(description: &Description) -> Vec<String> {
+    let own = description.variables.iter().filter(|variable| settable(variable));
+    let options = OPTIONS.iter().map(|name| (*name).to_owned());
+    own.map(|variable| variable.name.clone()).chain(options).collect()
+}
+
 pub(crate) fn read(
     description: &Description,
     given: &[(String, Value)],

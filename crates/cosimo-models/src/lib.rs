@@ -64,6 +64,10 @@ pub const NATIVE: SourceEntry = SourceEntry {
     summary: "a model written in Rust, part of this program",
     claims: |source| source.starts_with(PREFIX),
     open,
+    parameters: |source, _| {
+        let model = MODELS.iter().find(|model| source.strip_prefix(PREFIX) == Some(model.name));
+        model.map_or(&[][..], |model| model.parameters).iter().map(|spec| spec.name.to_owned()).collect()
+    },
     models: || {
         let info = |model: &&ModelEntry| ModelInfo {
             name: model.name.into(),

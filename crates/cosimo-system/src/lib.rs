@@ -4,6 +4,7 @@ pub mod overrides;
 pub mod problem;
 pub mod recipe;
 pub mod schema;
+pub mod sources;
 pub mod system;
 pub mod toml;
 pub mod write;

@@ -2,18 +2,21 @@
 //! `=` is spelled as in `system.toml`, except that plain words need no quotes.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use ::toml::Spanned;
 use ::toml::de::DeValue;
+use cosimo_core::Value;
 use cosimo_core::entry::{Options, Range, Registry, suggest};
-use cosimo_core::{SourceEntry, Value};
 
 use crate::problem::Problem;
 use crate::recipe::{Choice, Origin};
-use crate::system::{Component, EndRule, System};
-use crate::toml::Context;
+use crate::sources;
+use crate::system::{BondDecl, Component, EndRule, PowerPort, System, WireDecl};
+use crate::toml::links::{DIRECTION, OPPOSITE};
 use crate::toml::method::{self, AXES, estimates_with_tolerance, has_tolerance, listed};
 use crate::toml::section::{Item, value};
+use crate::toml::{Context, is_name};
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Overrides {
@@ -23,7 +26,14 @@ pub struct Overrides {
     pub step: Option<f64>,
     /// For everything that has a tolerance.
     pub tolerance: Option<f64>,
-    /// `component.parameter=value`, or `parameter=value` for every component that has such a parameter.
+    /// `output=input`, both as `component.port`.
+    pub connects: Vec<String>,
+    /// `name=effort:flow~effort:flow`, then options of a bond as `,key=value`.
+    pub bonds: Vec<String>,
+    /// A table whose columns drive inputs.
+    pub input: Option<String>,
+    /// `component.name=value` for a parameter or for an input that nobody drives; without the component for
+    /// every one that has such a parameter or input.
     pub sets: Vec<String>,
     /// `axis=value`, the value as it would stand in `[method]`.
     pub methods: Vec<String>,
@@ -37,6 +47,15 @@ pub fn apply(system: &mut System, overrides: &Overrides, registry: &Registry) ->
     }
     if let Some(end) = overrides.end {
         system.experiment.end = end;
+    }
+    for text in &overrides.connects {
+        connect(system, text, &mut problems);
+    }
+    for text in &overrides.bonds {
+        bond(system, text, &mut problems);
+    }
+    if let Some(file) = &overrides.input {
+        problems.extend(sources::drive(system, file, registry));
     }
     // Before the tolerance, which goes to the estimate that is chosen in the end.
     for text in &overrides.methods {
@@ -67,6 +86,97 @@ fn must(flag: &str, found: f64, wanted: &str) -> Problem {
     // As a person types it.
     let found = if found.is_nan() { "nan".into() } else { found.to_string() };
     wrong("override/value", &format!("{flag} {found}"), &format!("must be {wanted}, found {found}"))
+}
+
+fn connect(system: &mut System, text: &str, out: &mut Vec<Problem>) {
+    let flag = format!("--connect {text}");
+    let Some((from, to)) = text.split_once('=').map(|(from, to)| (from.trim(), to.trim())) else {
+        let problem = wrong("override/syntax", &flag, "must be `component.output=component.input`");
+        out.push(problem.hint("the output comes first, as in `a.y=b.u`"));
+        return;
+    };
+    if known_port(system, from, &flag, out) && known_port(system, to, &flag, out) {
+        system.wires.push(WireDecl { from: (from.into(), 0..0), to: (to.into(), 0..0), gain: 1.0 });
+    }
+}
+
+fn bond(system: &mut System, text: &str, out: &mut Vec<Problem>) {
+    let flag = format!("--bond {text}");
+    let malformed = || {
+        wrong("override/syntax", &flag, "must be `name=effort:flow~effort:flow`")
+            .hint("as in `joint=a.F:a.v~b.F:b.v`; options follow as `,opposite=flow,direction=b-to-a,energy_scale=10`")
+    };
+    // Names of ports may have commas in them, as `q[1,2]`, so options are recognised by their keys.
+    let mut rest = text;
+    let mut bond = BondDecl::default();
+    let before = out.len();
+    while let Some((before, key, spelled)) = trailing_option(rest) {
+        rest = before;
+        let number = || spelled.parse::<f64>().ok().filter(|number| Range::Positive.holds(*number));
+        let good = match key {
+            "opposite" => word(OPPOSITE, spelled).map(|opposite| bond.opposite = opposite).is_some(),
+            "direction" => word(DIRECTION, spelled).map(|direction| bond.direction = direction).is_some(),
+            "tolerance" => number().map(|number| bond.tolerance = Some(number)).is_some(),
+            _ => number().map(|number| bond.energy_scale = Some(number)).is_some(),
+        };
+        if !good {
+            let wanted = match key {
+                "opposite" => "`none`, `effort` or `flow`",
+                "direction" => "`a-to-b` or `b-to-a`",
+                _ => Range::Positive.words(),
+            };
+            out.push(wrong("override/value", &flag, &format!("`{key}` must be {wanted}, found `{spelled}`")));
+        }
+    }
+    let parts = rest.split_once('=').and_then(|(name, sides)| {
+        let (a, b) = sides.split_once('~')?;
+        Some((name.trim(), a.split_once(':')?, b.split_once(':')?))
+    });
+    let Some((name, a, b)) = parts else {
+        out.push(malformed());
+        return;
+    };
+    if !is_name(name) || system.bonds.iter().any(|known| known.name == name) {
+        let message = format!("`{name}` is no name for a bond, or one has it already");
+        out.push(wrong("override/value", &flag, &message).hint("letters, digits, `_` and `-`"));
+        return;
+    }
+    let sides = [a, b].map(|(effort, flow)| [effort.trim(), flow.trim()]);
+    if out.len() > before || !sides.iter().flatten().all(|port| known_port(system, port, &flag, out)) {
+        return;
+    }
+    let [a, b] =
+        sides.map(|[effort, flow]| PowerPort { effort: (effort.into(), 0..0), flow: (flow.into(), 0..0) });
+    system.bonds.push(BondDecl { name: name.into(), a, b, ..bond });
+}
+
+/// `rest,key=value` with a key that bonds have.
+fn trailing_option(text: &str) -> Option<(&str, &str, &str)> {
+    let (before, last) = text.rsplit_once(',')?;
+    let (key, spelled) = last.split_once('=')?;
+    let known = ["opposite", "direction", "tolerance", "energy_scale"].contains(&key.trim());
+    known.then_some((before, key.trim(), spelled.trim()))
+}
+
+fn word<T: Copy>(of: &[(&str, T)], spelled: &str) -> Option<T> {
+    of.iter().find(|(word, _)| *word == spelled).map(|(_, value)| *value)
+}
+
+/// Whether this is the port of a component that exists; whether it has such a port is the plan's to say.
+fn known_port(system: &System, path: &str, flag: &str, out: &mut Vec<Problem>) -> bool {
+    let names = || system.components.iter().map(|known| known.name.as_str());
+    let problem = match path.split_once('.') {
+        Some((component, port)) if !component.is_empty() && !port.is_empty() => {
+            if names().any(|name| name == component) {
+                return true;
+            }
+            let message = format!("no component is called `{component}`");
+            wrong("override/unknown-component", flag, &message).hint(suggest(component, names()))
+        }
+        _ => wrong("override/syntax", flag, &format!("wanted `component.port`, found `{path}`")),
+    };
+    out.push(problem);
+    false
 }
 
 fn set_stop(system: &mut System, stop: f64, out: &mut Vec<Problem>) {
@@ -186,7 +296,9 @@ fn set_parameter(system: &mut System, text: &str, registry: &Registry, out: &mut
     let parts = text.split_once('=').map(|(left, right)| (left.trim(), right.trim()));
     let Some((target, spelled)) = parts.filter(|(target, _)| !target.is_empty()) else {
         let problem = wrong("override/syntax", &flag, "must be `component.parameter=value`");
-        out.push(problem.hint("`parameter=value` sets it wherever there is one"));
+        out.push(problem.hint(
+            "`parameter=value` sets it wherever there is one; inputs that nobody drives can be set too",
+        ));
         return;
     };
     let value = match parse(spelled) {
@@ -196,54 +308,74 @@ fn set_parameter(system: &mut System, text: &str, registry: &Registry, out: &mut
             return;
         }
     };
-    let dotted = target.split_once('.').filter(|(component, parameter)| {
-        !parameter.is_empty() && system.components.iter().any(|known| known.name == *component)
-    });
+    let names: Vec<String> = system.components.iter().map(|component| component.name.clone()).collect();
+    let dotted = target
+        .split_once('.')
+        .filter(|(component, name)| !name.is_empty() && names.iter().any(|known| known == component));
+    let folder = system.folder.clone();
+    let mut known = Vec::new();
     let mut hit = false;
     for component in &mut system.components {
-        let parameter = match dotted {
-            Some((name, parameter)) if component.name == name => parameter,
-            // Not of a component by that name: a parameter may have dots in its own.
-            None if parameters(component, registry).iter().any(|known| known == target) => target,
-            _ => continue,
+        let name = match dotted {
+            Some((owner, name)) if component.name == owner => name,
+            Some(_) => continue,
+            // Not of a component by that name: a name may have dots in its own.
+            None => target,
         };
-        component.parameters.retain(|(name, ..)| name != parameter);
-        component.parameters.push((parameter.to_owned(), value.clone(), 0..0));
-        hit = true;
+        let parameters = parameters(component, &folder, registry);
+        let is_parameter = parameters.iter().any(|known| known == name);
+        known.extend(parameters);
+        let mut is_input = false;
+        if !is_parameter {
+            let inputs = inputs(component, &folder, registry);
+            is_input = inputs.iter().any(|known| known == name);
+            known.extend(inputs);
+        }
+        match value {
+            Value::Number(number) if is_input => {
+                component.starts.retain(|(port, ..)| port != name);
+                component.starts.push((name.to_owned(), number, 0..0));
+                hit = true;
+            }
+            // Of a component by name it is the plan's to say that there is no such parameter.
+            _ if is_parameter || dotted.is_some() => {
+                component.parameters.retain(|(parameter, ..)| parameter != name);
+                component.parameters.push((name.to_owned(), value.clone(), 0..0));
+                hit = true;
+            }
+            _ => {}
+        }
     }
     if hit {
         return;
     }
-    out.push(match target.split_once('.') {
-        Some((component, _)) => {
-            let names = system.components.iter().map(|known| known.name.as_str());
-            let message = format!("no component is called `{component}`");
-            wrong("override/unknown-component", &flag, &message).hint(suggest(component, names))
-        }
-        None => {
-            let mut known: Vec<String> =
-                system.components.iter().flat_map(|component| parameters(component, registry)).collect();
-            known.sort();
-            known.dedup();
-            let message = format!("no component has a parameter `{target}`");
-            wrong("override/unknown-parameter", &flag, &message)
-                .hint(suggest(target, known.iter().map(String::as_str)))
-        }
-    });
+    known.sort();
+    known.dedup();
+    let (code, message, hint) = match target.split_once('.') {
+        Some((component, _)) if !known.iter().any(|name| name.contains('.')) => (
+            "override/unknown-component",
+            format!("no component is called `{component}`"),
+            suggest(component, names.iter().map(String::as_str)),
+        ),
+        _ => (
+            "override/unknown-parameter",
+            format!("no component has a parameter or an input `{target}`"),
+            suggest(target, known.iter().map(String::as_str)),
+        ),
+    };
+    out.push(wrong(code, &flag, &message).hint(hint));
 }
 
-/// The parameters that are known of a component before it is opened.
-fn parameters(component: &Component, registry: &Registry) -> Vec<String> {
+/// The parameters that are known of a component before it is planned.
+fn parameters(component: &Component, folder: &Path, registry: &Registry) -> Vec<String> {
     let own = component.parameters.iter().map(|(name, ..)| name.clone());
     let kind = registry.sources.iter().find(|kind| (kind.claims)(&component.source));
-    own.chain(kind.map(|kind| declared(kind, &component.source)).unwrap_or_default()).collect()
+    own.chain(kind.map(|kind| (kind.parameters)(&component.source, folder)).unwrap_or_default()).collect()
 }
 
-fn declared(kind: &SourceEntry, source: &str) -> Vec<String> {
-    let models = (kind.models)();
-    let model =
-        models.iter().find(|model| source.split_once(':').is_some_and(|(_, name)| name == model.name));
-    model.map(|model| model.parameters.iter().map(|spec| spec.name.to_owned()).collect()).unwrap_or_default()
+fn inputs(component: &Component, folder: &Path, registry: &Registry) -> Vec<String> {
+    let interface = sources::interface(component, folder, registry);
+    interface.map(|found| found.inputs.into_iter().map(|port| port.name).collect()).unwrap_or_default()
 }
 
 /// A TOML value, or a text that nobody cared to quote.

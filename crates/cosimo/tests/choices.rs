@@ -87,6 +87,7 @@ const CLOCK: SourceEntry = SourceEntry {
     summary: "counts time",
     claims: |source| source.starts_with("clock:"),
     open,
+    parameters: |_, _| Vec::new(),
     models: Vec::new,
 };
 

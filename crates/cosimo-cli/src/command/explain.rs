@@ -1,8 +1,6 @@
 //! `cosimo explain`: the plan before it runs: who steps when, on which inputs, under which methods, and who
 //! chose them.
 
-use std::path::PathBuf;
-
 use cosimo::core::End;
 use cosimo::core::entry::{Listed, Options, Value, number_text};
 use cosimo::engine::Layout;
@@ -15,8 +13,9 @@ use crate::report;
 /// Show the plan of a system without running it
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// System file
-    file: PathBuf,
+    /// A system file; or simulators, as in `a.fmu`, `left=a.fmu` or `native:ring/rotor`
+    #[arg(required = true, value_name = "FILE")]
+    what: Vec<String>,
     #[command(flatten)]
     changes: Changes,
     /// Print the system as a file, with everything from the command line in it
@@ -26,7 +25,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let registry = cosimo::registry();
-    let Loaded { system, plan, .. } = load(&args.file, &args.changes, &registry)?;
+    let Loaded { system, plan, .. } = load(&args.what, &args.changes, &registry)?;
     if args.toml {
         print!("{}", cosimo::system::write::to_toml(&system));
         return Ok(());

@@ -18,8 +18,9 @@ use crate::{exit, report};
 /// Run a system and show what its coupling did to the energy
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// System file
-    file: PathBuf,
+    /// A system file; or simulators, as in `a.fmu`, `left=a.fmu` or `native:ring/rotor`
+    #[arg(required = true, value_name = "FILE")]
+    what: Vec<String>,
     #[command(flatten)]
     changes: Changes,
     /// Result table (comma-separated values)
@@ -38,7 +39,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let registry = cosimo::registry();
-    let Loaded { system, plan, .. } = load(&args.file, &args.changes, &registry)?;
+    let Loaded { system, plan, .. } = load(&args.what, &args.changes, &registry)?;
     report::remarks(&plan.remarks);
     let planned = plan.remarks.len();
     if let Some(file) = &args.log_fmi_calls {
@@ -67,7 +68,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         watch.print(&system, &registry);
     }
     if let Some(file) = &args.summary_json {
-        let json = json(&summary, elapsed, &args.file, outcome.as_ref().err());
+        let json = json(&summary, elapsed, &args.what, outcome.as_ref().err());
         std::fs::write(file, format!("{json:#}\n"))
             .map_err(|cause| unwritable(&format!("cannot write `{}`: {cause}", file.display()), file))?;
     }
@@ -240,7 +241,12 @@ fn print(summary: &Summary, elapsed: Duration, system: &System, out: Option<&Pat
     println!("\nverdict: {}", summary.words());
 }
 
-fn json(summary: &Summary, elapsed: Duration, file: &Path, error: Option<&RunError>) -> serde_json::Value {
+fn json(
+    summary: &Summary,
+    elapsed: Duration,
+    what: &[String],
+    error: Option<&RunError>,
+) -> serde_json::Value {
     let c = &summary.counters;
     let bonds: Vec<serde_json::Value> = summary
         .bonds
@@ -264,7 +270,7 @@ fn json(summary: &Summary, elapsed: Duration, file: &Path, error: Option<&RunErr
         RunError::Record(record) => serde_json::json!({ "code": "record", "message": record.to_string() }),
     });
     serde_json::json!({
-        "file": file.display().to_string(),
+        "file": what.join(" "),
         "time": summary.time,
         "finished": summary.finished,
         "steps": c.steps,

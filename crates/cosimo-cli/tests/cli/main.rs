@@ -7,3 +7,4 @@ mod common;
 mod examples;
 mod info;
 mod messages;
+mod single;

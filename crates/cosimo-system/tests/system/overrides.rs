@@ -136,10 +136,11 @@ fn parameters_that_nobody_has() {
         TWO,
         set("mass=1"),
         "override/unknown-parameter",
-        "`--set mass=1`: no component has a parameter `mass`",
+        "`--set mass=1`: no component has a parameter or an input `mass`",
         Some("known are `k`, `mc`, `mw`, `zw`"),
     );
-    let hint = Some("`parameter=value` sets it wherever there is one");
+    let hint =
+        Some("`parameter=value` sets it wherever there is one; inputs that nobody drives can be set too");
     refused(TWO, set("mc"), "override/syntax", "`--set mc`: must be `component.parameter=value`", hint);
     refused(TWO, set("mc="), "override/syntax", "`--set mc=`: there is no value after `=`", None);
     let mut system = good(TWO);
@@ -241,8 +242,95 @@ fn all_problems_come_at_once() {
         end: None,
         step: Some(0.0),
         tolerance: Some(1.0),
+        connects: vec!["chassis.v".into()],
+        bonds: vec!["strut".into()],
+        input: Some("drive.txt".into()),
         sets: vec!["x".into(), "y.z=1".into()],
         methods: vec!["law=none".into()],
     };
-    assert_eq!(apply(&mut good(TWO), &overrides, &registry()).len(), 6);
+    assert_eq!(apply(&mut good(TWO), &overrides, &registry()).len(), 9);
+}
+
+#[test]
+fn connections_and_bonds() {
+    let connect = |text: &str| Overrides { connects: vec![text.into()], ..Overrides::default() };
+    let bond = |text: &str| Overrides { bonds: vec![text.into()], ..Overrides::default() };
+    let system = changed(TWO, connect("chassis.q[1,2]=wheel.in.v"));
+    let [wire] = &system.wires[..] else { panic!("{:?}", system.wires) };
+    assert_eq!((wire.from.0.as_str(), wire.to.0.as_str(), wire.gain), ("chassis.q[1,2]", "wheel.in.v", 1.0));
+
+    let text =
+        "strut=chassis.F[1,2]:chassis.v~wheel.F:wheel.v,opposite=flow,direction=b-to-a,energy_scale=2.5";
+    let system = changed(TWO, bond(text));
+    let [found] = &system.bonds[..] else { panic!("{:?}", system.bonds) };
+    assert_eq!(
+        (found.name.as_str(), found.opposite, found.direction),
+        ("strut", Opposite::Flow, Direction::BToA)
+    );
+    assert_eq!((found.energy_scale, found.tolerance), (Some(2.5), None));
+    assert_eq!((found.a.effort.0.as_str(), found.b.flow.0.as_str()), ("chassis.F[1,2]", "wheel.v"));
+
+    refused(
+        TWO,
+        connect("chassis.v"),
+        "override/syntax",
+        "`--connect chassis.v`: must be `component.output=component.input`",
+        Some("the output comes first, as in `a.y=b.u`"),
+    );
+    refused(
+        TWO,
+        connect("chasis.v=wheel.v"),
+        "override/unknown-component",
+        "`--connect chasis.v=wheel.v`: no component is called `chasis`",
+        Some("did you mean `chassis`?"),
+    );
+    refused(
+        TWO,
+        bond("strut=chassis.F~wheel.F"),
+        "override/syntax",
+        "`--bond strut=chassis.F~wheel.F`: must be `name=effort:flow~effort:flow`",
+        Some(
+            "as in `joint=a.F:a.v~b.F:b.v`; options follow as `,opposite=flow,direction=b-to-a,energy_scale=10`",
+        ),
+    );
+    refused(
+        TWO,
+        bond("s=chassis.F:v~wheel.F:wheel.v"),
+        "override/syntax",
+        "`--bond s=chassis.F:v~wheel.F:wheel.v`: wanted `component.port`, found `v`",
+        None,
+    );
+    let wrong = "s=chassis.F:chassis.v~wheel.F:wheel.v,opposite=both";
+    let problems = apply(&mut good(TWO), &bond(wrong), &registry());
+    assert!(problems[0].message.ends_with("`opposite` must be `none`, `effort` or `flow`, found `both`"));
+}
+
+#[test]
+fn a_system_out_of_sources() {
+    let sources = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    let (system, problems) = sources::system(
+        &sources(&["parts/Modelica.Blocks.fmu", "b=x=1.fmu", "native:quarter-car/wheel"]),
+        &registry(),
+    );
+    assert_eq!(problems, []);
+    let found: Vec<_> = system.components.iter().map(|c| (c.name.as_str(), c.source.as_str())).collect();
+    assert_eq!(
+        found,
+        [
+            ("Modelica_Blocks", "parts/Modelica.Blocks.fmu"),
+            ("b", "x=1.fmu"),
+            ("wheel", "native:quarter-car/wheel")
+        ]
+    );
+    assert_eq!((system.experiment.stop, system.recipe.step.size), (1.0, Some(1e-3)));
+    let (_, problems) = sources::system(&sources(&["a.fmu", "b/a.fmu", "é=c.fmu"]), &registry());
+    let messages: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
+    assert_eq!(
+        messages,
+        [
+            "two components are called `a`",
+            "the name of a component is made of letters, digits, `_` and `-`, found \"é\""
+        ]
+    );
+    assert!(sources::is_source("left=a.fmu", &registry()) && !sources::is_source("system.toml", &registry()));
 }

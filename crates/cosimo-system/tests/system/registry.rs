@@ -59,7 +59,11 @@ static NATIVE: SourceEntry = SourceEntry {
     name: "native",
     summary: "models written in Rust",
     claims: |source| source.starts_with("native:"),
-    open: |_| unreachable!("nothing is opened"),
+    open: |_| Err(Vec::new()),
+    parameters: |source, _| {
+        let specs = if source.ends_with("chassis") { CHASSIS } else { WHEEL };
+        specs.iter().map(|spec| spec.name.to_owned()).collect()
+    },
     models: || {
         vec![
             ModelInfo { name: "quarter-car/chassis".into(), summary: "the upper mass", parameters: CHASSIS },
@@ -71,7 +75,8 @@ static FMU: SourceEntry = SourceEntry {
     name: "fmu",
     summary: "files that end in .fmu",
     claims: |source| source.ends_with(".fmu"),
-    open: |_| unreachable!("nothing is opened"),
+    open: |_| Err(Vec::new()),
+    parameters: |_, _| Vec::new(),
     models: Vec::new,
 };
 static QUARTER_CAR: ReferenceEntry = ReferenceEntry {
