@@ -3,5 +3,6 @@
 pub mod csv;
 pub mod memory;
 
+pub use cosimo_core::recorder::Table;
 pub use csv::Csv;
-pub use memory::{Memory, Table};
+pub use memory::Memory;

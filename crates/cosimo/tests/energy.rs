@@ -265,7 +265,7 @@ fn assert_flipped(plain: &Table, other: &Table, bond: &str) {
     for name in &plain.columns.names {
         let (one, two) = (column(plain, name), column(other, name));
         let turned = name.starts_with(bond) && !name.ends_with(".indicator");
-        for (one, two) in one.iter().zip(&two) {
+        for (one, two) in one.iter().zip(two) {
             let wanted = if turned { -one } else { *one };
             assert!(*two == wanted || (two.is_nan() && wanted.is_nan()), "{name}: {two} from {one}");
         }

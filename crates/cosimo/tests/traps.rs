@@ -10,7 +10,7 @@ use cosimo::core::link::{Bond, Couplings, End, Side};
 use cosimo::core::method::{BondPower, Estimate, Record, Shape};
 use cosimo::core::{Segment, Time, Traces, Window};
 use cosimo::engine::Run;
-use cosimo::record::Memory;
+use cosimo::record::{Memory, Table};
 
 fn oscillator(experiment: &str, method: &str) -> String {
     format!(
@@ -197,7 +197,8 @@ fn trap_t5_a_remark_changes_no_bit() {
 #[test]
 fn trap_t6_equal_steps_are_multiples_and_end_at_the_end() {
     let text = DualMass { stop: 1.0, method: "step = { size = 1e-5 }", ..DUAL_MASS }.text();
-    let times = column(&rows(&text), "time");
+    let table = rows(&text);
+    let times = column(&table, "time");
     assert_eq!(times.len(), 100_001);
     for (n, time) in times.iter().enumerate() {
         assert_eq!(time.to_bits(), (n as f64 * 1e-5).to_bits(), "row {n}: {time:?}");
@@ -222,8 +223,9 @@ fn trap_t6_a_run_in_pieces_has_the_bits_of_a_run_in_one() {
             run.run_until(Time::new(t).unwrap()).unwrap();
             run.run_until(Time::new(t - 0.002).unwrap()).unwrap(); // the past is no order to step
         }
-        let bits = |rows: &[Vec<f64>]| -> Vec<u64> { rows.iter().flatten().map(|x| x.to_bits()).collect() };
-        assert_eq!(bits(&memory.table().rows), bits(&whole.rows), "{method}");
+        let bits =
+            |table: &Table| -> Vec<u64> { table.values.iter().flatten().map(|x| x.to_bits()).collect() };
+        assert_eq!(bits(&memory.table()), bits(&whole), "{method}");
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use cosimo::core::{Rehearsal, Time};
 use cosimo::engine::{Run, plan};
-use cosimo::record::memory::{Memory, Table};
+use cosimo::record::{Memory, Table};
 
 use crate::common::{folder, unit};
 
@@ -51,10 +51,10 @@ fn table(folder: &Path, text: &str, threads: usize) -> Table {
 const COLUMNS: [&str; 5] = ["time", "spring.F", "spring.x", "mass.v", "mass.x"];
 
 fn compare(found: &Table, wanted: &Table, within: f64) {
-    assert_eq!(found.rows.len(), wanted.rows.len());
+    assert_eq!(found.rows(), wanted.rows());
     for name in COLUMNS {
         let (a, b) = (found.column(name).unwrap(), wanted.column(name).unwrap());
-        for (row, (a, b)) in a.iter().zip(&b).enumerate() {
+        for (row, (a, b)) in a.iter().zip(b).enumerate() {
             assert!((a - b).abs() <= within, "{name}, row {row}: {a} {b}");
         }
     }
@@ -90,8 +90,9 @@ fn coupled_units_equal_coupled_native_models() {
             let within = if method.contains("above-one") { 1e-10 } else { 1e-12 };
             compare(&alone, &native, within);
             let together = table(&folder, &text, 2);
-            let bits =
-                |table: &Table| table.rows.iter().flatten().map(|value| value.to_bits()).collect::<Vec<_>>();
+            let bits = |table: &Table| {
+                table.values.iter().flatten().map(|value| value.to_bits()).collect::<Vec<_>>()
+            };
             assert_eq!(bits(&alone), bits(&together), "method {index}, version {version}");
         }
     }
@@ -111,7 +112,8 @@ fn a_run_continues_from_bytes() {
         second.load(&saved).unwrap();
         let whole = table(&folder, &text, 1);
         second.run_until(Time::new(5.0).unwrap()).unwrap();
-        assert_eq!(memory.table().rows.last(), whole.rows.last());
+        let found = memory.table();
+        assert_eq!(found.row(found.rows() - 1), whole.row(whole.rows() - 1));
     }
 }
 
@@ -125,7 +127,7 @@ fn rewinding_happens_and_leaves_no_trace_of_the_lost_steps() {
     assert!(run.counters().rejected > 0, "{:?}", run.counters());
     let table = memory.table();
     let (spring, mass) = (table.column("spring.x").unwrap(), table.column("mass.x").unwrap());
-    assert!(spring.iter().zip(&mass).all(|(a, b)| (a - b).abs() < 1e-3));
+    assert!(spring.iter().zip(mass).all(|(a, b)| (a - b).abs() < 1e-3));
 }
 
 #[test]

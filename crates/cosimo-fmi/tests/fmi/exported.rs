@@ -1,7 +1,7 @@
 //! The quarter car out of exported FMUs beside the native one: the same bits, whatever the version.
 
 use cosimo::engine::{Run, plan};
-use cosimo::record::memory::{Memory, Table};
+use cosimo::record::{Memory, Table};
 use cosimo::reproduce::ecco_nepce;
 use cosimo::reproduce::fmu::Exported;
 use cosimo::system::System;
@@ -31,10 +31,11 @@ fn exported_fmus_give_the_bits_of_the_native_models() {
             fmus.replace(&mut exported).unwrap();
             let (native, foreign) = (table(&system), table(&exported));
             assert_eq!(native.columns, foreign.columns, "{row}");
-            assert_eq!(native.rows.len(), foreign.rows.len(), "{row}");
-            for (native, foreign) in native.rows.iter().zip(&foreign.rows) {
-                let bits = |row: &Vec<f64>| row.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
-                assert_eq!(bits(native), bits(foreign), "{row} at t = {}", native[0]);
+            for (name, (native, foreign)) in
+                native.columns.names.iter().zip(native.values.iter().zip(&foreign.values))
+            {
+                let bits = |column: &Vec<f64>| column.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+                assert_eq!(bits(native), bits(foreign), "{row}: {name}");
             }
         }
     }

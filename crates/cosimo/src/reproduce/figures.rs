@@ -138,7 +138,7 @@ fn points(table: &Table, column: &str) -> Result<Vec<(f64, f64)>, String> {
     let values = table.column(column).ok_or_else(missing)?;
     let times = table.column("time").ok_or_else(missing)?;
     // The row at the start has no step behind it.
-    Ok(times.into_iter().zip(values).skip(1).collect())
+    Ok(times.iter().copied().zip(values.iter().copied()).skip(1).collect())
 }
 
 /// Instants with chassis and wheel displacement and transmitted power of the undivided model.
@@ -153,6 +153,6 @@ fn exact(system: &System, table: &Table, registry: &Registry) -> Result<Vec<(f64
             .ok_or_else(|| format!("the reference has no `{name}`"))
     };
     let columns = [place("zc")?, place("zw")?, place(ecco_nepce::power_column(system))?];
-    let rows = (entry.solve)(&options, &times);
-    Ok(times.into_iter().zip(rows).map(|(t, row)| (t, columns.map(|column| row[column]))).collect())
+    let rows = (entry.solve)(&options, times);
+    Ok(times.iter().zip(rows).map(|(t, row)| (*t, columns.map(|column| row[column]))).collect())
 }

@@ -86,7 +86,7 @@ pub(crate) fn rows(text: &str) -> Table {
     memory.table()
 }
 
-pub(crate) fn column(table: &Table, name: &str) -> Vec<f64> {
+pub(crate) fn column<'a>(table: &'a Table, name: &str) -> &'a [f64] {
     table.column(name).unwrap_or_else(|| panic!("no column `{name}` in {:?}", table.columns.names))
 }
 
