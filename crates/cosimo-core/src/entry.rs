@@ -1,10 +1,11 @@
-//! The registry: every method, simulator kind and reference model as a named entry with declared options.
+//! The registry: every method, simulator kind, reference model and result format as a named entry with declared options.
 //! Parsing, help, schema, suggestions and the test matrix all come from these lists.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::interface::Needs;
 use crate::method::{Approximation, Correction, Estimate, Iteration, JacobianSource, Law, Partition};
+use crate::recorder::{Columns, RecordError, Table, TableError, TableWriter};
 use crate::simulator::Simulator;
 
 /// A value as files and command lines give it.
@@ -391,6 +392,66 @@ impl std::fmt::Debug for ReferenceEntry {
     }
 }
 
+/// A result file, or why it could not be created.
+pub type Created = Result<Box<dyn TableWriter>, RecordError>;
+
+/// A format of result files, by the endings of their names.
+pub struct FormatEntry {
+    pub name: &'static str,
+    pub summary: &'static str,
+    /// Without the dot, the usual one first.
+    pub endings: &'static [&'static str],
+    /// Creates the file, complete but for rows.
+    pub create: fn(&Path, &Columns) -> Created,
+    pub read: fn(&Path) -> Result<Table, TableError>,
+}
+
+impl std::fmt::Debug for FormatEntry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "FormatEntry({})", self.name)
+    }
+}
+
+/// A file name whose ending belongs to no format.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("`{}` has {}; a result file is wanted", file.display(), self.ending())]
+pub struct UnknownFormat {
+    pub file: PathBuf,
+    /// Endings and what they stand for.
+    pub known: Vec<(&'static str, &'static str)>,
+}
+
+impl UnknownFormat {
+    fn ending(&self) -> String {
+        match self.file.extension() {
+            Some(ending) => format!("the unknown ending `.{}`", ending.display()),
+            None => "no ending".into(),
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        let known: Vec<String> =
+            self.known.iter().map(|(ending, summary)| format!("`.{ending}` ({summary})")).collect();
+        if known.is_empty() { "no format is known".into() } else { format!("known are {}", known.join(", ")) }
+    }
+}
+
+/// Looks a format up by the ending of a file's name.
+pub fn format_of(
+    formats: &[&'static FormatEntry],
+    file: &Path,
+) -> Result<&'static FormatEntry, UnknownFormat> {
+    let ending = file.extension().unwrap_or_default();
+    let has = |format: &&&'static FormatEntry| {
+        format.endings.iter().any(|known| ending.eq_ignore_ascii_case(known))
+    };
+    formats.iter().find(has).copied().ok_or_else(|| UnknownFormat {
+        file: file.into(),
+        known: formats.iter().filter_map(|format| Some((*format.endings.first()?, format.summary))).collect(),
+    })
+}
+
 /// All entries. The order is the order in which people see them.
 #[derive(Debug, Default, Clone)]
 pub struct Registry {
@@ -403,6 +464,7 @@ pub struct Registry {
     pub laws: Vec<&'static Entry<dyn Law>>,
     pub sources: Vec<&'static SourceEntry>,
     pub references: Vec<&'static ReferenceEntry>,
+    pub formats: Vec<&'static FormatEntry>,
 }
 
 /// What a listing needs of an entry, whatever it builds.

@@ -1,5 +1,9 @@
 //! Where results go, one row per communication point, and what they are as a whole: a table.
 
+use std::path::{Path, PathBuf};
+
+use crate::entry::UnknownFormat;
+
 /// Names and units of the columns, the time first.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Columns {
@@ -35,9 +39,9 @@ impl Table {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("cannot write {what}: {cause}")]
+#[error("cannot write `{}`: {cause}", file.display())]
 pub struct RecordError {
-    pub what: String,
+    pub file: PathBuf,
     pub cause: std::io::Error,
 }
 
@@ -49,4 +53,39 @@ pub trait Recorder: Send {
 
     /// Makes everything so far readable by others; called on success, failure and interruption alike.
     fn finish(&mut self) -> Result<(), RecordError>;
+}
+
+/// A result file that grows.
+pub trait TableWriter: Send {
+    /// Appends rows, given column by column. When it returns the file on disk is complete and readable by others,
+    /// with the new rows or, if it failed, without them.
+    fn append(&mut self, columns: &[&[f64]]) -> Result<(), RecordError>;
+}
+
+/// Why there is no table.
+#[derive(Debug, thiserror::Error)]
+pub enum TableError {
+    #[error(transparent)]
+    Unknown(#[from] UnknownFormat),
+    #[error("cannot read `{}`: {cause}", file.display())]
+    Unreadable { file: PathBuf, cause: std::io::Error },
+    #[error("cannot read `{}` as {format}: {message}", file.display())]
+    Broken { file: PathBuf, format: &'static str, message: String },
+}
+
+impl TableError {
+    pub fn broken(file: &Path, format: &'static str, message: String) -> TableError {
+        TableError::Broken { file: file.into(), format, message }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            TableError::Unknown(unknown) => unknown.hint(),
+            TableError::Unreadable { .. } => "check the path and the rights".into(),
+            TableError::Broken { format, .. } => {
+                format!("it may be cut off or of another kind; a {format} table of numbers is wanted")
+            }
+        }
+    }
 }

@@ -1,76 +1,106 @@
-//! Comma-separated values: a header of names, then one row per communication point. Numbers are written so
-//! that they read back to the same bits. Units are not in the file; `Columns` has them.
+//! Comma-separated values, RFC 4180: a header of names, then one line per row. Numbers are written so that they
+//! read back to the same bits. Units are not in the file.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use cosimo_core::recorder::{Columns, RecordError, Recorder};
+use cosimo_core::entry::FormatEntry;
+use cosimo_core::recorder::{Columns, RecordError, Table, TableError, TableWriter};
+
+use crate::tail::Tail;
+
+pub const CSV: FormatEntry = FormatEntry {
+    name: "csv",
+    summary: "comma-separated values",
+    endings: &["csv"],
+    create: |path, columns| Ok(Box::new(Csv::create(path, columns)?)),
+    read,
+};
+
+/// Lines are put into the file when about this many bytes of them are together.
+const PIECE: usize = 1 << 20;
 
 #[derive(Debug)]
-pub struct Csv {
-    path: PathBuf,
-    file: BufWriter<File>,
+struct Csv {
+    tail: Tail,
+    text: Vec<u8>,
 }
 
 impl Csv {
-    /// Creates the file at once: a run that cannot write its result should not start.
-    pub fn create(path: &Path) -> Result<Csv, RecordError> {
-        let file = File::create(path).map_err(|cause| failed(path, cause))?;
-        Ok(Csv { path: path.to_owned(), file: BufWriter::with_capacity(1 << 16, file) })
+    fn create(path: &Path, columns: &Columns) -> Result<Csv, RecordError> {
+        let mut csv = Csv { tail: Tail::create(path)?, text: Vec::with_capacity(PIECE + PIECE / 4) };
+        let mut header = csv::Writer::from_writer(&mut csv.text);
+        let written = header.write_record(&columns.names).and_then(|()| Ok(header.flush()?));
+        drop(header);
+        written.map_err(|cause| csv.tail.failed(cause))?;
+        csv.put()?;
+        Ok(csv)
+    }
+
+    /// Whole lines only.
+    fn put(&mut self) -> Result<(), RecordError> {
+        let put = self.tail.put(&self.text, 0);
+        self.text.clear();
+        put
     }
 }
 
-fn failed(path: &Path, cause: std::io::Error) -> RecordError {
-    RecordError { what: format!("`{}`", path.display()), cause }
-}
-
-impl Recorder for Csv {
-    fn begin(&mut self, columns: &Columns) -> Result<(), RecordError> {
-        writeln!(self.file, "{}", columns.names.join(",")).map_err(|cause| failed(&self.path, cause))
-    }
-
-    fn row(&mut self, values: &[f64]) -> Result<(), RecordError> {
-        write_row(&mut self.file, values).map_err(|cause| failed(&self.path, cause))
-    }
-
-    fn finish(&mut self) -> Result<(), RecordError> {
-        self.file.flush().map_err(|cause| failed(&self.path, cause))
-    }
-}
-
-/// A whole table at once, the time first.
-pub fn write_table(
-    csv: &mut Csv,
-    names: &[String],
-    times: &[f64],
-    rows: &[Vec<f64>],
-) -> Result<(), RecordError> {
-    let mut columns = Columns::default();
-    columns.names.push("time".into());
-    columns.names.extend_from_slice(names);
-    csv.begin(&columns)?;
-    for (time, row) in times.iter().zip(rows) {
-        let mut values = vec![*time];
-        values.extend(row);
-        csv.row(&values)?;
-    }
-    csv.finish()
-}
-
-/// The shortest decimal that reads back to the same bits; 1e-7 rather than 0.0000001.
-fn write_row(file: &mut impl Write, values: &[f64]) -> std::io::Result<()> {
-    for (k, value) in values.iter().enumerate() {
-        if k > 0 {
-            file.write_all(b",")?;
+impl TableWriter for Csv {
+    fn append(&mut self, columns: &[&[f64]]) -> Result<(), RecordError> {
+        for row in 0..columns.first().map_or(0, |column| column.len()) {
+            for column in columns {
+                write_number(&mut self.text, column[row]);
+                self.text.push(b',');
+            }
+            if let Some(last) = self.text.last_mut() {
+                *last = b'\n';
+            }
+            if self.text.len() >= PIECE {
+                self.put()?;
+            }
         }
-        if *value == 0.0 || (1e-4..1e15).contains(&value.abs()) {
-            write!(file, "{value}")?;
-        } else {
-            write!(file, "{value:e}")?;
+        self.put()
+    }
+}
+
+/// The shortest decimal that reads back to the same bits; 1e-7 rather than 0.0000001, 4 rather than 4.0.
+fn write_number(text: &mut Vec<u8>, number: f64) {
+    let mut buffer = zmij::Buffer::new();
+    let digits = buffer.format(number);
+    text.extend_from_slice(digits.strip_suffix(".0").unwrap_or(digits).as_bytes());
+}
+
+fn read(path: &Path) -> Result<Table, TableError> {
+    let broken = |message: String| TableError::broken(path, "CSV", message);
+    let failed = |error: csv::Error| match error.into_kind() {
+        csv::ErrorKind::Io(cause) => TableError::Unreadable { file: path.into(), cause },
+        csv::ErrorKind::UnequalLengths { pos, expected_len, len } => {
+            let line = pos.map_or(0, |pos| pos.line());
+            broken(format!("line {line} has {len} cells, the header has {expected_len}"))
+        }
+        csv::ErrorKind::Utf8 { pos, .. } => {
+            broken(format!("line {} is not UTF-8 text", pos.map_or(0, |pos| pos.line())))
+        }
+        other => broken(format!("{other:?}")),
+    };
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_path(path).map_err(failed)?;
+    let names: Vec<String> = reader.headers().map_err(failed)?.iter().map(str::to_owned).collect();
+    if names.is_empty() {
+        return Err(broken("it is empty; a header with the names of the columns is wanted".into()));
+    }
+    let mut values = vec![Vec::new(); names.len()];
+    let mut cells = csv::StringRecord::new();
+    while reader.read_record(&mut cells).map_err(failed)? {
+        for ((cell, name), column) in cells.iter().zip(&names).zip(&mut values) {
+            // Others leave a cell empty where there is no number.
+            let number = if cell.is_empty() { Ok(f64::NAN) } else { cell.parse() };
+            column.push(number.map_err(|_| {
+                let line = cells.position().map_or(0, |pos| pos.line());
+                broken(format!("line {line}, column `{name}`: a number is wanted, found `{cell}`"))
+            })?);
         }
     }
-    file.write_all(b"\n")
+    let units = vec![String::new(); names.len()];
+    Ok(Table { columns: Columns { names, units }, values })
 }
 
 #[cfg(test)]
@@ -78,22 +108,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_number_reads_back_to_the_same_bits() {
-        let values = [0.0, -0.0, 0.1, 1.0 / 3.0, 1e-300, -2.5e17, f64::MAX, 4.0, 5e-324];
-        let mut text = Vec::new();
-        write_row(&mut text, &values).unwrap();
-        let text = String::from_utf8(text).unwrap();
-        let back: Vec<f64> = text.trim_end().split(',').map(|cell| cell.parse().unwrap()).collect();
-        assert_eq!(back.map_bits(), values.to_vec().map_bits());
-    }
-
-    trait Bits {
-        fn map_bits(self) -> Vec<u64>;
-    }
-
-    impl Bits for Vec<f64> {
-        fn map_bits(self) -> Vec<u64> {
-            self.into_iter().map(f64::to_bits).collect()
+    fn numbers_are_short_and_exact() {
+        for (number, wanted) in [
+            (0.0, "0"),
+            (-0.0, "-0"),
+            (4.0, "4"),
+            (0.1, "0.1"),
+            (-1.0 / 3.0, "-0.3333333333333333"),
+            (1e-7, "1e-7"),
+            (5e-324, "5e-324"),
+            (1e300, "1e+300"),
+            (f64::NAN, "NaN"),
+            (f64::NEG_INFINITY, "-inf"),
+        ] {
+            let mut text = Vec::new();
+            write_number(&mut text, number);
+            assert_eq!(String::from_utf8(text).unwrap(), wanted);
         }
     }
 }

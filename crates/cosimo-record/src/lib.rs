@@ -1,8 +1,48 @@
-//! Result files, one format per file.
+//! Result files: one format per file, with an entry for the registry, and what all of them share.
 
-pub mod csv;
-pub mod memory;
+mod arrow;
+mod csv;
+mod files;
+mod memory;
+mod parquet;
+mod tail;
 
-pub use cosimo_core::recorder::Table;
-pub use csv::Csv;
+pub use arrow::ARROW;
+pub use cosimo_core::recorder::{Table, TableError};
+pub use csv::CSV;
+pub use files::Files;
 pub use memory::Memory;
+pub use parquet::PARQUET;
+
+use std::panic::catch_unwind;
+use std::path::Path;
+
+use cosimo_core::entry::{FormatEntry, Registry, format_of};
+use cosimo_core::recorder::RecordError;
+
+pub const FORMATS: &[&FormatEntry] = &[&CSV, &ARROW, &PARQUET];
+
+pub fn register(registry: &mut Registry) {
+    registry.formats.extend(FORMATS);
+}
+
+/// A whole file; the format follows from the ending of its name.
+pub fn read(path: &Path) -> Result<Table, TableError> {
+    (format_of(FORMATS, path)?.read)(path)
+}
+
+/// Some readers of others panic where a file contradicts itself; here that is a broken file like any other.
+fn guarded(
+    path: &Path,
+    format: &'static str,
+    read: fn(&Path) -> Result<Table, TableError>,
+) -> Result<Table, TableError> {
+    catch_unwind(|| read(path))
+        .unwrap_or_else(|_| Err(TableError::broken(path, format, "it contradicts itself".into())))
+}
+
+/// A whole table at once, in the given format.
+pub fn write(path: &Path, format: &FormatEntry, table: &Table) -> Result<(), RecordError> {
+    let columns: Vec<&[f64]> = table.values.iter().map(Vec::as_slice).collect();
+    (format.create)(path, &table.columns)?.append(&columns)
+}

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use cosimo::core::entry::OpenRequest;
 use cosimo::core::{Inputs, Outputs, Segment, Setup, Simulator, Time, Trail, Window};
 use cosimo::engine::Run;
+use cosimo::record::Files;
 
 const SIZE: f64 = 1e-3;
 const ANGLE: f64 = 1e-3;
@@ -161,11 +162,11 @@ fn planned(text: &str, threads: usize) -> Run {
 }
 
 /// Held inputs, a fixed step, Jacobi: the plainest run there is.
-fn held_ring(simulators: usize, threads: usize, csv: Option<&Path>) -> Side {
+fn held_ring(simulators: usize, threads: usize, results: Option<&Path>) -> Side {
     let mut run = planned(&ring_text(simulators, ANGLE, ""), threads);
-    if let Some(path) = csv {
-        let recorder = cosimo::record::Csv::create(path).expect("a file can be created");
-        run.record(Box::new(recorder)).expect("a file can be written");
+    if let Some(path) = results {
+        let files = Files::new(&[path.to_owned()], &cosimo::registry().formats).expect("the format is known");
+        run.record(Box::new(files)).expect("a file can be written");
     }
     let step = move |steps| {
         advance(&mut run, steps);
@@ -259,9 +260,12 @@ fn main() {
             effort.compare(&mut held_ring(simulators, 1, None), &mut resting_ring(simulators, method));
         print_row(name, simulators, &costs);
     }
-    let scratch = Scratch(std::env::temp_dir().join(format!("cosimo-bench-{}.csv", std::process::id())));
-    let costs = effort.compare(&mut held_ring(100, 1, None), &mut held_ring(100, 1, Some(&scratch.0)));
-    print_row("recording to csv", 100, &costs);
+    for format in &cosimo::registry().formats {
+        let name = format!("cosimo-bench-{}.{}", std::process::id(), format.endings[0]);
+        let scratch = Scratch(std::env::temp_dir().join(name));
+        let costs = effort.compare(&mut held_ring(100, 1, None), &mut held_ring(100, 1, Some(&scratch.0)));
+        print_row(&format!("recording to {}", format.name), 100, &costs);
+    }
     for simulators in [10, 100, 1000] {
         let costs = effort.compare(&mut held_ring(simulators, 1, None), &mut held_ring(simulators, 2, None));
         print_row("two threads", simulators, &costs);

@@ -39,12 +39,13 @@ pub mod reproduce;
 
 use cosimo_core::Registry;
 
-/// Every method, simulator kind and reference model that ships with Cosimo. Add your own to the lists.
+/// Every method, simulator kind, reference model and result format that ships with Cosimo. Add your own to the lists.
 pub fn registry() -> Registry {
     let mut registry = Registry::default();
     cosimo_methods::register(&mut registry);
     registry.sources.push(&cosimo_models::NATIVE);
     registry.sources.push(&cosimo_fmi::FMU);
     registry.references.extend(cosimo_models::REFERENCES);
+    cosimo_record::register(&mut registry);
     registry
 }

@@ -3,7 +3,9 @@
 
 use std::path::PathBuf;
 
-use cosimo::reference;
+use cosimo::core::entry::format_of;
+use cosimo::core::recorder::{Columns, Table};
+use cosimo::{record, reference};
 
 use crate::load::read;
 use crate::{exit, report};
@@ -22,13 +24,17 @@ pub(crate) struct Args {
     /// Last instant [default: the stop of the file]
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     stop: Option<f64>,
-    /// Result file
+    /// Result file, by its ending: .csv, .arrow or .parquet
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let registry = cosimo::registry();
+    let format = format_of(&registry.formats, &args.out).map_err(|problem| {
+        report::error(&format!("`--out`: {problem}"), Some(&problem.hint()));
+        exit::BAD_INPUT
+    })?;
     let (_, _, system) = read(&args.file, &registry)?;
     let from = args.from.unwrap_or(system.experiment.start);
     let stop = args.stop.unwrap_or(system.experiment.stop);
@@ -42,12 +48,18 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         report::error(&message, Some("add `[reference]` with `model` and `ports` to the system file"));
         exit::BAD_INPUT
     })?;
-    let written = (|| {
-        let mut csv = cosimo::record::Csv::create(&args.out)?;
-        cosimo::record::csv::write_table(&mut csv, &solution.names, &times, &solution.rows)
-    })();
-    written.map_err(|error| {
+    record::write(&args.out, format, &table(times, &solution)).map_err(|error| {
         report::error(&error.to_string(), None);
         exit::NO_FILE
     })
+}
+
+fn table(times: Vec<f64>, solution: &reference::Solution) -> Table {
+    let mut names = vec!["time".to_owned()];
+    names.extend_from_slice(&solution.names);
+    let mut units = vec![String::new(); names.len()];
+    units[0] = "s".into();
+    let mut values = vec![times];
+    values.extend((0..solution.names.len()).map(|k| solution.rows.iter().map(|row| row[k]).collect()));
+    Table { columns: Columns { names, units }, values }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use cosimo::core::Registry;
 use cosimo::engine::{BondSummary, Run, RunError, Summary};
-use cosimo::record::Csv;
+use cosimo::record::Files;
 use cosimo::reference;
 use cosimo::system::System;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -23,9 +23,9 @@ pub(crate) struct Args {
     what: Vec<String>,
     #[command(flatten)]
     changes: Changes,
-    /// Result table (comma-separated values)
+    /// Result file, by its ending: .csv, .arrow (fastest) or .parquet (smallest); may be given several times
     #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
+    out: Vec<PathBuf>,
     /// The closing summary as JSON
     #[arg(long, value_name = "FILE")]
     summary_json: Option<PathBuf>,
@@ -39,6 +39,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let registry = cosimo::registry();
+    let files = result_files(&args.out, &registry)?;
     let Loaded { system, plan, .. } = load(&args.what, &args.changes, &registry)?;
     report::remarks(&plan.remarks);
     let planned = plan.remarks.len();
@@ -50,9 +51,8 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let begun = Instant::now();
     let mut run = Run::new(plan, args.threads as usize).map_err(|error| failed(&error))?;
     report::remarks(&run.remarks()[planned..]);
-    if let Some(out) = &args.out {
-        let csv = Csv::create(out).map_err(|error| unwritable(&error.to_string(), out))?;
-        run.record(Box::new(csv)).map_err(|error| failed(&error))?;
+    if let Some(files) = files {
+        run.record(Box::new(files)).map_err(|error| failed(&error))?;
     }
     let mut watch = Watch::new(&system, &run);
     let outcome = drive(&mut run, &system, &stop, &mut watch);
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     if let Err(error) = &outcome {
         failed(error);
     }
-    print(&summary, elapsed, &system, args.out.as_deref());
+    print(&summary, elapsed, &system, &args.out);
     if summary.finished {
         watch.print(&system, &registry);
     }
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         std::fs::write(file, format!("{json:#}\n"))
             .map_err(|cause| unwritable(&format!("cannot write `{}`: {cause}", file.display()), file))?;
     }
-    closed.map_err(|error| unwritable(&error.to_string(), args.out.as_deref().unwrap_or(Path::new("."))))?;
+    closed.map_err(|error| unwritable(&error.to_string(), &error.file))?;
     match outcome {
         Err(RunError::Record(_)) => Err(exit::NO_FILE),
         Err(_) => Err(exit::FAILED),
@@ -82,6 +82,24 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         }
         Ok(()) => Ok(()),
     }
+}
+
+/// What rows go into; nothing is created yet.
+fn result_files(paths: &[PathBuf], registry: &Registry) -> Result<Option<Files>, u8> {
+    if let Some(twice) = paths.iter().enumerate().find(|(k, path)| paths[..*k].contains(path)) {
+        report::error(
+            &format!("`--out {}` is given twice", twice.1.display()),
+            Some("each file is written once"),
+        );
+        return Err(exit::BAD_INPUT);
+    }
+    let files = Files::new(paths, &registry.formats).map_err(|problems| {
+        for problem in &problems {
+            report::error(&format!("`--out`: {problem}"), Some(&problem.hint()));
+        }
+        exit::BAD_INPUT
+    })?;
+    Ok((!paths.is_empty()).then_some(files))
 }
 
 /// Steps to the end, the first failure, or Ctrl-C.
@@ -130,7 +148,7 @@ fn failed(error: &RunError) -> u8 {
             report::error(&step.to_string(), Some(&step.hint()));
             exit::FAILED
         }
-        RunError::Record(record) => unwritable(&record.to_string(), Path::new(".")),
+        RunError::Record(record) => unwritable(&record.to_string(), &record.file),
     }
 }
 
@@ -192,7 +210,7 @@ impl Watch {
     }
 }
 
-fn print(summary: &Summary, elapsed: Duration, system: &System, out: Option<&Path>) {
+fn print(summary: &Summary, elapsed: Duration, system: &System, out: &[PathBuf]) {
     let counters = &summary.counters;
     let simulated = summary.time - system.experiment.start;
     println!(
@@ -220,8 +238,8 @@ fn print(summary: &Summary, elapsed: Duration, system: &System, out: Option<&Pat
         simulated / seconds,
         counters.evaluations
     );
-    if let Some(out) = out {
-        println!("results in {}", out.display());
+    for file in out {
+        println!("results in {}", file.display());
     }
     if !summary.bonds.is_empty() {
         println!(

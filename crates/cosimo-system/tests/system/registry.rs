@@ -99,5 +99,6 @@ pub(crate) fn registry() -> Registry {
         laws: vec![&FIXED, &PI],
         sources: vec![&NATIVE, &FMU],
         references: vec![&QUARTER_CAR],
+        formats: vec![],
     }
 }

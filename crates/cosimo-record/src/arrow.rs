@@ -1,0 +1,173 @@
+//! The Arrow IPC file format, uncompressed: the fastest to write, and to map into memory by others. One record
+//! batch per chunk, doubles without nulls; the metadata of a field has its `unit`, that of the schema the version.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Float64Type, Int32Type, Int64Type};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, Float64Array, RecordBatch};
+use arrow_buffer::Buffer;
+use arrow_ipc::convert::{IpcSchemaEncoder, fb_to_schema};
+use arrow_ipc::reader::{FileDecoder, read_footer_length};
+use arrow_ipc::writer::FileWriter;
+use arrow_ipc::{Block, FooterBuilder, MetadataVersion, root_as_footer};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use cosimo_core::entry::FormatEntry;
+use cosimo_core::recorder::{Columns, RecordError, Table, TableError, TableWriter};
+use flatbuffers::FlatBufferBuilder;
+
+use crate::tail::Tail;
+
+pub const ARROW: FormatEntry = FormatEntry {
+    name: "arrow",
+    summary: "Arrow IPC file: fastest",
+    endings: &["arrow", "feather", "ipc"],
+    create: |path, columns| Ok(Box::new(Arrow::create(path, columns)?)),
+    read: |path| crate::guarded(path, "Arrow", read),
+};
+
+const VERSION: &str = "cosimo.version";
+const UNIT: &str = "unit";
+
+struct Arrow {
+    tail: Tail,
+    schema: SchemaRef,
+    /// Writes the header and the batches. It would write the footer only once, so that is done here.
+    pieces: FileWriter<Vec<u8>>,
+    /// Where the batches lie.
+    blocks: Vec<Block>,
+    /// Where the next one will.
+    end: usize,
+}
+
+impl Arrow {
+    fn create(path: &Path, columns: &Columns) -> Result<Arrow, RecordError> {
+        let tail = Tail::create(path)?;
+        let schema = Arc::new(schema(columns));
+        let pieces = FileWriter::try_new(Vec::new(), &schema).map_err(|cause| tail.failed(cause))?;
+        let mut arrow = Arrow { tail, schema, pieces, blocks: Vec::new(), end: 0 };
+        let header = std::mem::take(arrow.pieces.get_mut());
+        arrow.put(header)?;
+        Ok(arrow)
+    }
+
+    /// Puts encoded pieces and the footer for all of the file.
+    fn put(&mut self, mut bytes: Vec<u8>) -> Result<(), RecordError> {
+        let data = bytes.len();
+        self.footer(&mut bytes);
+        self.end += data;
+        self.tail.put(&bytes, bytes.len() - data)?;
+        // The buffer goes back: the next chunk is about as large.
+        bytes.clear();
+        *self.pieces.get_mut() = bytes;
+        Ok(())
+    }
+
+    /// The end of the stream, the list of batches, its length and the magic word: what `FileWriter::finish` writes.
+    fn footer(&self, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(&[0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
+        let mut builder = FlatBufferBuilder::new();
+        let dictionaries = builder.create_vector::<Block>(&[]);
+        let batches = builder.create_vector(&self.blocks);
+        let schema = IpcSchemaEncoder::new().schema_to_fb_offset(&mut builder, &self.schema);
+        let mut footer = FooterBuilder::new(&mut builder);
+        footer.add_version(MetadataVersion::V5);
+        footer.add_schema(schema);
+        footer.add_dictionaries(dictionaries);
+        footer.add_recordBatches(batches);
+        let footer = footer.finish();
+        builder.finish(footer, None);
+        let footer = builder.finished_data();
+        bytes.extend_from_slice(footer);
+        bytes.extend_from_slice(&(footer.len() as i32).to_le_bytes());
+        bytes.extend_from_slice(b"ARROW1");
+    }
+}
+
+impl TableWriter for Arrow {
+    fn append(&mut self, columns: &[&[f64]]) -> Result<(), RecordError> {
+        let arrays = columns.iter().map(|column| Arc::new(Float64Array::from(column.to_vec())) as ArrayRef);
+        let batch = RecordBatch::try_new(Arc::clone(&self.schema), arrays.collect());
+        batch.and_then(|batch| self.pieces.write(&batch)).map_err(|cause| self.tail.failed(cause))?;
+        let bytes = std::mem::take(self.pieces.get_mut());
+        // A message begins with a continuation mark and the length of its header.
+        let header = 8 + bytes[4..].first_chunk().map_or(0, |length| i32::from_le_bytes(*length));
+        self.blocks.push(Block::new(self.end as i64, header, bytes.len() as i64 - i64::from(header)));
+        self.put(bytes)
+    }
+}
+
+/// The schema of a result, also for Parquet.
+pub(crate) fn schema(columns: &Columns) -> Schema {
+    let field = |(name, unit): (&String, &String)| {
+        let field = Field::new(name, DataType::Float64, false);
+        if unit.is_empty() { field } else { field.with_metadata([(UNIT.into(), unit.clone())].into()) }
+    };
+    let fields: Vec<Field> = columns.names.iter().zip(&columns.units).map(field).collect();
+    Schema::new_with_metadata(fields, [(VERSION.into(), env!("CARGO_PKG_VERSION").into())].into())
+}
+
+/// Names and units out of a schema, whoever wrote it.
+pub(crate) fn columns(schema: &Schema) -> Columns {
+    let fields = schema.fields().iter();
+    Columns {
+        names: fields.clone().map(|field| field.name().clone()).collect(),
+        units: fields.map(|field| field.metadata().get(UNIT).cloned().unwrap_or_default()).collect(),
+    }
+}
+
+fn read(path: &Path) -> Result<Table, TableError> {
+    let bytes = std::fs::read(path).map_err(|cause| TableError::Unreadable { file: path.into(), cause })?;
+    table(bytes.into()).map_err(|error| TableError::broken(path, "Arrow", error.to_string()))
+}
+
+fn table(file: Buffer) -> Result<Table, ArrowError> {
+    let cut = || ArrowError::IpcError("the end of the file is not that of an Arrow file".into());
+    let (rest, trailer) = file.split_last_chunk::<10>().ok_or_else(cut)?;
+    let length = read_footer_length(*trailer)?;
+    let footer = rest.len().checked_sub(length).map(|at| &rest[at..]).ok_or_else(cut)?;
+    let footer = root_as_footer(footer).map_err(|error| ArrowError::IpcError(error.to_string()))?;
+    let schema = Arc::new(fb_to_schema(footer.schema().ok_or_else(cut)?));
+    let columns = columns(&schema);
+    let mut values = vec![Vec::new(); columns.names.len()];
+    let decoder = FileDecoder::new(schema, footer.version());
+    for block in footer.recordBatches().iter().flatten() {
+        // A footer that asks for more than there is must not reach the decoder.
+        let part = |length: i64| usize::try_from(length).ok();
+        let (at, header, body) =
+            (part(block.offset()), part(block.metaDataLength().into()), part(block.bodyLength()));
+        let length = header.zip(body).and_then(|(header, body)| header.checked_add(body));
+        let inside = at
+            .zip(length)
+            .filter(|(at, length)| at.checked_add(*length).is_some_and(|end| end <= rest.len()));
+        let (at, length) = inside.ok_or_else(cut)?;
+        let Some(batch) = decoder.read_record_batch(block, &file.slice_with_length(at, length))? else {
+            continue;
+        };
+        for ((array, name), column) in batch.columns().iter().zip(&columns.names).zip(&mut values) {
+            append(array, column).map_err(|kind| {
+                ArrowError::SchemaError(format!("column `{name}` is {kind}; numbers are wanted"))
+            })?;
+        }
+    }
+    Ok(Table { columns, values })
+}
+
+/// Numbers as doubles, NaN where there is none.
+fn append(array: &dyn Array, column: &mut Vec<f64>) -> Result<(), String> {
+    fn all<T: ArrowPrimitiveType>(array: &dyn Array, column: &mut Vec<f64>, number: fn(T::Native) -> f64) {
+        column.extend(array.as_primitive::<T>().iter().map(|value| value.map_or(f64::NAN, number)));
+    }
+    match array.data_type() {
+        DataType::Float64 if array.null_count() == 0 => {
+            column.extend_from_slice(array.as_primitive::<Float64Type>().values());
+        }
+        DataType::Float64 => all::<Float64Type>(array, column, |value| value),
+        DataType::Float32 => all::<Float32Type>(array, column, f64::from),
+        DataType::Int64 => all::<Int64Type>(array, column, |value| value as f64),
+        DataType::Int32 => all::<Int32Type>(array, column, f64::from),
+        other => return Err(other.to_string()),
+    }
+    Ok(())
+}

@@ -1,0 +1,219 @@
+//! Parquet: the smallest. One row group per chunk. Doubles are split into streams of bytes before compression and
+//! never go through a dictionary: simulated values hardly repeat, and a dictionary of them is larger than they are.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_ipc::writer::{DictionaryTracker, IpcDataGenerator, IpcWriteOptions};
+use arrow_schema::Schema;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use cosimo_core::entry::FormatEntry;
+use cosimo_core::recorder::{Columns, RecordError, Table, TableError, TableWriter};
+use parquet::basic::{Compression, Encoding, Repetition, Type as Physical, ZstdLevel};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::{DataType, DoubleType};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{
+    FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataWriter, RowGroupMetaData,
+};
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::reader::{FileReader, RowGroupReader};
+use parquet::file::serialized_reader::SerializedFileReader;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::Type;
+
+use crate::arrow;
+use crate::tail::Tail;
+
+pub const PARQUET: FormatEntry = FormatEntry {
+    name: "parquet",
+    summary: "Parquet, compressed: smallest",
+    endings: &["parquet"],
+    create: |path, columns| Ok(Box::new(Parquet::create(path, columns)?)),
+    read: |path| crate::guarded(path, "Parquet", read),
+};
+
+/// Readers of the Arrow family take names, types and metadata from here, so units arrive as in Arrow files.
+const ARROW_SCHEMA: &str = "ARROW:schema";
+
+struct Parquet {
+    tail: Tail,
+    /// Encodes row groups and knows where they lie. It would write the footer only once, so that is done here.
+    groups: SerializedFileWriter<Vec<u8>>,
+}
+
+impl Parquet {
+    fn create(path: &Path, columns: &Columns) -> Result<Parquet, RecordError> {
+        let tail = Tail::create(path)?;
+        let groups = open(columns).map_err(|cause| tail.failed(cause))?;
+        let mut parquet = Parquet { tail, groups };
+        parquet.put()?;
+        Ok(parquet)
+    }
+
+    /// Puts what was encoded and the footer for all of the file.
+    fn put(&mut self) -> Result<(), RecordError> {
+        let (bytes, footer) =
+            encoded_with_footer(&mut self.groups).map_err(|cause| self.tail.failed(cause))?;
+        self.tail.put(&bytes, footer)
+    }
+}
+
+fn open(columns: &Columns) -> Result<SerializedFileWriter<Vec<u8>>, ParquetError> {
+    let leaf = |name: &String| {
+        let leaf = Type::primitive_type_builder(name, Physical::DOUBLE).with_repetition(Repetition::REQUIRED);
+        Ok(Arc::new(leaf.build()?))
+    };
+    let leaves = columns.names.iter().map(leaf).collect::<Result<_, ParquetError>>()?;
+    let schema = Type::group_type_builder("schema").with_fields(leaves).build()?;
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
+        .set_dictionary_enabled(false)
+        .set_encoding(Encoding::BYTE_STREAM_SPLIT)
+        .set_statistics_enabled(EnabledStatistics::None)
+        .set_offset_index_disabled(true)
+        .set_created_by(format!("cosimo version {}", env!("CARGO_PKG_VERSION")))
+        .set_key_value_metadata(Some(vec![KeyValue::new(
+            ARROW_SCHEMA.into(),
+            encoded(&arrow::schema(columns)),
+        )]))
+        .build();
+    SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties))
+}
+
+/// What was encoded since the last time, the footer behind it, and the footer's length.
+fn encoded_with_footer(groups: &mut SerializedFileWriter<Vec<u8>>) -> Result<(Vec<u8>, usize), ParquetError> {
+    groups.flush()?;
+    let mut bytes = std::mem::take(groups.inner_mut());
+    let data = bytes.len();
+    footer(groups, &mut bytes)?;
+    let footer = bytes.len() - data;
+    Ok((bytes, footer))
+}
+
+fn footer(groups: &SerializedFileWriter<Vec<u8>>, bytes: &mut Vec<u8>) -> Result<(), ParquetError> {
+    let (properties, flushed) = (groups.properties(), groups.flushed_row_groups().to_vec());
+    let metadata = FileMetaData::new(
+        properties.writer_version().as_num(),
+        flushed.iter().map(RowGroupMetaData::num_rows).sum(),
+        Some(properties.created_by().into()),
+        properties.key_value_metadata().cloned(),
+        Arc::new(groups.schema_descr().clone()),
+        None,
+    );
+    ParquetMetaDataWriter::new(bytes, &ParquetMetaData::new(metadata, flushed)).finish()
+}
+
+impl TableWriter for Parquet {
+    fn append(&mut self, columns: &[&[f64]]) -> Result<(), RecordError> {
+        let encode = |groups: &mut SerializedFileWriter<Vec<u8>>| -> Result<(), ParquetError> {
+            let mut group = groups.next_row_group()?;
+            for column in columns {
+                if let Some(mut leaf) = group.next_column()? {
+                    leaf.typed::<DoubleType>().write_batch(column, None, None)?;
+                    leaf.close()?;
+                }
+            }
+            group.close().map(drop)
+        };
+        encode(&mut self.groups).map_err(|cause| self.tail.failed(cause))?;
+        self.put()
+    }
+}
+
+/// A schema as a message with its length before it, in letters.
+fn encoded(schema: &Schema) -> String {
+    let mut tracker = DictionaryTracker::new(true);
+    let options = IpcWriteOptions::default();
+    let message = IpcDataGenerator::default()
+        .schema_to_bytes_with_dictionary_tracker(schema, &mut tracker, &options)
+        .ipc_message;
+    let mut bytes = vec![0xff; 4];
+    bytes.extend_from_slice(&(message.len() as u32).to_le_bytes());
+    bytes.extend_from_slice(&message);
+    BASE64_STANDARD.encode(bytes)
+}
+
+fn decoded(text: &str) -> Option<Schema> {
+    let bytes = BASE64_STANDARD.decode(text).ok()?;
+    let message = arrow_ipc::root_as_message(bytes.strip_prefix(&[0xff; 4])?.get(4..)?).ok()?;
+    message.header_as_schema().map(arrow_ipc::convert::fb_to_schema)
+}
+
+fn read(path: &Path) -> Result<Table, TableError> {
+    let file = File::open(path).map_err(|cause| TableError::Unreadable { file: path.into(), cause })?;
+    let broken = |message: String| TableError::broken(path, "Parquet", message);
+    let failed = |error: ParquetError| broken(error.to_string());
+    let reader = SerializedFileReader::new(file).map_err(failed)?;
+    let metadata = reader.metadata().file_metadata();
+    let leaves = metadata.schema_descr().columns();
+    let names: Vec<String> = leaves.iter().map(|leaf| leaf.path().string()).collect();
+    if let Some(nested) = leaves.iter().find(|leaf| leaf.max_rep_level() > 0) {
+        return Err(broken(format!("column `{}` holds lists; numbers are wanted", nested.path().string())));
+    }
+    let mut values = vec![Vec::new(); names.len()];
+    for at in 0..reader.num_row_groups() {
+        let group = reader.get_row_group(at).map_err(failed)?;
+        for (index, column) in values.iter_mut().enumerate() {
+            append(group.as_ref(), index, column)
+                .map_err(failed)?
+                .map_err(|kind| broken(format!("column `{}` is {kind}; numbers are wanted", names[index])))?;
+        }
+    }
+    let noted = metadata.key_value_metadata().into_iter().flatten();
+    let schema =
+        noted.filter(|noted| noted.key == ARROW_SCHEMA).find_map(|noted| decoded(noted.value.as_ref()?));
+    let known = schema.as_ref().map(arrow::columns).filter(|known| known.names == names);
+    let columns = known.unwrap_or_else(|| Columns { units: vec![String::new(); names.len()], names });
+    Ok(Table { columns, values })
+}
+
+/// Numbers of one row group as doubles, NaN where there is none; or what they are instead.
+fn append(
+    group: &dyn RowGroupReader,
+    index: usize,
+    column: &mut Vec<f64>,
+) -> Result<Result<(), String>, ParquetError> {
+    let rows = usize::try_from(group.metadata().num_rows())
+        .map_err(|_| ParquetError::General("a negative number of rows".into()))?;
+    let levels = group.metadata().schema_descr().column(index).max_def_level();
+    match group.get_column_reader(index)? {
+        ColumnReader::DoubleColumnReader(reader) => numbers(reader, rows, levels, column, |value| value)?,
+        ColumnReader::FloatColumnReader(reader) => numbers(reader, rows, levels, column, f64::from)?,
+        ColumnReader::Int32ColumnReader(reader) => numbers(reader, rows, levels, column, f64::from)?,
+        ColumnReader::Int64ColumnReader(reader) => numbers(reader, rows, levels, column, |v| v as f64)?,
+        _ => {
+            let leaf = group.metadata().schema_descr().column(index);
+            return Ok(Err(format!("{:?}", leaf.physical_type())));
+        }
+    }
+    Ok(Ok(()))
+}
+
+fn numbers<T: DataType>(
+    mut reader: ColumnReaderImpl<T>,
+    rows: usize,
+    deepest: i16,
+    column: &mut Vec<f64>,
+    number: fn(T::T) -> f64,
+) -> Result<(), ParquetError> {
+    let (mut values, mut levels) = (Vec::new(), Vec::new());
+    let mut found = 0;
+    while found < rows {
+        let (records, ..) = reader.read_records(rows - found, Some(&mut levels), None, &mut values)?;
+        if records == 0 {
+            return Err(ParquetError::EOF(format!("{found} rows where {rows} are announced")));
+        }
+        found += records;
+    }
+    let mut values = values.into_iter().map(number);
+    if deepest == 0 {
+        column.extend(values);
+    } else {
+        let cells = levels.iter().map(|level| (*level == deepest).then(|| values.next()).flatten());
+        column.extend(cells.map(|cell| cell.unwrap_or(f64::NAN)));
+    }
+    Ok(())
+}

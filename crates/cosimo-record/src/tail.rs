@@ -1,0 +1,56 @@
+//! A file that grows at its end and is complete after every change. What stands behind the data, such as the
+//! list of chunks that Arrow and Parquet readers look for, is replaced together with the data that it lists.
+
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use cosimo_core::recorder::RecordError;
+
+#[derive(Debug)]
+pub(crate) struct Tail {
+    path: PathBuf,
+    file: File,
+    /// Where the data ends and the footer begins.
+    end: u64,
+    footer: Vec<u8>,
+}
+
+impl Tail {
+    pub(crate) fn create(path: &Path) -> Result<Tail, RecordError> {
+        let file = File::create(path).map_err(|cause| RecordError { file: path.into(), cause })?;
+        Ok(Tail { path: path.into(), file, end: 0, footer: Vec::new() })
+    }
+
+    /// Puts bytes over the old footer, of which the last ones are the new footer. It is a single write: whoever
+    /// kills the process finds the old file or the new one. If it fails the old file is restored.
+    pub(crate) fn put(&mut self, bytes: &[u8], footer: usize) -> Result<(), RecordError> {
+        if let Err(cause) = self.write(bytes) {
+            let old = std::mem::take(&mut self.footer);
+            // The place of the old footer still belongs to the file, so this needs no space. If it fails all the
+            // same, the first cause is the one to tell.
+            let _ = self.write(&old).and_then(|()| self.file.set_len(self.end + old.len() as u64));
+            return Err(self.failed(cause));
+        }
+        let data = bytes.len() - footer;
+        self.end += data as u64;
+        self.footer.clear();
+        self.footer.extend_from_slice(&bytes[data..]);
+        Ok(())
+    }
+
+    /// An encoder's failure, as one of this file.
+    pub(crate) fn failed(&self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> RecordError {
+        let cause = cause.into();
+        let cause = match cause.downcast::<std::io::Error>() {
+            Ok(cause) => *cause,
+            Err(cause) => std::io::Error::other(cause),
+        };
+        RecordError { file: self.path.clone(), cause }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.file.seek(SeekFrom::Start(self.end))?;
+        self.file.write_all(bytes)
+    }
+}
