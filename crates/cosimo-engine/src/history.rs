@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use cosimo_core::recorder::Table;
 use cosimo_core::{End, Time};
 use cosimo_system::{Problem, Span};
 
@@ -14,9 +15,9 @@ pub struct History {
     pub values: Vec<Vec<f64>>,
 }
 
-/// Reads comma-separated text: `time`, then `component.port` columns.
-pub fn read(
-    text: &str,
+/// Takes the outputs from a table: `time`, then `component.port` columns.
+pub fn of_table(
+    table: &Table,
     file: &Path,
     span: &Span,
     start: f64,
@@ -27,14 +28,10 @@ pub fn read(
     let problem = |message: String| {
         Problem::error("plan/history", format!("{}: {message}", file.display()), span.clone())
     };
-    let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    let Some((_, header)) = lines.next() else {
-        return Err(vec![problem("the file is empty; a header with `time` is wanted".into())]);
-    };
-    let names: Vec<&str> = header.split(',').map(str::trim).collect();
+    let names = &table.columns.names;
     let mut problems = Vec::new();
-    if names[0] != "time" {
-        problems.push(problem(format!("the first column must be `time`, found `{}`", names[0])));
+    if let Some(first) = names.first().filter(|first| *first != "time") {
+        problems.push(problem(format!("the first column must be `time`, found `{first}`")));
     }
     let mut columns = vec![None; names.len()];
     for (column, name) in names.iter().enumerate().skip(1) {
@@ -49,28 +46,27 @@ pub fn read(
         }
     }
     let mut history = History::default();
-    for (line, row) in lines {
-        let cells: Vec<Option<f64>> = row.split(',').map(|cell| cell.trim().parse().ok()).collect();
-        let Some(time) = cells[0].and_then(Time::new) else {
-            problems.push(problem(format!("line {}: the time is not a number", line + 1)));
+    for row in 0..table.rows() {
+        let Some(time) = Time::new(table.values[0][row]) else {
+            problems.push(problem(format!("row {}: the time is not a number", row + 1)));
             continue;
         };
         if time.seconds() >= start {
             continue; // the start itself comes from the simulators
         }
         if history.times.last().is_some_and(|last| *last >= time) {
-            problems.push(problem(format!("line {}: times must ascend", line + 1)));
+            problems.push(problem(format!("row {}: times must ascend", row + 1)));
         }
         let mut values = vec![f64::NAN; outputs];
-        for (column, cell) in cells.iter().enumerate() {
-            if let (Some(output), Some(value)) = (columns.get(column).copied().flatten(), cell) {
-                values[output] = *value;
+        for (output, column) in columns.iter().zip(&table.values) {
+            if let Some(output) = output {
+                values[*output] = column[row];
             }
         }
         for output in (0..outputs).filter(|&output| connected[output]) {
             if !values[output].is_finite() {
                 let path = ports.path(End::Output(output));
-                problems.push(problem(format!("line {}: `{path}` has no finite value", line + 1)));
+                problems.push(problem(format!("row {}: `{path}` has no finite value", row + 1)));
             }
         }
         history.times.push(time);

@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
-use cosimo_core::entry::{Entry, Options, Registry, Value, find, suggest};
+use cosimo_core::entry::{Entry, Options, Registry, Value, find, format_of, suggest};
 use cosimo_core::interface::Needs;
 use cosimo_core::method::{CouplingGraph, Fit, JacobianSource, Law, Shape, WireFacts};
+use cosimo_core::recorder::TableError;
 use cosimo_core::{Couplings, End, Time};
 use cosimo_system::{Choice, Exchange, Problem, Reject, System};
 
@@ -614,19 +615,17 @@ impl Planner<'_> {
     fn history(&self, outputs: usize, connected: &[bool], problems: &mut Vec<Problem>) -> History {
         let Some((file, span)) = &self.system.experiment.history else { return History::default() };
         let path = self.system.folder.join(file);
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(cause) => {
-                problems.push(Problem::error(
-                    "plan/history",
-                    format!("cannot read the history `{}`: {cause}", path.display()),
-                    span.clone(),
-                ));
+        let format = format_of(&self.registry.formats, &path);
+        let table = match format.map_err(TableError::from).and_then(|format| (format.read)(&path)) {
+            Ok(table) => table,
+            Err(error) => {
+                problems
+                    .push(Problem::error("plan/history", error.to_string(), span.clone()).hint(error.hint()));
                 return History::default();
             }
         };
         let start = self.system.experiment.start;
-        match history::read(&text, &path, span, start, outputs, connected, self.ports) {
+        match history::of_table(&table, &path, span, start, outputs, connected, self.ports) {
             Ok(history) => history,
             Err(found) => {
                 problems.extend(found);
