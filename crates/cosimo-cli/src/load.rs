@@ -39,6 +39,12 @@ pub(crate) struct Changes {
     /// A method: axis=name, or axis={ name = { option = value } } as in the file's [method]
     #[arg(long = "method", value_name = "AXIS=NAME")]
     pub methods: Vec<String>,
+    /// Variables that go into result files, with * and ?; !PATTERN leaves out, the last that fits decides
+    #[arg(long = "record", value_name = "PATTERN", allow_hyphen_values = true)]
+    pub record: Vec<String>,
+    /// Seconds from row to row of result files [default: every communication point]
+    #[arg(long, value_name = "S", allow_hyphen_values = true)]
+    pub record_every: Option<f64>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -101,6 +107,8 @@ pub(crate) fn load(what: &[String], changes: &Changes, registry: &Registry) -> R
         input: changes.input.clone(),
         sets: changes.sets.clone(),
         methods: changes.methods.clone(),
+        record: changes.record.clone(),
+        record_every: changes.record_every,
     };
     problems.extend(overrides::apply(&mut system, &asked, registry));
     match plan(&system, registry) {

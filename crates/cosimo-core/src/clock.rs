@@ -83,6 +83,40 @@ impl Clock {
     }
 }
 
+/// Instants `start + n * every`, of which each strikes once: at the first communication point at or past it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Beat {
+    start: Time,
+    every: f64,
+    next: u64,
+}
+
+impl Beat {
+    /// `every` is above zero.
+    pub fn new(start: Time, every: f64) -> Beat {
+        Beat { start, every, next: 0 }
+    }
+
+    fn reached(&self, clock: &Clock) -> bool {
+        clock.reached(time(self.start.seconds() + self.next as f64 * self.every))
+    }
+
+    /// Whether an instant was reached since the last call; several count as one.
+    #[inline]
+    pub fn strikes(&mut self, clock: &Clock) -> bool {
+        if !self.reached(clock) {
+            return false;
+        }
+        let passed = (clock.now.seconds() - self.start.seconds()) / self.every;
+        self.next = self.next.max(passed as u64);
+        // Rounding may put the quotient beside a whole number; the comparison decides.
+        while self.reached(clock) {
+            self.next += 1;
+        }
+        true
+    }
+}
+
 /// Sizes are checked before they get here, so a NaN can only be our own bug; infinity keeps the order total.
 fn time(seconds: f64) -> Time {
     debug_assert!(!seconds.is_nan(), "a window was asked for with a NaN size");
@@ -127,6 +161,30 @@ mod tests {
         assert_eq!((last.to, last.size), (end, 0.1));
         clock.accept(last);
         assert!(clock.reached(end));
+    }
+
+    /// The points of a run of equal steps at which a beat strikes.
+    fn struck(start: f64, size: f64, every: f64, steps: usize) -> Vec<usize> {
+        let start = Time::new(start).unwrap();
+        let (mut clock, mut beat) = (Clock::starting_at(start), Beat::new(start, every));
+        let mut points = Vec::new();
+        for point in 0..=steps {
+            if beat.strikes(&clock) {
+                points.push(point);
+            }
+            run(&mut clock, size, Limit::None, 1);
+        }
+        points
+    }
+
+    #[test]
+    fn a_beat_strikes_at_the_first_point_at_or_past_each_multiple() {
+        assert_eq!(struck(0.0, 0.1, 0.3, 9), [0, 3, 6, 9]); // 3 * 0.1 is above 0.3, 0.1 * 7 is below 0.7
+        assert_eq!(struck(0.0, 0.1, 0.25, 9), [0, 3, 5, 8]);
+        assert_eq!(struck(5.0, 0.1, 0.25, 5), [0, 3, 5]);
+        assert_eq!(struck(0.0, 0.1, 0.01, 3), [0, 1, 2, 3]);
+        let fine = struck(0.0, 1e-6, 1e-3, 1_000_000);
+        assert!(fine.len() == 1001 && fine.iter().enumerate().all(|(n, point)| n * 1000 == *point));
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub mod ledger;
 pub mod plan;
 mod planner;
 pub mod resolve;
+pub mod rows;
 pub mod run;
 pub mod summary;
 

@@ -19,6 +19,7 @@ use crate::graph::Ranks;
 use crate::history::History;
 use crate::planner::Planner;
 use crate::resolve::{Ports, links};
+use crate::rows::Rows;
 
 /// Everything about a run that does not change while it runs.
 pub struct Layout {
@@ -67,6 +68,7 @@ pub struct Layout {
     pub stop: Time,
     pub end: EndRule,
     pub record: RecordPoint,
+    pub rows: Rows,
     /// Something may rewind a step, so bookmarks are taken.
     pub rewinds: bool,
     /// Something rewinds simulators, steps or not, so their promise to be able to is tried out first.

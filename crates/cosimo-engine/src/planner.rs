@@ -15,6 +15,7 @@ use crate::graph::{self, Ranks};
 use crate::history::{self, History};
 use crate::plan::{FitRun, Layout, PlannedCorrection, Stage, runs};
 use crate::resolve::{Links, Ports};
+use crate::rows::Rows;
 
 pub(crate) struct Planner<'a> {
     pub(crate) system: &'a System,
@@ -149,6 +150,7 @@ impl Planner<'_> {
         };
         let experiment = &self.system.experiment;
         let history = self.history(outputs, &connected, problems);
+        let rows = Rows::new(&self.system.results, self.ports, &self.links.bonds, problems);
         let driving: Vec<usize> = (0..outputs).filter(|&output| connected[output]).collect();
         let layout = Layout {
             fits,
@@ -184,6 +186,7 @@ impl Planner<'_> {
             stop: Time::new(experiment.stop)?,
             end: experiment.end,
             record: experiment.record,
+            rows,
             rewinds,
             relies_on_rollback,
             graph,

@@ -1,9 +1,10 @@
 //! A run: step, run until, save, load, and rows for whoever records.
 
+use cosimo_core::clock::Beat;
 use cosimo_core::error::StepError;
 use cosimo_core::recorder::{Columns, RecordError, Recorder};
-use cosimo_core::{End, Rehearsal, Time};
-use cosimo_system::{Problem, RecordPoint};
+use cosimo_core::{Rehearsal, Time};
+use cosimo_system::Problem;
 
 use crate::checkpoint::{Checkpoint, CheckpointError};
 use crate::control::Counters;
@@ -25,7 +26,10 @@ pub struct Run {
     remarks: Vec<Problem>,
     recorder: Option<Box<dyn Recorder>>,
     row: Vec<f64>,
-    /// Row places that do not depend on the instant.
+    /// When rows are due; at every communication point where there is none.
+    beat: Option<Beat>,
+    /// The present communication point has no row yet.
+    unwritten: bool,
     worst_indicator: f64,
 }
 
@@ -47,18 +51,28 @@ impl Run {
                 remarks.push(Problem::remark("run/doubtful-rollback", message, 0..0));
             }
         }
-        Ok(Run { island, remarks, recorder: None, row: Vec::new(), worst_indicator: 0.0 })
+        Ok(Run {
+            island,
+            remarks,
+            recorder: None,
+            row: Vec::new(),
+            beat: None,
+            unwritten: false,
+            worst_indicator: 0.0,
+        })
     }
 
     /// Rows go here from now on, the present one first.
     pub fn record(&mut self, mut recorder: Box<dyn Recorder>) -> Result<(), RunError> {
-        recorder.begin(&self.columns())?;
+        recorder.begin(self.columns())?;
         self.recorder = Some(recorder);
+        self.restart_beat();
         Ok(self.write_row()?)
     }
 
     /// One macro step, whatever its size. A failed run cannot be stepped further; rows so far are safe.
     pub fn step(&mut self) -> Result<(), RunError> {
+        self.unwritten = false; // of a step that fails there is nothing to write
         self.island.step()?;
         self.worst_indicator = self.worst_indicator.max(self.island.error);
         Ok(self.write_row()?)
@@ -73,12 +87,16 @@ impl Run {
         Ok(())
     }
 
-    /// Closes the result file. Also to be called after a failure or an interruption.
+    /// Closes the result file, with a row for the last communication point. Also to be called after a failure or an
+    /// interruption.
     pub fn finish(&mut self) -> Result<(), RecordError> {
-        match &mut self.recorder {
-            Some(recorder) => recorder.finish(),
-            None => Ok(()),
+        let Some(recorder) = &mut self.recorder else { return Ok(()) };
+        let mut last = Ok(());
+        if std::mem::take(&mut self.unwritten) {
+            self.island.layout.rows.fill(&self.island, &mut self.row);
+            last = recorder.row(&self.row);
         }
+        last.and(recorder.finish())
     }
 
     pub fn save(&mut self) -> Result<Checkpoint, CheckpointError> {
@@ -88,7 +106,14 @@ impl Run {
     /// Continues where the checkpoint was taken, bit for bit. The plan must be the same.
     pub fn load(&mut self, checkpoint: &Checkpoint) -> Result<(), CheckpointError> {
         self.worst_indicator = checkpoint.put(&mut self.island)?;
+        self.restart_beat();
         Ok(())
+    }
+
+    /// The present point is due again, whatever was before.
+    fn restart_beat(&mut self) {
+        let layout = &self.island.layout;
+        self.beat = layout.rows.every.map(|every| Beat::new(layout.start, every));
     }
 
     pub fn time(&self) -> Time {
@@ -165,83 +190,21 @@ impl Run {
         Summary::of(self)
     }
 
-    pub fn columns(&self) -> Columns {
-        let layout = self.layout();
-        let ports = layout.ports();
-        let mut columns = Columns::default();
-        let mut add = |name: String, unit: &str| {
-            columns.names.push(name);
-            columns.units.push(unit.into());
-        };
-        add("time".into(), "s");
-        for block in &layout.blocks {
-            let ends = block.outputs.clone().map(End::Output).chain(block.inputs.clone().map(End::Input));
-            for end in ends {
-                let mut name = ports.path(end);
-                let twin = matches!(end, End::Input(_))
-                    && block.outputs.clone().any(|output| ports.path(End::Output(output)) == name);
-                if twin {
-                    name.push_str(".in"); // a port name may stand for an input and an output
-                }
-                add(name, ports.port(end).unit.as_ref().map_or("", |unit| &unit.text));
-            }
-        }
-        add("step.size".into(), "s");
-        add("step.indicator".into(), "1");
-        for bond in &layout.bonds {
-            let name = &bond.name;
-            for side in 0..bond.sides.len() {
-                add(format!("bond.{name}.power_{}", side_letter(side)), "W");
-            }
-            add(format!("bond.{name}.transmitted_power"), "W");
-            add(format!("bond.{name}.residual_power"), "W");
-            add(format!("bond.{name}.transmitted_energy"), "J");
-            add(format!("bond.{name}.residual_energy"), "J");
-            add(format!("bond.{name}.local_error"), "J");
-            add(format!("bond.{name}.indicator"), "1");
-        }
-        columns
+    /// The columns of a row.
+    pub fn columns(&self) -> &Columns {
+        &self.layout().rows.columns
     }
 
+    /// A row where one is due; the last point of a run always has one.
     fn write_row(&mut self) -> Result<(), RecordError> {
         let Some(recorder) = &mut self.recorder else { return Ok(()) };
-        let (board, layout, window) = (&self.island.board, &self.island.layout, self.island.window);
-        let row = &mut self.row;
-        row.clear();
-        row.push(self.island.clock.now().seconds());
-        let after = layout.record == RecordPoint::AfterExchange;
-        let outputs = if after { board.traces.newest() } else { &board.buffers.left };
-        for block in &layout.blocks {
-            row.extend(&outputs[block.outputs.clone()]);
-            for input in block.inputs.clone() {
-                row.push(if after {
-                    layout.couplings.value(input, outputs)
-                } else {
-                    board.buffers.segments[input].at(window.size)
-                });
-            }
+        let island = &self.island;
+        let due = self.beat.as_mut().is_none_or(|beat| beat.strikes(&island.clock));
+        self.unwritten = !due && !island.finished();
+        if self.unwritten {
+            return Ok(());
         }
-        row.push(window.size);
-        row.push(self.island.error);
-        let ledger = &board.ledger;
-        let mut side = 0;
-        for (k, bond) in layout.bonds.iter().enumerate() {
-            row.extend(&ledger.sides[side..side + bond.sides.len()]);
-            side += bond.sides.len();
-            let (power, totals) = (&ledger.powers[k], &ledger.totals[k]);
-            row.extend([power.transmitted, power.residual, totals.transmitted, totals.residual]);
-            // ECCO Eq. (13b): the mean of both sides' local errors in the transmitted energy.
-            row.push(-0.5 * power.residual * window.size);
-            row.push(ledger.indicators[k]);
-        }
-        recorder.row(row)
-    }
-}
-
-/// a, b, c, ... as in the system file; junctions beyond z go on with numbers.
-pub fn side_letter(side: usize) -> String {
-    match u8::try_from(side) {
-        Ok(index) if index < 26 => char::from(b'a' + index).to_string(),
-        _ => side.to_string(),
+        island.layout.rows.fill(island, &mut self.row);
+        recorder.row(&self.row)
     }
 }

@@ -16,7 +16,7 @@ use crate::system::{BondDecl, Component, EndRule, PowerPort, System, WireDecl};
 use crate::toml::links::{DIRECTION, OPPOSITE};
 use crate::toml::method::{self, AXES, estimates_with_tolerance, has_tolerance, listed};
 use crate::toml::section::{Item, value};
-use crate::toml::{Context, is_name};
+use crate::toml::{Context, is_name, is_pattern};
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Overrides {
@@ -37,6 +37,10 @@ pub struct Overrides {
     pub sets: Vec<String>,
     /// `axis=value`, the value as it would stand in `[method]`.
     pub methods: Vec<String>,
+    /// Patterns of the variables to keep, instead of those of the file.
+    pub record: Vec<String>,
+    /// Seconds from row to row.
+    pub record_every: Option<f64>,
 }
 
 /// Changes the system; a wrong override changes nothing and is a problem that names its flag.
@@ -75,6 +79,7 @@ pub fn apply(system: &mut System, overrides: &Overrides, registry: &Registry) ->
     for text in &overrides.sets {
         set_parameter(system, text, registry, &mut problems);
     }
+    set_results(system, overrides, &mut problems);
     problems
 }
 
@@ -364,6 +369,27 @@ fn set_parameter(system: &mut System, text: &str, registry: &Registry, out: &mut
         ),
     };
     out.push(wrong(code, &flag, &message).hint(hint));
+}
+
+fn set_results(system: &mut System, overrides: &Overrides, out: &mut Vec<Problem>) {
+    let bad = overrides.record.iter().filter(|pattern| !is_pattern(pattern));
+    for pattern in bad.clone() {
+        out.push(wrong(
+            "override/syntax",
+            &format!("--record {pattern:?}"),
+            "must be a pattern such as `a.*`",
+        ));
+    }
+    if !overrides.record.is_empty() && bad.count() == 0 {
+        system.results.variables = overrides.record.iter().map(|pattern| (pattern.clone(), 0..0)).collect();
+    }
+    match overrides.record_every {
+        Some(every) if !Range::Positive.holds(every) => {
+            out.push(must("--record-every", every, Range::Positive.words()));
+        }
+        Some(every) => system.results.every = Some(every),
+        None => {}
+    }
 }
 
 /// The parameters that are known of a component before it is planned.

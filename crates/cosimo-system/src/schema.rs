@@ -40,6 +40,7 @@ pub fn json_schema(registry: &Registry) -> Value {
             "bond": list("power bonds: effort one way, flow the other", bond()),
             "junction": list("bonds that share one effort or one flow", junction()),
             "method": method(registry),
+            "results": results(),
             "reference": reference(registry),
         }),
         &["experiment", "component"],
@@ -211,6 +212,21 @@ fn step(registry: &Registry, usual: &Recipe) -> Value {
     )
 }
 
+fn results() -> Value {
+    object(
+        json!({
+            "variables": {
+                "type": "array",
+                "items": { "type": "string", "pattern": "^(!.|[^!])" },
+                "description": "patterns of the variables to keep, with `*` and `?`; `!` before one leaves out",
+            },
+            "every": number(Range::Positive, "seconds from row to row; else every communication point", None),
+        }),
+        &[],
+        "what goes into result files",
+    )
+}
+
 fn reference(registry: &Registry) -> Value {
     let models = registry.references.iter().map(|entry| {
         let columns = entry.columns.join(", ");
@@ -347,7 +363,9 @@ fn per_input(definition: &str, default: &str, description: &str) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::toml::{COMPONENT_KEYS, EXPERIMENT_KEYS, REFERENCE_KEYS, ROOT_KEYS, links, method};
+    use crate::toml::{
+        COMPONENT_KEYS, EXPERIMENT_KEYS, REFERENCE_KEYS, RESULTS_KEYS, ROOT_KEYS, links, method,
+    };
 
     fn keys(schema: &Value, place: &str) -> Vec<String> {
         schema.pointer(place).unwrap()["properties"].as_object().unwrap().keys().cloned().collect()
@@ -367,6 +385,7 @@ mod tests {
             ("/properties/junction/items/properties/sides/items", links::SIDE_KEYS),
             ("/properties/method", method::METHOD_KEYS),
             ("/properties/method/properties/step", method::STEP_KEYS),
+            ("/properties/results", RESULTS_KEYS),
             ("/properties/reference", REFERENCE_KEYS),
         ] {
             assert_eq!(keys(&schema, place), reader, "{place}");

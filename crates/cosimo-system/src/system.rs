@@ -17,6 +17,7 @@ pub struct System {
     pub bonds: Vec<BondDecl>,
     pub junctions: Vec<JunctionDecl>,
     pub recipe: Recipe,
+    pub results: Results,
     pub reference: Option<ReferenceDecl>,
 }
 
@@ -146,6 +147,15 @@ pub struct JunctionSide {
     pub port: PowerPort,
     /// Effort times flow counts power that leaves this simulator instead of entering it.
     pub leaves: bool,
+}
+
+/// Which rows and columns of a run are kept.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Results {
+    /// Patterns with `*` and `?`, those after `!` leave out; the last one that fits a name decides. None keep all.
+    pub variables: Vec<(String, Span)>,
+    /// Seconds from row to row; every communication point where it is not given.
+    pub every: Option<f64>,
 }
 
 /// The undivided model to compare with.

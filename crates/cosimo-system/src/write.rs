@@ -6,7 +6,7 @@ use std::fmt::Write;
 use cosimo_core::Value;
 
 use crate::recipe::{Choice, PerInput, Recipe, Step};
-use crate::system::{Component, Experiment, PowerPort, System};
+use crate::system::{Component, Experiment, PowerPort, Results, System};
 use crate::toml::links::{COMMON, DIRECTION, OPPOSITE};
 use crate::toml::method::{EXCHANGE, REJECT};
 use crate::toml::{END, RECORD, is_name};
@@ -50,6 +50,13 @@ pub fn to_toml(system: &System) -> String {
         page.number("energy_scale", junction.energy_scale);
     }
     recipe(&mut page, &system.recipe);
+    if system.results != Results::default() {
+        page.head("[results]");
+        let variables: Vec<String> =
+            system.results.variables.iter().map(|(pattern, _)| text(pattern)).collect();
+        page.unless(variables.is_empty(), "variables", &format!("[{}]", variables.join(", ")));
+        page.number("every", system.results.every);
+    }
     if let Some(reference) = &system.reference {
         page.head("[reference]");
         page.line("model", &text(&reference.model.0));

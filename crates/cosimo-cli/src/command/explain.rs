@@ -4,7 +4,7 @@
 use cosimo::core::End;
 use cosimo::core::entry::{Listed, Options, Value, number_text};
 use cosimo::engine::Layout;
-use cosimo::engine::run::side_letter;
+use cosimo::engine::rows::side_letter;
 use cosimo::system::{Choice, EndRule, Origin, RecordPoint, Reject, System};
 
 use crate::load::{Changes, Loaded, load};

@@ -12,13 +12,14 @@ use cosimo_core::Registry;
 use cosimo_core::entry::{Range, suggest};
 
 use crate::problem::{Problem, Span};
-use crate::system::{Component, EndRule, Experiment, RecordPoint, ReferenceDecl, System};
+use crate::system::{Component, EndRule, Experiment, RecordPoint, ReferenceDecl, Results, System};
 use section::{Item, Section, entries, value};
 
 pub(crate) const ROOT_KEYS: &[&str] =
-    &["experiment", "component", "wire", "bond", "junction", "method", "reference"];
+    &["experiment", "component", "wire", "bond", "junction", "method", "results", "reference"];
 pub(crate) const EXPERIMENT_KEYS: &[&str] = &["start", "stop", "end", "record", "history"];
 pub(crate) const COMPONENT_KEYS: &[&str] = &["source", "parameters", "start", "tolerance", "weight"];
+pub(crate) const RESULTS_KEYS: &[&str] = &["variables", "every"];
 pub(crate) const REFERENCE_KEYS: &[&str] = &["model", "ports"];
 
 pub(crate) const END: &[(&str, EndRule)] = &[("exact", EndRule::Exact), ("after", EndRule::After)];
@@ -82,6 +83,9 @@ fn document(table: &DeTable<'_>, folder: &Path, registry: &Registry, out: &mut V
     links::read(&root, &context, &mut system, out);
     if let Some(item) = root.get("method") {
         system.recipe = method::read(&item, &context, out);
+    }
+    if let Some(item) = root.get("results") {
+        system.results = results(&item, out);
     }
     if let Some(item) = root.get("reference") {
         system.reference = reference(&item, &context, out);
@@ -199,6 +203,25 @@ fn suggest_source(source: &str, registry: &Registry) -> String {
         true => "no kind of simulator is known".into(),
         false => format!("known kinds are {}", kinds.join(", ")),
     }
+}
+
+fn results(item: &Item<'_>, out: &mut Vec<Problem>) -> Results {
+    let Some(section) = Section::open("`[results]`", item.value, RESULTS_KEYS, out) else {
+        return Results::default();
+    };
+    let variables = section.get("variables").map(|item| item.texts(out)).unwrap_or_default();
+    for (pattern, span) in &variables {
+        if !is_pattern(pattern) {
+            let message = format!("a pattern must have letters, found {pattern:?}");
+            out.push(Problem::error("system/value", message, span.clone()).label("empty pattern"));
+        }
+    }
+    Results { variables, every: section.number("every", Range::Positive, out) }
+}
+
+/// Anything but nothing, with or without the `!`.
+pub(crate) fn is_pattern(pattern: &str) -> bool {
+    !pattern.strip_prefix('!').unwrap_or(pattern).is_empty()
 }
 
 fn reference(item: &Item<'_>, context: &Context<'_>, out: &mut Vec<Problem>) -> Option<ReferenceDecl> {

@@ -56,6 +56,17 @@ impl<'t> Item<'t> {
         text
     }
 
+    /// A list of texts; those that are none are left out.
+    pub(crate) fn texts(&self, problems: &mut Vec<Problem>) -> Vec<(String, Span)> {
+        let Some(items) = self.value.get_ref().as_array() else {
+            let hint = format!("write `{} = [\"...\"]`", self.key);
+            problems.push(self.wrong("a list of texts in quotes").hint(hint));
+            return Vec::new();
+        };
+        let item = |value| Item { key: self.key, key_span: self.key_span.clone(), value };
+        items.iter().filter_map(|value| item(value).text(problems)).collect()
+    }
+
     pub(crate) fn one_of<T: Copy>(&self, words: &[(&str, T)], problems: &mut Vec<Problem>) -> Option<T> {
         let text = self.value.get_ref().as_str();
         let chosen = words.iter().find(|(word, _)| Some(*word) == text).map(|(_, meaning)| *meaning);

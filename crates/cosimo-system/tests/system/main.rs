@@ -62,6 +62,10 @@ correction = { nepce = { gain = 0.85, form = "paper" } }
 exchange = { "wheel.F" = "fresh" }
 step = { estimate = { power-residual = { window = 3 } }, law = "pi", tolerance = 1e-6, size = 1e-3, min = 1e-4, max = 1e-2, shrink = 0.5, grow = 2, reject = "above-one" }
 
+[results]
+variables = ["wheel.*", "!wheel.q[1,2]"]
+every = 0.01
+
 [reference]
 model = "quarter-car"
 ports = { "chassis.v" = "vc" }
@@ -119,6 +123,7 @@ fn bare(mut system: System) -> System {
     bare_inputs(&mut recipe.exchange, |_| {});
     recipe.step.span = 0..0;
     recipe.step.size_origin = Default::default();
+    system.results.variables.iter_mut().for_each(|(_, span)| *span = 0..0);
     if let Some(reference) = &mut system.reference {
         reference.model.1 = 0..0;
         reference.ports.iter_mut().for_each(|(_, _, span)| *span = 0..0);

@@ -66,6 +66,27 @@ fn the_experiment_and_the_step() {
 }
 
 #[test]
+fn results_of_the_command_line_replace_those_of_the_file() {
+    let record = |patterns: &[&str]| Overrides {
+        record: patterns.iter().map(|pattern| (*pattern).into()).collect(),
+        ..Overrides::default()
+    };
+    let system = changed(FULL, record(&["a.*", "!a.x"]));
+    let kept: Vec<&str> = system.results.variables.iter().map(|(pattern, _)| pattern.as_str()).collect();
+    assert_eq!((kept, system.results.every), (vec!["a.*", "!a.x"], Some(0.01)));
+    let every = |every| Overrides { record_every: Some(every), ..Overrides::default() };
+    let system = changed(FULL, every(0.5));
+    assert_eq!((system.results.variables.len(), system.results.every), (2, Some(0.5)));
+
+    let message = "`--record-every -1`: must be a finite number above 0, found -1";
+    refused(FULL, every(-1.0), "override/value", message, None);
+    for pattern in ["", "!"] {
+        let message = format!("`--record {pattern:?}`: must be a pattern such as `a.*`");
+        refused(FULL, record(&[pattern]), "override/syntax", &message, None);
+    }
+}
+
+#[test]
 fn a_tolerance_beats_all_that_the_file_gives() {
     let tolerance = |tolerance| Overrides { tolerance: Some(tolerance), ..Overrides::default() };
     let system = changed(FULL, tolerance(0.5));
@@ -247,8 +268,10 @@ fn all_problems_come_at_once() {
         input: Some("drive.txt".into()),
         sets: vec!["x".into(), "y.z=1".into()],
         methods: vec!["law=none".into()],
+        record: vec!["!".into()],
+        record_every: Some(0.0),
     };
-    assert_eq!(apply(&mut good(TWO), &overrides, &registry()).len(), 9);
+    assert_eq!(apply(&mut good(TWO), &overrides, &registry()).len(), 11);
 }
 
 #[test]

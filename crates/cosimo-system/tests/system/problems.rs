@@ -346,6 +346,22 @@ fn shapes_are_what_they_must_be() {
         "`component` must be a table of components, found a list",
         hint,
     );
+    line(
+        "[results]\nvariables = 'a.*'",
+        code,
+        "'a.*'",
+        "`variables` must be a list of texts in quotes, found \"a.*\"",
+        Some("write `variables = [\"...\"]`"),
+    );
+    line(
+        "[results]\nvariables = ['a.*', 1]",
+        code,
+        "1",
+        "`variables` must be a text in quotes, found 1",
+        None,
+    );
+    line("[results]\nvariables = ['!']", code, "'!'", "a pattern must have letters, found \"!\"", None);
+    line("[results]\nevery = 0", code, "0", "`every` must be a finite number above 0, found 0", None);
     line("[method]\nstep = 1e-3", code, "1e-3", "`step` must be a table, found 1e-3", None);
     line(
         "[[bond]]\na = 1\nb = { effort = 'b.F', flow = 'b.v' }",

@@ -58,6 +58,9 @@ fn every_key_arrives() {
     assert_eq!(junction.sides[1].port.effort.0, "wheel.p");
     assert_eq!((junction.tolerance, junction.energy_scale), (Some(1e-5), Some(10.0)));
 
+    let kept: Vec<&str> = system.results.variables.iter().map(|(pattern, _)| pattern.as_str()).collect();
+    assert_eq!((kept, system.results.every), (vec!["wheel.*", "!wheel.q[1,2]"], Some(0.01)));
+
     let reference = system.reference.unwrap();
     assert_eq!(reference.model.0, "quarter-car");
     assert_eq!((reference.ports[0].0.as_str(), reference.ports[0].1.as_str()), ("chassis.v", "vc"));
@@ -184,6 +187,7 @@ fn everything_knows_its_place() {
         (&recipe.input.default.span, "linear"),
         (&recipe.correction.default.options[0].2, "gain = 0.85"),
         (&recipe.estimate.options[1].2, "tolerance = 1e-6"),
+        (&system.results.variables[1].1, "\"!wheel.q[1,2]\""),
         (&system.reference.as_ref().unwrap().model.1, "\"quarter-car\""),
         (&system.reference.as_ref().unwrap().ports[0].2, "\"chassis.v\" = \"vc\""),
     ] {

@@ -40,6 +40,9 @@ fn bad_files_fail_where_the_reader_does() {
         ("[method]\niteration = { fixed-point = { sweeps = 0 } }", "method.iteration"),
         ("[method]\nstep = { grow = 0.5 }", "method.step.grow"),
         ("[method]\nstep = { reject = 'no' }", "method.step.reject"),
+        ("[results]\nevery = 0", "results.every"),
+        ("[results]\nvariables = ['!']", "results.variables.0"),
+        ("[results]\nvariables = 'a'", "results.variables"),
         ("[reference]\nmodel = 'half-car'", "reference.model"),
     ] {
         let text = format!("{LEAST}{lines}\n");
@@ -145,7 +148,7 @@ fn check(root: &Value, schema: &Value, value: &Value, place: &str) -> Result<(),
     Ok(())
 }
 
-/// The two patterns of the schema, by hand.
+/// The three patterns of the schema, by hand.
 fn matches(pattern: &str, text: &str) -> bool {
     match pattern {
         "^[A-Za-z0-9_-]+$" => {
@@ -154,6 +157,7 @@ fn matches(pattern: &str, text: &str) -> bool {
         "^[^.]+\\..+$" => {
             text.split_once('.').is_some_and(|(left, right)| !left.is_empty() && !right.is_empty())
         }
+        "^(!.|[^!])" => !text.strip_prefix('!').unwrap_or(text).is_empty(),
         other => panic!("pattern {other}"),
     }
 }

@@ -149,6 +149,10 @@ prop_compose! {
                 tolerance: None, energy_scale: Some(length), span: 0..0,
             }],
             recipe,
+            results: Results {
+                variables: vec![(port.clone(), 0..0), (format!("!{owner}.*"), 0..0)],
+                every: special.then_some(length),
+            },
             reference: special.then(|| ReferenceDecl {
                 model: ("quarter-car".into(), 0..0), ports: vec![(port.clone(), "vw".into(), 0..0)],
             }),

@@ -1,0 +1,206 @@
+//! What a row holds, and when one is due. Columns that nobody asked for are neither computed nor copied.
+
+use std::collections::BTreeSet;
+
+use cosimo_core::entry::suggest;
+use cosimo_core::recorder::Columns;
+use cosimo_core::{Bond, End};
+use cosimo_system::{Problem, RecordPoint, Results};
+use wildmatch::WildMatch;
+
+use crate::island::Island;
+use crate::resolve::Ports;
+
+/// The chosen columns, the time first.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Rows {
+    pub columns: Columns,
+    sources: Vec<Source>,
+    /// Seconds from row to row.
+    pub every: Option<f64>,
+}
+
+/// Where a value of a row comes from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Source {
+    Time,
+    Output(usize),
+    Input(usize),
+    Size,
+    Indicator,
+    Side(usize),
+    Bond(usize, BondValue),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum BondValue {
+    TransmittedPower,
+    ResidualPower,
+    TransmittedEnergy,
+    ResidualEnergy,
+    LocalError,
+    Indicator,
+}
+
+impl Rows {
+    /// Chooses columns; a pattern that fits none of them is a problem.
+    pub(crate) fn new(
+        results: &Results,
+        ports: &Ports<'_>,
+        bonds: &[Bond],
+        problems: &mut Vec<Problem>,
+    ) -> Rows {
+        let all = all(ports, bonds);
+        let patterns: Vec<Pattern> = results.variables.iter().map(|(text, _)| Pattern::new(text)).collect();
+        for (pattern, (text, span)) in patterns.iter().zip(&results.variables) {
+            if !all.iter().any(|column| pattern.fits(&column.name)) {
+                let wanted = text.strip_prefix('!').unwrap_or(text);
+                problems.push(
+                    Problem::error("plan/results", format!("no variable fits `{wanted}`"), span.clone())
+                        .label("fits nothing")
+                        .hint(suggest(wanted, all.iter().map(|column| column.name.as_str()))),
+                );
+            }
+        }
+        let mut rows = Rows { every: results.every, ..Rows::default() };
+        for column in all {
+            if column.source == Source::Time || keeps(&patterns, &column.name) {
+                rows.columns.names.push(column.name);
+                rows.columns.units.push(column.unit);
+                rows.sources.push(column.source);
+            }
+        }
+        rows
+    }
+
+    /// The row of the present communication point.
+    pub(crate) fn fill(&self, island: &Island, row: &mut Vec<f64>) {
+        let (board, layout, window) = (&island.board, &island.layout, island.window);
+        let (ledger, after) = (&board.ledger, layout.record == RecordPoint::AfterExchange);
+        let outputs = if after { board.traces.newest() } else { &board.buffers.left };
+        row.clear();
+        row.extend(self.sources.iter().map(|source| match *source {
+            Source::Time => island.clock.now().seconds(),
+            Source::Output(output) => outputs[output],
+            Source::Input(input) if after => layout.couplings.value(input, outputs),
+            Source::Input(input) => board.buffers.segments[input].at(window.size),
+            Source::Size => window.size,
+            Source::Indicator => island.error,
+            Source::Side(side) => ledger.sides[side],
+            Source::Bond(bond, value) => match value {
+                BondValue::TransmittedPower => ledger.powers[bond].transmitted,
+                BondValue::ResidualPower => ledger.powers[bond].residual,
+                BondValue::TransmittedEnergy => ledger.totals[bond].transmitted,
+                BondValue::ResidualEnergy => ledger.totals[bond].residual,
+                // ECCO Eq. (13b): the mean of both sides' local errors in the transmitted energy.
+                BondValue::LocalError => -0.5 * ledger.powers[bond].residual * window.size,
+                BondValue::Indicator => ledger.indicators[bond],
+            },
+        }));
+    }
+}
+
+struct Pattern {
+    excludes: bool,
+    wild: WildMatch,
+}
+
+impl Pattern {
+    fn new(text: &str) -> Pattern {
+        let rest = text.strip_prefix('!');
+        Pattern { excludes: rest.is_some(), wild: WildMatch::new(rest.unwrap_or(text)) }
+    }
+
+    fn fits(&self, name: &str) -> bool {
+        self.wild.matches(name)
+    }
+}
+
+/// The last pattern that fits decides. Where none does: all that is not left out, if that is how it begins.
+fn keeps(patterns: &[Pattern], name: &str) -> bool {
+    match patterns.iter().rev().find(|pattern| pattern.fits(name)) {
+        Some(pattern) => !pattern.excludes,
+        None => patterns.first().is_none_or(|first| first.excludes),
+    }
+}
+
+struct Column {
+    name: String,
+    unit: String,
+    source: Source,
+}
+
+/// Everything that a row could hold, in the order of the file.
+fn all(ports: &Ports<'_>, bonds: &[Bond]) -> Vec<Column> {
+    let mut columns = Vec::new();
+    let mut add = |name: String, unit: &str, source: Source| {
+        columns.push(Column { name, unit: unit.into(), source });
+    };
+    add("time".into(), "s", Source::Time);
+    for block in ports.blocks {
+        let mut taken = BTreeSet::new();
+        let unit = |end: End| ports.port(end).unit.as_ref().map_or("", |unit| &unit.text);
+        for output in block.outputs.clone() {
+            let name = ports.path(End::Output(output));
+            taken.insert(name.clone());
+            add(name, unit(End::Output(output)), Source::Output(output));
+        }
+        for input in block.inputs.clone() {
+            let mut name = ports.path(End::Input(input));
+            if taken.contains(&name) {
+                name.push_str(".in"); // a port name may stand for an input and an output
+            }
+            add(name, unit(End::Input(input)), Source::Input(input));
+        }
+    }
+    add("step.size".into(), "s", Source::Size);
+    add("step.indicator".into(), "1", Source::Indicator);
+    let mut sides = 0;
+    for (k, bond) in bonds.iter().enumerate() {
+        let name = &bond.name;
+        for side in 0..bond.sides.len() {
+            add(format!("bond.{name}.power_{}", side_letter(side)), "W", Source::Side(sides + side));
+        }
+        sides += bond.sides.len();
+        for (value, unit, source) in [
+            ("transmitted_power", "W", BondValue::TransmittedPower),
+            ("residual_power", "W", BondValue::ResidualPower),
+            ("transmitted_energy", "J", BondValue::TransmittedEnergy),
+            ("residual_energy", "J", BondValue::ResidualEnergy),
+            ("local_error", "J", BondValue::LocalError),
+            ("indicator", "1", BondValue::Indicator),
+        ] {
+            add(format!("bond.{name}.{value}"), unit, Source::Bond(k, source));
+        }
+    }
+    columns
+}
+
+/// a, b, c, ... as in the system file; junctions beyond z go on with numbers.
+pub fn side_letter(side: usize) -> String {
+    match u8::try_from(side) {
+        Ok(index) if index < 26 => char::from(b'a' + index).to_string(),
+        _ => side.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_pattern_that_fits_decides() {
+        let kept = |patterns: &[&str]| -> Vec<&str> {
+            let patterns: Vec<Pattern> = patterns.iter().map(|text| Pattern::new(text)).collect();
+            let names = ["a.x", "a.q[1,2]", "b.x", "b.xx"];
+            names.into_iter().filter(|name| keeps(&patterns, name)).collect()
+        };
+        assert_eq!(kept(&[]), ["a.x", "a.q[1,2]", "b.x", "b.xx"]);
+        assert_eq!(kept(&["a.*"]), ["a.x", "a.q[1,2]"]);
+        assert_eq!(kept(&["?.x"]), ["a.x", "b.x"]);
+        assert_eq!(kept(&["a.q[1,2]"]), ["a.q[1,2]"]);
+        assert_eq!(kept(&["!b.*"]), ["a.x", "a.q[1,2]"]);
+        assert_eq!(kept(&["*", "!*.x", "b.x"]), ["a.q[1,2]", "b.x", "b.xx"]);
+        assert_eq!(kept(&["b.*", "!b.x"]), ["b.xx"]);
+    }
+}
