@@ -10,7 +10,9 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use common::{DUAL_MASS, DualMass, combinations, side_by_side, start};
+use common::{DUAL_MASS, DualMass, combinations, folder, side_by_side, start};
+use cosimo::engine::Run;
+use cosimo::record::{FORMATS, Files};
 
 struct Counting;
 
@@ -63,7 +65,10 @@ static ALLOCATOR: Counting = Counting;
 
 /// How often memory was taken or given back in the given number of steps after the first.
 fn allocations(text: &str, threads: usize, steps: usize) -> u64 {
-    let mut run = start(text, threads);
+    counted(start(text, threads), steps)
+}
+
+fn counted(mut run: Run, steps: usize) -> u64 {
     run.step().unwrap();
     COUNT.store(0, Ordering::SeqCst);
     COUNTING.store(true, Ordering::SeqCst);
@@ -91,6 +96,14 @@ fn no_step_after_the_first_allocates() {
         for threads in [1, 2] {
             assert_eq!(allocations(&text, threads, 40), 0, "{threads} threads, {method}");
         }
+    }
+    // Nor does a row, between one chunk and the next: as many of them as fill none, and in less than the time of one.
+    for format in FORMATS {
+        let path = folder().join(format!("allocation.{}", format.endings[0]));
+        let mut run =
+            start(&DualMass { stop: 1000.0, method: "step = { size = 1e-3 }", ..DUAL_MASS }.text(), 1);
+        run.record(Box::new(Files::new(&[path], FORMATS).unwrap())).unwrap();
+        assert_eq!(counted(run, 2_000), 0, "{}", format.name);
     }
     for method in combinations.iter().step_by(97) {
         assert_eq!(allocations(&side_by_side(4, method), 8, 20), 0, "{method}");

@@ -7,4 +7,5 @@ mod common;
 mod examples;
 mod info;
 mod messages;
+mod results;
 mod single;

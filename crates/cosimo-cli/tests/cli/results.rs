@@ -1,0 +1,204 @@
+//! Result files: formats, the choice of rows and columns, and what is left of them after a crash.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use cosimo::record::{Table, read};
+use insta::assert_snapshot;
+
+use crate::common::{complaint, cosimo, folder, system};
+
+const ALL: [&str; 3] = ["rows.csv", "rows.arrow", "rows.parquet"];
+
+fn run(folder: &Path, args: &[&str]) {
+    let output = cosimo(folder, &[&["run", "system.toml"], args].concat());
+    assert!(output.status.success(), "{}", complaint(&output));
+}
+
+fn refused(name: &str, changes: &[(&str, &str)], args: &[&str]) -> String {
+    let folder = folder(name);
+    system(&folder, changes);
+    let told = complaint(&cosimo(&folder, &[&["run", "system.toml"], args].concat()));
+    assert!(!ALL.iter().any(|file| folder.join(file).exists()), "nothing is written before all is checked");
+    told
+}
+
+#[test]
+fn all_formats_at_once_hold_the_same_numbers() {
+    let folder = folder("formats");
+    system(&folder, &[]);
+    run(&folder, &["--out", ALL[0], "--out", ALL[1], "--out", ALL[2]]);
+    let [csv, arrow, parquet] = ALL.map(|file| read(&folder.join(file)).unwrap());
+    assert_eq!(csv.values, arrow.values);
+    assert_eq!(arrow, parquet);
+    assert_eq!(arrow.columns.units[0], "s");
+    let size = |file: &str| std::fs::metadata(folder.join(file)).unwrap().len();
+    assert!(size("rows.parquet") < size("rows.arrow") && size("rows.arrow") < size("rows.csv"));
+}
+
+#[test]
+fn a_result_may_be_the_history_of_another_run_in_any_format() {
+    let folder = folder("history-formats");
+    let example = crate::common::root().join("examples/dual-mass/system.toml");
+    let text = std::fs::read_to_string(example).unwrap();
+    let mut summaries = Vec::new();
+    for ending in ["csv", "arrow", "parquet"] {
+        let file = format!("history.{ending}");
+        let text = text.replace("history.csv", &file);
+        std::fs::write(folder.join("system.toml"), text).unwrap();
+        let history = ["--from", "-0.02", "--stop", "0", "--step", "0.01", "--out", &file];
+        let output = cosimo(&folder, &[&["reference", "system.toml"], &history[..]].concat());
+        assert!(output.status.success(), "{}", complaint(&output));
+        run(&folder, &["--out", "rows.csv"]);
+        summaries.push(std::fs::read_to_string(folder.join("rows.csv")).unwrap());
+    }
+    assert!(summaries.iter().all(|summary| *summary == summaries[0]));
+}
+
+/// Columns of one table as they are in another.
+fn assert_part(part: &Table, whole: &Table, rows: &[usize]) {
+    for (name, column) in part.columns.names.iter().zip(&part.values) {
+        let all = whole.column(name).unwrap();
+        assert_eq!(*column, rows.iter().map(|&row| all[row]).collect::<Vec<_>>(), "{name}");
+    }
+}
+
+#[test]
+fn chosen_columns_and_rows_are_those_of_the_whole() {
+    let folder = folder("chosen");
+    let constant = ["--method", "law=fixed", "--step", "1e-3", "--stop", "0.1004"];
+    system(&folder, &[]);
+    run(&folder, &[&["--out", "whole.csv"], &constant[..]].concat());
+    let whole = read(&folder.join("whole.csv")).unwrap();
+    let all: Vec<usize> = (0..whole.rows()).collect();
+
+    run(
+        &folder,
+        &[&["--out", "rows.csv", "--record", "chassis.*", "--record", "!*.F"], &constant[..]].concat(),
+    );
+    let part = read(&folder.join("rows.csv")).unwrap();
+    assert!(part.columns.names.len() > 2 && part.columns.names[0] == "time");
+    assert!(part.columns.names[1..].iter().all(|name| name.starts_with("chassis.") && name != "chassis.F"));
+    assert_part(&part, &whole, &all);
+
+    // The start, each hundredth of a second, and the end.
+    let every: Vec<usize> = (0..=100).step_by(10).chain([101]).collect();
+    run(&folder, &[&["--out", "rows.arrow", "--record-every", "0.01"], &constant[..]].concat());
+    let part = read(&folder.join("rows.arrow")).unwrap();
+    assert_eq!(part.columns.names, whole.columns.names);
+    assert_part(&part, &whole, &every);
+
+    // The file says the same, and the command line beats it.
+    let table = "[results]\nvariables = [\"wheel.v\", \"step.*\"]\nevery = 0.02\n\n[method]";
+    system(&folder, &[("[method]", table)]);
+    run(&folder, &[&["--out", "rows.parquet"], &constant[..]].concat());
+    let part = read(&folder.join("rows.parquet")).unwrap();
+    assert_eq!(part.columns.names, ["time", "wheel.v", "step.size", "step.indicator"]);
+    assert_part(&part, &whole, &(0..=100).step_by(20).chain([101]).collect::<Vec<_>>());
+    let beats = ["--out", "rows.parquet", "--record", "!bond.*", "--record-every", "0.01"];
+    run(&folder, &[&beats[..], &constant[..]].concat());
+    let part = read(&folder.join("rows.parquet")).unwrap();
+    assert!(part.columns.names.len() > 5 && !part.columns.names.iter().any(|name| name.starts_with("bond.")));
+    assert_part(&part, &whole, &every);
+}
+
+#[test]
+fn what_cannot_be_chosen_is_told_before_anything_runs() {
+    assert_snapshot!("unknown-ending", refused("ending", &[], &["--out", "rows.xlsx", "--out", "rows"]));
+    assert_snapshot!("given-twice", refused("twice", &[], &["--out", "rows.csv", "--out", "rows.csv"]));
+    assert_snapshot!(
+        "pattern-of-nothing",
+        refused("nothing", &[], &["--out", "rows.csv", "--record", "chasis.F", "--record", "!nobody.*"])
+    );
+    assert_snapshot!("bad-every", refused("every", &[], &["--out", "rows.csv", "--record-every", "0"]));
+    let table = "[results]\nvariables = [\"whel.*\", \"\"]\nevry = 1\n\n[method]";
+    assert_snapshot!("bad-results", refused("results-table", &[("[method]", table)], &["--out", "rows.csv"]));
+    let table = "[results]\nvariables = [\"whel.v\"]\n\n[method]";
+    assert_snapshot!(
+        "bad-pattern",
+        refused("results-pattern", &[("[method]", table)], &["--out", "rows.csv"])
+    );
+    assert_snapshot!("no-folder", refused("no-folder", &[], &["--out", "nowhere/rows.arrow"]));
+}
+
+/// Starts a run that takes long, waits until each of its files has grown, and kills it.
+#[test]
+fn a_killed_run_leaves_its_finished_chunks_in_every_format() {
+    let folder = folder("killed");
+    system(&folder, &[]);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_cosimo"))
+        .args(["run", "system.toml", "--method", "law=fixed", "--step", "1e-8"])
+        .args(ALL.iter().flat_map(|file| ["--out", file]))
+        .current_dir(&folder)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let begun = Instant::now();
+    while ALL.iter().any(|file| std::fs::metadata(folder.join(file)).map_or(0, |file| file.len()) < 1 << 16) {
+        assert!(begun.elapsed() < Duration::from_secs(120), "no chunk appeared");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // A moment, so that it is not in the middle of writing: a kill inside a write may tear it.
+    std::thread::sleep(Duration::from_millis(300));
+    child.kill().unwrap();
+    assert!(child.wait().unwrap().code().is_none(), "the run was not killed");
+    let tables = ALL.map(|file| read(&folder.join(file)).unwrap_or_else(|error| panic!("{error}")));
+    let rows = tables.iter().map(Table::rows).min().unwrap();
+    assert!(rows > 1000, "only {rows} rows");
+    for (table, file) in tables.iter().zip(ALL) {
+        assert_eq!(table.columns.names, tables[0].columns.names, "{file}");
+        for (column, first) in table.values.iter().zip(&tables[0].values) {
+            assert_eq!(column[..rows], first[..rows], "{file}");
+        }
+    }
+}
+
+/// A limit on the size of files stands for a full disk.
+#[test]
+fn a_full_disk_ends_the_run_and_keeps_what_was_written() {
+    for file in ALL {
+        let folder = folder(&format!("full-{file}"));
+        system(&folder, &[]);
+        let output = Command::new("sh")
+            .arg("-c")
+            .arg("trap '' XFSZ; ulimit -f 30000; exec \"$0\" \"$@\"")
+            .arg(env!("CARGO_BIN_EXE_cosimo"))
+            .args([
+                "run",
+                "system.toml",
+                "--method",
+                "law=fixed",
+                "--step",
+                "1e-6",
+                "--stop",
+                "10",
+                "--out",
+                file,
+            ])
+            .current_dir(&folder)
+            .output()
+            .unwrap();
+        let told = complaint(&output);
+        assert!(told.starts_with("exit 3\n") && told.contains(&format!("cannot write `{file}`")), "{told}");
+        let table = read(&folder.join(file)).unwrap_or_else(|error| panic!("{error}"));
+        assert!(table.rows() > 10_000, "{file}: {}", table.rows());
+        assert!(table.column("time").unwrap().windows(2).all(|pair| pair[0] < pair[1]));
+    }
+}
+
+#[test]
+fn a_simulator_that_fails_costs_no_row() {
+    let folder = folder("failing");
+    let text = "[experiment]\nstop = 1.0\n\n[component.a]\nsource = \"native:faulty/nan\"\nstart = { u = 1.0 }\n\n\
+                [results]\nevery = 0.2\n\n[method]\nstep = { size = 0.1 }\n";
+    std::fs::write(folder.join("system.toml"), text).unwrap();
+    let output = cosimo(&folder, &["run", "system.toml", "--out", ALL[0], "--out", ALL[1], "--out", ALL[2]]);
+    assert_eq!(output.status.code(), Some(1), "{}", complaint(&output));
+    for file in ALL {
+        let table = read(&folder.join(file)).unwrap();
+        assert!(table.rows() > 1, "{file}: {:?}", table.values);
+        assert!(table.values.iter().flatten().all(|value| value.is_finite()), "{file}");
+    }
+}
