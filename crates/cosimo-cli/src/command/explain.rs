@@ -1,8 +1,10 @@
 //! `cosimo explain`: the plan before it runs: who steps when, on which inputs, under which methods, and who
 //! chose them.
 
-use cosimo::core::End;
+use std::fmt::{self, Write};
+
 use cosimo::core::entry::{Listed, Options, Value, number_text};
+use cosimo::core::{End, Registry};
 use cosimo::engine::Layout;
 use cosimo::engine::rows::side_letter;
 use cosimo::system::{Choice, EndRule, Origin, RecordPoint, Reject, System};
@@ -30,17 +32,24 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         print!("{}", cosimo::system::write::to_toml(&system));
         return Ok(());
     }
-    let layout = &plan.layout;
-    simulators(&system, layout);
-    inputs(layout);
-    bonds(layout);
-    methods(&system, layout, &registry.axes());
+    print!("{}", text(&system, &plan.layout, &registry));
     report::remarks(&plan.remarks);
     Ok(())
 }
 
-fn simulators(system: &System, layout: &Layout) {
-    println!("simulators");
+/// The plan as people read it.
+pub(crate) fn text(system: &System, layout: &Layout, registry: &Registry) -> String {
+    let mut out = String::new();
+    let written = simulators(&mut out, system, layout)
+        .and_then(|()| inputs(&mut out, layout))
+        .and_then(|()| bonds(&mut out, layout))
+        .and_then(|()| methods(&mut out, system, layout, &registry.axes()));
+    debug_assert!(written.is_ok(), "a string takes everything");
+    out
+}
+
+fn simulators(out: &mut String, system: &System, layout: &Layout) -> fmt::Result {
+    writeln!(out, "simulators")?;
     for (k, component) in system.components.iter().enumerate() {
         let can = &layout.interfaces[k].abilities;
         let abilities: Vec<&str> = [
@@ -53,17 +62,18 @@ fn simulators(system: &System, layout: &Layout) {
         .into_iter()
         .filter_map(|(able, word)| able.then_some(word))
         .collect();
-        println!("  {:<12} {} ({})", component.name, component.source, abilities.join(", "));
+        writeln!(out, "  {:<12} {} ({})", component.name, component.source, abilities.join(", "))?;
     }
-    println!("\nstages (inside a stage nobody sees new values)");
+    writeln!(out, "\nstages (inside a stage nobody sees new values)")?;
     for (k, stage) in layout.stages.iter().enumerate() {
         let members: Vec<&str> = stage.members.iter().map(|&member| layout.names[member].as_str()).collect();
-        println!("  {}: {}", k + 1, members.join(", "));
+        writeln!(out, "  {}: {}", k + 1, members.join(", "))?;
     }
+    Ok(())
 }
 
-fn inputs(layout: &Layout) {
-    println!("\ninputs");
+fn inputs(out: &mut String, layout: &Layout) -> fmt::Result {
+    writeln!(out, "\ninputs")?;
     let ports = layout.ports();
     for input in 0..layout.shape.inputs {
         let terms: Vec<String> = layout
@@ -77,23 +87,25 @@ fn inputs(layout: &Layout) {
             .collect();
         let path = ports.path(End::Input(input));
         if terms.is_empty() {
-            println!("  {path:<20} = {} (constant)", layout.couplings.constant(input));
+            writeln!(out, "  {path:<20} = {} (constant)", layout.couplings.constant(input))?;
             continue;
         }
         let exchange = if layout.fresh[input] { "fresh" } else { "stale" };
-        println!(
+        writeln!(
+            out,
             "  {path:<20} = {}; {}, correction {}, exchange {exchange}",
             terms.join(" + "),
             layout.fit_names[input],
             layout.correction_names[input]
-        );
+        )?;
     }
+    Ok(())
 }
 
-fn bonds(layout: &Layout) {
-    println!("\nbonds (power counted from the first side)");
+fn bonds(out: &mut String, layout: &Layout) -> fmt::Result {
+    writeln!(out, "\nbonds (power counted from the first side)")?;
     if layout.bonds.is_empty() {
-        println!("  none: the energy of the coupling is not watched");
+        writeln!(out, "  none: the energy of the coupling is not watched")?;
     }
     let ports = layout.ports();
     for bond in &layout.bonds {
@@ -109,19 +121,21 @@ fn bonds(layout: &Layout) {
         let own = |name: &str, value: Option<f64>| {
             value.map_or(String::new(), |value| format!("; {name} {}", number_text(value)))
         };
-        println!(
+        writeln!(
+            out,
             "  {:<12} {}{}{}",
             bond.name,
             sides.join("; "),
             own("tolerance", bond.tolerance),
             own("energy scale", bond.energy_scale)
-        );
+        )?;
     }
+    Ok(())
 }
 
-fn methods(system: &System, layout: &Layout, axes: &[(&str, Vec<Listed>)]) {
+fn methods(out: &mut String, system: &System, layout: &Layout, axes: &[(&str, Vec<Listed>)]) -> fmt::Result {
     let recipe = &system.recipe;
-    println!("\nmethods");
+    writeln!(out, "\nmethods")?;
     for (axis, choice) in [
         ("partition", &recipe.partition),
         ("iteration", &recipe.iteration),
@@ -130,13 +144,20 @@ fn methods(system: &System, layout: &Layout, axes: &[(&str, Vec<Listed>)]) {
         ("estimate", &recipe.estimate),
         ("law", &recipe.law),
     ] {
-        println!("  {axis:<12} {:<20} {}{}", choice.name, origin(choice.origin), options(axis, choice, axes));
+        writeln!(
+            out,
+            "  {axis:<12} {:<20} {}{}",
+            choice.name,
+            origin(choice.origin),
+            options(axis, choice, axes)
+        )?;
     }
     let step = &recipe.step;
     let first = layout.control.first(step.size);
     if layout.control.adaptive {
         let reject = if step.reject == Reject::AboveOne { "above 1" } else { "never" };
-        println!(
+        writeln!(
+            out,
             "  {:<12} {} s first, {} to {} s, ratio {} to {}, rejected: {reject}",
             "step",
             number_text(first),
@@ -144,17 +165,22 @@ fn methods(system: &System, layout: &Layout, axes: &[(&str, Vec<Listed>)]) {
             number_text(step.max),
             step.shrink,
             step.grow
-        );
+        )?;
     } else {
-        println!("  {:<12} {} s, {}", "step", number_text(first), origin(step.size_origin));
+        writeln!(out, "  {:<12} {} s, {}", "step", number_text(first), origin(step.size_origin))?;
     }
     let end = if system.experiment.end == EndRule::Exact { "exact" } else { "first point at or after" };
-    println!("  {:<12} {} to {} s, end {end}", "experiment", system.experiment.start, system.experiment.stop);
+    writeln!(
+        out,
+        "  {:<12} {} to {} s, end {end}",
+        "experiment", system.experiment.start, system.experiment.stop
+    )?;
     let record = match system.experiment.record {
         RecordPoint::AfterExchange => "after exchange: outputs as published, inputs as they follow from them",
         RecordPoint::BeforeExchange => "before exchange: inputs as applied, outputs as the step left them",
     };
-    println!("  {:<12} {record}\n", "record");
+    writeln!(out, "  {:<12} {record}\n", "record")?;
+    Ok(())
 }
 
 fn origin(origin: Origin) -> &'static str {
