@@ -6,6 +6,7 @@ mod files;
 mod memory;
 mod parquet;
 mod tail;
+mod tee;
 
 pub use arrow::ARROW;
 pub use cosimo_core::recorder::{Table, TableError};
@@ -13,6 +14,7 @@ pub use csv::CSV;
 pub use files::Files;
 pub use memory::Memory;
 pub use parquet::PARQUET;
+pub use tee::Tee;
 
 use std::panic::catch_unwind;
 use std::path::Path;
