@@ -1,0 +1,327 @@
+//! The page, written from top to bottom: verdict, figures, energy, steps, signals, plan, and where it came from.
+//!
+//! All words are in the HTML and can be read without a script; the script only draws. A content security policy
+//! lets nothing but that one script run and nothing be fetched, whatever a file managed to put into the text.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use cosimo_engine::summary::Verdict;
+use cosimo_engine::{BondSummary, Summary};
+use sha2::{Digest, Sha256};
+
+use crate::curves::Curves;
+use crate::data;
+use crate::escape::{self, Text};
+use crate::rejections::Rejections;
+
+const STYLE: &str = include_str!("../assets/page.css");
+const SCRIPT: &str = include_str!("../assets/page.js");
+const PLOT_STYLE: &str = include_str!("../assets/uPlot.min.css");
+const PLOT_SCRIPT: &str = include_str!("../assets/uPlot.iife.min.js");
+/// Asks to go along with every copy, and each page holds one.
+const PLOT_LICENCE: &str = include_str!("../assets/uPlot.LICENSE");
+
+/// Everything the page tells.
+#[derive(Debug)]
+pub struct Report<'a> {
+    /// What a person calls the system.
+    pub name: &'a str,
+    pub file: &'a str,
+    pub outcome: Outcome,
+    pub summary: &'a Summary,
+    /// Start and planned end, in seconds.
+    pub span: (f64, f64),
+    /// Why steps had the size they had, in words; may be empty.
+    pub reasons: &'a str,
+    pub computing: Duration,
+    pub remarks: &'a [String],
+    /// As `cosimo explain` prints it.
+    pub plan: &'a str,
+    pub components: &'a [Component<'a>],
+    /// Files that went in, with their SHA-256.
+    pub inputs: &'a [(String, String)],
+    /// Versions, command line, date: names and values, in the order in which they are shown.
+    pub origin: &'a [(&'a str, String)],
+    pub curves: &'a Curves,
+    pub rejections: &'a Rejections,
+}
+
+/// A simulator and what is known about where it came from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Component<'a> {
+    pub name: &'a str,
+    pub facts: Vec<(String, String)>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    Finished,
+    Interrupted,
+    Failed { message: String, hint: String },
+}
+
+pub fn write(report: &Report<'_>, mut to: impl Write) -> io::Result<()> {
+    let to = &mut to;
+    let script = format!("/*! uPlot\n{PLOT_LICENCE}\n*/\n{PLOT_SCRIPT}\n{SCRIPT}");
+    head(report, &script, to)?;
+    outcome(report, to)?;
+    verdict(report, to)?;
+    figures(report, to)?;
+    remarks(report, to)?;
+    tools(report, to)?;
+    energy(report, to)?;
+    steps(report, to)?;
+    signals(report, to)?;
+    writeln!(to, "</div>")?;
+    plan(report, to)?;
+    origin(report, to)?;
+    writeln!(to, "</main>")?;
+    writeln!(to, "<script type=\"application/json\" id=data>{}</script>", escape::json(&data::data(report)))?;
+    writeln!(to, "<script>{script}</script>\n</body>\n</html>")
+}
+
+fn head(report: &Report<'_>, script: &str, to: &mut impl Write) -> io::Result<()> {
+    let name = Text(report.name);
+    let hash = STANDARD.encode(Sha256::digest(script.as_bytes()));
+    writeln!(to, "<!DOCTYPE html>\n<html lang=en>\n<head>\n<meta charset=utf-8>")?;
+    writeln!(
+        to,
+        "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src 'unsafe-inline'; \
+         script-src 'sha256-{hash}'; img-src data:; base-uri 'none'; form-action 'none'\">"
+    )?;
+    writeln!(to, "<meta name=viewport content=\"width=device-width, initial-scale=1\">")?;
+    writeln!(to, "<meta name=color-scheme content=\"light dark\">")?;
+    writeln!(to, "<link rel=icon href=\"data:,\">\n<title>{name} – Cosimo report</title>")?;
+    writeln!(to, "<style>{PLOT_STYLE}\n{STYLE}</style>\n</head>\n<body>\n<main>")?;
+    writeln!(to, "<header>\n<p class=kind>Cosimo co-simulation report</p>\n<h1>{name}</h1>")?;
+    writeln!(to, "<p class=file><code>{}</code></p>\n</header>", Text(report.file))
+}
+
+/// A run that did not come to its end says so before anything else.
+fn outcome(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
+    let (time, stop) = (instant(report.summary.time), report.span.1);
+    match &report.outcome {
+        Outcome::Finished => Ok(()),
+        Outcome::Interrupted => writeln!(
+            to,
+            "<section class=\"banner stopped\" role=alert>\n<h2>Interrupted at t = {time} s of {stop} s</h2>\n\
+             <p>Everything below is about the part of the run before that.</p>\n</section>"
+        ),
+        Outcome::Failed { message, hint } => writeln!(
+            to,
+            "<section class=\"banner failed\" role=alert>\n<h2>The run failed at t = {time} s of {stop} s</h2>\n\
+             <p class=message>{}</p>\n<p>{}</p>\n<p>Everything below is about the part of the run before that.</p>\n\
+             </section>",
+            code(&sentence(message)),
+            code(&sentence(hint))
+        ),
+    }
+}
+
+fn verdict(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
+    let summary = report.summary;
+    let (sign, title) = match summary.verdict {
+        Verdict::Unmeasured => ("?", "Energy defect not measured"),
+        Verdict::Small => ("✓", "Small energy defect"),
+        Verdict::Noticeable => ("!", "Noticeable energy defect"),
+        Verdict::Large => ("✕", "Large energy defect"),
+    };
+    let so_far = if report.outcome == Outcome::Finished { "" } else { ", so far" };
+    writeln!(to, "<section class=\"verdict {}\" aria-label=Verdict>", summary.verdict.word())?;
+    writeln!(to, "<span class=sign aria-hidden=true>{sign}</span>\n<div>\n<h2>{title}{so_far}</h2>")?;
+    writeln!(to, "<p id=verdict>{}</p>\n</div>\n</section>", code(&sentence(&summary.words())))
+}
+
+fn figures(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
+    let (summary, counters) = (report.summary, &report.summary.counters);
+    writeln!(to, "<dl class=figures>")?;
+    for (name, value) in [
+        ("simulated", format!("{} to {} s", report.span.0, instant(summary.time))),
+        ("steps", counters.steps.to_string()),
+        ("rejected", counters.rejected.to_string()),
+        ("mean step", format!("{} s", number(summary.mean_step))),
+        ("largest indicator", number(summary.worst_indicator)),
+        ("computing", format!("{:.3} s", report.computing.as_secs_f64())),
+    ] {
+        writeln!(to, "<div><dt>{name}</dt><dd>{value}</dd></div>")?;
+    }
+    writeln!(to, "</dl>")?;
+    if !report.reasons.is_empty() {
+        writeln!(to, "<p class=note>Of the steps: {}.</p>", Text(report.reasons))?;
+    }
+    Ok(())
+}
+
+fn remarks(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
+    if report.remarks.is_empty() {
+        return Ok(());
+    }
+    writeln!(to, "<section aria-labelledby=remarks>\n<h2 id=remarks>Remarks</h2>\n<ul>")?;
+    for remark in report.remarks {
+        writeln!(to, "<li>{}</li>", code(remark))?;
+    }
+    writeln!(to, "</ul>\n</section>")
+}
+
+/// Opens the part of the page that has curves; the tools stay in sight down to its end.
+fn tools(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
+    writeln!(to, "<div class=curves>\n<div class=tools id=tools></div>")?;
+    writeln!(
+        to,
+        "<noscript><style>.tools, .plot, .signals {{ display: none }}</style><p class=note>The curves are drawn by a \
+         script, which does not run here. Everything else is complete.</p></noscript>"
+    )?;
+    if report.curves.group > 1 {
+        writeln!(
+            to,
+            "<p class=note>Curves are thinned: of {} rows, each group of {} is drawn by its first, lowest, highest and \
+             last value, so that no peak is lost. Ledger and verdict count every step.</p>",
+            report.curves.rows, report.curves.group
+        )?;
+    }
+    Ok(())
+}
+
+fn energy(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
+    writeln!(to, "<section aria-labelledby=energy>\n<h2 id=energy>Energy</h2>")?;
+    if report.summary.bonds.is_empty() {
+        return writeln!(to, "<p>The system has no power bond, so there is no ledger.</p>\n</section>");
+    }
+    writeln!(
+        to,
+        "<p>Transmitted energy went through the bond, counted from its first side. Residual energy is what the \
+         coupling created (positive) or destroyed (negative) on the way; its absolute value, summed over all steps, is \
+         the energy defect. It says how well the coupling conserved energy and is no bound on the state error.</p>\n\
+         <div class=wide tabindex=0 role=region aria-label=\"Energy ledger\">\n<table class=numbers>\n<thead><tr>\
+         <th scope=col>bond</th><th scope=col>transmitted<br>J</th><th scope=col>exchanged<br>J</th>\
+         <th scope=col>residual<br>J</th><th scope=col>|residual|<br>J</th><th scope=col>of exchanged<br>%</th>\
+         <th scope=col>local error<br>W</th></tr></thead>\n<tbody>"
+    )?;
+    for BondSummary { name, totals, share, power_error } in &report.summary.bonds {
+        writeln!(
+            to,
+            "<tr><th scope=row>{}</th><td>{:.6e}</td><td>{:.6e}</td><td>{:.6e}</td><td>{:.6e}</td><td>{:.4}</td>\
+             <td>{power_error:.3e}</td></tr>",
+            Text(name),
+            totals.transmitted,
+            totals.exchanged,
+            totals.residual,
+            totals.residual_absolute,
+            share * 100.0
+        )?;
+    }
+    writeln!(to, "</tbody>\n</table>\n</div>")?;
+    writeln!(
+        to,
+        "<div id=bonds class=picks hidden></div>\n<div class=pair>\n\
+         <div class=plot id=transmitted></div>\n<div class=plot id=residual></div>\n</div>\n</section>"
+    )
+}
+
+fn steps(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
+    writeln!(to, "<section aria-labelledby=steps>\n<h2 id=steps>Steps</h2>")?;
+    let rejected = match report.summary.counters.rejected {
+        0 => String::new(),
+        count => format!(" Triangles mark where steps were rejected and tried again, {count} times in all."),
+    };
+    let indicator = if report.summary.worst_indicator > 0.0 {
+        "The indicator is the estimate's number for a step: at 1, the tolerance is just met."
+    } else {
+        "No estimate was at work, so there is no indicator."
+    };
+    writeln!(to, "<p>{indicator}{rejected}</p>\n<div class=pair>\n<div class=plot id=size></div>")?;
+    if report.summary.worst_indicator > 0.0 {
+        writeln!(to, "<div class=plot id=indicator></div>")?;
+    }
+    writeln!(to, "</div>\n</section>")
+}
+
+fn signals(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
+    let recorded = report.curves.columns.names.len().saturating_sub(1);
+    writeln!(
+        to,
+        "<section aria-labelledby=signals>\n<h2 id=signals>Signals</h2>\n<p class=note>{recorded} variables were \
+         recorded at {} communication points.</p>\n<div class=signals><div id=picker></div><div id=chosen></div></div>\n\
+         </section>",
+        report.curves.rows
+    )
+}
+
+fn plan(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
+    writeln!(
+        to,
+        "<section aria-labelledby=plan>\n<h2 id=plan>Plan</h2>\n<pre tabindex=0>{}</pre>\n</section>",
+        Text(report.plan.trim_end())
+    )
+}
+
+fn origin(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
+    writeln!(to, "<section aria-labelledby=origin>\n<h2 id=origin>What went in</h2>")?;
+    writeln!(
+        to,
+        "<div class=wide tabindex=0 role=region aria-label=\"Files and components\">\n<table class=facts>"
+    )?;
+    for (file, hash) in report.inputs {
+        writeln!(
+            to,
+            "<tr><th scope=row>{}</th><td>SHA-256</td><td><code>{}</code></td></tr>",
+            Text(file),
+            Text(hash)
+        )?;
+    }
+    for component in report.components {
+        for (k, (fact, value)) in component.facts.iter().enumerate() {
+            let name = if k == 0 { component.name } else { "" };
+            writeln!(
+                to,
+                "<tr><th scope=row>{}</th><td>{}</td><td><code>{}</code></td></tr>",
+                Text(name),
+                Text(fact),
+                Text(value)
+            )?;
+        }
+    }
+    writeln!(to, "</table>\n</div>\n<h2>How it was made</h2>\n<dl class=made>")?;
+    for (name, value) in report.origin {
+        writeln!(to, "<dt>{}</dt><dd><code>{}</code></dd>", Text(name), Text(value))?;
+    }
+    writeln!(to, "</dl>\n</section>")
+}
+
+/// Messages begin in lower case, as a terminal shows them behind a word; on a page they stand alone.
+fn sentence(message: &str) -> String {
+    let mut letters = message.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
+    first + letters.as_str()
+}
+
+/// A message with names in backticks, which a page shows as code.
+fn code(message: &str) -> String {
+    let mut html = String::new();
+    for (k, part) in message.split('`').enumerate() {
+        let text = Text(part);
+        html += &if k % 2 == 1 { format!("<code>{text}</code>") } else { text.to_string() };
+    }
+    html
+}
+
+/// Four digits, with an exponent where there would be many zeros.
+fn number(value: f64) -> String {
+    let size = value.abs();
+    if size == 0.0 {
+        return "0".into();
+    }
+    if !(1e-2..1e4).contains(&size) {
+        return format!("{value:.3e}");
+    }
+    let before = if size < 1.0 { 0 } else { size.log10() as usize + 1 };
+    format!("{value:.*}", 4_usize.saturating_sub(before))
+}
+
+/// Six digits are enough to find a place in the curves.
+fn instant(seconds: f64) -> f64 {
+    format!("{seconds:.5e}").parse().unwrap_or(seconds)
+}

@@ -1,0 +1,154 @@
+//! The page as text: what it says, and that nothing from outside becomes markup.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail loudly")]
+
+use std::time::Duration;
+
+use cosimo_core::recorder::{Columns, Recorder};
+use cosimo_engine::{BondSummary, BondTotals, Counters, Summary, Verdict};
+use cosimo_report::{Component, Curves, Outcome, Recording, Rejections, Report, sha256, write};
+use insta::assert_snapshot;
+
+fn summary(bonds: &[&str]) -> Summary {
+    let totals =
+        BondTotals { transmitted: -750.0, exchanged: 767.0, residual: 0.32, residual_absolute: 0.998 };
+    let bond = |name: &&str| BondSummary { name: (*name).into(), totals, share: 0.0013, power_error: 0.125 };
+    Summary {
+        coupled: true,
+        time: 1.5,
+        finished: true,
+        counters: Counters { steps: 3, rejected: 2, ..Counters::default() },
+        mean_step: 0.5,
+        worst_indicator: 1.25,
+        bonds: bonds.iter().map(bond).collect(),
+        verdict: if bonds.is_empty() { Verdict::Unmeasured } else { Verdict::Noticeable },
+    }
+}
+
+/// Four rows of the columns that a run of two components and the bonds would have.
+fn curves(components: &[Component<'_>], bonds: &[&str]) -> Curves {
+    let mut names = vec!["time".to_string()];
+    names.extend(components.iter().map(|component| format!("{}.x", component.name)));
+    names.extend(["step.size".into(), "step.indicator".into()]);
+    for bond in bonds {
+        names.extend([format!("bond.{bond}.transmitted_energy"), format!("bond.{bond}.residual_energy")]);
+    }
+    let recording = Recording::default();
+    let mut recorder = recording.recorder();
+    recorder.begin(&Columns { units: vec!["s".into(); names.len()], names: names.clone() }).unwrap();
+    for row in 0..4 {
+        let values: Vec<f64> = (0..names.len()).map(|k| f64::from(row) * 0.5 + k as f64).collect();
+        recorder.row(&values).unwrap();
+    }
+    recorder.finish().unwrap();
+    recording.curves()
+}
+
+fn page(words: &str, bonds: &[&str], outcome: Outcome) -> String {
+    let summary = summary(bonds);
+    let fact = |fact: &str| (format!("{fact} {words}"), words.to_string());
+    let components = [
+        Component { name: words, facts: vec![fact("source")] },
+        Component { name: "wheel", facts: vec![fact("source"), fact("SHA-256")] },
+    ];
+    let mut rejections = Rejections::default();
+    rejections.look(1.0, 2);
+    let report = Report {
+        name: words,
+        file: words,
+        outcome,
+        summary: &summary,
+        span: (0.0, 1.5),
+        reasons: words,
+        computing: Duration::from_millis(1234),
+        remarks: &[format!("`{words}` is held ({words})")],
+        plan: words,
+        components: &components,
+        inputs: &[(words.into(), sha256(b""))],
+        origin: &[("command", words.into()), ("date", "2017-08-25T10:00:00Z".into())],
+        curves: &curves(&components, bonds),
+        rejections: &rejections,
+    };
+    let mut html = Vec::new();
+    write(&report, &mut html).unwrap();
+    String::from_utf8(html).unwrap()
+}
+
+/// What a person reads: without style, script and data.
+fn text_part(html: &str) -> &str {
+    let from = html.find("<main>").unwrap();
+    &html[from..html.find("</main>").unwrap()]
+}
+
+fn data(html: &str) -> serde_json::Value {
+    let (_, rest) = html.split_once("<script type=\"application/json\" id=data>").unwrap();
+    serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
+}
+
+#[test]
+fn a_finished_run() {
+    assert_snapshot!(text_part(&page("strut", &["strut"], Outcome::Finished)));
+}
+
+#[test]
+fn a_failed_run_says_so_first() {
+    let failed =
+        Outcome::Failed { message: "`wheel` returned NaN".into(), hint: "try a smaller step".into() };
+    let html = page("strut", &[], failed);
+    let text = text_part(&html);
+    let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("`{words}` is missing in {text}"));
+    assert!(at("The run failed at t = 1.5 s of 1.5 s") < at("Energy defect not measured, so far"));
+    assert!(at("<code>wheel</code> returned NaN") < at("Try a smaller step"));
+    let interrupted = page("strut", &[], Outcome::Interrupted);
+    assert!(text_part(&interrupted).contains("Interrupted at t = 1.5 s"));
+}
+
+#[test]
+fn nothing_from_outside_becomes_markup() {
+    let evil = "</script><script>alert('\"1&')</script><!--<img src=x onerror=alert(1)>";
+    let plain = page("strut", &["strut"], Outcome::Finished);
+    let failed = Outcome::Failed { message: evil.into(), hint: evil.into() };
+    let html = page(evil, &[evil], failed.clone());
+    let harmless = page("strut", &["strut"], failed);
+    for mark in ["<script", "</script", "<img", "<!--"] {
+        assert_eq!(html.matches(mark).count(), plain.matches(mark).count(), "{mark}");
+    }
+    // Not one tag more than with a harmless name, and the same ones.
+    let tags = |html: &str| text_part(html).matches(['<', '>']).count();
+    assert_eq!(tags(&html), tags(&harmless));
+    // The script gets the names as they are.
+    assert_eq!(data(&html)["bonds"][0]["name"], evil);
+}
+
+#[test]
+fn the_script_finds_its_columns() {
+    let html = page("step", &["strut"], Outcome::Finished);
+    let data = data(&html);
+    let names: Vec<&str> =
+        data["columns"].as_array().unwrap().iter().map(|column| column["name"].as_str().unwrap()).collect();
+    assert_eq!(names[data["size"].as_u64().unwrap() as usize], "step.size");
+    assert_eq!(names[data["bonds"][0]["residual"].as_u64().unwrap() as usize], "bond.strut.residual_energy");
+    assert_eq!(data["rejected"], serde_json::json!([[1.0, 2]]));
+    assert_eq!(data["columns"][1]["group"], "step");
+    assert_eq!(data["columns"][2]["group"], "wheel");
+    assert_eq!(data["columns"][5]["group"], "bond strut");
+}
+
+#[test]
+fn the_policy_lets_only_this_script_run() {
+    let html = page("strut", &["strut"], Outcome::Finished);
+    let (_, script) = html.rsplit_once("<script>").unwrap();
+    let script = script.split_once("</script>").unwrap().0;
+    let (_, policy) = html.split_once("'sha256-").unwrap();
+    let stated = policy.split_once('\'').unwrap().0;
+    let bytes: Vec<u8> = (0..32)
+        .map(|k| u8::from_str_radix(&sha256(script.as_bytes())[2 * k..2 * k + 2], 16).unwrap())
+        .collect();
+    use base64::Engine;
+    assert_eq!(stated, base64::engine::general_purpose::STANDARD.encode(bytes));
+    assert!(script.contains("Permission is hereby granted"), "uPlot's licence goes along");
+    for address in ["http://", "https://", "//cdn"] {
+        let elsewhere = html.replace("https://github.com/leeoniya/uPlot", "");
+        assert!(!elsewhere.contains(address), "{address}");
+    }
+}
