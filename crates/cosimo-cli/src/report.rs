@@ -19,10 +19,19 @@ pub(crate) fn problems(problems: &[Problem], path: &str, text: &str) {
 
 /// Remarks in one line each: they should be read, not be in the way.
 pub(crate) fn remarks(problems: &[Problem]) {
-    for problem in problems.iter().filter(|problem| problem.severity == Severity::Remark) {
-        let hint = problem.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
-        eprintln!("remark: {}{hint}", problem.message);
+    for remark in remark_lines(problems) {
+        eprintln!("remark: {remark}");
     }
+}
+
+fn remark_lines(problems: &[Problem]) -> Vec<String> {
+    let remarks = problems.iter().filter(|problem| problem.severity == Severity::Remark);
+    remarks
+        .map(|problem| {
+            let hint = problem.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
+            format!("{}{hint}", problem.message)
+        })
+        .collect()
 }
 
 /// An error without a place in a file.

@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         run.record(Box::new(files)).map_err(|error| failed(&error))?;
     }
     let mut watch = Watch::new(&system, &run);
-    let outcome = drive(&mut run, &system, &stop, &mut watch);
+    let outcome = drive(&mut run, &system, &stop, |run| watch.look(run));
     // Whatever happened, the rows so far must be readable.
     let closed = run.finish();
     let elapsed = begun.elapsed();
@@ -103,7 +103,12 @@ fn result_files(paths: &[PathBuf], registry: &Registry) -> Result<Option<Files>,
 }
 
 /// Steps to the end, the first failure, or Ctrl-C.
-fn drive(run: &mut Run, system: &System, stop: &AtomicBool, watch: &mut Watch) -> Result<(), RunError> {
+fn drive(
+    run: &mut Run,
+    system: &System,
+    stop: &AtomicBool,
+    mut look: impl FnMut(&Run),
+) -> Result<(), RunError> {
     let (start, end) = (system.experiment.start, system.experiment.stop);
     let bar = ProgressBar::new(1000);
     let style = "{bar:30} {percent:>3} %  {msg}  {eta} left";
@@ -115,7 +120,7 @@ fn drive(run: &mut Run, system: &System, stop: &AtomicBool, watch: &mut Watch) -
         if result.is_err() {
             break;
         }
-        watch.look(run);
+        look(run);
         // Reading the clock and drawing cost more than a small step.
         if run.counters().steps.is_multiple_of(64) && shown.elapsed() > Duration::from_millis(50) {
             shown = Instant::now();
@@ -217,20 +222,9 @@ fn print(summary: &Summary, elapsed: Duration, system: &System, out: &[PathBuf])
         "{} steps to t = {} s, mean {:.3e} s; {} rejected",
         counters.steps, summary.time, summary.mean_step, counters.rejected
     );
-    let reasons: Vec<String> = [
-        (counters.above_one, "accepted above tolerance"),
-        (counters.at_minimum, "at the smallest size"),
-        (counters.at_maximum, "at the largest size"),
-        (counters.growth_limited, "held back in growing"),
-        (counters.shrink_limited, "held back in shrinking"),
-        (counters.events, "cut at an event"),
-    ]
-    .into_iter()
-    .filter(|(count, _)| *count > 0)
-    .map(|(count, words)| format!("{count} {words}"))
-    .collect();
+    let reasons = reasons(summary);
     if !reasons.is_empty() {
-        println!("of the steps: {}", reasons.join(", "));
+        println!("of the steps: {reasons}");
     }
     let seconds = elapsed.as_secs_f64();
     println!(
@@ -257,6 +251,24 @@ fn print(summary: &Summary, elapsed: Duration, system: &System, out: &[PathBuf])
         }
     }
     println!("\nverdict: {}", summary.words());
+}
+
+/// Why steps had the size they had; empty where there is nothing to say.
+fn reasons(summary: &Summary) -> String {
+    let counters = &summary.counters;
+    let reasons: Vec<String> = [
+        (counters.above_one, "accepted above tolerance"),
+        (counters.at_minimum, "at the smallest size"),
+        (counters.at_maximum, "at the largest size"),
+        (counters.growth_limited, "held back in growing"),
+        (counters.shrink_limited, "held back in shrinking"),
+        (counters.events, "cut at an event"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, words)| format!("{count} {words}"))
+    .collect();
+    reasons.join(", ")
 }
 
 fn json(
