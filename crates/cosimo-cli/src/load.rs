@@ -54,6 +54,8 @@ pub(crate) enum End {
 }
 
 pub(crate) struct Loaded {
+    /// The file as it was read.
+    pub text: String,
     pub system: System,
     pub plan: Plan,
 }
@@ -112,7 +114,7 @@ pub(crate) fn load(what: &[String], changes: &Changes, registry: &Registry) -> R
     };
     problems.extend(overrides::apply(&mut system, &asked, registry));
     match plan(&system, registry) {
-        Ok(plan) if problems.is_empty() => return Ok(Loaded { system, plan }),
+        Ok(plan) if problems.is_empty() => return Ok(Loaded { text, system, plan }),
         Ok(_) => {}
         Err(found) => problems.extend(found),
     }

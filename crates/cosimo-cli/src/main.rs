@@ -3,6 +3,7 @@
 
 mod command;
 mod load;
+mod page;
 mod report;
 
 use std::process::ExitCode;

@@ -24,7 +24,7 @@ pub(crate) fn remarks(problems: &[Problem]) {
     }
 }
 
-fn remark_lines(problems: &[Problem]) -> Vec<String> {
+pub(crate) fn remark_lines(problems: &[Problem]) -> Vec<String> {
     let remarks = problems.iter().filter(|problem| problem.severity == Severity::Remark);
     remarks
         .map(|problem| {

@@ -32,6 +32,7 @@ pub use cosimo_export as export;
 pub use cosimo_fmi as fmi;
 pub use cosimo_plot as plot;
 pub use cosimo_record as record;
+pub use cosimo_report as report;
 pub use cosimo_system as system;
 
 pub mod reference;

@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 
 use cosimo::core::Registry;
 use cosimo::engine::{BondSummary, Run, RunError, Summary};
-use cosimo::record::Files;
+use cosimo::record::{Files, Tee};
 use cosimo::reference;
 use cosimo::system::System;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::load::{Changes, Loaded, load};
+use crate::page::{Page, Told};
 use crate::{exit, report};
 
 /// Run a system and show what its coupling did to the energy
@@ -32,6 +33,9 @@ pub(crate) struct Args {
     /// Every call into FMUs, with arguments, results and times
     #[arg(long, value_name = "FILE")]
     log_fmi_calls: Option<PathBuf>,
+    /// A report to look at in a browser: one HTML file with verdict, ledger, curves and plan
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
     /// Threads that simulators are spread over; the results do not depend on it
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: u32,
@@ -40,7 +44,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let registry = cosimo::registry();
     let files = result_files(&args.out, &registry)?;
-    let Loaded { system, plan, .. } = load(&args.what, &args.changes, &registry)?;
+    let Loaded { text, system, plan } = load(&args.what, &args.changes, &registry)?;
     report::remarks(&plan.remarks);
     let planned = plan.remarks.len();
     if let Some(file) = &args.log_fmi_calls {
@@ -51,11 +55,26 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let begun = Instant::now();
     let mut run = Run::new(plan, args.threads as usize).map_err(|error| failed(&error))?;
     report::remarks(&run.remarks()[planned..]);
+    let mut recorders = Tee::default();
     if let Some(files) = files {
-        run.record(Box::new(files)).map_err(|error| failed(&error))?;
+        recorders.0.push(Box::new(files));
+    }
+    let mut page = None;
+    if let Some(file) = &args.report {
+        let named = args.what.iter().map(Path::new);
+        let written = args.out.iter().chain(&args.summary_json).chain(&args.log_fmi_calls);
+        let taken: Vec<&Path> = named.chain(written.map(PathBuf::as_path)).collect();
+        let created = Page::create(file, &taken, &mut recorders);
+        page = Some(created.map_err(|message| unwritable(&message, file))?);
+    }
+    if !recorders.0.is_empty() {
+        run.record(Box::new(recorders)).map_err(|error| failed(&error))?;
     }
     let mut watch = Watch::new(&system, &run);
-    let outcome = drive(&mut run, &system, &stop, |run| watch.look(run));
+    let outcome = drive(&mut run, &system, &stop, |run| {
+        watch.look(run);
+        page.iter_mut().for_each(|page| page.look(run));
+    });
     // Whatever happened, the rows so far must be readable.
     let closed = run.finish();
     let elapsed = begun.elapsed();
@@ -63,16 +82,32 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     if let Err(error) = &outcome {
         failed(error);
     }
-    print(&summary, elapsed, &system, &args.out);
+    let error = outcome.as_ref().err();
+    let told = Told {
+        what: &args.what,
+        text: &text,
+        system: &system,
+        registry: &registry,
+        run: &run,
+        summary: &summary,
+        error,
+        reasons: &reasons(&summary),
+        elapsed,
+    };
+    let reported = page.map_or(Ok(()), |page| page.write(&told));
+    let results = args.out.iter().map(|file| ("results", file.as_path()));
+    let report = args.report.iter().map(|file| ("report", file.as_path()));
+    print(&summary, elapsed, &system, results.chain(report));
     if summary.finished {
         watch.print(&system, &registry);
     }
     if let Some(file) = &args.summary_json {
-        let json = json(&summary, elapsed, &args.what, outcome.as_ref().err());
+        let json = json(&summary, elapsed, &args.what, error);
         std::fs::write(file, format!("{json:#}\n"))
             .map_err(|cause| unwritable(&format!("cannot write `{}`: {cause}", file.display()), file))?;
     }
     closed.map_err(|error| unwritable(&error.to_string(), &error.file))?;
+    reported.map_err(|message| unwritable(&message, args.report.as_deref().unwrap_or(Path::new("."))))?;
     match outcome {
         Err(RunError::Record(_)) => Err(exit::NO_FILE),
         Err(_) => Err(exit::FAILED),
@@ -215,7 +250,12 @@ impl Watch {
     }
 }
 
-fn print(summary: &Summary, elapsed: Duration, system: &System, out: &[PathBuf]) {
+fn print<'a>(
+    summary: &Summary,
+    elapsed: Duration,
+    system: &System,
+    written: impl Iterator<Item = (&'a str, &'a Path)>,
+) {
     let counters = &summary.counters;
     let simulated = summary.time - system.experiment.start;
     println!(
@@ -232,8 +272,8 @@ fn print(summary: &Summary, elapsed: Duration, system: &System, out: &[PathBuf])
         simulated / seconds,
         counters.evaluations
     );
-    for file in out {
-        println!("results in {}", file.display());
+    for (what, file) in written {
+        println!("{what} in {}", file.display());
     }
     if !summary.bonds.is_empty() {
         println!(

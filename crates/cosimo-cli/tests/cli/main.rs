@@ -7,5 +7,6 @@ mod common;
 mod examples;
 mod info;
 mod messages;
+mod report;
 mod results;
 mod single;

@@ -1,0 +1,166 @@
+//! The HTML report of a run: what is kept while it runs, and everything that goes onto the page after it.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use cosimo::core::{Interface, Registry};
+use cosimo::engine::{Run, RunError, Summary};
+use cosimo::record::Tee;
+use cosimo::report::{Component, Outcome, Recording, Rejections, Report, sha256};
+use cosimo::system::{self, System};
+
+use crate::command::explain;
+use crate::report;
+
+pub(crate) struct Page {
+    path: PathBuf,
+    file: BufWriter<File>,
+    recording: Recording,
+    rejections: Rejections,
+}
+
+/// What a run leaves behind for its page.
+pub(crate) struct Told<'a> {
+    /// What the run was asked to run.
+    pub what: &'a [String],
+    /// The text of the system file; empty where there is none.
+    pub text: &'a str,
+    pub system: &'a System,
+    pub registry: &'a Registry,
+    pub run: &'a Run,
+    pub summary: &'a Summary,
+    pub error: Option<&'a RunError>,
+    pub reasons: &'a str,
+    pub elapsed: Duration,
+}
+
+impl Page {
+    /// Creates the file at once, as a run that cannot write its report should not start, and joins the recorders.
+    /// Files that the run reads or writes itself are not taken.
+    pub(crate) fn create(path: &Path, taken: &[&Path], recorders: &mut Tee) -> Result<Page, String> {
+        let real = path.canonicalize().ok();
+        for other in taken {
+            if *other == path || (real.is_some() && other.canonicalize().ok() == real) {
+                return Err(format!(
+                    "the report must have a file of its own, `{}` is taken",
+                    other.display()
+                ));
+            }
+        }
+        let file = File::create(path).map_err(|cause| unwritten(path, &cause))?;
+        let recording = Recording::default();
+        recorders.0.push(Box::new(recording.recorder()));
+        Ok(Page {
+            path: path.into(),
+            file: BufWriter::new(file),
+            recording,
+            rejections: Rejections::default(),
+        })
+    }
+
+    /// To be called after every step.
+    pub(crate) fn look(&mut self, run: &Run) {
+        self.rejections.look(run.time().seconds(), run.counters().rejected);
+    }
+
+    pub(crate) fn write(mut self, told: &Told<'_>) -> Result<(), String> {
+        let interfaces = &told.run.layout().interfaces;
+        let components: Vec<Component<'_>> =
+            told.system.components.iter().zip(interfaces).map(|(named, shown)| component(named, shown)).collect();
+        let experiment = &told.system.experiment;
+        let page = Report {
+            name: &name(told.what),
+            file: &told.what.join(" "),
+            outcome: outcome(told),
+            summary: told.summary,
+            span: (experiment.start, experiment.stop),
+            reasons: told.reasons,
+            computing: told.elapsed,
+            remarks: &report::remark_lines(told.run.remarks()),
+            plan: &explain::text(told.system, told.run.layout(), told.registry),
+            components: &components,
+            inputs: &inputs(told),
+            origin: &origin(),
+            curves: &self.recording.curves(),
+            rejections: &self.rejections,
+        };
+        cosimo::report::write(&page, &mut self.file)
+            .and_then(|()| self.file.flush())
+            .map_err(|cause| unwritten(&self.path, &cause))
+    }
+}
+
+fn unwritten(path: &Path, cause: &std::io::Error) -> String {
+    format!("cannot write `{}`: {cause}", path.display())
+}
+
+/// What is known about a component's origin.
+fn component<'a>(component: &'a system::Component, interface: &Interface) -> Component<'a> {
+    let source = ("source".to_owned(), component.source.clone());
+    Component {
+        name: &component.name,
+        facts: std::iter::once(source).chain(interface.facts.iter().cloned()).collect(),
+    }
+}
+
+/// Most systems are a `system.toml` in a folder of their name.
+fn name(what: &[String]) -> String {
+    let [file] = what else { return what.join(" and ") };
+    let file = Path::new(file);
+    let stem = file.file_stem().unwrap_or_default();
+    let folder = file.canonicalize().ok().and_then(|path| Some(path.parent()?.file_name()?.to_owned()));
+    let name = if stem == "system" { folder.unwrap_or(stem.to_owned()) } else { stem.to_owned() };
+    name.to_string_lossy().into_owned()
+}
+
+fn outcome(told: &Told<'_>) -> Outcome {
+    match told.error {
+        Some(RunError::Step(step)) => Outcome::Failed { message: step.to_string(), hint: step.hint() },
+        Some(RunError::Record(record)) => {
+            Outcome::Failed { message: record.to_string(), hint: String::new() }
+        }
+        None if told.summary.finished => Outcome::Finished,
+        None => Outcome::Interrupted,
+    }
+}
+
+fn inputs(told: &Told<'_>) -> Vec<(String, String)> {
+    let mut inputs = Vec::new();
+    if !told.text.is_empty() {
+        inputs.push((told.what.join(" "), sha256(told.text.as_bytes())));
+    }
+    if let Some((history, _)) = &told.system.experiment.history {
+        let path = told.system.folder.join(history);
+        let hash = match std::fs::read(&path) {
+            Ok(bytes) => sha256(&bytes),
+            Err(cause) => format!("could not be read again: {cause}"),
+        };
+        inputs.push((path.display().to_string(), hash));
+    }
+    inputs
+}
+
+fn origin() -> [(&'static str, String); 4] {
+    let mut words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    let program = words.next().unwrap_or_default();
+    let program = Path::new(&program).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let command: Vec<String> = std::iter::once(program).chain(words.map(quoted)).collect();
+    [
+        ("command", command.join(" ")),
+        ("version", format!("cosimo {}", env!("CARGO_PKG_VERSION"))),
+        ("target", format!("{} {}", std::env::consts::ARCH, std::env::consts::OS)),
+        ("date", humantime::format_rfc3339_seconds(SystemTime::now()).to_string()),
+    ]
+}
+
+/// As a shell takes it.
+fn quoted(word: String) -> String {
+    let plain = |letter: char| letter.is_alphanumeric() || "-_=+./,:@%".contains(letter);
+    if !word.is_empty() && word.chars().all(plain) {
+        word
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
