@@ -108,4 +108,10 @@ fn no_step_after_the_first_allocates() {
     for method in combinations.iter().step_by(97) {
         assert_eq!(allocations(&side_by_side(4, method), 8, 20), 0, "{method}");
     }
+
+    // Nor does keeping curves for a report, over several times what it keeps.
+    let method = "step = { size = 1e-3 }";
+    let mut run = start(&DualMass { stop: 1000.0, method, ..DUAL_MASS }.text(), 1);
+    run.record(Box::new(cosimo::report::Recording::default().recorder())).unwrap();
+    assert_eq!(counted(run, 60_000), 0, "with a report");
 }
