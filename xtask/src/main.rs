@@ -3,6 +3,7 @@
 //! Whatever a build server runs is one of these, so that it can be run at any desk with cargo alone.
 
 mod bench;
+mod browser;
 mod command;
 mod fmus;
 mod generate;
@@ -47,6 +48,12 @@ const TASKS: &[Task] = &[
         arguments: "[DIR]",
         summary: "write every native model as FMUs of both versions, into target/fmus",
         run: fmus::run,
+    },
+    Task {
+        name: "browser",
+        arguments: "",
+        summary: "open reports in Chromium and use them as people do",
+        run: browser::run,
     },
     Task { name: "bench", arguments: "", summary: "run the benchmarks", run: bench::run },
 ];

@@ -1,19 +1,26 @@
 //! `cargo xtask test`: everything that must hold before a change is done, quickest to fail first.
 //!
-//! Needs cargo and rustc. What rustup can add is added; what is missing after that is skipped aloud, and
-//! named again at the end.
+//! Needs cargo and rustc. What rustup, apt-get and npm can add is added; what is missing after that is skipped
+//! aloud, and named again at the end.
 
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use crate::{Outcome, command, generate, layers, no_arguments};
+use crate::{Outcome, browser, command, generate, layers, no_arguments};
 
 struct Step {
     name: &'static str,
-    /// A cargo subcommand that not everybody has.
-    needs: Option<Tool>,
+    /// What not everybody has.
+    needs: Option<Need>,
     work: Work,
+}
+
+enum Need {
+    /// A cargo subcommand.
+    Tool(Tool),
+    /// Anything that sets itself up, or says what is missing.
+    Other(fn(&Path) -> Outcome),
 }
 
 enum Work {
@@ -32,12 +39,12 @@ struct Tool {
 const STEPS: &[Step] = &[
     Step {
         name: "cargo fmt --all --check",
-        needs: Some(Tool { subcommand: "fmt", name: "rustfmt", component: Some("rustfmt") }),
+        needs: Some(Need::Tool(Tool { subcommand: "fmt", name: "rustfmt", component: Some("rustfmt") })),
         work: Work::Cargo(&["fmt", "--all", "--check"]),
     },
     Step {
         name: "cargo clippy --workspace --all-targets -- -D warnings",
-        needs: Some(Tool { subcommand: "clippy", name: "clippy", component: Some("clippy") }),
+        needs: Some(Need::Tool(Tool { subcommand: "clippy", name: "clippy", component: Some("clippy") })),
         work: Work::Cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
     },
     Step { name: "cargo xtask check-layers", needs: None, work: Work::Task(|root| layers::run(root, &[])) },
@@ -49,13 +56,18 @@ const STEPS: &[Step] = &[
     // Unit, integration, example and documentation tests; the dev profile is optimised.
     Step { name: "cargo test --workspace", needs: None, work: Work::Cargo(&["test", "--workspace"]) },
     Step {
+        name: "cargo xtask browser",
+        needs: Some(Need::Other(browser::set_up)),
+        work: Work::Task(browser::test),
+    },
+    Step {
         name: "cargo bench --workspace --no-run",
         needs: None,
         work: Work::Cargo(&["bench", "--workspace", "--no-run"]),
     },
     Step {
         name: "cargo deny check",
-        needs: Some(Tool { subcommand: "deny", name: "cargo-deny", component: None }),
+        needs: Some(Need::Tool(Tool { subcommand: "deny", name: "cargo-deny", component: None })),
         work: Work::Cargo(&["deny", "check"]),
     },
 ];
@@ -66,10 +78,15 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
     let mut skipped = Vec::new();
     for (index, step) in STEPS.iter().enumerate() {
         println!("\n[{}/{}] {}", index + 1, STEPS.len(), step.name);
-        if let Some(tool) = &step.needs
-            && !present(root, tool)
-        {
-            println!("skipped: {} is not installed", tool.name);
+        let missing = match &step.needs {
+            None => None,
+            Some(Need::Tool(tool)) => {
+                (!present(root, tool)).then(|| format!("{} is not installed", tool.name))
+            }
+            Some(Need::Other(set_up)) => set_up(root).err(),
+        };
+        if let Some(missing) = missing {
+            println!("skipped: {missing}");
             skipped.push(step.name);
             continue;
         }

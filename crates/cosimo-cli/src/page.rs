@@ -67,8 +67,13 @@ impl Page {
 
     pub(crate) fn write(mut self, told: &Told<'_>) -> Result<(), String> {
         let interfaces = &told.run.layout().interfaces;
-        let components: Vec<Component<'_>> =
-            told.system.components.iter().zip(interfaces).map(|(named, shown)| component(named, shown)).collect();
+        let components: Vec<Component<'_>> = told
+            .system
+            .components
+            .iter()
+            .zip(interfaces)
+            .map(|(named, shown)| component(named, shown))
+            .collect();
         let experiment = &told.system.experiment;
         let page = Report {
             name: &name(told.what),

@@ -45,7 +45,7 @@ mod tests {
         }
 
         fn finish(&mut self) -> Result<(), RecordError> {
-            Err(RecordError { what: "`stuck`".into(), cause: std::io::ErrorKind::StorageFull.into() })
+            Err(RecordError { file: "stuck".into(), cause: std::io::ErrorKind::StorageFull.into() })
         }
     }
 
@@ -76,7 +76,7 @@ mod tests {
         tee.row(&[0.0]).unwrap();
         tee.row(&[0.5]).unwrap();
         tee.finish().unwrap();
-        assert_eq!(one.table().rows, [[0.0], [0.5]]);
+        assert_eq!(one.table().values, [[0.0, 0.5]]);
         assert_eq!(one.table(), two.table());
     }
 
@@ -85,7 +85,7 @@ mod tests {
         let closed = std::sync::Arc::default();
         let mut tee = Tee(vec![Box::new(Stuck), Box::new(Closed(std::sync::Arc::clone(&closed)))]);
         let error = tee.finish().unwrap_err();
-        assert_eq!(error.what, "`stuck`");
+        assert_eq!(error.file, std::path::Path::new("stuck"));
         assert!(closed.load(std::sync::atomic::Ordering::Relaxed));
     }
 }

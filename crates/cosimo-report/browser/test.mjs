@@ -1,0 +1,352 @@
+// Reports of the real command in a real browser: node test.mjs COSIMO CHROMIUM FOLDER
+//
+// Everything a person does with a report is done here: look, hover, drag, double click, choose, print, read in the
+// dark, without a mouse and without a script. Times are printed, never judged.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+
+const [cosimo, executablePath, out] = process.argv.slice(2).map((path) => resolve(path));
+const examples = resolve(import.meta.dirname, "../../../examples");
+rmSync(out, { recursive: true, force: true });
+mkdirSync(out, { recursive: true });
+
+// --- Reports ---------------------------------------------------------------------------------------------------
+
+function report(name, file, extra = [], status = 0) {
+  const page = join(out, `${name}.html`);
+  const { status: code, stderr } = spawnSync(cosimo, ["run", file, "--report", page, ...extra], { encoding: "utf8" });
+  assert.equal(code, status, `${name}: cosimo ended with ${code}: ${stderr}`);
+  return page;
+}
+function system(name, text) {
+  const folder = join(out, name);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "system.toml"), text);
+  return join(folder, "system.toml");
+}
+const failing = `
+[experiment]
+stop = 1.0
+[component.probe]
+source = "native:faulty/nan"
+start = { u = 1.0 }
+[method]
+step = { size = 1e-3 }
+`;
+const car = (k) => `
+[component.chassis${k}]
+source = "native:quarter-car/chassis-strut"
+parameters = { mc = ${300 + 30 * k}.0 }
+[component.wheel${k}]
+source = "native:quarter-car/wheel"
+[[bond]]
+name = "strut${k}"
+a = { effort = "chassis${k}.F", flow = "chassis${k}.v" }
+b = { effort = "wheel${k}.F", flow = "wheel${k}.v" }
+`;
+const cars = `[experiment]\nstop = 0.5\n${Array.from({ length: 12 }, (_, k) => car(k)).join("")}\n[method]\nstep = { size = 1e-3 }\n`;
+// Markup in every place that a folder's name reaches.
+const hostile = system(`<img src=x onerror="document.title='taken'"><script>document.title='taken'<`, failing.replace("stop = 1.0", "stop = 0.1"));
+
+// --- Browser ---------------------------------------------------------------------------------------------------
+
+const profile = mkdtempSync(join(tmpdir(), "cosimo-browser-"));
+const context = await chromium.launchPersistentContext(profile, {
+  executablePath,
+  headless: true,
+  viewport: { width: 1280, height: 900 },
+  // As root there is no sandbox; and the browser itself should not call home during the test.
+  args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+});
+
+const painted = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+
+async function open(path, options = {}) {
+  const page = await context.newPage();
+  await page.addInitScript(reader);
+  page.complaints = [];
+  page.on("console", (message) => ["error", "warning"].includes(message.type()) && page.complaints.push(message.text()));
+  page.on("pageerror", (error) => page.complaints.push(String(error)));
+  page.on("dialog", (dialog) => { page.complaints.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
+  const address = pathToFileURL(path).href;
+  page.on("request", (request) => request.url() !== address && !request.url().startsWith("data:") && page.complaints.push(`asked for ${request.url()}`));
+  if (options.dark) await page.emulateMedia({ colorScheme: "dark" });
+  if (options.width) await page.setViewportSize({ width: options.width, height: 800 });
+  const begun = performance.now();
+  await page.goto(address);
+  await painted(page);
+  page.loaded = performance.now() - begun;
+  return page;
+}
+async function close(page) {
+  assert.deepEqual(page.complaints, [], "the page complains or asks for something");
+  await page.close();
+}
+
+// In the page: pixels of a copy, as reading the original would make the browser complain.
+const reader = () => {
+  window.pixels = (canvas) => {
+    const context = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", { willReadFrequently: true });
+    context.drawImage(canvas, 0, 0);
+    return context.getImageData(0, 0, canvas.width, canvas.height).data;
+  };
+};
+// How many pixels of each plot are colourful: axes, grid and letters are grey.
+const colourful = (page) => page.evaluate(() =>
+  [...document.querySelectorAll(".plot canvas")].map((canvas) => {
+    const shown = pixels(canvas);
+    let count = 0;
+    for (let k = 0; k < shown.length; k += 4) {
+      const [r, g, b] = [shown[k], shown[k + 1], shown[k + 2]];
+      if (shown[k + 3] > 200 && Math.max(r, g, b) - Math.min(r, g, b) > 60) count += 1;
+    }
+    return count;
+  }));
+async function allDrawn(page, count) {
+  const seen = await colourful(page);
+  assert.equal(seen.length, count, `${count} plots expected`);
+  for (const pixels of seen) assert.ok(pixels > 50, `a plot has no curve: ${seen}`);
+}
+// A curve in the given colour is on the canvas. Its edges are transparent, not of another colour.
+const hasColour = (page, id, name) => page.evaluate(([id, name]) => {
+  const shown = pixels(document.querySelector(`#${id} canvas`));
+  const wanted = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const [r, g, b] = [1, 3, 5].map((at) => parseInt(wanted.slice(at, at + 2), 16));
+  for (let k = 0; k < shown.length; k += 4) {
+    if (shown[k + 3] > 100 && Math.abs(shown[k] - r) + Math.abs(shown[k + 1] - g) + Math.abs(shown[k + 2] - b) < 6) return true;
+  }
+  return false;
+}, [id, name]);
+const range = async (page) => [Number(await page.inputValue("#from")), Number(await page.inputValue("#to"))];
+// Where on the screen a share of a plot's panel lies.
+async function at(page, plot, share) {
+  const over = page.locator(`${plot} .u-over`);
+  await over.scrollIntoViewIfNeeded();
+  const box = await over.boundingBox();
+  return [box.x + box.width * share, box.y + box.height / 2];
+}
+async function drag(page, plot, from, to) {
+  await page.mouse.move(...(await at(page, plot, from)));
+  await page.mouse.down();
+  await page.mouse.move(...(await at(page, plot, (from + to) / 2)));
+  await page.mouse.move(...(await at(page, plot, to)));
+  await page.mouse.up();
+}
+// The instant under the cursor, then the values of the curves.
+async function values(page, plot) {
+  return page.locator(`${plot} .u-legend .u-value`).allTextContents();
+}
+async function step(name, work) {
+  const begun = performance.now();
+  await work();
+  console.log(`ok  ${name} (${((performance.now() - begun) / 1000).toFixed(1)} s)`);
+}
+
+// --- What people do --------------------------------------------------------------------------------------------
+
+try {
+  await step("a report is complete and quiet", async () => {
+    const page = await open(report("quarter-car", join(examples, "quarter-car/system.toml")));
+    assert.match(await page.textContent("#verdict"), /^Energy defect of bond strut: .* of the energy exchanged/);
+    assert.equal(await page.textContent("h1"), "quarter-car");
+    assert.equal(await page.locator(".numbers tbody tr").count(), 1);
+    await allDrawn(page, 7);
+    assert.ok(await hasColour(page, "transmitted", "--c0"), "the curve of the first bond is not there");
+    const shift = await page.evaluate(() => new Promise((done) => {
+      new PerformanceObserver((list) => done(list.getEntries().reduce((sum, entry) => sum + entry.value, 0))).observe({ type: "layout-shift", buffered: true });
+      setTimeout(() => done(0), 300);
+    }));
+    assert.equal(shift, 0, "things move while the page loads");
+    await close(page);
+  });
+
+  await step("hovering reads values, in all plots at once", async () => {
+    const page = await open(join(out, "quarter-car.html"));
+    assert.ok((await values(page, "#residual")).every((text) => text === "–"), "values before anybody asked");
+    await page.mouse.move(...(await at(page, "#residual", 0.5)));
+    const [time, residual] = await values(page, "#residual");
+    assert.ok(Math.abs(Number(time) - 2) < 0.02, time);
+    assert.match(residual, /^0\.3\d+$/);
+    assert.deepEqual((await values(page, "#size"))[0], time, "the other plots show the same instant");
+    await close(page);
+  });
+
+  await step("dragging zooms all plots, a double click shows all", async () => {
+    const page = await open(join(out, "quarter-car.html"));
+    assert.deepEqual(await range(page), [0, 4]);
+    await drag(page, "#transmitted", 0.25, 0.5);
+    const [from, to] = await range(page);
+    assert.ok(Math.abs(from - 1) < 0.05 && Math.abs(to - 2) < 0.05, `${from} to ${to}`);
+    await page.mouse.move(...(await at(page, "#indicator", 0.5)));
+    assert.ok(Math.abs(Number((await values(page, "#indicator"))[0]) - 1.5) < 0.05, "another plot follows");
+    // Shift and drag to the left moves on in time.
+    await page.keyboard.down("Shift");
+    await drag(page, "#transmitted", 0.6, 0.1);
+    await page.keyboard.up("Shift");
+    const moved = await range(page);
+    assert.ok(Math.abs(moved[0] - 1.5) < 0.1 && Math.abs(moved[1] - moved[0] - (to - from)) < 1e-6, `${moved}`);
+    await page.mouse.dblclick(...(await at(page, "#size", 0.5)));
+    assert.deepEqual(await range(page), [0, 4]);
+    assert.ok(await page.isDisabled("#reset"));
+    await close(page);
+  });
+
+  await step("the same without a mouse", async () => {
+    const page = await open(join(out, "quarter-car.html"));
+    await page.focus("#transmitted");
+    await page.keyboard.press("+");
+    assert.deepEqual(await range(page), [1, 3]);
+    await page.keyboard.press("Shift+ArrowRight");
+    assert.deepEqual(await range(page), [1.2, 3.2]);
+    await page.keyboard.press("ArrowRight");
+    assert.notEqual((await values(page, "#transmitted"))[1], "–");
+    await page.keyboard.press("Home");
+    assert.deepEqual(await range(page), [0, 4]);
+    await page.fill("#from", "0.5");
+    await page.press("#from", "Enter");
+    assert.deepEqual(await range(page), [0.5, 4]);
+    // What is no time changes nothing.
+    await page.fill("#to", "soon");
+    await page.press("#to", "Enter");
+    assert.deepEqual(await range(page), [0.5, 4]);
+    await close(page);
+  });
+
+  await step("signals are chosen by component", async () => {
+    const page = await open(join(out, "quarter-car.html"));
+    const groups = await page.locator("#picker summary").allTextContents();
+    assert.deepEqual(groups, ["chassis", "wheel", "step", "bond strut"]);
+    const titles = () => page.locator("#chosen h3").allTextContents();
+    const before = await titles();
+    await page.check("input[name='bond.strut.residual_power']");
+    assert.deepEqual(await titles(), [...before, "Signals in W"]);
+    await allDrawn(page, before.length + 1 + 4);
+    await page.uncheck("input[name='bond.strut.residual_power']");
+    assert.deepEqual(await titles(), before);
+    // A plot that comes later shows the range that is looked at.
+    await page.fill("#to", "1");
+    await page.press("#to", "Enter");
+    await page.check("input[name='bond.strut.power_a']");
+    assert.deepEqual(await range(page), [0, 1]);
+    await page.mouse.move(...(await at(page, "#chosen .plot:last-child", 0.5)));
+    const [time] = await values(page, "#chosen .plot:last-child");
+    assert.ok(Math.abs(Number(time) - 0.5) < 0.02, time);
+    await page.fill("#picker input[type=search]", "wheel.");
+    assert.deepEqual(await page.locator("#picker label:visible").count(), 3);
+    await close(page);
+  });
+
+  await step("dark, narrow and on paper", async () => {
+    const dark = await open(join(out, "quarter-car.html"), { dark: true });
+    const background = () => dark.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    assert.equal(await background(), "rgb(13, 17, 23)");
+    await allDrawn(dark, 7);
+    assert.ok(await hasColour(dark, "transmitted", "--c0"));
+    await dark.emulateMedia({ colorScheme: "light" });
+    await painted(dark);
+    assert.equal(await background(), "rgb(255, 255, 255)");
+    assert.ok(await hasColour(dark, "transmitted", "--c0"), "curves change with the light");
+    await dark.emulateMedia({ colorScheme: "dark" });
+    assert.ok((await dark.pdf()).length > 10_000);
+    await close(dark);
+    const narrow = await open(join(out, "quarter-car.html"), { width: 380 });
+    const overflow = await narrow.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert.ok(overflow <= 0, `the page is ${overflow} pixels too wide`);
+    await allDrawn(narrow, 7);
+    await close(narrow);
+  });
+
+  await step("the words are there without a script", async () => {
+    const browser = context.browser() ?? (await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] }));
+    const still = await browser.newContext({ javaScriptEnabled: false });
+    const page = await still.newPage();
+    await page.goto(pathToFileURL(join(out, "quarter-car.html")).href);
+    const words = await page.innerText("main");
+    for (const wanted of ["Energy defect of bond strut", "strut", "drawn by a script", "native:quarter-car/wheel", "SHA-256"]) {
+      assert.ok(words.includes(wanted), `“${wanted}” is missing`);
+    }
+    assert.equal(await page.locator(".plot:visible").count(), 0);
+    await still.close();
+    if (!context.browser()) await browser.close();
+  });
+
+  await step("rejected steps are marked", async () => {
+    const page = await open(report("rc-rl", join(examples, "rc-rl/system.toml")));
+    assert.match(await page.textContent("main"), /rejected and tried again, 3 times in all/);
+    assert.ok(await hasColour(page, "size", "--c1"), "no triangle");
+    await close(page);
+  });
+
+  await step("a failed run says so and shows what there is", async () => {
+    const page = await open(report("failed", system("failing", failing), [], 1));
+    assert.match(await page.textContent(".banner"), /The run failed at t = 0\.49\d* s of 1 s.*returned NaN/s);
+    await allDrawn(page, 2);
+    await close(page);
+  });
+
+  await step("a run that failed in its first step", async () => {
+    const page = await open(report("at-once", system("at-once", failing.replace("start =", "parameters = { at = 1e-4 }\nstart =")), [], 1));
+    assert.match(await page.textContent(".banner"), /The run failed at t = 0 s/);
+    await close(page);
+  });
+
+  await step("names cannot become markup", async () => {
+    const page = await open(report("hostile", hostile));
+    assert.match(await page.textContent("h1"), /^<img src=x onerror=.*<script>/);
+    assert.match(await page.title(), /Cosimo report$/);
+    assert.equal(await page.locator("img").count(), 0);
+    assert.equal(await page.locator("script").count(), 2);
+    await close(page);
+  });
+
+  await step("nor can names of variables, bonds and units", async () => {
+    // A system file cannot have such names, but a unit can: they are put where the page's script finds them.
+    const evil = `<img src=x onerror="document.title='taken'"></script><b>`;
+    const begin = '<script type="application/json" id=data>';
+    const [before, rest] = readFileSync(join(out, "quarter-car.html"), "utf8").split(begin);
+    const end = rest.indexOf("</script>");
+    const data = JSON.parse(rest.slice(0, end));
+    for (const column of data.columns) for (const key of ["name", "group", "label", "unit"]) column[key] += evil;
+    for (const bond of data.bonds) bond.name = evil;
+    const path = join(out, "hostile-data.html");
+    writeFileSync(path, before + begin + JSON.stringify(data).replaceAll("<", "\\u003c") + rest.slice(end));
+    const page = await open(path);
+    assert.equal(await page.locator("#picker label").count(), data.columns.length - 1);
+    assert.match(await page.textContent("#residual .u-legend"), /<img src=x/);
+    assert.equal(await page.locator("img, b").count(), 0);
+    assert.match(await page.title(), /Cosimo report$/);
+    await close(page);
+  });
+
+  await step("many bonds", async () => {
+    const page = await open(report("many", system("many", cars)));
+    assert.equal(await page.locator(".numbers tbody tr").count(), 12);
+    assert.equal(await page.locator("#bonds input:checked").count(), 8, "the worst are shown first");
+    await page.check("#bonds input >> nth=0");
+    assert.equal(await page.locator("#residual .u-legend .u-series").count(), 1 + 9);
+    await close(page);
+  });
+
+  await step("a million rows", async () => {
+    const begun = performance.now();
+    const path = report("long", join(examples, "rc-rl/system.toml"), ["--method", "law=fixed", "--step", "2e-7"]);
+    const made = performance.now() - begun;
+    const page = await open(path);
+    assert.match(await page.textContent("main"), /Curves are thinned: of 1000001 rows/);
+    await allDrawn(page, 6);
+    const zoomed = performance.now();
+    await drag(page, "#transmitted", 0.4, 0.6);
+    const [from, to] = await range(page);
+    assert.ok(from > 0.07 && to < 0.13, `${from} to ${to}`);
+    console.log(`    run ${made.toFixed(0)} ms, ${(statSync(path).size / 1e6).toFixed(1)} MB, opened in ${page.loaded.toFixed(0)} ms, zoomed in ${(performance.now() - zoomed).toFixed(0)} ms`);
+    await close(page);
+  });
+} finally {
+  await context.close();
+  rmSync(profile, { recursive: true, force: true });
+}
