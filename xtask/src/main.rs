@@ -9,6 +9,7 @@ mod fmus;
 mod generate;
 mod invariants;
 mod layers;
+mod python;
 mod test;
 
 use std::path::{Path, PathBuf};
@@ -54,6 +55,12 @@ const TASKS: &[Task] = &[
         arguments: "",
         summary: "open reports in Chromium and use them as people do",
         run: browser::run,
+    },
+    Task {
+        name: "python",
+        arguments: "",
+        summary: "make the Python that the tests use, in target/python, and print where it is",
+        run: python::run,
     },
     Task { name: "bench", arguments: "", summary: "run the benchmarks", run: bench::run },
 ];

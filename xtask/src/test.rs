@@ -1,13 +1,13 @@
 //! `cargo xtask test`: everything that must hold before a change is done, quickest to fail first.
 //!
-//! Needs cargo and rustc. What rustup, apt-get and npm can add is added; what is missing after that is skipped
+//! Needs cargo and rustc. What rustup, pip, apt-get and npm can add is added; what is missing after that is skipped
 //! aloud, and named again at the end.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use crate::{Outcome, browser, command, generate, layers, no_arguments};
+use crate::{Outcome, browser, command, generate, layers, no_arguments, python};
 
 struct Step {
     name: &'static str,
@@ -26,6 +26,8 @@ enum Need {
 enum Work {
     Cargo(&'static [&'static str]),
     Task(fn(&Path) -> Outcome),
+    /// Makes the Python of the tests; those go without where that fails.
+    Python,
 }
 
 struct Tool {
@@ -53,6 +55,7 @@ const STEPS: &[Step] = &[
         needs: None,
         work: Work::Task(|root| generate::run(root, &["--check".into()])),
     },
+    Step { name: "cargo xtask python", needs: None, work: Work::Python },
     // Unit, integration, example and documentation tests; the dev profile is optimised.
     Step { name: "cargo test --workspace", needs: None, work: Work::Cargo(&["test", "--workspace"]) },
     Step {
@@ -76,6 +79,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
     no_arguments(arguments)?;
     let begun = Instant::now();
     let mut skipped = Vec::new();
+    let mut environment = Vec::new();
     for (index, step) in STEPS.iter().enumerate() {
         println!("\n[{}/{}] {}", index + 1, STEPS.len(), step.name);
         let missing = match &step.needs {
@@ -92,8 +96,23 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
         }
         let step_begun = Instant::now();
         let outcome = match step.work {
-            Work::Cargo(arguments) => command::show(command::cargo(root, arguments)),
+            Work::Cargo(arguments) => {
+                let mut cargo = command::cargo(root, arguments);
+                cargo.envs(environment.iter().map(|(name, value): &(&str, PathBuf)| (name, value)));
+                command::show(cargo)
+            }
             Work::Task(task) => task(root),
+            Work::Python => match python::environment(root) {
+                Ok(made) => {
+                    environment = made;
+                    Ok(())
+                }
+                Err(message) => {
+                    println!("skipped, and so is every test that needs it: {message}");
+                    skipped.push(step.name);
+                    continue;
+                }
+            },
         };
         let seconds = step_begun.elapsed().as_secs_f64();
         match outcome {
