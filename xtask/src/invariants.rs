@@ -52,6 +52,7 @@ const RULES: &[Rule] = &[
             "crates/cosimo-fmi/src/instance.rs",
             "crates/cosimo-fmi/src/library.rs",
             "crates/cosimo-fmi/src/log.rs",
+            "crates/cosimo-fmi/src/python.rs",
             "crates/cosimo-fmi/src/unit2.rs",
             "crates/cosimo-fmi/src/unit3.rs",
             // A counting allocator cannot be written without it.

@@ -1,4 +1,5 @@
-//! Just enough of ELF to say why a shared library cannot load: for which machine it is made and what it needs.
+//! Just enough of ELF to say why a shared library cannot load: for which machine it is made, what it needs, and
+//! whether it leaves Python to others.
 //! Every access is checked: the file comes from outside. Little-endian only, as all platforms of FMI are.
 
 #[derive(Debug, Clone, PartialEq)]
@@ -9,6 +10,8 @@ pub(crate) struct Elf {
     pub(crate) needed: Vec<String>,
     /// Where it wants them to be looked for.
     pub(crate) search: Vec<String>,
+    /// It calls functions of CPython without bringing them.
+    pub(crate) calls_python: bool,
 }
 
 const PT_LOAD: u64 = 1;
@@ -17,8 +20,13 @@ const DT_NEEDED: u64 = 1;
 const DT_STRTAB: u64 = 5;
 const DT_RPATH: u64 = 15;
 const DT_RUNPATH: u64 = 29;
+const SHT_DYNSYM: u64 = 11;
 /// Far above what any library has; ends the search in a broken file.
 const MOST: usize = 10_000;
+/// As many names as one library may import or export.
+const MOST_SYMBOLS: u64 = 10_000_000;
+/// What every library that talks to CPython calls one of: starting it, its lock, its objects, its modules.
+const PYTHON: [&[u8]; 5] = [b"Py_", b"PyGILState_", b"PyObject_", b"PyImport_", b"PyErr_"];
 
 fn word(bytes: &[u8], at: u64, width: usize) -> Option<u64> {
     let at = usize::try_from(at).ok()?;
@@ -37,8 +45,9 @@ pub(crate) fn read(bytes: &[u8]) -> Option<Elf> {
         _ => return None,
     };
     let machine = word(bytes, 18, 2)? as u16;
-    let mut elf = Elf { bits, machine, needed: Vec::new(), search: Vec::new() };
+    let mut elf = Elf { bits, machine, needed: Vec::new(), search: Vec::new(), calls_python: false };
     dynamic(bytes, &mut elf);
+    elf.calls_python = calls_python(bytes, bits == 64).unwrap_or(false);
     Some(elf)
 }
 
@@ -106,6 +115,38 @@ fn dynamic(bytes: &[u8], elf: &mut Elf) -> Option<()> {
     Some(())
 }
 
+/// Looks for undefined symbols of CPython. A library without section headers, which no linker writes, has none.
+fn calls_python(bytes: &[u8], wide: bool) -> Option<bool> {
+    let (table, entry, count) = if wide {
+        (word(bytes, 40, 8)?, word(bytes, 58, 2)?, word(bytes, 60, 2)?)
+    } else {
+        (word(bytes, 32, 4)?, word(bytes, 46, 2)?, word(bytes, 48, 2)?)
+    };
+    let section = |index: u64| table.checked_add(index.checked_mul(entry)?);
+    let field = |at: u64, wide_at: u64, narrow_at: u64| {
+        let (offset, width) = if wide { (wide_at, 8) } else { (narrow_at, 4) };
+        word(bytes, at.checked_add(offset)?, width)
+    };
+    let symbols = (0..count)
+        .filter_map(section)
+        .find(|at| at.checked_add(4).and_then(|kind| word(bytes, kind, 4)) == Some(SHT_DYNSYM))?;
+    let link = word(bytes, symbols.checked_add(if wide { 40 } else { 24 })?, 4)?;
+    let strings = field(section(link)?, 24, 16)?;
+    let (start, size) = (field(symbols, 24, 16)?, field(symbols, 32, 20)?);
+    let (length, home) = if wide { (24, 6) } else { (16, 14) };
+    for index in 0..(size / length).min(MOST_SYMBOLS) {
+        let at = start.checked_add(index * length)?;
+        let undefined = word(bytes, at.checked_add(home)?, 2)? == 0;
+        let name = usize::try_from(strings.checked_add(word(bytes, at, 4)?)?).ok()?;
+        if undefined
+            && PYTHON.iter().any(|start| bytes.get(name..).is_some_and(|name| name.starts_with(start)))
+        {
+            return Some(true);
+        }
+    }
+    Some(false)
+}
+
 /// A machine as people call it.
 pub(crate) fn machine_name(machine: u16) -> String {
     match machine {
@@ -127,6 +168,7 @@ mod tests {
         let bytes = std::fs::read("/proc/self/exe").unwrap();
         let elf = read(&bytes).unwrap();
         assert_eq!(elf.bits, usize::BITS);
+        assert!(!elf.calls_python);
         assert!(elf.needed.iter().any(|name| name.starts_with("libc.so")), "{elf:?}");
     }
 

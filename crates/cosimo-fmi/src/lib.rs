@@ -32,6 +32,8 @@ mod parameters;
 pub mod platform;
 mod ports;
 mod problem;
+#[allow(unsafe_code)] // starts Python for the units that need it
+mod python;
 mod quantity;
 mod rehearsal;
 mod schema2;

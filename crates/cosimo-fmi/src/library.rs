@@ -12,6 +12,7 @@ use libloading::Library;
 
 use crate::platform::{check_binary, explain_refusal};
 use crate::problem::Problem;
+use crate::python;
 
 static LOADED: Mutex<BTreeMap<PathBuf, &'static Library>> = Mutex::new(BTreeMap::new());
 
@@ -22,7 +23,9 @@ pub(crate) fn load(path: &Path) -> Result<&'static Library, Problem> {
     if let Some(library) = loaded.get(path) {
         return Ok(library);
     }
-    check_binary(path)?;
+    if let Some(elf) = check_binary(path)? {
+        python::provide(&elf, path)?;
+    }
     let library = open(path).map_err(|error| explain_refusal(path, &said(&error)))?;
     let library: &'static Library = Box::leak(Box::new(library));
     loaded.insert(path.to_owned(), library);

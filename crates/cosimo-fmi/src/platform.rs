@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::description::{Description, Fmi};
-use crate::elf;
+use crate::elf::{self, Elf};
 use crate::problem::Problem;
+use crate::python;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Platform {
@@ -117,10 +118,10 @@ fn known_as(name: &str) -> String {
     }
 }
 
-/// What must be right before a library is given to the loader.
-pub(crate) fn check_binary(path: &Path) -> Result<(), Problem> {
+/// What must be right before a library is given to the loader. What the file tells of itself, where that can be read.
+pub(crate) fn check_binary(path: &Path) -> Result<Option<Elf>, Problem> {
     if std::env::consts::OS != "linux" {
-        return Ok(());
+        return Ok(None);
     }
     let bytes = std::fs::read(path)
         .map_err(|error| Problem::new(format!("{} cannot be read: {error}", path.display())))?;
@@ -149,7 +150,7 @@ pub(crate) fn check_binary(path: &Path) -> Result<(), Problem> {
         ))
         .hint("export the unit for this machine, or run a Cosimo that was built for the unit's"));
     }
-    Ok(())
+    Ok(Some(elf))
 }
 
 /// Libraries that it needs and that are nowhere.
@@ -174,7 +175,7 @@ pub(crate) fn explain_refusal(path: &Path, said: &str) -> Problem {
     missing_needs(path).unwrap_or_else(|| {
         let problem = Problem::new(format!("{} cannot be loaded: {said}", file_name(path)));
         if said.contains("_Py") || said.contains("undefined symbol: Py") {
-            problem.hint("the unit runs in Python and does not say so: load libpython before it (LD_PRELOAD)")
+            problem.hint("the unit was made for another Python: name that one's library in COSIMO_LIBPYTHON")
         } else if said.contains("undefined symbol") {
             problem.hint("the unit was linked without a library that it uses; tell its maker")
         } else {
@@ -203,7 +204,8 @@ fn look_for_needs(path: &Path, missing: &mut BTreeSet<String>, seen: &mut BTreeS
         .collect();
     folders.extend(std::env::var_os("LD_LIBRARY_PATH").iter().flat_map(std::env::split_paths));
     folders.extend(system_folders());
-    for name in &elf.needed {
+    // Python is looked for in other places, and what it says is better.
+    for name in elf.needed.iter().filter(|name| !python::is_libpython(name)) {
         if name.contains('/') {
             if !Path::new(name).is_file() {
                 missing.insert(name.clone());

@@ -15,7 +15,7 @@ use crate::instance::Instance;
 use crate::problem::Problem;
 use crate::unit2::Unit2;
 use crate::unit3::Unit3;
-use crate::{ffi2, ffi3, library, platform};
+use crate::{ffi2, ffi3, library, platform, python};
 
 #[derive(Debug)]
 pub struct Unit {
@@ -93,7 +93,13 @@ impl Unit {
             Ok(path) => path,
             Err(problem) => return Some(problem),
         };
-        platform::check_binary(&path).err().or_else(|| platform::missing_needs(&path))
+        match platform::check_binary(&path) {
+            Err(problem) => Some(problem),
+            Ok(elf) => {
+                let python = elf.and_then(|elf| python::find(&elf).err());
+                platform::missing_needs(&path).or(python)
+            }
+        }
     }
 
     /// Loads the library. From here on the unit's code runs.
