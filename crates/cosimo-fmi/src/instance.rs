@@ -244,9 +244,15 @@ pub(crate) fn whole(value: f64) -> f64 {
     value.round()
 }
 
-/// Categories that are worth their cost during the run, if the unit knows them.
+/// Categories that are worth their cost during the run, if the unit has others that are not. A unit without such is
+/// left alone: some tell their failures under a category that they do not declare.
 pub(crate) fn failures_only(categories: &[String]) -> Option<Vec<CString>> {
     const WANTED: [&str; 4] = ["logStatusWarning", "logStatusDiscard", "logStatusError", "logStatusFatal"];
+    let costly =
+        |name: &String| !WANTED.contains(&name.as_str()) && name != "logAll" && name != "logStatusPending";
+    if !categories.iter().any(costly) {
+        return None;
+    }
     let found: Vec<CString> = categories
         .iter()
         .filter(|name| WANTED.contains(&name.as_str()))
