@@ -1,0 +1,118 @@
+//! The same units in FMPy and in Cosimo, alone, under inputs that are held over each step: the same numbers.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cosimo::core::entry::Value;
+use cosimo::core::{Inputs, Segment, Simulator, Time};
+use cosimo_export::{Design, Variant, Version, built_library, sources, write};
+use serde_json::json;
+
+use crate::common::{advance, enter, folder, open, outputs};
+use crate::{build, fixture, python, run};
+
+const STEP: f64 = 0.01;
+const STEPS: usize = 100;
+
+/// An input is a straight line over the whole run, a different one for each.
+fn line(input: usize) -> (f64, f64) {
+    (1.0 + 0.5 * input as f64, 2.0 - input as f64)
+}
+
+/// FMPy takes the input at the start of a step, between the two ends of its table.
+fn held(input: usize, time: f64) -> f64 {
+    let (at_start, slope) = line(input);
+    let stop = STEP * STEPS as f64;
+    let share = time / stop;
+    (1.0 - share) * at_start + share * (at_start + slope * stop)
+}
+
+/// One row per communication point: the time, and all outputs.
+fn in_cosimo(simulator: &mut dyn Simulator) -> Vec<Vec<f64>> {
+    let count = simulator.interface().inputs.len();
+    let at = |time: f64| (0..count).map(|input| Segment::constant(held(input, time))).collect::<Vec<_>>();
+    let row = |time: f64, values: Vec<f64>| std::iter::once(time).chain(values).collect::<Vec<_>>();
+    enter(simulator);
+    simulator.settle(Time::new(0.0).unwrap(), &Inputs { segments: &at(0.0) }).unwrap();
+    let mut rows = vec![row(0.0, outputs(simulator))];
+    for step in 0..STEPS {
+        let from = STEP * step as f64;
+        advance(simulator, from, STEP, &at(from)).unwrap();
+        rows.push(row(STEP * (step + 1) as f64, outputs(simulator)));
+    }
+    rows
+}
+
+/// Units of all makers: (file, parameters).
+fn units(python: &Path, folder: &Path) -> Vec<(PathBuf, Vec<(&'static str, f64)>)> {
+    let mut units = Vec::new();
+    for version in Version::ALL {
+        for source in sources().iter().filter(|source| !source.contains("faulty")) {
+            for variant in [Variant::Plain, Variant::NoRollback, Variant::Interpolates, Variant::Intermediate]
+            {
+                if variant.exists_in(version) {
+                    let design = Design::new(source, version).variant(variant);
+                    let file = folder.join(design.file_name());
+                    write(&design, &built_library().unwrap(), &file).unwrap();
+                    units.push((file, vec![]));
+                }
+            }
+        }
+    }
+    for (script, name) in [("mass2.py", "Mass2.fmu"), ("spring3.py", "Spring3.fmu")] {
+        build(python, &fixture(script), folder, &["--handle-state"]);
+        units.push((folder.join(name), vec![("x0", 0.3)]));
+    }
+    units
+}
+
+#[test]
+fn units_give_the_numbers_that_fmpy_gets() {
+    let Some(python) = python() else { return };
+    let folder = folder("fmpy");
+    let units = units(&python, &folder);
+    let mut simulators: Vec<Box<dyn Simulator>> = Vec::new();
+    let mut jobs = Vec::new();
+    for (file, parameters) in &units {
+        let given: Vec<(&str, Value)> =
+            parameters.iter().map(|(name, value)| (*name, Value::Number(*value))).collect();
+        let simulator = open(&folder, file.to_str().unwrap(), &given).unwrap();
+        let interface = simulator.interface();
+        let inputs: serde_json::Map<_, _> = interface
+            .inputs
+            .iter()
+            .enumerate()
+            .map(|(input, port)| (port.name.clone(), json!([line(input).0, line(input).1])))
+            .collect();
+        let names: Vec<&str> = interface.outputs.iter().map(|port| port.name.as_str()).collect();
+        let parameters: serde_json::Map<_, _> =
+            parameters.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+        jobs.push(json!({
+            "file": file, "parameters": parameters, "inputs": inputs, "outputs": names,
+            "step": STEP, "stop": STEP * STEPS as f64,
+        }));
+        simulators.push(simulator);
+    }
+    let (asked, answered) = (folder.join("jobs.json"), folder.join("results.json"));
+    std::fs::write(&asked, serde_json::to_string(&jobs).unwrap()).unwrap();
+    run(Command::new(&python).arg(fixture("fmpy_run.py")).arg(&asked).arg(&answered));
+    let results: Vec<Vec<Vec<f64>>> =
+        serde_json::from_str(&std::fs::read_to_string(&answered).unwrap()).unwrap();
+    assert_eq!(results.len(), units.len());
+    let mut equal = 0;
+    for (((file, _), simulator), theirs) in units.iter().zip(&mut simulators).zip(&results) {
+        let ours = in_cosimo(simulator.as_mut());
+        let name = file.display();
+        assert_eq!(ours.len(), theirs.len(), "{name}");
+        for column in 0..ours[0].len() {
+            let largest = theirs.iter().map(|row| row[column].abs()).fold(0.0, f64::max);
+            for (ours, theirs) in ours.iter().zip(theirs) {
+                let (a, b) = (ours[column], theirs[column]);
+                // FMPy's steps are differences of rounded instants; nothing else differs.
+                assert!((a - b).abs() <= 1e-10 * largest, "{name}: column {column} at {}: {a} {b}", ours[0]);
+            }
+        }
+        equal += 1;
+    }
+    println!("{equal} units give the numbers of FMPy");
+}
