@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use libloading::Library;
 
-use crate::platform::{check_binary, explain_refusal};
+use crate::platform::{beside, check_binary, explain_refusal};
 use crate::problem::Problem;
 use crate::python;
 
@@ -48,16 +48,33 @@ pub(crate) fn load_copy(path: &Path) -> Result<&'static Library, Problem> {
     Ok(Box::leak(Box::new(library?)))
 }
 
+/// Opens a library. One that finds what it needs only beside itself has it loaded first: the loader does not look
+/// there, but takes what is loaded already under the name that is needed.
+fn open(path: &Path) -> Result<Library, libloading::Error> {
+    let refused = match open_alone(path) {
+        Ok(library) => return Ok(library),
+        Err(error) => error,
+    };
+    let neighbours = beside(path);
+    if neighbours.is_empty() {
+        return Err(refused);
+    }
+    for neighbour in neighbours {
+        std::mem::forget(open_alone(&neighbour)?);
+    }
+    open_alone(path)
+}
+
 /// All addresses now rather than at the first call: a missing one is a message, not the end of the process.
 #[cfg(unix)]
-fn open(path: &Path) -> Result<Library, libloading::Error> {
+fn open_alone(path: &Path) -> Result<Library, libloading::Error> {
     use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
     // SAFETY: loading runs the unit's initialisers; that foreign code runs here is what the user asked for.
     unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map(Into::into)
 }
 
 #[cfg(not(unix))]
-fn open(path: &Path) -> Result<Library, libloading::Error> {
+fn open_alone(path: &Path) -> Result<Library, libloading::Error> {
     // SAFETY: loading runs the unit's initialisers; that foreign code runs here is what the user asked for.
     unsafe { Library::new(path) }
 }

@@ -61,11 +61,11 @@ impl Platform {
     }
 }
 
-/// Folders below `binaries`, sorted.
+/// Folders below `binaries` that hold a file, sorted. Some tools pack empty ones for platforms they could serve.
 pub fn present(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder.join("binaries")).into_iter().flatten().flatten();
-    let mut names: Vec<String> = entries
-        .filter(|entry| entry.path().is_dir())
+    let inside = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = inside(&folder.join("binaries"))
+        .filter(|entry| inside(&entry.path()).any(|file| file.path().is_file()))
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .collect();
     names.sort();
@@ -86,9 +86,12 @@ pub fn binary(folder: &Path, description: &Description) -> Result<PathBuf, Probl
         return Err(Problem::new(format!("the model identifier `{identifier}` is not the name of a file")));
     }
     let wanted = here.folder(description.fmi);
-    let path = folder.join("binaries").join(wanted).join(format!("{identifier}.{}", here.ending));
-    if path.is_file() {
-        return Ok(path);
+    // Some tools use the names of the other version.
+    for name in [wanted, here.fmi2, here.fmi3] {
+        let path = folder.join("binaries").join(name).join(format!("{identifier}.{}", here.ending));
+        if path.is_file() {
+            return Ok(path);
+        }
     }
     let there = present(folder);
     if there.iter().any(|name| name == wanted) {
@@ -155,10 +158,7 @@ pub(crate) fn check_binary(path: &Path) -> Result<Option<Elf>, Problem> {
 
 /// Libraries that it needs and that are nowhere.
 pub(crate) fn missing_needs(path: &Path) -> Option<Problem> {
-    let mut missing = BTreeSet::new();
-    if std::env::consts::OS == "linux" {
-        look_for_needs(path, &mut missing, &mut BTreeSet::new());
-    }
+    let missing = needs(path).missing;
     if missing.is_empty() {
         return None;
     }
@@ -188,9 +188,32 @@ fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
 
-fn look_for_needs(path: &Path, missing: &mut BTreeSet<String>, seen: &mut BTreeSet<PathBuf>) {
+/// What a library needs beyond itself.
+#[derive(Debug, Default)]
+struct Needs {
+    /// Nowhere to be found.
+    missing: BTreeSet<String>,
+    /// Beside the library, where the loader does not look; each after those that it needs itself.
+    beside: Vec<PathBuf>,
+    seen: BTreeSet<PathBuf>,
+}
+
+/// Libraries that were packed beside one that needs them, in the order in which to load them.
+pub(crate) fn beside(path: &Path) -> Vec<PathBuf> {
+    needs(path).beside
+}
+
+fn needs(path: &Path) -> Needs {
+    let mut needs = Needs::default();
+    if std::env::consts::OS == "linux" {
+        look_for_needs(path, &mut needs);
+    }
+    needs
+}
+
+fn look_for_needs(path: &Path, needs: &mut Needs) {
     // A chain of a few hundred libraries is a big program; a thousand is a circle that was missed.
-    if seen.len() > 1000 || !seen.insert(path.to_owned()) {
+    if needs.seen.len() > 1000 || !needs.seen.insert(path.to_owned()) {
         return;
     }
     let Some(elf) = std::fs::read(path).ok().and_then(|bytes| elf::read(&bytes)) else { return };
@@ -204,18 +227,25 @@ fn look_for_needs(path: &Path, missing: &mut BTreeSet<String>, seen: &mut BTreeS
         .collect();
     folders.extend(std::env::var_os("LD_LIBRARY_PATH").iter().flat_map(std::env::split_paths));
     folders.extend(system_folders());
-    // Python is looked for in other places, and what it says is better.
+    // Python is looked for in other places, and what is said about it there is better.
     for name in elf.needed.iter().filter(|name| !python::is_libpython(name)) {
         if name.contains('/') {
             if !Path::new(name).is_file() {
-                missing.insert(name.clone());
+                needs.missing.insert(name.clone());
             }
             continue;
         }
+        let neighbour = home.join(name);
         match folders.iter().map(|folder| folder.join(name)).find(|candidate| candidate.is_file()) {
-            Some(found) => look_for_needs(&found, missing, seen),
+            Some(found) => look_for_needs(&found, needs),
+            None if neighbour.is_file() => {
+                look_for_needs(&neighbour, needs);
+                if !needs.beside.contains(&neighbour) {
+                    needs.beside.push(neighbour);
+                }
+            }
             None => {
-                missing.insert(name.clone());
+                needs.missing.insert(name.clone());
             }
         }
     }

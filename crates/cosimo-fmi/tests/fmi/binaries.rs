@@ -1,9 +1,10 @@
 //! Why a unit cannot run here: each reason with its whole message.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::{MASS2, MASS3, archive, folder, library, refusal, unit};
+use crate::common::{MASS2, MASS3, archive, folder, library, open, refusal, unit};
 
 const TOKEN: &str = "-DTOKEN=\"{mass}\"";
 
@@ -20,6 +21,12 @@ fn no_binary_for_this_machine() {
         with("others.fmu", &["binaries/win64/mass.dll", "binaries/aarch64-linux/mass.so"]),
         "others.fmu: the unit has no binary for this machine: wanted binaries/linux64, it has aarch64-linux, win64 \
          (x86_64-windows) (export it for this platform, or run Cosimo on one of these)"
+    );
+    // SimulationX packs empty folders for platforms that it did not serve.
+    assert_eq!(
+        with("empty.fmu", &["binaries/linux64/", "binaries/linux32/", "binaries/win64/mass.dll"]),
+        "empty.fmu: the unit has no binary for this machine: wanted binaries/linux64, it has win64 (x86_64-windows) \
+         (export it for this platform, or run Cosimo on one of these)"
     );
     assert_eq!(
         with("sources.fmu", &["sources/mass.c"]),
@@ -71,15 +78,7 @@ fn another_machine() {
 #[test]
 fn a_library_that_is_not_there() {
     let folder = folder("needs");
-    fs::write(folder.join("gone.c"), "int gone(void) { return 1; }\n").unwrap();
-    let gone = folder.join("libgone.so.3");
-    let status = Command::new("gcc")
-        .args(["-shared", "-fPIC", "-Wl,-soname,libgone.so.3", "-o"])
-        .arg(&gone)
-        .arg(folder.join("gone.c"))
-        .status()
-        .unwrap();
-    assert!(status.success());
+    let gone = helper(&folder, "gone", &[]);
     let flags = ["-Wl,--no-as-needed", gone.to_str().unwrap()];
     unit(&folder, 2, "mass", &[], &flags);
     fs::remove_file(&gone).unwrap();
@@ -88,6 +87,39 @@ fn a_library_that_is_not_there() {
         "mass.fmu: mass.so cannot be loaded: it needs `libgone.so.3`, which this machine does not have (install it, or \
          name its folder in LD_LIBRARY_PATH)"
     );
+}
+
+/// Compiles a library of one function that calls those of others.
+fn helper(folder: &Path, name: &str, calls: &[&str]) -> PathBuf {
+    let source = folder.join(format!("{name}.c"));
+    let uses: String = calls.iter().map(|call| format!("int {call}(void);\n")).collect();
+    let sum: String = calls.iter().map(|call| format!(" + {call}()")).collect();
+    fs::write(&source, format!("{uses}int {name}(void) {{ return 1{sum}; }}\n")).unwrap();
+    let file = folder.join(format!("lib{name}.so.3"));
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-shared", "-fPIC", &format!("-Wl,-soname,lib{name}.so.3"), "-o"]).arg(&file).arg(source);
+    gcc.args(calls.iter().map(|call| folder.join(format!("lib{call}.so.3"))));
+    assert!(gcc.status().unwrap().success());
+    file
+}
+
+#[test]
+fn libraries_that_are_packed_beside_it_are_found() {
+    let folder = folder("beside");
+    let (deep, near) = (helper(&folder, "deep", &[]), helper(&folder, "near", &["deep"]));
+    let flags = ["-DMASS", TOKEN, "-Wl,--no-as-needed", near.to_str().unwrap()];
+    library("fmi2.c", &flags, &folder.join("mass.so"));
+    let (binary, deep, near) =
+        (fs::read(folder.join("mass.so")).unwrap(), fs::read(deep).unwrap(), fs::read(near).unwrap());
+    let entries: &[(&str, &[u8])] = &[
+        ("modelDescription.xml", MASS2.as_bytes()),
+        // The folder has the name that FMI 3.0 gives it, as some tools do in FMI 2.0.
+        ("binaries/x86_64-linux/mass.so", &binary),
+        ("binaries/x86_64-linux/libnear.so.3", &near),
+        ("binaries/x86_64-linux/libdeep.so.3", &deep),
+    ];
+    archive(&folder.join("mass.fmu"), entries);
+    assert!(open(&folder, "mass.fmu", &[]).is_ok());
 }
 
 #[test]

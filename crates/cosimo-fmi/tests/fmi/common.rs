@@ -151,6 +151,10 @@ pub(crate) fn unit(
 pub(crate) fn archive(file: &Path, entries: &[(&str, &[u8])]) {
     let mut writer = zip::ZipWriter::new(fs::File::create(file).unwrap());
     for (name, bytes) in entries {
+        if name.ends_with('/') {
+            writer.add_directory(*name, SimpleFileOptions::default()).unwrap();
+            continue;
+        }
         writer.start_file(*name, SimpleFileOptions::default()).unwrap();
         writer.write_all(bytes).unwrap();
     }
