@@ -233,7 +233,7 @@ impl Variable {
     pub fn start_number(&self, element: usize) -> Option<f64> {
         // One value may stand for all elements.
         let text = self.start.get(element).or_else(|| self.start.first())?;
-        match text.as_str() {
+        match text.trim() {
             "true" => Some(1.0),
             "false" => Some(0.0),
             other => other.parse().ok(),
@@ -261,8 +261,9 @@ pub struct Terminal {
 impl Description {
     /// Reads the description of an unpacked unit.
     pub fn of_folder(folder: &Path) -> Result<Description, Vec<Problem>> {
-        let text = read_text(folder, FILE).map_err(|problem| vec![problem])?;
+        let (text, remark) = read_text(folder, FILE).map_err(|problem| vec![problem])?;
         let mut description = Description::parse(&text)?;
+        description.remarks.extend(remark);
         if description.fmi == Fmi::Three {
             terminals::read(folder, &mut description);
         }
@@ -294,6 +295,7 @@ impl Description {
         match description {
             Some(mut description) if reader.problems.is_empty() => {
                 description.remarks = reader.remarks;
+                description.remarks.sort_by_key(|remark| remark.place);
                 Ok(description)
             }
             _ => {
@@ -323,7 +325,8 @@ impl Description {
     }
 }
 
-pub(crate) fn read_text(folder: &Path, file: &'static str) -> Result<String, Problem> {
+/// The text of a file, and what is odd about it.
+pub(crate) fn read_text(folder: &Path, file: &'static str) -> Result<(String, Option<Problem>), Problem> {
     let path = folder.join(file);
     let failed = |error: &dyn std::fmt::Display| {
         Problem { file: Some(file), ..Problem::new(format!("cannot be read as text: {error}")) }
@@ -337,13 +340,27 @@ pub(crate) fn read_text(folder: &Path, file: &'static str) -> Result<String, Pro
         });
     }
     let bytes = std::fs::read(&path).map_err(|error| failed(&error))?;
+    let wide = |join: fn([u8; 2]) -> u16| -> Result<String, Problem> {
+        let units: Vec<u16> = bytes[2..].chunks_exact(2).map(|pair| join([pair[0], pair[1]])).collect();
+        String::from_utf16(&units).map_err(|error| failed(&error))
+    };
+    match bytes.as_slice() {
+        [0xff, 0xfe, ..] => return Ok((wide(u16::from_le_bytes)?, None)),
+        [0xfe, 0xff, ..] => return Ok((wide(u16::from_be_bytes)?, None)),
+        _ => {}
+    }
     match String::from_utf8(bytes) {
-        Ok(text) => Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)),
-        // Old tools write Latin-1 and say so in the first line; its bytes are the first characters of Unicode.
-        Err(error) if declares_latin(error.as_bytes()) => {
-            Ok(error.as_bytes().iter().map(|byte| char::from(*byte)).collect())
+        Ok(text) => Ok((text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text), None)),
+        // Old tools write Latin-1, and not all say so in the first line; its bytes are the first characters of Unicode.
+        Err(error) => {
+            let remark = (!declares_latin(error.as_bytes())).then(|| Problem {
+                file: Some(file),
+                ..Problem::new(
+                    "is not the UTF-8 that it says; it is read as Latin-1, and some letters may be wrong",
+                )
+            });
+            Ok((error.as_bytes().iter().map(|byte| char::from(*byte)).collect(), remark))
         }
-        Err(error) => Err(failed(&error)),
     }
 }
 

@@ -15,6 +15,7 @@ pub(crate) fn definitions(reader: &mut Reader<'_>, root: Node<'_, '_>) -> Vec<Un
         let unit = match child(node, "BaseUnit") {
             None => Unit::parse(name).ok(),
             Some(base) => {
+                let before = reader.remarks.len();
                 let exponent = |reader: &mut Reader<'_>, key: &str| {
                     reader.parse::<i8>(base, key, "a whole number").unwrap_or(0)
                 };
@@ -24,7 +25,9 @@ pub(crate) fn definitions(reader: &mut Reader<'_>, root: Node<'_, '_>) -> Vec<Un
                 if !(factor.is_finite() && factor > 0.0) {
                     reader.remark(base, format!("unit `{name}` has the factor {factor} and is not used"));
                 }
-                let usable = factor.is_finite() && factor > 0.0 && offset == 0.0;
+                // A unit with a wrong part is worse than none.
+                let understood = reader.remarks.len() == before;
+                let usable = understood && offset == 0.0;
                 usable.then(|| Unit { text: name.to_owned(), dimension, factor })
             }
         };

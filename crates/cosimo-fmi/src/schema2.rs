@@ -21,7 +21,7 @@ const KINDS: &[(&str, Kind)] = &[
 
 pub(crate) fn read(reader: &mut Reader<'_>, root: Node<'_, '_>, version: &str) -> Option<Description> {
     let model_name = reader.text(root, "modelName").unwrap_or_default().to_owned();
-    let token = reader.text(root, "guid").unwrap_or_default().to_owned();
+    let token = reader.token(root, "guid");
     let Some(interface) = child(root, "CoSimulation") else {
         let offers =
             if child(root, "ModelExchange").is_some() { "for model exchange only" } else { "for nothing" };
@@ -95,7 +95,7 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
         let (Some(name), Some(_)) = (reader.text(node, "name"), reader.text(node, "valueReference")) else {
             continue;
         };
-        let Some(reference) = reader.parse(node, "valueReference", "a whole number below 2^32") else {
+        let Some(reference) = reader.needed(node, "valueReference", "a whole number below 2^32") else {
             continue;
         };
         let typed = node.children().find_map(|child| {

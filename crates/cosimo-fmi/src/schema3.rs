@@ -19,7 +19,7 @@ const LARGEST_SUM: u64 = 10_000_000;
 
 pub(crate) fn read(reader: &mut Reader<'_>, root: Node<'_, '_>, version: &str) -> Option<Description> {
     let model_name = reader.text(root, "modelName").unwrap_or_default().to_owned();
-    let token = reader.text(root, "instantiationToken").unwrap_or_default().to_owned();
+    let token = reader.token(root, "instantiationToken");
     let Some(interface) = child(root, "CoSimulation") else {
         let offers = match (child(root, "ModelExchange"), child(root, "ScheduledExecution")) {
             (Some(_), Some(_)) => "for model exchange and scheduled execution only",
@@ -95,7 +95,7 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
         let (Some(name), Some(_)) = (reader.text(node, "name"), reader.text(node, "valueReference")) else {
             continue;
         };
-        let Some(reference) = reader.parse(node, "valueReference", "a whole number below 2^32") else {
+        let Some(reference) = reader.needed(node, "valueReference", "a whole number below 2^32") else {
             continue;
         };
         if let Some(first) = references.insert(reference, found.len()).and_then(|index| found.get(index)) {
@@ -159,8 +159,8 @@ fn dimensions(
 ) -> Option<Vec<u64>> {
     let mut found = Vec::new();
     for dimension in node.children().filter(|child| child.tag_name().name() == "Dimension") {
-        let fixed = reader.parse::<u64>(dimension, "start", "a whole number");
-        let by = reader.parse::<u32>(dimension, "valueReference", "a whole number");
+        let fixed = reader.needed::<u64>(dimension, "start", "a whole number");
+        let by = reader.needed::<u32>(dimension, "valueReference", "a whole number");
         match fixed.or_else(|| sizes.get(&by?).copied()) {
             Some(size) => found.push(size),
             None => {

@@ -13,7 +13,7 @@ pub(crate) fn read(folder: &Path, description: &mut Description) {
     if !folder.join(FILE).is_file() {
         return;
     }
-    let read = read_text(folder, FILE).and_then(|text| parse(&text, description));
+    let read = read_text(folder, FILE).and_then(|(text, _)| parse(&text, description));
     if let Err(problem) = read {
         description.remarks.push(problem);
     }

@@ -1,4 +1,5 @@
-//! Attributes out of an XML document: read, checked and, if wrong, reported with their position.
+//! Attributes out of an XML document: read, checked and, if wrong, reported with their position. Only what a unit
+//! cannot run without is a problem; of the rest, what is not understood is left out with a remark.
 
 use roxmltree::{Document, Node};
 
@@ -53,8 +54,17 @@ impl<'a> Reader<'a> {
         found
     }
 
-    /// An attribute of some type that may be missing.
-    pub(crate) fn parse<T: std::str::FromStr>(
+    /// What the unit compares before it starts. Some are made without and compare nothing.
+    pub(crate) fn token(&mut self, node: Node<'_, '_>, name: &str) -> String {
+        let found = node.attribute(name);
+        if found.is_none() {
+            self.remark(node, format!("there is no `{name}`; the unit is started with an empty one"));
+        }
+        found.unwrap_or_default().to_owned()
+    }
+
+    /// An attribute without which there is no unit, if it is there at all.
+    pub(crate) fn needed<T: std::str::FromStr>(
         &mut self,
         node: Node<'_, '_>,
         name: &str,
@@ -68,19 +78,36 @@ impl<'a> Reader<'a> {
         parsed
     }
 
+    /// An attribute that the unit can do without: tools write many things there.
+    pub(crate) fn parse<T: std::str::FromStr>(
+        &mut self,
+        node: Node<'_, '_>,
+        name: &str,
+        wanted: &str,
+    ) -> Option<T> {
+        let text = node.attribute(name)?.trim();
+        let parsed = text.parse().ok();
+        if parsed.is_none() {
+            self.left_out(node, name, text, wanted);
+        }
+        parsed
+    }
+
+    fn left_out(&mut self, node: Node<'_, '_>, name: &str, text: &str, wanted: &str) {
+        self.remark(node, format!("`{name}` is \"{text}\", wanted {wanted}; it is left out"));
+    }
+
     pub(crate) fn number(&mut self, node: Node<'_, '_>, name: &str) -> Option<f64> {
         self.parse(node, name, "a number")
     }
 
     pub(crate) fn flag(&mut self, node: Node<'_, '_>, name: &str) -> bool {
-        match node.attribute(name).map(str::trim) {
-            None | Some("false" | "0") => false,
-            Some("true" | "1") => true,
-            Some(other) => {
-                self.problem(node, format!("`{name}` is \"{other}\", wanted true or false"));
-                false
-            }
+        let Some(text) = node.attribute(name).map(str::trim) else { return false };
+        let is = |words: [&str; 2]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
+        if !is(["true", "1"]) && !is(["false", "0"]) {
+            self.left_out(node, name, text, "true or false");
         }
+        is(["true", "1"])
     }
 
     /// One of some words.
@@ -90,11 +117,11 @@ impl<'a> Reader<'a> {
         name: &str,
         words: &[(&str, T)],
     ) -> Option<T> {
-        let text = node.attribute(name)?;
+        let text = node.attribute(name)?.trim();
         let found = words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
         if found.is_none() {
             let known = words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
-            self.problem(node, format!("`{name}` is \"{text}\", wanted one of {known}"));
+            self.left_out(node, name, text, &format!("one of {known}"));
         }
         found
     }
@@ -104,7 +131,7 @@ impl<'a> Reader<'a> {
         let text = node.attribute(name)?;
         let parsed: Result<Vec<u32>, _> = text.split_whitespace().map(str::parse).collect();
         if parsed.is_err() {
-            self.problem(node, format!("`{name}` is \"{text}\", wanted whole numbers with spaces between"));
+            self.left_out(node, name, text, "whole numbers with spaces between");
         }
         parsed.ok()
     }

@@ -65,8 +65,7 @@ fn a_unit_that_cannot_be_read() {
     let folder = folder("info-broken");
     let text = DESCRIPTION
         .replace(" modelIdentifier=\"Pump\"", "")
-        .replace("start=\"0.5\"", "")
-        .replace("\"fixed\"", "\"never\"");
+        .replace("valueReference=\"3\"", "valueReference=\"three\"");
     pack(&folder.join("pump.fmu"), &text);
     assert_snapshot!("info-broken", complaint(&info(&folder, &["pump.fmu"])));
     assert_snapshot!("info-absent", complaint(&info(&folder, &["absent.fmu"])));

@@ -114,14 +114,8 @@ fn all_problems_of_a_file_come_at_once() {
     let text = changed(
         MASS2,
         &[
-            (" guid=\"{mass}\"", ""),
             (" modelIdentifier=\"mass\"", ""),
-            ("canGetAndSetFMUstate=\"true\"", "canGetAndSetFMUstate=\"yes\""),
-            ("stopTime=\"10\"", "stopTime=\"ten\""),
-            (
-                "name=\"x\" valueReference=\"2\" causality=\"output\"",
-                "name=\"x\" valueReference=\"2\" causality=\"export\"",
-            ),
+            ("name=\"x\" valueReference=\"2\"", "name=\"x\" valueReference=\"-2\""),
             ("name=\"m\" valueReference=\"3\"", "name=\"m\""),
             ("<Integer start=\"0\"/>", ""),
         ],
@@ -129,15 +123,89 @@ fn all_problems_of_a_file_come_at_once() {
     assert_eq!(
         problems(&text),
         [
-            "modelDescription.xml:2:1: `<fmiModelDescription>` has no attribute `guid`",
             "modelDescription.xml:3:3: `<CoSimulation>` has no attribute `modelIdentifier`",
-            "modelDescription.xml:3:3: `canGetAndSetFMUstate` is \"yes\", wanted true or false",
-            "modelDescription.xml:10:3: `stopTime` is \"ten\", wanted a number",
-            "modelDescription.xml:14:5: `causality` is \"export\", wanted one of structuralParameter, parameter, calculatedParameter, input, output, local, independent",
+            "modelDescription.xml:14:5: `valueReference` is \"-2\", wanted a whole number below 2^32",
             "modelDescription.xml:15:5: `<ScalarVariable>` `m` has no attribute `valueReference`",
             "modelDescription.xml:18:5: `fault` has no type, wanted Real, Integer, Boolean, String or Enumeration",
         ]
     );
+}
+
+/// What real tools get wrong and a run can go on without.
+#[test]
+fn oddities_are_remarks() {
+    let text = changed(
+        MASS2,
+        &[
+            ("fmiVersion=\"2.0\"", "fmiVersion=\"2.0.4\""),
+            (" guid=\"{mass}\"", ""),
+            ("canInterpolateInputs=\"true\"", "canInterpolateInputs=\"True\""),
+            ("canGetAndSetFMUstate=\"true\"", "canGetAndSetFMUstate=\"yes\""),
+            ("stopTime=\"10\"", "stopTime=\"0,5\""),
+            ("<BaseUnit kg=\"1\" m=\"1\"", "<BaseUnit kg=\"1.5\" m=\"1\""),
+            (
+                "name=\"label\" valueReference=\"7\" causality=\"parameter\"",
+                "name=\"label\" valueReference=\"7\" causality=\"none\"",
+            ),
+            (
+                "<Real start=\"1\" unit=\"kg\"/>",
+                "<Real start=\" -0 \" unit=\"kg\"/><Annotations><Tool name=\"a\"/></Annotations>",
+            ),
+            (
+                "<Unknown index=\"3\" dependencies=\"\"/>",
+                "<Unknown index=\"3\" dependencies=\"a b\"/><Unknown index=\"99\"/>",
+            ),
+        ],
+    );
+    let description = Description::parse(&text).unwrap();
+    let remarks: Vec<String> = description.remarks.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        remarks,
+        [
+            "modelDescription.xml:2:1: there is no `guid`; the unit is started with an empty one",
+            "modelDescription.xml:3:3: `canGetAndSetFMUstate` is \"yes\", wanted true or false; it is left out",
+            "modelDescription.xml:6:20: `kg` is \"1.5\", wanted a whole number; it is left out",
+            "modelDescription.xml:10:3: `stopTime` is \"0,5\", wanted a number; it is left out",
+            "modelDescription.xml:19:5: `causality` is \"none\", wanted one of structuralParameter, parameter, calculatedParameter, input, output, local, independent; it is left out",
+            "modelDescription.xml:25:5: `dependencies` is \"a b\", wanted whole numbers with spaces between; it is left out",
+            "modelDescription.xml:25:44: output 99 does not exist; there are 10 variables",
+        ]
+    );
+    assert!(description.capabilities.input_derivative_order > 0 && !description.capabilities.get_set_state);
+    assert_eq!(description.find("m").unwrap().start_number(0), Some(0.0));
+    assert_eq!(description.find("label").unwrap().causality, Causality::Local);
+    assert_eq!(description.outputs[1].dependencies, None, "what is not understood may be everything");
+    assert_eq!(description.experiment.stop, None);
+    assert_eq!(description.find("F").unwrap().unit, None, "a unit with a wrong part is worse than none");
+}
+
+#[test]
+fn texts_of_all_encodings_are_read() {
+    let folder = crate::common::folder("encodings");
+    let text = changed(MASS2, &[("generationTool=\"by hand\"", "generationTool=\"Größe\"")]);
+    let as_latin =
+        |text: &str| text.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect::<Vec<u8>>();
+    let (latin, said) = (as_latin(&text), as_latin(&text.replace("UTF-8", "ISO-8859-1")));
+    let wide = |bytes: fn(u16) -> [u8; 2]| -> Vec<u8> {
+        std::iter::once(0xfeff).chain(text.encode_utf16()).flat_map(bytes).collect()
+    };
+    let bom = [&[0xef, 0xbb, 0xbf], text.as_bytes()].concat();
+    let little = wide(u16::to_le_bytes);
+    let big = wide(u16::to_be_bytes);
+    for (name, bytes, remarks) in [
+        ("utf8", text.as_bytes(), 0),
+        ("bom", &bom, 0),
+        ("latin", &latin, 1),
+        ("said", &said, 0),
+        ("little", &little, 0),
+        ("big", &big, 0),
+    ] {
+        let file = folder.join(format!("{name}.fmu"));
+        crate::common::archive(&file, &[("modelDescription.xml", bytes)]);
+        let unit = cosimo_fmi::Unit::open(&file, &cosimo_fmi::Cache::standard()).unwrap();
+        assert_eq!(unit.description.generation_tool, "Größe", "{name}");
+        assert_eq!(unit.description.remarks.len(), remarks, "{name}: {:?}", unit.description.remarks);
+    }
 }
 
 #[test]
