@@ -146,7 +146,13 @@ impl Cache {
         let mut total = 0;
         let mut buffer = vec![0; 1 << 16];
         for index in 0..archive.len() {
-            let mut entry = archive.by_index(index).map_err(|error| broken(&error))?;
+            let mut entry = archive.by_index(index).map_err(|error| match error {
+                zip::result::ZipError::UnsupportedArchive(reason) => {
+                    Problem::new(format!("{shown} is packed in a way that Cosimo cannot read: {reason}"))
+                        .hint("zip the unit again with the usual method, which is called deflate")
+                }
+                other => broken(&other),
+            })?;
             let name = entry.name().map_err(|error| broken(&error))?.into_owned();
             let Some(inside) = inside(&name) else {
                 return Err(Problem::new(format!(
@@ -236,7 +242,9 @@ impl Cache {
 /// Relative, without `..`, and the same on every system: a backslash separates too.
 fn inside(name: &str) -> Option<PathBuf> {
     let name = name.replace('\\', "/");
-    if name.is_empty() || name.contains(['\0', ':']) {
+    // A colon is a drive in the second place, and a part of any name elsewhere, except on Windows.
+    let drive = name.as_bytes().get(1) == Some(&b':') || cfg!(windows) && name.contains(':');
+    if name.is_empty() || name.contains('\0') || drive {
         return None;
     }
     let path = Path::new(&name);
@@ -300,6 +308,7 @@ mod tests {
             ("..\\a", None),
             ("/etc/passwd", None),
             ("C:\\a", None),
+            ("documentation/a: b.html", (!cfg!(windows)).then_some("documentation/a: b.html")),
             ("", None),
             ("a\0b", None),
         ] {
