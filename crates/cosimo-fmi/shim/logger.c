@@ -4,7 +4,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+/* As in log.rs. */
+#define COSIMO_SINK_MARK 0x6b6e69736f6d6973ULL
+
 struct sink {
+    unsigned long long mark;
     void (*write)(void *data, int status, const char *category, const char *text);
     void *data;
 };
@@ -17,7 +21,9 @@ void cosimo_fmi2_logger(void *environment, const char *instance, int status, con
     va_list arguments;
 
     (void)instance;
-    if (sink == NULL || sink->write == NULL || message == NULL)
+    /* Some units hand back something else, such as themselves, as FMI 1.0 had it: better no message than a crash.
+     * A unit is larger than a mark. */
+    if (sink == NULL || sink->mark != COSIMO_SINK_MARK || message == NULL)
         return;
     va_start(arguments, message);
     /* Longer messages are cut; a broken format gives a negative number and leaves nothing to show. */

@@ -39,9 +39,11 @@ struct Column {
     values: Vec<f64>,
 }
 
-/// Time derivatives of the inputs, as one call takes them.
+/// Time derivatives of the inputs, as one call takes them: first those of order 1, then 2, then 3.
 #[derive(Debug, Default)]
 struct Slopes {
+    /// The highest order that was not zero so far. Those above are never told: many units know only the first.
+    told: usize,
     references: Vec<u32>,
     orders: Vec<c_int>,
     ports: Vec<usize>,
@@ -144,18 +146,22 @@ impl Cosim {
         Ok(())
     }
 
-    /// First to third derivative at the start of the step.
+    /// Derivatives at the start of the step, up to the highest order that is in use.
     fn set_slopes(&mut self, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
-        let Slopes { references, orders, ports, values } = &mut self.slopes;
-        if references.is_empty() {
-            return Ok(());
-        }
+        let Slopes { told, references, orders, ports, values } = &mut self.slopes;
         for ((value, order), port) in values.iter_mut().zip(orders.iter()).zip(ports.iter()) {
             let factorial = [1.0, 1.0, 2.0, 6.0][*order as usize];
             *value = factorial * inputs.segments[*port].0[*order as usize];
+            if *value != 0.0 {
+                *told = (*told).max(*order as usize);
+            }
+        }
+        let count = *told * (references.len() / 3);
+        if count == 0 {
+            return Ok(());
         }
         let instance = self.instance.as_mut().ok_or_else(not_entered)?;
-        instance.set_slopes(references, orders, values)
+        instance.set_slopes(&references[..count], &orders[..count], &values[..count])
     }
 }
 
@@ -174,6 +180,7 @@ impl Simulator for Cosim {
         self.instance = Some(instance);
         self.initialising = true;
         self.setup = Some(*setup);
+        self.slopes.told = 0;
         Ok(())
     }
 
@@ -252,11 +259,17 @@ impl Simulator for Cosim {
     }
 
     fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+        // The unit may remember derivatives that are zero from now on, so it must be told that they are.
+        into.push(self.slopes.told as u8);
         self.running()?.freeze(into)
     }
 
     fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
-        self.running()?.thaw(from)
+        let Some((told, state)) = from.split_first().filter(|(told, _)| **told <= 3) else {
+            return Err(SimulatorError::new("thaw", "these bytes are no state of a unit"));
+        };
+        self.slopes.told = usize::from(*told);
+        self.running()?.thaw(state)
     }
 
     fn jacobian(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
@@ -314,8 +327,8 @@ fn columns(ports: &Ports) -> Option<Vec<Column>> {
 
 fn slopes(ports: &Ports) -> Slopes {
     let mut slopes = Slopes::default();
-    for group in ports.inputs.iter().filter(|group| group.kind == Kind::Float64) {
-        for order in 1..=3 {
+    for order in 1..=3 {
+        for group in ports.inputs.iter().filter(|group| group.kind == Kind::Float64) {
             for (reference, port) in group.references.iter().zip(&group.ports) {
                 slopes.references.push(*reference);
                 slopes.orders.push(order);

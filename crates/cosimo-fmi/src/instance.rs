@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cosimo_core::{Inputs, SimulatorError, Slot};
 
-use crate::description::Kind;
+use crate::description::{Description, Kind};
 use crate::log::{Log, status_word};
 
 /// A value to be set before the unit initialises.
@@ -147,6 +147,17 @@ impl<F: Closing> Handle<F> {
 #[cold]
 pub(crate) fn absent(function: &'static str) -> SimulatorError {
     SimulatorError::new(function, "the unit's library does not have this function")
+}
+
+/// Why there is no instance, as far as the unit says or the description lets guess.
+#[cold]
+pub(crate) fn refusal(description: &Description, log: &Log) -> String {
+    let tool = match description.generation_tool.as_str() {
+        _ if !description.capabilities.needs_execution_tool => String::new(),
+        "" => " (it says that it needs the tool that made it)".into(),
+        tool => format!(" (it says that it needs the tool that made it: {tool})"),
+    };
+    format!("the unit refuses to be instantiated{tool}{}", log.tail())
 }
 
 /// Saving, restoring and bytes: the same in both versions but for the spelling of the functions.

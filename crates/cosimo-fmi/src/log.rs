@@ -63,10 +63,15 @@ pub(crate) fn status_word(status: c_int) -> &'static str {
     }
 }
 
+/// As in the shim.
+pub(crate) const MARK: u64 = 0x6b6e_6973_6f6d_6973;
+
 /// What the shim expects behind the environment of FMI 2.0.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct Sink {
+    /// By which the shim knows that a unit hands back what it was given.
+    pub(crate) mark: u64,
     pub(crate) write: unsafe extern "C" fn(*mut c_void, c_int, *const c_char, *const c_char),
     pub(crate) data: *mut c_void,
 }

@@ -11,7 +11,7 @@ use crate::ffi2::{self, Functions};
 use crate::guard;
 use crate::instance::{
     Closing, FOR_BYTES, Handle, Instance, Life, Scratch, Setting, Stepped, Values, absent, failures_only,
-    states, whole,
+    refusal, states, whole,
 };
 use crate::log::{self, Log, Sink};
 use crate::{calls, calls2};
@@ -49,8 +49,8 @@ struct Callbacks {
 
 impl Callbacks {
     fn new(log: &Arc<Log>) -> Callbacks {
-        let sink =
-            Box::into_raw(Box::new(Sink { write: log::write, data: Arc::as_ptr(log).cast_mut().cast() }));
+        let data = Arc::as_ptr(log).cast_mut().cast();
+        let sink = Box::into_raw(Box::new(Sink { mark: log::MARK, write: log::write, data }));
         let outer = Box::into_raw(Box::new(ffi2::Callbacks {
             logger: ffi2::cosimo_fmi2_logger,
             allocate: ffi2::calloc,
@@ -121,8 +121,7 @@ impl Unit2 {
         };
         let pointer = calls::instantiate(name, "fmi2Instantiate", &token, &resources, instantiate);
         if pointer.is_null() {
-            let message = format!("the unit refuses to be instantiated{}", log.tail());
-            return Err(SimulatorError::new("fmi2Instantiate", message));
+            return Err(SimulatorError::new("fmi2Instantiate", refusal(description, &log)));
         }
         let quiet = failures_only(&description.log_categories);
         let never_back = !description.capabilities.get_set_state;

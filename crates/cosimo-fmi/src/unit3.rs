@@ -13,7 +13,7 @@ use crate::ffi3::{Functions, Get, Set};
 use crate::guard;
 use crate::instance::{
     Closing, FOR_BYTES, Handle, Instance, Life, Scratch, Setting, Stepped, Values, absent, failures_only,
-    states, whole,
+    refusal, states, whole,
 };
 use crate::log::{self, Log};
 use crate::unit2::c_string;
@@ -181,8 +181,7 @@ impl Unit3 {
         let pointer =
             calls::instantiate(name, "fmi3InstantiateCoSimulation", &token, &resources, instantiate);
         if pointer.is_null() {
-            let message = format!("the unit refuses to be instantiated{}", log.tail());
-            return Err(SimulatorError::new("fmi3InstantiateCoSimulation", message));
+            return Err(SimulatorError::new("fmi3InstantiateCoSimulation", refusal(description, &log)));
         }
         let (functions, pointer) = calls3::wrap(functions, pointer, name);
         // SAFETY: no step is under way, so nobody else borrows the feed.

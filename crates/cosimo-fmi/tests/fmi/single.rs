@@ -89,9 +89,9 @@ fn states_are_saved_restored_and_carried_as_bytes() {
         enter(&mut *other);
         other.thaw(&bytes).unwrap();
         assert_eq!(outputs(&mut *other), there);
-        let error = other.thaw(&bytes[1..]).unwrap_err().to_string();
+        let error = other.thaw(&bytes[..bytes.len() - 1]).unwrap_err().to_string();
         assert!(
-            error.ends_with(&format!("these bytes are no state at t = {} ()", bytes.len() - 1)),
+            error.ends_with(&format!("these bytes are no state at t = {} ()", bytes.len() - 2)),
             "{error}"
         );
     }
@@ -271,11 +271,50 @@ fn misbehaviour_is_contained() {
     }
 }
 
+/// Many units know only first derivatives of inputs, and the standard has no place to say so.
+#[test]
+fn derivatives_are_told_up_to_the_order_that_is_in_use() {
+    let folder = folder("first-order");
+    unit(&folder, 2, "mass", &[], &["-DFIRST_ORDER"]);
+    let mut mass = open(&folder, "mass.fmu", &[]).unwrap();
+    enter(&mut *mass);
+    assert_eq!(advance(&mut *mass, 0.0, 0.1, &[Segment::constant(1.0)]), Ok(0.1));
+    assert_eq!(advance(&mut *mass, 0.1, 0.1, &[Segment([1.0, 2.0, 0.0, 0.0])]), Ok(0.2));
+    let message = advance(&mut *mass, 0.2, 0.1, &[Segment([1.0, 2.0, 3.0, 0.0])]).unwrap_err();
+    assert!(message.contains("only first derivatives at t = 2"), "{message}");
+    // What was told once is told again when it is zero, also after the state went through bytes.
+    unit(&folder, 2, "mass", &[("{mass}\"", "{mass}\" version=\"2\"")], &[]);
+    let mut mass = open(&folder, "mass.fmu", &[]).unwrap();
+    enter(&mut *mass);
+    advance(&mut *mass, 0.0, 0.1, &[Segment([1.0, 2.0, 3.0, 4.0])]).unwrap();
+    let (mut bytes, before) = (Vec::new(), outputs(&mut *mass));
+    mass.freeze(&mut bytes).unwrap();
+    let mut other = open(&folder, "mass.fmu", &[]).unwrap();
+    enter(&mut *other);
+    other.thaw(&bytes).unwrap();
+    for mass in [&mut mass, &mut other] {
+        advance(&mut **mass, 0.1, 0.1, &[Segment::constant(1.0)]).unwrap();
+        near(&outputs(&mut **mass), &fly(before[1], before[0], 1.0, 0.1, [1.0, 0.0, 0.0, 0.0]));
+    }
+    assert!(other.thaw(&[9]).is_err());
+}
+
+#[test]
+fn a_unit_that_speaks_badly_is_heard_where_it_can_be() {
+    let folder = folder("speaks");
+    unit(&folder, 2, "mass", &[], &["-DSPEAKS_BADLY"]);
+    let mut mass = open(&folder, "mass.fmu", &[("fault", Value::Number(3.0))]).unwrap();
+    enter(&mut *mass);
+    let message = advance(&mut *mass, 0.1, 0.1, &[Segment::constant(1.0)]).unwrap_err();
+    assert_eq!(message, "`fmi2DoStep` failed: the unit returned `error`; its last words:\n  error: an error");
+}
+
 #[test]
 fn a_unit_that_refuses_to_start_says_why() {
     for version in [2, 3] {
         let folder = folder(&format!("refuses{version}"));
-        unit(&folder, version, "mass", &[("{mass}", "{other}")], &[]);
+        let tool = ("modelIdentifier=\"mass\"", "modelIdentifier=\"mass\" needsExecutionTool=\"true\"");
+        unit(&folder, version, "mass", &[("{mass}", "{other}"), tool], &[]);
         let setup = cosimo::core::Setup { start: cosimo::core::Time::ZERO, stop: None };
         let error = open(&folder, "mass.fmu", &[]).unwrap().enter(&setup).unwrap_err();
         let (function, word) =
@@ -283,7 +322,8 @@ fn a_unit_that_refuses_to_start_says_why() {
         assert_eq!(
             error.to_string(),
             format!(
-                "`{function}` failed: the unit refuses to be instantiated; its last words:\n  \
+                "`{function}` failed: the unit refuses to be instantiated (it says that it needs the tool that made \
+                 it: by hand); its last words:\n  \
                  error (logStatusError): the {word} is {{other}}, wanted {{mass}}"
             )
         );
