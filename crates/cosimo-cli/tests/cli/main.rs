@@ -7,6 +7,7 @@ mod common;
 mod examples;
 mod info;
 mod messages;
+mod python;
 mod report;
 mod results;
 mod single;
