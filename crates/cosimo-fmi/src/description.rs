@@ -3,6 +3,7 @@
 //! A tolerant reader: what Cosimo does not need may be missing or unknown. What it needs and cannot have is a
 //! problem, and all problems of a file come at once.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use cosimo_core::Unit;
@@ -318,6 +319,20 @@ impl Description {
             format!("`{}` is no port: values of type {kind} cannot be exchanged yet", variable.name)
         });
         self.remarks.iter().map(Problem::to_string).chain(left_out).collect()
+    }
+
+    /// Output ports of which the unit does not say on which inputs they depend at once, if it has inputs. By the
+    /// standard such an output may depend on all.
+    pub fn undeclared(&self) -> impl Iterator<Item = &Variable> {
+        let port =
+            |variable: &Variable, causality| variable.causality == causality && variable.kind.is_number();
+        let inputs = self.variables.iter().any(|variable| port(variable, Causality::Input));
+        let told = self.outputs.iter().filter(|output| output.dependencies.is_some());
+        let told: BTreeSet<usize> = told.map(|output| output.variable).collect();
+        let silent = move |(index, variable): &(usize, &Variable)| {
+            inputs && port(variable, Causality::Output) && !told.contains(index)
+        };
+        self.variables.iter().enumerate().filter(silent).map(|(_, variable)| variable)
     }
 
     pub fn find(&self, name: &str) -> Option<&Variable> {

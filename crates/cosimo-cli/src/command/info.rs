@@ -55,6 +55,21 @@ fn capabilities(can: &Capabilities) -> Vec<(&'static str, Value)> {
     ]
 }
 
+/// What is odd, what Cosimo leaves out, and what it assumes.
+fn remarks(description: &Description) -> Vec<String> {
+    let undeclared: Vec<&str> = description.undeclared().map(|variable| variable.name.as_str()).collect();
+    let assumed = (!undeclared.is_empty()).then(|| {
+        let (shown, more) = undeclared.split_at(undeclared.len().min(5));
+        let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+        format!(
+            "the unit does not say on which inputs these outputs depend at once, so all are assumed: {}{more} \
+             (if there are none, `parameters = {{ \"cosimo.feedthrough\" = \"none\" }}` says so)",
+            shown.join(", ")
+        )
+    });
+    description.remarks().into_iter().chain(assumed).collect()
+}
+
 fn as_text(unit: &Unit, file: &Path) -> String {
     let about = &unit.description;
     let mut text = format!("{}: {}", file.display(), about.model_name);
@@ -98,7 +113,7 @@ fn as_text(unit: &Unit, file: &Path) -> String {
     }
     text += "\n\n";
     text += &table(about);
-    for remark in about.remarks() {
+    for remark in remarks(about) {
         text += &format!("remark: {remark}\n");
     }
     text
@@ -201,6 +216,6 @@ fn as_json(unit: &Unit) -> Value {
         "variables": variables,
         "outputs": outputs,
         "terminals": terminals,
-        "remarks": about.remarks(),
+        "remarks": remarks(about),
     })
 }

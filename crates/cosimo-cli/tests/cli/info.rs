@@ -61,6 +61,19 @@ fn a_unit_as_people_read_it() {
 }
 
 #[test]
+fn what_a_unit_does_not_say_is_said() {
+    let folder = folder("info-silent");
+    pack(&folder.join("pump.fmu"), &DESCRIPTION.replace(" dependencies=\"0\"", ""));
+    let output = info(&folder, &["pump.fmu", "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        json["remarks"][1],
+        "the unit does not say on which inputs these outputs depend at once, so all are assumed: q (if there are \
+         none, `parameters = { \"cosimo.feedthrough\" = \"none\" }` says so)"
+    );
+}
+
+#[test]
 fn a_unit_that_cannot_be_read() {
     let folder = folder("info-broken");
     let text = DESCRIPTION
