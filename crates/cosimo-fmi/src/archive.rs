@@ -65,7 +65,8 @@ impl Cache {
         Cache { folder: folder.to_owned(), limits: Limits::default(), keep: KEEP }
     }
 
-    /// `$XDG_CACHE_HOME/cosimo/fmu`, `~/.cache/cosimo/fmu`, or a folder for temporary files.
+    /// `$XDG_CACHE_HOME/cosimo/fmu`, `~/.cache/cosimo/fmu`, or a folder for temporary files: where the others cannot be
+    /// used, or have a name that units trip over.
     pub fn standard() -> Cache {
         if let Some(folder) = CHOSEN.get() {
             return Cache::at(folder);
@@ -73,7 +74,7 @@ impl Cache {
         let absolute =
             |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let base = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
-        if let Some(base) = base {
+        if let Some(base) = base.filter(|base| plain(base)) {
             let cache = Cache::at(&base.join("cosimo").join("fmu"));
             if make_private(&cache.folder).is_ok() {
                 return cache;
@@ -239,6 +240,13 @@ impl Cache {
     }
 }
 
+/// Whether units will find a folder of this name. They are told by URI where their resources are, many read nothing
+/// but a space out of one, and some end the process if they find nothing.
+fn plain(folder: &Path) -> bool {
+    let odd = |c: char| !c.is_ascii() || c.is_ascii_control() || "%#?[]".contains(c);
+    folder.to_str().is_some_and(|folder| !folder.contains(odd))
+}
+
 /// Relative, without `..`, and the same on every system: a backslash separates too.
 fn inside(name: &str) -> Option<PathBuf> {
     let name = name.replace('\\', "/");
@@ -295,6 +303,14 @@ fn make_private(folder: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn folders_that_units_trip_over_are_known() {
+        assert!(plain(Path::new("/home/a b@c.d/.cache")));
+        for folder in ["/home/jürgen/.cache", "/tmp/50%/x", "/a#b"] {
+            assert!(!plain(Path::new(folder)), "{folder}");
+        }
+    }
 
     #[test]
     fn only_names_inside_the_unit_are_taken() {

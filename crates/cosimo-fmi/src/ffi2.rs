@@ -13,6 +13,8 @@ pub(crate) type Bool = c_int;
 pub(crate) const CO_SIMULATION: c_int = 1;
 /// `fmi2StatusKind`: where a discarded step ended.
 pub(crate) const LAST_SUCCESSFUL_TIME: c_int = 2;
+/// `fmi2StatusKind`: whether a discarded step means the end.
+pub(crate) const TERMINATED: c_int = 3;
 
 /// Typed as the shim declares it; the standard's `...` has no spelling for a definition in stable Rust.
 pub(crate) type Logger =
@@ -68,6 +70,7 @@ functions! {
             Component, *const Reference, usize, *const c_int, *const f64,
         ) -> Status;
         get_real_status = "GetRealStatus": fn(Component, c_int, *mut f64) -> Status;
+        get_boolean_status = "GetBooleanStatus": fn(Component, c_int, *mut Bool) -> Status;
         get_state = "GetFMUstate": fn(Component, *mut State) -> Status;
         set_state = "SetFMUstate": fn(Component, State) -> Status;
         free_state = "FreeFMUstate": fn(Component, *mut State) -> Status;

@@ -72,7 +72,7 @@ impl Drop for Callbacks {
     }
 }
 
-/// `file:///..` with everything but plain characters spelled by number.
+/// `file:///..` with everything spelled by number that may not stand there as it is, and no more: few units read it.
 fn uri(path: &Path) -> String {
     let mut text = String::from("file://");
     let path = path.to_string_lossy().replace('\\', "/");
@@ -81,9 +81,8 @@ fn uri(path: &Path) -> String {
     }
     for byte in path.bytes() {
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' | b':' => {
-                text.push(byte.into())
-            }
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => text.push(byte.into()),
+            _ if b"/-_.~:@!$&'()*+,;=".contains(&byte) => text.push(byte.into()),
             _ => text.push_str(&format!("%{byte:02X}")),
         }
     }
@@ -278,10 +277,20 @@ impl Instance for Unit2 {
         match status {
             0 | 1 => Ok(Stepped::Whole),
             2 => {
-                let mut until = f64::NAN;
+                let (mut until, mut terminated) = (f64::NAN, 0);
+                if let Some(function) = self.handle.functions.get_boolean_status {
+                    // SAFETY: the instance is alive; the number is ours.
+                    unsafe { function(pointer, ffi2::TERMINATED, &mut terminated) };
+                }
                 if let Some(function) = self.handle.functions.get_real_status {
                     // SAFETY: the instance is alive; the number is ours.
                     unsafe { function(pointer, ffi2::LAST_SUCCESSFUL_TIME, &mut until) };
+                }
+                if terminated != 0 {
+                    let tail = self.handle.log.tail();
+                    let at = if until.is_finite() { until } else { from };
+                    let message = format!("the unit asks to end the simulation at t = {at} s{tail}");
+                    return Err(SimulatorError::new("fmi2DoStep", message));
                 }
                 // A unit that cannot say where it is can only be rewound; that it stands where it stood is
                 // what the standard suggests.
@@ -330,6 +339,7 @@ mod tests {
     #[test]
     fn resources_are_a_uri_that_any_path_fits_into() {
         assert_eq!(uri(Path::new("/tmp/a b/ö#/resources")), "file:///tmp/a%20b/%C3%B6%23/resources");
+        assert_eq!(uri(Path::new("/home/a@b.c/(1)")), "file:///home/a@b.c/(1)");
         assert_eq!(uri(Path::new("C:\\a\\resources")), "file:///C:/a/resources");
     }
 }

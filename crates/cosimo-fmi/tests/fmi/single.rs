@@ -342,14 +342,35 @@ fn a_unit_that_refuses_to_start_says_why() {
 
 #[test]
 fn a_unit_may_end_the_simulation() {
-    let folder = folder("terminates");
-    unit(&folder, 3, "mass", &[], &[]);
-    let mut mass = open(&folder, "mass.fmu", &[("fault", Value::Number(7.0))]).unwrap();
+    for version in [2, 3] {
+        let folder = folder(&format!("terminates{version}"));
+        unit(&folder, version, "mass", &[], &[]);
+        let mut mass = open(&folder, "mass.fmu", &[("fault", Value::Number(7.0))]).unwrap();
+        enter(&mut *mass);
+        let error = advance(&mut *mass, 0.1, 0.1, &[Segment::ZERO]).unwrap_err();
+        assert_eq!(
+            error,
+            format!(
+                "`fmi{version}DoStep` failed: the unit asks to end the simulation at t = 0.1 s; it said nothing about it"
+            )
+        );
+    }
+}
+
+/// Asked to be quiet because it has a costly category, it refuses: that was only a wish.
+#[test]
+fn a_unit_that_refuses_to_log_runs() {
+    let folder = folder("debug-logging");
+    let costly = ("<LogCategories>", "<LogCategories><Category name=\"logFmi2Call\"/>");
+    unit(&folder, 2, "mass", &[costly], &[]);
+    let mut mass = open(&folder, "mass.fmu", &[("fault", Value::Number(3.0))]).unwrap();
     enter(&mut *mass);
-    let error = advance(&mut *mass, 0.1, 0.1, &[Segment::ZERO]).unwrap_err();
-    assert_eq!(
-        error,
-        "`fmi3DoStep` failed: the unit asks to end the simulation at t = 0.1 s; it said nothing about it"
+    assert_eq!(advance(&mut *mass, 0.0, 0.01, &[Segment::ZERO]), Ok(0.01));
+    // That it was asked is the first of its last words.
+    let message = advance(&mut *mass, 0.1, 0.1, &[Segment::ZERO]).unwrap_err();
+    assert!(
+        message.contains("no logging here at t = 0 ()") && message.contains("an error at t = 0.1"),
+        "{message}"
     );
 }
 
