@@ -225,10 +225,10 @@ fn look_for_needs(path: &Path, needs: &mut Needs) {
             PathBuf::from(folder.replace("${ORIGIN}", "$ORIGIN").replace("$ORIGIN", &home.to_string_lossy()))
         })
         .collect();
-    folders.extend(std::env::var_os("LD_LIBRARY_PATH").iter().flat_map(std::env::split_paths));
-    folders.extend(system_folders());
-    // Python is looked for in other places, and what is said about it there is better.
-    for name in elf.needed.iter().filter(|name| !python::is_libpython(name)) {
+    folders.extend(loader_folders());
+    // The Python of a unit is looked for in more places, and what is said about it there is better.
+    let unit = needs.seen.len() == 1;
+    for name in elf.needed.iter().filter(|name| !(unit && python::is_libpython(name))) {
         if name.contains('/') {
             if !Path::new(name).is_file() {
                 needs.missing.insert(name.clone());
@@ -251,11 +251,18 @@ fn look_for_needs(path: &Path, needs: &mut Needs) {
     }
 }
 
+/// A library by its name, where the loader looks by itself.
+pub(crate) fn find_library(name: &str) -> Option<PathBuf> {
+    loader_folders().into_iter().map(|folder| folder.join(name)).find(|path| path.is_file())
+}
+
 /// Where the loader looks by itself, as far as text files say.
-fn system_folders() -> Vec<PathBuf> {
+fn loader_folders() -> Vec<PathBuf> {
     let arch = std::env::consts::ARCH;
     let mut folders: Vec<PathBuf> =
-        [format!("/lib/{arch}-linux-gnu"), format!("/usr/lib/{arch}-linux-gnu")].map(PathBuf::from).into();
+        std::env::var_os("LD_LIBRARY_PATH").iter().flat_map(std::env::split_paths).collect();
+    folders
+        .extend([format!("/lib/{arch}-linux-gnu"), format!("/usr/lib/{arch}-linux-gnu")].map(PathBuf::from));
     folders.extend(["/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib"].map(PathBuf::from));
     let extra = std::fs::read_dir("/etc/ld.so.conf.d").into_iter().flatten().flatten();
     for file in extra.map(|entry| entry.path()).chain([PathBuf::from("/etc/ld.so.conf")]) {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use crate::elf::Elf;
+use crate::platform;
 use crate::problem::Problem;
 
 /// A Python that can be loaded.
@@ -62,12 +63,17 @@ pub(crate) fn find(elf: &Elf) -> Result<Option<Python>, Problem> {
     if !is_python(elf) {
         return Ok(None);
     }
+    let named = needed(elf).filter(|name| version(name).is_some());
     let found = match std::env::var_os(CHOICE).filter(|chosen| !chosen.is_empty()) {
         Some(chosen) => chosen_library(PathBuf::from(chosen))?,
-        None => ask("python3", needed(elf).and_then(version))?,
+        // One that the loader would find by itself, though not where all can see it.
+        None => match named.and_then(platform::find_library) {
+            Some(library) => chosen_library(library)?,
+            None => ask_once(named.and_then(version))?,
+        },
     };
     let name = found.library.file_name().unwrap_or_default().to_string_lossy();
-    match (needed(elf).and_then(version), version(&name)) {
+    match (named.and_then(version), version(&name)) {
         (Some(wanted), Some(present)) if wanted != present => {
             let path = found.library.display();
             Err(Problem::new(format!("the unit runs in Python {wanted}, found Python {present}: {path}"))
@@ -100,7 +106,17 @@ fn chosen_library(library: PathBuf) -> Result<Python, Problem> {
     Ok(Python { library, program })
 }
 
-/// Asks a Python on the path for its own library.
+/// The Python on the path. It is slow to answer, and its answer does not change.
+fn ask_once(wanted: Option<&str>) -> Result<Python, Problem> {
+    static ANSWER: Mutex<Option<Python>> = Mutex::new(None);
+    let mut answer = ANSWER.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(python) = &*answer {
+        return Ok(python.clone());
+    }
+    Ok(answer.insert(ask("python3", wanted)?).clone())
+}
+
+/// Asks a Python for its own library.
 fn ask(program: &str, wanted: Option<&str>) -> Result<Python, Problem> {
     let unknown = |reason: String| {
         Problem::new(format!("the unit runs in Python, which cannot be loaded: {reason}"))
@@ -249,6 +265,8 @@ mod tests {
         assert!(is_python(&unit(&["libc.so.6", "libpython3.9.so.1.0"], false)));
         assert_eq!(version("libpython3.9.so.1.0"), Some("3.9"));
         assert_eq!(version("libpython3.so"), None);
+        let problem = find(&unit(&["libpython1.4.so.1.0"], false)).unwrap_err().to_string();
+        assert!(problem.contains("Python 1.4") || problem.contains("libpython1.4"), "{problem}");
     }
 
     #[test]

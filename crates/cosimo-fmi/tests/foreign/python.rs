@@ -8,7 +8,7 @@ use cosimo::engine::{Run, plan};
 use cosimo::record::memory::{Memory, Table};
 use cosimo_export::{Design, Version, built_library, write};
 
-use crate::common::{enter, folder, open, outputs, refusal};
+use crate::common::{enter, folder, library, open, outputs, refusal, unit};
 use crate::{build, fixture, python};
 
 fn system(spring: &str, mass: &str, method: &str) -> String {
@@ -167,4 +167,19 @@ fn two_modules_of_one_name_are_refused_rather_than_confused() {
         "{message}"
     );
     assert!(open(&folder, "Light2.fmu", &[]).is_ok(), "the same unit may be there often");
+}
+
+/// Some units name the library of Python that they were linked with.
+#[test]
+fn a_unit_linked_with_python_gets_that_version_or_a_reason() {
+    let (Some(_), Some(libpython)) = (python(), std::env::var_os("COSIMO_LIBPYTHON")) else { return };
+    let folder = folder("linked-python");
+    unit(&folder, 2, "mass", &[], &["-Wl,--no-as-needed", libpython.to_str().unwrap()]);
+    enter(open(&folder, "mass.fmu", &[]).unwrap().as_mut());
+    let old = folder.join("libpython3.2.so.1.0");
+    library("model.h", &["-xc", "-Wl,-soname,libpython3.2.so.1.0"], &old);
+    unit(&folder, 2, "spring", &[], &["-Wl,--no-as-needed", old.to_str().unwrap()]);
+    let message = refusal(&folder, "spring.fmu", &[]);
+    assert!(message.contains("the unit runs in Python 3.2, found Python 3."), "{message}");
+    assert!(message.contains("COSIMO_LIBPYTHON=/path/to/libpython3.2.so.1.0"), "{message}");
 }
