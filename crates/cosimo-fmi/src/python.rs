@@ -178,12 +178,12 @@ fn claim_module(unit: &Path) -> Result<(), Problem> {
 fn start(python: &Python, needed: Option<&str>) -> Result<(), Problem> {
     use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
-    static STARTED: Mutex<bool> = Mutex::new(false);
+    static STARTED: Mutex<Option<PathBuf>> = Mutex::new(None);
     let mut started = STARTED.lock().unwrap_or_else(PoisonError::into_inner);
-    if *started {
-        return Ok(());
-    }
     let path = &python.library;
+    if let Some(earlier) = &*started {
+        return same_version(earlier, path);
+    }
     let failed = |error: libloading::Error| {
         Problem::new(format!("the unit runs in Python, and {} cannot be loaded: {error}", path.display()))
             .hint(format!("name another Python in {CHOICE}"))
@@ -200,8 +200,22 @@ fn start(python: &Python, needed: Option<&str>) -> Result<(), Problem> {
     // SAFETY: this is CPython, which nobody else in this process can be starting: the lock is held.
     unsafe { initialize(&library, python.program.as_deref()) }.map_err(failed)?;
     std::mem::forget(library);
-    *started = true;
+    *started = Some(path.clone());
     Ok(())
+}
+
+/// One process holds one Python: the functions of a second one would be taken for those of the first.
+#[cfg(unix)]
+fn same_version(earlier: &Path, wanted: &Path) -> Result<(), Problem> {
+    let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let (present, other) = (name(earlier), name(wanted));
+    match (version(&present), version(&other)) {
+        (Some(present), Some(other)) if present != other => Err(Problem::new(format!(
+            "the unit runs in Python {other}, and another unit in Python {present}; one process can hold only one"
+        ))
+        .hint("build both units for one Python")),
+        _ => Ok(()),
+    }
 }
 
 /// Starts Python unless this process is one, and leaves it to whoever takes its lock.
@@ -267,6 +281,16 @@ mod tests {
         assert_eq!(version("libpython3.so"), None);
         let problem = find(&unit(&["libpython1.4.so.1.0"], false)).unwrap_err().to_string();
         assert!(problem.contains("Python 1.4") || problem.contains("libpython1.4"), "{problem}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_second_version_is_refused() {
+        let path = |name: &str| PathBuf::from("/usr/lib").join(name);
+        assert!(same_version(&path("libpython3.11.so.1.0"), &path("libpython3.11.so")).is_ok());
+        assert!(same_version(&path("libpython3.11.so.1.0"), &path("libpython3.so")).is_ok());
+        let problem = same_version(&path("libpython3.11.so.1.0"), &path("libpython3.9.so.1.0")).unwrap_err();
+        assert!(problem.message.contains("Python 3.9, and another unit in Python 3.11"), "{problem}");
     }
 
     #[test]
