@@ -31,6 +31,7 @@ pub(crate) fn wrap(functions: Functions, pointer: Component, name: &str) -> (Fun
         set_real_input_derivatives: functions
             .set_real_input_derivatives
             .map(|_| set_real_input_derivatives as _),
+        get_boolean_status: functions.get_boolean_status.map(|_| get_boolean_status as _),
         get_real_status: functions.get_real_status.map(|_| get_real_status as _),
         get_state: functions.get_state.map(|_| get_state as _),
         set_state: functions.set_state.map(|_| set_state as _),
@@ -214,6 +215,15 @@ unsafe extern "C" fn get_real_status(c: Component, kind: c_int, value: *mut f64)
         let p = at(c);
         let call = || p.functions.get_real_status.map_or(ERROR, |f| f(p.pointer, kind, value));
         p.answer("fmi2GetRealStatus", &kind.to_string(), call, || format!("{:?}", *value))
+    }
+}
+
+unsafe extern "C" fn get_boolean_status(c: Component, kind: c_int, value: *mut Bool) -> Status {
+    // SAFETY: from `wrap`; the value is the caller's.
+    unsafe {
+        let p = at(c);
+        let call = || p.functions.get_boolean_status.map_or(ERROR, |f| f(p.pointer, kind, value));
+        p.answer("fmi2GetBooleanStatus", &kind.to_string(), call, || (*value).to_string())
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use cosimo::core::Time;
 use cosimo::core::entry::Value;
 use cosimo::engine::{Run, plan};
-use cosimo::record::memory::{Memory, Table};
+use cosimo::record::{Memory, Table};
 use cosimo_export::{Design, Version, built_library, write};
 
 use crate::common::{enter, folder, library, open, outputs, refusal, unit};
@@ -54,10 +54,10 @@ fn table(folder: &Path, text: &str, threads: usize) -> (Table, u64) {
 }
 
 fn compare(found: &Table, wanted: &Table, within: f64, what: &str) {
-    assert_eq!(found.rows.len(), wanted.rows.len(), "{what}");
+    assert_eq!(found.rows(), wanted.rows(), "{what}");
     for name in ["time", "spring.F", "spring.x", "mass.v", "mass.x"] {
         let (a, b) = (found.column(name).unwrap(), wanted.column(name).unwrap());
-        for (row, (a, b)) in a.iter().zip(&b).enumerate() {
+        for (row, (a, b)) in a.iter().zip(b).enumerate() {
             assert!((a - b).abs() <= within, "{what}: {name}, row {row}: {a} {b}");
         }
     }
@@ -105,7 +105,7 @@ fn coupled_by_a_power_bond_they_equal_the_native_models() {
             compare(&alone, &native, within, &format!("{spring} and {mass}"));
             // Each unit has a thread of its own, and Python one lock for both.
             let (together, _) = table(&folder, &text, 2);
-            assert_eq!(alone.rows, together.rows, "{spring} and {mass}");
+            assert_eq!(alone.values, together.values, "{spring} and {mass}");
         }
     }
 }
