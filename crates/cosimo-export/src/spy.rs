@@ -19,14 +19,24 @@ pub(crate) const FILE: Text = Text {
 #[derive(Debug)]
 pub(crate) struct Spy {
     instance: String,
+    /// The thread that instantiated it.
+    home: usize,
     file: Option<File>,
     /// Lines from before the file was known.
     early: Option<String>,
 }
 
+/// A number that no other living thread has: where its own copy of a variable is. The standard library's own
+/// would leave a destructor behind in the thread, which runs when the importer has long unloaded this code.
+fn this_thread() -> usize {
+    thread_local! { static HERE: u8 = const { 0 } }
+    HERE.with(|here| std::ptr::from_ref(here) as usize)
+}
+
 impl Spy {
     pub(crate) fn new(instance: &str) -> Spy {
-        let mut spy = Spy { instance: instance.into(), file: None, early: Some(String::new()) };
+        let mut spy =
+            Spy { instance: instance.into(), home: this_thread(), file: None, early: Some(String::new()) };
         if let Ok(path) = std::env::var("COSIMO_SPY") {
             spy.aim(&path);
         }
@@ -55,6 +65,9 @@ impl Spy {
 
     pub(crate) fn call(&mut self, function: &str, arguments: &str, outcome: &str) {
         if self.file.is_some() || self.early.is_some() {
+            if this_thread() != self.home {
+                self.remark("called from another thread than the one that instantiated it");
+            }
             self.line(&format!("{function}({arguments}) {outcome}"));
         }
     }

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Once;
 
 use crate::design::Version;
-use crate::instance::{Instance, Mode, Outcome, Refusal, Status};
+use crate::instance::{BETWEEN_CALLS, Instance, Mode, Outcome, Refusal, Status};
 use crate::state::State;
 
 /// What an importer holds as `fmi2Component` or `fmi3Instance`.
@@ -88,7 +88,14 @@ unsafe fn call(
         if instance.version() != version {
             return Err(format!("this instance is one of FMI {}", instance.version().text()).into());
         }
-        run(instance)
+        let before = instance.mode;
+        let refusal = || Err(format!("it must not be called {before}").into());
+        match before {
+            Mode::Freed => refusal(),
+            // Also those that are harmless elsewhere; results that a refused call must write are written first.
+            Mode::Dead => run(instance).and_then(|()| refusal()),
+            _ => run(instance),
+        }
     }));
     let outcome = outcome.unwrap_or_else(|panic| {
         instance.mode = Mode::Dead;
@@ -165,11 +172,13 @@ unsafe fn free(handle: *mut c_void, name: &str) {
     if handle.is_null() {
         return;
     }
-    // SAFETY: it came out of `Box::into_raw` in `instantiate`, and the importer gives it up here.
-    let mut handle = unsafe { Box::from_raw(handle.cast::<Handle>()) };
-    let states = handle.instance.states.take();
-    if let Some(spy) = &mut handle.instance.spy {
-        spy.call(name, "", "ok");
+    // SAFETY: by the contract above.
+    let Handle { instance, log, .. } = unsafe { &mut *handle.cast::<Handle>() };
+    let forbidden = instance.need(BETWEEN_CALLS).err();
+    let states = instance.states.take();
+    if let Some(spy) = &mut instance.spy {
+        let outcome = forbidden.map_or("ok".into(), |refusal| format!("error: {}", refusal.message));
+        spy.call(name, "", &outcome);
         if !states.is_empty() {
             spy.remark(&format!("{} states were never freed", states.len()));
         }
@@ -179,6 +188,13 @@ unsafe fn free(handle: *mut c_void, name: &str) {
         // once the instance is gone.
         drop(unsafe { Box::from_raw(state as *mut State) });
     }
+    if instance.spy.is_some() {
+        // Stays in memory: a later call is a mistake of the importer that is to be written down, not undefined.
+        (instance.mode, *log) = (Mode::Freed, Log::None);
+        return;
+    }
+    // SAFETY: it came out of `Box::into_raw` in `instantiate`, and the importer gives it up here.
+    let handle = unsafe { Box::from_raw(handle.cast::<Handle>()) };
     let _ = catch_unwind(AssertUnwindSafe(|| drop(handle)));
 }
 

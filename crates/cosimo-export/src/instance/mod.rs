@@ -36,15 +36,29 @@ pub(crate) enum Mode {
     Failed,
     /// After a fatal error nothing is left to call.
     Dead,
+    /// After a step that was not taken: it can be rewound, ended or freed.
+    Discarded,
+    /// Kept by the spy alone, to see who comes back.
+    Freed,
 }
 
 impl Mode {
     pub(crate) fn from_number(number: u64) -> Option<Mode> {
-        use Mode::{Dead, Failed, Initializing, Instantiated, Intermediate, Stepping, Terminated};
-        let all = [Instantiated, Initializing, Stepping, Intermediate, Terminated, Failed, Dead];
+        use Mode::{Dead, Discarded, Failed, Initializing, Instantiated, Intermediate, Stepping, Terminated};
+        let all = [Instantiated, Initializing, Stepping, Intermediate, Terminated, Failed, Dead, Discarded];
         all.into_iter().find(|mode| *mode as u64 == number)
     }
 }
+
+/// Where an instance can be saved, brought back, reset and freed.
+pub(crate) const BETWEEN_CALLS: &[Mode] = &[
+    Mode::Instantiated,
+    Mode::Initializing,
+    Mode::Stepping,
+    Mode::Discarded,
+    Mode::Terminated,
+    Mode::Failed,
+];
 
 impl fmt::Display for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -56,6 +70,8 @@ impl fmt::Display for Mode {
             Mode::Terminated => "after termination",
             Mode::Failed => "after an error",
             Mode::Dead => "after a fatal error",
+            Mode::Discarded => "after a discarded step",
+            Mode::Freed => "after the instance was freed",
         })
     }
 }
@@ -236,7 +252,7 @@ impl Instance {
         &self.token
     }
 
-    fn need(&self, allowed: &[Mode]) -> Outcome {
+    pub(crate) fn need(&self, allowed: &[Mode]) -> Outcome {
         if allowed.contains(&self.mode) {
             return Ok(());
         }
@@ -273,14 +289,13 @@ impl Instance {
     }
 
     pub(crate) fn terminate(&mut self) -> Outcome {
-        self.need(&[Mode::Stepping, Mode::Failed])?;
+        self.need(&[Mode::Stepping, Mode::Discarded])?;
         self.mode = Mode::Terminated;
         Ok(())
     }
 
     pub(crate) fn reset(&mut self) -> Outcome {
-        use Mode::{Failed, Initializing, Instantiated, Stepping, Terminated};
-        self.need(&[Instantiated, Initializing, Stepping, Terminated, Failed])?;
+        self.need(BETWEEN_CALLS)?;
         self.begin();
         Ok(())
     }
@@ -313,11 +328,10 @@ impl Instance {
     }
 
     fn need_states(&self) -> Outcome {
-        use Mode::{Failed, Initializing, Instantiated, Stepping, Terminated};
         if !self.can.rollback {
             return Err("this FMU has no states to save".into());
         }
-        self.need(&[Instantiated, Initializing, Stepping, Terminated, Failed])
+        self.need(BETWEEN_CALLS)
     }
 
     /// Into an old state if there is one, so that its memory is used again.

@@ -104,6 +104,7 @@ impl Instance {
         };
         match harm {
             Harm::Discard => {
+                self.mode = Mode::Discarded;
                 if self.can.intermediate {
                     // What was told of the inside of this step is not said of the next.
                     self.inputs.iter_mut().for_each(|input| *input = Segment::constant(input.0[0]));

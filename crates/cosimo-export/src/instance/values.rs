@@ -12,8 +12,14 @@ use crate::spy;
 use crate::variables::{Role, Variable};
 
 /// Both versions let outputs be read in these, inside a step only where the standard says so.
-const READING: &[Mode] =
-    &[Mode::Initializing, Mode::Stepping, Mode::Intermediate, Mode::Terminated, Mode::Failed];
+const READING: &[Mode] = &[
+    Mode::Initializing,
+    Mode::Stepping,
+    Mode::Intermediate,
+    Mode::Discarded,
+    Mode::Terminated,
+    Mode::Failed,
+];
 const WRITING: &[Mode] = &[Mode::Instantiated, Mode::Initializing, Mode::Stepping, Mode::Intermediate];
 const BEFORE_START: &[Mode] = &[Mode::Instantiated, Mode::Initializing];
 
