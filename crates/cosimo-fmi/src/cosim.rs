@@ -14,7 +14,7 @@ use cosimo_core::{
 };
 
 use crate::description::{Fmi, Kind};
-use crate::instance::{Instance, Stepped};
+use crate::instance::{Instance, Life, Stepped};
 use crate::parameters::{Parameters, Rollback};
 use crate::ports::{Group, Ports};
 use crate::rehearsal;
@@ -251,6 +251,14 @@ impl Simulator for Cosim {
             return Ok(Rehearsal::Untried);
         }
         let verdict = rehearsal::run(self, window, inputs);
+        if self.unit.corrupt() {
+            // The run cannot begin, and the instance that failed says so: not this one, if it was another.
+            let failed = self.instance.take().is_some_and(|instance| instance.life() == Life::Fatal);
+            return match verdict? {
+                Rehearsal::Doubtful(words) if failed => Err(SimulatorError::new("rehearse", words)),
+                other => Ok(other),
+            };
+        }
         // Whatever the trial did to the instance, the run begins with another one. One after the other, never
         // two at once: many units keep variables that all their instances share.
         self.enter(&setup)?;

@@ -2,6 +2,7 @@
 
 use std::ffi::{CString, c_int, c_void};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use cosimo_core::{Inputs, SimulatorError, Slot};
 
@@ -31,6 +32,8 @@ pub(crate) enum Stepped {
 
 /// All calls of one instance come from one thread.
 pub(crate) trait Instance: Send {
+    fn life(&self) -> Life;
+
     /// Tells the experiment and enters initialisation mode.
     fn begin(&mut self, start: f64, stop: Option<f64>) -> Result<(), SimulatorError>;
 
@@ -88,8 +91,8 @@ pub(crate) trait Closing {
 
 impl<F: Closing> Drop for Handle<F> {
     fn drop(&mut self) {
-        if self.life == Life::Fatal {
-            return; // The standard forbids every further call.
+        if self.life == Life::Fatal || self.corrupt.load(Ordering::Relaxed) {
+            return; // The standard forbids every further call, also to other instances of the same unit.
         }
         let terminate = self.life == Life::Stepping;
         // SAFETY: the instance is alive until here, and its owner is being dropped.
@@ -104,6 +107,8 @@ pub(crate) struct Handle<F: Closing> {
     pub(crate) pointer: *mut c_void,
     pub(crate) log: Arc<Log>,
     pub(crate) life: Life,
+    /// Of all instances of the unit: one of them failed for good.
+    corrupt: Arc<AtomicBool>,
     /// One per slot, and one for bytes. The unit allocates a state once and overwrites it from then on.
     pub(crate) states: [*mut c_void; Slot::COUNT + 1],
 }
@@ -112,9 +117,14 @@ pub(crate) struct Handle<F: Closing> {
 pub(crate) const FOR_BYTES: usize = Slot::COUNT;
 
 impl<F: Closing> Handle<F> {
-    pub(crate) fn new(functions: F, pointer: *mut c_void, log: Arc<Log>) -> Handle<F> {
+    pub(crate) fn new(
+        functions: F,
+        pointer: *mut c_void,
+        log: Arc<Log>,
+        corrupt: Arc<AtomicBool>,
+    ) -> Handle<F> {
         let states = [std::ptr::null_mut(); Slot::COUNT + 1];
-        Handle { functions, pointer, log, life: Life::Instantiated, states }
+        Handle { functions, pointer, log, life: Life::Instantiated, corrupt, states }
     }
 
     /// A warning is no error: the unit did what it was asked to do.
@@ -130,7 +140,10 @@ impl<F: Closing> Handle<F> {
     pub(crate) fn failed(&mut self, function: &'static str, status: c_int) -> SimulatorError {
         match status {
             2 => {}
-            4 => self.life = Life::Fatal,
+            4 => {
+                self.life = Life::Fatal;
+                self.corrupt.store(true, Ordering::Relaxed);
+            }
             _ if self.life != Life::Fatal => self.life = Life::Failed,
             _ => {}
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::SystemTime;
 
@@ -27,6 +27,8 @@ pub struct Unit {
     pub platforms: Vec<String>,
     binding: OnceLock<Result<Binding, Problem>>,
     instances: AtomicUsize,
+    /// An instance failed for good, and with it all of them.
+    corrupt: Arc<AtomicBool>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -51,6 +53,7 @@ impl Unit {
             description,
             binding: OnceLock::new(),
             instances: AtomicUsize::new(0),
+            corrupt: Arc::default(),
         })
     }
 
@@ -64,6 +67,12 @@ impl Unit {
             && (*modified, *size) == age
             && let Some(unit) = unit.upgrade()
         {
+            if unit.corrupt() {
+                let problem = Problem::new("an instance of this unit failed for good, and is still in use");
+                return Err(vec![
+                    problem.hint("end the run that failed; the standard allows no call to any instance"),
+                ]);
+            }
             return Ok(unit);
         }
         let unit = Arc::new(Unit::open(file, cache)?);
@@ -148,6 +157,10 @@ impl Unit {
         names
     }
 
+    pub(crate) fn corrupt(&self) -> bool {
+        self.corrupt.load(Ordering::Relaxed)
+    }
+
     /// A new instance, on the thread that will own it.
     pub(crate) fn instantiate(
         &self,
@@ -164,10 +177,10 @@ impl Unit {
             let path = platform::binary(&self.folder, &self.description).map_err(refused)?;
             binding = library::load_copy(&path).and_then(|copy| self.bind(copy, &path)).map_err(refused)?;
         }
-        let (about, folder) = (&self.description, &self.folder);
+        let (about, folder, corrupt) = (&self.description, &self.folder, &self.corrupt);
         Ok(match binding {
-            Binding::Two(functions) => Box::new(Unit2::new(functions, about, folder, name)?),
-            Binding::Three(functions) => Box::new(Unit3::new(functions, about, folder, name, fed)?),
+            Binding::Two(functions) => Box::new(Unit2::new(functions, about, folder, name, corrupt)?),
+            Binding::Three(functions) => Box::new(Unit3::new(functions, about, folder, name, fed, corrupt)?),
         })
     }
 }

@@ -3,6 +3,7 @@
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use cosimo_core::{Inputs, SimulatorError, Slot};
 
@@ -99,6 +100,7 @@ impl Unit2 {
         description: &Description,
         folder: &Path,
         name: &str,
+        corrupt: &Arc<AtomicBool>,
     ) -> Result<Unit2, SimulatorError> {
         let log = Arc::new(Log::new(name));
         let callbacks = Callbacks::new(&log);
@@ -125,7 +127,7 @@ impl Unit2 {
         let quiet = failures_only(&description.log_categories);
         let never_back = !description.capabilities.get_set_state;
         let (functions, pointer) = calls2::wrap(functions, pointer, name);
-        let handle = Handle::new(functions, pointer, log);
+        let handle = Handle::new(functions, pointer, log, corrupt.clone());
         Ok(Unit2 { handle, _callbacks: callbacks, scratch: Scratch::default(), quiet, never_back })
     }
 
@@ -171,6 +173,10 @@ impl Unit2 {
 }
 
 impl Instance for Unit2 {
+    fn life(&self) -> Life {
+        self.handle.life
+    }
+
     fn begin(&mut self, start: f64, stop: Option<f64>) -> Result<(), SimulatorError> {
         let (functions, pointer) = (self.handle.functions, self.handle.pointer);
         let bounded = c_int::from(stop.is_some());

@@ -5,6 +5,7 @@
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::{MAIN_SEPARATOR_STR, Path};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use cosimo_core::{Inputs, Segment, SimulatorError, Slot};
 
@@ -139,6 +140,7 @@ impl Unit3 {
         folder: &Path,
         name: &str,
         fed: &[(u32, usize)],
+        corrupt: &Arc<AtomicBool>,
     ) -> Result<Unit3, SimulatorError> {
         let log = Arc::new(Log::new(name));
         let feed = Feed {
@@ -191,7 +193,7 @@ impl Unit3 {
         }
         let quiet = failures_only(&description.log_categories);
         let never_back = !description.capabilities.get_set_state;
-        let handle = Handle::new(functions, pointer, log);
+        let handle = Handle::new(functions, pointer, log, corrupt.clone());
         Ok(Unit3 { handle, environment, scratch: Scratch::default(), quiet, never_back })
     }
 
@@ -238,6 +240,10 @@ impl Unit3 {
 }
 
 impl Instance for Unit3 {
+    fn life(&self) -> Life {
+        self.handle.life
+    }
+
     fn begin(&mut self, start: f64, stop: Option<f64>) -> Result<(), SimulatorError> {
         let (function, pointer) = (self.handle.functions.enter_initialization, self.handle.pointer);
         let bound = stop.unwrap_or(start);
