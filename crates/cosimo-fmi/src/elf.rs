@@ -6,6 +6,8 @@
 pub(crate) struct Elf {
     pub(crate) bits: u32,
     pub(crate) machine: u16,
+    /// How long the file must be for the loader; `None` where even that cannot be read.
+    pub(crate) length: Option<u64>,
     /// Names of the libraries it needs.
     pub(crate) needed: Vec<String>,
     /// Where it wants them to be looked for.
@@ -45,7 +47,8 @@ pub(crate) fn read(bytes: &[u8]) -> Option<Elf> {
         _ => return None,
     };
     let machine = word(bytes, 18, 2)? as u16;
-    let mut elf = Elf { bits, machine, needed: Vec::new(), search: Vec::new(), calls_python: false };
+    let length = length(bytes, bits == 64);
+    let mut elf = Elf { bits, machine, length, needed: Vec::new(), search: Vec::new(), calls_python: false };
     dynamic(bytes, &mut elf);
     elf.calls_python = calls_python(bytes, bits == 64).unwrap_or(false);
     Some(elf)
@@ -75,6 +78,14 @@ fn programs(bytes: &[u8], wide: bool) -> Option<Vec<Program>> {
             Some(Program { kind, offset: field(8, 4)?, address: field(16, 8)?, size: field(32, 16)? })
         })
         .collect()
+}
+
+/// To the end of the last part that is loaded. A loader that is given less does not complain, it crashes.
+fn length(bytes: &[u8], wide: bool) -> Option<u64> {
+    let loaded = programs(bytes, wide)?.into_iter().filter(|program| program.kind == PT_LOAD);
+    loaded
+        .map(|program| program.offset.checked_add(program.size))
+        .try_fold(0, |most, end| Some(end?.max(most)))
 }
 
 fn dynamic(bytes: &[u8], elf: &mut Elf) -> Option<()> {
@@ -170,6 +181,15 @@ mod tests {
         assert_eq!(elf.bits, usize::BITS);
         assert!(!elf.calls_python);
         assert!(elf.needed.iter().any(|name| name.starts_with("libc.so")), "{elf:?}");
+    }
+
+    #[test]
+    fn a_cut_file_is_shorter_than_it_says() {
+        let bytes = std::fs::read("/proc/self/exe").unwrap();
+        let needed = read(&bytes).unwrap().length.unwrap();
+        assert!(needed > 4096 && needed <= bytes.len() as u64, "{needed}");
+        assert_eq!(read(&bytes[..4096]).unwrap().length, Some(needed));
+        assert_eq!(read(&bytes[..100]).unwrap().length, None);
     }
 
     #[test]

@@ -153,6 +153,12 @@ pub(crate) fn check_binary(path: &Path) -> Result<Option<Elf>, Problem> {
         ))
         .hint("export the unit for this machine, or run a Cosimo that was built for the unit's"));
     }
+    let length = bytes.len() as u64;
+    if elf.length.is_none_or(|needed| needed > length) {
+        let wanted = elf.length.map_or("more".into(), |needed| format!("at least {needed}"));
+        return Err(Problem::new(format!("{name} is cut off: wanted {wanted} bytes, found {length}"))
+            .hint("the unit was packed wrongly or damaged on its way here; export or fetch it again"));
+    }
     Ok(Some(elf))
 }
 
