@@ -7,6 +7,7 @@
 //! briefly, then park: spinning alone collapses on a loaded machine. No call allocates.
 
 use std::cell::Cell;
+use std::marker::PhantomData;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -315,6 +316,8 @@ pub struct Crew {
     own: Team,
     workers: Vec<Worker>,
     source: Option<Arc<dyn JacobianSource>>,
+    /// Simulators of the coordinator's thread are pinned to it, so the crew cannot be sent to another.
+    pinned: PhantomData<*const ()>,
 }
 
 impl std::fmt::Debug for Crew {
@@ -368,7 +371,7 @@ impl Crew {
             }
             workers.push(Worker::start(group, source.clone()));
         }
-        Crew { own, workers, source }
+        Crew { own, workers, source, pinned: PhantomData }
     }
 
     pub fn threads(&self) -> usize {

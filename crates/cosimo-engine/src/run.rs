@@ -21,6 +21,13 @@ pub enum RunError {
     Record(#[from] RecordError),
 }
 
+/// A plan under way. Every simulator hears from one thread only, those of the coordinator from the thread that made
+/// the run. So a run cannot be sent to another thread; make it there.
+///
+/// ```compile_fail,E0277
+/// fn send<T: Send>() {}
+/// send::<cosimo_engine::Run>();
+/// ```
 pub struct Run {
     island: Island,
     remarks: Vec<Problem>,
