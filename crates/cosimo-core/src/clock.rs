@@ -62,6 +62,12 @@ impl Clock {
         self.now = window.to;
     }
 
+    /// Whether equal steps from the start end at the stop, so that none is cut.
+    pub fn divides(size: f64, start: Time, stop: Time) -> bool {
+        let count = ((stop.seconds() - start.seconds()) / size).round();
+        (start.seconds() + count * size - stop.seconds()).abs() <= SAME * size
+    }
+
     /// Whether the end is reached, up to rounding.
     pub fn reached(&self, end: Time) -> bool {
         self.now.seconds() >= end.seconds() - SAME * self.size
@@ -149,6 +155,24 @@ mod tests {
             assert_eq!(window.from.seconds().to_bits(), clock.now().seconds().to_bits());
             clock.accept(window);
             assert_eq!(window.to.seconds().to_bits(), clock.now().seconds().to_bits());
+        }
+    }
+
+    #[test]
+    fn a_size_divides_a_run_if_no_window_is_cut() {
+        for (size, start, stop, whole) in
+            [(0.1, 0.0, 0.3, true), (0.1, 0.0, 0.25, false), (1e-3, 5.0, 6.0, true), (0.2, 0.0, 0.1, false)]
+        {
+            let (start, stop) = (Time::new(start).unwrap(), Time::new(stop).unwrap());
+            assert_eq!(Clock::divides(size, start, stop), whole, "{size}");
+            let mut clock = Clock::starting_at(start);
+            let mut cut = false;
+            while !clock.reached(stop) {
+                let window = clock.window(size, Limit::At(stop));
+                cut |= window.size != size;
+                clock.accept(window);
+            }
+            assert_eq!(cut, !whole, "{size}");
         }
     }
 

@@ -7,8 +7,8 @@ use cosimo_core::entry::{Entry, Options, Registry, Value, find, format_of, sugge
 use cosimo_core::interface::Needs;
 use cosimo_core::method::{CouplingGraph, Fit, JacobianSource, Law, Shape, WireFacts};
 use cosimo_core::recorder::TableError;
-use cosimo_core::{Couplings, End, Time};
-use cosimo_system::{Choice, Exchange, Problem, Reject, System};
+use cosimo_core::{Clock, Couplings, End, Time};
+use cosimo_system::{Choice, EndRule, Exchange, Problem, Reject, System};
 
 use crate::control::Control;
 use crate::graph::{self, Ranks};
@@ -134,7 +134,9 @@ impl Planner<'_> {
         }
         let control = self.control(law.as_ref(), problems);
         let early = interfaces.iter().any(|interface| interface.abilities.early_return)
-            && interfaces.iter().all(|interface| interface.abilities.rollback);
+            && interfaces
+                .iter()
+                .all(|interface| interface.abilities.rollback && interface.abilities.variable_step);
         let rewinds = early || (control.reject == Reject::AboveOne && law.adaptive());
         relies_on_rollback |= rewinds;
         self.remarks(estimate.name(), law.as_ref(), problems);
@@ -573,7 +575,38 @@ impl Planner<'_> {
                 ));
             }
         }
+        if let Some(size) = step.size.filter(|_| !law.adaptive()) {
+            self.check_last_step(size, problems);
+        }
         Control::new(step, law.adaptive())
+    }
+
+    /// The end cuts the last step, which some simulators cannot take.
+    fn check_last_step(&self, size: f64, problems: &mut Vec<Problem>) {
+        let experiment = &self.system.experiment;
+        let (Some(start), Some(stop)) = (Time::new(experiment.start), Time::new(experiment.stop)) else {
+            return;
+        };
+        if experiment.end != EndRule::Exact || Clock::divides(size, start, stop) {
+            return;
+        }
+        for (component, interface) in self.system.components.iter().zip(self.ports.interfaces) {
+            if !interface.abilities.variable_step {
+                problems.push(
+                    Problem::error(
+                        "plan/needs-variable-step",
+                        format!(
+                            "`{}` takes steps of one size only, but the last step is cut short: from {start} to {stop} \
+                             is no multiple of {size} s",
+                            component.name
+                        ),
+                        component.span.clone(),
+                    )
+                    .label(format!("`{}`", component.source))
+                    .hint("choose a size that divides the run, or `end = \"after\"` in `[experiment]`"),
+                );
+            }
+        }
     }
 
     fn remarks(&self, estimate: &str, law: &dyn Law, problems: &mut Vec<Problem>) {
