@@ -127,8 +127,13 @@ impl Cache {
         result.map(|()| Unpacked { folder, hash })
     }
 
-    fn extract(&self, source: File, into: &Path, file: &Path) -> Result<(), Problem> {
+    fn extract(&self, mut source: File, into: &Path, file: &Path) -> Result<(), Problem> {
         let shown = file.display();
+        if let Some(found) = other_than_zip(&mut source) {
+            return Err(Problem::new(format!("{shown} is {found}, wanted a zip archive"))
+                .hint("an FMU is a zip archive; was the file fetched whole, and is it the right one?"));
+        }
+        let entries = listed(&mut source);
         let broken = |error: &dyn std::fmt::Display| {
             Problem::new(format!("{shown} is not a complete zip archive: {error}"))
                 .hint("the file was cut or changed on its way here; fetch or export it again")
@@ -136,6 +141,13 @@ impl Cache {
         let limits = self.limits;
         let attack = "no unit needs that; do not trust this file";
         let mut archive = zip::ZipArchive::new(io::BufReader::new(source)).map_err(|error| broken(&error))?;
+        // The reader keeps the last entry of a name; other programs may see the first, so neither can be trusted.
+        if entries.is_some_and(|entries| entries != archive.len()) {
+            return Err(Problem::new(format!(
+                "{shown} has several entries of one name, wanted each name once"
+            ))
+            .hint("nobody can tell which of them is meant; zip the unit again"));
+        }
         if archive.len() > limits.entries {
             let found = archive.len();
             return Err(Problem::new(format!(
@@ -245,6 +257,34 @@ impl Cache {
 fn plain(folder: &Path) -> bool {
     let odd = |c: char| !c.is_ascii() || c.is_ascii_control() || "%#?[]".contains(c);
     folder.to_str().is_some_and(|folder| !folder.contains(odd))
+}
+
+/// What the file is if it cannot be a zip archive. The stream is afterwards where it was.
+fn other_than_zip(source: &mut File) -> Option<String> {
+    let mut first = Vec::new();
+    let read = source.take(8).read_to_end(&mut first);
+    source.rewind().ok()?;
+    match read.ok()? {
+        0 => Some("empty".into()),
+        _ if first.starts_with(b"PK") => None,
+        _ => Some(format!("something that begins with {:?}", String::from_utf8_lossy(&first))),
+    }
+}
+
+/// How many entries the archive says it has; `None` where it is broken, or too large to say so in this place.
+fn listed(source: &mut File) -> Option<usize> {
+    const END: &[u8] = b"PK\x05\x06";
+    const LONGEST: u64 = 22 + 65535;
+    let length = source.metadata().ok()?.len();
+    source.seek(io::SeekFrom::Start(length.saturating_sub(LONGEST))).ok()?;
+    let mut tail = Vec::new();
+    let read = source.read_to_end(&mut tail);
+    source.rewind().ok()?;
+    read.ok()?;
+    let at = tail.windows(END.len()).rposition(|window| window == END)?;
+    let count = tail.get(at + 10..at + 12)?;
+    let count = u16::from_le_bytes([count[0], count[1]]);
+    (count != u16::MAX).then_some(usize::from(count))
 }
 
 /// Relative, without `..`, and the same on every system: a backslash separates too.

@@ -130,10 +130,9 @@ pub(crate) fn check_binary(path: &Path) -> Result<Option<Elf>, Problem> {
         .map_err(|error| Problem::new(format!("{} cannot be read: {error}", path.display())))?;
     let name = file_name(path);
     let Some(elf) = elf::read(&bytes) else {
-        return Err(Problem::new(format!(
-            "{name} is not a shared library for Linux (it is not an ELF file)"
-        ))
-        .hint("the unit was packed wrongly; export it again"));
+        let found = if bytes.starts_with(b"MZ") { "it is one for Windows" } else { "it is not an ELF file" };
+        return Err(Problem::new(format!("{name} is not a shared library for Linux ({found})"))
+            .hint("the unit was packed wrongly; export it again"));
     };
     let wanted: u16 = match std::env::consts::ARCH {
         "x86_64" => 62,

@@ -103,7 +103,7 @@ fn broken_files() {
     assert!(flipped.starts_with("flipped.fmu is not a complete zip archive: "), "{flipped}");
     fs::write(folder.join("empty.fmu"), b"").unwrap();
     let empty = refused_by_default(&folder, "empty.fmu");
-    assert!(empty.starts_with("empty.fmu is not a complete zip archive: "), "{empty}");
+    assert!(empty.starts_with("empty.fmu is empty, wanted a zip archive ("), "{empty}");
     assert_eq!(
         refused_by_default(&folder, "absent.fmu"),
         "absent.fmu cannot be read: No such file or directory (os error 2) (the path is relative to the folder of the \
