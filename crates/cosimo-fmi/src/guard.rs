@@ -1,13 +1,18 @@
 //! What foreign code must leave as it found it: the rounding mode of the processor and the working folder.
 //!
-//! Around steps only the processor's mode is checked, which costs a few nanoseconds; asking for the folder is
-//! a call of the operating system and would cost more than a small unit's step.
+//! Around steps only the processor's mode is looked after, and by a few sums: asking the processor takes some twenty
+//! cycles, asking for the folder is a call of the operating system, and each would cost more than a small unit's step.
 
+use std::hint::black_box;
 use std::path::PathBuf;
 
 /// Rounding, flush-to-zero and exception masks; not the sticky flags that every operation sets.
 #[cfg(target_arch = "x86_64")]
 const CONTROL: u32 = 0xffc0;
+
+/// Round to nearest, small numbers kept, no traps: what a process begins with and what Rust relies on.
+#[cfg(target_arch = "x86_64")]
+const PLAIN: u32 = 0x1f80;
 
 #[cfg(target_arch = "x86_64")]
 fn processor_mode() -> u32 {
@@ -24,28 +29,59 @@ fn set_processor_mode(mode: u32) {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
+const PLAIN: u32 = 0;
+
+#[cfg(not(target_arch = "x86_64"))]
 fn processor_mode() -> u32 {
-    0
+    PLAIN
 }
 
 #[cfg(not(target_arch = "x86_64"))]
 fn set_processor_mode(_mode: u32) {}
 
-/// Runs foreign code and puts the processor's mode back.
-#[inline]
-pub(crate) fn around_step<T>(call: impl FnOnce() -> T) -> T {
-    let mode = processor_mode();
-    let result = call();
-    if processor_mode() != mode {
-        set_processor_mode(mode);
+/// The mode of a thread before foreign code comes to it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Home(u32);
+
+impl Home {
+    pub(crate) fn of_this_thread() -> Home {
+        Home(processor_mode())
     }
-    result
+
+    /// Runs foreign code and puts the processor's mode back if numbers come out differently afterwards. Traps alone
+    /// would not show; a unit that wants them asks for them when it is initialised, see [`around`].
+    #[inline]
+    pub(crate) fn around_step<T>(self, call: impl FnOnce() -> T) -> T {
+        let result = call();
+        if self.0 != PLAIN || !counts_plainly() {
+            self.put_back();
+        }
+        result
+    }
+
+    #[cold]
+    fn put_back(self) {
+        if processor_mode() != self.0 {
+            set_processor_mode(self.0);
+        }
+    }
 }
 
-/// As [`around_step`], and puts the working folder back.
+/// Whether sums are rounded to nearest, and numbers below the smallest normal one are kept.
+#[inline]
+fn counts_plainly() -> bool {
+    const NUMBERS: &[f64; 4] = &[1.0, f64::EPSILON / 16.0, 1.5 * f64::MIN_POSITIVE, f64::MIN_POSITIVE];
+    let [one, little, more, least] = *black_box(NUMBERS);
+    // Upwards shows in the first, downwards and towards zero in the second, either way of flushing in the third.
+    (one + little == one) & (one - little == one) & (more - least != 0.0)
+}
+
+/// Runs foreign code and puts the processor's mode and the working folder back.
 pub(crate) fn around<T>(call: impl FnOnce() -> T) -> T {
     let folder: Option<PathBuf> = std::env::current_dir().ok();
-    let result = around_step(call);
+    let home = Home::of_this_thread();
+    let result = call();
+    home.put_back();
     if let Some(folder) = folder
         && std::env::current_dir().ok().as_ref() != Some(&folder)
     {
@@ -53,4 +89,32 @@ pub(crate) fn around<T>(call: impl FnOnce() -> T) -> T {
         let _ = std::env::set_current_dir(folder);
     }
     result
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_way_to_count_differently_shows_and_is_put_back() {
+        let home = Home::of_this_thread();
+        assert_eq!(home.0, PLAIN);
+        assert!(counts_plainly());
+        let (rounding, keep_no_small_results, read_no_small_ones) = (0x2000, 0x8000, 0x0040);
+        let ways = [rounding, 2 * rounding, 3 * rounding, keep_no_small_results, read_no_small_ones];
+        for way in ways {
+            let shown = home.around_step(|| {
+                set_processor_mode(PLAIN | way);
+                black_box(!counts_plainly()) // counted here and now, not when the answer is wanted
+            });
+            assert!(shown, "{way:#x} does not show");
+            assert_eq!(processor_mode(), PLAIN, "{way:#x} is not put back");
+        }
+        // Where the thread itself counts differently, that is what must come back.
+        set_processor_mode(PLAIN | rounding);
+        let home = Home::of_this_thread();
+        home.around_step(|| set_processor_mode(PLAIN));
+        assert_eq!(processor_mode(), PLAIN | rounding);
+        set_processor_mode(PLAIN);
+    }
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use cosimo_core::{Inputs, SimulatorError, Slot};
 
 use crate::description::{Description, Kind};
+use crate::guard::{self, Home};
 use crate::log::{Log, status_word};
 
 /// A value to be set before the unit initialises.
@@ -96,7 +97,7 @@ impl<F: Closing> Drop for Handle<F> {
         }
         let terminate = self.life == Life::Stepping;
         // SAFETY: the instance is alive until here, and its owner is being dropped.
-        crate::guard::around(|| unsafe { self.functions.close(self.pointer, &mut self.states, terminate) });
+        guard::around(|| unsafe { self.functions.close(self.pointer, &mut self.states, terminate) });
     }
 }
 
@@ -109,6 +110,8 @@ pub(crate) struct Handle<F: Closing> {
     pub(crate) life: Life,
     /// Of all instances of the unit: one of them failed for good.
     corrupt: Arc<AtomicBool>,
+    /// Of the thread that made it and makes all its calls.
+    pub(crate) home: Home,
     /// One per slot, and one for bytes. The unit allocates a state once and overwrites it from then on.
     pub(crate) states: [*mut c_void; Slot::COUNT + 1],
 }
@@ -124,7 +127,8 @@ impl<F: Closing> Handle<F> {
         corrupt: Arc<AtomicBool>,
     ) -> Handle<F> {
         let states = [std::ptr::null_mut(); Slot::COUNT + 1];
-        Handle { functions, pointer, log, life: Life::Instantiated, corrupt, states }
+        let home = Home::of_this_thread();
+        Handle { functions, pointer, log, life: Life::Instantiated, corrupt, home, states }
     }
 
     /// A warning is no error: the unit did what it was asked to do.

@@ -279,7 +279,7 @@ impl Instance for Unit2 {
         let (function, pointer) = (self.handle.functions.do_step, self.handle.pointer);
         let never_back = c_int::from(self.never_back);
         // SAFETY: the instance is alive.
-        let status = guard::around_step(|| unsafe { function(pointer, from, size, never_back) });
+        let status = self.handle.home.around_step(|| unsafe { function(pointer, from, size, never_back) });
         match status {
             0 | 1 => Ok(Stepped::Whole),
             2 => {

@@ -376,7 +376,7 @@ impl Instance for Unit3 {
         }
         let (mut event, mut terminate, mut early, mut until) = (0u8, 0u8, 0u8, from + size);
         // SAFETY: the instance is alive; the results are ours. Callbacks reach the feed through the same pointer.
-        let status = guard::around_step(|| unsafe {
+        let status = self.handle.home.around_step(|| unsafe {
             function(pointer, from, size, never_back, &mut event, &mut terminate, &mut early, &mut until)
         });
         // SAFETY: the step is over.
