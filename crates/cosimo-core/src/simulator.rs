@@ -30,6 +30,22 @@ pub trait Simulator: Send {
     /// The outputs at the present instant, with the inputs last seen.
     fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError>;
 
+    /// `advance`, and `outputs` if that reached the window's end: what almost every step wants, in one call.
+    #[inline]
+    fn advance_and_read(
+        &mut self,
+        window: Window,
+        inputs: &Inputs<'_>,
+        trail: &mut Trail<'_>,
+        out: &mut Outputs<'_>,
+    ) -> Result<Reached, SimulatorError> {
+        let reached = self.advance(window, inputs, trail)?;
+        if reached.to >= window.to {
+            self.outputs(out)?;
+        }
+        Ok(reached)
+    }
+
     fn save(&mut self, slot: Slot) -> Result<(), SimulatorError>;
 
     fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError>;

@@ -215,25 +215,25 @@ fn advance(
     for run in stages.get(stage).map_or(&[][..], Vec::as_slice) {
         for member in &mut members[run.clone()] {
             current.set(member.index);
-            let blame = |fault| (member.index, fault);
             let inputs = Inputs { segments: &buffers.segments[member.inputs.clone()] };
             let integrals: &mut [f64] = if member.offers_integrals {
                 &mut buffers.integrals[member.outputs.clone()]
             } else {
                 &mut []
             };
+            let (mut trail, mut out) =
+                (Trail { integrals }, outputs(member, &mut buffers.left, &mut buffers.slopes));
             let reached = member
                 .simulator
-                .advance(window, &inputs, &mut Trail { integrals })
-                .map_err(|cause| blame(Fault::Failed(cause)))?;
+                .advance_and_read(window, &inputs, &mut trail, &mut out)
+                .map_err(|cause| (member.index, Fault::Failed(cause)))?;
             outcome.evaluations += reached.evaluations;
             if reached.to < window.to {
-                return Err(blame(Fault::Stopped(reached.to)));
+                return Err((member.index, Fault::Stopped(reached.to)));
             }
             if let Some(event) = reached.next_event {
                 outcome.next_event = Some(outcome.next_event.map_or(event, |known| known.min(event)));
             }
-            read(member, buffers).map_err(|fault| (member.index, fault))?;
         }
     }
     Ok(outcome)
@@ -259,7 +259,8 @@ fn one(
                 return Ok(());
             }
             simulator.settle(at, &inputs).map_err(Fault::Failed)?;
-            read(member, buffers)?;
+            let mut out = outputs(member, &mut buffers.left, &mut buffers.slopes);
+            member.simulator.outputs(&mut out).map_err(Fault::Failed)?;
             finite(&buffers.left[member.outputs.clone()])
         }
         Task::Enter(setup) => simulator.enter(&setup).map_err(Fault::Failed),
@@ -302,12 +303,13 @@ fn one(
     }
 }
 
+/// Where the outputs of a member go.
 #[inline]
-fn read(member: &mut Member, buffers: &mut Buffers) -> Result<(), Fault> {
-    let values = &mut buffers.left[member.outputs.clone()];
-    let slopes: &mut [f64] =
-        if member.offers_slopes { &mut buffers.slopes[member.outputs.clone()] } else { &mut [] };
-    member.simulator.outputs(&mut Outputs { values, slopes }).map_err(Fault::Failed)
+fn outputs<'a>(member: &Member, left: &'a mut [f64], slopes: &'a mut [f64]) -> Outputs<'a> {
+    Outputs {
+        values: &mut left[member.outputs.clone()],
+        slopes: if member.offers_slopes { &mut slopes[member.outputs.clone()] } else { &mut [] },
+    }
 }
 
 /// All simulators of an island.
