@@ -50,7 +50,7 @@ struct Slopes {
     values: Vec<f64>,
 }
 
-pub(crate) struct Cosim {
+pub(crate) struct Cosim<I> {
     unit: Arc<Unit>,
     /// What the system calls it; the unit hears it as the name of its instance.
     name: String,
@@ -61,13 +61,13 @@ pub(crate) struct Cosim {
     motion: Motion,
     columns: Vec<Column>,
     slopes: Slopes,
-    instance: Option<Box<dyn Instance>>,
+    instance: Option<I>,
     initialising: bool,
     setup: Option<Setup>,
 }
 
-impl Cosim {
-    pub(crate) fn new(unit: Arc<Unit>, parameters: Parameters, name: &str) -> Cosim {
+impl<I: Instance> Cosim<I> {
+    pub(crate) fn new(unit: Arc<Unit>, parameters: Parameters, name: &str) -> Cosim<I> {
         let can = unit.description.capabilities;
         let mut ports = Ports::new(&unit.description, parameters.ignore_structure);
         let motion = match parameters.substep {
@@ -120,13 +120,13 @@ impl Cosim {
 
     /// The instance, past its initialisation.
     #[inline]
-    fn running(&mut self) -> Result<&mut dyn Instance, SimulatorError> {
+    fn running(&mut self) -> Result<&mut I, SimulatorError> {
         let instance = self.instance.as_mut().ok_or_else(not_entered)?;
         if self.initialising {
             instance.ready()?;
             self.initialising = false;
         }
-        Ok(instance.as_mut())
+        Ok(instance)
     }
 
     /// Sets all inputs by a rule from segment to value.
@@ -165,14 +165,14 @@ impl Cosim {
     }
 }
 
-impl Simulator for Cosim {
+impl<I: Instance> Simulator for Cosim<I> {
     fn interface(&self) -> &Interface {
         &self.ports.interface
     }
 
     fn enter(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
         self.instance = None;
-        let mut instance = self.unit.instantiate(&self.name, &self.ports.fed)?;
+        let mut instance: I = self.unit.instantiate(&self.name, &self.ports.fed)?;
         for setting in &self.parameters.settings {
             instance.configure(setting)?;
         }
@@ -251,7 +251,7 @@ impl Simulator for Cosim {
             return Ok(Rehearsal::Untried);
         }
         let verdict = rehearsal::run(self, window, inputs);
-        if self.unit.corrupt() {
+        if self.unit.is_corrupt() {
             // The run cannot begin, and the instance that failed says so: not this one, if it was another.
             let failed = self.instance.take().is_some_and(|instance| instance.life() == Life::Fatal);
             return match verdict? {

@@ -5,9 +5,12 @@ use cosimo_core::entry::{OpenProblem, OpenRequest, Opened};
 
 use crate::archive::Cache;
 use crate::cosim::Cosim;
+use crate::description::Fmi;
 use crate::parameters;
 use crate::problem::Problem;
 use crate::unit::Unit;
+use crate::unit2::Unit2;
+use crate::unit3::Unit3;
 
 /// Sources such as `parts/engine.fmu`, relative to the system file.
 pub const FMU: SourceEntry = SourceEntry {
@@ -38,5 +41,13 @@ fn open(request: &OpenRequest<'_>) -> Opened {
     if let Err(problem) = unit.load() {
         problems.push(source(problem));
     }
-    if problems.is_empty() { Ok(Box::new(Cosim::new(unit, parameters, request.name))) } else { Err(problems) }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    // One kind of simulator per version, so that all between the engine's call and the unit's functions is one
+    // piece of straight code.
+    Ok(match unit.description.fmi {
+        Fmi::Two => Box::new(Cosim::<Unit2>::new(unit, parameters, request.name)),
+        Fmi::Three => Box::new(Cosim::<Unit3>::new(unit, parameters, request.name)),
+    })
 }

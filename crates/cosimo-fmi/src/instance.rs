@@ -9,6 +9,7 @@ use cosimo_core::{Inputs, SimulatorError, Slot};
 use crate::description::{Description, Kind};
 use crate::guard::{self, Home};
 use crate::log::{Log, status_word};
+use crate::unit::{Binding, Unit};
 
 /// A value to be set before the unit initialises.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,7 +33,15 @@ pub(crate) enum Stepped {
 }
 
 /// All calls of one instance come from one thread.
-pub(crate) trait Instance: Send {
+pub(crate) trait Instance: Send + Sized {
+    /// `fed` are the inputs, as reference and port, that the unit will ask for inside its steps.
+    fn instantiate(
+        binding: Binding,
+        unit: &Unit,
+        name: &str,
+        fed: &[(u32, usize)],
+    ) -> Result<Self, SimulatorError>;
+
     fn life(&self) -> Life;
 
     /// Tells the experiment and enters initialisation mode.
@@ -175,6 +184,12 @@ pub(crate) fn refusal(description: &Description, log: &Log) -> String {
         tool => format!(" (it says that it needs the tool that made it: {tool})"),
     };
     format!("the unit refuses to be instantiated{tool}{}", log.tail())
+}
+
+/// Functions of the version that the description does not name.
+#[cold]
+pub(crate) fn other_version(function: &'static str) -> SimulatorError {
+    SimulatorError::new(function, "the library was bound as another version of FMI")
 }
 
 /// Saving, restoring and bytes: the same in both versions but for the spelling of the functions.

@@ -13,8 +13,6 @@ use crate::archive::Cache;
 use crate::description::{Description, Fmi};
 use crate::instance::Instance;
 use crate::problem::Problem;
-use crate::unit2::Unit2;
-use crate::unit3::Unit3;
 use crate::{ffi2, ffi3, library, platform, python};
 
 #[derive(Debug)]
@@ -28,11 +26,12 @@ pub struct Unit {
     binding: OnceLock<Result<Binding, Problem>>,
     instances: AtomicUsize,
     /// An instance failed for good, and with it all of them.
-    corrupt: Arc<AtomicBool>,
+    pub(crate) corrupt: Arc<AtomicBool>,
 }
 
+/// The functions of a unit.
 #[derive(Debug, Clone, Copy)]
-enum Binding {
+pub(crate) enum Binding {
     Two(ffi2::Functions),
     Three(ffi3::Functions),
 }
@@ -67,7 +66,7 @@ impl Unit {
             && (*modified, *size) == age
             && let Some(unit) = unit.upgrade()
         {
-            if unit.corrupt() {
+            if unit.is_corrupt() {
                 let problem = Problem::new("an instance of this unit failed for good, and is still in use");
                 return Err(vec![
                     problem.hint("end the run that failed; the standard allows no call to any instance"),
@@ -157,16 +156,16 @@ impl Unit {
         names
     }
 
-    pub(crate) fn corrupt(&self) -> bool {
+    pub(crate) fn is_corrupt(&self) -> bool {
         self.corrupt.load(Ordering::Relaxed)
     }
 
     /// A new instance, on the thread that will own it.
-    pub(crate) fn instantiate(
+    pub(crate) fn instantiate<I: Instance>(
         &self,
         name: &str,
         fed: &[(u32, usize)],
-    ) -> Result<Box<dyn Instance>, SimulatorError> {
+    ) -> Result<I, SimulatorError> {
         let refused = |problem: Problem| SimulatorError::new("instantiate", problem.to_string());
         self.load().map_err(refused)?;
         let Some(&Ok(mut binding)) = self.binding.get() else {
@@ -177,10 +176,6 @@ impl Unit {
             let path = platform::binary(&self.folder, &self.description).map_err(refused)?;
             binding = library::load_copy(&path).and_then(|copy| self.bind(copy, &path)).map_err(refused)?;
         }
-        let (about, folder, corrupt) = (&self.description, &self.folder, &self.corrupt);
-        Ok(match binding {
-            Binding::Two(functions) => Box::new(Unit2::new(functions, about, folder, name, corrupt)?),
-            Binding::Three(functions) => Box::new(Unit3::new(functions, about, folder, name, fed, corrupt)?),
-        })
+        I::instantiate(binding, self, name, fed)
     }
 }

@@ -12,9 +12,10 @@ use crate::ffi2::{self, Functions};
 use crate::guard;
 use crate::instance::{
     Closing, FOR_BYTES, Handle, Instance, Life, Scratch, Setting, Stepped, Values, absent, failures_only,
-    refusal, states, whole,
+    other_version, refusal, states, whole,
 };
 use crate::log::{self, Log, Sink};
+use crate::unit::{Binding, Unit};
 use crate::{calls, calls2};
 
 states!(
@@ -95,7 +96,7 @@ pub(crate) fn c_string(text: &str) -> CString {
 }
 
 impl Unit2 {
-    pub(crate) fn new(
+    fn new(
         functions: Functions,
         description: &Description,
         folder: &Path,
@@ -173,6 +174,18 @@ impl Unit2 {
 }
 
 impl Instance for Unit2 {
+    fn instantiate(
+        binding: Binding,
+        unit: &Unit,
+        name: &str,
+        _fed: &[(u32, usize)],
+    ) -> Result<Unit2, SimulatorError> {
+        match binding {
+            Binding::Two(functions) => Unit2::new(functions, &unit.description, &unit.folder, name, &unit.corrupt),
+            Binding::Three(_) => Err(other_version("fmi2Instantiate")),
+        }
+    }
+
     fn life(&self) -> Life {
         self.handle.life
     }

@@ -14,9 +14,10 @@ use crate::ffi3::{Functions, Get, Set};
 use crate::guard;
 use crate::instance::{
     Closing, FOR_BYTES, Handle, Instance, Life, Scratch, Setting, Stepped, Values, absent, failures_only,
-    refusal, states, whole,
+    other_version, refusal, states, whole,
 };
 use crate::log::{self, Log};
+use crate::unit::{Binding, Unit};
 use crate::unit2::c_string;
 use crate::{calls, calls3};
 
@@ -133,8 +134,7 @@ unsafe extern "C" fn update(
 }
 
 impl Unit3 {
-    /// `fed` are the inputs, as reference and port, that the unit will ask for inside its steps.
-    pub(crate) fn new(
+    fn new(
         functions: Functions,
         description: &Description,
         folder: &Path,
@@ -240,6 +240,18 @@ impl Unit3 {
 }
 
 impl Instance for Unit3 {
+    fn instantiate(
+        binding: Binding,
+        unit: &Unit,
+        name: &str,
+        fed: &[(u32, usize)],
+    ) -> Result<Unit3, SimulatorError> {
+        match binding {
+            Binding::Three(functions) => Unit3::new(functions, &unit.description, &unit.folder, name, fed, &unit.corrupt),
+            Binding::Two(_) => Err(other_version("fmi3InstantiateCoSimulation")),
+        }
+    }
+
     fn life(&self) -> Life {
         self.handle.life
     }
