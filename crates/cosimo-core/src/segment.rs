@@ -18,6 +18,12 @@ impl Segment {
         Segment([value, slope, 0.0, 0.0])
     }
 
+    /// The value at the window's start.
+    #[inline]
+    pub fn start(&self) -> f64 {
+        self.0[0]
+    }
+
     /// The value `s` seconds after the window's start.
     #[inline]
     pub fn at(&self, s: f64) -> f64 {

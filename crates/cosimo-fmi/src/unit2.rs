@@ -171,6 +171,35 @@ impl Unit2 {
         }
         Ok(())
     }
+
+    /// How far a step came that the unit did not take whole.
+    #[cold]
+    fn discarded(&mut self, from: f64, size: f64) -> Result<Stepped, SimulatorError> {
+        let pointer = self.handle.pointer;
+        let (mut until, mut terminated) = (f64::NAN, 0);
+        if let Some(function) = self.handle.functions.get_boolean_status {
+            // SAFETY: the instance is alive; the number is ours.
+            unsafe { function(pointer, ffi2::TERMINATED, &mut terminated) };
+        }
+        if let Some(function) = self.handle.functions.get_real_status {
+            // SAFETY: the instance is alive; the number is ours.
+            unsafe { function(pointer, ffi2::LAST_SUCCESSFUL_TIME, &mut until) };
+        }
+        if terminated != 0 {
+            let tail = self.handle.log.tail();
+            let at = if until.is_finite() { until } else { from };
+            let message = format!("the unit asks to end the simulation at t = {at} s{tail}");
+            return Err(SimulatorError::new("fmi2DoStep", message));
+        }
+        // A unit that cannot say where it is can only be rewound; that it stands where it stood is what the
+        // standard suggests.
+        let known = until.is_finite() && until >= from && until < from + size;
+        if known && until > from {
+            Ok(Stepped::Until(until))
+        } else {
+            Err(self.handle.failed("fmi2DoStep", 2))
+        }
+    }
 }
 
 impl Instance for Unit2 {
@@ -232,6 +261,7 @@ impl Instance for Unit2 {
         }
     }
 
+    #[inline(always)]
     fn set(&mut self, kind: Kind, references: &[u32], values: &[f64]) -> Result<(), SimulatorError> {
         debug_assert_eq!(references.len(), values.len());
         if kind != Kind::Float64 {
@@ -249,6 +279,7 @@ impl Instance for Unit2 {
         self.handle.check("fmi2SetReal", status)
     }
 
+    #[inline(always)]
     fn get(&mut self, kind: Kind, references: &[u32], values: &mut [f64]) -> Result<(), SimulatorError> {
         debug_assert_eq!(references.len(), values.len());
         if kind != Kind::Float64 {
@@ -288,6 +319,7 @@ impl Instance for Unit2 {
         self.handle.check(name, status)
     }
 
+    #[inline(always)]
     fn step(&mut self, from: f64, size: f64, _inputs: &Inputs<'_>) -> Result<Stepped, SimulatorError> {
         let (function, pointer) = (self.handle.functions.do_step, self.handle.pointer);
         let never_back = c_int::from(self.never_back);
@@ -295,31 +327,7 @@ impl Instance for Unit2 {
         let status = self.handle.home.around_step(|| unsafe { function(pointer, from, size, never_back) });
         match status {
             0 | 1 => Ok(Stepped::Whole),
-            2 => {
-                let (mut until, mut terminated) = (f64::NAN, 0);
-                if let Some(function) = self.handle.functions.get_boolean_status {
-                    // SAFETY: the instance is alive; the number is ours.
-                    unsafe { function(pointer, ffi2::TERMINATED, &mut terminated) };
-                }
-                if let Some(function) = self.handle.functions.get_real_status {
-                    // SAFETY: the instance is alive; the number is ours.
-                    unsafe { function(pointer, ffi2::LAST_SUCCESSFUL_TIME, &mut until) };
-                }
-                if terminated != 0 {
-                    let tail = self.handle.log.tail();
-                    let at = if until.is_finite() { until } else { from };
-                    let message = format!("the unit asks to end the simulation at t = {at} s{tail}");
-                    return Err(SimulatorError::new("fmi2DoStep", message));
-                }
-                // A unit that cannot say where it is can only be rewound; that it stands where it stood is
-                // what the standard suggests.
-                let known = until.is_finite() && until >= from && until < from + size;
-                if known && until > from {
-                    Ok(Stepped::Until(until))
-                } else {
-                    Err(self.handle.failed("fmi2DoStep", 2))
-                }
-            }
+            2 => self.discarded(from, size),
             _ => Err(self.handle.failed("fmi2DoStep", status)),
         }
     }
