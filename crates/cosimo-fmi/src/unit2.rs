@@ -210,7 +210,9 @@ impl Instance for Unit2 {
         _fed: &[(u32, usize)],
     ) -> Result<Unit2, SimulatorError> {
         match binding {
-            Binding::Two(functions) => Unit2::new(functions, &unit.description, &unit.folder, name, &unit.corrupt),
+            Binding::Two(functions) => {
+                Unit2::new(functions, &unit.description, &unit.folder, name, &unit.corrupt)
+            }
             Binding::Three(_) => Err(other_version("fmi2Instantiate")),
         }
     }

@@ -247,7 +247,9 @@ impl Instance for Unit3 {
         fed: &[(u32, usize)],
     ) -> Result<Unit3, SimulatorError> {
         match binding {
-            Binding::Three(functions) => Unit3::new(functions, &unit.description, &unit.folder, name, fed, &unit.corrupt),
+            Binding::Three(functions) => {
+                Unit3::new(functions, &unit.description, &unit.folder, name, fed, &unit.corrupt)
+            }
             Binding::Two(_) => Err(other_version("fmi3InstantiateCoSimulation")),
         }
     }

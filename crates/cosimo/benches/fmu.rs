@@ -28,14 +28,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use cosimo::core::recorder::Recorder;
 use cosimo::engine::Run;
-
-type Open = fn(&Path) -> Box<dyn Recorder>;
-
-/// Result formats that are measured: one line each.
-const RECORDERS: &[(&str, Open)] =
-    &[("csv", |path| Box::new(cosimo::record::Csv::create(path).expect("a file can be created")))];
+use cosimo::record::{FORMATS, Files};
 
 /// Other coordinators, as `peers.py` knows them.
 const PEERS: &[&str] = &["fmpy-container", "libcosimpy", "ecospy"];
@@ -215,6 +209,11 @@ impl Side {
         self.costs.iter().copied().fold(f64::INFINITY, f64::min)
     }
 
+    /// With everything that happens now and then, such as a chunk that is written.
+    fn mean(&self) -> f64 {
+        self.costs.iter().sum::<f64>() / self.costs.len() as f64
+    }
+
     fn median(&self) -> f64 {
         let mut sorted = self.costs.clone();
         sorted.sort_by(f64::total_cmp);
@@ -256,11 +255,12 @@ impl Effort {
         }
         let nanos = |seconds: f64| seconds * 1e9 / units as f64;
         println!(
-            "{name:<20} {units:>5} {:>9.1} {:>9.1} {:>8.2} {:>8.2}   {}",
+            "{name:<20} {units:>5} {:>9.1} {:>9.1} {:>8.2} {:>8.2} {:>8.2}   {}",
             nanos(bare.least()),
             nanos(side.least()),
             side.least() / bare.least(),
             side.median() / bare.median(),
+            side.mean() / bare.mean(),
             if same { "the same bits" } else { "other values" }
         );
         bare.end();
@@ -329,7 +329,9 @@ fn instructions(build: impl Fn() -> Command) -> Option<f64> {
 }
 
 fn ring_text(fmu: &Path, units: usize) -> String {
-    let mut text = format!("[experiment]\nstop = 1e9\n[method]\nstep = {{ size = {SIZE} }}\n");
+    let mut text = format!(
+        "[experiment]\nstop = 1e9\n[results]\nvariables = [\"*.a\", \"*.b\"]\n[method]\nstep = {{ size = {SIZE} }}\n"
+    );
     for k in 0..units {
         let (before, start) = ((k + units - 1) % units, 1.0 + k as f64 / 64.0);
         let _ = writeln!(text, "[component.r{k}]\nsource = {:?}", fmu.display().to_string());
@@ -351,8 +353,9 @@ fn serve(arguments: &[String]) {
     let plan = cosimo::engine::plan(&system, &registry).expect("the system can be planned");
     let mut run = Run::new(plan, 1).expect("the system starts");
     let scratch = std::env::temp_dir().join(format!("cosimo-bench-{}.{recorder}", std::process::id()));
-    if let Some((_, open)) = RECORDERS.iter().find(|(name, _)| name == recorder) {
-        run.record(open(&scratch)).expect("a file can be written");
+    if FORMATS.iter().any(|format| format.name == recorder) {
+        let files = Files::new(std::slice::from_ref(&scratch), FORMATS).expect("the format is known");
+        run.record(Box::new(files)).expect("a file can be written");
     }
     for line in std::io::stdin().lines().map_while(Result::ok) {
         if line == "values" {
@@ -404,20 +407,23 @@ fn main() {
     };
     let rings: &[usize] = if whole { &[2, 10, 100, 1000] } else { &[2, 10] };
     println!(
-        "\nns per unit and step, the least of {} rounds; ratios of the least and of the medians",
+        "\nns per unit and step, the least of {} rounds; ratios of the least, the medians and the means (where files are written, the mean counts)",
         effort.rounds
     );
     let head = |name: &str| {
-        println!("\n{name:<20} {:>5} {:>9} {:>9} {:>8} {:>8}", "N", "by hand", "side", "least", "medians");
+        println!(
+            "\n{name:<20} {:>5} {:>9} {:>9} {:>8} {:>8} {:>8}",
+            "N", "by hand", "side", "least", "medians", "means"
+        );
     };
     head("cosimo");
     for &units in rings {
         effort.row("no recording", units, &built, true, || built.cosimo(&built.rotor, units, ""));
     }
-    for (name, _) in RECORDERS {
+    for format in FORMATS {
         for &units in rings {
-            let command = || built.cosimo(&built.rotor, units, name);
-            effort.row(&format!("to {name}"), units, &built, true, command);
+            let command = || built.cosimo(&built.rotor, units, format.name);
+            effort.row(&format!("to {}", format.name), units, &built, true, command);
         }
     }
     if !whole {
