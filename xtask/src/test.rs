@@ -64,9 +64,10 @@ const STEPS: &[Step] = &[
         work: Work::Task(browser::test),
     },
     Step {
-        name: "cargo bench --workspace --no-run",
+        // They are built as tests are: another profile would build every dependency once more.
+        name: "cargo bench --workspace --no-run --profile dev",
         needs: None,
-        work: Work::Cargo(&["bench", "--workspace", "--no-run"]),
+        work: Work::Cargo(&["bench", "--workspace", "--no-run", "--profile", "dev"]),
     },
     Step {
         name: "cargo deny check",

@@ -1,10 +1,12 @@
-//! Result files: one format per file, with an entry for the registry, and what all of them share.
+//! Result files: one format per file, with an entry for the registry, and what all of them share. A file can be
+//! played back as a simulator.
 
 mod arrow;
 mod csv;
 mod files;
 mod memory;
 mod parquet;
+mod playback;
 mod tail;
 mod tee;
 
@@ -14,6 +16,7 @@ pub use csv::CSV;
 pub use files::Files;
 pub use memory::Memory;
 pub use parquet::PARQUET;
+pub use playback::TABLE;
 pub use tee::Tee;
 
 use std::panic::catch_unwind;
@@ -26,6 +29,7 @@ pub const FORMATS: &[&FormatEntry] = &[&CSV, &ARROW, &PARQUET];
 
 pub fn register(registry: &mut Registry) {
     registry.formats.extend(FORMATS);
+    registry.sources.push(&TABLE);
 }
 
 /// A whole file; the format follows from the ending of its name.

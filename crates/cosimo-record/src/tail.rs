@@ -22,8 +22,8 @@ impl Tail {
         Ok(Tail { path: path.into(), file, end: 0, footer: Vec::new() })
     }
 
-    /// Puts bytes over the old footer, of which the last ones are the new footer. It is a single write: whoever
-    /// kills the process finds the old file or the new one. If it fails the old file is restored.
+    /// Puts bytes over the old footer, of which the last ones are the new footer. It is a single write:
+    /// whoever kills the process between two of them finds a whole file. If it fails the old file is restored.
     pub(crate) fn put(&mut self, bytes: &[u8], footer: usize) -> Result<(), RecordError> {
         if let Err(cause) = self.write(bytes) {
             let old = std::mem::take(&mut self.footer);

@@ -67,6 +67,41 @@ fn units_connected_on_the_command_line_are_a_system_file() {
 }
 
 #[test]
+fn a_table_drives_the_inputs_of_its_names() {
+    let folder = halves("driven");
+    // F = 2 t, held over steps of 0.25 s as a unit takes it: v gains F h, step by step.
+    std::fs::write(folder.join("drive.csv"), "time,F,note\n0,0,7\n1,2,7\n").unwrap();
+    let run = ["run", "mass.fmu", "--input", "drive.csv", "--stop", "1", "--step", "0.25"];
+    good(&folder, &[&run[..], &["--out", "a.csv", "--record", "mass.v"]].concat());
+    assert_eq!(last_row(&folder, "a.csv"), [1.0, 0.25 * (0.0 + 0.5 + 1.0 + 1.5)]);
+    // The table knows its future: stepped first, its value at the end of a step is what is held over it.
+    good(
+        &folder,
+        &[&run[..], &["--out", "b.csv", "--record", "mass.v", "--method", "schedule=gauss-seidel"]].concat(),
+    );
+    assert_eq!(last_row(&folder, "b.csv"), [1.0, 0.25 * (0.5 + 1.0 + 1.5 + 2.0)]);
+    // Of a unit by name, and out of a result file.
+    good(
+        &folder,
+        &["run", "mass.fmu", "--set", "F=1", "--stop", "1", "--step", "0.5", "--out", "one.parquet"],
+    );
+    good(
+        &folder,
+        &["run", "mass.fmu", "--input", "one.parquet", "--step", "0.5", "--stop", "1", "--out", "two.csv"],
+    );
+    assert_eq!(last_row(&folder, "two.csv")[..1], [1.0]);
+    let refuse =
+        |args: &[&str]| complaint(&cosimo(&folder, &[&["run", "mass.fmu", "--input"], args].concat()));
+    std::fs::write(folder.join("other.csv"), "time,G\n0,0\n").unwrap();
+    assert_snapshot!("table-without-inputs", refuse(&["other.csv"]));
+    std::fs::write(folder.join("wrong.csv"), "time,F\n0,0\n2,x\n1,nan\n").unwrap();
+    assert_snapshot!("wrong-table", refuse(&["wrong.csv"]));
+    std::fs::write(folder.join("back.csv"), "time,F\n0,0\n2,1\n1,nan\n").unwrap();
+    assert_snapshot!("table-goes-back", refuse(&["back.csv"]));
+    assert_snapshot!("missing-table", refuse(&["nothere.csv"]));
+}
+
+#[test]
 fn every_call_into_units_is_recorded() {
     let folder = halves("calls");
     let run = ["run", "spring.fmu", "mass.fmu", "--bond", BOND, "--stop", "0.2", "--step", "0.1"];

@@ -1,0 +1,233 @@
+//! A table as a simulator: its columns are outputs over time. Measured inputs, or the result of an earlier run, drive
+//! a system this way.
+
+use std::path::Path;
+
+use cosimo_core::entry::{OpenProblem, OpenRequest, Opened, SourceEntry};
+use cosimo_core::{
+    Abilities, Inputs, Interface, Options, Outputs, Port, Reached, Setup, Simulator, SimulatorError, Slot,
+    Spec, Suggested, Time, Trail, Unit, Window,
+};
+
+use crate::{FORMATS, Table};
+
+/// Sources such as `drive.csv`, relative to the system file.
+pub const TABLE: SourceEntry = SourceEntry {
+    name: "table",
+    summary: "a table of numbers over time: .csv, .arrow or .parquet",
+    claims: |source| cosimo_core::entry::format_of(FORMATS, Path::new(source)).is_ok(),
+    open,
+    parameters: |_, _| PARAMETERS.iter().map(|spec| spec.name.to_owned()).collect(),
+    models: Vec::new,
+};
+
+const PARAMETERS: &[Spec] = &[Spec::choice(
+    "interpolation",
+    "linear",
+    &["linear", "hold"],
+    "between two rows: along the line, or the earlier one",
+)];
+
+const TIME: &str = "time";
+
+#[derive(Debug)]
+struct Playback {
+    interface: Interface,
+    times: Vec<f64>,
+    /// Column by column, in the order of the outputs.
+    columns: Vec<Vec<f64>>,
+    hold: bool,
+    now: f64,
+    saved: [f64; Slot::COUNT],
+}
+
+fn open(request: &OpenRequest<'_>) -> Opened {
+    let whole = |message: String, hint: Option<String>| OpenProblem { parameter: None, message, hint };
+    let mut problems = Vec::new();
+    let options = Options::resolve("a table", PARAMETERS, request.parameters).unwrap_or_else(|wrong| {
+        problems.extend(wrong.into_iter().map(|problem| OpenProblem {
+            parameter: Some(problem.key),
+            message: problem.message,
+            hint: problem.hint,
+        }));
+        Options::default()
+    });
+    let table = match crate::read(&request.folder.join(request.source)) {
+        Ok(table) => table,
+        Err(error) => {
+            problems.push(whole(error.to_string(), Some(error.hint())));
+            return Err(problems);
+        }
+    };
+    problems.extend(
+        wrong_rows(&table)
+            .into_iter()
+            .map(|(message, hint)| whole(format!("{}: {message}", request.source), Some(hint.to_owned()))),
+    );
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    Ok(Box::new(Playback::new(table, options.text("interpolation") == "hold")))
+}
+
+/// All that keeps a table from being played.
+fn wrong_rows(table: &Table) -> Vec<(String, &'static str)> {
+    let mut wrong = Vec::new();
+    let names = &table.columns.names;
+    if names.first().map(String::as_str) != Some(TIME) {
+        let found = names.first().map_or("nothing".into(), |name| format!("`{name}`"));
+        wrong.push((format!("the first column must be `{TIME}`, found {found}"), "in seconds, ascending"));
+        return wrong;
+    }
+    if names.len() < 2 || table.rows() == 0 {
+        let message = format!("found {} columns and {} rows", names.len(), table.rows());
+        wrong.push((message, "wanted: the time, at least one more column, and at least one row"));
+        return wrong;
+    }
+    for (name, column) in names.iter().zip(&table.values) {
+        if let Some(row) = column.iter().position(|value| !value.is_finite()) {
+            let message = format!("row {} of column `{name}` is {}", row + 1, column[row]);
+            wrong.push((message, "every cell must be a finite number"));
+        }
+    }
+    if let Some(row) = table.values[0].windows(2).position(|pair| pair[1] < pair[0]) {
+        let (before, after) = (table.values[0][row], table.values[0][row + 1]);
+        wrong.push((
+            format!("time goes back from {before} s to {after} s in row {}", row + 2),
+            "rows must ascend in time; two at one instant are a jump",
+        ));
+    }
+    wrong
+}
+
+impl Playback {
+    fn new(table: Table, hold: bool) -> Playback {
+        let Table { columns, mut values } = table;
+        let times = values.remove(0);
+        let port = |(name, unit): (&String, &String)| Port {
+            name: name.clone(),
+            unit: Some(unit).filter(|unit| !unit.is_empty()).and_then(|unit| Unit::parse(unit).ok()),
+            start: None,
+            description: String::new(),
+        };
+        let suggested = Suggested { start: times.first().copied(), stop: times.last().copied(), step: None };
+        let interface = Interface {
+            outputs: columns.names.iter().zip(&columns.units).skip(1).map(port).collect(),
+            abilities: Abilities { states: false, ..Abilities::NATIVE },
+            suggested,
+            facts: vec![("rows".into(), times.len().to_string())],
+            ..Interface::default()
+        };
+        Playback { interface, times, columns: values, hold, now: 0.0, saved: [0.0; Slot::COUNT] }
+    }
+}
+
+impl Simulator for Playback {
+    fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
+    fn enter(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
+        self.now = setup.start.seconds();
+        Ok(())
+    }
+
+    fn settle(&mut self, _at: Time, _inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
+        Ok(())
+    }
+
+    fn advance(
+        &mut self,
+        window: Window,
+        _inputs: &Inputs<'_>,
+        _trail: &mut Trail<'_>,
+    ) -> Result<Reached, SimulatorError> {
+        self.now = window.to.seconds();
+        Ok(Reached::end_of(window, 0))
+    }
+
+    /// Before the first row and after the last one their values hold. Of two rows at one instant the later counts.
+    fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+        let next = self.times.partition_point(|time| *time <= self.now);
+        let before = next.saturating_sub(1);
+        let part = match self.times.get(next) {
+            Some(after) if next > 0 && !self.hold => {
+                (self.now - self.times[before]) / (after - self.times[before])
+            }
+            _ => 0.0,
+        };
+        for (value, column) in out.values.iter_mut().zip(&self.columns) {
+            *value = column[before];
+            if part > 0.0 {
+                *value += part * (column[next] - column[before]);
+            }
+        }
+        Ok(())
+    }
+
+    fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        self.saved[slot.index()] = self.now;
+        Ok(())
+    }
+
+    fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        self.now = self.saved[slot.index()];
+        Ok(())
+    }
+
+    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+        into.extend_from_slice(&self.now.to_le_bytes());
+        Ok(())
+    }
+
+    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
+        let bytes = from.try_into().map_err(|_| SimulatorError::new("thaw", "8 bytes are needed"))?;
+        self.now = f64::from_le_bytes(bytes);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cosimo_core::recorder::Columns;
+
+    fn table(times: &[f64], values: &[f64]) -> Table {
+        let names = vec!["time".into(), "u".into()];
+        let columns = Columns { names, units: vec!["s".into(), "N".into()] };
+        Table { columns, values: vec![times.to_vec(), values.to_vec()] }
+    }
+
+    fn at(playback: &mut Playback, time: f64) -> f64 {
+        playback.now = time;
+        let mut values = [f64::NAN];
+        playback.outputs(&mut Outputs { values: &mut values, slopes: &mut [] }).unwrap();
+        values[0]
+    }
+
+    #[test]
+    fn between_rows_at_jumps_and_beyond_the_ends() {
+        let table = table(&[1.0, 2.0, 2.0, 4.0], &[10.0, 20.0, 0.0, 1.0]);
+        let mut line = Playback::new(table.clone(), false);
+        let found = [0.0, 1.0, 1.5, 2.0, 3.0, 4.0, 9.0].map(|time| at(&mut line, time));
+        assert_eq!(found, [10.0, 10.0, 15.0, 0.0, 0.5, 1.0, 1.0]);
+        let mut held = Playback::new(table, true);
+        let found = [0.0, 1.9, 2.0, 3.9, 4.0].map(|time| at(&mut held, time));
+        assert_eq!(found, [10.0, 10.0, 0.0, 0.0, 1.0]);
+        assert_eq!(line.interface.outputs[0].unit, Unit::parse("N").ok());
+    }
+
+    #[test]
+    fn all_that_is_wrong_with_a_table_comes_at_once() {
+        let messages =
+            |table: &Table| wrong_rows(table).into_iter().map(|(said, _)| said).collect::<Vec<_>>();
+        assert_eq!(
+            messages(&table(&[0.0, 2.0, 1.0], &[0.0, f64::NAN, 1.0])),
+            ["row 2 of column `u` is NaN", "time goes back from 2 s to 1 s in row 3"]
+        );
+        assert_eq!(messages(&table(&[], &[])), ["found 2 columns and 0 rows"]);
+        let mut other = table(&[0.0], &[0.0]);
+        other.columns.names[0] = "t".into();
+        assert_eq!(messages(&other), ["the first column must be `time`, found `t`"]);
+    }
+}
