@@ -13,12 +13,19 @@ pub mod law;
 pub mod partition;
 
 pub const PARTITIONS: &[&Entry<dyn Partition>] =
-    &[&partition::jacobi::ENTRY, &partition::gauss_seidel::ENTRY];
+    &[&partition::jacobi::ENTRY, &partition::gauss_seidel::ENTRY, &partition::levels::ENTRY];
 
 pub const ITERATIONS: &[&Entry<dyn Iteration>] = &[&iteration::once::ENTRY];
 
-pub const INPUTS: &[&Entry<dyn Approximation>] =
-    &[&fit::hold::ENTRY, &fit::linear::ENTRY, &fit::taylor::ENTRY];
+pub const INPUTS: &[&Entry<dyn Approximation>] = &[
+    &fit::hold::ENTRY,
+    &fit::linear::ENTRY,
+    &fit::quadratic::ENTRY,
+    &fit::taylor::ENTRY,
+    &fit::hermite::ENTRY,
+    &fit::causal::ENTRY,
+    &fit::online::ENTRY,
+];
 
 pub const CORRECTIONS: &[&Entry<dyn Correction>] = &[&correction::none::ENTRY, &correction::nepce::ENTRY];
 

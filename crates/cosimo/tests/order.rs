@@ -76,12 +76,22 @@ impl Method<'_> {
     }
 }
 
+/// Each input with its order and how near it must come; the cubic may be better than it promises.
+const INPUTS: [(&str, f64, f64); 6] = [
+    ("hold", 1.0, 0.05),
+    ("linear", 2.0, 0.05),
+    ("quadratic", 3.0, 0.05),
+    ("taylor", 2.0, 0.05),
+    ("hermite", 4.0, 0.4),
+    ("causal", 1.0, 0.05),
+];
+
 #[test]
 fn errors_fall_with_the_degree_plus_one() {
     for exchange in ["stale", "fresh"] {
-        for (input, wanted) in [("hold", 1.0), ("linear", 2.0), ("taylor", 2.0)] {
+        for (input, wanted, within) in INPUTS {
             let (order, ..) = Method { input, exchange, ..PLAIN }.orders("jacobi");
-            assert!((order - wanted).abs() < 0.05, "{input}, {exchange}: {order}");
+            assert!((order - wanted).abs() < within, "{input}, {exchange}: {order}");
         }
     }
 }
@@ -89,9 +99,9 @@ fn errors_fall_with_the_degree_plus_one() {
 #[test]
 fn gauss_seidel_has_the_same_orders_whoever_is_first() {
     for schedule in GAUSS_SEIDEL {
-        for (input, wanted) in [("hold", 1.0), ("linear", 2.0), ("taylor", 2.0)] {
+        for (input, wanted, within) in INPUTS {
             let (order, ..) = Method { schedule, input, ..PLAIN }.orders("gauss-seidel");
-            assert!((order - wanted).abs() < 0.05, "{schedule}, {input}: {order}");
+            assert!((order - wanted).abs() < within, "{schedule}, {input}: {order}");
         }
     }
 }
@@ -101,9 +111,12 @@ fn gauss_seidel_has_the_same_orders_whoever_is_first() {
 fn errors_are_those_of_an_independent_computation() {
     for (exchange, input, wanted) in [
         ("stale", "hold", 7.1385e-4),
+        ("stale", "causal", 5.7212e-4),
         ("stale", "linear", 1.1498e-5),
+        ("stale", "quadratic", 1.2989e-7),
         ("fresh", "hold", 7.0070e-4),
         ("fresh", "linear", 5.8703e-6),
+        ("fresh", "quadratic", 6.3034e-8),
     ] {
         let found = Method { input, exchange, ..PLAIN }.outcome("independent", 1000).error;
         assert!((found - wanted).abs() <= 1e-3 * wanted, "{exchange}, {input}: {found:e}, not {wanted:e}");

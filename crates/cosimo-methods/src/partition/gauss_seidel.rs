@@ -1,5 +1,5 @@
 //! Stages of one: each simulator sees the new values of those before it, which turns its extrapolation into
-//! interpolation. The order is given, or that of the file.
+//! interpolation. The order is given, that of the file, or that of the connections.
 
 use cosimo_core::entry::{Entry, Spec, suggest};
 use cosimo_core::interface::Needs;
@@ -7,8 +7,10 @@ use cosimo_core::method::{CouplingGraph, Partition};
 
 #[derive(Debug, Clone)]
 pub struct GaussSeidel {
-    /// Names of the first simulators; the others follow in the order of the file.
+    /// Names of the first simulators.
     pub order: Vec<String>,
+    /// The others follow whom they are driven by, as far as circles allow; else they follow the file.
+    pub by_graph: bool,
 }
 
 impl Partition for GaussSeidel {
@@ -24,7 +26,11 @@ impl Partition for GaussSeidel {
             }
             order.push(index);
         }
-        for index in 0..graph.simulators.len() {
+        let rest: Vec<usize> = match self.by_graph {
+            true => super::order::groups(graph).concat(),
+            false => (0..graph.simulators.len()).collect(),
+        };
+        for index in rest {
             if !order.contains(&index) {
                 order.push(index);
             }
@@ -37,9 +43,19 @@ pub const ENTRY: Entry<dyn Partition> = Entry {
     name: "gauss-seidel",
     summary: "one simulator after the other, each on the new values of those before it",
     source: "Kübler & Schiehlen 2000",
-    options: &[Spec::names("order", "who steps first; the others follow in the order of the file")],
+    options: &[
+        Spec::names("order", "who steps first"),
+        Spec::choice(
+            "rest",
+            "file",
+            &["file", "graph"],
+            "order of the others: that of the file, or along the connections",
+        ),
+    ],
     needs: |_| Needs::NOTHING,
-    build: |options| Box::new(GaussSeidel { order: options.names("order") }),
+    build: |options| {
+        Box::new(GaussSeidel { order: options.names("order"), by_graph: options.text("rest") == "graph" })
+    },
 };
 
 #[cfg(test)]
@@ -49,8 +65,13 @@ mod tests {
     #[test]
     fn the_given_order_comes_first_and_wrong_names_are_refused() {
         let graph = CouplingGraph { simulators: ["a", "b", "c"].map(String::from).to_vec(), edges: vec![] };
-        let order = |names: &[&str]| GaussSeidel { order: names.iter().map(|n| (*n).into()).collect() };
+        let order = |names: &[&str]| GaussSeidel {
+            order: names.iter().map(|n| (*n).into()).collect(),
+            by_graph: false,
+        };
         assert_eq!(order(&["c"]).stages(&graph).unwrap(), [[2], [0], [1]]);
+        let chain = CouplingGraph { edges: vec![(1, 0), (2, 1)], ..graph.clone() };
+        assert_eq!(GaussSeidel { order: vec![], by_graph: true }.stages(&chain).unwrap(), [[2], [1], [0]]);
         assert!(order(&["d"]).stages(&graph).unwrap_err().contains("no component"));
         assert!(order(&["a", "a"]).stages(&graph).unwrap_err().contains("twice"));
     }

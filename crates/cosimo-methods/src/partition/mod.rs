@@ -2,3 +2,5 @@
 
 pub mod gauss_seidel;
 pub mod jacobi;
+pub mod levels;
+mod order;

@@ -1,0 +1,72 @@
+//! The degree by causality: inputs that pass through to an output at once are extrapolated with a higher degree
+//! than those that are integrated first.
+//!
+//! Source: Wu 2018, Definition 7.2.1: an error of a passed-through input reaches the other side within the
+//! same step, one of an integrated input is smoothed; linear there and constant here is more stable than linear
+//! everywhere and better than constant everywhere. The global order is that of the lower degree.
+
+use cosimo_core::entry::{Entry, Spec};
+use cosimo_core::interface::Needs;
+use cosimo_core::method::{Approximation, Fit, WireFacts};
+use cosimo_core::{Segment, Trace, Window};
+
+use super::polynomial::of_degree;
+
+#[derive(Debug, Clone, Copy)]
+pub struct Causal {
+    /// The degree of inputs that an output hears at once.
+    pub through: usize,
+    /// The degree of all others.
+    pub integrated: usize,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Degree(usize);
+
+impl Fit for Degree {
+    fn degree(&self) -> u32 {
+        self.0 as u32
+    }
+
+    fn history(&self) -> usize {
+        self.0 + 1
+    }
+
+    #[inline]
+    fn fit(&self, known: Trace<'_>, window: Window) -> Segment {
+        of_degree(self.0, known, window)
+    }
+}
+
+impl Approximation for Causal {
+    fn choose(&self, wire: &WireFacts) -> Box<dyn Fit> {
+        Box::new(Degree(if wire.feedthrough { self.through } else { self.integrated }))
+    }
+}
+
+pub const ENTRY: Entry<dyn Approximation> = Entry {
+    name: "causal",
+    summary: "linear where the input passes through to an output, held where it is integrated; order 1",
+    source: "Wu 2018, Definition 7.2.1",
+    options: &[
+        Spec::choice("through", "1", &["0", "1", "2"], "degree of inputs that an output depends on at once"),
+        Spec::choice("integrated", "0", &["0", "1", "2"], "degree of all other inputs"),
+    ],
+    needs: |_| Needs::NOTHING,
+    build: |options| {
+        let degree = |name| options.text(name).parse().unwrap_or(0);
+        Box::new(Causal { through: degree("through"), integrated: degree("integrated") })
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn feedthrough_decides() {
+        let causal = Causal { through: 1, integrated: 0 };
+        let degree = |feedthrough| causal.choose(&WireFacts { feedthrough, slopes: false }).degree();
+        assert_eq!((degree(true), degree(false)), (1, 0));
+    }
+}

@@ -1,0 +1,119 @@
+//! The degree by success: hold, linear or quadratic, whichever would have predicted the last two samples best.
+//!
+//! In the spirit of CHOPtrey (Ben Khaled-El Feki et al. 2017) and F3ORNITS (Eguillon et al. 2021). It looks back
+//! instead of keeping books: a pure function of the samples, so that rewinding needs no care. Where degrees do
+//! equally well the lowest wins, which is why a step is not overshot: all of them failed to see it coming, and
+//! one sample later only hold is right.
+
+use cosimo_core::entry::Entry;
+use cosimo_core::interface::Needs;
+use cosimo_core::method::{Approximation, Fit, WireFacts};
+use cosimo_core::{Segment, Trace, Window};
+
+use super::polynomial::{of_degree, since_jump};
+
+/// Samples that are predicted after the fact.
+const TESTS: usize = 2;
+/// A higher degree must be better by this factor: a tie of two wrong ones is no reason to follow a slope.
+const BETTER: f64 = 0.5;
+
+#[derive(Debug, Clone, Copy)]
+pub struct Online;
+
+impl Fit for Online {
+    /// What it can always promise.
+    fn degree(&self) -> u32 {
+        0
+    }
+
+    fn history(&self) -> usize {
+        3 + TESTS
+    }
+
+    #[inline]
+    fn fit(&self, known: Trace<'_>, window: Window) -> Segment {
+        let count = since_jump(&known, 3 + TESTS);
+        let mut best = 0;
+        let mut least = error(0, &known, count);
+        for degree in 1..=2 {
+            let error = error(degree, &known, count);
+            if error < BETTER * least {
+                (best, least) = (degree, error);
+            }
+        }
+        of_degree(best, known, window)
+    }
+}
+
+/// The largest error of a degree over the last samples that it could have predicted; infinite if there is none.
+fn error(degree: usize, known: &Trace<'_>, count: usize) -> f64 {
+    let mut worst = if count < degree + 2 { f64::INFINITY } else { 0.0f64 };
+    for test in (0..TESTS).filter(|test| test + degree + 1 < count) {
+        let target = known.back(test);
+        // Lagrange's weights of the samples before the target, at its instant.
+        let mut predicted = 0.0;
+        for j in 1..=degree + 1 {
+            let mut weight = 1.0;
+            for k in (1..=degree + 1).filter(|&k| k != j) {
+                weight *=
+                    (target.t - known.back(test + k).t) / (known.back(test + j).t - known.back(test + k).t);
+            }
+            predicted += weight * known.back(test + j).y;
+        }
+        worst = worst.max((target.y - predicted).abs());
+    }
+    worst
+}
+
+impl Approximation for Online {
+    fn choose(&self, _wire: &WireFacts) -> Box<dyn Fit> {
+        Box::new(Online)
+    }
+}
+
+pub const ENTRY: Entry<dyn Approximation> = Entry {
+    name: "online",
+    summary: "hold, linear or quadratic per input and step, whichever predicted the last two samples best",
+    source: "in the spirit of CHOPtrey (Ben Khaled-El Feki et al. 2017) and F3ORNITS (Eguillon et al. 2021)",
+    options: &[],
+    needs: |_| Needs::NOTHING,
+    build: |_| Box::new(Online),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::super::polynomial::tests::{sampled, window};
+    use super::*;
+
+    /// The degree that is chosen after these samples.
+    fn degree(times: &[f64], y: impl Fn(f64) -> f64) -> usize {
+        let last = *times.last().unwrap();
+        let traces = sampled(times, y, |_| f64::NAN);
+        let segment = Online.fit(traces.trace(0), window(last, last + 0.1));
+        segment.0.iter().rposition(|coefficient| *coefficient != 0.0).unwrap_or(0)
+    }
+
+    #[test]
+    fn the_degree_follows_the_curve() {
+        let times = [0.0, 0.1, 0.2, 0.35, 0.5, 0.6];
+        assert_eq!(degree(&times, |_| 3.0), 0);
+        assert_eq!(degree(&times, |t| 3.0 - t), 1);
+        assert_eq!(degree(&times, |t| 3.0 - t * t), 2);
+        assert_eq!(degree(&times[..2], |t| 3.0 - t), 0); // nothing was tried yet
+        assert_eq!(degree(&times[..3], |t| 3.0 - t), 1);
+    }
+
+    #[test]
+    fn a_step_is_not_overshot() {
+        let step = |t: f64| if t > 0.45 { 1.0 } else { 0.0 };
+        for end in 5..=12 {
+            let times: Vec<f64> = (0..end).map(|k| f64::from(k) * 0.1).collect();
+            let last = *times.last().unwrap();
+            let traces = sampled(&times, step, |_| f64::NAN);
+            let segment = Online.fit(traces.trace(0), window(last, last + 0.1));
+            for s in [0.0, 0.05, 0.1] {
+                assert!((-1e-12..=1.0 + 1e-12).contains(&segment.at(s)), "{last}: {segment:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! The parabola through the three newest samples, wherever they lie. Degree 2; linear while there are two
+//! samples, held while there is one: after such a start the global order is 2 until exact samples are given.
+
+use cosimo_core::entry::Entry;
+use cosimo_core::interface::Needs;
+use cosimo_core::method::{Approximation, Fit, WireFacts};
+use cosimo_core::{Segment, Trace, Window};
+
+use super::polynomial::of_degree;
+
+#[derive(Debug, Clone, Copy)]
+pub struct Quadratic;
+
+impl Fit for Quadratic {
+    fn degree(&self) -> u32 {
+        2
+    }
+
+    fn history(&self) -> usize {
+        3
+    }
+
+    #[inline]
+    fn fit(&self, known: Trace<'_>, window: Window) -> Segment {
+        of_degree(2, known, window)
+    }
+}
+
+impl Approximation for Quadratic {
+    fn choose(&self, _wire: &WireFacts) -> Box<dyn Fit> {
+        Box::new(Quadratic)
+    }
+}
+
+pub const ENTRY: Entry<dyn Approximation> = Entry {
+    name: "quadratic",
+    summary: "the parabola through the three newest samples; order 3, the least stable",
+    source: "Lagrange form on non-uniform history; Wu 2018, Eq. (3.12)",
+    options: &[],
+    needs: |_| Needs::NOTHING,
+    build: |_| Box::new(Quadratic),
+};

@@ -1,0 +1,26 @@
+//! Stages by the graph: whoever is driven steps after whom drives it, on new values; simulators that drive each
+//! other step together, on old ones. Without circles nothing is extrapolated at all.
+
+use cosimo_core::entry::Entry;
+use cosimo_core::interface::Needs;
+use cosimo_core::method::{CouplingGraph, Partition};
+
+use super::order;
+
+#[derive(Debug, Clone, Copy)]
+pub struct Levels;
+
+impl Partition for Levels {
+    fn stages(&self, graph: &CouplingGraph) -> Result<Vec<Vec<usize>>, String> {
+        Ok(order::levels(graph))
+    }
+}
+
+pub const ENTRY: Entry<dyn Partition> = Entry {
+    name: "levels",
+    summary: "level by level along the connections; circles step together",
+    source: "-",
+    options: &[],
+    needs: |_| Needs::NOTHING,
+    build: |_| Box::new(Levels),
+};

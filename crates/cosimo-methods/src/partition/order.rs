@@ -1,0 +1,118 @@
+//! The order that the graph itself suggests: whoever drives comes before whom it drives, and simulators that
+//! drive each other stay together.
+
+use cosimo_core::method::CouplingGraph;
+
+/// Groups of simulators that drive each other in a circle, those that depend on nobody first; inside a group and
+/// between independent groups in the order of the file.
+pub(super) fn groups(graph: &CouplingGraph) -> Vec<Vec<usize>> {
+    let count = graph.simulators.len();
+    let (mut onward, mut backward) = (vec![Vec::new(); count], vec![Vec::new(); count]);
+    for &(from, to) in &graph.edges {
+        onward[from].push(to);
+        backward[to].push(from);
+    }
+    // Kosaraju: whoever is finished last in a search along the edges leads a circle in a search against them.
+    let mut finished = Vec::new();
+    let mut seen = vec![false; count];
+    for start in 0..count {
+        search(start, &onward, &mut seen, &mut finished);
+    }
+    let mut circle_of = vec![usize::MAX; count];
+    let mut circles: Vec<Vec<usize>> = Vec::new();
+    let mut seen = vec![false; count];
+    for &start in finished.iter().rev() {
+        let mut circle = Vec::new();
+        search(start, &backward, &mut seen, &mut circle);
+        if !circle.is_empty() {
+            circle.sort_unstable();
+            circle.iter().for_each(|&member| circle_of[member] = circles.len());
+            circles.push(circle);
+        }
+    }
+    // Of all circles whose sources are placed, the one that stands first in the file comes next.
+    let mut placed = vec![false; circles.len()];
+    let mut order = Vec::new();
+    while order.len() < circles.len() {
+        let ready = |circle: &usize| {
+            !placed[*circle]
+                && circles[*circle].iter().all(|&member| {
+                    backward[member].iter().all(|&from| circle_of[from] == *circle || placed[circle_of[from]])
+                })
+        };
+        let Some(next) = (0..circles.len()).filter(ready).min_by_key(|&circle| circles[circle][0]) else {
+            break;
+        };
+        placed[next] = true;
+        order.push(circles[next].clone());
+    }
+    order
+}
+
+/// How many groups one must pass to reach each, at most.
+pub(super) fn levels(graph: &CouplingGraph) -> Vec<Vec<usize>> {
+    let groups = groups(graph);
+    let mut level_of = vec![0; graph.simulators.len()];
+    for group in &groups {
+        let level = graph
+            .edges
+            .iter()
+            .filter(|(from, to)| group.contains(to) && !group.contains(from))
+            .map(|(from, _)| level_of[*from] + 1)
+            .max()
+            .unwrap_or(0);
+        group.iter().for_each(|&member| level_of[member] = level);
+    }
+    let depth = level_of.iter().max().map_or(0, |deepest| deepest + 1);
+    (0..depth)
+        .map(|level| (0..level_of.len()).filter(|&member| level_of[member] == level).collect())
+        .collect()
+}
+
+/// Depth first from `start`; members in the order in which they are left. Without recursion: chains may be long.
+fn search(start: usize, edges: &[Vec<usize>], seen: &mut [bool], left: &mut Vec<usize>) {
+    if std::mem::replace(&mut seen[start], true) {
+        return;
+    }
+    let mut path = vec![(start, 0)];
+    while let Some((member, next)) = path.last_mut() {
+        match edges[*member].get(*next) {
+            Some(&to) => {
+                *next += 1;
+                if !std::mem::replace(&mut seen[to], true) {
+                    path.push((to, 0));
+                }
+            }
+            None => {
+                left.push(*member);
+                path.pop();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn graph(count: usize, edges: &[(usize, usize)]) -> CouplingGraph {
+        CouplingGraph { simulators: (0..count).map(|k| k.to_string()).collect(), edges: edges.to_vec() }
+    }
+
+    #[test]
+    fn circles_stay_together_and_sources_come_first() {
+        // 3 drives 1, 1 and 4 drive each other, 4 drives 0; 2 is alone.
+        let graph = graph(5, &[(1, 4), (3, 1), (4, 0), (4, 1)]);
+        assert_eq!(groups(&graph), [vec![2], vec![3], vec![1, 4], vec![0]]);
+        assert_eq!(levels(&graph), [vec![2, 3], vec![1, 4], vec![0]]);
+    }
+
+    #[test]
+    fn a_ring_is_one_group_and_a_chain_none() {
+        let ring: Vec<_> = (0..1000).map(|k| (k, (k + 1) % 1000)).collect();
+        assert_eq!(groups(&graph(1000, &ring)).len(), 1);
+        let chain: Vec<_> = (1..300).map(|k| (k, k - 1)).collect();
+        assert_eq!(levels(&graph(300, &chain)).concat(), (0..300).rev().collect::<Vec<_>>());
+        assert_eq!(groups(&graph(0, &[])), Vec::<Vec<usize>>::new());
+    }
+}
