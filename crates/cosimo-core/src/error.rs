@@ -47,6 +47,13 @@ pub enum StepError {
     #[error("the error indicator of `{estimate}` is {value} after stepping {window}")]
     BadIndicator { estimate: &'static str, value: f64, window: Window },
 
+    #[error(
+        "the iteration did not settle in {} sweeps while stepping {window}: outputs still change by {:.1e} times what is \
+         allowed, `{output}` most (changes so far: {})",
+        .changes.len(), .changes.last().copied().unwrap_or(f64::NAN), listed(.changes)
+    )]
+    NotSettled { output: String, changes: Vec<f64>, window: Window },
+
     #[error("simulator `{simulator}` stopped at t = {at} while stepping {window}")]
     StoppedEarly { simulator: String, at: Time, window: Window },
 }
@@ -54,7 +61,11 @@ pub enum StepError {
 impl StepError {
     /// Whether a smaller step may do.
     pub fn discarded(&self) -> bool {
-        matches!(self, StepError::Failed { cause, .. } if cause.discarded())
+        match self {
+            StepError::Failed { cause, .. } => cause.discarded(),
+            StepError::NotSettled { .. } => true,
+            _ => false,
+        }
     }
 
     /// Stable, for scripts.
@@ -64,6 +75,7 @@ impl StepError {
             StepError::Panicked { .. } => "step/simulator-panicked",
             StepError::NotFinite { .. } => "step/not-finite",
             StepError::BadIndicator { .. } => "step/bad-indicator",
+            StepError::NotSettled { .. } => "step/not-settled",
             StepError::StoppedEarly { .. } => "step/stopped-early",
         }
     }
@@ -90,9 +102,25 @@ impl StepError {
             StepError::BadIndicator { .. } => {
                 "the outputs grew beyond what a double can hold; try a smaller step or tolerance".into()
             }
+            StepError::NotSettled { window, .. } => format!(
+                "try `--step {:.1e}`, another `relaxation` (quasi-newton, or constant with a smaller `factor`), more \
+                 `sweeps`, or an adaptive `law` with `reject = \"above-one\"`, which tries smaller steps by itself",
+                window.size / 4.0
+            ),
             StepError::StoppedEarly { .. } => {
                 "all simulators of the system must be able to rewind for an early return; or forbid it in this one".into()
             }
         }
+    }
+}
+
+/// The first and the last few numbers of a history.
+fn listed(changes: &[f64]) -> String {
+    let text = |change: &f64| format!("{change:.1e}");
+    match changes {
+        [first, second, .., before, last] if changes.len() > 6 => {
+            [text(first), text(second), "...".into(), text(before), text(last)].join(", ")
+        }
+        all => all.iter().map(text).collect::<Vec<_>>().join(", "),
     }
 }

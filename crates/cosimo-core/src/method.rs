@@ -23,6 +23,9 @@ pub trait Fit: Send + Sync {
 
     fn fit(&self, known: Trace<'_>, window: Window) -> Segment;
 
+    /// A fit of a neighbouring degree, for estimates that compare the two: one below, or one above hold.
+    fn companion(&self) -> Box<dyn Fit>;
+
     /// All given inputs at once, in runs of neighbours. An input is a sum of outputs, its segment the sum of
     /// theirs. One virtual call serves many inputs; there is no reason to override it but speed.
     fn fit_all(
@@ -128,12 +131,36 @@ pub struct CouplingGraph {
 
 /// How often the stages are swept.
 pub trait Iteration: Send + Sync {
-    fn run(&self, passes: &mut dyn Passes, window: Window) -> Result<(), StepError>;
+    /// How much scratch it is lent: kept, never rewound or saved; no result may depend on what was in it.
+    fn scratch(&self, _shape: &Shape) -> usize {
+        0
+    }
+
+    fn run(&self, passes: &mut dyn Passes, window: Window, scratch: &mut [f64]) -> Result<(), StepError>;
 }
 
 pub trait Passes {
     /// Steps every stage once over the window.
     fn sweep(&mut self, window: Window) -> Result<(), StepError>;
+
+    /// Marks the window's start as where sweeps begin again.
+    fn mark(&mut self, window: Window) -> Result<(), StepError>;
+
+    /// Sweeps once more from the mark. The outputs at the window's end are taken to be these until they are
+    /// known better: values, then slopes where simulators offer them.
+    fn again(&mut self, window: Window, ends: &[f64]) -> Result<(), StepError>;
+
+    /// The outputs at the window's end as the last sweep left them, in the form of [`Passes::again`].
+    fn ends(&self, into: &mut [f64]);
+
+    /// Per output: it drives an input.
+    fn connected(&self) -> &[bool];
+
+    fn shape(&self) -> Shape;
+
+    /// The failure of an iteration that does not settle: the changes of all sweeps, and the output that still
+    /// changes most.
+    fn unsettled(&self, window: Window, changes: &[f64], worst: usize) -> StepError;
 }
 
 /// Compares what was assumed with what became known; 1 is just good enough.
@@ -159,6 +186,16 @@ pub trait Estimate: Send + Sync {
 
 pub trait Trial {
     fn advance(&mut self, window: Window) -> Result<(), StepError>;
+
+    /// As [`Trial::advance`], every input with the companion of its fit.
+    fn advance_companion(&mut self, window: Window) -> Result<(), StepError>;
+
+    /// Puts the newest outputs aside, as `kept` of the record.
+    fn keep(&mut self);
+
+    /// Goes back to the start of the attempt, simulators and books alike. For estimates that need rollback.
+    fn rewind(&mut self) -> Result<(), StepError>;
+
     fn record(&self) -> Record<'_>;
 }
 
@@ -188,6 +225,15 @@ pub struct Shape {
     pub degree: u32,
     /// How many simulators a change can pass through at one instant.
     pub feedthrough_depth: usize,
+    /// Some simulator offers slopes.
+    pub slopes: bool,
+}
+
+impl Shape {
+    /// How many numbers describe the outputs at one instant: values, and slopes where they are offered.
+    pub fn ends(&self) -> usize {
+        self.outputs * if self.slopes { 2 } else { 1 }
+    }
 }
 
 /// Facts up to the window's start: all that a correction may look at.
@@ -253,6 +299,8 @@ pub struct Record<'a> {
     pub left: &'a [f64],
     /// Integrals that simulators offered; NaN elsewhere.
     pub integrals: &'a [f64],
+    /// Outputs that the estimate put aside.
+    pub kept: &'a [f64],
     /// The window's samples are the newest, after exchange.
     pub traces: &'a Traces,
     pub couplings: &'a Couplings,

@@ -2,8 +2,8 @@
 //! estimate drives (`Trial`) and what an iteration repeats (`Passes`).
 
 use cosimo_core::error::StepError;
-use cosimo_core::method::{Passes, Record, Trial};
-use cosimo_core::{Segment, Time, Window};
+use cosimo_core::method::{Passes, Record, Shape, Trial};
+use cosimo_core::{End, Segment, Slot, Time, Window};
 
 use crate::board::{Board, known};
 use crate::crew::{Blamed, Crew, Fault, Task, Who};
@@ -15,6 +15,8 @@ pub struct Attempt<'a> {
     pub crew: &'a mut Crew,
     /// The window that was run last.
     pub window: Window,
+    /// Inputs are fitted by the companions of their fits.
+    pub companions: bool,
 }
 
 impl Trial for Attempt<'_> {
@@ -22,10 +24,34 @@ impl Trial for Attempt<'_> {
         self.window = window;
         self.refresh_jacobian(window)?;
         self.correct(window);
-        self.layout.iteration.run(self, window)?;
+        // The scratch is lent beside the board: taken out, not copied.
+        let mut scratch = std::mem::take(&mut self.board.sweeps);
+        let swept = self.layout.iteration.run(self, window, &mut scratch);
+        self.board.sweeps = scratch;
+        swept?;
         self.account(window);
         self.exchange(window)?;
         self.learn(window);
+        Ok(())
+    }
+
+    fn advance_companion(&mut self, window: Window) -> Result<(), StepError> {
+        self.companions = true;
+        let result = self.advance(window);
+        self.companions = false;
+        result
+    }
+
+    fn keep(&mut self) {
+        let Board { kept, traces, .. } = &mut *self.board;
+        kept.copy_from_slice(traces.newest());
+    }
+
+    fn rewind(&mut self) -> Result<(), StepError> {
+        self.board.rewind();
+        self.crew
+            .run(Task::Restore(Slot::Attempt), &mut self.board.buffers)
+            .map_err(|blamed| stepping(self.layout, blamed, self.window))?;
         Ok(())
     }
 
@@ -36,11 +62,58 @@ impl Trial for Attempt<'_> {
 
 impl Passes for Attempt<'_> {
     fn sweep(&mut self, window: Window) -> Result<(), StepError> {
+        self.board.traces.open(window.to);
+        self.pass(window)
+    }
+
+    fn mark(&mut self, window: Window) -> Result<(), StepError> {
+        self.board.marked_event = self.board.next_event;
+        self.crew
+            .run(Task::Save(Slot::Window), &mut self.board.buffers)
+            .map_err(|blamed| stepping(self.layout, blamed, window))?;
+        Ok(())
+    }
+
+    fn again(&mut self, window: Window, ends: &[f64]) -> Result<(), StepError> {
+        self.crew
+            .run(Task::Restore(Slot::Window), &mut self.board.buffers)
+            .map_err(|blamed| stepping(self.layout, blamed, window))?;
+        let (values, slopes) = ends.split_at(self.layout.shape.outputs);
+        self.board.traces.put(0, values, slopes);
+        self.board.next_event = self.board.marked_event;
+        self.pass(window)
+    }
+
+    fn ends(&self, into: &mut [f64]) {
+        let (values, slopes) = into.split_at_mut(self.layout.shape.outputs);
+        values.copy_from_slice(&self.board.buffers.left);
+        if !slopes.is_empty() {
+            slopes.copy_from_slice(&self.board.buffers.slopes);
+        }
+    }
+
+    fn connected(&self) -> &[bool] {
+        &self.layout.connected
+    }
+
+    fn shape(&self) -> Shape {
+        self.layout.shape
+    }
+
+    fn unsettled(&self, window: Window, changes: &[f64], worst: usize) -> StepError {
+        let output = self.layout.ports().path(End::Output(worst));
+        StepError::NotSettled { output, changes: changes.to_vec(), window }
+    }
+}
+
+impl Attempt<'_> {
+    /// Every stage once, on what the traces know by now.
+    fn pass(&mut self, window: Window) -> Result<(), StepError> {
         let (layout, board) = (self.layout, &mut *self.board);
-        board.traces.open(window.to);
+        let fits = if self.companions { &layout.companions } else { &layout.fits };
         for (index, stage) in layout.stages.iter().enumerate() {
             for run in &stage.fits {
-                layout.fits[run.fit].fit_all(
+                fits[run.fit].fit_all(
                     &board.traces,
                     &layout.couplings,
                     &run.inputs,
@@ -72,9 +145,7 @@ impl Passes for Attempt<'_> {
         }
         Ok(())
     }
-}
 
-impl Attempt<'_> {
     /// Derivatives at the window's start, before new inputs are set.
     fn refresh_jacobian(&mut self, window: Window) -> Result<(), StepError> {
         if !self.layout.has_jacobian {

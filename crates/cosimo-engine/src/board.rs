@@ -19,11 +19,17 @@ pub struct Board {
     /// All memory of corrections, one slice after the other.
     pub memory: Vec<f64>,
     pub scratch: Vec<f64>,
+    /// Scratch of the iteration.
+    pub sweeps: Vec<f64>,
+    /// Outputs that the estimate put aside.
+    pub kept: Vec<f64>,
     /// Outputs as the step left them, while simulators settle on new inputs.
     pub scratch_left: Vec<f64>,
     pub ledger: Ledger,
     pub law: Vec<f64>,
     pub next_event: Option<Time>,
+    /// As of the mark that sweeps go back to.
+    pub marked_event: Option<Time>,
     /// Evaluations of right-hand sides; never rewound.
     pub evaluations: u64,
     bookmark: Bookmark,
@@ -76,11 +82,14 @@ impl Board {
                 ledger: ledger.clone(),
                 next_event: None,
             },
+            sweeps: vec![0.0; layout.iteration.scratch(&layout.shape)],
+            kept: vec![0.0; outputs],
             scratch_left: vec![0.0; outputs],
             memory,
             ledger,
             law,
             next_event: None,
+            marked_event: None,
             evaluations: 0,
         }
     }
@@ -119,6 +128,7 @@ impl Board {
             applied: &self.buffers.segments,
             left: &self.buffers.left,
             integrals: &self.buffers.integrals,
+            kept: &self.kept,
             traces: &self.traces,
             couplings: &layout.couplings,
             bonds: &layout.bonds,

@@ -104,12 +104,6 @@ impl Island {
         let mut limit = self.limit();
         loop {
             let window = self.clock.window(self.size, limit);
-            if self.layout.rewinds {
-                self.crew
-                    .run(Task::Save(Slot::Attempt), &mut self.board.buffers)
-                    .map_err(|blamed| stepping(&self.layout, blamed, window))?;
-                self.board.set_bookmark();
-            }
             let error = match self.attempt(window) {
                 Ok(error) => error,
                 Err(StepError::StoppedEarly { at, .. }) if self.layout.rewinds && at > window.from => {
@@ -145,8 +139,14 @@ impl Island {
 
     /// Runs the window and measures it; 1 is just good enough.
     fn attempt(&mut self, window: Window) -> Result<f64, StepError> {
+        if self.layout.rewinds {
+            self.crew
+                .run(Task::Save(Slot::Attempt), &mut self.board.buffers)
+                .map_err(|blamed| stepping(&self.layout, blamed, window))?;
+            self.board.set_bookmark();
+        }
         let Island { layout, board, crew, .. } = self;
-        let mut attempt = Attempt { layout, board, crew, window };
+        let mut attempt = Attempt { layout, board, crew, window, companions: false };
         let result = layout.estimate.attempt(&mut attempt, window);
         self.counters.evaluations = self.board.evaluations;
         let error = result?;

@@ -32,6 +32,8 @@ pub struct Layout {
     pub bonds: Vec<Bond>,
     pub shape: Shape,
     pub fits: Vec<Box<dyn Fit>>,
+    /// A neighbouring degree for each of the fits.
+    pub companions: Vec<Box<dyn Fit>>,
     /// Per input, for listings.
     pub fit_names: Vec<&'static str>,
     pub correction_names: Vec<&'static str>,

@@ -110,8 +110,14 @@ impl Planner<'_> {
             .map(|input| given[input].filter(|_| cut[input] && !self.links.rows[input].is_empty()))
             .collect();
 
-        let shape =
-            Shape { inputs, outputs, bonds: self.links.bonds.len(), degree, feedthrough_depth: ranks.depth };
+        let shape = Shape {
+            inputs,
+            outputs,
+            bonds: self.links.bonds.len(),
+            degree,
+            feedthrough_depth: ranks.depth,
+            slopes: interfaces.iter().any(|interface| interface.abilities.slopes),
+        };
         let (corrections, correction_names, source, mut relies_on_rollback) =
             self.corrections(&paths, &shape, problems)?;
         let graph =
@@ -124,6 +130,8 @@ impl Planner<'_> {
         let (estimate_entry, options) =
             self.entry(&self.registry.estimates, "estimate", &recipe.estimate, problems)?;
         let estimate = (estimate_entry.build)(&options);
+        // An estimate that needs rollback goes back to the start of the attempt.
+        let repeated = (estimate_entry.needs)(&options).rollback;
         needs.push((estimate_entry.name, "estimate", (estimate_entry.needs)(&options)));
         let (law_entry, options) = self.entry(&self.registry.laws, "law", &recipe.law, problems)?;
         let law = (law_entry.build)(&options);
@@ -137,7 +145,7 @@ impl Planner<'_> {
             && interfaces
                 .iter()
                 .all(|interface| interface.abilities.rollback && interface.abilities.variable_step);
-        let rewinds = early || (control.reject == Reject::AboveOne && law.adaptive());
+        let rewinds = early || repeated || (control.reject == Reject::AboveOne && law.adaptive());
         relies_on_rollback |= rewinds;
         self.remarks(estimate.name(), law.as_ref(), problems);
 
@@ -155,6 +163,7 @@ impl Planner<'_> {
         let rows = Rows::new(&self.system.results, self.ports, &self.links.bonds, problems);
         let driving: Vec<usize> = (0..outputs).filter(|&output| connected[output]).collect();
         let layout = Layout {
+            companions: fits.iter().map(|fit| fit.companion()).collect(),
             fits,
             fit_names,
             correction_names,
@@ -172,7 +181,7 @@ impl Planner<'_> {
             any_fresh: ranks.depth > 0 && (0..inputs).any(|i| fresh[i] && !self.links.rows[i].is_empty()),
             fresh,
             ranks,
-            slopes: interfaces.iter().any(|interface| interface.abilities.slopes),
+            slopes: shape.slopes,
             tolerances: per_output(|component| component.tolerance),
             weights: per_output(|component| component.weight),
             connected,

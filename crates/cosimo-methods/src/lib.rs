@@ -15,7 +15,7 @@ pub mod partition;
 pub const PARTITIONS: &[&Entry<dyn Partition>] =
     &[&partition::jacobi::ENTRY, &partition::gauss_seidel::ENTRY, &partition::levels::ENTRY];
 
-pub const ITERATIONS: &[&Entry<dyn Iteration>] = &[&iteration::once::ENTRY];
+pub const ITERATIONS: &[&Entry<dyn Iteration>] = &[&iteration::once::ENTRY, &iteration::waveform::ENTRY];
 
 pub const INPUTS: &[&Entry<dyn Approximation>] = &[
     &fit::hold::ENTRY,
@@ -32,8 +32,15 @@ pub const CORRECTIONS: &[&Entry<dyn Correction>] = &[&correction::none::ENTRY, &
 pub const JACOBIANS: &[&Entry<dyn JacobianSource>] =
     &[&jacobian::declared::ENTRY, &jacobian::difference::ENTRY];
 
-pub const ESTIMATES: &[&Entry<dyn Estimate>] =
-    &[&estimate::none::ENTRY, &estimate::power_residual::ENTRY, &estimate::predictor_corrector::ENTRY];
+pub const ESTIMATES: &[&Entry<dyn Estimate>] = &[
+    &estimate::none::ENTRY,
+    &estimate::power_residual::ENTRY,
+    &estimate::predictor_corrector::ENTRY,
+    &estimate::power_and_outputs::ENTRY,
+    &estimate::milne::ENTRY,
+    &estimate::embedded::ENTRY,
+    &estimate::richardson::ENTRY,
+];
 
 pub const LAWS: &[&Entry<dyn Law>] =
     &[&law::fixed::ENTRY, &law::integral::ENTRY, &law::pi::ENTRY, &law::pid::ENTRY];

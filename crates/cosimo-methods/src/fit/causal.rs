@@ -36,6 +36,10 @@ impl Fit for Degree {
     fn fit(&self, known: Trace<'_>, window: Window) -> Segment {
         of_degree(self.0, known, window)
     }
+
+    fn companion(&self) -> Box<dyn Fit> {
+        Box::new(Degree(if self.0 == 0 { 1 } else { self.0 - 1 }))
+    }
 }
 
 impl Approximation for Causal {

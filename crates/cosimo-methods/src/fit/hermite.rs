@@ -38,6 +38,10 @@ impl Fit for Hermite {
             _ => of_degree(2, known, window),
         }
     }
+
+    fn companion(&self) -> Box<dyn Fit> {
+        Box::new(super::quadratic::Quadratic)
+    }
 }
 
 fn plausible(new: Sample, old: Sample) -> bool {

@@ -45,6 +45,10 @@ impl Fit for Hold {
             }
         }
     }
+
+    fn companion(&self) -> Box<dyn Fit> {
+        Box::new(super::linear::Linear)
+    }
 }
 
 impl Approximation for Hold {
@@ -79,6 +83,9 @@ mod tests {
         }
         fn fit(&self, known: Trace<'_>, window: Window) -> Segment {
             Hold.fit(known, window)
+        }
+        fn companion(&self) -> Box<dyn Fit> {
+            Hold.companion()
         }
     }
 

@@ -31,6 +31,10 @@ impl Fit for Linear {
         let slope = (new.y - old.y) / (new.t - old.t);
         Segment::line(new.y + slope * (window.from.seconds() - new.t), slope)
     }
+
+    fn companion(&self) -> Box<dyn Fit> {
+        Box::new(super::hold::Hold)
+    }
 }
 
 impl Approximation for Linear {

@@ -43,6 +43,10 @@ impl Fit for Online {
         }
         of_degree(best, known, window)
     }
+
+    fn companion(&self) -> Box<dyn Fit> {
+        Box::new(super::hold::Hold)
+    }
 }
 
 /// The largest error of a degree over the last samples that it could have predicted; infinite if there is none.

@@ -24,6 +24,10 @@ impl Fit for Quadratic {
     fn fit(&self, known: Trace<'_>, window: Window) -> Segment {
         of_degree(2, known, window)
     }
+
+    fn companion(&self) -> Box<dyn Fit> {
+        Box::new(super::linear::Linear)
+    }
 }
 
 impl Approximation for Quadratic {

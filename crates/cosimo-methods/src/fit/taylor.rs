@@ -26,6 +26,10 @@ impl Fit for Taylor {
         }
         Segment::line(new.y + new.slope * (window.from.seconds() - new.t), new.slope)
     }
+
+    fn companion(&self) -> Box<dyn Fit> {
+        Box::new(super::hold::Hold)
+    }
 }
 
 impl Approximation for Taylor {

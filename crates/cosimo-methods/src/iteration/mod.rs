@@ -1,3 +1,4 @@
 //! How often the stages are swept.
 
 pub mod once;
+pub mod waveform;

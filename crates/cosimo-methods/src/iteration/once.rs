@@ -9,7 +9,7 @@ use cosimo_core::{StepError, Window};
 pub struct Once;
 
 impl Iteration for Once {
-    fn run(&self, passes: &mut dyn Passes, window: Window) -> Result<(), StepError> {
+    fn run(&self, passes: &mut dyn Passes, window: Window, _scratch: &mut [f64]) -> Result<(), StepError> {
         passes.sweep(window)
     }
 }

@@ -1,0 +1,52 @@
+//! The same step with inputs of two degrees: where they agree, the degree does not matter. Two steps for one; the
+//! result of the inputs that were asked for is kept.
+
+use cosimo_core::entry::{Entry, Range, Spec};
+use cosimo_core::interface::Needs;
+use cosimo_core::method::{Estimate, Record, Shape, Trial};
+use cosimo_core::{StepError, Window};
+
+use super::weighted;
+
+#[derive(Debug, Clone, Copy)]
+pub struct Embedded {
+    pub tolerance: f64,
+    pub weight: f64,
+}
+
+impl Estimate for Embedded {
+    fn name(&self) -> &'static str {
+        "embedded"
+    }
+
+    /// Neighbouring degrees differ by the power of the higher one; whatever integrates its input adds one.
+    fn order(&self, shape: &Shape) -> u32 {
+        shape.degree.max(1) + u32::from(shape.feedthrough_depth == 0)
+    }
+
+    fn attempt(&self, trial: &mut dyn Trial, window: Window) -> Result<f64, StepError> {
+        trial.advance_companion(window)?;
+        trial.keep();
+        trial.rewind()?;
+        trial.advance(window)?;
+        Ok(self.measure(&trial.record()))
+    }
+
+    fn measure(&self, record: &Record<'_>) -> f64 {
+        weighted(record, self.tolerance, self.weight, |output| record.kept[output])
+    }
+}
+
+pub const ENTRY: Entry<dyn Estimate> = Entry {
+    name: "embedded",
+    summary: "the step with inputs of two neighbouring degrees; needs rollback, two steps for one",
+    source: "embedded pairs, as of Runge-Kutta methods, for inputs",
+    options: &[
+        Spec::number("tolerance", 1e-4, Range::Positive, "", "of simulators without their own"),
+        Spec::number("weight", 1.0, Range::NotNegative, "", "weight of the relative part"),
+    ],
+    needs: |_| Needs { rollback: true, ..Needs::NOTHING },
+    build: |options| {
+        Box::new(Embedded { tolerance: options.number("tolerance"), weight: options.number("weight") })
+    },
+};

@@ -1,0 +1,72 @@
+//! Residual energy of the bonds and the outputs against their extrapolation, both at once; the larger counts.
+//! Energy sees what a tolerance on outputs cannot, and outputs see what no bond carries.
+
+use cosimo_core::entry::{Entry, Range, Spec};
+use cosimo_core::interface::Needs;
+use cosimo_core::method::{Estimate, Record, Shape};
+
+use super::power_residual::PowerResidual;
+use super::predictor_corrector::PredictorCorrector;
+
+#[derive(Debug, Clone, Copy)]
+pub struct PowerAndOutputs {
+    pub power: PowerResidual,
+    pub outputs: PredictorCorrector,
+}
+
+impl Estimate for PowerAndOutputs {
+    fn name(&self) -> &'static str {
+        "power-and-outputs"
+    }
+
+    /// The higher of the two: of two laws the one that changes the step less.
+    fn order(&self, shape: &Shape) -> u32 {
+        self.power.order(shape).max(self.outputs.order(shape))
+    }
+
+    fn measure(&self, record: &Record<'_>) -> f64 {
+        let (power, outputs) = (self.power.measure(record), self.outputs.measure(record));
+        if power.is_nan() || outputs.is_nan() { f64::NAN } else { power.max(outputs) }
+    }
+
+    fn bond_measure(&self, record: &Record<'_>, bond: usize) -> f64 {
+        self.power.bond_measure(record, bond)
+    }
+}
+
+pub const ENTRY: Entry<dyn Estimate> = Entry {
+    name: "power-and-outputs",
+    summary: "power-residual and predictor-corrector together; the larger counts",
+    source: "Sadjina et al. 2017 (ECCO), Eqs. (14) and (17)",
+    options: &[
+        Spec::number(
+            "tolerance",
+            1e-5,
+            Range::Positive,
+            "",
+            "r: relative tolerance of bonds without their own",
+        ),
+        Spec::number(
+            "energy_scale",
+            1.0,
+            Range::Positive,
+            "J",
+            "E0: typical energy of bonds without their own",
+        ),
+        Spec::number("output_tolerance", 1e-3, Range::Positive, "", "TOL: of simulators without their own"),
+        Spec::number("weight", 1e-4, Range::NotNegative, "", "rho: weight of the relative part"),
+    ],
+    needs: |_| Needs { bonds: true, ..Needs::NOTHING },
+    build: |options| {
+        Box::new(PowerAndOutputs {
+            power: PowerResidual {
+                tolerance: options.number("tolerance"),
+                energy_scale: options.number("energy_scale"),
+            },
+            outputs: PredictorCorrector {
+                tolerance: options.number("output_tolerance"),
+                weight: options.number("weight"),
+            },
+        })
+    },
+};

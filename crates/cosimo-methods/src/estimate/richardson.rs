@@ -1,0 +1,58 @@
+//! One step against two of half the size: Richardson. Dear, three steps for one, and able to see what a cheaper
+//! estimate cannot: the error of everything that depends on the step size. The better result is kept.
+
+use cosimo_core::entry::{Entry, Range, Spec};
+use cosimo_core::interface::Needs;
+use cosimo_core::method::{Estimate, Record, Shape, Trial};
+use cosimo_core::{StepError, Time, Window};
+
+use super::weighted;
+
+#[derive(Debug, Clone, Copy)]
+pub struct Richardson {
+    pub tolerance: f64,
+    pub weight: f64,
+}
+
+impl Estimate for Richardson {
+    fn name(&self) -> &'static str {
+        "richardson"
+    }
+
+    /// The local error of states falls with degree + 2, that of outputs that an input passes through to with
+    /// degree + 1 (Wu 2018, Sec. 4.2).
+    fn order(&self, shape: &Shape) -> u32 {
+        shape.degree + if shape.feedthrough_depth > 0 { 1 } else { 2 }
+    }
+
+    fn attempt(&self, trial: &mut dyn Trial, window: Window) -> Result<f64, StepError> {
+        trial.advance(window)?;
+        trial.keep();
+        trial.rewind()?;
+        let size = 0.5 * window.size;
+        let middle = Time::new(window.from.seconds() + size).unwrap_or(window.to);
+        trial.advance(Window { from: window.from, to: middle, size })?;
+        trial.advance(Window { from: middle, to: window.to, size })?;
+        Ok(self.measure(&trial.record()))
+    }
+
+    fn measure(&self, record: &Record<'_>) -> f64 {
+        // Two halves have 2^(1 - order) of the error of the whole, so their distance is this part of it.
+        let rest = 1.0 - 0.5f64.powi(self.order(&record.shape) as i32 - 1);
+        weighted(record, self.tolerance, self.weight, |output| record.kept[output]) / rest.max(0.5)
+    }
+}
+
+pub const ENTRY: Entry<dyn Estimate> = Entry {
+    name: "richardson",
+    summary: "one step against two halves, of which the halves are kept; needs rollback, three steps for one",
+    source: "Richardson extrapolation; step doubling as in Schierz, Arnold & Clauß 2012",
+    options: &[
+        Spec::number("tolerance", 1e-4, Range::Positive, "", "of simulators without their own"),
+        Spec::number("weight", 1.0, Range::NotNegative, "", "weight of the relative part"),
+    ],
+    needs: |_| Needs { rollback: true, variable_step: true, ..Needs::NOTHING },
+    build: |options| {
+        Box::new(Richardson { tolerance: options.number("tolerance"), weight: options.number("weight") })
+    },
+};

@@ -1,0 +1,371 @@
+//! Sweeps over the same window until the outputs at its end settle: what was extrapolated is then interpolated,
+//! and the step is implicit in the coupling.
+//!
+//! One sweep maps assumed ends onto new ones, and its fixed point is looked for: plainly, with constant
+//! relaxation, with Aitken's (Irons & Tuck 1969), or by interface quasi-Newton from least squares over earlier
+//! sweeps (IQN-ILS: Degroote, Bathe & Vierendeels 2009). Every simulator must be able to rewind.
+
+use cosimo_core::entry::{Entry, Range, Spec};
+use cosimo_core::interface::Needs;
+use cosimo_core::method::{Iteration, Passes, Shape};
+use cosimo_core::{StepError, Window};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Relaxation {
+    None,
+    Constant,
+    Aitken,
+    QuasiNewton,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Waveform {
+    pub relaxation: Relaxation,
+    /// Of a constant relaxation, and of the first step of the others.
+    pub factor: f64,
+    pub sweeps: usize,
+    pub relative: f64,
+    pub absolute: f64,
+}
+
+/// Earlier sweeps that quasi-Newton looks at.
+const COLUMNS: usize = 8;
+/// More are no help; it is also the length of the history in a message.
+const MOST: usize = 200;
+/// Factors that are believed. With several modes the formula may ask for anything, even backwards.
+const AITKEN: std::ops::RangeInclusive<f64> = 0.01..=2.0;
+/// A change that earlier ones explain to this part says nothing new.
+const DEPENDENT: f64 = 1e-10;
+
+impl Iteration for Waveform {
+    fn scratch(&self, shape: &Shape) -> usize {
+        let columns = if self.relaxation == Relaxation::QuasiNewton { 3 * COLUMNS } else { 0 };
+        (6 + columns) * shape.ends()
+    }
+
+    fn run(&self, passes: &mut dyn Passes, window: Window, scratch: &mut [f64]) -> Result<(), StepError> {
+        passes.mark(window)?;
+        passes.sweep(window)?;
+        let width = passes.shape().ends();
+        let (vectors, columns) = scratch.split_at_mut(6 * width);
+        let mut work = Work::new(vectors, columns, width);
+        passes.ends(work.guess);
+        work.weigh(self.relative, self.absolute);
+        let mut changes = [0.0; MOST];
+        let mut factor = self.factor;
+        for sweep in 0..self.sweeps {
+            passes.again(window, work.guess)?;
+            passes.ends(work.found);
+            let (change, worst) = work.compare(passes.connected());
+            changes[sweep] = change;
+            if change <= 1.0 {
+                return Ok(());
+            }
+            if sweep + 1 == self.sweeps || !change.is_finite() {
+                return Err(passes.unsettled(window, &changes[..=sweep], worst));
+            }
+            match self.relaxation {
+                Relaxation::None => work.relax(1.0),
+                Relaxation::Constant => work.relax(self.factor),
+                Relaxation::Aitken => {
+                    factor = if sweep == 0 { self.factor } else { work.aitken(factor, self.factor) };
+                    work.relax(factor);
+                }
+                Relaxation::QuasiNewton => work.quasi_newton(sweep, self.factor),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Vectors of one iteration, lent by the engine. Products are of weighted residuals, because outputs have units.
+struct Work<'a> {
+    width: usize,
+    guess: &'a mut [f64],
+    found: &'a mut [f64],
+    /// What each entry may change by.
+    scale: &'a mut [f64],
+    /// (found - guess) / scale.
+    residual: &'a mut [f64],
+    last_residual: &'a mut [f64],
+    last_found: &'a mut [f64],
+    residual_changes: &'a mut [f64],
+    found_changes: &'a mut [f64],
+    basis: &'a mut [f64],
+}
+
+impl<'a> Work<'a> {
+    fn new(vectors: &'a mut [f64], columns: &'a mut [f64], width: usize) -> Work<'a> {
+        let (guess, rest) = vectors.split_at_mut(width);
+        let (found, rest) = rest.split_at_mut(width);
+        let (scale, rest) = rest.split_at_mut(width);
+        let (residual, rest) = rest.split_at_mut(width);
+        let (last_residual, last_found) = rest.split_at_mut(width);
+        let third = columns.len() / 3;
+        let (residual_changes, rest) = columns.split_at_mut(third);
+        let (found_changes, basis) = rest.split_at_mut(third);
+        Work {
+            width,
+            guess,
+            found,
+            scale,
+            residual,
+            last_residual,
+            last_found,
+            residual_changes,
+            found_changes,
+            basis,
+        }
+    }
+
+    /// Once per window: with weights that follow the sweeps their map would not be linear where the system is. A
+    /// slope is measured by its own size.
+    fn weigh(&mut self, relative: f64, absolute: f64) {
+        for (scale, end) in self.scale.iter_mut().zip(self.guess.iter()) {
+            *scale = absolute + if end.is_finite() { relative * end.abs() } else { 0.0 };
+        }
+    }
+
+    /// The weighted root mean square change of the outputs that drive inputs, 1 is settled; and the worst one.
+    fn compare(&mut self, connected: &[bool]) -> (f64, usize) {
+        self.last_residual.copy_from_slice(self.residual);
+        let (mut sum, mut count, mut worst, mut most) = (0.0, 0, 0, -1.0);
+        for entry in 0..self.width {
+            let output = entry % connected.len();
+            let apart = self.found[entry] - self.guess[entry];
+            let heard = connected[output] && !apart.is_nan();
+            self.residual[entry] = if heard { apart / self.scale[entry] } else { 0.0 };
+            if entry < connected.len() && connected[output] {
+                let part = (apart / self.scale[entry]).powi(2);
+                sum += part;
+                count += 1;
+                if part > most {
+                    (worst, most) = (output, part);
+                }
+            }
+        }
+        ((sum / f64::from(count.max(1))).sqrt(), worst)
+    }
+
+    /// Goes a part of the way. Entries that nobody hears, and absent slopes, are taken as they are.
+    fn relax(&mut self, factor: f64) {
+        self.last_found.copy_from_slice(self.found);
+        for entry in 0..self.width {
+            self.guess[entry] = if self.residual[entry] == 0.0 {
+                self.found[entry]
+            } else {
+                self.guess[entry] + factor * (self.found[entry] - self.guess[entry])
+            };
+        }
+    }
+
+    /// The factor that would have been right for the last two sweeps, if there were only one mode.
+    fn aitken(&self, factor: f64, first: f64) -> f64 {
+        let (mut along, mut length) = (0.0, 0.0);
+        for (new, old) in self.residual.iter().zip(self.last_residual.iter()) {
+            along += old * (new - old);
+            length += (new - old) * (new - old);
+        }
+        let next = -factor * along / length;
+        if AITKEN.contains(&next) { next } else { first }
+    }
+
+    /// Finds the combination of earlier changes that takes the residual away, and applies it to the outputs.
+    fn quasi_newton(&mut self, sweep: usize, factor: f64) {
+        let width = self.width;
+        if sweep == 0 {
+            self.relax(factor);
+            return;
+        }
+        // Newest first, so that the oldest are dropped, and dropped first where they say nothing new.
+        self.residual_changes.copy_within(..(COLUMNS - 1) * width, width);
+        self.found_changes.copy_within(..(COLUMNS - 1) * width, width);
+        for entry in 0..width {
+            self.residual_changes[entry] = self.residual[entry] - self.last_residual[entry];
+            self.found_changes[entry] = self.found[entry] - self.last_found[entry];
+        }
+        self.last_found.copy_from_slice(self.found);
+        let columns = sweep.min(COLUMNS);
+        // Gram-Schmidt, twice for good measure: changes = basis * triangle.
+        let mut triangle = [[0.0; COLUMNS]; COLUMNS];
+        let mut used = [false; COLUMNS];
+        for column in 0..columns {
+            let (done, rest) = self.basis.split_at_mut(column * width);
+            let vector = &mut rest[..width];
+            vector.copy_from_slice(&self.residual_changes[column * width..(column + 1) * width]);
+            let length = norm(vector);
+            for _ in 0..2 {
+                for (before, direction) in done.chunks(width).enumerate().filter(|(before, _)| used[*before])
+                {
+                    let part = product(direction, vector);
+                    triangle[before][column] += part;
+                    vector.iter_mut().zip(direction).for_each(|(v, d)| *v -= part * d);
+                }
+            }
+            let left = norm(vector);
+            if left > DEPENDENT * length && left > 0.0 {
+                used[column] = true;
+                triangle[column][column] = left;
+                vector.iter_mut().for_each(|v| *v /= left);
+            }
+        }
+        let mut weights = [0.0; COLUMNS];
+        for column in (0..columns).rev().filter(|column| used[*column]) {
+            let direction = &self.basis[column * width..(column + 1) * width];
+            let mut sum = -product(direction, self.residual);
+            for later in column + 1..columns {
+                sum -= triangle[column][later] * weights[later];
+            }
+            weights[column] = sum / triangle[column][column];
+        }
+        self.guess.copy_from_slice(self.found);
+        for (column, weight) in weights[..columns].iter().enumerate().filter(|(column, _)| used[*column]) {
+            let change = &self.found_changes[column * width..(column + 1) * width];
+            for (entry, change) in change.iter().enumerate().filter(|(entry, _)| self.residual[*entry] != 0.0)
+            {
+                self.guess[entry] += weight * change;
+            }
+        }
+    }
+}
+
+fn product(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn norm(a: &[f64]) -> f64 {
+    product(a, a).sqrt()
+}
+
+pub const ENTRY: Entry<dyn Iteration> = Entry {
+    name: "waveform",
+    summary: "sweeps the same step until the outputs settle: implicit in the coupling",
+    source: "Kübler & Schiehlen 2000; relaxation by Irons & Tuck 1969, IQN-ILS by Degroote et al. 2009",
+    options: &[
+        Spec::choice(
+            "relaxation",
+            "none",
+            &["none", "constant", "aitken", "quasi-newton"],
+            "how the next guess follows from the last sweep",
+        ),
+        Spec::number(
+            "factor",
+            0.5,
+            Range::Positive,
+            "",
+            "part of the way with constant relaxation, and at first with the others",
+        ),
+        Spec::count("sweeps", 20, 1, "repeated sweeps at most, up to 200"),
+        Spec::number("relative", 1e-8, Range::NotNegative, "", "change of an output that counts as settled"),
+        Spec::number("absolute", 1e-10, Range::Positive, "", "the same for outputs near zero, in their unit"),
+    ],
+    needs: |_| Needs { rollback: true, ..Needs::NOTHING },
+    build: |options| {
+        Box::new(Waveform {
+            relaxation: match options.text("relaxation") {
+                "constant" => Relaxation::Constant,
+                "aitken" => Relaxation::Aitken,
+                "quasi-newton" => Relaxation::QuasiNewton,
+                _ => Relaxation::None,
+            },
+            factor: options.number("factor"),
+            sweeps: options.count("sweeps").min(MOST),
+            relative: options.number("relative"),
+            absolute: options.number("absolute"),
+        })
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cosimo_core::Time;
+
+    /// y = b + A x, as if a sweep mapped ends onto ends.
+    struct Linear {
+        a: [[f64; 3]; 3],
+        b: [f64; 3],
+        x: [f64; 3],
+        sweeps: usize,
+    }
+
+    impl Passes for Linear {
+        fn sweep(&mut self, _window: Window) -> Result<(), StepError> {
+            self.x = self.b;
+            Ok(())
+        }
+        fn mark(&mut self, _window: Window) -> Result<(), StepError> {
+            Ok(())
+        }
+        fn again(&mut self, _window: Window, ends: &[f64]) -> Result<(), StepError> {
+            self.sweeps += 1;
+            for row in 0..3 {
+                self.x[row] = self.b[row] + product(&self.a[row], ends);
+            }
+            Ok(())
+        }
+        fn ends(&self, into: &mut [f64]) {
+            into.copy_from_slice(&self.x);
+        }
+        fn connected(&self) -> &[bool] {
+            &[true; 3]
+        }
+        fn shape(&self) -> Shape {
+            Shape { outputs: 3, ..Shape::default() }
+        }
+        fn unsettled(&self, window: Window, changes: &[f64], worst: usize) -> StepError {
+            StepError::NotSettled { output: worst.to_string(), changes: changes.to_vec(), window }
+        }
+    }
+
+    /// Sweeps until settled, and how far from the fixed point; or the changes.
+    fn solve(a: [[f64; 3]; 3], relaxation: Relaxation) -> Result<(usize, f64), Vec<f64>> {
+        let waveform = Waveform { relaxation, factor: 0.5, sweeps: 60, relative: 1e-10, absolute: 1e-12 };
+        let mut linear = Linear { a, b: [1.0, -2.0, 300.0], x: [0.0; 3], sweeps: 0 };
+        let window = Window { from: Time::ZERO, to: Time::ZERO, size: 0.1 };
+        let mut scratch = vec![f64::NAN; waveform.scratch(&linear.shape())];
+        match waveform.run(&mut linear, window, &mut scratch) {
+            Ok(()) => {
+                let mut error = 0.0f64;
+                for row in 0..3 {
+                    let back = linear.b[row] + product(&linear.a[row], &linear.x);
+                    error = error.max((back - linear.x[row]).abs() / linear.x[row].abs());
+                }
+                Ok((linear.sweeps, error))
+            }
+            Err(StepError::NotSettled { changes, .. }) => Err(changes),
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    const TAME: [[f64; 3]; 3] = [[0.0, 0.3, 0.001], [0.2, 0.0, 0.0], [0.0, 10.0, 0.1]];
+    /// Its largest eigenvalue is near -3: plain sweeps run away.
+    const WILD: [[f64; 3]; 3] = [[-3.0, 0.3, 0.001], [0.2, -1.5, 0.0], [0.0, 10.0, 0.1]];
+
+    #[test]
+    fn every_relaxation_finds_the_fixed_point_of_a_tame_map() {
+        for relaxation in
+            [Relaxation::None, Relaxation::Constant, Relaxation::Aitken, Relaxation::QuasiNewton]
+        {
+            let (sweeps, error) = solve(TAME, relaxation).unwrap();
+            assert!(error < 1e-9, "{relaxation:?}: {error:e} after {sweeps}");
+        }
+        let sweeps = |relaxation| solve(TAME, relaxation).unwrap().0;
+        assert!(sweeps(Relaxation::QuasiNewton) <= 6, "{}", sweeps(Relaxation::QuasiNewton));
+    }
+
+    #[test]
+    fn quasi_newton_tames_what_plain_sweeps_cannot() {
+        let changes = solve(WILD, Relaxation::None).unwrap_err();
+        assert!(changes.len() == 60 && changes[59] > 1e3 * changes[0]);
+        let (sweeps, error) = solve(WILD, Relaxation::QuasiNewton).unwrap();
+        assert!(error < 1e-9 && sweeps <= 6, "{error:e} after {sweeps}");
+    }
+
+    #[test]
+    fn what_is_settled_already_costs_one_repetition() {
+        for relaxation in [Relaxation::None, Relaxation::QuasiNewton] {
+            assert_eq!(solve([[0.0; 3]; 3], relaxation).unwrap(), (1, 0.0));
+        }
+    }
+}
