@@ -166,11 +166,21 @@ pub(crate) fn combinations() -> Vec<String> {
     let estimate = |name: &str| match name {
         "power-residual" => "{ power-residual = { tolerance = 2e-3, energy_scale = 1.0 } }".to_owned(),
         "predictor-corrector" => "{ predictor-corrector = { tolerance = 0.1 } }".to_owned(),
+        "power-and-outputs" => {
+            "{ power-and-outputs = { tolerance = 2e-3, output_tolerance = 0.1 } }".to_owned()
+        }
+        "milne" => "{ milne = { tolerance = 0.05 } }".to_owned(),
+        "embedded" => "{ embedded = { tolerance = 0.02 } }".to_owned(),
+        "richardson" => "{ richardson = { tolerance = 2e-3 } }".to_owned(),
+        other => format!("\"{other}\""),
+    };
+    let iteration = |name: &str| match name {
+        "waveform" => "{ waveform = { relative = 1e-7, absolute = 1e-7 } }".to_owned(),
         other => format!("\"{other}\""),
     };
     let mut all = Vec::new();
     for partition in &registry.partitions {
-        for iteration in &registry.iterations {
+        for iteration in registry.iterations.iter().map(|entry| iteration(entry.name)) {
             for input in &registry.inputs {
                 for correction in &corrections {
                     for estimate in registry.estimates.iter().map(|entry| estimate(entry.name)) {
@@ -178,11 +188,11 @@ pub(crate) fn combinations() -> Vec<String> {
                             for reject in ["never", "above-one"] {
                                 for exchange in ["stale", "fresh"] {
                                     all.push(format!(
-                                        "partition = \"{}\"\niteration = \"{}\"\ninput = \"{}\"\n\
+                                        "partition = \"{}\"\niteration = {iteration}\ninput = \"{}\"\n\
                                          correction = {correction}\nexchange = \"{exchange}\"\n\
                                          step = {{ estimate = {estimate}, law = \"{}\", reject = \"{reject}\", \
                                          size = 0.02, min = 2e-3, max = 0.15 }}",
-                                        partition.name, iteration.name, input.name, law.name
+                                        partition.name, input.name, law.name
                                     ));
                                 }
                             }
@@ -193,6 +203,12 @@ pub(crate) fn combinations() -> Vec<String> {
         }
     }
     all
+}
+
+/// A part of all combinations. No axis has a multiple of eleven entries, so every pair of neighbours on two axes
+/// comes up.
+pub(crate) fn sample() -> Vec<String> {
+    combinations().into_iter().step_by(11).collect()
 }
 
 /// Independent copies of the dual mass in one system.

@@ -130,11 +130,17 @@ impl Case {
         }
         let mut wires = String::new();
         let mut paths = Vec::new();
+        let mut discards = false;
         let joint = self.joint(&units);
         for (k, (part, (file, interface))) in self.parts.iter().zip(&units).enumerate() {
             let mut parameters = String::from("spy_file = \"RECORD\"");
             if designs[part.design].source == SABOTEUR {
-                let fault = FAULTS[part.fault];
+                // A saboteur counts calls, rewound or not. Where one discards, others on its thread are not called and
+                // those on another are; so only one in a system may, or threads would show.
+                let fault = match FAULTS[part.fault] {
+                    "discard" if std::mem::replace(&mut discards, true) => "none",
+                    fault => fault,
+                };
                 parameters += &format!(", fault = \"{fault}\", at_step = {}", part.at_step);
             }
             if designs[part.design].source == PASSES {
