@@ -81,12 +81,14 @@ fn measure(estimate: &dyn Estimate, samples: &[f64], powers: &[BondPower], degre
     let side = Side { effort: End::Output(0), flow: End::Input(0), sign: 1.0 };
     let bond = Bond { name: "b".into(), sides: vec![side, side], tolerance: None, energy_scale: None };
     let bonds = vec![bond; powers.len()];
-    let shape = Shape { inputs: 1, outputs: 1, bonds: bonds.len(), degree, feedthrough_depth: 0 };
+    let shape =
+        Shape { inputs: 1, outputs: 1, bonds: bonds.len(), degree, feedthrough_depth: 0, slopes: false };
     estimate.measure(&Record {
         window: window(last - 1.0, last),
         applied: &[Segment::ZERO],
         left: &samples[samples.len() - 1..],
         integrals: &[f64::NAN],
+        kept: &[0.0],
         traces: &traces,
         couplings: &Couplings::new(&[vec![]], vec![0.0]),
         bonds: &bonds,
