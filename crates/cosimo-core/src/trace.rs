@@ -217,6 +217,19 @@ impl Trace<'_> {
         Sample { t: self.traces.times[level], y: self.traces.values[at], slope: self.traces.slopes[at] }
     }
 
+    /// The polynomial through `count` samples from the one `first` steps back on, at `t`: Lagrange's form.
+    pub fn polynomial_at(&self, first: usize, count: usize, t: f64) -> f64 {
+        let mut sum = 0.0;
+        for j in first..first + count {
+            let mut weight = 1.0;
+            for k in (first..first + count).filter(|&k| k != j) {
+                weight *= (t - self.back(k).t) / (self.back(j).t - self.back(k).t);
+            }
+            sum += weight * self.back(j).y;
+        }
+        sum
+    }
+
     /// The newest value, without its instant: all that `hold` needs.
     #[inline]
     pub fn newest(&self) -> f64 {

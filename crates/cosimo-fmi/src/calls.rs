@@ -195,3 +195,78 @@ pub(crate) unsafe fn texts(values: *const *const c_char, count: usize) -> String
         .collect();
     format!("{words:?}")
 }
+
+/// Calls about states: the same in both versions but for the spelling and the type of a byte. Expects `at`, `ERROR`,
+/// `State` and `Status` where it is used.
+macro_rules! states {
+    ($byte:ty, $get:literal, $set:literal, $free:literal, $size:literal, $write:literal, $read:literal) => {
+        unsafe extern "C" fn get_state(instance: *mut std::ffi::c_void, state: *mut State) -> Status {
+            // SAFETY: from `wrap`; the place is the caller's.
+            unsafe {
+                let p = at(instance);
+                let call = || p.functions.get_state.map_or(ERROR, |f| f(p.pointer, state));
+                p.answer($get, &format!("{:?}", *state), call, || format!("{:?}", *state))
+            }
+        }
+
+        unsafe extern "C" fn set_state(instance: *mut std::ffi::c_void, state: State) -> Status {
+            // SAFETY: from `wrap`; the state is the unit's.
+            unsafe {
+                let p = at(instance);
+                let call = || p.functions.set_state.map_or(ERROR, |f| f(p.pointer, state));
+                p.status($set, &format!("{state:?}"), call)
+            }
+        }
+
+        unsafe extern "C" fn free_state(instance: *mut std::ffi::c_void, state: *mut State) -> Status {
+            // SAFETY: from `wrap`; the state is the unit's.
+            unsafe {
+                let p = at(instance);
+                let call = || p.functions.free_state.map_or(ERROR, |f| f(p.pointer, state));
+                p.status($free, &format!("{:?}", *state), call)
+            }
+        }
+
+        unsafe extern "C" fn serialized_size(
+            instance: *mut std::ffi::c_void,
+            state: State,
+            size: *mut usize,
+        ) -> Status {
+            // SAFETY: from `wrap`; the size is the caller's.
+            unsafe {
+                let p = at(instance);
+                let call = || p.functions.serialized_size.map_or(ERROR, |f| f(p.pointer, state, size));
+                p.answer($size, &format!("{state:?}"), call, || (*size).to_string())
+            }
+        }
+
+        unsafe extern "C" fn serialize(
+            instance: *mut std::ffi::c_void,
+            state: State,
+            bytes: *mut $byte,
+            size: usize,
+        ) -> Status {
+            // SAFETY: from `wrap`; so many bytes.
+            unsafe {
+                let p = at(instance);
+                let call = || p.functions.serialize.map_or(ERROR, |f| f(p.pointer, state, bytes, size));
+                p.status($write, &format!("{state:?}, {size} bytes"), call)
+            }
+        }
+
+        unsafe extern "C" fn deserialize(
+            instance: *mut std::ffi::c_void,
+            bytes: *const $byte,
+            size: usize,
+            state: *mut State,
+        ) -> Status {
+            // SAFETY: from `wrap`; so many bytes; the place is the caller's.
+            unsafe {
+                let p = at(instance);
+                let call = || p.functions.deserialize.map_or(ERROR, |f| f(p.pointer, bytes, size, state));
+                p.answer($read, &format!("{size} bytes"), call, || format!("{:?}", *state))
+            }
+        }
+    };
+}
+pub(crate) use states;

@@ -3,7 +3,7 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use crate::calls::{Proxy, list, record, texts};
+use crate::calls::{Proxy, list, record, states, texts};
 use crate::ffi2::{Bool, Component, Functions, Reference, State, Status};
 
 /// `fmi2Error`: asked for a function that is not there, which the table below rules out.
@@ -227,64 +227,15 @@ unsafe extern "C" fn get_boolean_status(c: Component, kind: c_int, value: *mut B
     }
 }
 
-unsafe extern "C" fn get_state(c: Component, state: *mut State) -> Status {
-    // SAFETY: from `wrap`; the place is the caller's.
-    unsafe {
-        let p = at(c);
-        let call = || p.functions.get_state.map_or(ERROR, |f| f(p.pointer, state));
-        p.answer("fmi2GetFMUstate", &format!("{:?}", *state), call, || format!("{:?}", *state))
-    }
-}
-
-unsafe extern "C" fn set_state(c: Component, state: State) -> Status {
-    // SAFETY: from `wrap`; the state is the unit's.
-    unsafe {
-        let p = at(c);
-        let call = || p.functions.set_state.map_or(ERROR, |f| f(p.pointer, state));
-        p.status("fmi2SetFMUstate", &format!("{state:?}"), call)
-    }
-}
-
-unsafe extern "C" fn free_state(c: Component, state: *mut State) -> Status {
-    // SAFETY: from `wrap`; the state is the unit's.
-    unsafe {
-        let p = at(c);
-        let call = || p.functions.free_state.map_or(ERROR, |f| f(p.pointer, state));
-        p.status("fmi2FreeFMUstate", &format!("{:?}", *state), call)
-    }
-}
-
-unsafe extern "C" fn serialized_size(c: Component, state: State, size: *mut usize) -> Status {
-    // SAFETY: from `wrap`; the size is the caller's.
-    unsafe {
-        let p = at(c);
-        let call = || p.functions.serialized_size.map_or(ERROR, |f| f(p.pointer, state, size));
-        p.answer("fmi2SerializedFMUstateSize", &format!("{state:?}"), call, || (*size).to_string())
-    }
-}
-
-unsafe extern "C" fn serialize(c: Component, state: State, bytes: *mut c_char, size: usize) -> Status {
-    // SAFETY: from `wrap`; so many bytes.
-    unsafe {
-        let p = at(c);
-        let call = || p.functions.serialize.map_or(ERROR, |f| f(p.pointer, state, bytes, size));
-        p.status("fmi2SerializeFMUstate", &format!("{state:?}, {size} bytes"), call)
-    }
-}
-
-unsafe extern "C" fn deserialize(
-    c: Component,
-    bytes: *const c_char,
-    size: usize,
-    state: *mut State,
-) -> Status {
-    // SAFETY: from `wrap`; so many bytes; the place is the caller's.
-    unsafe {
-        let p = at(c);
-        let call = || p.functions.deserialize.map_or(ERROR, |f| f(p.pointer, bytes, size, state));
-        p.answer("fmi2DeSerializeFMUstate", &format!("{size} bytes"), call, || format!("{:?}", *state))
-    }
-}
+states!(
+    c_char,
+    "fmi2GetFMUstate",
+    "fmi2SetFMUstate",
+    "fmi2FreeFMUstate",
+    "fmi2SerializedFMUstateSize",
+    "fmi2SerializeFMUstate",
+    "fmi2DeSerializeFMUstate"
+);
 
 unsafe extern "C" fn directional_derivative(
     c: *mut c_void,

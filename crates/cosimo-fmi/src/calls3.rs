@@ -3,7 +3,7 @@
 
 use std::ffi::c_char;
 
-use crate::calls::{Proxy, list, record, texts};
+use crate::calls::{Proxy, list, record, states, texts};
 use crate::ffi3::{Functions, Instance, Reference, State, Status};
 
 /// `fmi3Error`: asked for a function that is not there, which the table below rules out.
@@ -197,59 +197,15 @@ unsafe extern "C" fn do_step(
     }
 }
 
-unsafe extern "C" fn get_state(i: Instance, state: *mut State) -> Status {
-    // SAFETY: from `wrap`; the place is the caller's.
-    unsafe {
-        let p = at(i);
-        let call = || p.functions.get_state.map_or(ERROR, |f| f(p.pointer, state));
-        p.answer("fmi3GetFMUState", &format!("{:?}", *state), call, || format!("{:?}", *state))
-    }
-}
-
-unsafe extern "C" fn set_state(i: Instance, state: State) -> Status {
-    // SAFETY: from `wrap`; the state is the unit's.
-    unsafe {
-        let p = at(i);
-        let call = || p.functions.set_state.map_or(ERROR, |f| f(p.pointer, state));
-        p.status("fmi3SetFMUState", &format!("{state:?}"), call)
-    }
-}
-
-unsafe extern "C" fn free_state(i: Instance, state: *mut State) -> Status {
-    // SAFETY: from `wrap`; the state is the unit's.
-    unsafe {
-        let p = at(i);
-        let call = || p.functions.free_state.map_or(ERROR, |f| f(p.pointer, state));
-        p.status("fmi3FreeFMUState", &format!("{:?}", *state), call)
-    }
-}
-
-unsafe extern "C" fn serialized_size(i: Instance, state: State, size: *mut usize) -> Status {
-    // SAFETY: from `wrap`; the size is the caller's.
-    unsafe {
-        let p = at(i);
-        let call = || p.functions.serialized_size.map_or(ERROR, |f| f(p.pointer, state, size));
-        p.answer("fmi3SerializedFMUStateSize", &format!("{state:?}"), call, || (*size).to_string())
-    }
-}
-
-unsafe extern "C" fn serialize(i: Instance, state: State, bytes: *mut u8, size: usize) -> Status {
-    // SAFETY: from `wrap`; so many bytes.
-    unsafe {
-        let p = at(i);
-        let call = || p.functions.serialize.map_or(ERROR, |f| f(p.pointer, state, bytes, size));
-        p.status("fmi3SerializeFMUState", &format!("{state:?}, {size} bytes"), call)
-    }
-}
-
-unsafe extern "C" fn deserialize(i: Instance, bytes: *const u8, size: usize, state: *mut State) -> Status {
-    // SAFETY: from `wrap`; so many bytes; the place is the caller's.
-    unsafe {
-        let p = at(i);
-        let call = || p.functions.deserialize.map_or(ERROR, |f| f(p.pointer, bytes, size, state));
-        p.answer("fmi3DeserializeFMUState", &format!("{size} bytes"), call, || format!("{:?}", *state))
-    }
-}
+states!(
+    u8,
+    "fmi3GetFMUState",
+    "fmi3SetFMUState",
+    "fmi3FreeFMUState",
+    "fmi3SerializedFMUStateSize",
+    "fmi3SerializeFMUState",
+    "fmi3DeserializeFMUState"
+);
 
 unsafe extern "C" fn directional_derivative(
     i: Instance,

@@ -5,8 +5,8 @@ use cosimo_core::entry::{Entry, Range, Spec};
 use cosimo_core::interface::Needs;
 use cosimo_core::method::{Estimate, Record, Shape};
 
-use super::power_residual::PowerResidual;
-use super::predictor_corrector::PredictorCorrector;
+use super::power_residual::{self, PowerResidual};
+use super::predictor_corrector::{self, PredictorCorrector};
 
 #[derive(Debug, Clone, Copy)]
 pub struct PowerAndOutputs {
@@ -39,30 +39,15 @@ pub const ENTRY: Entry<dyn Estimate> = Entry {
     summary: "power-residual and predictor-corrector together; the larger counts",
     source: "Sadjina et al. 2017 (ECCO), Eqs. (14) and (17)",
     options: &[
-        Spec::number(
-            "tolerance",
-            1e-5,
-            Range::Positive,
-            "",
-            "r: relative tolerance of bonds without their own",
-        ),
-        Spec::number(
-            "energy_scale",
-            1.0,
-            Range::Positive,
-            "J",
-            "E0: typical energy of bonds without their own",
-        ),
+        power_residual::TOLERANCE,
+        power_residual::ENERGY_SCALE,
         Spec::number("output_tolerance", 1e-3, Range::Positive, "", "TOL: of simulators without their own"),
-        Spec::number("weight", 1e-4, Range::NotNegative, "", "rho: weight of the relative part"),
+        predictor_corrector::WEIGHT,
     ],
     needs: |_| Needs { bonds: true, ..Needs::NOTHING },
     build: |options| {
         Box::new(PowerAndOutputs {
-            power: PowerResidual {
-                tolerance: options.number("tolerance"),
-                energy_scale: options.number("energy_scale"),
-            },
+            power: PowerResidual::new(options),
             outputs: PredictorCorrector {
                 tolerance: options.number("output_tolerance"),
                 weight: options.number("weight"),

@@ -3,7 +3,7 @@
 //! Source: Sadjina et al. 2017 (ECCO), Eqs. (10) and (14). The energy is the power at the window's end times
 //! its size, with the inputs that were applied. It is an energy defect, not a bound on the state error.
 
-use cosimo_core::entry::{Entry, Range, Spec};
+use cosimo_core::entry::{Entry, Options, Range, Spec};
 use cosimo_core::interface::Needs;
 use cosimo_core::method::{Estimate, Record, Shape};
 
@@ -42,31 +42,25 @@ impl Estimate for PowerResidual {
     }
 }
 
+pub(super) const TOLERANCE: Spec =
+    Spec::number("tolerance", 1e-5, Range::Positive, "", "r: relative tolerance of bonds without their own");
+pub(super) const ENERGY_SCALE: Spec =
+    Spec::number("energy_scale", 1.0, Range::Positive, "J", "E0: typical energy of bonds without their own");
+
+impl PowerResidual {
+    pub(super) fn new(options: &Options) -> PowerResidual {
+        PowerResidual {
+            tolerance: options.number(TOLERANCE.name),
+            energy_scale: options.number(ENERGY_SCALE.name),
+        }
+    }
+}
+
 pub const ENTRY: Entry<dyn Estimate> = Entry {
     name: "power-residual",
     summary: "residual energy of the power bonds (ECCO); falls with degree + 2",
     source: "Sadjina et al. 2017 (ECCO), Eqs. (10) and (14)",
-    options: &[
-        Spec::number(
-            "tolerance",
-            1e-5,
-            Range::Positive,
-            "",
-            "r: relative tolerance of bonds without their own",
-        ),
-        Spec::number(
-            "energy_scale",
-            1.0,
-            Range::Positive,
-            "J",
-            "E0: typical energy of bonds without their own",
-        ),
-    ],
+    options: &[TOLERANCE, ENERGY_SCALE],
     needs: |_| Needs { bonds: true, ..Needs::NOTHING },
-    build: |options| {
-        Box::new(PowerResidual {
-            tolerance: options.number("tolerance"),
-            energy_scale: options.number("energy_scale"),
-        })
-    },
+    build: |options| Box::new(PowerResidual::new(options)),
 };

@@ -48,18 +48,11 @@ fn predict(trace: Trace<'_>, degree: usize, window: Window) -> f64 {
         // Of the same form as the linear input, sizes taken as they were asked for.
         return last.y + (last.y - before.y) * window.size / (last.t - before.t);
     }
-    let samples = degree.min(trace.len() - 2) + 1;
-    let end = window.to.seconds();
-    let mut sum = 0.0;
-    for j in 1..=samples {
-        let mut weight = 1.0;
-        for k in (1..=samples).filter(|&k| k != j) {
-            weight *= (end - trace.back(k).t) / (trace.back(j).t - trace.back(k).t);
-        }
-        sum += weight * trace.back(j).y;
-    }
-    sum
+    trace.polynomial_at(1, degree.min(trace.len() - 2) + 1, window.to.seconds())
 }
+
+pub(super) const WEIGHT: Spec =
+    Spec::number("weight", 1e-4, Range::NotNegative, "", "rho: weight of the relative part");
 
 pub const ENTRY: Entry<dyn Estimate> = Entry {
     name: "predictor-corrector",
@@ -67,7 +60,7 @@ pub const ENTRY: Entry<dyn Estimate> = Entry {
     source: "Sadjina et al. 2017 (ECCO), Eqs. (16) and (17), after Busch & Schweizer",
     options: &[
         Spec::number("tolerance", 1e-3, Range::Positive, "", "TOL: of simulators without their own"),
-        Spec::number("weight", 1e-4, Range::NotNegative, "", "rho: weight of the relative part"),
+        WEIGHT,
     ],
     needs: |_| Needs::NOTHING,
     build: |options| {

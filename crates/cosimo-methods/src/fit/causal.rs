@@ -8,9 +8,10 @@
 use cosimo_core::entry::{Entry, Spec};
 use cosimo_core::interface::Needs;
 use cosimo_core::method::{Approximation, Fit, WireFacts};
-use cosimo_core::{Segment, Trace, Window};
 
-use super::polynomial::of_degree;
+use super::hold::Hold;
+use super::linear::Linear;
+use super::quadratic::Quadratic;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Causal {
@@ -20,31 +21,13 @@ pub struct Causal {
     pub integrated: usize,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Degree(usize);
-
-impl Fit for Degree {
-    fn degree(&self) -> u32 {
-        self.0 as u32
-    }
-
-    fn history(&self) -> usize {
-        self.0 + 1
-    }
-
-    #[inline]
-    fn fit(&self, known: Trace<'_>, window: Window) -> Segment {
-        of_degree(self.0, known, window)
-    }
-
-    fn companion(&self) -> Box<dyn Fit> {
-        Box::new(Degree(if self.0 == 0 { 1 } else { self.0 - 1 }))
-    }
-}
-
 impl Approximation for Causal {
     fn choose(&self, wire: &WireFacts) -> Box<dyn Fit> {
-        Box::new(Degree(if wire.feedthrough { self.through } else { self.integrated }))
+        match if wire.feedthrough { self.through } else { self.integrated } {
+            0 => Box::new(Hold),
+            1 => Box::new(Linear),
+            _ => Box::new(Quadratic),
+        }
     }
 }
 

@@ -6,6 +6,8 @@ use cosimo_core::interface::Needs;
 use cosimo_core::method::{Approximation, Fit, WireFacts};
 use cosimo_core::{Segment, Trace, Window};
 
+use super::polynomial::of_degree;
+
 #[derive(Debug, Clone, Copy)]
 pub struct Linear;
 
@@ -20,16 +22,7 @@ impl Fit for Linear {
 
     #[inline]
     fn fit(&self, known: Trace<'_>, window: Window) -> Segment {
-        let new = known.back(0);
-        if known.len() < 2 {
-            return Segment::constant(new.y);
-        }
-        let old = known.back(1);
-        if new.t == old.t {
-            return Segment::constant(new.y); // two samples at one instant are a jump, not a slope
-        }
-        let slope = (new.y - old.y) / (new.t - old.t);
-        Segment::line(new.y + slope * (window.from.seconds() - new.t), slope)
+        of_degree(1, known, window)
     }
 
     fn companion(&self) -> Box<dyn Fit> {

@@ -54,16 +54,7 @@ fn error(degree: usize, known: &Trace<'_>, count: usize) -> f64 {
     let mut worst = if count < degree + 2 { f64::INFINITY } else { 0.0f64 };
     for test in (0..TESTS).filter(|test| test + degree + 1 < count) {
         let target = known.back(test);
-        // Lagrange's weights of the samples before the target, at its instant.
-        let mut predicted = 0.0;
-        for j in 1..=degree + 1 {
-            let mut weight = 1.0;
-            for k in (1..=degree + 1).filter(|&k| k != j) {
-                weight *=
-                    (target.t - known.back(test + k).t) / (known.back(test + j).t - known.back(test + k).t);
-            }
-            predicted += weight * known.back(test + j).y;
-        }
+        let predicted = known.polynomial_at(test + 1, degree + 1, target.t);
         worst = worst.max((target.y - predicted).abs());
     }
     worst
