@@ -33,7 +33,7 @@ pub(crate) struct Args {
     /// Every call into FMUs, with arguments, results and times
     #[arg(long, value_name = "FILE")]
     log_fmi_calls: Option<PathBuf>,
-    /// A report to look at in a browser: one HTML file with verdict, ledger, curves and plan
+    /// A report to look at in a browser: one HTML file with verdict, ledger, plan and curves of what is recorded
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// Threads that simulators are spread over; the results do not depend on it
