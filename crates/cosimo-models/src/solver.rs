@@ -15,15 +15,20 @@ use crate::phi::Phi;
 pub enum Solver {
     /// All new values from old values, with the input at the start of the micro step.
     Euler { micro_steps: usize },
+    /// The same with the input at the end of the micro step. Wu 2018, Eq. (3.10).
+    EulerEnd { micro_steps: usize },
     /// The classical method of order four.
     Rk4 { micro_steps: usize },
 }
 
 pub(crate) const MICRO_STEPS: Spec =
     Spec::count("micro_steps", 10, 1, "steps of the inner solver per step; `exact` needs none");
-pub(crate) const EXPLICIT: Spec = Spec::choice("solver", "euler", &["euler", "rk4"], "the inner solver");
+pub(crate) const EXPLICIT: Spec = Spec::choice("solver", "euler", &["euler", "euler-end", "rk4"], SOLVER);
 pub(crate) const EXACT: Spec =
-    Spec::choice("solver", "exact", &["exact", "euler", "rk4"], "the inner solver");
+    Spec::choice("solver", "exact", &["exact", "euler", "euler-end", "rk4"], SOLVER);
+
+const SOLVER: &str =
+    "the inner solver; `euler` takes inputs at the start of a micro step, `euler-end` at its end";
 
 /// An initial value.
 pub(crate) const fn initial(name: &'static str, value: f64, unit: &'static str, doc: &'static str) -> Spec {
@@ -34,6 +39,7 @@ impl Solver {
     pub(crate) fn of(options: &Options) -> Solver {
         let micro_steps = options.count("micro_steps");
         match options.text("solver") {
+            "euler-end" => Solver::EulerEnd { micro_steps },
             "rk4" => Solver::Rk4 { micro_steps },
             _ => Solver::Euler { micro_steps },
         }
@@ -65,10 +71,11 @@ impl Explicit {
     ) -> u64 {
         let [k1, k2, k3, k4] = &mut self.slopes;
         match self.solver {
-            Solver::Euler { micro_steps } => {
+            Solver::Euler { micro_steps } | Solver::EulerEnd { micro_steps } => {
                 let h = size / micro_steps as f64;
+                let later = usize::from(matches!(self.solver, Solver::EulerEnd { .. }));
                 for i in 0..micro_steps {
-                    look(inputs, i as f64 * h, u);
+                    look(inputs, (i + later) as f64 * h, u);
                     model.derivatives(x, u, k1);
                     for (x, dx) in x.iter_mut().zip(&*k1) {
                         *x += h * dx;

@@ -424,19 +424,23 @@ fn explicit_solvers_keep_their_order_with_inputs_that_move() {
     let order = |coarse: Solver, fine: Solver| ((end(coarse) - truth) / (end(fine) - truth)).abs().log2();
     let rk4 = order(Solver::Rk4 { micro_steps: 20 }, Solver::Rk4 { micro_steps: 40 });
     let euler = order(Solver::Euler { micro_steps: 400 }, Solver::Euler { micro_steps: 800 });
+    let euler_end = order(Solver::EulerEnd { micro_steps: 400 }, Solver::EulerEnd { micro_steps: 800 });
     assert!((rk4 - 4.0).abs() < 0.15 && (euler - 1.0).abs() < 0.05, "rk4 {rk4}, euler {euler}");
+    assert!((euler_end - 1.0).abs() < 0.05, "euler-end {euler_end}");
 }
 
 #[test]
-fn euler_takes_the_input_at_the_start_of_each_micro_step() {
-    let mut simulator = Ode::new(Curved, Solver::Euler { micro_steps: 7 });
+fn euler_takes_the_input_at_the_start_of_each_micro_step_and_euler_end_at_its_end() {
     let segment = Segment([0.5, 1.0, -2.0, 1.5]);
-    assert_eq!(advance(&mut simulator, 0.3, &[segment]).evaluations, 7);
-    let (mut x, h) = (1.0f64, 0.3 / 7.0);
-    for i in 0..7 {
-        x += h * (-x * x + segment.at(f64::from(i) * h));
+    for (solver, ahead) in [(Solver::Euler { micro_steps: 7 }, 0), (Solver::EulerEnd { micro_steps: 7 }, 1)] {
+        let mut simulator = Ode::new(Curved, solver);
+        assert_eq!(advance(&mut simulator, 0.3, &[segment]).evaluations, 7);
+        let (mut x, h) = (1.0f64, 0.3 / 7.0);
+        for i in 0..7 {
+            x += h * (-x * x + segment.at(f64::from(i + ahead) * h));
+        }
+        assert_eq!(bits(&outputs(&mut simulator)), bits(&[x]), "{solver:?}");
     }
-    assert_eq!(bits(&outputs(&mut simulator)), bits(&[x]));
 }
 
 #[test]

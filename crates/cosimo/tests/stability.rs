@@ -38,12 +38,39 @@ fn the_radius_is_that_of_the_step_matrix() {
 
 #[test]
 fn neutral_steps_are_where_the_radius_crosses_one() {
-    for (input, exchange, wanted) in
-        [("linear", "stale", 0.686555545), ("hold", "fresh", 1.789506803), ("linear", "fresh", 0.949214217)]
-    {
+    for (input, exchange, wanted) in [
+        ("causal", "stale", 1.250163625),
+        ("linear", "stale", 0.686555545),
+        ("quadratic", "stale", 0.216002293),
+        ("hold", "fresh", 1.789506803),
+        ("causal", "fresh", 1.444013490),
+        ("linear", "fresh", 0.949214217),
+        ("quadratic", "fresh", 0.542217995),
+    ] {
         let mut run = probed(input, exchange, "\"none\"", 0.01);
         let found = neutral(&mut run, 0.01, 3.0).unwrap();
         assert!((found - wanted).abs() <= 1e-6 * wanted, "{input}, {exchange}: {found}");
+    }
+}
+
+/// One Euler step per macro step, with the input where it starts or, as in Wu 2018, Eq. (3.10), where it ends.
+#[test]
+fn neutral_steps_depend_on_where_euler_takes_its_input() {
+    for (solver, steps) in [
+        ("euler", [0.710811288, 0.736709867, 0.736709867, 0.595398789]),
+        ("euler-end", [0.710811288, 0.691059311, 0.542355480, 0.111314595]),
+    ] {
+        let parameters = format!("parameters = {{ solver = \"{solver}\", micro_steps = 1 }}");
+        for (input, wanted) in ["hold", "causal", "linear", "quadratic"].into_iter().zip(steps) {
+            let method = format!("input = \"{input}\"\nexchange = \"stale\"\nstep = {{ size = 0.01 }}");
+            let dual_mass = DualMass { stop: 1e6, method: &method, parameters: &parameters, ..DUAL_MASS };
+            let mut run = dual_mass.start();
+            for _ in 0..4 {
+                run.step().unwrap();
+            }
+            let found = neutral(&mut run, 0.01, 3.0).unwrap();
+            assert!((found - wanted).abs() <= 1e-6 * wanted, "{solver}, {input}: {found}");
+        }
     }
 }
 

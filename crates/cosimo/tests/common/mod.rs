@@ -18,6 +18,8 @@ pub(crate) struct DualMass<'a> {
     pub(crate) experiment: &'a str,
     /// The force comes out of the right component instead of the left one.
     pub(crate) mirrored: bool,
+    /// More lines of both components.
+    pub(crate) parameters: &'a str,
     /// More lines of `[[bond]]`; `None` makes the bond two wires.
     pub(crate) bond: Option<&'a str>,
     /// The lines of `[method]`.
@@ -25,11 +27,11 @@ pub(crate) struct DualMass<'a> {
 }
 
 pub(crate) const DUAL_MASS: DualMass<'static> =
-    DualMass { stop: 10.0, experiment: "", mirrored: false, bond: Some(""), method: "" };
+    DualMass { stop: 10.0, experiment: "", mirrored: false, parameters: "", bond: Some(""), method: "" };
 
 impl DualMass<'_> {
     pub(crate) fn text(&self) -> String {
-        let DualMass { stop, experiment, method, .. } = self;
+        let DualMass { stop, experiment, parameters, method, .. } = self;
         let (left, right) = if self.mirrored { ("left", "right-force") } else { ("left-force", "right") };
         let (telling, told) = if self.mirrored { ("right", "left") } else { ("left", "right") };
         let power = match self.bond {
@@ -45,8 +47,8 @@ impl DualMass<'_> {
         };
         format!(
             "[experiment]\nstop = {stop:?}\n{experiment}\n\
-             [component.left]\nsource = \"native:dual-mass/{left}\"\n\
-             [component.right]\nsource = \"native:dual-mass/{right}\"\n\
+             [component.left]\nsource = \"native:dual-mass/{left}\"\n{parameters}\n\
+             [component.right]\nsource = \"native:dual-mass/{right}\"\n{parameters}\n\
              [[wire]]\nfrom = \"{told}.x\"\nto = \"{telling}.x_far\"\n{power}\n[method]\n{method}\n"
         )
     }
