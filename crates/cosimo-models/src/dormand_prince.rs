@@ -1,6 +1,6 @@
 //! The embedded Runge-Kutta pair of order 5(4) by Dormand and Prince (1980), for reference solutions.
 //!
-//! Autonomous systems only, and no dense output: whoever needs values between takes short spans.
+//! Autonomous systems only, and no dense output: values between come from short spans and a cubic.
 
 /// Local error allowed per step, per state: `ABSOLUTE + RELATIVE * |x|`.
 const RELATIVE: f64 = 1e-12;
@@ -21,14 +21,49 @@ const ERROR: [f64; 7] =
 
 /// A point of the solution with its derivative, which the next step takes over as its first stage.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Point<const N: usize> {
-    pub(crate) x: [f64; N],
-    pub(crate) dx: [f64; N],
+struct Point<const N: usize> {
+    x: [f64; N],
+    dx: [f64; N],
+}
+
+/// The solution from `start` at 0, at instants in rising order; those before 0 get the start. One sweep over
+/// multiples of `grid`, with a cubic between the two points around each instant.
+pub(crate) fn sweep<const N: usize>(
+    f: impl Fn(&[f64; N]) -> [f64; N],
+    start: [f64; N],
+    grid: f64,
+    least: f64,
+    instants: &[f64],
+) -> Vec<[f64; N]> {
+    let mut step = grid;
+    let mut before = Point { x: start, dx: f(&start) };
+    let mut after = across(&f, before, grid, least, &mut step);
+    let mut interval = 0;
+    let mut at = |t: &f64| {
+        let position = t.max(0.0) / grid;
+        while interval < position as u64 {
+            before = after;
+            after = across(&f, before, grid, least, &mut step);
+            interval += 1;
+        }
+        between(&before, &after, grid, position - interval as f64)
+    };
+    instants.iter().map(&mut at).collect()
+}
+
+/// Cubic Hermite at `s` from 0 to 1.
+fn between<const N: usize>(before: &Point<N>, after: &Point<N>, grid: f64, s: f64) -> [f64; N] {
+    let r = 1.0 - s;
+    std::array::from_fn(|i| {
+        let bend = r * before.dx[i] - s * after.dx[i];
+        let straight = r * r * (1.0 + 2.0 * s) * before.x[i] + s * s * (1.0 + 2.0 * r) * after.x[i];
+        straight + grid * s * r * bend
+    })
 }
 
 /// Moves a point over `span`. `step` is the size to try first, and on return the one to try next. A step of
 /// `least` is taken whatever its error: at a kink the estimate never gets better.
-pub(crate) fn across<const N: usize>(
+fn across<const N: usize>(
     f: impl Fn(&[f64; N]) -> [f64; N],
     mut point: Point<N>,
     span: f64,

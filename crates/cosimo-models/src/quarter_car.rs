@@ -8,7 +8,7 @@
 use cosimo_core::entry::{Range, ReferenceEntry};
 use cosimo_core::{Interface, Options, Simulator, Spec};
 
-use crate::dormand_prince::{Point, across};
+use crate::dormand_prince::sweep;
 use crate::ode::{ABILITIES, Model, Ode};
 use crate::solver::{EXPLICIT, MICRO_STEPS, Solver, initial};
 use crate::{ModelEntry, input, output};
@@ -281,7 +281,6 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     history: false,
 };
 
-/// One sweep over the grid, with a cubic between the two points around each instant.
 fn solve(options: &Options, instants: &[f64]) -> Vec<Vec<f64>> {
     let (strut, chassis, wheel) = (Strut::of(options), Body::chassis(options), Body::wheel(options));
     let force = |x: &[f64; 4]| strut.force(x[0] - x[2], x[1] - x[3]);
@@ -289,34 +288,13 @@ fn solve(options: &Options, instants: &[f64]) -> Vec<Vec<f64>> {
         let force = force(x);
         [x[1], chassis.acceleration(x[0], force), x[3], wheel.acceleration(x[2], force)]
     };
-    let x = ["zc0", "vc0", "zw0", "vw0"].map(|name| options.number(name));
-    let mut step = GRID;
-    let mut before = Point { x, dx: f(&x) };
-    let mut after = across(f, before, GRID, LEAST, &mut step);
-    let mut interval = 0;
-    let mut row = |t: &f64| {
-        let position = t.max(0.0) / GRID;
-        while interval < position as u64 {
-            before = after;
-            after = across(f, before, GRID, LEAST, &mut step);
-            interval += 1;
-        }
-        let x = between(&before, &after, position - interval as f64);
+    let start = ["zc0", "vc0", "zw0", "vw0"].map(|name| options.number(name));
+    let row = |x: [f64; 4]| {
         let force = force(&x);
         let [zc, vc, zw, vw] = x;
         vec![zc, vc, zw, vw, force, force * vc, force * vw]
     };
-    instants.iter().map(&mut row).collect()
-}
-
-/// Cubic Hermite at `s` from 0 to 1.
-fn between(before: &Point<4>, after: &Point<4>, s: f64) -> [f64; 4] {
-    let r = 1.0 - s;
-    std::array::from_fn(|i| {
-        let bend = r * before.dx[i] - s * after.dx[i];
-        let straight = r * r * (1.0 + 2.0 * s) * before.x[i] + s * s * (1.0 + 2.0 * r) * after.x[i];
-        straight + GRID * s * r * bend
-    })
+    sweep(f, start, GRID, LEAST, instants).into_iter().map(row).collect()
 }
 
 #[cfg(test)]
