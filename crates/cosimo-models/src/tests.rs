@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cosimo_core::entry::{Kind, OpenProblem, OpenRequest};
+use cosimo_core::entry::{Kind, OpenProblem, OpenRequest, ReferenceEntry};
 use cosimo_core::{
     Inputs, Options, Outputs, Reached, Segment, Simulator, Slot, Spec, Time, Trail, Value, Window,
 };
@@ -56,6 +56,35 @@ pub(crate) fn outputs(simulator: &mut dyn Simulator) -> Vec<f64> {
     let mut values = vec![f64::NAN; simulator.interface().outputs.len()];
     simulator.outputs(&mut Outputs { values: &mut values, slopes: &mut [] }).unwrap();
     values
+}
+
+/// Steps models that are told lines between true values, and compares what they show with the reference. A case
+/// is a model, the columns it is told and the columns it should show.
+pub(crate) fn follows(
+    reference: &ReferenceEntry,
+    step: f64,
+    within: f64,
+    cases: &[(&ModelEntry, &[usize], &[usize])],
+) {
+    let instants: Vec<f64> = (0..=1000).map(|i| f64::from(i) * step).collect();
+    let truth = (reference.solve)(&defaults(reference.parameters), &instants);
+    for (model, told, shown) in cases {
+        let mut simulator = (model.build)(&options(model, &[]));
+        for i in 1..truth.len() {
+            let line = |column: &usize| {
+                let (old, new) = (truth[i - 1][*column], truth[i][*column]);
+                Segment::line(old, (new - old) / step)
+            };
+            let inputs: Vec<Segment> = told.iter().map(line).collect();
+            advance(&mut *simulator, step, &inputs);
+            let found = outputs(&mut *simulator);
+            assert_eq!(found.len(), shown.len(), "{}", model.name);
+            for (found, column) in found.iter().zip(*shown) {
+                let wanted = truth[i][*column];
+                assert!((found - wanted).abs() < within, "{} step {i}: {found} {wanted}", model.name);
+            }
+        }
+    }
 }
 
 fn slopes(simulator: &mut dyn Simulator) -> Vec<f64> {
