@@ -4,9 +4,11 @@
 //! papers on coupling, so that printed tables can be repeated. Deliberately not a modelling library: every
 //! model is here because a test, a paper or a benchmark needs it.
 
+mod dahlquist;
 mod dormand_prince;
 mod dual_mass;
 mod faulty;
+mod gain_loop;
 mod linear;
 mod memory;
 mod ode;
@@ -16,8 +18,10 @@ mod quarter_car;
 mod rc_rl;
 mod ring;
 mod solver;
+mod tanks;
 #[cfg(test)]
 mod tests;
+mod thermal_wall;
 
 use cosimo_core::entry::{ModelInfo, OpenProblem, OpenRequest, ReferenceEntry, suggest};
 use cosimo_core::{Options, Port, Simulator, SourceEntry, Spec};
@@ -52,14 +56,32 @@ const MODELS: &[&ModelEntry] = &[
     &rc_rl::RL,
     &oscillator::SPRING_DAMPER,
     &oscillator::MASS,
+    &dahlquist::FIRST,
+    &dahlquist::SECOND,
+    &gain_loop::FIRST,
+    &gain_loop::SECOND,
+    &gain_loop::LAG,
+    &tanks::FIRST,
+    &tanks::SECOND_PIPE,
+    &thermal_wall::LEFT_ROOM,
+    &thermal_wall::RIGHT_ROOM,
+    &thermal_wall::WALL,
     &ring::ROTOR,
     &faulty::NAN,
     &faulty::PANIC,
 ];
 
 /// The undivided form of each family.
-pub const REFERENCES: &[&ReferenceEntry] =
-    &[&quarter_car::REFERENCE, &dual_mass::REFERENCE, &rc_rl::REFERENCE, &oscillator::REFERENCE];
+pub const REFERENCES: &[&ReferenceEntry] = &[
+    &quarter_car::REFERENCE,
+    &dual_mass::REFERENCE,
+    &rc_rl::REFERENCE,
+    &oscillator::REFERENCE,
+    &dahlquist::REFERENCE,
+    &gain_loop::REFERENCE,
+    &tanks::REFERENCE,
+    &thermal_wall::REFERENCE,
+];
 
 /// Sources such as `native:quarter-car/chassis`.
 pub const NATIVE: SourceEntry = SourceEntry {

@@ -1,0 +1,86 @@
+//! Two of Dahlquist's test equations, coupled: x1' = lambda x1 + c x2 and x2' = mu x2 + d x1. The smallest
+//! system in which stability and order of a coupling show; no feedthrough, no unit, no power.
+
+use cosimo_core::entry::{Range, ReferenceEntry};
+use cosimo_core::{Options, Simulator, Spec};
+
+use crate::linear::{Linear, undivided};
+use crate::solver::{EXACT, MICRO_STEPS, initial};
+use crate::{ModelEntry, input, output};
+
+const LAMBDA: Spec = Spec::number("lambda", -1.0, Range::Finite, "1/s", "own rate of the first equation");
+const C: Spec = Spec::number("c", 0.5, Range::Finite, "1/s", "how the first equation feels the second");
+const MU: Spec = Spec::number("mu", -2.0, Range::Finite, "1/s", "own rate of the second equation");
+const D: Spec = Spec::number("d", -1.5, Range::Finite, "1/s", "how the second equation feels the first");
+const X10: Spec = initial("x10", 1.0, "1", "first state at the start");
+const X20: Spec = initial("x20", 0.5, "1", "second state at the start");
+
+/// x' = rate x + gain u, y = x; parameter names of rate, gain and start.
+fn equation(options: &Options, names: [&str; 3]) -> Box<dyn Simulator> {
+    let [rate, gain, start] = names.map(|name| options.number(name));
+    let equation = Linear {
+        inputs: vec![input("u", "1", "state of the other equation")],
+        outputs: vec![output("y", "1", "state")],
+        initial: vec![start],
+        a: vec![rate],
+        b: vec![gain],
+        c: vec![1.0],
+        d: vec![0.0],
+        drift: vec![0.0],
+    };
+    equation.simulator(options)
+}
+
+pub(crate) const FIRST: ModelEntry = ModelEntry {
+    name: "dahlquist/first",
+    summary: "test equation x' = lambda x + c u",
+    parameters: &[LAMBDA, C, X10, EXACT, MICRO_STEPS],
+    build: |options| equation(options, ["lambda", "c", "x10"]),
+};
+
+pub(crate) const SECOND: ModelEntry = ModelEntry {
+    name: "dahlquist/second",
+    summary: "test equation x' = mu x + d u",
+    parameters: &[MU, D, X20, EXACT, MICRO_STEPS],
+    build: |options| equation(options, ["mu", "d", "x20"]),
+};
+
+pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
+    name: "dahlquist",
+    summary: "both test equations in one piece, by the matrix exponential",
+    parameters: &[LAMBDA, C, MU, D, X10, X20],
+    columns: &["x1", "x2"],
+    solve: |options, instants| {
+        let a = ["lambda", "c", "d", "mu"].map(|name| options.number(name));
+        let start = ["x10", "x20"].map(|name| options.number(name));
+        undivided(&a, &start, instants, <[f64]>::to_vec)
+    },
+    history: true,
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{defaults, follows};
+
+    /// The eigenvalues for the defaults are -1.5 +- i / sqrt 2.
+    #[test]
+    fn the_reference_is_a_decaying_turn() {
+        let turn = 0.5f64.sqrt();
+        let instants = [-1.0, 0.0, 0.1, 1.0, 5.0];
+        for (t, row) in instants.iter().zip((REFERENCE.solve)(&defaults(REFERENCE.parameters), &instants)) {
+            let (sin, cos) = (turn * t).sin_cos();
+            let decay = (-1.5 * t).exp();
+            // The slopes at the start are -1 + 0.5 * 0.5 and -2 * 0.5 - 1.5.
+            let x1 = decay * (cos + (-0.75 + 1.5) / turn * sin);
+            let x2 = decay * (0.5 * cos + (-2.5 + 0.75) / turn * sin);
+            assert!((row[0] - x1).abs() < 1e-14 * (1.0 + decay), "{t}: {} {x1}", row[0]);
+            assert!((row[1] - x2).abs() < 1e-14 * (1.0 + decay), "{t}: {} {x2}", row[1]);
+        }
+    }
+
+    #[test]
+    fn every_component_follows_the_reference_when_told_the_truth() {
+        follows(&REFERENCE, 1e-3, 1e-6, &[(&FIRST, &[1], &[0]), (&SECOND, &[0], &[1])]);
+    }
+}

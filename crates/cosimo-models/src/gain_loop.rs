@@ -1,0 +1,118 @@
+//! Two gains in an algebraic loop that drives a lag: y1 = a y2 + x, y2 = b y1, T x' = y2 - x.
+//!
+//! Whoever passes y1 and y2 on with a delay multiplies their error by a b per round, so the loop can be
+//! coupled for |a b| < 1 only, although its solution exists for every a b but 1. Inputs deliberately have no
+//! start value: breaking the loop is for the user to decide.
+
+use cosimo_core::entry::{Range, ReferenceEntry};
+use cosimo_core::{Port, Simulator, Spec};
+
+use crate::linear::{Linear, undivided};
+use crate::ode::Ode;
+use crate::solver::{EXACT, MICRO_STEPS, initial};
+use crate::{ModelEntry, input, output};
+
+const A: Spec = Spec::number("a", 0.5, Range::Finite, "1", "gain from the second to the first");
+const B: Spec = Spec::number("b", 0.5, Range::Finite, "1", "gain from the first to the second");
+const T: Spec = Spec::number("T", 1.0, Range::Positive, "s", "time constant of the lag");
+const X0: Spec = initial("x0", 1.0, "1", "output of the lag at the start");
+
+/// y = sum of gain times input, without any state.
+fn gains(inputs: Vec<Port>, gains: Vec<f64>) -> Box<dyn Simulator> {
+    Box::new(Ode::exact(Linear {
+        inputs,
+        outputs: vec![output("y", "1", "sum of the inputs times their gains")],
+        initial: vec![],
+        a: vec![],
+        b: vec![],
+        c: vec![],
+        d: gains,
+        drift: vec![],
+    }))
+}
+
+pub(crate) const FIRST: ModelEntry = ModelEntry {
+    name: "gain-loop/first",
+    summary: "gain with a second input, y = a u + w, both felt at once",
+    parameters: &[A],
+    build: |options| {
+        let inputs = vec![input("u", "1", "output of the second gain"), input("w", "1", "output of the lag")];
+        gains(inputs, vec![options.number("a"), 1.0])
+    },
+};
+
+pub(crate) const SECOND: ModelEntry = ModelEntry {
+    name: "gain-loop/second",
+    summary: "gain, y = b u, felt at once",
+    parameters: &[B],
+    build: |options| gains(vec![input("u", "1", "output of the first gain")], vec![options.number("b")]),
+};
+
+pub(crate) const LAG: ModelEntry = ModelEntry {
+    name: "gain-loop/lag",
+    summary: "first-order lag, T x' = u - x",
+    parameters: &[T, X0, EXACT, MICRO_STEPS],
+    build: |options| {
+        let rate = 1.0 / options.number("T");
+        let lag = Linear {
+            inputs: vec![input("u", "1", "output of the second gain")],
+            outputs: vec![output("x", "1", "what has come through")],
+            initial: vec![options.number("x0")],
+            a: vec![-rate],
+            b: vec![rate],
+            c: vec![1.0],
+            d: vec![0.0],
+            drift: vec![0.0],
+        };
+        lag.simulator(options)
+    },
+};
+
+pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
+    name: "gain-loop",
+    summary: "the loop solved for its gains, y1 = x / (1 - a b), and the lag by the exponential",
+    parameters: &[A, B, T, X0],
+    columns: &["x", "y1", "y2"],
+    solve: |options, instants| {
+        let [a, b, lag, x0] = ["a", "b", "T", "x0"].map(|name| options.number(name));
+        let through = 1.0 / (1.0 - a * b); // infinite where there is no solution
+        undivided(&[(b * through - 1.0) / lag], &[x0], instants, |x| {
+            vec![x[0], through * x[0], b * through * x[0]]
+        })
+    },
+    history: true,
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{advance, defaults, follows, options, outputs, settle};
+    use cosimo_core::Segment;
+
+    #[test]
+    fn the_reference_solves_both_gains_and_the_lag() {
+        let instants = [-1.0, 0.0, 0.3, 4.0];
+        for (t, row) in instants.iter().zip((REFERENCE.solve)(&defaults(REFERENCE.parameters), &instants)) {
+            let [x, y1, y2] = row[..] else { panic!() };
+            assert!((x - (-t / 3.0).exp()).abs() < 1e-15);
+            assert!((y1 - (0.5 * y2 + x)).abs() < 1e-15 && (y2 - 0.5 * y1).abs() < 1e-15);
+        }
+    }
+
+    #[test]
+    fn every_component_follows_the_reference_when_told_the_truth() {
+        let cases: [(&ModelEntry, &[usize], &[usize]); 3] =
+            [(&FIRST, &[2, 0], &[1]), (&SECOND, &[1], &[2]), (&LAG, &[2], &[0])];
+        follows(&REFERENCE, 1e-3, 1e-7, &cases);
+    }
+
+    /// Nothing is kept from before: an output is what the inputs are now.
+    #[test]
+    fn a_gain_shows_its_inputs_at_once() {
+        let mut first = (FIRST.build)(&options(&FIRST, &[]));
+        advance(&mut *first, 0.1, &[Segment::line(4.0, 20.0), Segment::constant(0.25)]);
+        assert_eq!(outputs(&mut *first), [3.25]);
+        settle(&mut *first, &[Segment::constant(1.0), Segment::constant(0.25)]);
+        assert_eq!(outputs(&mut *first), [0.75]);
+    }
+}

@@ -1,0 +1,210 @@
+//! Two open tanks joined by a pipe at their bottoms: pressure one way, volume flow the other, and a root in
+//! between. Water in a tank is a pressure p = rho g h; the pipe lets q = k sign(dp) sqrt(|dp|) through.
+//!
+//! The root is infinitely steep at rest, where the levels end, so it is made straight there:
+//! q = k dp / (dp^2 + dp0^2)^(1/4). Levels count from the pipe, deliberately without bottom or brim.
+
+use cosimo_core::entry::{Range, ReferenceEntry};
+use cosimo_core::{Abilities, Interface, Options, Spec};
+
+use crate::dormand_prince::sweep;
+use crate::linear::Linear;
+use crate::ode::{ABILITIES, Model, Motion, Ode};
+use crate::solver::{EXACT, EXPLICIT, MICRO_STEPS, Solver, initial};
+use crate::{ModelEntry, input, output};
+
+const A1: Spec = Spec::number("A1", 1.0, Range::Positive, "m2", "area of the first tank");
+const A2: Spec = Spec::number("A2", 0.5, Range::Positive, "m2", "area of the second tank");
+const RHO_G: Spec = Spec::number("rho_g", 9810.0, Range::Positive, "Pa/m", "density times gravity");
+const K: Spec =
+    Spec::number("k", 1e-3, Range::NotNegative, "m3/s", "flow at a difference of 1 Pa; it grows as the root");
+const DP0: Spec =
+    Spec::number("dp0", 100.0, Range::Positive, "Pa", "below this difference the root is straight");
+const H10: Spec = initial("h10", 2.0, "m", "level of the first tank at the start");
+const H20: Spec = initial("h20", 1.0, "m", "level of the second tank at the start");
+
+#[derive(Debug, Clone, Copy)]
+struct Pipe {
+    k: f64,
+    dp0: f64,
+}
+
+impl Pipe {
+    fn of(options: &Options) -> Pipe {
+        Pipe { k: options.number("k"), dp0: options.number("dp0") }
+    }
+
+    /// The flow at a difference of pressure. Two roots have the same bits on every platform, a power need not.
+    fn flow(&self, dp: f64) -> f64 {
+        self.k * dp / self.size(dp).sqrt().sqrt()
+    }
+
+    /// Derivative of the flow.
+    fn slope(&self, dp: f64) -> f64 {
+        let size = self.size(dp);
+        self.k * (dp * dp / 2.0 + self.dp0 * self.dp0) / (size * size.sqrt().sqrt())
+    }
+
+    fn size(&self, dp: f64) -> f64 {
+        dp * dp + self.dp0 * self.dp0
+    }
+}
+
+/// The second tank with the pipe that leads to it.
+#[derive(Debug)]
+struct Fed {
+    pipe: Pipe,
+    area: f64,
+    rho_g: f64,
+    start: f64,
+}
+
+impl Fed {
+    fn difference(&self, x: &[f64], u: &[f64]) -> f64 {
+        u[0] - self.rho_g * x[0]
+    }
+}
+
+impl Model for Fed {
+    fn interface(&self) -> Interface {
+        Interface {
+            inputs: vec![input("p", "Pa", "pressure at the far end of the pipe")],
+            outputs: vec![
+                output("q", "m3/s", "volume flow through the pipe into this tank"),
+                output("h", "m", "level"),
+            ],
+            feedthrough: vec![(0, 0)],
+            abilities: Abilities { slopes: true, ..ABILITIES },
+            ..Interface::default()
+        }
+    }
+
+    fn initial(&self) -> Vec<f64> {
+        vec![self.start]
+    }
+
+    fn derivatives(&self, x: &[f64], u: &[f64], dx: &mut [f64]) {
+        dx[0] = self.pipe.flow(self.difference(x, u)) / self.area;
+    }
+
+    fn outputs(&self, x: &[f64], u: &[f64], y: &mut [f64]) {
+        y[0] = self.pipe.flow(self.difference(x, u));
+        y[1] = x[0];
+    }
+
+    fn jacobian(&self, x: &[f64], u: &[f64], into: &mut [f64]) {
+        into[0] = self.pipe.slope(self.difference(x, u));
+        into[1] = 0.0;
+    }
+
+    fn slopes(&self, motion: &Motion<'_>, dy: &mut [f64]) {
+        let slope = self.pipe.slope(self.difference(motion.x, motion.u));
+        dy[0] = slope * self.difference(motion.dx, motion.du);
+        dy[1] = motion.dx[0];
+    }
+}
+
+pub(crate) const FIRST: ModelEntry = ModelEntry {
+    name: "tanks/first",
+    summary: "open tank, told the volume flow that leaves it",
+    parameters: &[A1, RHO_G, H10, EXACT, MICRO_STEPS],
+    build: |options| {
+        let tank = Linear {
+            inputs: vec![input("q", "m3/s", "volume flow out of this tank")],
+            outputs: vec![output("p", "Pa", "pressure at the bottom"), output("h", "m", "level")],
+            initial: vec![options.number("h10")],
+            a: vec![0.0],
+            b: vec![-1.0 / options.number("A1")],
+            c: vec![options.number("rho_g"), 1.0],
+            d: vec![0.0, 0.0],
+            drift: vec![0.0],
+        };
+        tank.simulator(options)
+    },
+};
+
+pub(crate) const SECOND_PIPE: ModelEntry = ModelEntry {
+    name: "tanks/second-pipe",
+    summary: "pipe and the tank it leads to, told the pressure at the pipe's far end",
+    parameters: &[A2, RHO_G, K, DP0, H20, EXPLICIT, MICRO_STEPS],
+    build: |options| {
+        let [area, rho_g, start] = ["A2", "rho_g", "h20"].map(|name| options.number(name));
+        let fed = Fed { pipe: Pipe::of(options), area, rho_g, start };
+        Box::new(Ode::new(fed, Solver::of(options)))
+    },
+};
+
+/// The reference is kept at multiples of this.
+const GRID: f64 = 1e-3;
+
+/// The root is smooth, so no step needs to be as small as this; it keeps an absurd parameter from stalling.
+const LEAST: f64 = GRID / (1u64 << 20) as f64;
+
+pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
+    name: "tanks",
+    summary: "both tanks in one piece, by Dormand-Prince at a tolerance of 1e-12",
+    parameters: &[A1, A2, RHO_G, K, DP0, H10, H20],
+    columns: &["h1", "h2", "p1", "q", "P"],
+    solve: |options, instants| {
+        let pipe = Pipe::of(options);
+        let [a1, a2, rho_g] = ["A1", "A2", "rho_g"].map(|name| options.number(name));
+        let flow = |[h1, h2]: [f64; 2]| pipe.flow(rho_g * (h1 - h2));
+        let f = |h: &[f64; 2]| [-flow(*h) / a1, flow(*h) / a2];
+        let start = ["h10", "h20"].map(|name| options.number(name));
+        let row = |[h1, h2]: [f64; 2]| {
+            let (p1, q) = (rho_g * h1, flow([h1, h2]));
+            vec![h1, h2, p1, q, p1 * q]
+        };
+        sweep(f, start, GRID, LEAST, instants).into_iter().map(row).collect()
+    },
+    history: false,
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{defaults, follows, options, outputs, settle};
+    use cosimo_core::{Segment, Value};
+
+    #[test]
+    fn the_pipe_is_a_root_far_from_rest_and_straight_at_rest() {
+        let pipe = Pipe { k: 1e-3, dp0: 100.0 };
+        assert!((pipe.flow(1e6) - 1.0).abs() < 1e-8 && (pipe.flow(-1e6) + 1.0).abs() < 1e-8);
+        assert_eq!(pipe.flow(0.0), 0.0);
+        assert!((pipe.slope(0.0) - 1e-4).abs() < 1e-18 && (pipe.flow(1e-3) - 1e-7).abs() < 1e-16);
+        for dp in [-5000.0, -80.0, 3.0, 100.0, 2e4] {
+            let difference = (pipe.flow(dp + 1e-3) - pipe.flow(dp - 1e-3)) / 2e-3;
+            assert!((pipe.slope(dp) - difference).abs() < 1e-7 * difference, "{dp}"); // the quotient rounds to 1e-8
+        }
+    }
+
+    /// Without the straight part, the root of the difference falls as a straight line in time.
+    #[test]
+    fn the_reference_keeps_the_water_and_falls_as_the_closed_form() {
+        let given = [("dp0".to_owned(), Value::Number(1e-3))];
+        let options = Options::resolve("it", REFERENCE.parameters, &given).unwrap();
+        let instants = [0.0, 0.0123456, 1.0, 3.0, 6.0];
+        for (t, row) in instants.iter().zip((REFERENCE.solve)(&options, &instants)) {
+            let root = 9810f64.sqrt() - 9810.0 * 1e-3 * (1.0 + 1.0 / 0.5) * t / 2.0;
+            let h2 = (2.5 - root * root / 9810.0) / 1.5;
+            assert!((row[0] + 0.5 * row[1] - 2.5).abs() < 1e-13, "{t}");
+            assert!((row[1] - h2).abs() < 1e-10 && (row[3] - 1e-3 * root).abs() < 1e-9, "{t}: {row:?} {h2}");
+        }
+        let rest = &(REFERENCE.solve)(&defaults(REFERENCE.parameters), &[30.0])[0];
+        assert!((rest[0] - rest[1]).abs() < 1e-12 && rest[3].abs() < 1e-12, "{rest:?}");
+    }
+
+    #[test]
+    fn every_component_follows_the_reference_when_told_the_truth() {
+        follows(&REFERENCE, 1e-3, 1e-4, &[(&FIRST, &[3], &[2, 0]), (&SECOND_PIPE, &[2], &[3, 1])]);
+    }
+
+    #[test]
+    fn water_flows_back_from_the_higher_tank() {
+        let mut second = (SECOND_PIPE.build)(&options(&SECOND_PIPE, &[]));
+        settle(&mut *second, &[Segment::constant(0.0)]);
+        let back = outputs(&mut *second)[0];
+        settle(&mut *second, &[Segment::constant(2.0 * 9810.0)]);
+        assert!(back < 0.0 && (back + outputs(&mut *second)[0]).abs() < 1e-16);
+    }
+}

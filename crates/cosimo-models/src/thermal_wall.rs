@@ -1,0 +1,133 @@
+//! Two rooms on both sides of a wall that stores heat, closed against the outside; the left one is heated.
+//!
+//! Temperature times heat flow is no power: heat flow is one already. Such a pair is called a pseudo bond, and
+//! is coupled by wires.
+
+use cosimo_core::entry::{Range, ReferenceEntry};
+use cosimo_core::{Options, Simulator, Spec};
+
+use crate::linear::{Linear, undivided};
+use crate::solver::{EXACT, MICRO_STEPS, initial};
+use crate::{ModelEntry, input, output};
+
+const C1: Spec = Spec::number("C1", 1e5, Range::Positive, "J/K", "heat capacity of the left room");
+const C2: Spec = Spec::number("C2", 2e5, Range::Positive, "J/K", "heat capacity of the right room");
+const CW: Spec = Spec::number("Cw", 1e6, Range::Positive, "J/K", "heat capacity of the wall");
+const G1: Spec = Spec::number("G1", 100.0, Range::NotNegative, "W/K", "conductance, left room to wall");
+const G2: Spec = Spec::number("G2", 50.0, Range::NotNegative, "W/K", "conductance, wall to right room");
+const P1: Spec = Spec::number("P1", 500.0, Range::Finite, "W", "heating of the left room");
+const P2: Spec = Spec::number("P2", 0.0, Range::Finite, "W", "heating of the right room");
+const T10: Spec = initial("T10", 293.15, "K", "temperature of the left room at the start");
+const T20: Spec = initial("T20", 278.15, "K", "temperature of the right room at the start");
+const TW0: Spec = initial("Tw0", 283.15, "K", "temperature of the wall at the start");
+
+/// A room that heat leaves, or enters for `sign` 1, through the wall; parameter names of capacity, heating and
+/// start.
+fn room(options: &Options, names: [&str; 3], sign: f64, way: &str) -> Box<dyn Simulator> {
+    let [capacity, heating, start] = names.map(|name| options.number(name));
+    let room = Linear {
+        inputs: vec![input("q", "W", &format!("heat flow {way}"))],
+        outputs: vec![output("T", "K", "temperature of the room")],
+        initial: vec![start],
+        a: vec![0.0],
+        b: vec![sign / capacity],
+        c: vec![1.0],
+        d: vec![0.0],
+        drift: vec![heating / capacity],
+    };
+    room.simulator(options)
+}
+
+pub(crate) const LEFT_ROOM: ModelEntry = ModelEntry {
+    name: "thermal-wall/left-room",
+    summary: "heated room, told the heat flow into the wall",
+    parameters: &[C1, P1, T10, EXACT, MICRO_STEPS],
+    build: |options| room(options, ["C1", "P1", "T10"], -1.0, "from the room into the wall"),
+};
+
+pub(crate) const RIGHT_ROOM: ModelEntry = ModelEntry {
+    name: "thermal-wall/right-room",
+    summary: "room, told the heat flow out of the wall",
+    parameters: &[C2, P2, T20, EXACT, MICRO_STEPS],
+    build: |options| room(options, ["C2", "P2", "T20"], 1.0, "from the wall into the room"),
+};
+
+pub(crate) const WALL: ModelEntry = ModelEntry {
+    name: "thermal-wall/wall",
+    summary: "wall that stores heat, told the temperatures of both rooms",
+    parameters: &[CW, G1, G2, TW0, EXACT, MICRO_STEPS],
+    build: |options| {
+        let [cw, g1, g2, start] = ["Cw", "G1", "G2", "Tw0"].map(|name| options.number(name));
+        let wall = Linear {
+            inputs: vec![
+                input("T1", "K", "temperature of the left room"),
+                input("T2", "K", "temperature of the right room"),
+            ],
+            outputs: vec![
+                output("q1", "W", "heat flow from the left room into the wall"),
+                output("q2", "W", "heat flow from the wall into the right room"),
+                output("Tw", "K", "temperature of the wall"),
+            ],
+            initial: vec![start],
+            a: vec![-(g1 + g2) / cw],
+            b: vec![g1 / cw, g2 / cw],
+            c: vec![-g1, g2, 1.0],
+            d: vec![g1, 0.0, 0.0, -g2, 0.0, 0.0],
+            drift: vec![0.0],
+        };
+        wall.simulator(options)
+    },
+};
+
+pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
+    name: "thermal-wall",
+    summary: "rooms and wall in one piece, by the matrix exponential",
+    parameters: &[C1, C2, CW, G1, G2, P1, P2, T10, T20, TW0],
+    columns: &["T1", "T2", "Tw", "q1", "q2"],
+    solve: |options, instants| {
+        let [c1, c2, cw, g1, g2, p1, p2] =
+            ["C1", "C2", "Cw", "G1", "G2", "P1", "P2"].map(|name| options.number(name));
+        let [t1, t2, tw] = ["T10", "T20", "Tw0"].map(|name| options.number(name));
+        // The fourth state is the constant 1, which carries the heating.
+        #[rustfmt::skip]
+        let a = [
+            -g1 / c1, 0.0, g1 / c1, p1 / c1,
+            0.0, -g2 / c2, g2 / c2, p2 / c2,
+            g1 / cw, g2 / cw, -(g1 + g2) / cw, 0.0,
+            0.0, 0.0, 0.0, 0.0,
+        ];
+        undivided(&a, &[t1, t2, tw, 1.0], instants, |x| {
+            vec![x[0], x[1], x[2], g1 * (x[0] - x[2]), g2 * (x[2] - x[1])]
+        })
+    },
+    history: true,
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{defaults, follows};
+
+    #[test]
+    fn the_reference_keeps_the_heat_and_ends_in_a_steady_rise() {
+        let rows = (REFERENCE.solve)(&defaults(REFERENCE.parameters), &[0.0, 3000.0, 2e5]);
+        let heat = |row: &[f64]| 1e5 * row[0] + 2e5 * row[1] + 1e6 * row[2];
+        for (t, row) in [0.0, 3000.0, 2e5].iter().zip(&rows) {
+            let gained = heat(row) - heat(&rows[0]);
+            assert!((gained - 500.0 * t).abs() < 1e-9 * heat(row), "{t}: {gained}");
+        }
+        // In the end all rise by 500 W / 1.3e6 J/K, and each room's share of the heat passes its side.
+        let [q1, q2] = [rows[2][3], rows[2][4]];
+        assert!(
+            (q1 - 500.0 * 12.0 / 13.0).abs() < 1e-6 && (q2 - 500.0 * 2.0 / 13.0).abs() < 1e-6,
+            "{q1} {q2}"
+        );
+    }
+
+    #[test]
+    fn every_component_follows_the_reference_when_told_the_truth() {
+        let cases: [(&ModelEntry, &[usize], &[usize]); 3] =
+            [(&LEFT_ROOM, &[3], &[0]), (&RIGHT_ROOM, &[4], &[1]), (&WALL, &[0, 1], &[3, 4, 2])];
+        follows(&REFERENCE, 1.0, 1e-3, &cases);
+    }
+}
