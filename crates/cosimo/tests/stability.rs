@@ -60,7 +60,7 @@ fn neutral_steps_depend_on_where_euler_takes_its_input() {
         ("euler", [0.710811288, 0.736709867, 0.736709867, 0.595398789]),
         ("euler-end", [0.710811288, 0.691059311, 0.542355480, 0.111314595]),
     ] {
-        let parameters = format!("parameters = {{ solver = \"{solver}\", micro_steps = 1 }}");
+        let parameters = format!("solver = \"{solver}\", micro_steps = 1");
         for (input, wanted) in ["hold", "causal", "linear", "quadratic"].into_iter().zip(steps) {
             let method = format!("input = \"{input}\"\nexchange = \"stale\"\nstep = {{ size = 0.01 }}");
             let dual_mass = DualMass { stop: 1e6, method: &method, parameters: &parameters, ..DUAL_MASS };

@@ -5,8 +5,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cosimo::core::{Options, Registry, Time};
-use cosimo::engine::{Run, plan};
+use cosimo::core::{Options, Registry, Time, Value};
+use cosimo::engine::{Run, RunError, plan};
 use cosimo::record::{Memory, Table};
 use cosimo::system::{System, toml};
 
@@ -18,7 +18,9 @@ pub(crate) struct DualMass<'a> {
     pub(crate) experiment: &'a str,
     /// The force comes out of the right component instead of the left one.
     pub(crate) mirrored: bool,
-    /// More lines of both components.
+    /// x1, v1, x2 and v2 at the start.
+    pub(crate) initial: [f64; 4],
+    /// More parameters of both components.
     pub(crate) parameters: &'a str,
     /// More lines of `[[bond]]`; `None` makes the bond two wires.
     pub(crate) bond: Option<&'a str>,
@@ -26,12 +28,22 @@ pub(crate) struct DualMass<'a> {
     pub(crate) method: &'a str,
 }
 
-pub(crate) const DUAL_MASS: DualMass<'static> =
-    DualMass { stop: 10.0, experiment: "", mirrored: false, parameters: "", bond: Some(""), method: "" };
+/// The initial state of the models' defaults.
+pub(crate) const INITIAL: [f64; 4] = [1.0, 0.0, 0.0, 0.0];
+
+pub(crate) const DUAL_MASS: DualMass<'static> = DualMass {
+    stop: 10.0,
+    experiment: "",
+    mirrored: false,
+    initial: INITIAL,
+    parameters: "",
+    bond: Some(""),
+    method: "",
+};
 
 impl DualMass<'_> {
     pub(crate) fn text(&self) -> String {
-        let DualMass { stop, experiment, parameters, method, .. } = self;
+        let DualMass { stop, experiment, initial: [x1, v1, x2, v2], parameters, method, .. } = self;
         let (left, right) = if self.mirrored { ("left", "right-force") } else { ("left-force", "right") };
         let (telling, told) = if self.mirrored { ("right", "left") } else { ("left", "right") };
         let power = match self.bond {
@@ -47,8 +59,10 @@ impl DualMass<'_> {
         };
         format!(
             "[experiment]\nstop = {stop:?}\n{experiment}\n\
-             [component.left]\nsource = \"native:dual-mass/{left}\"\n{parameters}\n\
-             [component.right]\nsource = \"native:dual-mass/{right}\"\n{parameters}\n\
+             [component.left]\nsource = \"native:dual-mass/{left}\"\n\
+             parameters = {{ x10 = {x1:?}, v10 = {v1:?}, {parameters} }}\n\
+             [component.right]\nsource = \"native:dual-mass/{right}\"\n\
+             parameters = {{ x20 = {x2:?}, v20 = {v2:?}, {parameters} }}\n\
              [[wire]]\nfrom = \"{told}.x\"\nto = \"{telling}.x_far\"\n{power}\n[method]\n{method}\n"
         )
     }
@@ -80,12 +94,18 @@ pub(crate) fn run_to_the_end(run: &mut Run) {
 
 /// Every row of a run from start to end.
 pub(crate) fn rows(text: &str) -> Table {
+    try_rows(text).unwrap()
+}
+
+/// The same for a run that may fail.
+pub(crate) fn try_rows(text: &str) -> Result<Table, RunError> {
     let mut run = start(text, 1);
     let memory = Memory::default();
-    run.record(Box::new(memory.clone())).unwrap();
-    run_to_the_end(&mut run);
-    run.finish().unwrap();
-    memory.table()
+    run.record(Box::new(memory.clone()))?;
+    run.run_until(Time::new(f64::INFINITY).unwrap())?;
+    assert!(run.finished());
+    run.finish()?;
+    Ok(memory.table())
 }
 
 pub(crate) fn column<'a>(table: &'a Table, name: &str) -> &'a [f64] {
@@ -101,19 +121,29 @@ pub(crate) fn folder() -> PathBuf {
 
 /// x1, v1, x2, v2 and f of the undivided dual mass.
 pub(crate) fn truth(instants: &[f64]) -> Vec<Vec<f64>> {
+    truth_from(INITIAL, instants)
+}
+
+pub(crate) fn truth_from(initial: [f64; 4], instants: &[f64]) -> Vec<Vec<f64>> {
     let registry = cosimo::registry();
     let entry = registry.references.iter().find(|entry| entry.name == "dual-mass").unwrap();
     assert_eq!(entry.columns, ["x1", "v1", "x2", "v2", "f"]);
-    let options = Options::resolve(entry.name, entry.parameters, &[]).unwrap();
+    let names = ["x10", "v10", "x20", "v20"].map(str::to_owned);
+    let given: Vec<_> = names.into_iter().zip(initial.map(Value::Number)).collect();
+    let options = Options::resolve(entry.name, entry.parameters, &given).unwrap();
     (entry.solve)(&options, instants)
 }
 
 /// Writes what the dual mass did before the start, `size` apart, and returns the line of `[experiment]` that
 /// reads it. `name` keeps tests that run at the same time apart.
 pub(crate) fn history(name: &str, size: f64, samples: i32) -> String {
+    history_of(name, INITIAL, size, samples)
+}
+
+pub(crate) fn history_of(name: &str, initial: [f64; 4], size: f64, samples: i32) -> String {
     let instants: Vec<f64> = (1..=samples).rev().map(|k| f64::from(-k) * size).collect();
     let mut text = String::from("time,left.x,left.v,right.x,right.v,left.f,right.f\n");
-    for (t, row) in instants.iter().zip(truth(&instants)) {
+    for (t, row) in instants.iter().zip(truth_from(initial, &instants)) {
         let cells = [*t, row[0], row[1], row[2], row[3], row[4], row[4]];
         text += &cells.map(|cell| format!("{cell:?}")).join(",");
         text.push('\n');
