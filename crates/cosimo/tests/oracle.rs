@@ -224,10 +224,14 @@ impl Oracle {
                         let line: Vec<_> = samples.iter().map(|&[t, y, _]| (t, 0, y)).collect();
                         Some((known[test][1] - at(&through_samples(&line), known[test][0])).abs())
                     };
-                    [0, 1].into_iter().filter_map(predicted).reduce(f64::max).unwrap_or(f64::INFINITY)
+                    match (predicted(0), predicted(1)) {
+                        (Some(newest), Some(older)) => (2.0 * newest + older) / 3.0,
+                        (newest, _) => newest.unwrap_or(f64::INFINITY),
+                    }
                 };
-                let (mut best, mut least) = (0, error(0));
-                for degree in [1, 2] {
+                let line = known.len() == 2 || (known.len() > 2 && newest[0] > 0.0);
+                let (mut best, mut least) = if line { (1, error(1)) } else { (0, error(0)) };
+                for degree in best + 1..=2 {
                     if error(degree) < 0.5 * least {
                         (best, least) = (degree, error(degree));
                     }

@@ -3,7 +3,9 @@
 //! In the spirit of CHOPtrey (Ben Khaled-El Feki et al. 2017) and F3ORNITS (Eguillon et al. 2021). It looks back
 //! instead of keeping books: a pure function of the samples, so that rewinding needs no care. Where degrees do
 //! equally well the lowest wins, which is why a step is not overshot: all of them failed to see it coming, and
-//! one sample later only hold is right.
+//! one sample later only hold is right. Two samples after the start or a jump nothing can be tried yet; they are
+//! joined by a line, because a second step at once is rare and another held one costs as much as the first. Nor
+//! is there anything to overshoot where the sample at the window's end is known already.
 
 use cosimo_core::entry::Entry;
 use cosimo_core::interface::Needs;
@@ -33,9 +35,11 @@ impl Fit for Online {
     #[inline]
     fn fit(&self, known: Trace<'_>, window: Window) -> Segment {
         let count = since_jump(&known, 3 + TESTS);
-        let mut best = 0;
-        let mut least = error(0, &known, count);
-        for degree in 1..=2 {
+        // Two samples, or one before the window and one at its end, leave nothing better than their line.
+        let between = count > 1 && known.back(0).t >= window.to.seconds();
+        let mut best = usize::from(count == 2 || between);
+        let mut least = error(best, &known, count);
+        for degree in best + 1..=2 {
             let error = error(degree, &known, count);
             if error < BETTER * least {
                 (best, least) = (degree, error);
@@ -49,15 +53,17 @@ impl Fit for Online {
     }
 }
 
-/// The largest error of a degree over the last samples that it could have predicted; infinite if there is none.
+/// The mean error of a degree over the last samples that it could have predicted; infinite if there is none. The
+/// newest counts twice, so that a curve that begins to move is followed one sample after it did.
 fn error(degree: usize, known: &Trace<'_>, count: usize) -> f64 {
-    let mut worst = if count < degree + 2 { f64::INFINITY } else { 0.0f64 };
-    for test in (0..TESTS).filter(|test| test + degree + 1 < count) {
+    let (mut sum, mut weights) = (0.0, 0.0);
+    for (test, weight) in [2.0, 1.0].into_iter().enumerate().filter(|(test, _)| test + degree + 1 < count) {
         let target = known.back(test);
         let predicted = known.polynomial_at(test + 1, degree + 1, target.t);
-        worst = worst.max((target.y - predicted).abs());
+        sum += weight * (target.y - predicted).abs();
+        weights += weight;
     }
-    worst
+    if weights > 0.0 { sum / weights } else { f64::INFINITY }
 }
 
 impl Approximation for Online {
@@ -94,7 +100,8 @@ mod tests {
         assert_eq!(degree(&times, |_| 3.0), 0);
         assert_eq!(degree(&times, |t| 3.0 - t), 1);
         assert_eq!(degree(&times, |t| 3.0 - t * t), 2);
-        assert_eq!(degree(&times[..2], |t| 3.0 - t), 0); // nothing was tried yet
+        assert_eq!(degree(&times[..1], |t| 3.0 - t), 0);
+        assert_eq!(degree(&times[..2], |t| 3.0 - t), 1); // nothing was tried yet
         assert_eq!(degree(&times[..3], |t| 3.0 - t), 1);
     }
 
