@@ -14,8 +14,9 @@ use cosimo_core::{
 };
 
 use crate::description::{Fmi, Kind};
+use crate::feedthrough;
 use crate::instance::{Instance, Life, Stepped};
-use crate::parameters::{Parameters, Rollback};
+use crate::parameters::{Feedthrough, Parameters, Rollback};
 use crate::ports::{Group, Ports};
 use crate::rehearsal;
 use crate::unit::Unit;
@@ -95,7 +96,13 @@ pub(crate) struct Cosim<I> {
 impl<I: Instance> Cosim<I> {
     pub(crate) fn new(unit: Arc<Unit>, parameters: Parameters, name: &str) -> Cosim<I> {
         let can = unit.description.capabilities;
-        let mut ports = Ports::new(&unit.description, parameters.ignore_structure);
+        let mut ports = Ports::new(&unit.description, parameters.feedthrough == Feedthrough::None);
+        let mut remarks = unit.description.remarks();
+        if parameters.feedthrough == Feedthrough::Probed {
+            let (pairs, doubts) = feedthrough::probe::<I>(&unit, &parameters, &ports);
+            ports.interface.feedthrough = pairs.into_iter().collect();
+            remarks.extend(doubts);
+        }
         let motion = match parameters.substep {
             Some(count) => Motion::Substeps(count),
             None if can.input_derivative_order > 0 => Motion::Derivatives,
@@ -111,7 +118,7 @@ impl<I: Instance> Cosim<I> {
         ports.interface.suggested =
             Suggested { start: about.start, stop: about.stop, step: can.fixed_step.or(about.step) };
         ports.interface.facts = unit.facts();
-        ports.interface.remarks = unit.description.remarks();
+        ports.interface.remarks = remarks;
         ports.interface.abilities = Abilities {
             rollback,
             freeze: rollback && can.serialize_state,

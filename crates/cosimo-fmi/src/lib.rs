@@ -16,6 +16,7 @@ mod cosim;
 pub mod description;
 mod elf;
 mod entry;
+mod feedthrough;
 #[allow(unsafe_code)] // the C interface itself
 mod ffi2;
 #[allow(unsafe_code)] // the C interface itself

@@ -18,8 +18,20 @@ pub(crate) struct Parameters {
     pub(crate) settings: Vec<Setting>,
     /// Into how many steps of the unit a macro step is split.
     pub(crate) substep: Option<u32>,
-    pub(crate) ignore_structure: bool,
+    pub(crate) feedthrough: Feedthrough,
     pub(crate) rollback: Rollback,
+}
+
+/// Where it is known from which outputs answer which inputs at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Feedthrough {
+    /// From the unit's description; what that does not deny is assumed.
+    #[default]
+    Declared,
+    /// From a trial.
+    Probed,
+    /// From the user: none does.
+    None,
 }
 
 /// What to make of a unit's promise to save and restore its state.
@@ -73,26 +85,31 @@ fn option(name: &str, value: &Value, parameters: &mut Parameters) -> Result<(), 
             format!("`{name}` must be a whole number from 1 to 1e6, found {}", other.describe()),
             Some("it splits each macro step, so that assumed inputs reach a unit that holds them".into()),
         )),
-        ("cosimo.feedthrough", Value::Text(text)) if text == "declared" || text == "none" => {
-            parameters.ignore_structure = text == "none";
-            Ok(())
-        }
         ("cosimo.feedthrough", other) => {
-            Err((format!("`{name}` must be \"declared\" or \"none\", found {}", other.describe()), None))
+            let known = [
+                ("declared", Feedthrough::Declared),
+                ("probed", Feedthrough::Probed),
+                ("none", Feedthrough::None),
+            ];
+            parameters.feedthrough = word(name, other, &known)?;
+            Ok(())
         }
         ("cosimo.rollback", other) => {
             let known =
                 [("tried", Rollback::Tried), ("trusted", Rollback::Trusted), ("none", Rollback::None)];
-            let found = known.iter().find(|(word, _)| *other == Value::Text((*word).into()));
-            let (_, rollback) = found.ok_or_else(|| {
-                let wanted = "\"tried\", \"trusted\" or \"none\"";
-                (format!("`{name}` must be {wanted}, found {}", other.describe()), None)
-            })?;
-            parameters.rollback = *rollback;
+            parameters.rollback = word(name, other, &known)?;
             Ok(())
         }
         _ => Err((format!("there is no option `{name}`"), Some(suggest(name, OPTIONS.into_iter())))),
     }
+}
+
+fn word<T: Copy>(name: &str, value: &Value, known: &[(&str, T); 3]) -> Result<T, Wrong> {
+    let found = known.iter().find(|(word, _)| *value == Value::Text((*word).into()));
+    found.map(|(_, meaning)| *meaning).ok_or_else(|| {
+        let [a, b, c] = known.each_ref().map(|(word, _)| word);
+        (format!("`{name}` must be \"{a}\", \"{b}\" or \"{c}\", found {}", value.describe()), None)
+    })
 }
 
 /// Whether a start value may be given from outside.

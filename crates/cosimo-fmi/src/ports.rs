@@ -31,6 +31,8 @@ pub(crate) struct Ports {
     pub(crate) outputs: Vec<Group>,
     /// Value references of inputs that may be set inside a step, with their ports.
     pub(crate) fed: Vec<(u32, usize)>,
+    /// Outputs of which the unit does not say on which inputs they depend at once.
+    pub(crate) undeclared: BTreeSet<usize>,
 }
 
 /// `name`, or `name[2]` and `name[1,2]` for elements of arrays.
@@ -65,6 +67,7 @@ impl Ports {
             inputs: Vec::new(),
             outputs: Vec::new(),
             fed: Vec::new(),
+            undeclared: BTreeSet::new(),
         };
         // Ports of each variable.
         let mut input_ports = BTreeMap::new();
@@ -114,7 +117,10 @@ impl Ports {
             // What is not said is assumed: it may depend on everything.
             let heard = match declared.get(index) {
                 Some(Some(list)) => list.iter().copied().collect(),
-                _ => all.clone(),
+                _ => {
+                    ports.undeclared.extend(range.clone());
+                    all.clone()
+                }
             };
             for output in range.clone() {
                 for inputs in heard.iter().filter_map(|input| input_ports.get(input)) {

@@ -63,7 +63,7 @@ fn remarks(description: &Description) -> Vec<String> {
         let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
         format!(
             "the unit does not say on which inputs these outputs depend at once, so all are assumed: {}{more} \
-             (if there are none, `parameters = {{ \"cosimo.feedthrough\" = \"none\" }}` says so)",
+             (`parameters = {{ \"cosimo.feedthrough\" = \"probed\" }}` finds out, `\"none\"` says that there are none)",
             shown.join(", ")
         )
     });

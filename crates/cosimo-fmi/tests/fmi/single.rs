@@ -115,6 +115,54 @@ fn the_force_answers_at_once_and_its_derivative_is_known() {
     }
 }
 
+/// T12: what a description says about it may be missing or wrong.
+#[test]
+fn trap_t12_which_output_answers_at_once_is_found_by_trying() {
+    let probed = [("cosimo.feedthrough", Value::Text("probed".into()))];
+    for version in [2, 3] {
+        let folder = folder(&format!("probed{version}"));
+        let (force, position) = if version == 2 {
+            ("index=\"2\" dependencies=\"1\"", "index=\"3\" dependencies=\"\"")
+        } else {
+            ("valueReference=\"1\" dependencies=\"0\"", "valueReference=\"2\" dependencies=\"\"")
+        };
+        let silent = |text: &str| text.split_once(" dependencies").unwrap().0.to_owned();
+        let says = |text: &str, list: &str| format!("{} dependencies=\"{list}\"", silent(text));
+        let input = if version == 2 { "1" } else { "0" };
+        // The force answers the velocity, the position does not.
+        for (changes, declared, remarks) in [
+            (vec![], vec![(0, 0)], vec![]),
+            (vec![(force, silent(force)), (position, silent(position))], vec![(0, 0), (1, 0)], vec![]),
+            (
+                vec![(force, says(force, ""))],
+                vec![],
+                vec!["outputs change at once that the description says do not: F by v"],
+            ),
+            (
+                vec![(position, says(position, input))],
+                vec![(0, 0), (1, 0)],
+                vec!["no trial changed outputs that the description says change at once: x by v"],
+            ),
+        ] {
+            let changes: Vec<(&str, &str)> = changes.iter().map(|(from, to)| (*from, to.as_str())).collect();
+            unit(&folder, version, "spring", &changes, &[]);
+            let believed = open(&folder, "spring.fmu", &[]).unwrap();
+            assert_eq!(believed.interface().feedthrough, declared, "{changes:?}");
+            let tried = open(&folder, "spring.fmu", &probed).unwrap();
+            assert_eq!(tried.interface().feedthrough, [(0, 0)], "{changes:?}");
+            let more = &tried.interface().remarks[believed.interface().remarks.len()..];
+            assert_eq!(more, remarks, "{changes:?}");
+        }
+        // A unit that does not start cannot be tried; the run will say why in its own place.
+        unit(&folder, version, "spring", &[], &[]);
+        let impossible = [probed[0].clone(), ("c", Value::Number(-1.0))];
+        let believed = open(&folder, "spring.fmu", &impossible).unwrap();
+        assert_eq!(believed.interface().feedthrough, [(0, 0)]);
+        let remark = believed.interface().remarks.last().unwrap();
+        assert!(remark.contains("could not be tried") && remark.contains("must be positive"), "{remark}");
+    }
+}
+
 #[test]
 fn parameters_of_every_type_reach_the_unit() {
     for version in [2, 3] {
@@ -222,6 +270,13 @@ fn arrays_and_other_types_are_ports() {
     assert!(
         !interface.abilities.rollback && !interface.abilities.jacobian && !interface.abilities.variable_step
     );
+    // Elements answer elements; how items of an enumeration answer is not tried.
+    let probed = [("cosimo.feedthrough", Value::Text("probed".into()))];
+    let tried = open(&folder, "arrays.fmu", &probed).unwrap().interface().clone();
+    let own = |output: usize| tried.feedthrough.iter().filter(move |pair| pair.0 == output);
+    assert_eq!(own(1).collect::<Vec<_>>(), [&(1, 1), &(1, 6)]);
+    assert_eq!(own(4).count(), 4, "{:?}", tried.feedthrough);
+    assert_eq!(own(5).chain(own(6)).chain(own(7)).collect::<Vec<_>>(), [&(5, 4), &(6, 5), &(7, 6)]);
     enter(&mut *unit);
     let inputs = [0.5, 1.0, 1.5, 2.0, 6.9, 1.0, 2.0].map(Segment::constant);
     advance(&mut *unit, 0.0, 0.1, &inputs).unwrap();

@@ -1,0 +1,172 @@
+//! Which output hears which input at once, found by trying: descriptions are often silent about it, and sometimes
+//! wrong.
+//!
+//! Tried in initialisation mode of an instance that is thrown away, because only there the standards let outputs
+//! answer new inputs without a step. A unit that computes its initial states from its inputs seems to pass them
+//! through then; that errs on the safe side.
+
+use std::collections::BTreeSet;
+
+use cosimo_core::{Interface, SimulatorError};
+
+use crate::description::Kind;
+use crate::instance::Instance;
+use crate::parameters::Parameters;
+use crate::ports::{Group, Ports};
+use crate::unit::Unit;
+
+/// Around which inputs are moved: a product of two inputs shows neither of them where the other is zero.
+const POINTS: [f64; 3] = [0.0, 1.0, -1.0];
+/// How far, as a part of the start value or of one.
+const MOVE: f64 = 0.01;
+
+pub(crate) type Pairs = BTreeSet<(usize, usize)>;
+
+/// Pairs of output and input, and remarks on what the description says otherwise.
+pub(crate) fn probe<I: Instance>(
+    unit: &Unit,
+    parameters: &Parameters,
+    ports: &Ports,
+) -> (Pairs, Vec<String>) {
+    let declared: Pairs = ports.interface.feedthrough.iter().copied().collect();
+    match found::<I>(unit, parameters, ports, &declared) {
+        Ok(found) => {
+            let remarks = compare(ports, &declared, &found);
+            (found, remarks)
+        }
+        Err(error) => {
+            let words =
+                "which outputs answer inputs at once could not be tried, so the description is believed";
+            (declared, vec![format!("{words}: {error}")])
+        }
+    }
+}
+
+fn found<I: Instance>(
+    unit: &Unit,
+    parameters: &Parameters,
+    ports: &Ports,
+    declared: &Pairs,
+) -> Result<Pairs, SimulatorError> {
+    let mut trial: Trial<'_, I> = Trial::begin(unit, parameters, ports)?;
+    let kinds = kinds(&ports.inputs, ports.interface.inputs.len());
+    // An item of an enumeration that is not there could be anything to the unit.
+    let untried = |input: usize| kinds[input] == Kind::Enumeration;
+    let mut found: Pairs = declared.iter().copied().filter(|(_, input)| untried(*input)).collect();
+    for point in POINTS {
+        let at = |input: usize, moves| near(kinds[input], ports.interface.inputs[input].start, moves);
+        let base: Vec<f64> = (0..kinds.len()).map(|input| at(input, point)).collect();
+        let mut still = trial.answer(&base)?;
+        for input in (0..kinds.len()).filter(|input| !untried(*input)) {
+            let mut moved = base.clone();
+            moved[input] = at(input, point + 0.5);
+            if !differs(moved[input], base[input]) {
+                moved[input] = at(input, 0.0);
+            }
+            let answer = trial.answer(&moved)?;
+            let again = trial.answer(&base)?;
+            for output in 0..answer.len() {
+                // What changes by itself cannot be told from what the input changes.
+                let [still, answer, again] = [&still, &answer, &again].map(|values| values[output]);
+                if differs(answer, again) || differs(still, again) {
+                    found.insert((output, input));
+                }
+            }
+            still = again;
+        }
+    }
+    Ok(found)
+}
+
+/// Zeros of either sign are one number, and so is whatever is none.
+fn differs(a: f64, b: f64) -> bool {
+    a != b && !(a.is_nan() && b.is_nan())
+}
+
+/// A value of an input, so many moves away from its start.
+fn near(kind: Kind, start: Option<f64>, moves: f64) -> f64 {
+    let start = start.unwrap_or(0.0);
+    match kind {
+        Kind::Float64 | Kind::Float32 => start + moves * MOVE * start.abs().max(1.0),
+        Kind::Boolean if moves > 0.0 => 1.0 - start,
+        Kind::Boolean | Kind::Enumeration => start,
+        // Up only, because some have no sign.
+        _ => start + moves.max(0.0).ceil(),
+    }
+}
+
+/// An instance in initialisation mode.
+struct Trial<'a, I> {
+    instance: I,
+    ports: &'a Ports,
+}
+
+impl<I: Instance> Trial<'_, I> {
+    fn begin<'a>(
+        unit: &Unit,
+        parameters: &Parameters,
+        ports: &'a Ports,
+    ) -> Result<Trial<'a, I>, SimulatorError> {
+        let mut instance: I = unit.instantiate("feedthrough", &[])?;
+        for setting in &parameters.settings {
+            instance.configure(setting)?;
+        }
+        instance.begin(unit.description.experiment.start.unwrap_or(0.0), None)?;
+        Ok(Trial { instance, ports })
+    }
+
+    fn answer(&mut self, inputs: &[f64]) -> Result<Vec<f64>, SimulatorError> {
+        for Group { kind, references, ports, .. } in &self.ports.inputs {
+            let values: Vec<f64> = ports.iter().map(|port| inputs[*port]).collect();
+            self.instance.set(*kind, references, &values)?;
+        }
+        let mut outputs = vec![0.0; self.ports.interface.outputs.len()];
+        for Group { kind, references, ports, .. } in &self.ports.outputs {
+            let mut values = vec![0.0; ports.len()];
+            self.instance.get(*kind, references, &mut values)?;
+            for (port, value) in ports.iter().zip(values) {
+                outputs[*port] = value;
+            }
+        }
+        Ok(outputs)
+    }
+}
+
+/// The type of each port.
+fn kinds(groups: &[Group], count: usize) -> Vec<Kind> {
+    let mut kinds = vec![Kind::Float64; count];
+    for group in groups {
+        for port in &group.ports {
+            kinds[*port] = group.kind;
+        }
+    }
+    kinds
+}
+
+/// An answer that the description denies is a mistake in it; what it claims and nobody saw may be one. Where it
+/// says nothing it is not blamed.
+fn compare(ports: &Ports, declared: &Pairs, found: &Pairs) -> Vec<String> {
+    let list = |pairs: Vec<&(usize, usize)>| {
+        let name = |pair: &&(usize, usize)| {
+            let Interface { inputs, outputs, .. } = &ports.interface;
+            format!("{} by {}", outputs[pair.0].name, inputs[pair.1].name)
+        };
+        let (shown, more) = pairs.split_at(pairs.len().min(5));
+        let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+        format!("{}{more}", shown.iter().map(name).collect::<Vec<_>>().join(", "))
+    };
+    let said = |pair: &&(usize, usize)| !ports.undeclared.contains(&pair.0);
+    let denied: Vec<_> = found.difference(declared).collect();
+    let unseen: Vec<_> = declared.difference(found).filter(said).collect();
+    let mut remarks = Vec::new();
+    if !denied.is_empty() {
+        remarks.push(format!("outputs change at once that the description says do not: {}", list(denied)));
+    }
+    if !unseen.is_empty() {
+        remarks.push(format!(
+            "no trial changed outputs that the description says change at once: {}",
+            list(unseen)
+        ));
+    }
+    remarks
+}
