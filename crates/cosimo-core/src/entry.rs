@@ -317,6 +317,8 @@ pub struct Entry<T: ?Sized> {
     pub summary: &'static str,
     /// Paper and equation.
     pub source: &'static str,
+    /// With which power of the step size its error or its estimate falls, in words; empty where that means nothing.
+    pub order: &'static str,
     pub options: &'static [Spec],
     pub needs: fn(&Options) -> Needs,
     pub build: fn(&Options) -> Box<T>,
@@ -473,6 +475,7 @@ pub struct Listed {
     pub name: &'static str,
     pub summary: &'static str,
     pub source: &'static str,
+    pub order: &'static str,
     pub options: &'static [Spec],
     pub needs: fn(&Options) -> Needs,
 }
@@ -484,6 +487,7 @@ fn listed<T: ?Sized>(entries: &[&'static Entry<T>]) -> Vec<Listed> {
             name: e.name,
             summary: e.summary,
             source: e.source,
+            order: e.order,
             options: e.options,
             needs: e.needs,
         })

@@ -27,9 +27,10 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
             println!("{axis}");
             for entry in entries {
                 println!("  {:<20} {}", entry.name, entry.summary);
+                println!("{:23}{}", "", about(entry));
             }
         }
-        println!("\n`cosimo methods NAME` shows options, defaults, needs and source.");
+        println!("\n`cosimo methods NAME` shows options and their defaults.");
         return Ok(());
     };
     let found: Vec<(&str, Listed)> = axes
@@ -53,10 +54,24 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         }
         println!("{} ({axis}): {}", entry.name, entry.summary);
         println!("source: {}", entry.source);
+        if !entry.order.is_empty() {
+            println!("order: {}", entry.order);
+        }
         println!("needs: {}", needs(entry));
         options(entry.options);
     }
     Ok(())
+}
+
+fn about(entry: &Listed) -> String {
+    let mut parts = vec![format!("needs {}", needs(entry))];
+    if !entry.order.is_empty() {
+        parts.insert(0, format!("order {}", entry.order));
+    }
+    if entry.source != "-" {
+        parts.push(entry.source.into());
+    }
+    parts.join("; ")
 }
 
 /// With default options; some options ask for more.
@@ -94,6 +109,6 @@ fn json(axis: &str, entry: &Listed) -> serde_json::Value {
         .collect();
     serde_json::json!({
         "axis": axis, "name": entry.name, "summary": entry.summary, "source": entry.source,
-        "needs": needs(entry), "options": options,
+        "order": entry.order, "needs": needs(entry), "options": options,
     })
 }

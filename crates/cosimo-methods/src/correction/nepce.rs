@@ -158,6 +158,7 @@ pub const ENTRY: Entry<dyn Correction> = Entry {
     name: "nepce",
     summary: "repay, one step late, the integral lost by extrapolation",
     source: "Sadjina & Pedersen 2019 (NEPCE), Eqs. (11) and (12)",
+    order: "of the input, or one more",
     options: &[
         Spec::number(
             "gain",

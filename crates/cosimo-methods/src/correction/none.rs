@@ -26,6 +26,7 @@ pub const ENTRY: Entry<dyn Correction> = Entry {
     name: "none",
     summary: "inputs are applied as fitted",
     source: "-",
+    order: "",
     options: &[],
     needs: |_| Needs::NOTHING,
     build: |_| Box::new(None),

@@ -39,8 +39,9 @@ impl Estimate for Embedded {
 
 pub const ENTRY: Entry<dyn Estimate> = Entry {
     name: "embedded",
-    summary: "the step with inputs of two neighbouring degrees; needs rollback, two steps for one",
+    summary: "the step with inputs of two neighbouring degrees; two steps for one",
     source: "embedded pairs, as of Runge-Kutta methods, for inputs",
+    order: "degree with feedthrough, else degree + 1",
     options: &[
         Spec::number("tolerance", 1e-4, Range::Positive, "", "of simulators without their own"),
         Spec::number("weight", 1.0, Range::NotNegative, "", "weight of the relative part"),

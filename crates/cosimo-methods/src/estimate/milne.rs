@@ -43,8 +43,9 @@ impl Estimate for Milne {
 
 pub const ENTRY: Entry<dyn Estimate> = Entry {
     name: "milne",
-    summary: "inputs as assumed against inputs as they turned out; falls with degree + 1, one step, no rollback",
+    summary: "inputs as assumed against inputs as they turned out; one step for one",
     source: "Milne's device",
+    order: "degree + 1",
     options: &[
         Spec::number("tolerance", 1e-3, Range::Positive, "", "of inputs from simulators without their own"),
         Spec::number("weight", 1.0, Range::NotNegative, "", "weight of the relative part"),

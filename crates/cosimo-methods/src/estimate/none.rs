@@ -25,6 +25,7 @@ pub const ENTRY: Entry<dyn Estimate> = Entry {
     name: "none",
     summary: "no estimate; every step counts as good",
     source: "-",
+    order: "",
     options: &[],
     needs: |_| Needs::NOTHING,
     build: |_| Box::new(None),

@@ -38,6 +38,7 @@ pub const ENTRY: Entry<dyn Estimate> = Entry {
     name: "power-and-outputs",
     summary: "power-residual and predictor-corrector together; the larger counts",
     source: "Sadjina et al. 2017 (ECCO), Eqs. (14) and (17)",
+    order: "degree + 1",
     options: &[
         power_residual::TOLERANCE,
         power_residual::ENERGY_SCALE,

@@ -58,8 +58,9 @@ impl PowerResidual {
 
 pub const ENTRY: Entry<dyn Estimate> = Entry {
     name: "power-residual",
-    summary: "residual energy of the power bonds (ECCO); falls with degree + 2",
+    summary: "residual energy of the power bonds (ECCO)",
     source: "Sadjina et al. 2017 (ECCO), Eqs. (10) and (14)",
+    order: "degree + 2",
     options: &[TOLERANCE, ENERGY_SCALE],
     needs: |_| Needs { bonds: true, ..Needs::NOTHING },
     build: |options| Box::new(PowerResidual::new(options)),

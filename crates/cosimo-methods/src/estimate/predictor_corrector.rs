@@ -56,8 +56,9 @@ pub(super) const WEIGHT: Spec =
 
 pub const ENTRY: Entry<dyn Estimate> = Entry {
     name: "predictor-corrector",
-    summary: "outputs against their extrapolation (Busch); falls with degree + 1, needs no power bond",
+    summary: "outputs against their extrapolation (Busch)",
     source: "Sadjina et al. 2017 (ECCO), Eqs. (16) and (17), after Busch & Schweizer",
+    order: "degree + 1",
     options: &[
         Spec::number("tolerance", 1e-3, Range::Positive, "", "TOL: of simulators without their own"),
         WEIGHT,

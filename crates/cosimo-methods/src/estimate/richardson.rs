@@ -45,8 +45,9 @@ impl Estimate for Richardson {
 
 pub const ENTRY: Entry<dyn Estimate> = Entry {
     name: "richardson",
-    summary: "one step against two halves, of which the halves are kept; needs rollback, three steps for one",
+    summary: "one step against two halves, of which the halves are kept; three steps for one",
     source: "Richardson extrapolation; step doubling as in Schierz, Arnold & Clauß 2012",
+    order: "degree + 1 with feedthrough, else degree + 2",
     options: &[
         Spec::number("tolerance", 1e-4, Range::Positive, "", "of simulators without their own"),
         Spec::number("weight", 1.0, Range::NotNegative, "", "weight of the relative part"),

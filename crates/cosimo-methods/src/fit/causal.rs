@@ -33,8 +33,9 @@ impl Approximation for Causal {
 
 pub const ENTRY: Entry<dyn Approximation> = Entry {
     name: "causal",
-    summary: "linear where the input passes through to an output, held where it is integrated; order 1",
+    summary: "linear where the input passes through to an output, held where it is integrated",
     source: "Wu 2018, Definition 7.2.1",
+    order: "1",
     options: &[
         Spec::choice("through", "1", &["0", "1", "2"], "degree of inputs that an output depends on at once"),
         Spec::choice("integrated", "0", &["0", "1", "2"], "degree of all other inputs"),

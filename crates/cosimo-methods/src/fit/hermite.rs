@@ -77,8 +77,9 @@ impl Approximation for Hermite {
 
 pub const ENTRY: Entry<dyn Approximation> = Entry {
     name: "hermite",
-    summary: "the cubic through two samples with offered slopes; order 4, slopes checked against differences",
+    summary: "the cubic through two samples with offered slopes, which are checked against differences",
     source: "Hermite interpolation",
+    order: "4",
     options: &[],
     needs: |_| Needs { slopes: true, ..Needs::NOTHING },
     build: |_| Box::new(Hermite),

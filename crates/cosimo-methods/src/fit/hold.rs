@@ -59,8 +59,9 @@ impl Approximation for Hold {
 
 pub const ENTRY: Entry<dyn Approximation> = Entry {
     name: "hold",
-    summary: "the newest value, held over the step; order 1",
+    summary: "the newest value, held over the step",
     source: "Sadjina et al. 2017 (ECCO), Sec. II B",
+    order: "1",
     options: &[],
     needs: |_| Needs::NOTHING,
     build: |_| Box::new(Hold),

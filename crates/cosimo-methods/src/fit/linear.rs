@@ -38,8 +38,9 @@ impl Approximation for Linear {
 
 pub const ENTRY: Entry<dyn Approximation> = Entry {
     name: "linear",
-    summary: "the line through the two newest samples; order 2",
+    summary: "the line through the two newest samples",
     source: "Lagrange form on non-uniform history; Busch 2016",
+    order: "2",
     options: &[],
     needs: |_| Needs::NOTHING,
     build: |_| Box::new(Linear),

@@ -76,6 +76,7 @@ pub const ENTRY: Entry<dyn Approximation> = Entry {
     name: "online",
     summary: "hold, linear or quadratic per input and step, whichever predicted the last two samples best",
     source: "in the spirit of CHOPtrey (Ben Khaled-El Feki et al. 2017) and F3ORNITS (Eguillon et al. 2021)",
+    order: "1 to 3",
     options: &[],
     needs: |_| Needs::NOTHING,
     build: |_| Box::new(Online),

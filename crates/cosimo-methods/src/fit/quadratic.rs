@@ -38,8 +38,9 @@ impl Approximation for Quadratic {
 
 pub const ENTRY: Entry<dyn Approximation> = Entry {
     name: "quadratic",
-    summary: "the parabola through the three newest samples; order 3, the least stable",
+    summary: "the parabola through the three newest samples; the least stable",
     source: "Lagrange form on non-uniform history; Wu 2018, Eq. (3.12)",
+    order: "3",
     options: &[],
     needs: |_| Needs::NOTHING,
     build: |_| Box::new(Quadratic),

@@ -40,8 +40,9 @@ impl Approximation for Taylor {
 
 pub const ENTRY: Entry<dyn Approximation> = Entry {
     name: "taylor",
-    summary: "value and offered slope of the newest sample; order 2, needs no history",
+    summary: "value and offered slope of the newest sample; no history",
     source: "first-order Taylor polynomial at the communication point",
+    order: "2",
     options: &[],
     needs: |_| Needs { slopes: true, ..Needs::NOTHING },
     build: |_| Box::new(Taylor),

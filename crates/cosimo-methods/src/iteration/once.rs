@@ -18,6 +18,7 @@ pub const ENTRY: Entry<dyn Iteration> = Entry {
     name: "once",
     summary: "every stage steps once; no rollback",
     source: "-",
+    order: "of the input",
     options: &[],
     needs: |_| Needs::NOTHING,
     build: |_| Box::new(Once),

@@ -241,6 +241,7 @@ pub const ENTRY: Entry<dyn Iteration> = Entry {
     name: "waveform",
     summary: "sweeps the same step until the outputs settle: implicit in the coupling",
     source: "Kübler & Schiehlen 2000; relaxation by Irons & Tuck 1969, IQN-ILS by Degroote et al. 2009",
+    order: "of the input",
     options: &[
         Spec::choice(
             "relaxation",

@@ -25,6 +25,7 @@ pub const ENTRY: Entry<dyn JacobianSource> = Entry {
     name: "declared",
     summary: "derivatives that the simulators declare",
     source: "-",
+    order: "",
     options: &[],
     needs: |_| Needs { jacobian: true, ..Needs::NOTHING },
     build: |_| Box::new(Declared),

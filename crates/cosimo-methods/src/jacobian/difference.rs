@@ -47,6 +47,7 @@ pub const ENTRY: Entry<dyn JacobianSource> = Entry {
     name: "difference",
     summary: "central differences of outputs by inputs through a saved state",
     source: "-",
+    order: "2 in the increment",
     options: &[
         Spec::number("relative", 1e-6, Range::Positive, "", "perturbation as a part of the input"),
         Spec::number(

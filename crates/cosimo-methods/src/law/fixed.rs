@@ -21,6 +21,7 @@ pub const ENTRY: Entry<dyn Law> = Entry {
     name: "fixed",
     summary: "the step size stays as it is",
     source: "-",
+    order: "",
     options: &[],
     needs: |_| Needs::NOTHING,
     build: |_| Box::new(Fixed),

@@ -10,6 +10,7 @@ pub const ENTRY: Entry<dyn Law> = Entry {
     name: "i",
     summary: "step size from the newest error",
     source: "Sadjina & Pedersen 2019 (NEPCE), Eq. (13)",
+    order: "",
     options: &[
         Spec::number("safety", 0.8, Range::Unit, "", "factor that keeps the error below 1"),
         Spec::number("integral", 0.3, Range::NotNegative, "", "kI, divided by the order of the estimate"),

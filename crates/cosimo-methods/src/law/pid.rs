@@ -10,6 +10,7 @@ pub const ENTRY: Entry<dyn Law> = Entry {
     name: "pid",
     summary: "step size from the three newest errors; smoother than PI",
     source: "Söderlind 2003; coefficients as in ARKODE",
+    order: "",
     options: &[
         Spec::number("safety", 0.8, Range::Unit, "", "factor that keeps the error below 1"),
         Spec::number("integral", 0.47, Range::NotNegative, "", "kI, divided by the order of the estimate"),

@@ -43,6 +43,7 @@ pub const ENTRY: Entry<dyn Partition> = Entry {
     name: "gauss-seidel",
     summary: "one simulator after the other, each on the new values of those before it",
     source: "Kübler & Schiehlen 2000",
+    order: "of the input",
     options: &[
         Spec::names("order", "who steps first"),
         Spec::choice(

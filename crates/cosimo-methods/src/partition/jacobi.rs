@@ -17,6 +17,7 @@ pub const ENTRY: Entry<dyn Partition> = Entry {
     name: "jacobi",
     summary: "all simulators step at once, on old values",
     source: "Kübler & Schiehlen 2000",
+    order: "of the input",
     options: &[],
     needs: |_| Needs::NOTHING,
     build: |_| Box::new(Jacobi),

@@ -20,6 +20,7 @@ pub const ENTRY: Entry<dyn Partition> = Entry {
     name: "levels",
     summary: "level by level along the connections; circles step together",
     source: "-",
+    order: "of the input",
     options: &[],
     needs: |_| Needs::NOTHING,
     build: |_| Box::new(Levels),

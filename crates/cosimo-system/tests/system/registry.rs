@@ -9,6 +9,7 @@ const fn entry<T: ?Sized>(name: &'static str, options: &'static [Spec]) -> Entry
         name,
         summary: "a method",
         source: "a paper, Eq. (1)",
+        order: "",
         options,
         needs: |_| Needs::NOTHING,
         build: |_| unreachable!("only its name is wanted"),
