@@ -89,10 +89,10 @@ impl StepError {
                     .into()
             }
             StepError::Failed { .. } | StepError::FailedAt { .. } => {
-                "the rows up to this step are in the result file; the simulator's own message is above".into()
+                "result files keep the rows up to this step; the simulator's own message is above".into()
             }
             StepError::Panicked { .. } => {
-                "this is a bug in the simulator, not in the system file; the rows up to this step are in the result file".into()
+                "this is a bug in the simulator, not in the system file; result files keep the rows up to this step".into()
             }
             StepError::NotFinite { window, .. } => format!(
                 "either the simulator itself failed, or the coupling is unstable at this step size: try `--step {:.1e}`, \

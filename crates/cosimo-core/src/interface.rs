@@ -66,6 +66,8 @@ pub struct Abilities {
     pub early_return: bool,
     /// It takes windows of any size.
     pub variable_step: bool,
+    /// Its outputs answer new inputs also where no step lies between.
+    pub answers: bool,
 }
 
 impl Abilities {
@@ -80,6 +82,7 @@ impl Abilities {
         states: true,
         early_return: false,
         variable_step: true,
+        answers: true,
     };
 }
 

@@ -105,6 +105,11 @@ pub trait JacobianSource: Send + Sync {
         work: &mut JacobianWork,
         into: &mut [f64],
     ) -> Result<(), SimulatorError>;
+
+    /// Whether it reads outputs after new inputs without a step between.
+    fn asks_between_steps(&self) -> bool {
+        false
+    }
 }
 
 /// Buffers of a Jacobian source, sized by the plan.

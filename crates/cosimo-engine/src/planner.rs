@@ -94,6 +94,7 @@ impl Planner<'_> {
             .min()
             .unwrap_or(0);
         self.check_input_degrees(&fits, &fit_of_input, &receivers, problems);
+        self.check_causes(&chosen, problems);
         let fresh: Vec<bool> =
             paths.iter().map(|path| *recipe.exchange.of(path) == Exchange::Fresh).collect();
 
@@ -120,6 +121,7 @@ impl Planner<'_> {
         };
         let (corrections, correction_names, source, mut relies_on_rollback) =
             self.corrections(&paths, &shape, problems)?;
+        self.check_answers(&fresh, source.as_deref(), problems);
         let graph =
             CouplingGraph { simulators: names.clone(), edges: graph::edges(&couplings, &blocks, &owners) };
         let stages = self.stages(&graph, &fit_of_input, problems)?;
@@ -160,6 +162,7 @@ impl Planner<'_> {
         };
         let experiment = &self.system.experiment;
         let history = self.history(outputs, &connected, problems);
+        self.check_history(&history, &fits, problems);
         let rows = Rows::new(&self.system.results, self.ports, &self.links.bonds, problems);
         let driving: Vec<usize> = (0..outputs).filter(|&output| connected[output]).collect();
         let layout = Layout {
@@ -417,6 +420,103 @@ impl Planner<'_> {
                     self.system.components[receiver].span.clone(),
                 ));
             }
+        }
+    }
+
+    /// An approximation that goes by feedthrough has nothing to choose where all inputs are alike in that.
+    fn check_causes(&self, chosen: &[(&Choice, usize, bool)], problems: &mut Vec<Problem>) {
+        for (choice, _, feedthrough) in chosen {
+            let same = |other: &Choice| other.name == choice.name && other.options == choice.options;
+            let alike = chosen.iter().all(|(other, _, through)| !same(other) || through == feedthrough);
+            let Some((entry, options)) = self.entry(&self.registry.inputs, "input", choice, problems) else {
+                continue;
+            };
+            let degree = |feedthrough| {
+                (entry.build)(&options).choose(&WireFacts { feedthrough, slopes: false }).degree()
+            };
+            if !alike || degree(true) == degree(false) {
+                continue;
+            }
+            let (which, hint) = if *feedthrough {
+                (
+                    "every input passes through to an output",
+                    "units that do not say which outputs answer at once count as if all did; \
+                     `\"cosimo.feedthrough\" = \"probed\"` among their parameters finds out",
+                )
+            } else {
+                ("no input passes through to an output", "the same comes from naming that degree")
+            };
+            let degree = degree(*feedthrough);
+            problems.push(
+                Problem::remark(
+                    "plan/nothing-to-choose",
+                    format!(
+                        "input `{}` has nothing to choose by: {which}, so all are of degree {degree}",
+                        entry.name
+                    ),
+                    choice.span.clone(),
+                )
+                .hint(hint),
+            );
+        }
+    }
+
+    /// Some simulators answer new inputs only by a step.
+    fn check_answers(
+        &self,
+        fresh: &[bool],
+        source: Option<&dyn JacobianSource>,
+        problems: &mut Vec<Problem>,
+    ) {
+        let asks = source.is_some_and(JacobianSource::asks_between_steps);
+        for (index, interface) in self.ports.interfaces.iter().enumerate() {
+            let first = self.ports.blocks[index].inputs.start;
+            let renewed = interface
+                .feedthrough
+                .iter()
+                .any(|(_, input)| fresh[first + input] && !self.links.rows[first + input].is_empty());
+            if interface.abilities.answers || interface.feedthrough.is_empty() || !(asks || renewed) {
+                continue;
+            }
+            let (who, hint) = if renewed {
+                ("`exchange = \"fresh\"`", "compare with `exchange = \"stale\"`, which never asks that")
+            } else {
+                ("the Jacobian `difference`", "compare with `declared`, where the unit offers derivatives")
+            };
+            let component = &self.system.components[index];
+            problems.push(
+                Problem::remark(
+                    "plan/answers-between-steps",
+                    format!(
+                        "{who} reads outputs of `{}` after new inputs without a step between, and this kind of \
+                         simulator does not promise that they answer",
+                        component.name
+                    ),
+                    component.span.clone(),
+                )
+                .hint(hint),
+            );
+        }
+    }
+
+    /// Fits begin with fewer samples than they want, without a history as with a short one.
+    fn check_history(&self, history: &History, fits: &[Box<dyn Fit>], problems: &mut Vec<Problem>) {
+        let Some((file, span)) = &self.system.experiment.history else { return };
+        let wanted = fits.iter().map(|fit| fit.history()).max().unwrap_or(1) - 1;
+        let found = history.times.len();
+        if found > 0 && found < wanted {
+            problems.push(
+                Problem::remark(
+                    "plan/short-history",
+                    format!(
+                        "the inputs look back on {wanted} samples before the start, but `{}` has {found}; the first \
+                         steps are of a lower degree",
+                        file.display()
+                    ),
+                    span.clone(),
+                )
+                .hint("let the file begin earlier"),
+            );
         }
     }
 

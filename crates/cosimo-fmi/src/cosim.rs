@@ -132,6 +132,8 @@ impl<I: Instance> Cosim<I> {
             states: false,
             early_return: unit.description.fmi == Fmi::Three && can.early_return,
             variable_step: can.variable_step,
+            // Neither standard promises it for co-simulation (FMI 2.0, 4.2.4); most units do.
+            answers: false,
         };
         let slopes = if motion == Motion::Derivatives { slopes(&ports) } else { Slopes::default() };
         let columns = columns.unwrap_or_default();

@@ -41,6 +41,10 @@ impl JacobianSource for Difference {
         }
         simulator.restore(Slot::Jacobian)
     }
+
+    fn asks_between_steps(&self) -> bool {
+        true
+    }
 }
 
 pub const ENTRY: Entry<dyn JacobianSource> = Entry {
