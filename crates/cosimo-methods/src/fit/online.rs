@@ -4,8 +4,7 @@
 //! instead of keeping books: a pure function of the samples, so that rewinding needs no care. Where degrees do
 //! equally well the lowest wins, which is why a step is not overshot: all of them failed to see it coming, and
 //! one sample later only hold is right. Two samples after the start or a jump nothing can be tried yet; they are
-//! joined by a line, because a second step at once is rare and another held one costs as much as the first. Nor
-//! is there anything to overshoot where the sample at the window's end is known already.
+//! joined by a line, because a second step at once is rare and another held one costs as much as the first.
 
 use cosimo_core::entry::Entry;
 use cosimo_core::interface::Needs;
@@ -14,8 +13,8 @@ use cosimo_core::{Segment, Trace, Window};
 
 use super::polynomial::{of_degree, since_jump};
 
-/// Samples that are predicted after the fact.
-const TESTS: usize = 2;
+/// Of the samples that are predicted after the fact, the latest first.
+const WEIGHTS: [f64; 2] = [2.0, 1.0];
 /// A higher degree must be better by this factor: a tie of two wrong ones is no reason to follow a slope.
 const BETTER: f64 = 0.5;
 
@@ -29,18 +28,20 @@ impl Fit for Online {
     }
 
     fn history(&self) -> usize {
-        3 + TESTS
+        4 + WEIGHTS.len()
     }
 
     #[inline]
     fn fit(&self, known: Trace<'_>, window: Window) -> Segment {
-        let count = since_jump(&known, 3 + TESTS);
-        // Two samples, or one before the window and one at its end, leave nothing better than their line.
-        let between = count > 1 && known.back(0).t >= window.to.seconds();
-        let mut best = usize::from(count == 2 || between);
-        let mut least = error(best, &known, count);
+        let count = since_jump(&known, 4 + WEIGHTS.len());
+        // A sample at the window's end may be the guess of an iteration. If it had a say in the degree, sweeps could
+        // go round between two degrees for ever; and between two samples nothing is better than a line at least.
+        let guessed = usize::from(count > 1 && known.back(0).t >= window.to.seconds());
+        let past = count - guessed;
+        let mut best = usize::from(past == 2 || guessed == 1);
+        let mut least = error(best, &known, guessed, count);
         for degree in best + 1..=2 {
-            let error = error(degree, &known, count);
+            let error = error(degree, &known, guessed, count);
             if error < BETTER * least {
                 (best, least) = (degree, error);
             }
@@ -53,14 +54,15 @@ impl Fit for Online {
     }
 }
 
-/// The mean error of a degree over the last samples that it could have predicted; infinite if there is none. The
-/// newest counts twice, so that a curve that begins to move is followed one sample after it did.
-fn error(degree: usize, known: &Trace<'_>, count: usize) -> f64 {
+/// The mean error of a degree over the last samples that it could have predicted, the newest ones left out;
+/// infinite if there is none. The latest counts twice, so that a curve that begins to move is followed one sample
+/// after it did.
+fn error(degree: usize, known: &Trace<'_>, left_out: usize, count: usize) -> f64 {
     let (mut sum, mut weights) = (0.0, 0.0);
-    for (test, weight) in [2.0, 1.0].into_iter().enumerate().filter(|(test, _)| test + degree + 1 < count) {
-        let target = known.back(test);
-        let predicted = known.polynomial_at(test + 1, degree + 1, target.t);
-        sum += weight * (target.y - predicted).abs();
+    for (target, weight) in (left_out..).zip(WEIGHTS).filter(|(target, _)| target + degree + 1 < count) {
+        let sample = known.back(target);
+        let predicted = known.polynomial_at(target + 1, degree + 1, sample.t);
+        sum += weight * (sample.y - predicted).abs();
         weights += weight;
     }
     if weights > 0.0 { sum / weights } else { f64::INFINITY }
