@@ -10,7 +10,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use common::{DUAL_MASS, DualMass, folder, sample, side_by_side, start};
+use common::{DUAL_MASS, DualMass, Made, folder, sample, side_by_side, start, wants_slopes};
 use cosimo::engine::Run;
 use cosimo::record::{FORMATS, Files};
 
@@ -95,6 +95,13 @@ fn no_step_after_the_first_allocates() {
         let text = DualMass { stop: 1000.0, method, ..DUAL_MASS }.text();
         for threads in [1, 2] {
             assert_eq!(allocations(&text, threads, 40), 0, "{threads} threads, {method}");
+        }
+    }
+    // Units take their memory in their own library; what is ours takes none. Each kind with a part of the rest.
+    for (method, made) in combinations.iter().zip(Made::UNITS.iter().cycle()).step_by(4) {
+        if !wants_slopes(method) {
+            let text = DualMass { stop: 1000.0, method, made: *made, ..DUAL_MASS }.text();
+            assert_eq!(allocations(&text, 1, 20), 0, "{made:?}, {method}");
         }
     }
     // Nor does a row, between one chunk and the next: as many of them as fill none, and in less than the time of one.

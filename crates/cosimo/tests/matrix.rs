@@ -5,7 +5,9 @@
 
 mod common;
 
-use common::{DUAL_MASS, DualMass, bits, combinations, sample, side_by_side, start, system};
+use common::{
+    DUAL_MASS, DualMass, Made, bits, combinations, sample, side_by_side, start, system, wants_slopes,
+};
 use cosimo::engine::{Checkpoint, Run, plan};
 use cosimo::system::Severity;
 
@@ -14,7 +16,11 @@ const STEPS: usize = 60;
 const SHORT: usize = 12;
 
 fn text(method: &str) -> String {
-    DualMass { stop: 1000.0, method, ..DUAL_MASS }.text()
+    made(Made::Native, method)
+}
+
+fn made(made: Made, method: &str) -> String {
+    DualMass { stop: 1000.0, method, made, ..DUAL_MASS }.text()
 }
 
 /// All that a run shows after each of its steps.
@@ -27,30 +33,76 @@ fn steps(run: &mut Run, count: usize) -> Vec<Vec<u64>> {
         .collect()
 }
 
+/// Steps that were tried again on the way.
+fn stays_finite(text: &str, method: &str) -> u64 {
+    let mut run = start(text, 1);
+    let mut sizes = Vec::new();
+    for step in 0..SHORT {
+        run.step().unwrap_or_else(|error| panic!("step {step}: {error} in\n{method}"));
+        let numbers = bits(&run).into_iter().map(f64::from_bits);
+        // A bond has no part in the indicator of an estimate that looks at none; that alone may be NaN.
+        let odd = numbers.filter(|number| !number.is_finite()).count();
+        let silent = run.ledger().indicators.iter().filter(|part| part.is_nan()).count();
+        assert_eq!(odd, silent, "step {step} in\n{method}");
+        sizes.push(run.sizes().0);
+    }
+    sizes.sort_by(f64::total_cmp);
+    sizes.dedup();
+    let varies = !method.contains("law = \"fixed\"");
+    // A method may be driven to a limit at once and stay there.
+    let limited = varies && (sizes == [2e-3] || sizes == [0.15]);
+    assert!(limited || (sizes.len() > 1) == varies, "{sizes:?} in\n{method}");
+    run.counters().rejected
+}
+
 #[test]
 fn every_combination_is_planned_and_stays_finite() {
+    let rejected: u64 = combinations().iter().map(|method| stays_finite(&text(method), method)).sum();
+    assert!(rejected > 1000, "only {rejected} steps were tried again");
+}
+
+/// Units offer no slopes; all else that native models can do they can do too.
+#[test]
+fn every_combination_of_units_is_planned_and_stays_finite_or_lacks_slopes() {
+    let registry = cosimo::registry();
     let mut rejected = 0;
-    for method in combinations() {
-        let mut run = start(&text(&method), 1);
-        let mut sizes = Vec::new();
-        for step in 0..SHORT {
-            run.step().unwrap_or_else(|error| panic!("step {step}: {error} in\n{method}"));
-            let numbers = bits(&run).into_iter().map(f64::from_bits);
-            // A bond has no part in the indicator of an estimate that looks at none; that alone may be NaN.
-            let odd = numbers.filter(|number| !number.is_finite()).count();
-            let silent = run.ledger().indicators.iter().filter(|part| part.is_nan()).count();
-            assert_eq!(odd, silent, "step {step} in\n{method}");
-            sizes.push(run.sizes().0);
+    for (method, kind) in combinations().iter().zip(Made::UNITS.iter().cycle()) {
+        let text = made(*kind, method);
+        if wants_slopes(method) {
+            let problems = plan(&system(&text, &registry), &registry).unwrap_err();
+            let errors: Vec<_> =
+                problems.iter().filter(|problem| problem.severity == Severity::Error).collect();
+            assert!(
+                !errors.is_empty() && errors.iter().all(|problem| problem.code == "plan/needs-slopes"),
+                "{method}"
+            );
+        } else {
+            rejected += stays_finite(&text, method);
         }
-        rejected += run.counters().rejected;
-        sizes.sort_by(f64::total_cmp);
-        sizes.dedup();
-        let varies = !method.contains("law = \"fixed\"");
-        // A method may be driven to a limit at once and stay there.
-        let limited = varies && (sizes == [2e-3] || sizes == [0.15]);
-        assert!(limited || (sizes.len() > 1) == varies, "{sizes:?} in\n{method}");
     }
     assert!(rejected > 1000, "only {rejected} steps were tried again");
+}
+
+/// As many threads as there are units, fewer, and more.
+#[test]
+fn units_have_the_same_bits_on_any_number_of_threads() {
+    let combinations = sample();
+    let mut found = 0;
+    for (method, kind) in combinations.iter().zip(Made::UNITS.iter().cycle()).step_by(7) {
+        if wants_slopes(method) {
+            continue;
+        }
+        let text = made(*kind, method);
+        let mut one = start(&text, 1);
+        let wanted = steps(&mut one, SHORT);
+        for threads in [2, 8] {
+            let mut run = start(&text, threads);
+            assert_eq!(steps(&mut run, SHORT), wanted, "{threads} threads, {kind:?}, {method}");
+            assert_eq!(run.counters(), one.counters(), "{method}");
+        }
+        found += 1;
+    }
+    assert!(found > 200, "only {found} combinations");
 }
 
 #[test]
@@ -167,7 +219,7 @@ fn ring(method: &str) -> String {
 /// What a method needs and the ring has not.
 fn missing(method: &str) -> Vec<&'static str> {
     let mut codes = Vec::new();
-    if method.contains("input = \"taylor\"") || method.contains("input = \"hermite\"") {
+    if wants_slopes(method) {
         codes.push("plan/needs-slopes");
     }
     if method.contains("power-residual") || method.contains("power-and-outputs") {

@@ -2,11 +2,15 @@
 //! history before the start. Masses are 100, springs and dampers 100 and 60, the left mass starts at 1.
 #![allow(dead_code, clippy::unwrap_used)] // each file takes its share; helpers of tests are tests
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
+use cosimo::core::entry::OpenRequest;
 use cosimo::core::{Options, Registry, Time, Value};
 use cosimo::engine::{Run, RunError, plan};
+use cosimo::export::{Design, Variant, Version, built_library, write};
 use cosimo::record::{Memory, Table};
 use cosimo::system::{System, toml};
 
@@ -26,6 +30,44 @@ pub(crate) struct DualMass<'a> {
     pub(crate) bond: Option<&'a str>,
     /// The lines of `[method]`.
     pub(crate) method: &'a str,
+    /// What the sides are made of.
+    pub(crate) made: Made,
+}
+
+/// Where a simulator comes from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Made {
+    Native,
+    /// An FMU of the native model.
+    Unit(Version, Variant),
+}
+
+impl Made {
+    /// Units that follow inputs that move, of both versions, and one that holds them.
+    pub(crate) const UNITS: [Made; 3] = [
+        Made::Unit(Version::Two, Variant::Interpolates),
+        Made::Unit(Version::Three, Variant::Intermediate),
+        Made::Unit(Version::Two, Variant::Plain),
+    ];
+
+    /// The model as a source. Units are written once, and kept open so that no run has to read them again.
+    pub(crate) fn source(self, model: &str) -> String {
+        static WRITTEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+        let native = format!("native:{model}");
+        let Made::Unit(version, variant) = self else { return native };
+        let design = Design::new(&native, version).variant(variant);
+        let name = design.file_name();
+        let mut written = WRITTEN.lock().unwrap();
+        if written.insert(name.clone()) {
+            let (folder, draft) = (folder(), format!("{}-{name}", std::process::id()));
+            write(&design, &built_library().unwrap(), &folder.join(&draft)).unwrap();
+            fs::rename(folder.join(draft), folder.join(&name)).unwrap(); // other tests write the same
+            cosimo::fmi::use_cache(&folder.join("cache"));
+            let request = OpenRequest { name: "unit", source: &name, folder: &folder, parameters: &[] };
+            Box::leak((cosimo::fmi::FMU.open)(&request).unwrap_or_else(|problems| panic!("{problems:#?}")));
+        }
+        name
+    }
 }
 
 /// The initial state of the models' defaults.
@@ -39,6 +81,7 @@ pub(crate) const DUAL_MASS: DualMass<'static> = DualMass {
     parameters: "",
     bond: Some(""),
     method: "",
+    made: Made::Native,
 };
 
 impl DualMass<'_> {
@@ -46,6 +89,7 @@ impl DualMass<'_> {
         let DualMass { stop, experiment, initial: [x1, v1, x2, v2], parameters, method, .. } = self;
         let (left, right) = if self.mirrored { ("left", "right-force") } else { ("left-force", "right") };
         let (telling, told) = if self.mirrored { ("right", "left") } else { ("left", "right") };
+        let [left, right] = [left, right].map(|side| self.made.source(&format!("dual-mass/{side}")));
         let power = match self.bond {
             Some(more) => format!(
                 "[[bond]]\nname = \"joint\"\n\
@@ -59,9 +103,9 @@ impl DualMass<'_> {
         };
         format!(
             "[experiment]\nstop = {stop:?}\n{experiment}\n\
-             [component.left]\nsource = \"native:dual-mass/{left}\"\n\
+             [component.left]\nsource = \"{left}\"\n\
              parameters = {{ x10 = {x1:?}, v10 = {v1:?}, {parameters} }}\n\
-             [component.right]\nsource = \"native:dual-mass/{right}\"\n\
+             [component.right]\nsource = \"{right}\"\n\
              parameters = {{ x20 = {x2:?}, v20 = {v2:?}, {parameters} }}\n\
              [[wire]]\nfrom = \"{told}.x\"\nto = \"{telling}.x_far\"\n{power}\n[method]\n{method}\n"
         )
@@ -235,6 +279,11 @@ pub(crate) fn combinations() -> Vec<String> {
         }
     }
     all
+}
+
+/// What units do not offer.
+pub(crate) fn wants_slopes(method: &str) -> bool {
+    method.contains("input = \"taylor\"") || method.contains("input = \"hermite\"")
 }
 
 /// A part of all combinations. No axis has a multiple of eleven entries, so every pair of neighbours on two axes
