@@ -1,0 +1,294 @@
+//! The contract: one internal step at a time, never beyond a limit, rewound exactly by a copy.
+
+use std::fmt;
+
+use crate::explicit::Explicit;
+use crate::failure::Failure;
+use crate::frame::{Frame, Obstacle, Place};
+use crate::settings::{Refusal, Settings};
+use crate::snapshot::{Reader, Unreadable, Writer};
+use crate::system::System;
+
+/// How often derivatives that are refused at the very start are asked for again: no step size can help there.
+const STARTS: u32 = 10;
+
+/// A method in the registry.
+pub struct IntegratorEntry {
+    pub name: &'static str,
+    pub summary: &'static str,
+    pub source: &'static str,
+    pub(crate) build: fn(usize, &Settings) -> Method,
+}
+
+impl fmt::Debug for IntegratorEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// What a method did so far. Not rewound: work is done even if its result is given up. `copy_from` and `thaw` leave
+/// the counters alone; only `clone` takes them along.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counters {
+    /// Calls of `System::derivatives`, those for Jacobians included.
+    pub evaluations: u64,
+    pub jacobians: u64,
+    pub factorisations: u64,
+    pub accepted: u64,
+    /// Attempts that were given up, for whatever reason.
+    pub rejected: u64,
+    pub newton_failures: u64,
+    /// Calls of `System::indicators` by `Roots::search`.
+    pub root_evaluations: u64,
+}
+
+/// What a step came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// One step nearer to the limit.
+    Stepped,
+    /// Exactly at the limit.
+    Reached,
+}
+
+/// A method with its place. The system is lent to each call; nothing is allocated after construction.
+#[derive(Debug, Clone)]
+pub struct Integrator {
+    pub(crate) frame: Frame,
+    method: Method,
+    name: &'static str,
+}
+
+/// What sets one method apart from another.
+#[derive(Debug, Clone)]
+pub(crate) enum Method {
+    Explicit(Explicit),
+}
+
+impl Integrator {
+    /// Begins at t = 0 with all states 0; call `restart`.
+    pub fn new(entry: &IntegratorEntry, states: usize, settings: &Settings) -> Result<Self, Refusal> {
+        let problems = settings.problems(states);
+        if !problems.is_empty() {
+            return Err(Refusal(problems));
+        }
+        let method = (entry.build)(states, settings);
+        Ok(Integrator { frame: Frame::new(states, settings), method, name: entry.name })
+    }
+
+    /// Forgets everything but counters and settings, and stands at `t`. Wanted after every discontinuity.
+    pub fn restart(&mut self, t: f64, x: &[f64]) {
+        self.frame.state.copy_from_slice(x);
+        self.frame.previous.copy_from_slice(x);
+        self.frame.place = Place { start: t, time: t, ..self.frame.place };
+        self.begin_anew();
+    }
+
+    /// Takes the last step back to `t` within it. The state is that of the dense output, which stays what it was up to
+    /// there; the next step starts anew.
+    pub fn cut(&mut self, t: f64) {
+        let mut state = std::mem::take(&mut self.frame.trial);
+        self.at(t, &mut state);
+        self.frame.trial = std::mem::replace(&mut self.frame.state, state);
+        self.frame.place.time = t;
+        self.begin_anew();
+    }
+
+    fn begin_anew(&mut self) {
+        self.frame.place.fresh = true;
+        self.frame.place.slope_known = false;
+        match &mut self.method {
+            Method::Explicit(explicit) => explicit.forget(),
+        }
+    }
+
+    /// The derivatives changed a little, in value or slope, while the states did not: what is known of them is asked for
+    /// again, and the method goes on with its step size and order.
+    pub fn renew(&mut self) {
+        self.frame.place.slope_known = false;
+    }
+
+    /// The next step takes a new Jacobian, if the method has one.
+    pub fn refresh_jacobian(&mut self) {
+        match &mut self.method {
+            Method::Explicit(_) => {}
+        }
+    }
+
+    /// From the next step on. It is rewound like the place.
+    pub fn set_largest(&mut self, step: f64) {
+        self.frame.place.largest = step;
+    }
+
+    /// One internal step. The system is not evaluated beyond `limit`, and a step that gets there ends there exactly.
+    /// After a failure the place is that of before the call.
+    pub fn step(&mut self, system: &mut dyn System, limit: f64) -> Result<Outcome, Failure> {
+        let time = self.frame.place.time;
+        if !(limit >= time && limit.is_finite()) {
+            return Err(Failure::Limit { time, limit });
+        }
+        if limit == time {
+            return Ok(Outcome::Reached);
+        }
+        self.begin(system, limit)?;
+        loop {
+            let stride = self.frame.aim(limit);
+            let attempt = match &mut self.method {
+                Method::Explicit(explicit) => explicit.attempt(&mut self.frame, system, stride),
+            };
+            match attempt {
+                Ok(()) => {
+                    self.frame.counters.accepted += 1;
+                    return Ok(if stride.end == limit { Outcome::Reached } else { Outcome::Stepped });
+                }
+                Err(Obstacle::Fatal(message)) => return Err(Failure::Fatal { time, message }),
+                Err(Obstacle::Smaller(cause)) => {
+                    self.frame.counters.rejected += 1;
+                    if stride.size <= self.frame.least() {
+                        return Err(Failure::Stalled { time, step: stride.size, cause });
+                    }
+                }
+            }
+        }
+    }
+
+    fn begin(&mut self, system: &mut dyn System, limit: f64) -> Result<(), Failure> {
+        let time = self.frame.place.time;
+        let mut starts = 0;
+        while self.frame.place.fresh {
+            let order = match &self.method {
+                Method::Explicit(explicit) => explicit.order(),
+            };
+            match self.frame.plan_first(system, order, limit) {
+                Ok(()) => {}
+                Err(Obstacle::Fatal(message)) => return Err(Failure::Fatal { time, message }),
+                Err(Obstacle::Smaller(cause)) => {
+                    self.frame.counters.rejected += 1;
+                    starts += 1;
+                    if starts == STARTS {
+                        return Err(Failure::Stalled { time, step: 0.0, cause });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    pub fn time(&self) -> f64 {
+        self.frame.place.time
+    }
+
+    pub fn state(&self) -> &[f64] {
+        &self.frame.state
+    }
+
+    /// From where to where the last step went, as far as it was not cut.
+    pub fn span(&self) -> (f64, f64) {
+        (self.frame.place.start, self.frame.place.time)
+    }
+
+    /// The size that the method would like for the next step, once it has taken one.
+    pub fn planned(&self) -> f64 {
+        self.frame.place.planned
+    }
+
+    /// The order of the next step.
+    pub fn order(&self) -> usize {
+        match &self.method {
+            Method::Explicit(explicit) => explicit.order(),
+        }
+    }
+
+    /// The state anywhere in the last step; at its ends, the exact bits. Outside it the polynomial goes on. Before the
+    /// first step it is the state of the start.
+    pub fn at(&self, t: f64, x: &mut [f64]) {
+        if t == self.frame.place.time {
+            x.copy_from_slice(&self.frame.state);
+        } else if t == self.frame.place.start || self.frame.place.start == self.frame.place.time {
+            x.copy_from_slice(&self.frame.previous);
+        } else {
+            match &self.method {
+                Method::Explicit(explicit) => explicit.at(t, x),
+            }
+        }
+    }
+
+    /// The derivative of the dense output, one order less accurate than `at`. It asks no system.
+    pub fn slope_at(&self, t: f64, dx: &mut [f64]) {
+        if self.frame.place.start == self.frame.place.time {
+            dx.fill(0.0);
+            return;
+        }
+        match &self.method {
+            Method::Explicit(explicit) => explicit.slope_at(t, dx),
+        }
+    }
+
+    pub fn counters(&self) -> Counters {
+        self.frame.counters
+    }
+
+    /// An explicit method has been held back by stability, not by accuracy: a stiff system, better left to `bdf`.
+    /// Once true it stays true; it is a remark about the system and not rewound.
+    pub fn stiff(&self) -> bool {
+        match &self.method {
+            Method::Explicit(explicit) => explicit.stiff(),
+        }
+    }
+
+    /// Goes where another one is: all that follows has the same bits. Both must be made from the same entry, number of
+    /// states and settings. Counters stay.
+    pub fn copy_from(&mut self, other: &Integrator) {
+        self.frame.place = other.frame.place;
+        self.frame.state.copy_from_slice(&other.frame.state);
+        self.frame.previous.copy_from_slice(&other.frame.previous);
+        self.frame.slope.copy_from_slice(&other.frame.slope);
+        match (&mut self.method, &other.method) {
+            (Method::Explicit(to), Method::Explicit(from)) => to.copy_from(from),
+        }
+    }
+
+    /// Appends the place as bytes. Settings and counters are not part of it.
+    pub fn freeze(&self, bytes: &mut Vec<u8>) {
+        let mut writer = Writer::begin(bytes, self.name, self.frame.state.len());
+        let place = self.frame.place;
+        writer.numbers(&[place.start, place.time, place.planned, place.largest]);
+        writer.flag(place.fresh);
+        writer.flag(place.slope_known);
+        writer.numbers(&self.frame.state);
+        writer.numbers(&self.frame.previous);
+        writer.numbers(&self.frame.slope);
+        match &self.method {
+            Method::Explicit(explicit) => explicit.freeze(&mut writer),
+        }
+    }
+
+    /// Goes to a frozen place. Nothing changes if the bytes are not those of such an integrator.
+    pub fn thaw(&mut self, bytes: &[u8]) -> Result<(), Unreadable> {
+        // A dry run on the bytes alone is not worth its code: thawing is rare, a copy is cheap.
+        let mut copy = self.clone();
+        copy.read(bytes)?;
+        *self = copy;
+        Ok(())
+    }
+
+    fn read(&mut self, bytes: &[u8]) -> Result<(), Unreadable> {
+        let mut reader = Reader::begin(bytes, self.name, self.frame.state.len())?;
+        let mut numbers = [0.0; 4];
+        reader.numbers(&mut numbers)?;
+        let [start, time, planned, largest] = numbers;
+        let (fresh, slope_known) = (reader.flag()?, reader.flag()?);
+        self.frame.place = Place { start, time, planned, largest, fresh, slope_known };
+        reader.numbers(&mut self.frame.state)?;
+        reader.numbers(&mut self.frame.previous)?;
+        reader.numbers(&mut self.frame.slope)?;
+        match &mut self.method {
+            Method::Explicit(explicit) => explicit.thaw(&mut reader)?,
+        }
+        reader.end()
+    }
+}

@@ -1,0 +1,51 @@
+//! Integrators for the inside of simulators: one step at a time, never beyond a limit, and rewound exactly by a copy.
+//!
+//! ```
+//! use cosimo_ode::{Fault, Integrator, Outcome, Settings, System, entry};
+//!
+//! struct Decay;
+//!
+//! impl System for Decay {
+//!     fn derivatives(&mut self, _t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Fault> {
+//!         dx[0] = -x[0];
+//!         Ok(())
+//!     }
+//! }
+//!
+//! let mut integrator = Integrator::new(entry("dormand-prince")?, 1, &Settings::default())?;
+//! integrator.restart(0.0, &[1.0]);
+//! while integrator.step(&mut Decay, 2.0)? != Outcome::Reached {}
+//! assert!((integrator.state()[0] - (-2f64).exp()).abs() < 1e-6);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The system is lent to each call and owned by none, so that a model may be the system of its own integrator. Its
+//! derivatives may fail. An integrator is plain data: `copy_from` puts it back where it was without allocating, all that
+//! follows has the same bits, and `freeze` makes bytes of it.
+
+mod explicit;
+mod failure;
+mod frame;
+mod integrator;
+mod root;
+mod settings;
+mod snapshot;
+mod system;
+
+pub use failure::{Cause, Failure};
+pub use integrator::{Counters, Integrator, IntegratorEntry, Outcome};
+pub use root::{Direction, Roots};
+pub use settings::{Absolute, Refusal, Settings};
+pub use snapshot::Unreadable;
+pub use system::{Fault, System};
+
+/// All methods.
+pub const INTEGRATORS: &[&IntegratorEntry] = &[&explicit::DORMAND_PRINCE, &explicit::BOGACKI_SHAMPINE];
+
+/// The method of a name.
+pub fn entry(name: &str) -> Result<&'static IntegratorEntry, Refusal> {
+    INTEGRATORS.iter().copied().find(|entry| entry.name == name).ok_or_else(|| {
+        let names: Vec<&str> = INTEGRATORS.iter().map(|entry| entry.name).collect();
+        Refusal(vec![format!("there is no integrator `{name}`, only {}", names.join(", "))])
+    })
+}

@@ -1,0 +1,43 @@
+//! What is integrated: the differential equations, lent to an integrator for the length of one call.
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// `dx/dt = f(t, x)` with indicators whose sign changes are events.
+///
+/// A system may keep what it likes between calls, but must answer equal questions equally: rewinding an integrator
+/// does not rewind its system.
+pub trait System {
+    /// Writes all of `dx`. A number that is not finite counts as `Fault::Retry`.
+    fn derivatives(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Fault>;
+
+    /// Writes all of `z`; see `Roots`.
+    fn indicators(&mut self, _t: f64, _x: &[f64], _z: &mut [f64]) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    /// Writes all of `out` and answers `true`, or answers `false`: then differences are taken.
+    /// `out[row * n + column]` is the derivative of `dx[row]` by `x[column]`.
+    fn jacobian(&mut self, _t: f64, _x: &[f64], _out: &mut [f64]) -> Result<bool, Fault> {
+        Ok(false)
+    }
+}
+
+/// Why a system gave no answer. Texts are borrowed where they can be: a fault need not allocate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fault {
+    /// Not here; a smaller step may avoid this place.
+    Retry(Cow<'static, str>),
+    /// Not any more.
+    Fatal(Cow<'static, str>),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Retry(message) | Fault::Fatal(message) => f.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}

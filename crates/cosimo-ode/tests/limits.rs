@@ -1,0 +1,96 @@
+//! Limits are reached exactly and never passed, and a stair of them costs no more than it must.
+#![allow(clippy::unwrap_used)] // helpers of tests are tests
+
+mod common;
+
+use common::{about, near, oscillator, settings, started};
+use cosimo_ode::{Fault, INTEGRATORS, Outcome, Settings, System};
+
+/// The oscillator, which refuses to look beyond a wall.
+struct Walled {
+    wall: f64,
+}
+
+impl System for Walled {
+    fn derivatives(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Fault> {
+        assert!(t <= self.wall, "evaluated at {t}, beyond {}", self.wall);
+        oscillator().derivatives(t, x, dx)
+    }
+}
+
+#[test]
+fn a_stair_of_limits_is_reached_to_the_bit() {
+    for (entry, evaluations) in INTEGRATORS.iter().zip([1202, 602]) {
+        let mut integrator = started(entry.name, &settings(1e-4, 1e-4), 0.0, &[1.0, 0.0]);
+        for stair in 1..=200 {
+            let wall = 0.05 * f64::from(stair);
+            while integrator.step(&mut Walled { wall }, wall).unwrap() != Outcome::Reached {}
+            assert_eq!(integrator.time(), wall);
+            assert_eq!(integrator.step(&mut Walled { wall: -1.0 }, wall), Ok(Outcome::Reached));
+        }
+        near(integrator.state()[0], 10f64.cos(), 3e-3);
+        println!("{}: {:?}", entry.name, integrator.counters());
+        about(integrator.counters().evaluations, evaluations);
+        // What was planned before limits cut it off is not forgotten.
+        assert!(integrator.planned() > 0.1);
+    }
+}
+
+#[test]
+fn limits_anywhere_are_reached_to_the_bit() {
+    let mut random = common::Random(3);
+    for entry in INTEGRATORS {
+        let mut integrator =
+            started(entry.name, &settings(1e-6, 1e-6), 1e3, &[1e3_f64.cos(), -1e3_f64.sin()]);
+        let mut wall = 1e3;
+        while wall < 1010.0 {
+            // From the next number on.
+            wall = (wall + 0.5 * 10f64.powf(-16.0 * random.next())).max(wall.next_up());
+            while integrator.step(&mut Walled { wall }, wall).unwrap() != Outcome::Reached {}
+            assert_eq!(integrator.time(), wall);
+        }
+        println!("{}: {:?}", entry.name, integrator.counters());
+        near(integrator.state()[0], wall.cos(), 1e-4);
+    }
+}
+
+#[test]
+fn a_system_without_states_goes_to_its_limit_at_once() {
+    for entry in INTEGRATORS {
+        let mut integrator = started(entry.name, &Settings::default(), 0.0, &[]);
+        let mut nothing = common::Of(|_, _: &[f64], _: &mut [f64]| {});
+        assert_eq!(integrator.step(&mut nothing, 7.0), Ok(Outcome::Reached));
+        assert_eq!(integrator.time(), 7.0);
+    }
+}
+
+#[test]
+fn before_the_first_step_the_dense_output_is_the_start() {
+    for entry in INTEGRATORS {
+        let mut integrator = started(entry.name, &Settings::default(), 2.0, &[3.0]);
+        let mut x = [0.0];
+        integrator.at(5.0, &mut x);
+        assert_eq!(x, [3.0]);
+        integrator.slope_at(5.0, &mut x);
+        assert_eq!(x, [0.0]);
+        // And after a start anew, that of the new one.
+        common::run(&mut integrator, &mut common::prothero_robinson(1.0), 4.0);
+        integrator.restart(4.0, &[1.5]);
+        integrator.at(3.9, &mut x);
+        assert_eq!(x, [1.5]);
+    }
+}
+
+#[test]
+fn after_a_renewal_the_new_derivatives_count() {
+    for entry in INTEGRATORS {
+        let mut integrator = started(entry.name, &settings(1e-8, 1e-8), 0.0, &[0.0]);
+        // A constant input that changes at t = 1: what was known of the derivatives is wrong.
+        for (limit, input) in [(1.0, 1.0), (2.0, 1.001)] {
+            let mut system = common::Of(|_, _: &[f64], dx: &mut [f64]| dx[0] = input);
+            integrator.renew();
+            common::run(&mut integrator, &mut system, limit);
+        }
+        near(integrator.state()[0], 2.001, 1e-7);
+    }
+}
