@@ -1,8 +1,8 @@
 //! Explicit Runge-Kutta pairs whose last stage is the first of the next step: Dormand-Prince 5(4) and
 //! Bogacki-Shampine 3(2). One implementation over tables of coefficients.
 //!
-//! The step control, the detection of stiffness and the form of the dense output are those of DOPRI5: Hairer,
-//! Nørsett & Wanner, Solving Ordinary Differential Equations I, sections II.4 to II.6 and IV.2 of volume II.
+//! The step control, the detection of stiffness and the form of the dense output are those of DOPRI5: Hairer, Nørsett &
+//! Wanner, Solving Ordinary Differential Equations I, sections II.4 to II.6, and Hairer & Wanner, volume II, section IV.2.
 
 use crate::failure::Cause;
 use crate::frame::{Frame, Obstacle, Stride, evaluate, norm, weigh, worst};
@@ -41,7 +41,7 @@ struct Tableau {
 }
 
 /// Dormand & Prince 1980, RK5(4)7M, as in Hairer, Nørsett & Wanner I, table II.5.2. The dense output is Shampine's of
-/// order 4, `d` of CONTD5 in the same book; stable up to 3.31 (volume II, section IV.2; 3.25 in DOPRI5).
+/// order 4, from CONTD5 in the same book; stable up to about 3.3 (3.25 in DOPRI5).
 static DORMAND_PRINCE_5: Tableau = Tableau {
     order: 5,
     nodes: &[0.0, 1.0 / 5.0, 3.0 / 10.0, 4.0 / 5.0, 8.0 / 9.0, 1.0, 1.0],
@@ -76,7 +76,7 @@ static DORMAND_PRINCE_5: Tableau = Tableau {
 };
 
 /// Bogacki & Shampine 1989. The cubic through both ends with their derivatives has the order of the method; stable up to
-/// 2.51, the root of 1 + z + z^2/2 + z^3/6 = -1.
+/// 2.51, the root of 1 - z + z^2/2 - z^3/6 = -1, of which a little is left off as in DOPRI5.
 static BOGACKI_SHAMPINE_3: Tableau = Tableau {
     order: 3,
     nodes: &[0.0, 1.0 / 2.0, 3.0 / 4.0, 1.0],
@@ -86,7 +86,7 @@ static BOGACKI_SHAMPINE_3: Tableau = Tableau {
     stable: 2.46,
 };
 
-/// Step control, Hairer, Nørsett & Wanner II, section IV.2 (2.43): a share of the error before last damps the sizes.
+/// Step control, Hairer & Wanner II, section IV.2: a share of the error before last damps the sizes.
 const SAFETY: f64 = 0.9;
 const LARGEST_GROWTH: f64 = 10.0;
 const SMALLEST_GROWTH: f64 = 0.2;
@@ -231,7 +231,7 @@ impl Explicit {
         self.memory.failed = false;
     }
 
-    /// Hairer, Nørsett & Wanner II, section IV.2 (2.51): the last two stages see the dominant eigenvalue.
+    /// Hairer & Wanner II, section IV.2: the last two stages see the dominant eigenvalue.
     fn watch_stiffness(&mut self, frame: &Frame, stride: Stride) {
         let n = frame.state.len();
         let (_, last) = self.stages.split_at(self.stages.len() - 2 * n);

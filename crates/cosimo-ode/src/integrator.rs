@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::bdf::Bdf;
 use crate::explicit::Explicit;
 use crate::failure::Failure;
 use crate::frame::{Frame, Obstacle, Place};
@@ -63,6 +64,7 @@ pub struct Integrator {
 #[derive(Debug, Clone)]
 pub(crate) enum Method {
     Explicit(Explicit),
+    Bdf(Box<Bdf>),
 }
 
 impl Integrator {
@@ -99,6 +101,7 @@ impl Integrator {
         self.frame.place.slope_known = false;
         match &mut self.method {
             Method::Explicit(explicit) => explicit.forget(),
+            Method::Bdf(bdf) => bdf.forget(),
         }
     }
 
@@ -112,6 +115,7 @@ impl Integrator {
     pub fn refresh_jacobian(&mut self) {
         match &mut self.method {
             Method::Explicit(_) => {}
+            Method::Bdf(bdf) => bdf.refresh_jacobian(),
         }
     }
 
@@ -135,6 +139,7 @@ impl Integrator {
             let stride = self.frame.aim(limit);
             let attempt = match &mut self.method {
                 Method::Explicit(explicit) => explicit.attempt(&mut self.frame, system, stride),
+                Method::Bdf(bdf) => bdf.attempt(&mut self.frame, system, stride),
             };
             match attempt {
                 Ok(()) => {
@@ -158,6 +163,7 @@ impl Integrator {
         while self.frame.place.fresh {
             let order = match &self.method {
                 Method::Explicit(explicit) => explicit.order(),
+                Method::Bdf(_) => 1,
             };
             match self.frame.plan_first(system, order, limit) {
                 Ok(()) => {}
@@ -200,6 +206,7 @@ impl Integrator {
     pub fn order(&self) -> usize {
         match &self.method {
             Method::Explicit(explicit) => explicit.order(),
+            Method::Bdf(bdf) => bdf.order(),
         }
     }
 
@@ -213,6 +220,7 @@ impl Integrator {
         } else {
             match &self.method {
                 Method::Explicit(explicit) => explicit.at(t, x),
+                Method::Bdf(bdf) => bdf.at(t, x),
             }
         }
     }
@@ -225,6 +233,7 @@ impl Integrator {
         }
         match &self.method {
             Method::Explicit(explicit) => explicit.slope_at(t, dx),
+            Method::Bdf(bdf) => bdf.slope_at(t, dx),
         }
     }
 
@@ -237,6 +246,7 @@ impl Integrator {
     pub fn stiff(&self) -> bool {
         match &self.method {
             Method::Explicit(explicit) => explicit.stiff(),
+            Method::Bdf(_) => false,
         }
     }
 
@@ -249,6 +259,9 @@ impl Integrator {
         self.frame.slope.copy_from_slice(&other.frame.slope);
         match (&mut self.method, &other.method) {
             (Method::Explicit(to), Method::Explicit(from)) => to.copy_from(from),
+            (Method::Bdf(to), Method::Bdf(from)) => to.copy_from(from),
+            // Not promised, but not worth a panic.
+            (to, from) => *to = from.clone(),
         }
     }
 
@@ -264,6 +277,7 @@ impl Integrator {
         writer.numbers(&self.frame.slope);
         match &self.method {
             Method::Explicit(explicit) => explicit.freeze(&mut writer),
+            Method::Bdf(bdf) => bdf.freeze(&mut writer),
         }
     }
 
@@ -288,6 +302,7 @@ impl Integrator {
         reader.numbers(&mut self.frame.slope)?;
         match &mut self.method {
             Method::Explicit(explicit) => explicit.thaw(&mut reader)?,
+            Method::Bdf(bdf) => bdf.thaw(&mut reader)?,
         }
         reader.end()
     }

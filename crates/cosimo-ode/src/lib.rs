@@ -23,10 +23,13 @@
 //! derivatives may fail. An integrator is plain data: `copy_from` puts it back where it was without allocating, all that
 //! follows has the same bits, and `freeze` makes bytes of it.
 
+mod bdf;
 mod explicit;
 mod failure;
 mod frame;
 mod integrator;
+mod jacobian;
+mod lu;
 mod root;
 mod settings;
 mod snapshot;
@@ -34,13 +37,15 @@ mod system;
 
 pub use failure::{Cause, Failure};
 pub use integrator::{Counters, Integrator, IntegratorEntry, Outcome};
+pub use jacobian::Pattern;
 pub use root::{Direction, Roots};
-pub use settings::{Absolute, Refusal, Settings};
+pub use settings::{Absolute, HIGHEST_ORDER, Refusal, Settings};
 pub use snapshot::Unreadable;
 pub use system::{Fault, System};
 
 /// All methods.
-pub const INTEGRATORS: &[&IntegratorEntry] = &[&explicit::DORMAND_PRINCE, &explicit::BOGACKI_SHAMPINE];
+pub const INTEGRATORS: &[&IntegratorEntry] =
+    &[&explicit::DORMAND_PRINCE, &explicit::BOGACKI_SHAMPINE, &bdf::BDF];
 
 /// The method of a name.
 pub fn entry(name: &str) -> Result<&'static IntegratorEntry, Refusal> {

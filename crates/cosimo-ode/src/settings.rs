@@ -2,6 +2,12 @@
 
 use std::fmt;
 
+use crate::jacobian::Pattern;
+
+/// The highest order of `bdf`: beyond five, formulas with backward differences are hardly stable (Hairer & Wanner,
+/// Solving Ordinary Differential Equations II, section V.1).
+pub const HIGHEST_ORDER: usize = 5;
+
 /// The error of one step is held below `absolute + relative |x|` in the root mean square over the states.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
@@ -13,6 +19,10 @@ pub struct Settings {
     /// step that ends at its limit may be smaller.
     pub least: f64,
     pub largest: f64,
+    /// The highest order that `bdf` may use, 1 to 5; explicit methods have one order.
+    pub order: usize,
+    /// Which derivative depends on which state, for fewer evaluations in a Jacobian by differences.
+    pub pattern: Option<Pattern>,
 }
 
 /// Absolute tolerances, all above 0.
@@ -30,6 +40,8 @@ impl Default for Settings {
             first: None,
             least: 0.0,
             largest: f64::INFINITY,
+            order: HIGHEST_ORDER,
+            pattern: None,
         }
     }
 }
@@ -77,6 +89,16 @@ impl Settings {
             self.largest.is_nan() || self.least.is_nan() || self.least <= self.largest,
             format!("the least step, {}, is above the largest, {}", self.least, self.largest),
         );
+        wanted(
+            (1..=HIGHEST_ORDER).contains(&self.order),
+            format!("the highest order must be 1 to {HIGHEST_ORDER}, not {}", self.order),
+        );
+        if let Some(pattern) = &self.pattern {
+            wanted(
+                pattern.states() == states,
+                format!("the pattern of the Jacobian has {} states, not {states}", pattern.states()),
+            );
+        }
         problems
     }
 

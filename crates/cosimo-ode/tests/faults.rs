@@ -4,7 +4,9 @@
 mod common;
 
 use common::{near, oscillator, run, settings, started};
-use cosimo_ode::{Absolute, Cause, Failure, Fault, INTEGRATORS, Integrator, Settings, System, entry};
+use cosimo_ode::{
+    Absolute, Cause, Failure, Fault, INTEGRATORS, Integrator, Pattern, Settings, System, entry,
+};
 
 /// The oscillator, which answers what `refuse` says to every call.
 struct Moody<R> {
@@ -168,6 +170,8 @@ fn settings_are_refused_with_all_their_problems() {
         first: Some(0.0),
         least: 2.0,
         largest: 1.0,
+        order: 6,
+        pattern: Some(Pattern::new(3, [])),
     };
     let refusal = Integrator::new(entry("dormand-prince").unwrap(), 2, &settings).unwrap_err();
     assert_eq!(
@@ -179,6 +183,8 @@ fn settings_are_refused_with_all_their_problems() {
             "the absolute tolerance of x[2] must be above 0, not NaN",
             "the first step must be above 0, not 0",
             "the least step, 2, is above the largest, 1",
+            "the highest order must be 1 to 5, not 6",
+            "the pattern of the Jacobian has 3 states, not 2",
         ]
     );
     let refusal = entry("euler").unwrap_err().to_string();

@@ -173,8 +173,8 @@ impl System for Ball {
 }
 
 /// Drops a ball from 1 m until events accumulate: the bounces, and where it stopped.
-fn bounce(name: &str, gap: f64) -> (Vec<f64>, f64, Integrator) {
-    let mut integrator = started(name, &settings(1e-10, 1e-12), 0.0, &[1.0, 0.0]);
+fn bounce(name: &str, tolerance: f64, gap: f64) -> (Vec<f64>, f64, Integrator) {
+    let mut integrator = started(name, &settings(tolerance, 1e-2 * tolerance), 0.0, &[1.0, 0.0]);
     let mut roots = Roots::new(1, 2).with_gap(gap);
     roots.start(&mut integrator, &mut Ball).unwrap();
     let mut bounces = Vec::new();
@@ -199,19 +199,23 @@ fn bounce(name: &str, gap: f64) -> (Vec<f64>, f64, Integrator) {
 fn a_ball_bounces_on_time_until_it_rests() {
     let fall = (2.0 / GRAVITY).sqrt();
     let rest = fall * (1.0 + 2.0 * RESTITUTION / (1.0 - RESTITUTION));
-    for entry in INTEGRATORS {
-        let (bounces, stop, mut integrator) = bounce(entry.name, 1e-6);
-        // Intervals of 2 fall 0.7^k are shorter than the gap from the 39th on; ten more are tolerated.
-        assert_eq!(bounces.len(), 48, "{}", entry.name);
+    // Intervals of 2 fall 0.7^k are shorter than a gap of 1e-6 from the 39th on, and nine more are tolerated. At the end the
+    // ball rises 1e-15 m: that is no effort to the explicit methods, for which parabolas are exact, and less than nothing
+    // to a method that is only as exact as its tolerance.
+    for (name, tolerance, gap, count) in
+        [("dormand-prince", 1e-10, 1e-6, 48), ("bogacki-shampine", 1e-10, 1e-6, 48), ("bdf", 1e-13, 1e-3, 29)]
+    {
+        let (bounces, stop, mut integrator) = bounce(name, tolerance, gap);
+        assert_eq!(bounces.len(), count, "{name}");
         let mut worst = 0.0_f64;
         for (k, found) in bounces.iter().enumerate() {
             // The first fall, and k flights of 2 fall 0.7^k each.
             let wanted = rest - fall * 2.0 * RESTITUTION.powi(k as i32 + 1) / (1.0 - RESTITUTION);
             worst = worst.max((found - wanted).abs());
         }
-        println!("{}: {worst:e} s, {:?}", entry.name, integrator.counters());
-        assert!(worst < 1e-9, "{}: {worst:e}", entry.name);
-        near(stop, rest, 1e-6);
+        println!("{name}: {worst:e} s, {:?}", integrator.counters());
+        assert!(worst < 1e-9, "{name}: {worst:e}");
+        near(stop, rest, gap);
         // What a caller does about it: the ball rests.
         let mut resting = Of(|_, _: &[f64], dx: &mut [f64]| dx.fill(0.0));
         integrator.restart(stop, &[0.0, 0.0]);
@@ -222,7 +226,7 @@ fn a_ball_bounces_on_time_until_it_rests() {
 
 #[test]
 fn without_a_gap_rounding_is_the_gap() {
-    let (bounces, stop, _) = bounce("dormand-prince", 0.0);
+    let (bounces, stop, _) = bounce("dormand-prince", 1e-10, 0.0);
     assert!(bounces.len() > 80, "{}", bounces.len());
     near(stop, (2.0 / GRAVITY).sqrt() * (1.0 + 1.4 / 0.3), 1e-9);
     let message = Failure::Accumulation { time: 2.5, events: 10, gap: 1e-6 }.to_string();

@@ -1,0 +1,288 @@
+//! The stiff method: standard problems against independent solutions, what they cost, and what limits cost.
+#![allow(clippy::unwrap_used)] // helpers of tests are tests
+
+mod common;
+
+use common::{
+    Of, Random, Robertson, VanDerPol, about, near, oscillator, prothero_robinson, run, settings, started,
+};
+use cosimo_ode::{Absolute, Counters, Fault, Outcome, Pattern, Roots, Settings, System};
+
+// Radau of scipy 1.16 at a relative tolerance of 1e-12 (1e-11 agrees to 5e-11):
+//
+//     from scipy.integrate import solve_ivp
+//     f = lambda t, x: [x[1], 1000 * (1 - x[0]**2) * x[1] - x[0]]
+//     J = lambda t, x: [[0, 1], [-2000 * x[0] * x[1] - 1, 1000 * (1 - x[0]**2)]]
+//     s = solve_ivp(f, (0, 2000), [2, 0], "Radau", jac=J, rtol=1e-12, atol=1e-15, events=lambda t, x: x[0])
+//     print(s.t_events, s.y[0, -1])
+const VAN_DER_POL_ZEROS: [f64; 2] = [807.084_740_815_875_9, 1_614.285_303_720_041_2];
+const VAN_DER_POL_END: f64 = 1.706_167_732_170_476;
+
+// In the same way, with rtol=1e-12 and atol=[1e-16, 1e-22, 1e-16]:
+//
+//     f = lambda t, x: [-.04*x[0] + 1e4*x[1]*x[2], .04*x[0] - 1e4*x[1]*x[2] - 3e7*x[1]**2, 3e7*x[1]**2]
+//     J = lambda t, x: [[-.04, 1e4*x[2], 1e4*x[1]], [.04, -1e4*x[2] - 6e7*x[1], -1e4*x[1]], [0, 6e7*x[1], 0]]
+//     solve_ivp(f, (0, 4e11), [1, 0, 0], "Radau", jac=J, rtol=1e-12, atol=..., t_eval=[0.4 * 10**i for i in range(13)])
+const ROBERTSON: [[f64; 2]; 13] = [
+    [0.985_172_113_860_992, 3.386_395_378_974_936e-5],
+    [0.905_518_678_584_26, 2.240_475_687_560_213_4e-5],
+    [0.715_827_068_719_388_6, 9.185_534_764_557_058e-6],
+    [0.450_518_668_471_102_56, 3.222_901_441_674_743e-6],
+    [0.183_202_257_776_709_34, 8.942_371_252_776_091e-7],
+    [0.038_983_377_085_485_84, 1.621_768_315_909_809_5e-7],
+    [0.004_938_274_520_979_923, 1.984_994_087_954_42e-8],
+    [0.000_516_809_601_492_947_2, 2.068_294_491_226_498e-9],
+    [5.203_071_844_120_827_4e-5, 2.081_335_731_892_645e-10],
+    [5.207_702_103_569_107e-6, 2.083_091_559_413_738e-11],
+    [5.208_276_611_399_965e-7, 2.083_311_716_590_182_5e-12],
+    [5.208_345_176_674_245e-8, 2.083_338_177_875_491e-13],
+    [5.208_353_143_380_428e-9, 2.083_341_268_072_783_4e-14],
+];
+
+#[test]
+fn van_der_pol_relaxes_on_time() {
+    // The cycle lives on a fold: a local error of 1e-6 moves the jump by 1e-5 of the period, in every code.
+    for (tolerance, zeros, end, evaluations) in [(1e-6, 0.05, 1e-4, 2130), (1e-8, 5e-4, 1e-6, 4110)] {
+        let mut system = VanDerPol(1000.0);
+        let mut integrator = started("bdf", &settings(tolerance, 1e-2 * tolerance), 0.0, &[2.0, 0.0]);
+        let mut roots = Roots::new(1, 2);
+        roots.start(&mut integrator, &mut system).unwrap();
+        let mut found = Vec::new();
+        loop {
+            let outcome = integrator.step(&mut system, 2000.0).unwrap();
+            match roots.search(&mut integrator, &mut system).unwrap() {
+                Some(t) => found.push(t),
+                None if outcome == Outcome::Reached => break,
+                None => {}
+            }
+        }
+        println!("{tolerance:e}: zeros at {found:?}, {:?}", integrator.counters());
+        assert_eq!(found.len(), 2);
+        near(found[0], VAN_DER_POL_ZEROS[0], zeros);
+        near(found[1], VAN_DER_POL_ZEROS[1], 2.0 * zeros);
+        near(integrator.state()[0], VAN_DER_POL_END, end);
+        about(integrator.counters().evaluations, evaluations);
+    }
+}
+
+#[test]
+fn robertson_is_followed_over_twelve_decades() {
+    let absolute = Absolute::Each(vec![1e-10, 1e-16, 1e-8]);
+    let mut integrator =
+        started("bdf", &Settings { relative: 1e-6, absolute, ..Settings::default() }, 0.0, &[1.0, 0.0, 0.0]);
+    for (decade, wanted) in ROBERTSON.iter().enumerate() {
+        run(&mut integrator, &mut Robertson, 0.4 * 10f64.powi(decade as i32));
+        let x = integrator.state();
+        println!("{:e}: {:.1e} {:.1e}", integrator.time(), x[0] / wanted[0] - 1.0, x[1] / wanted[1] - 1.0);
+        // Relative where the relative tolerance rules, and within the absolute ones below.
+        near(x[0], wanted[0], 2e-5 * wanted[0] + 3e-10);
+        near(x[1], wanted[1], 2e-5 * wanted[1] + 3e-16);
+        near(x[0] + x[1] + x[2], 1.0, 1e-9);
+    }
+    println!("{:?}", integrator.counters());
+    about(integrator.counters().evaluations, 1260);
+}
+
+#[test]
+fn errors_follow_the_tolerance() {
+    let mut before = f64::INFINITY;
+    for (tolerance, evaluations) in [(1e-4, 120), (1e-6, 205), (1e-8, 400), (1e-10, 800)] {
+        let mut integrator = started("bdf", &settings(tolerance, tolerance), 0.0, &[1.0, 0.0]);
+        run(&mut integrator, &mut oscillator(), 20.0);
+        let error = (integrator.state()[0] - 20f64.cos()).abs();
+        println!("{tolerance:e}: error {error:e}, {:?}", integrator.counters());
+        assert!(error < 500.0 * tolerance && error < 0.1 * before);
+        before = error;
+        about(integrator.counters().evaluations, evaluations);
+    }
+    for stiffness in [1e2, 1e4, 1e6, 1e8] {
+        let mut integrator = started("bdf", &settings(1e-6, 1e-6), 0.0, &[0.5]);
+        run(&mut integrator, &mut prothero_robinson(stiffness), 10.0);
+        println!("{stiffness:e}: {:?}", integrator.counters());
+        near(integrator.state()[0], 10f64.sin(), 1e-6);
+        // Stiffness costs nothing but the transient.
+        assert!(integrator.counters().evaluations < 400);
+    }
+}
+
+#[test]
+fn a_constant_and_a_line_are_exact() {
+    let mut integrator = started("bdf", &settings(1e-6, 1e-6), 0.0, &[3.0, 1.0]);
+    let mut system = Of(|_, _: &[f64], dx: &mut [f64]| dx.copy_from_slice(&[0.0, 2.0]));
+    run(&mut integrator, &mut system, 1000.0);
+    assert_eq!(integrator.state()[0], 3.0);
+    near(integrator.state()[1], 2001.0, 1e-9);
+    assert!(integrator.counters().accepted < 30, "{:?}", integrator.counters());
+}
+
+#[test]
+fn the_order_keeps_to_its_limit() {
+    for limit in 1..=5 {
+        let mut integrator =
+            started("bdf", &Settings { order: limit, ..settings(1e-7, 1e-7) }, 0.0, &[1.0, 0.0]);
+        let mut highest = 0;
+        while integrator.step(&mut oscillator(), 5.0).unwrap() != Outcome::Reached {
+            highest = highest.max(integrator.order());
+        }
+        assert_eq!(highest, limit);
+        near(integrator.state()[0], 5f64.cos(), 1e-3);
+    }
+}
+
+/// An input that is followed at once, and an oscillator behind it.
+struct Driven<'a>(&'a dyn Fn(f64) -> f64);
+
+impl System for Driven<'_> {
+    fn derivatives(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Fault> {
+        dx[0] = -1000.0 * (x[0] - (self.0)(t));
+        dx[1] = x[2];
+        dx[2] = -4.0 * x[1] - 0.5 * x[2] + x[0];
+        Ok(())
+    }
+}
+
+#[derive(PartialEq, Clone, Copy)]
+enum Input {
+    Smooth,
+    Polygon,
+    PolygonWithRestart,
+}
+
+/// 30 s in windows of about the given size, the input being sin t or lines through it. Counters, and the mean order.
+fn windows(size: f64, jitter: f64, tolerance: f64, input: Input) -> (u64, Counters, f64) {
+    let mut random = Random(5);
+    let mut integrator = started("bdf", &settings(tolerance, tolerance), 0.0, &[0.0; 3]);
+    let (mut count, mut orders, mut begin) = (0, 0, 0.0);
+    while begin < 30.0 {
+        count += 1;
+        let end: f64 = match jitter {
+            0.0 => size * count as f64,
+            _ => begin + size * (1.0 + jitter * (random.next() - 0.5)),
+        };
+        let slope = (end.sin() - begin.sin()) / (end - begin);
+        let line = |t: f64| begin.sin() + slope * (t - begin);
+        let mut system = Driven(if input == Input::Smooth { &f64::sin } else { &line });
+        if input == Input::PolygonWithRestart {
+            let x = integrator.state().to_vec();
+            integrator.restart(begin, &x);
+        } else {
+            integrator.renew();
+        }
+        loop {
+            orders += integrator.order();
+            if integrator.step(&mut system, end).unwrap() == Outcome::Reached {
+                break;
+            }
+        }
+        begin = end;
+    }
+    let counters = integrator.counters();
+    let order = orders as f64 / counters.accepted as f64;
+    println!(
+        "{size} ± {jitter} at {tolerance:e}: {:.2} evaluations a window, mean order {order:.2}, {counters:?}",
+        counters.evaluations as f64 / count as f64
+    );
+    (count, counters, order)
+}
+
+#[test]
+fn limits_cost_one_evaluation_and_no_order() {
+    // Windows smaller than the steps would be: one step each, one evaluation each, and the matrix is kept.
+    for (size, tolerance) in [(0.01, 1e-4), (0.03, 1e-4), (0.01, 1e-6), (0.03, 1e-6)] {
+        let (count, counters, order) = windows(size, 0.0, tolerance, Input::Smooth);
+        assert!(counters.evaluations * 100 < count * 115 && counters.factorisations < 40);
+        assert!(order > 4.5 && counters.rejected == 0);
+    }
+    // Windows larger than the steps: hardly more steps than without limits.
+    let (_, free, _) = windows(30.0, 0.0, 1e-6, Input::Smooth);
+    for size in [0.3, 1.0] {
+        let (_, counters, order) = windows(size, 0.0, 1e-6, Input::Smooth);
+        assert!(counters.evaluations * 100 < free.evaluations * 125 && order > 4.0);
+    }
+    // Windows of any size: every step needs its own matrix, and one iteration more to be sure of it.
+    let (count, counters, order) = windows(0.1, 1.0, 1e-4, Input::Smooth);
+    assert!(counters.evaluations * 10 < count * 25 && order > 3.0);
+}
+
+#[test]
+fn an_input_of_lines_needs_no_restart() {
+    // Kinks below the tolerance are not felt.
+    let (count, counters, order) = windows(0.01, 0.0, 1e-4, Input::Polygon);
+    assert!(counters.evaluations * 100 < count * 115 && order > 4.5);
+    let (_, restarted, _) = windows(0.01, 0.0, 1e-4, Input::PolygonWithRestart);
+    assert!(restarted.evaluations > 5 * counters.evaluations);
+    // Kinks above it are boundary layers that have to be resolved, with a restart or without one.
+    for (size, tolerance) in [(0.1, 1e-4), (0.1, 1e-6), (1.0, 1e-6)] {
+        let (_, counters, _) = windows(size, 0.0, tolerance, Input::Polygon);
+        let (_, restarted, _) = windows(size, 0.0, tolerance, Input::PolygonWithRestart);
+        assert!(counters.evaluations * 100 < restarted.evaluations * 115);
+    }
+}
+
+/// Heat in a rod with one warm end: a Jacobian of three diagonals.
+struct Rod {
+    offers_jacobian: bool,
+}
+
+const CELLS: usize = 20;
+
+impl System for Rod {
+    fn derivatives(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Fault> {
+        for i in 0..CELLS {
+            let left = if i == 0 { (3.0 * t).sin() } else { x[i - 1] };
+            let right = if i + 1 == CELLS { 0.0 } else { x[i + 1] };
+            dx[i] = 400.0 * (left - 2.0 * x[i] + right) + x[i] * (1.0 - x[i]);
+        }
+        Ok(())
+    }
+
+    fn jacobian(&mut self, _t: f64, x: &[f64], out: &mut [f64]) -> Result<bool, Fault> {
+        // Nonsense, unless it is said to be the Jacobian.
+        out.fill(if self.offers_jacobian { 0.0 } else { f64::NAN });
+        for i in 0..CELLS {
+            out[i * CELLS + i] = -800.0 + 1.0 - 2.0 * x[i];
+            if i > 0 {
+                out[i * CELLS + i - 1] = 400.0;
+                out[(i - 1) * CELLS + i] = 400.0;
+            }
+        }
+        Ok(self.offers_jacobian)
+    }
+}
+
+#[test]
+fn jacobians_come_from_the_system_from_a_pattern_or_from_all_differences() {
+    let places = (0..CELLS).flat_map(|i| (i.saturating_sub(1)..=i + 1).map(move |j| (j, i)));
+    let pattern = Pattern::new(CELLS, places);
+    assert_eq!(pattern.evaluations(), 3);
+    let counters = |pattern: Option<Pattern>, offers_jacobian: bool| {
+        let settings = Settings { pattern, ..settings(1e-6, 1e-8) };
+        let mut integrator = started("bdf", &settings, 0.0, &[0.0; CELLS]);
+        let mut system = Rod { offers_jacobian };
+        run(&mut integrator, &mut system, 1.0);
+        integrator.refresh_jacobian();
+        run(&mut integrator, &mut system, 2.0);
+        println!("{:?}, x = {}", integrator.counters(), integrator.state()[CELLS / 2]);
+        (integrator.counters(), integrator.state()[CELLS / 2])
+    };
+    let (offered, exact) = counters(None, true);
+    let (coloured, close) = counters(Some(pattern), false);
+    let (full, closest) = counters(None, false);
+    // The same steps, but for what a Jacobian costs.
+    assert_eq!((offered.jacobians, coloured.jacobians, full.jacobians), (2, 2, 2));
+    assert_eq!((offered.accepted, offered.accepted), (coloured.accepted, full.accepted));
+    assert_eq!(coloured.evaluations - offered.evaluations, 6);
+    assert_eq!(full.evaluations - offered.evaluations, 2 * CELLS as u64);
+    near(close, exact, 1e-9);
+    assert_eq!(close.to_bits(), closest.to_bits());
+}
+
+#[test]
+fn a_jacobian_is_taken_where_the_system_has_answers() {
+    // The root has no answer below 0, where x ends up; differences are taken towards the inside.
+    let mut system = Of(|_, x: &[f64], dx: &mut [f64]| dx[0] = -100.0 * x[0].sqrt());
+    let mut integrator = started("bdf", &settings(1e-6, 1e-10), 0.0, &[1.0]);
+    run(&mut integrator, &mut system, 0.0199);
+    // x = (1 - 50 t)^2
+    near(integrator.state()[0], 0.005_f64.powi(2), 1e-6);
+}
