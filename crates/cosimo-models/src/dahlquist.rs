@@ -2,11 +2,11 @@
 //! system in which stability and order of a coupling show; no feedthrough, no unit, no power.
 
 use cosimo_core::entry::{Range, ReferenceEntry};
-use cosimo_core::{Options, Simulator, Spec};
+use cosimo_core::{Options, Spec};
 
 use crate::linear::{Linear, undivided};
 use crate::solver::{EXACT, MICRO_STEPS, initial};
-use crate::{ModelEntry, input, output};
+use crate::{ModelEntry, Native, input, output};
 
 const LAMBDA: Spec = Spec::number("lambda", -1.0, Range::Finite, "1/s", "own rate of the first equation");
 const C: Spec = Spec::number("c", 0.5, Range::Finite, "1/s", "how the first equation feels the second");
@@ -16,7 +16,7 @@ const X10: Spec = initial("x10", 1.0, "1", "first state at the start");
 const X20: Spec = initial("x20", 0.5, "1", "second state at the start");
 
 /// x' = rate x + gain u, y = x; parameter names of rate, gain and start.
-fn equation(options: &Options, names: [&str; 3]) -> Box<dyn Simulator> {
+fn equation(options: &Options, names: [&str; 3]) -> Box<dyn Native> {
     let [rate, gain, start] = names.map(|name| options.number(name));
     let equation = Linear {
         inputs: vec![input("u", "1", "state of the other equation")],

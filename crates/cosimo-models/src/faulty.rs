@@ -7,8 +7,9 @@ use cosimo_core::{
     Time, Trail, Window,
 };
 
+use crate::hybrid::Hybrid;
 use crate::memory::Memory;
-use crate::{ModelEntry, input, output};
+use crate::{ModelEntry, Native, input, output};
 
 #[derive(Debug, Clone, Copy)]
 enum Fault {
@@ -41,7 +42,7 @@ pub(crate) const PANIC: ModelEntry = ModelEntry {
     build: |options| build(options, Fault::Panic),
 };
 
-fn build(options: &Options, fault: Fault) -> Box<dyn Simulator> {
+fn build(options: &Options, fault: Fault) -> Box<dyn Native> {
     let interface = Interface {
         inputs: vec![input("u", "1", "anything")],
         outputs: vec![output("y", "1", "the same")],
@@ -50,6 +51,12 @@ fn build(options: &Options, fault: Fault) -> Box<dyn Simulator> {
         ..Interface::default()
     };
     Box::new(Faulty { interface, fault, at: options.number("at"), memory: Memory::new([0.0; 2]) })
+}
+
+impl Native for Faulty {
+    fn equations(self: Box<Self>) -> Option<Box<dyn Hybrid>> {
+        None
+    }
 }
 
 impl Simulator for Faulty {

@@ -5,12 +5,12 @@
 //! start value: breaking the loop is for the user to decide.
 
 use cosimo_core::entry::{Range, ReferenceEntry};
-use cosimo_core::{Port, Simulator, Spec};
+use cosimo_core::{Port, Spec};
 
 use crate::linear::{Linear, undivided};
 use crate::ode::Ode;
 use crate::solver::{EXACT, MICRO_STEPS, initial};
-use crate::{ModelEntry, input, output};
+use crate::{ModelEntry, Native, input, output};
 
 const A: Spec = Spec::number("a", 0.5, Range::Finite, "1", "gain from the second to the first");
 const B: Spec = Spec::number("b", 0.5, Range::Finite, "1", "gain from the first to the second");
@@ -18,7 +18,7 @@ const T: Spec = Spec::number("T", 1.0, Range::Positive, "s", "time constant of t
 const X0: Spec = initial("x0", 1.0, "1", "output of the lag at the start");
 
 /// y = sum of gain times input, without any state.
-fn gains(inputs: Vec<Port>, gains: Vec<f64>) -> Box<dyn Simulator> {
+fn gains(inputs: Vec<Port>, gains: Vec<f64>) -> Box<dyn Native> {
     Box::new(Ode::exact(Linear {
         inputs,
         outputs: vec![output("y", "1", "sum of the inputs times their gains")],

@@ -9,6 +9,7 @@ mod dormand_prince;
 mod dual_mass;
 mod faulty;
 mod gain_loop;
+mod hybrid;
 mod linear;
 mod memory;
 mod ode;
@@ -23,9 +24,10 @@ mod tanks;
 mod tests;
 mod thermal_wall;
 
-use cosimo_core::entry::{ModelInfo, OpenProblem, OpenRequest, ReferenceEntry, suggest};
-use cosimo_core::{Options, Port, Simulator, SourceEntry, Spec};
+use cosimo_core::entry::{ModelInfo, OpenProblem, OpenRequest, OptionProblem, ReferenceEntry, suggest};
+use cosimo_core::{Options, Port, Simulator, SourceEntry, Spec, Value};
 
+pub use hybrid::{Direction, Event, Hybrid, Kind, Known, Point, Unknown};
 pub use linear::Linear;
 pub use ode::{Model, Motion, Ode};
 pub use solver::Solver;
@@ -37,7 +39,13 @@ struct ModelEntry {
     name: &'static str,
     summary: &'static str,
     parameters: &'static [Spec],
-    build: fn(&Options) -> Box<dyn Simulator>,
+    build: fn(&Options) -> Box<dyn Native>,
+}
+
+/// A simulator that may be made of equations.
+trait Native: Simulator {
+    /// The equations without the solver; `None` where there are none.
+    fn equations(self: Box<Self>) -> Option<Box<dyn Hybrid>>;
 }
 
 const MODELS: &[&ModelEntry] = &[
@@ -104,6 +112,10 @@ pub const NATIVE: SourceEntry = SourceEntry {
 };
 
 fn open(request: &OpenRequest<'_>) -> Result<Box<dyn Simulator>, Vec<OpenProblem>> {
+    build(request).map(|native| native as Box<dyn Simulator>)
+}
+
+fn build(request: &OpenRequest<'_>) -> Result<Box<dyn Native>, Vec<OpenProblem>> {
     let name = request.source.strip_prefix(PREFIX).unwrap_or(request.source);
     let Some(model) = MODELS.iter().find(|model| model.name == name) else {
         return Err(vec![OpenProblem {
@@ -112,18 +124,26 @@ fn open(request: &OpenRequest<'_>) -> Result<Box<dyn Simulator>, Vec<OpenProblem
             hint: Some(suggest(name, MODELS.iter().map(|model| model.name))),
         }]);
     };
-    let options = Options::resolve(&format!("model `{name}`"), model.parameters, request.parameters);
-    match options {
-        Ok(options) => Ok((model.build)(&options)),
-        Err(problems) => Err(problems
-            .into_iter()
-            .map(|problem| OpenProblem {
-                parameter: Some(problem.key),
-                message: problem.message,
-                hint: problem.hint,
-            })
-            .collect()),
-    }
+    resolve(name, model.parameters, request.parameters).map(|options| (model.build)(&options))
+}
+
+fn resolve(name: &str, parameters: &[Spec], given: &[(String, Value)]) -> Result<Options, Vec<OpenProblem>> {
+    Options::resolve(&format!("model `{name}`"), parameters, given).map_err(|problems| {
+        let opening = |problem: OptionProblem| OpenProblem {
+            parameter: Some(problem.key),
+            message: problem.message,
+            hint: problem.hint,
+        };
+        problems.into_iter().map(opening).collect()
+    })
+}
+
+/// Parameters that say how a model is solved. Its equations do not look at them.
+pub const SOLVER_PARAMETERS: &[&str] = &[solver::EXACT.name, solver::MICRO_STEPS.name];
+
+/// The equations of a model, without a solver. `None` where it is more or less than equations.
+pub fn equations(request: &OpenRequest<'_>) -> Result<Option<Box<dyn Hybrid>>, Vec<OpenProblem>> {
+    build(request).map(Native::equations)
 }
 
 /// An input that something must drive.

@@ -3,8 +3,10 @@
 //! From the matrices follow feedthrough, derivatives of outputs by inputs and by time, and the exact solver.
 //! Deliberately dense: these models have a handful of states.
 
-use cosimo_core::{Abilities, Interface, Options, Port, Simulator};
+use cosimo_core::{Abilities, Interface, Options, Port};
 
+use crate::Native;
+use crate::hybrid::{Direction, Known, Unknown};
 use crate::ode::{ABILITIES, Model, Motion, Ode};
 use crate::phi::Phi;
 use crate::solver::Solver;
@@ -24,7 +26,7 @@ pub struct Linear {
 
 impl Linear {
     /// With the solver that the options name.
-    pub(crate) fn simulator(self, options: &Options) -> Box<dyn Simulator> {
+    pub(crate) fn simulator(self, options: &Options) -> Box<dyn Native> {
         match options.text("solver") {
             "exact" => Box::new(Ode::exact(self)),
             _ => Box::new(Ode::new(self, Solver::of(options))),
@@ -67,6 +69,23 @@ impl Model for Linear {
 
     fn slopes(&self, motion: &Motion<'_>, dy: &mut [f64]) {
         combine(&self.c, motion.dx, &self.d, motion.du, dy);
+    }
+
+    fn tangent(&self, _x: &[f64], _u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+        combine(&self.a, along.x, &self.b, along.u, dx);
+        combine(&self.c, along.x, &self.d, along.u, y);
+    }
+
+    fn depends(&self, value: Unknown, on: Known) -> bool {
+        let (n, m) = (self.initial.len(), self.inputs.len());
+        let factor = match (value, on) {
+            (Unknown::Derivative(row), Known::State(column)) => self.a[row * n + column],
+            (Unknown::Derivative(row), Known::Input(column)) => self.b[row * m + column],
+            (Unknown::Output(row), Known::State(column)) => self.c[row * n + column],
+            (Unknown::Output(row), Known::Input(column)) => self.d[row * m + column],
+            (Unknown::Indicator(_), _) => 0.0,
+        };
+        factor != 0.0
     }
 }
 

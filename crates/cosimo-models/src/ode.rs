@@ -5,10 +5,12 @@
 //! was told.
 
 use cosimo_core::{
-    Abilities, Inputs, Interface, Outputs, Reached, Setup, Simulator, SimulatorError, Slot, States, Time,
-    Trail, Window,
+    Abilities, Inputs, Interface, Outputs, Port, Reached, Setup, Simulator, SimulatorError, Slot, States,
+    Time, Trail, Window,
 };
 
+use crate::Native;
+use crate::hybrid::{Direction, Hybrid, Known, Unknown};
 use crate::linear::Linear;
 use crate::memory::Memory;
 use crate::solver::{Exact, Explicit, Solver};
@@ -19,6 +21,12 @@ pub trait Model: Send {
     fn interface(&self) -> Interface;
 
     fn initial(&self) -> Vec<f64>;
+
+    /// Names and units of the states, for whoever shows them.
+    fn states(&self) -> Vec<Port> {
+        let name = |place: usize| Port { unit: None, ..Port::new(&format!("state_{place}"), "", "") };
+        (1..=self.initial().len()).map(name).collect()
+    }
 
     fn derivatives(&self, x: &[f64], u: &[f64], dx: &mut [f64]);
 
@@ -33,6 +41,19 @@ pub trait Model: Send {
     /// as good as the slopes of the inputs: a hold says that the inputs stand still.
     fn slopes(&self, _motion: &Motion<'_>, dy: &mut [f64]) {
         dy.fill(f64::NAN);
+    }
+
+    /// How derivatives and outputs change when states and inputs move along a direction.
+    fn tangent(&self, x: &[f64], u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]);
+
+    /// Whether one value ever changes with another.
+    fn depends(&self, _value: Unknown, _on: Known) -> bool {
+        true
+    }
+
+    /// How large the states usually are.
+    fn nominals(&self, into: &mut [f64]) {
+        into.fill(1.0);
     }
 }
 
@@ -178,6 +199,12 @@ impl<M: Model> Simulator for Ode<M> {
 
     fn states(&mut self) -> Option<&mut dyn States> {
         Some(self)
+    }
+}
+
+impl<M: Model + 'static> Native for Ode<M> {
+    fn equations(self: Box<Self>) -> Option<Box<dyn Hybrid>> {
+        Some(Box::new(self.model))
     }
 }
 

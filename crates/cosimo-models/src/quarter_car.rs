@@ -6,12 +6,13 @@
 //! are deliberately left to connections: no model negates what it is given or gives.
 
 use cosimo_core::entry::{Range, ReferenceEntry};
-use cosimo_core::{Interface, Options, Simulator, Spec};
+use cosimo_core::{Interface, Options, Spec};
 
 use crate::dormand_prince::sweep;
+use crate::hybrid::Direction;
 use crate::ode::{ABILITIES, Model, Ode};
 use crate::solver::{EXPLICIT, MICRO_STEPS, Solver, initial};
-use crate::{ModelEntry, input, output};
+use crate::{ModelEntry, Native, input, output};
 
 const MC: Spec = Spec::number("mc", 400.0, Range::Positive, "kg", "mass of the chassis");
 const MW: Spec = Spec::number("mw", 40.0, Range::Positive, "kg", "mass of the wheel");
@@ -99,6 +100,14 @@ impl Body {
             Body::Wheel { mw, kw, road } => (-kw * (z - road) + force) / mw,
         }
     }
+
+    /// How the acceleration changes with both.
+    fn change(&self, z: f64, force: f64) -> f64 {
+        match *self {
+            Body::Chassis { mc } => -force / mc,
+            Body::Wheel { mw, kw, .. } => (-kw * z + force) / mw,
+        }
+    }
 }
 
 /// A body without the strut: it is told the force.
@@ -136,6 +145,13 @@ impl Model for Alone {
     fn outputs(&self, x: &[f64], _u: &[f64], y: &mut [f64]) {
         y[0] = x[1];
         y[1] = x[0];
+    }
+
+    fn tangent(&self, _x: &[f64], _u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+        dx[0] = along.x[1];
+        dx[1] = self.body.change(along.x[0], along.u[0]);
+        y[0] = along.x[1];
+        y[1] = along.x[0];
     }
 }
 
@@ -215,9 +231,27 @@ impl Model for WithStrut {
             into[1] = sign * self.strut.kc;
         }
     }
+
+    fn tangent(&self, x: &[f64], u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+        let far = if self.communicated { along.u[1] } else { along.x[2] };
+        let (z, v, w) = (along.x[0], along.x[1], along.u[0]);
+        // The spring is linear, and the damper has its derivative at the rate of now.
+        let force = match self.body {
+            Body::Chassis { .. } => self.strut.kc * (z - far) + self.strut.damping(x[1] - u[0]) * (v - w),
+            Body::Wheel { .. } => self.strut.kc * (far - z) + self.strut.damping(u[0] - x[1]) * (w - v),
+        };
+        dx[0] = v;
+        dx[1] = self.body.change(z, force);
+        if !self.communicated {
+            dx[2] = w;
+        }
+        y[0] = force;
+        y[1] = z;
+        y[2] = v;
+    }
 }
 
-fn simulator(model: impl Model + 'static, options: &Options) -> Box<dyn Simulator> {
+fn simulator(model: impl Model + 'static, options: &Options) -> Box<dyn Native> {
     Box::new(Ode::new(model, Solver::of(options)))
 }
 

@@ -7,8 +7,9 @@ use cosimo_core::{
     Trail, Window,
 };
 
+use crate::hybrid::Hybrid;
 use crate::memory::Memory;
-use crate::{ModelEntry, input, output};
+use crate::{ModelEntry, Native, input, output};
 
 const START: [f64; 2] = [1.0, 0.0];
 
@@ -43,6 +44,12 @@ pub(crate) const ROTOR: ModelEntry = ModelEntry {
         Box::new(Rotor { interface, sin, cos, memory: Memory::new(START) })
     },
 };
+
+impl Native for Rotor {
+    fn equations(self: Box<Self>) -> Option<Box<dyn Hybrid>> {
+        None
+    }
+}
 
 impl Simulator for Rotor {
     fn interface(&self) -> &Interface {

@@ -8,6 +8,7 @@ use cosimo_core::entry::{Range, ReferenceEntry};
 use cosimo_core::{Abilities, Interface, Options, Spec};
 
 use crate::dormand_prince::sweep;
+use crate::hybrid::Direction;
 use crate::linear::Linear;
 use crate::ode::{ABILITIES, Model, Motion, Ode};
 use crate::solver::{EXACT, EXPLICIT, MICRO_STEPS, Solver, initial};
@@ -101,6 +102,13 @@ impl Model for Fed {
         let slope = self.pipe.slope(self.difference(motion.x, motion.u));
         dy[0] = slope * self.difference(motion.dx, motion.du);
         dy[1] = motion.dx[0];
+    }
+
+    fn tangent(&self, x: &[f64], u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+        let flow = self.pipe.slope(self.difference(x, u)) * self.difference(along.x, along.u);
+        dx[0] = flow / self.area;
+        y[0] = flow;
+        y[1] = along.x[0];
     }
 }
 

@@ -8,10 +8,11 @@ use cosimo_core::{
 };
 use nalgebra::{DMatrix, DVector};
 
+use crate::hybrid::{Direction, Hybrid, Known, Point, Unknown};
 use crate::linear::Linear;
 use crate::ode::{Model, Ode};
 use crate::solver::Solver;
-use crate::{MODELS, ModelEntry, NATIVE, REFERENCES};
+use crate::{MODELS, ModelEntry, NATIVE, Native, REFERENCES};
 
 pub(crate) fn options(model: &ModelEntry, given: &[(&str, Value)]) -> Options {
     let given: Vec<_> = given.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
@@ -95,7 +96,7 @@ fn slopes(simulator: &mut dyn Simulator) -> Vec<f64> {
 }
 
 /// Every model with every combination of its choices, and a damper with a root where there is one.
-fn variants() -> Vec<(String, Box<dyn Simulator>)> {
+fn variants() -> Vec<(String, Box<dyn Native>)> {
     let mut variants = vec![];
     for model in MODELS {
         let mut combinations: Vec<Vec<(&str, Value)>> = vec![vec![]];
@@ -280,6 +281,73 @@ fn declared_jacobians_are_the_differences_that_settling_shows() {
     }
 }
 
+/// Derivatives and outputs at a point, one after the other.
+fn answers(model: &dyn Hybrid, at: &Point<'_>) -> Vec<f64> {
+    let (states, shown) = (at.x.len(), model.interface().outputs.len());
+    let mut all = vec![f64::NAN; states + shown];
+    let (dx, y) = all.split_at_mut(states);
+    model.derivatives(at, dx);
+    model.outputs(at, y);
+    all
+}
+
+/// Tangents along every state and input against differences, and no change where no dependency is declared.
+pub(crate) fn check_tangents(title: &str, model: &dyn Hybrid, at: &Point<'_>) {
+    let (states, inputs) = (at.x.len(), at.u.len());
+    for known in 0..states + inputs {
+        let step = 1e-4;
+        let moved = |by: f64| {
+            let (mut x, mut u) = (at.x.to_vec(), at.u.to_vec());
+            *(if known < states { &mut x[known] } else { &mut u[known - states] }) += by;
+            answers(model, &Point { x: &x, u: &u, ..*at })
+        };
+        let (above, below) = (moved(step), moved(-step));
+        let mut direction = vec![0.0; states + inputs];
+        direction[known] = 1.0;
+        let (x, u) = direction.split_at(states);
+        let mut found = vec![f64::NAN; above.len()];
+        let (dx, y) = found.split_at_mut(states);
+        model.tangent(at, &Direction { x, u }, dx, y);
+        for value in 0..found.len() {
+            let difference = (above[value] - below[value]) / (2.0 * step);
+            let found = found[value];
+            assert!(
+                (found - difference).abs() < 1e-4 * (1.0 + difference.abs()),
+                "{title}: value {value} by {known}: {found} {difference}"
+            );
+            let unknown =
+                if value < states { Unknown::Derivative(value) } else { Unknown::Output(value - states) };
+            let on = if known < states { Known::State(known) } else { Known::Input(known - states) };
+            let input_to_output = value >= states && known >= states;
+            let declared = match input_to_output {
+                true => model.interface().feedthrough.contains(&(value - states, known - states)),
+                false => model.depends(unknown, on),
+            };
+            assert!(declared || found == 0.0, "{title}: {unknown:?} depends on {on:?}");
+        }
+    }
+}
+
+#[test]
+fn tangents_are_the_differences_of_the_equations() {
+    let mut checked = 0;
+    for (title, native) in variants() {
+        let Some(model) = native.equations() else { continue };
+        let (initial, memory) = model.initial();
+        assert!(memory.is_empty(), "{title}");
+        let names = model.states();
+        assert_eq!(names.len(), initial.len(), "{title}");
+        for round in 0..3 {
+            let shift = |i: usize| 0.1 + 0.03 * i as f64 + 0.7 * f64::from(round);
+            let x: Vec<f64> = initial.iter().enumerate().map(|(i, x)| x + shift(i)).collect();
+            let u: Vec<f64> = (0..model.interface().inputs.len()).map(|i| shift(i + 7)).collect();
+            check_tangents(&title, &*model, &Point { t: 0.3, x: &x, m: &memory, u: &u });
+            checked += 1;
+        }
+    }
+    assert!(checked > 100, "{checked}");
+}
+
 /// A wrong slope is silent: methods that use it merely lose their order.
 #[test]
 fn offered_slopes_are_the_differences_that_stepping_on_shows() {
@@ -438,6 +506,11 @@ impl Model for Curved {
 
     fn outputs(&self, x: &[f64], _u: &[f64], y: &mut [f64]) {
         y[0] = x[0];
+    }
+
+    fn tangent(&self, x: &[f64], _u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+        dx[0] = -2.0 * x[0] * along.x[0] + along.u[0];
+        y[0] = along.x[0];
     }
 }
 

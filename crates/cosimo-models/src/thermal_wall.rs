@@ -4,11 +4,11 @@
 //! is coupled by wires.
 
 use cosimo_core::entry::{Range, ReferenceEntry};
-use cosimo_core::{Options, Simulator, Spec};
+use cosimo_core::{Options, Spec};
 
 use crate::linear::{Linear, undivided};
 use crate::solver::{EXACT, MICRO_STEPS, initial};
-use crate::{ModelEntry, input, output};
+use crate::{ModelEntry, Native, input, output};
 
 const C1: Spec = Spec::number("C1", 1e5, Range::Positive, "J/K", "heat capacity of the left room");
 const C2: Spec = Spec::number("C2", 2e5, Range::Positive, "J/K", "heat capacity of the right room");
@@ -23,7 +23,7 @@ const TW0: Spec = initial("Tw0", 283.15, "K", "temperature of the wall at the st
 
 /// A room that heat leaves, or enters for `sign` 1, through the wall; parameter names of capacity, heating and
 /// start.
-fn room(options: &Options, names: [&str; 3], sign: f64, way: &str) -> Box<dyn Simulator> {
+fn room(options: &Options, names: [&str; 3], sign: f64, way: &str) -> Box<dyn Native> {
     let [capacity, heating, start] = names.map(|name| options.number(name));
     let room = Linear {
         inputs: vec![input("q", "W", &format!("heat flow {way}"))],
