@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Once;
 
 use crate::design::Version;
-use crate::instance::{BETWEEN_CALLS, Instance, Mode, Outcome, Refusal, Status};
+use crate::instance::{Call, Instance, Mode, Outcome, Refusal, Status};
 use crate::state::State;
 
 /// What an importer holds as `fmi2Component` or `fmi3Instance`.
@@ -174,7 +174,7 @@ unsafe fn free(handle: *mut c_void, name: &str) {
     }
     // SAFETY: by the contract above.
     let Handle { instance, log, .. } = unsafe { &mut *handle.cast::<Handle>() };
-    let forbidden = instance.need(BETWEEN_CALLS).err();
+    let forbidden = instance.allow(Call::Free).err();
     let states = instance.states.take();
     if let Some(spy) = &mut instance.spy {
         let outcome = forbidden.map_or("ok".into(), |refusal| format!("error: {}", refusal.message));

@@ -4,6 +4,7 @@
 //! A refused call changes nothing, so that an importer that asks too much can go on. Only a model that fails
 //! by itself leaves the instance in `Failed`, from which a saved state or a reset brings it back.
 
+mod rules;
 mod step;
 mod values;
 
@@ -22,6 +23,7 @@ use crate::state::{Held, State};
 use crate::variables::Variables;
 use step::Pending;
 
+pub(crate) use rules::Call;
 pub(crate) use step::SAMPLES;
 
 /// Where an instance stands in the state machine of the standard.
@@ -49,16 +51,6 @@ impl Mode {
         all.into_iter().find(|mode| *mode as u64 == number)
     }
 }
-
-/// Where an instance can be saved, brought back, reset and freed.
-pub(crate) const BETWEEN_CALLS: &[Mode] = &[
-    Mode::Instantiated,
-    Mode::Initializing,
-    Mode::Stepping,
-    Mode::Discarded,
-    Mode::Terminated,
-    Mode::Failed,
-];
 
 impl fmt::Display for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -252,8 +244,8 @@ impl Instance {
         &self.token
     }
 
-    pub(crate) fn need(&self, allowed: &[Mode]) -> Outcome {
-        if allowed.contains(&self.mode) {
+    pub(crate) fn allow(&self, call: Call) -> Outcome {
+        if rules::modes(call).contains(&self.mode) {
             return Ok(());
         }
         Err(format!("it must not be called {}", self.mode).into())
@@ -261,7 +253,7 @@ impl Instance {
 
     /// `fmi2SetupExperiment`, or the part of it that FMI 3.0 has in `fmi3EnterInitializationMode`.
     pub(crate) fn set_up(&mut self, start: f64, stop: Option<f64>) -> Outcome {
-        self.need(&[Mode::Instantiated])?;
+        self.allow(Call::SetUp)?;
         if !start.is_finite() || stop.is_some_and(|stop| stop.is_nan() || stop < start) {
             return Err(format!("a run from {start} to {stop:?} s is none").into());
         }
@@ -270,7 +262,7 @@ impl Instance {
     }
 
     pub(crate) fn enter_initialization(&mut self) -> Outcome {
-        self.need(&[Mode::Instantiated])?;
+        self.allow(Call::EnterInitialization)?;
         if !self.set_up {
             return Err("`fmi2SetupExperiment` must come before it".into());
         }
@@ -279,7 +271,7 @@ impl Instance {
     }
 
     pub(crate) fn exit_initialization(&mut self) -> Outcome {
-        self.need(&[Mode::Initializing])?;
+        self.allow(Call::ExitInitialization)?;
         self.refresh()?;
         self.mode = Mode::Stepping;
         if let Some(spy) = &mut self.spy {
@@ -289,13 +281,13 @@ impl Instance {
     }
 
     pub(crate) fn terminate(&mut self) -> Outcome {
-        self.need(&[Mode::Stepping, Mode::Discarded])?;
+        self.allow(Call::Terminate)?;
         self.mode = Mode::Terminated;
         Ok(())
     }
 
     pub(crate) fn reset(&mut self) -> Outcome {
-        self.need(BETWEEN_CALLS)?;
+        self.allow(Call::Reset)?;
         self.begin();
         Ok(())
     }
@@ -331,7 +323,7 @@ impl Instance {
         if !self.can.rollback {
             return Err("this FMU has no states to save".into());
         }
-        self.need(BETWEEN_CALLS)
+        self.allow(Call::States)
     }
 
     /// Into an old state if there is one, so that its memory is used again.

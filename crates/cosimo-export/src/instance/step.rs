@@ -6,7 +6,7 @@
 
 use cosimo_core::{Inputs, Reached, Segment, Time, Trail, Window};
 
-use super::{Instance, Mode, Outcome, Refusal, Status};
+use super::{Call, Instance, Mode, Outcome, Refusal, Status};
 use crate::sabotage::{self, Harm};
 
 /// Instants at which inputs are asked for inside a step.
@@ -37,7 +37,7 @@ fn near(a: f64, b: f64, size: f64) -> bool {
 
 impl Instance {
     pub(crate) fn begin_step(&mut self, from: f64, size: f64, promise: bool) -> Outcome {
-        self.need(&[Mode::Stepping])?;
+        self.allow(Call::Step)?;
         if !from.is_finite() || !size.is_finite() || size <= 0.0 {
             return Err(format!("a step of {size} s from t = {from} is none").into());
         }

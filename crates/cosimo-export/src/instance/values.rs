@@ -5,22 +5,12 @@ use std::ffi::{CStr, CString};
 use cosimo_core::Segment;
 use cosimo_core::entry::{Kind, suggest};
 
-use super::{Instance, Mode, Outcome, Refusal};
+use super::{Call, Instance, Mode, Outcome, Refusal};
 use crate::design::Version;
 use crate::sabotage;
 use crate::spy;
 use crate::variables::{Role, Variable};
 
-/// Both versions let outputs be read in these, inside a step only where the standard says so.
-const READING: &[Mode] = &[
-    Mode::Initializing,
-    Mode::Stepping,
-    Mode::Intermediate,
-    Mode::Discarded,
-    Mode::Terminated,
-    Mode::Failed,
-];
-const WRITING: &[Mode] = &[Mode::Instantiated, Mode::Initializing, Mode::Stepping, Mode::Intermediate];
 const BEFORE_START: &[Mode] = &[Mode::Instantiated, Mode::Initializing];
 
 impl Instance {
@@ -46,7 +36,7 @@ impl Instance {
     }
 
     pub(crate) fn get_reals(&mut self, references: &[u32], into: &mut [f64]) -> Outcome {
-        self.need(READING)?;
+        self.allow(Call::Get)?;
         for (reference, into) in references.iter().zip(into) {
             *into = match self.variable(*reference)?.role {
                 Role::Time => self.time_inside(),
@@ -73,7 +63,7 @@ impl Instance {
     }
 
     pub(crate) fn set_reals(&mut self, references: &[u32], values: &[f64]) -> Outcome {
-        self.need(WRITING)?;
+        self.allow(Call::Set)?;
         // All or nothing: what can be refused is looked at before anything is written.
         for (reference, value) in references.iter().zip(values) {
             let variable = self.variable(*reference)?;
@@ -122,7 +112,7 @@ impl Instance {
     }
 
     pub(crate) fn get_integers(&self, references: &[u32], into: &mut [i32]) -> Outcome {
-        self.need(READING)?;
+        self.allow(Call::Get)?;
         for (reference, into) in references.iter().zip(into) {
             match self.variable(*reference)?.role {
                 Role::Count(place) => *into = self.parameters[place] as i32,
@@ -133,7 +123,7 @@ impl Instance {
     }
 
     pub(crate) fn set_integers(&mut self, references: &[u32], values: &[i32]) -> Outcome {
-        self.need(WRITING)?;
+        self.allow(Call::Set)?;
         for (reference, value) in references.iter().zip(values) {
             let variable = self.variable(*reference)?;
             if !matches!(variable.role, Role::Count(_)) {
@@ -161,7 +151,7 @@ impl Instance {
     }
 
     pub(crate) fn get_text(&self, reference: u32) -> Result<&CStr, Refusal> {
-        self.need(READING)?;
+        self.allow(Call::Get)?;
         match self.variable(reference)?.role {
             Role::Text(place) => Ok(&self.texts[place]),
             _ => Err(self.wrong_type(reference)),
@@ -169,7 +159,7 @@ impl Instance {
     }
 
     pub(crate) fn set_texts(&mut self, references: &[u32], values: Vec<CString>) -> Outcome {
-        self.need(WRITING)?;
+        self.allow(Call::Set)?;
         for (reference, value) in references.iter().zip(&values) {
             let variable = self.variable(*reference)?;
             let Role::Text(place) = variable.role else { return Err(self.wrong_type(*reference)) };
@@ -199,7 +189,7 @@ impl Instance {
         orders: &[i32],
         values: &[f64],
     ) -> Outcome {
-        self.need(&[Mode::Initializing, Mode::Stepping])?;
+        self.allow(Call::InputDerivatives)?;
         if !self.can.interpolates {
             return Err("this FMU holds its inputs and takes no derivatives".into());
         }
@@ -228,7 +218,7 @@ impl Instance {
         orders: &[i32],
         into: &mut [f64],
     ) -> Outcome {
-        self.need(&[Mode::Stepping, Mode::Terminated])?;
+        self.allow(Call::OutputDerivatives)?;
         if self.can.output_order == 0 {
             return Err("this FMU offers no derivatives of its outputs".into());
         }
@@ -254,7 +244,7 @@ impl Instance {
         sensitivity: &mut [f64],
         adjoint: bool,
     ) -> Outcome {
-        self.need(&[Mode::Initializing, Mode::Stepping, Mode::Terminated])?;
+        self.allow(Call::Tangent)?;
         if !self.can.jacobian {
             return Err("this FMU offers no derivatives of outputs by inputs".into());
         }
