@@ -3,7 +3,7 @@
 use super::{
     Facts, Xml, at_once, at_start, common, default_experiment, joined, log_categories, tool, units, words,
 };
-use crate::variables::Role;
+use crate::variables::{Role, Type};
 
 pub(super) fn description(facts: &Facts<'_>) -> String {
     let Facts { design, model, interface, variables, can, token } = facts;
@@ -39,26 +39,25 @@ pub(super) fn description(facts: &Facts<'_>) -> String {
     xml.begin("ModelVariables", &[]);
     for (reference, variable) in variables.list.iter().enumerate() {
         let mut attributes = common(variable, reference);
-        match variable.role {
-            Role::Output(_) => attributes.push(("initial", "calculated".into())),
-            Role::Real(_) | Role::Count(_) | Role::Text(_) => attributes.push(("initial", "exact".into())),
-            Role::Time | Role::Input(_) => {}
-        }
+        attributes.extend(variable.nature.initial.map(|initial| ("initial", initial.into())));
         xml.begin("ScalarVariable", &attributes);
         let mut typed = Vec::new();
         if let Some(unit) = &variable.unit {
             typed.push(("unit", unit.text.clone()));
         }
-        let start = ("start", variable.start.to_string());
-        match variable.role {
-            Role::Time | Role::Output(_) => xml.element("Real", &typed),
-            Role::Input(_) | Role::Real(_) => {
-                typed.push(start);
-                xml.element("Real", &typed);
-            }
-            Role::Count(_) => xml.element("Integer", &[("min", variable.least.to_string()), start]),
-            Role::Text(at) => xml.element("String", &[("start", variables.texts[at].start.into())]),
+        if matches!(variable.role, Role::Count(_)) {
+            typed.push(("min", variable.least.to_string()));
         }
+        if let Role::Text(at) = variable.role {
+            typed.push(("start", variables.texts[at].start.into()));
+        }
+        typed.extend(variable.start.map(|start| ("start", start.to_string())));
+        let name = match variable.kind {
+            Type::Real => "Real",
+            Type::Integer => "Integer",
+            Type::Text => "String",
+        };
+        xml.element(name, &typed);
         xml.end();
     }
     xml.end();
@@ -70,10 +69,10 @@ pub(super) fn description(facts: &Facts<'_>) -> String {
             continue;
         }
         xml.begin(list, &[]);
-        for output in 0..interface.outputs.len() {
-            let index = variables.output(output) + 1;
+        for (output, reference) in variables.outputs.iter().enumerate() {
+            let index = (reference + 1).to_string();
             let dependencies = joined(&dependencies(facts, output), 1);
-            xml.element("Unknown", &[("index", index.to_string()), ("dependencies", dependencies)]);
+            xml.element("Unknown", &[("index", index), ("dependencies", dependencies)]);
         }
         xml.end();
     }

@@ -3,10 +3,10 @@
 use super::{
     Facts, Xml, at_once, at_start, common, default_experiment, joined, log_categories, tool, units, words,
 };
-use crate::variables::Role;
+use crate::variables::{Role, Type};
 
 pub(super) fn description(facts: &Facts<'_>) -> String {
-    let Facts { design, model, interface, variables, can, token } = facts;
+    let Facts { design, model, variables, can, token, .. } = facts;
     let mut xml = Xml::new();
     xml.begin(
         "fmiModelDescription",
@@ -47,24 +47,22 @@ pub(super) fn description(facts: &Facts<'_>) -> String {
         if let Some(unit) = &variable.unit {
             attributes.push(("unit", unit.text.clone()));
         }
-        let start = ("start", variable.start.to_string());
-        match variable.role {
-            Role::Time => xml.element("Float64", &attributes),
-            Role::Output(_) => {
-                attributes.push(("initial", "calculated".into()));
-                xml.element("Float64", &attributes);
-            }
-            Role::Input(_) | Role::Real(_) => {
-                attributes.push(start);
-                xml.element("Float64", &attributes);
-            }
-            Role::Count(_) => {
-                attributes.extend([("min", variable.least.to_string()), start]);
-                xml.element("Int32", &attributes);
-            }
-            Role::Text(at) => {
+        // That of a parameter follows from its causality.
+        if let (Some(initial), "output") = (variable.nature.initial, variable.nature.causality) {
+            attributes.push(("initial", initial.into()));
+        }
+        if matches!(variable.role, Role::Count(_)) {
+            attributes.push(("min", variable.least.to_string()));
+        }
+        attributes.extend(variable.start.map(|start| ("start", start.to_string())));
+        match (variable.kind, variable.role) {
+            (Type::Real, _) => xml.element("Float64", &attributes),
+            (Type::Integer, _) => xml.element("Int32", &attributes),
+            (Type::Text, role) => {
                 xml.begin("String", &attributes);
-                xml.element("Start", &[("value", variables.texts[at].start.into())]);
+                if let Role::Text(at) = role {
+                    xml.element("Start", &[("value", variables.texts[at].start.into())]);
+                }
                 xml.end();
             }
         }
@@ -74,8 +72,8 @@ pub(super) fn description(facts: &Facts<'_>) -> String {
     for (element, dependencies) in
         [("Output", at_once as fn(&Facts<'_>, usize) -> _), ("InitialUnknown", at_start)]
     {
-        for output in 0..interface.outputs.len() {
-            let reference = variables.output(output).to_string();
+        for (output, reference) in variables.outputs.iter().enumerate() {
+            let reference = reference.to_string();
             let dependencies = joined(&dependencies(facts, output), 0);
             xml.element(element, &[("valueReference", reference), ("dependencies", dependencies)]);
         }

@@ -10,7 +10,7 @@ use cosimo_core::{Interface, Unit};
 
 use crate::design::{Design, Variant, Version};
 use crate::model::Model;
-use crate::variables::{Role, Variable, Variables};
+use crate::variables::{Variable, Variables};
 
 /// What an FMU declares, and does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,26 +151,19 @@ fn default_experiment(xml: &mut Xml) {
 
 /// Attributes that both versions give a variable alike.
 fn common(variable: &Variable, reference: usize) -> Vec<(&'static str, String)> {
-    let causality = match variable.role {
-        Role::Time => "independent",
-        Role::Input(_) => "input",
-        Role::Output(_) => "output",
-        _ => "parameter",
-    };
-    let variability = if matches!(causality, "parameter") { "fixed" } else { "continuous" };
     vec![
         ("name", variable.name.clone()),
         ("valueReference", reference.to_string()),
         ("description", variable.about.clone()),
-        ("causality", causality.into()),
-        ("variability", variability.into()),
+        ("causality", variable.nature.causality.into()),
+        ("variability", variable.nature.variability.into()),
     ]
 }
 
 /// Value references of the inputs that an output answers at once.
 fn at_once(facts: &Facts<'_>, output: usize) -> Vec<usize> {
     let pairs = facts.interface.feedthrough.iter().filter(|(of, _)| *of == output);
-    let mut inputs: Vec<usize> = pairs.map(|(_, input)| facts.variables.input(*input)).collect();
+    let mut inputs: Vec<usize> = pairs.map(|(_, input)| facts.variables.inputs[*input]).collect();
     inputs.sort_unstable();
     inputs
 }

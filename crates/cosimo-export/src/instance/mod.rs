@@ -226,7 +226,7 @@ impl Instance {
         (self.set_up, self.promised) = (false, f64::NEG_INFINITY);
         self.parameters = self.model.defaults();
         for port in 0..self.inputs.len() {
-            let start = self.variables.list[self.variables.input(port)].start;
+            let start = self.variables.list[self.variables.inputs[port]].start.unwrap_or(0.0);
             self.inputs[port] = Segment::constant(start);
         }
         let text = |text: &crate::variables::Text| CString::new(text.start).unwrap_or_default();
