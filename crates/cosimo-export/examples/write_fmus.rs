@@ -1,10 +1,11 @@
 //! Writes all FMUs that tests, benchmarks and people want: every native model in both versions, variants of the
-//! quarter car and the dual mass, spies of all, and the saboteur. `cargo xtask fmus` runs it.
+//! quarter car and the dual mass, spies of all, the same for model exchange, and the saboteur. `cargo xtask fmus`
+//! runs it.
 
 use std::path::Path;
 use std::process::ExitCode;
 
-use cosimo_export::{Design, SABOTEUR, Variant, Version, sources, write};
+use cosimo_export::{Design, Kind, SABOTEUR, Variant, Version, exchange_sources, sources, write};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -35,6 +36,17 @@ fn designs() -> Vec<Design> {
                     designs.extend([design.clone(), design.spying()]);
                 }
             }
+        }
+        for source in exchange_sources() {
+            let varied = source.starts_with("native:quarter-car/") || source.starts_with("native:dual-mass/");
+            for variant in Variant::ALL {
+                let exists = variant.exists_for(Kind::ModelExchange, version);
+                if variant == Variant::Plain || varied && exists {
+                    let design = Design::exchange(&source, version).variant(variant);
+                    designs.extend([design.clone(), design.spying()]);
+                }
+            }
+            designs.push(Design::new(&source, version).kind(Kind::Both));
         }
         for strut in ["native:quarter-car/wheel-strut", "native:quarter-car/chassis-strut"] {
             designs.push(Design::new(strut, version).choice("displacement", "communicated"));

@@ -20,6 +20,34 @@ impl Version {
     }
 }
 
+/// Who solves the equations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The FMU.
+    CoSimulation,
+    /// The importer.
+    ModelExchange,
+    /// Whoever the importer says.
+    Both,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 3] = [Kind::CoSimulation, Kind::ModelExchange, Kind::Both];
+
+    pub fn text(self) -> &'static str {
+        match self {
+            Kind::CoSimulation => "co-simulation",
+            Kind::ModelExchange => "exchange",
+            Kind::Both => "both",
+        }
+    }
+
+    /// Whether an FMU of this kind can be used as `one`.
+    pub(crate) fn offers(self, one: Kind) -> bool {
+        self == one || self == Kind::Both
+    }
+}
+
 /// What an FMU declares beyond, or short of, what its model can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Variant {
@@ -33,15 +61,27 @@ pub enum Variant {
     Interpolates,
     /// FMI 3.0 only: asks for inputs inside a step.
     Intermediate,
+    /// Model exchange: wants to hear of every completed step.
+    Completed,
+    /// Model exchange: the same, and asks for an event after every fifth.
+    StepEvents,
+    /// Model exchange: an event takes three rounds, and happens in the second.
+    Iterates,
+    /// Model exchange: no derivatives by states and inputs.
+    NoDerivatives,
 }
 
 impl Variant {
-    pub const ALL: [Variant; 5] = [
+    pub const ALL: [Variant; 9] = [
         Variant::Plain,
         Variant::NoRollback,
         Variant::FixedStep,
         Variant::Interpolates,
         Variant::Intermediate,
+        Variant::Completed,
+        Variant::StepEvents,
+        Variant::Iterates,
+        Variant::NoDerivatives,
     ];
 
     pub fn text(self) -> &'static str {
@@ -51,14 +91,27 @@ impl Variant {
             Variant::FixedStep => "fixedstep",
             Variant::Interpolates => "interpolates",
             Variant::Intermediate => "intermediate",
+            Variant::Completed => "completed",
+            Variant::StepEvents => "stepevents",
+            Variant::Iterates => "iterates",
+            Variant::NoDerivatives => "noderivatives",
         }
     }
 
+    /// For co-simulation.
     pub fn exists_in(self, version: Version) -> bool {
+        self.exists_for(Kind::CoSimulation, version)
+    }
+
+    pub fn exists_for(self, kind: Kind, version: Version) -> bool {
         match self {
-            Variant::Interpolates => version == Version::Two,
-            Variant::Intermediate => version == Version::Three,
-            _ => true,
+            Variant::Plain | Variant::NoRollback => true,
+            Variant::FixedStep => kind == Kind::CoSimulation,
+            Variant::Interpolates => kind == Kind::CoSimulation && version == Version::Two,
+            Variant::Intermediate => kind == Kind::CoSimulation && version == Version::Three,
+            Variant::Completed | Variant::StepEvents | Variant::Iterates | Variant::NoDerivatives => {
+                kind == Kind::ModelExchange
+            }
         }
     }
 }
@@ -71,6 +124,7 @@ pub struct Design {
     /// Parameters with a choice of words: FMI variables cannot change an interface, so they are fixed here.
     pub choices: Vec<(String, String)>,
     pub version: Version,
+    pub kind: Kind,
     pub variant: Variant,
     /// Writes every call to a file.
     pub spy: bool,
@@ -78,7 +132,18 @@ pub struct Design {
 
 impl Design {
     pub fn new(source: &str, version: Version) -> Design {
-        Design { source: source.into(), choices: vec![], version, variant: Variant::Plain, spy: false }
+        let (kind, variant) = (Kind::CoSimulation, Variant::Plain);
+        Design { source: source.into(), choices: vec![], version, kind, variant, spy: false }
+    }
+
+    /// For model exchange only.
+    pub fn exchange(source: &str, version: Version) -> Design {
+        Design::new(source, version).kind(Kind::ModelExchange)
+    }
+
+    pub fn kind(mut self, kind: Kind) -> Design {
+        self.kind = kind;
+        self
     }
 
     pub fn variant(mut self, variant: Variant) -> Design {
@@ -96,11 +161,14 @@ impl Design {
         self
     }
 
-    /// `quarter-car-wheel-norollback`.
+    /// `quarter-car-wheel-norollback`, `quarter-car-wheel-exchange`.
     pub fn name(&self) -> String {
         let model = self.source.split_once(':').map_or(self.source.as_str(), |(_, model)| model);
         let mut parts = vec![model.replace('/', "-")];
         parts.extend(self.choices.iter().map(|(_, word)| word.clone()));
+        if self.kind != Kind::CoSimulation {
+            parts.push(self.kind.text().into());
+        }
         if self.variant != Variant::Plain {
             parts.push(self.variant.text().into());
         }
@@ -127,6 +195,7 @@ impl Design {
         for (key, value) in [
             ("source", self.source.as_str()),
             ("version", self.version.text()),
+            ("kind", self.kind.text()),
             ("variant", self.variant.text()),
             ("spy", if self.spy { "yes" } else { "no" }),
         ] {
@@ -156,6 +225,10 @@ impl Design {
                     let version = Version::ALL.into_iter().find(|version| version.text() == value);
                     design.version = version.ok_or_else(unknown)?;
                 }
+                "kind" => {
+                    let kind = Kind::ALL.into_iter().find(|kind| kind.text() == value);
+                    design.kind = kind.ok_or_else(unknown)?;
+                }
                 "variant" => {
                     let variant = Variant::ALL.into_iter().find(|variant| variant.text() == value);
                     design.variant = variant.ok_or_else(unknown)?;
@@ -179,8 +252,9 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         for version in Version::ALL {
-            for variant in Variant::ALL {
+            for (variant, kind) in Variant::ALL.into_iter().flat_map(|v| Kind::ALL.map(|kind| (v, kind))) {
                 let design = Design::new("native:quarter-car/wheel-strut", version)
+                    .kind(kind)
                     .variant(variant)
                     .choice("displacement", "communicated")
                     .spying();
@@ -197,5 +271,6 @@ mod tests {
         let design = Design::new("native:quarter-car/wheel", Version::Three).variant(Variant::NoRollback);
         assert_eq!(design.file_name(), "quarter-car-wheel-norollback.fmi3.fmu");
         assert_eq!(design.identifier(), "quarter_car_wheel_norollback");
+        assert_eq!(design.kind(Kind::Both).name(), "quarter-car-wheel-both-norollback");
     }
 }

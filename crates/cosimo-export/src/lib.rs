@@ -1,4 +1,4 @@
-//! FMUs out of native models, for FMI 2.0 and 3.0 co-simulation.
+//! FMUs out of native models, for FMI 2.0 and 3.0, co-simulation and model exchange.
 //!
 //! One shared library serves every model and both versions: `resources/model.toml` inside the FMU tells it
 //! what it is. So an FMU is written by packing files, never by compiling. `ffi` holds the C functions and
@@ -15,6 +15,6 @@ mod spy;
 mod state;
 mod variables;
 
-pub use design::{Design, Variant, Version};
-pub use model::{SABOTEUR, sources};
+pub use design::{Design, Kind, Variant, Version};
+pub use model::{SABOTEUR, exchange_sources, sources};
 pub use pack::{built_library, model_description, write};

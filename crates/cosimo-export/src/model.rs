@@ -3,11 +3,11 @@
 
 use std::path::Path;
 
-use cosimo_core::entry::{Kind, ModelInfo, OpenRequest};
-use cosimo_core::{Simulator, Spec, Value};
-use cosimo_models::NATIVE;
+use cosimo_core::entry::{Kind as ParameterKind, ModelInfo, OpenProblem, OpenRequest};
+use cosimo_core::{Interface, Simulator, Spec, Value};
+use cosimo_models::{Hybrid, NATIVE, SOLVER_PARAMETERS};
 
-use crate::design::Design;
+use crate::design::{Design, Kind};
 use crate::variables::Text;
 use crate::{sabotage, spy};
 
@@ -20,15 +20,35 @@ pub fn sources() -> Vec<String> {
     models.map(|model| format!("native:{}", model.name)).collect()
 }
 
+/// All models that are equations, and can be had for model exchange.
+pub fn exchange_sources() -> Vec<String> {
+    let has_equations = |source: &String| {
+        let request = OpenRequest { name: "model", source, folder: Path::new(""), parameters: &[] };
+        matches!(cosimo_models::equations(&request), Ok(Some(_)))
+    };
+    sources().into_iter().filter(has_equations).collect()
+}
+
 /// A model by name, with what can be set.
 #[derive(Debug)]
 pub(crate) struct Model {
     source: String,
     pub(crate) summary: &'static str,
+    /// Where a run usually ends.
+    pub(crate) stop: f64,
     /// What becomes a variable, with its default.
     pub(crate) parameters: Vec<(&'static Spec, f64)>,
     pub(crate) texts: Vec<Text>,
     fixed: Vec<(String, Value)>,
+}
+
+/// A model with the values of its parameters.
+pub(crate) struct Opened {
+    pub(crate) interface: Interface,
+    /// Where the FMU may have to solve the equations.
+    pub(crate) simulator: Option<Box<dyn Simulator>>,
+    /// Where the importer may want to.
+    pub(crate) equations: Option<Box<dyn Hybrid>>,
 }
 
 impl Model {
@@ -42,11 +62,15 @@ impl Model {
                 None => return Err(format!("there is no model `{}`", design.source)),
             }
         };
+        // Whoever solves the equations elsewhere has no use for parameters of our solver.
+        let solved_here =
+            |spec: &&Spec| design.kind != Kind::ModelExchange || !SOLVER_PARAMETERS.contains(&spec.name);
         let parameters = specs
             .iter()
+            .filter(solved_here)
             .filter_map(|spec| match spec.kind {
-                Kind::Number { default, .. } => Some((spec, default?)),
-                Kind::Count { default, .. } => Some((spec, f64::from(default))),
+                ParameterKind::Number { default, .. } => Some((spec, default?)),
+                ParameterKind::Count { default, .. } => Some((spec, f64::from(default))),
                 _ => None,
             })
             .collect();
@@ -59,25 +83,56 @@ impl Model {
         if design.spy {
             texts.push(spy::FILE);
         }
-        Ok(Model { source: design.source.clone(), summary, parameters, texts, fixed })
+        Ok(Model { source: design.source.clone(), summary, stop: 1.0, parameters, texts, fixed })
     }
 
     pub(crate) fn defaults(&self) -> Vec<f64> {
         self.parameters.iter().map(|(_, default)| *default).collect()
     }
 
-    /// With one value per parameter.
-    pub(crate) fn open(&self, values: &[f64]) -> Result<Box<dyn Simulator>, String> {
+    /// All that a kind of FMU is made of, with one value per parameter.
+    pub(crate) fn open(&self, kind: Kind, values: &[f64]) -> Result<Opened, String> {
+        let equations = match kind {
+            Kind::CoSimulation => None,
+            Kind::ModelExchange | Kind::Both => Some(self.equations(values)?),
+        };
+        let simulator = match kind {
+            Kind::ModelExchange => None,
+            Kind::CoSimulation | Kind::Both => Some(self.simulator(values)?),
+        };
+        let interface = match (&simulator, &equations) {
+            (Some(simulator), _) => simulator.interface().clone(),
+            (None, Some(equations)) => equations.interface(),
+            (None, None) => Interface::default(),
+        };
+        Ok(Opened { interface, simulator, equations })
+    }
+
+    pub(crate) fn simulator(&self, values: &[f64]) -> Result<Box<dyn Simulator>, String> {
         if self.source == SABOTEUR {
             return Ok(Box::new(sabotage::Integrator::default()));
         }
+        self.request(values, NATIVE.open)
+    }
+
+    /// The equations alone.
+    pub(crate) fn equations(&self, values: &[f64]) -> Result<Box<dyn Hybrid>, String> {
+        let equations = self.request(values, cosimo_models::equations)?;
+        equations.ok_or_else(|| format!("`{}` is not made of equations", self.source))
+    }
+
+    fn request<T>(
+        &self,
+        values: &[f64],
+        open: fn(&OpenRequest<'_>) -> Result<T, Vec<OpenProblem>>,
+    ) -> Result<T, String> {
         let mut given = self.fixed.clone();
         for ((spec, _), value) in self.parameters.iter().zip(values) {
             given.push((spec.name.into(), Value::Number(*value)));
         }
         let request =
             OpenRequest { name: "model", source: &self.source, folder: Path::new(""), parameters: &given };
-        (NATIVE.open)(&request).map_err(|problems| {
+        open(&request).map_err(|problems| {
             let messages: Vec<String> = problems.into_iter().map(|problem| problem.message).collect();
             messages.join("; ")
         })

@@ -8,8 +8,8 @@ use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
 use crate::describe::{Capabilities, Facts, description};
-use crate::design::{Design, Version};
-use crate::model::Model;
+use crate::design::{Design, Kind, Version};
+use crate::model::{Model, Opened};
 use crate::state::fingerprint;
 use crate::variables::Variables;
 
@@ -27,17 +27,22 @@ fn platform(version: Version) -> (&'static str, &'static str) {
 
 /// The description and the resource, with a token that is a fingerprint of both.
 fn contents(design: &Design) -> Result<(String, String), String> {
-    if !design.variant.exists_in(design.version) {
+    if !design.variant.exists_for(design.kind, design.version) {
         let (variant, version) = (design.variant.text(), design.version.text());
-        return Err(format!("the variant `{variant}` does not exist in FMI {version}"));
+        let kind = match design.kind {
+            Kind::CoSimulation => "",
+            Kind::ModelExchange => " for model exchange",
+            Kind::Both => " for both kinds at once",
+        };
+        return Err(format!("the variant `{variant}` does not exist in FMI {version}{kind}"));
     }
     let model = Model::of(design)?;
-    let simulator = model.open(&model.defaults())?;
-    let interface = simulator.interface();
-    let variables = Variables::of(&model, interface);
+    let Opened { interface, equations, .. } = model.open(design.kind, &model.defaults())?;
+    let (interface, equations) = (&interface, equations.as_deref());
+    let variables = &Variables::of(&model, interface, equations, design.version);
     let can = Capabilities::of(design, interface);
     let described = |token: &str| {
-        description(&Facts { design, model: &model, interface, variables: &variables, can, token })
+        description(&Facts { design, model: &model, interface, equations, variables, can, token })
     };
     let mut resource = design.to_text();
     let hash = format!("{:032x}", fingerprint((described("") + &resource).as_bytes()));

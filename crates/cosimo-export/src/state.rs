@@ -1,11 +1,11 @@
 //! What `fmi2GetFMUstate` and `fmi3GetFMUState` return: all that steps can see, parameters included, and its
-//! form as bytes. A serialised state names its FMU by token, so that it cannot be read into another.
+//! form as bytes. A serialised state names its FMU by token and kind, so that it cannot be read into another.
 
 use cosimo_core::Segment;
 
 use crate::instance::Mode;
 
-const MAGIC: &[u8; 8] = b"COSIMO-1";
+const MAGIC: &[u8; 8] = b"COSIMO-2";
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct State {
@@ -29,11 +29,11 @@ impl State {
         MAGIC.len() + 8 * (8 + 2 + self.parameters.len() + 4 * self.inputs.len()) + self.frozen.len()
     }
 
-    pub(crate) fn write(&self, token: &str, into: &mut Vec<u8>) {
+    pub(crate) fn write(&self, identity: &str, into: &mut Vec<u8>) {
         into.extend_from_slice(MAGIC);
         let number = |into: &mut Vec<u8>, bits: u64| into.extend_from_slice(&bits.to_le_bytes());
         let optional = |value: Option<f64>| value.unwrap_or(f64::NAN).to_bits();
-        number(into, fingerprint(token.as_bytes()) as u64);
+        number(into, fingerprint(identity.as_bytes()) as u64);
         number(into, self.mode as u64);
         number(into, self.time.to_bits());
         number(into, self.start.to_bits());
@@ -50,7 +50,12 @@ impl State {
     }
 
     /// `parameters` and `inputs` are how many there must be.
-    pub(crate) fn read(token: &str, bytes: &[u8], parameters: usize, inputs: usize) -> Result<State, String> {
+    pub(crate) fn read(
+        identity: &str,
+        bytes: &[u8],
+        parameters: usize,
+        inputs: usize,
+    ) -> Result<State, String> {
         let rest = bytes.strip_prefix(MAGIC).ok_or("these bytes are not a state of a Cosimo FMU")?;
         let (words, _) = rest.as_chunks::<8>();
         let (numbers, needed) = (parameters + 4 * inputs, 10 + parameters + 4 * inputs);
@@ -60,7 +65,7 @@ impl State {
         let word = |at: usize| u64::from_le_bytes(words[at]);
         let float = |at: usize| f64::from_bits(word(at));
         let optional = |at: usize| Some(float(at)).filter(|value| !value.is_nan());
-        if word(0) != fingerprint(token.as_bytes()) as u64 {
+        if word(0) != fingerprint(identity.as_bytes()) as u64 {
             return Err("the state is that of another FMU".into());
         }
         if word(8) != parameters as u64 || word(9) != inputs as u64 {

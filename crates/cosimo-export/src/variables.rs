@@ -1,9 +1,12 @@
-//! The variables of an FMU, made from ports and parameters. The value reference is the place in the list:
-//! time, inputs, outputs, parameters, texts. The description and the running FMU use the same list.
+//! The variables of an FMU, made from ports, states and parameters. The value reference is the place in the list:
+//! time, inputs, outputs, states with their derivatives and, in FMI 3.0, event indicators where somebody else
+//! solves the equations, parameters, texts. The description and the running FMU use the same list.
 
 use cosimo_core::entry::Kind;
 use cosimo_core::{Interface, Port, Spec, Unit};
+use cosimo_models::{Hybrid, Kind as OutputKind};
 
+use crate::design::Version;
 use crate::model::Model;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,6 +15,12 @@ pub(crate) enum Role {
     /// By number of the port.
     Input(usize),
     Output(usize),
+    /// By place among the states.
+    State(usize),
+    /// Likewise.
+    Derivative(usize),
+    /// By place among the event indicators.
+    Indicator(usize),
     /// A number, by place among the parameters of the model.
     Real(usize),
     /// A whole number, likewise.
@@ -25,6 +34,9 @@ pub(crate) enum Role {
 pub(crate) enum Type {
     Real,
     Integer,
+    Boolean,
+    /// From 1 on.
+    Enumeration(&'static [&'static str]),
     Text,
 }
 
@@ -40,6 +52,7 @@ impl Nature {
     const TIME: Nature = Nature { causality: "independent", variability: "continuous", initial: None };
     const INPUT: Nature = Nature { causality: "input", ..Nature::TIME };
     const OUTPUT: Nature = Nature { causality: "output", initial: Some("calculated"), ..Nature::TIME };
+    const LOCAL: Nature = Nature { causality: "local", ..Nature::OUTPUT };
     const PARAMETER: Nature = Nature { causality: "parameter", variability: "fixed", initial: Some("exact") };
 }
 
@@ -50,8 +63,10 @@ pub(crate) struct Variable {
     pub(crate) kind: Type,
     pub(crate) nature: Nature,
     pub(crate) unit: Option<Unit>,
-    /// Where the variable has one: inputs and numeric parameters.
+    /// Where the variable has one: inputs, numeric parameters and states that are one.
     pub(crate) start: Option<f64>,
+    /// The parameter that a state starts with, by place, where the state is the variable to set it.
+    pub(crate) starts_with: Option<usize>,
     /// The least allowed value of a count.
     pub(crate) least: u32,
     pub(crate) about: String,
@@ -66,6 +81,7 @@ impl Variable {
             nature,
             unit: port.unit.clone(),
             start: None,
+            starts_with: None,
             least: 0,
             about: port.description.clone(),
         }
@@ -78,7 +94,31 @@ impl Variable {
             _ => (Role::Real(place), Type::Real, None, 0),
         };
         let (name, about) = (spec.name.into(), spec.doc.into());
-        Variable { name, role, kind, nature: Nature::PARAMETER, unit, start: Some(default), least, about }
+        let (nature, start, starts_with) = (Nature::PARAMETER, Some(default), None);
+        Variable { name, role, kind, nature, unit, start, starts_with, least, about }
+    }
+
+    /// The parameter that is set by this variable, by place.
+    pub(crate) fn parameter_place(&self) -> Option<usize> {
+        match self.role {
+            Role::Real(place) | Role::Count(place) => Some(place),
+            _ => self.starts_with,
+        }
+    }
+
+    /// An output, which may be a state at the same time.
+    fn output(port: &Port, role: Role, kind: OutputKind) -> Variable {
+        let variability = if kind == OutputKind::Real { "continuous" } else { "discrete" };
+        let kind = match kind {
+            OutputKind::Real | OutputKind::Held => Type::Real,
+            OutputKind::Integer => Type::Integer,
+            OutputKind::Boolean => Type::Boolean,
+            OutputKind::Enumeration(names) => Type::Enumeration(names),
+        };
+        let variable = Variable::port(port, role, Nature { variability, ..Nature::OUTPUT });
+        // Units belong to real numbers.
+        let unit = variable.unit.clone().filter(|_| kind == Type::Real);
+        Variable { kind, unit, ..variable }
     }
 }
 
@@ -97,10 +137,23 @@ pub(crate) struct Variables {
     /// Value references by number of the port.
     pub(crate) inputs: Vec<usize>,
     pub(crate) outputs: Vec<usize>,
+    /// And by place.
+    pub(crate) states: Vec<usize>,
+    pub(crate) derivatives: Vec<usize>,
+    pub(crate) indicators: Vec<usize>,
 }
 
 impl Variables {
-    pub(crate) fn of(model: &Model, interface: &Interface) -> Variables {
+    /// With states and derivatives where there are equations to tell of.
+    pub(crate) fn of(
+        model: &Model,
+        interface: &Interface,
+        equations: Option<&dyn Hybrid>,
+        version: Version,
+    ) -> Variables {
+        let states = equations.map_or(Vec::new(), Hybrid::states);
+        let kinds = equations.map_or(Vec::new(), Hybrid::kinds);
+        let indicators = equations.map_or(0, Hybrid::indicator_count);
         let time = Port::new("time", "s", "simulated time");
         let mut list = vec![Variable::port(&time, Role::Time, Nature::TIME)];
         let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
@@ -111,10 +164,46 @@ impl Variables {
         }
         for (place, port) in interface.outputs.iter().enumerate() {
             outputs.push(list.len());
-            list.push(Variable::port(port, Role::Output(place), Nature::OUTPUT));
+            let state = states.iter().position(|state| state.name == port.name);
+            let role = state.map_or(Role::Output(place), Role::State);
+            let kind = kinds.get(place).copied().unwrap_or(OutputKind::Real);
+            list.push(Variable::output(port, role, kind));
+        }
+        let mut state_references = Vec::new();
+        for (place, port) in states.iter().enumerate() {
+            let shown = list.iter().position(|variable| variable.role == Role::State(place));
+            state_references.push(shown.unwrap_or(list.len()));
+            if shown.is_none() {
+                list.push(Variable::port(port, Role::State(place), Nature::LOCAL));
+            }
+        }
+        let mut derivatives = Vec::new();
+        for (place, port) in states.iter().enumerate() {
+            derivatives.push(list.len());
+            let about = match port.description.as_str() {
+                "" => String::new(),
+                description => format!("rate of change: {description}"),
+            };
+            let unit = port.unit.as_ref().and_then(|unit| Unit::parse(&format!("{}/s", unit.text)).ok());
+            let port = Port { name: format!("der({})", port.name), unit, start: None, description: about };
+            list.push(Variable::port(&port, Role::Derivative(place), Nature::LOCAL));
+        }
+        let mut indicator_references = Vec::new();
+        // FMI 2.0 has a number for them and no variables.
+        for place in (0..indicators).filter(|_| version == Version::Three) {
+            indicator_references.push(list.len());
+            let port = Port::new(&format!("indicator_{}", place + 1), "1", "has a root at an event");
+            list.push(Variable::port(&port, Role::Indicator(place), Nature::LOCAL));
         }
         for (place, (spec, default)) in model.parameters.iter().enumerate() {
-            list.push(Variable::parameter(spec, *default, place));
+            match states.iter().position(|state| state.name == spec.name) {
+                None => list.push(Variable::parameter(spec, *default, place)),
+                Some(state) => {
+                    let variable = &mut list[state_references[state]];
+                    variable.nature.initial = Some("exact");
+                    (variable.start, variable.starts_with) = (Some(*default), Some(place));
+                }
+            }
         }
         for (place, text) in model.texts.iter().enumerate() {
             let port = Port { unit: None, ..Port::new(text.name, "", text.about) };
@@ -122,12 +211,23 @@ impl Variables {
             list.push(Variable { kind, ..Variable::port(&port, Role::Text(place), Nature::PARAMETER) });
         }
         distinguish(&mut list);
-        Variables { list, texts: model.texts.clone(), inputs, outputs }
+        Variables {
+            list,
+            texts: model.texts.clone(),
+            inputs,
+            outputs,
+            states: state_references,
+            derivatives,
+            indicators: indicator_references,
+        }
     }
 
     /// Value references of all that can be set before the start and matters to outputs.
     pub(crate) fn numbers(&self) -> Vec<usize> {
-        let number = |at: &usize| matches!(self.list[*at].role, Role::Real(_) | Role::Count(_));
+        let number = |at: &usize| {
+            let variable = &self.list[*at];
+            matches!(variable.role, Role::Real(_) | Role::Count(_)) || variable.starts_with.is_some()
+        };
         (0..self.list.len()).filter(number).collect()
     }
 }
@@ -140,6 +240,7 @@ fn distinguish(list: &mut [Variable]) {
             variable.name += match variable.role {
                 Role::Input(_) => "_in",
                 Role::Output(_) => "_out",
+                Role::State(_) => "_state",
                 _ => "_parameter",
             };
         }

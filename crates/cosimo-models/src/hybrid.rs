@@ -42,6 +42,11 @@ pub trait Hybrid: Send {
         Event::default()
     }
 
+    /// Whether events may change this state.
+    fn jumps(&self, _state: usize) -> bool {
+        false
+    }
+
     /// How large the states usually are.
     fn nominals(&self, into: &mut [f64]) {
         into.fill(1.0);

@@ -24,8 +24,11 @@ pub trait Model: Send {
 
     /// Names and units of the states, for whoever shows them.
     fn states(&self) -> Vec<Port> {
-        let name = |place: usize| Port { unit: None, ..Port::new(&format!("state_{place}"), "", "") };
-        (1..=self.initial().len()).map(name).collect()
+        let state = |place: usize| {
+            let (name, description) = (format!("state_{place}"), format!("state {place} of the equations"));
+            Port { name, unit: None, start: None, description }
+        };
+        (1..=self.initial().len()).map(state).collect()
     }
 
     fn derivatives(&self, x: &[f64], u: &[f64], dx: &mut [f64]);

@@ -1,12 +1,17 @@
 //! The description of an FMI 2.0 FMU. Variables are counted from 1 in the model structure.
 
+use cosimo_models::Hybrid;
+
 use super::{
-    Facts, Xml, at_once, at_start, common, default_experiment, joined, log_categories, tool, units, words,
+    Facts, Told, Xml, at_start, common, default_experiment, derivatives, enumeration, enumerations, joined,
+    log_categories, outputs, reinitialised, tool, units, words,
 };
+use crate::design::Kind;
 use crate::variables::{Role, Type};
 
 pub(super) fn description(facts: &Facts<'_>) -> String {
-    let Facts { design, model, interface, variables, can, token } = facts;
+    let Facts { design, model, equations, variables, can, token, .. } = facts;
+    let indicators = equations.map_or(0, Hybrid::indicator_count);
     let mut xml = Xml::new();
     xml.begin(
         "fmiModelDescription",
@@ -17,25 +22,41 @@ pub(super) fn description(facts: &Facts<'_>) -> String {
             ("description", model.summary.into()),
             ("generationTool", tool()),
             ("variableNamingConvention", "flat".into()),
-            ("numberOfEventIndicators", "0".into()),
+            ("numberOfEventIndicators", indicators.to_string()),
         ],
     );
-    xml.element(
-        "CoSimulation",
-        &[
-            ("modelIdentifier", design.identifier()),
-            ("canHandleVariableCommunicationStepSize", words(!can.fixed_step)),
-            ("canInterpolateInputs", words(can.interpolates)),
-            ("maxOutputDerivativeOrder", can.output_order.to_string()),
-            ("canNotUseMemoryManagementFunctions", "true".into()),
-            ("canGetAndSetFMUstate", words(can.rollback)),
-            ("canSerializeFMUstate", words(can.rollback)),
-            ("providesDirectionalDerivative", words(can.jacobian)),
-        ],
-    );
+    if design.kind.offers(Kind::ModelExchange) {
+        xml.element(
+            "ModelExchange",
+            &[
+                ("modelIdentifier", design.identifier()),
+                ("completedIntegratorStepNotNeeded", words(!can.completed)),
+                ("canNotUseMemoryManagementFunctions", "true".into()),
+                ("canGetAndSetFMUstate", words(can.rollback)),
+                ("canSerializeFMUstate", words(can.rollback)),
+                ("providesDirectionalDerivative", words(can.tangents)),
+            ],
+        );
+    }
+    if design.kind.offers(Kind::CoSimulation) {
+        xml.element(
+            "CoSimulation",
+            &[
+                ("modelIdentifier", design.identifier()),
+                ("canHandleVariableCommunicationStepSize", words(!can.fixed_step)),
+                ("canInterpolateInputs", words(can.interpolates)),
+                ("maxOutputDerivativeOrder", can.output_order.to_string()),
+                ("canNotUseMemoryManagementFunctions", "true".into()),
+                ("canGetAndSetFMUstate", words(can.rollback)),
+                ("canSerializeFMUstate", words(can.rollback)),
+                ("providesDirectionalDerivative", words(can.jacobian)),
+            ],
+        );
+    }
     units(&mut xml, variables);
+    types(&mut xml, facts);
     log_categories(&mut xml);
-    default_experiment(&mut xml);
+    default_experiment(&mut xml, model);
     xml.begin("ModelVariables", &[]);
     for (reference, variable) in variables.list.iter().enumerate() {
         let mut attributes = common(variable, reference);
@@ -45,36 +66,63 @@ pub(super) fn description(facts: &Facts<'_>) -> String {
         if let Some(unit) = &variable.unit {
             typed.push(("unit", unit.text.clone()));
         }
-        if matches!(variable.role, Role::Count(_)) {
-            typed.push(("min", variable.least.to_string()));
-        }
-        if let Role::Text(at) = variable.role {
-            typed.push(("start", variables.texts[at].start.into()));
+        match variable.role {
+            Role::Count(_) => typed.push(("min", variable.least.to_string())),
+            Role::Text(at) => typed.push(("start", variables.texts[at].start.into())),
+            Role::Derivative(state) => {
+                typed.push(("derivative", (variables.states[state] + 1).to_string()));
+            }
+            Role::State(state) => typed.extend(reinitialised(facts, state)),
+            _ => {}
         }
         typed.extend(variable.start.map(|start| ("start", start.to_string())));
         let name = match variable.kind {
             Type::Real => "Real",
             Type::Integer => "Integer",
+            Type::Boolean => "Boolean",
             Type::Text => "String",
+            Type::Enumeration(_) => {
+                typed.push(("declaredType", enumeration(variable)));
+                "Enumeration"
+            }
         };
         xml.element(name, &typed);
         xml.end();
     }
     xml.end();
     xml.begin("ModelStructure", &[]);
-    for (list, dependencies) in
-        [("Outputs", at_once as fn(&Facts<'_>, usize) -> _), ("InitialUnknowns", at_start)]
-    {
-        if interface.outputs.is_empty() {
-            continue;
-        }
-        xml.begin(list, &[]);
-        for (output, reference) in variables.outputs.iter().enumerate() {
-            let index = (reference + 1).to_string();
-            let dependencies = joined(&dependencies(facts, output), 1);
-            xml.element("Unknown", &[("index", index), ("dependencies", dependencies)]);
+    unknowns(&mut xml, "Outputs", outputs(facts));
+    unknowns(&mut xml, "Derivatives", derivatives(facts));
+    unknowns(&mut xml, "InitialUnknowns", at_start(facts));
+    xml.finish()
+}
+
+fn types(xml: &mut Xml, facts: &Facts<'_>) {
+    let enumerations = enumerations(facts.variables);
+    if enumerations.is_empty() {
+        return;
+    }
+    xml.begin("TypeDefinitions", &[]);
+    for (name, items) in enumerations {
+        xml.begin("SimpleType", &[("name", name)]);
+        xml.begin("Enumeration", &[]);
+        for (value, item) in items.iter().enumerate() {
+            xml.element("Item", &[("name", (*item).into()), ("value", (value + 1).to_string())]);
         }
         xml.end();
+        xml.end();
     }
-    xml.finish()
+    xml.end();
+}
+
+fn unknowns(xml: &mut Xml, list: &'static str, told: Vec<Told>) {
+    if told.is_empty() {
+        return;
+    }
+    xml.begin(list, &[]);
+    for Told { reference, dependencies } in told {
+        let (index, dependencies) = ((reference + 1).to_string(), joined(&dependencies, 1));
+        xml.element("Unknown", &[("index", index), ("dependencies", dependencies)]);
+    }
+    xml.end();
 }

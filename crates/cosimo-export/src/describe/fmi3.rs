@@ -1,8 +1,10 @@
 //! The description of an FMI 3.0 FMU. The model structure speaks of value references.
 
 use super::{
-    Facts, Xml, at_once, at_start, common, default_experiment, joined, log_categories, tool, units, words,
+    Facts, Told, Xml, at_start, common, default_experiment, derivatives, enumeration, enumerations,
+    indicators, joined, log_categories, outputs, reinitialised, tool, units, words,
 };
+use crate::design::Kind;
 use crate::variables::{Role, Type};
 
 pub(super) fn description(facts: &Facts<'_>) -> String {
@@ -19,25 +21,42 @@ pub(super) fn description(facts: &Facts<'_>) -> String {
             ("variableNamingConvention", "flat".into()),
         ],
     );
-    xml.element(
-        "CoSimulation",
-        &[
-            ("modelIdentifier", design.identifier()),
-            ("canGetAndSetFMUState", words(can.rollback)),
-            ("canSerializeFMUState", words(can.rollback)),
-            ("providesDirectionalDerivatives", words(can.jacobian)),
-            ("providesAdjointDerivatives", words(can.jacobian)),
-            ("canHandleVariableCommunicationStepSize", words(!can.fixed_step)),
-            ("maxOutputDerivativeOrder", can.output_order.to_string()),
-            ("providesIntermediateUpdate", words(can.intermediate)),
-            ("mightReturnEarlyFromDoStep", "false".into()),
-            ("canReturnEarlyAfterIntermediateUpdate", "false".into()),
-            ("hasEventMode", "false".into()),
-        ],
-    );
+    if design.kind.offers(Kind::ModelExchange) {
+        xml.element(
+            "ModelExchange",
+            &[
+                ("modelIdentifier", design.identifier()),
+                ("canGetAndSetFMUState", words(can.rollback)),
+                ("canSerializeFMUState", words(can.rollback)),
+                ("providesDirectionalDerivatives", words(can.tangents)),
+                ("providesAdjointDerivatives", words(can.tangents)),
+                ("needsCompletedIntegratorStep", words(can.completed)),
+                ("providesEvaluateDiscreteStates", "false".into()),
+            ],
+        );
+    }
+    if design.kind.offers(Kind::CoSimulation) {
+        xml.element(
+            "CoSimulation",
+            &[
+                ("modelIdentifier", design.identifier()),
+                ("canGetAndSetFMUState", words(can.rollback)),
+                ("canSerializeFMUState", words(can.rollback)),
+                ("providesDirectionalDerivatives", words(can.jacobian)),
+                ("providesAdjointDerivatives", words(can.jacobian)),
+                ("canHandleVariableCommunicationStepSize", words(!can.fixed_step)),
+                ("maxOutputDerivativeOrder", can.output_order.to_string()),
+                ("providesIntermediateUpdate", words(can.intermediate)),
+                ("mightReturnEarlyFromDoStep", "false".into()),
+                ("canReturnEarlyAfterIntermediateUpdate", "false".into()),
+                ("hasEventMode", "false".into()),
+            ],
+        );
+    }
     units(&mut xml, variables);
+    types(&mut xml, facts);
     log_categories(&mut xml);
-    default_experiment(&mut xml);
+    default_experiment(&mut xml, model);
     xml.begin("ModelVariables", &[]);
     for (reference, variable) in variables.list.iter().enumerate() {
         let mut attributes = common(variable, reference);
@@ -48,16 +67,24 @@ pub(super) fn description(facts: &Facts<'_>) -> String {
             attributes.push(("unit", unit.text.clone()));
         }
         // That of a parameter follows from its causality.
-        if let (Some(initial), "output") = (variable.nature.initial, variable.nature.causality) {
+        if let (Some(initial), "output" | "local") = (variable.nature.initial, variable.nature.causality) {
             attributes.push(("initial", initial.into()));
         }
-        if matches!(variable.role, Role::Count(_)) {
-            attributes.push(("min", variable.least.to_string()));
+        match variable.role {
+            Role::Count(_) => attributes.push(("min", variable.least.to_string())),
+            Role::Derivative(state) => attributes.push(("derivative", variables.states[state].to_string())),
+            Role::State(state) => attributes.extend(reinitialised(facts, state)),
+            _ => {}
         }
         attributes.extend(variable.start.map(|start| ("start", start.to_string())));
         match (variable.kind, variable.role) {
             (Type::Real, _) => xml.element("Float64", &attributes),
             (Type::Integer, _) => xml.element("Int32", &attributes),
+            (Type::Boolean, _) => xml.element("Boolean", &attributes),
+            (Type::Enumeration(_), _) => {
+                attributes.push(("declaredType", enumeration(variable)));
+                xml.element("Enumeration", &attributes);
+            }
             (Type::Text, role) => {
                 xml.begin("String", &attributes);
                 if let Role::Text(at) = role {
@@ -69,14 +96,32 @@ pub(super) fn description(facts: &Facts<'_>) -> String {
     }
     xml.end();
     xml.begin("ModelStructure", &[]);
-    for (element, dependencies) in
-        [("Output", at_once as fn(&Facts<'_>, usize) -> _), ("InitialUnknown", at_start)]
-    {
-        for (output, reference) in variables.outputs.iter().enumerate() {
-            let reference = reference.to_string();
-            let dependencies = joined(&dependencies(facts, output), 0);
-            xml.element(element, &[("valueReference", reference), ("dependencies", dependencies)]);
-        }
-    }
+    unknowns(&mut xml, "Output", outputs(facts));
+    unknowns(&mut xml, "ContinuousStateDerivative", derivatives(facts));
+    unknowns(&mut xml, "InitialUnknown", at_start(facts));
+    unknowns(&mut xml, "EventIndicator", indicators(facts));
     xml.finish()
+}
+
+fn types(xml: &mut Xml, facts: &Facts<'_>) {
+    let enumerations = enumerations(facts.variables);
+    if enumerations.is_empty() {
+        return;
+    }
+    xml.begin("TypeDefinitions", &[]);
+    for (name, items) in enumerations {
+        xml.begin("EnumerationType", &[("name", name)]);
+        for (value, item) in items.iter().enumerate() {
+            xml.element("Item", &[("name", (*item).into()), ("value", (value + 1).to_string())]);
+        }
+        xml.end();
+    }
+    xml.end();
+}
+
+fn unknowns(xml: &mut Xml, element: &str, told: Vec<Told>) {
+    for Told { reference, dependencies } in told {
+        let (reference, dependencies) = (reference.to_string(), joined(&dependencies, 0));
+        xml.element(element, &[("valueReference", reference), ("dependencies", dependencies)]);
+    }
 }

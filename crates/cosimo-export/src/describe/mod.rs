@@ -7,10 +7,11 @@ mod fmi3;
 use std::fmt::Write as _;
 
 use cosimo_core::{Interface, Unit};
+use cosimo_models::{Hybrid, Known, Unknown};
 
 use crate::design::{Design, Variant, Version};
 use crate::model::Model;
-use crate::variables::{Variable, Variables};
+use crate::variables::{Type, Variable, Variables};
 
 /// What an FMU declares, and does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,11 +24,20 @@ pub(crate) struct Capabilities {
     pub(crate) output_order: u32,
     /// Derivatives of outputs by inputs.
     pub(crate) jacobian: bool,
+    /// Model exchange: derivatives of derivatives and outputs by states and inputs.
+    pub(crate) tangents: bool,
+    /// Wants to hear of completed steps.
+    pub(crate) completed: bool,
+    /// Asks for an event after every so many of them; 0 is never.
+    pub(crate) step_events: u64,
+    /// How often the discrete states are to be updated at an event.
+    pub(crate) rounds: u32,
 }
 
 impl Capabilities {
     pub(crate) fn of(design: &Design, interface: &Interface) -> Capabilities {
         let abilities = interface.abilities;
+        let stepped = design.variant == Variant::StepEvents;
         Capabilities {
             rollback: abilities.freeze && design.variant != Variant::NoRollback,
             fixed_step: !abilities.variable_step || design.variant == Variant::FixedStep,
@@ -35,16 +45,21 @@ impl Capabilities {
             intermediate: design.variant == Variant::Intermediate,
             output_order: u32::from(abilities.slopes),
             jacobian: abilities.jacobian,
+            tangents: design.variant != Variant::NoDerivatives,
+            completed: stepped || design.variant == Variant::Completed,
+            step_events: if stepped { 5 } else { 0 },
+            rounds: if design.variant == Variant::Iterates { 3 } else { 1 },
         }
     }
 }
 
 /// All that a description tells.
-#[derive(Debug)]
 pub(crate) struct Facts<'a> {
     pub(crate) design: &'a Design,
     pub(crate) model: &'a Model,
     pub(crate) interface: &'a Interface,
+    /// Where the importer may solve them.
+    pub(crate) equations: Option<&'a dyn Hybrid>,
     pub(crate) variables: &'a Variables,
     pub(crate) can: Capabilities,
     pub(crate) token: &'a str,
@@ -144,9 +159,15 @@ fn log_categories(xml: &mut Xml) {
     xml.end();
 }
 
-fn default_experiment(xml: &mut Xml) {
-    let numbers = [("startTime", "0"), ("stopTime", "1"), ("stepSize", "0.001")];
+fn default_experiment(xml: &mut Xml, model: &Model) {
+    let numbers = [("startTime", 0.0), ("stopTime", model.stop), ("stepSize", model.stop * 1e-3)];
     xml.element("DefaultExperiment", &numbers.map(|(key, value)| (key, value.to_string())));
+}
+
+/// The attribute of states that jump at events.
+fn reinitialised(facts: &Facts<'_>, state: usize) -> Option<(&'static str, String)> {
+    let jumps = facts.equations.is_some_and(|equations| equations.jumps(state));
+    jumps.then(|| ("reinit", "true".into()))
 }
 
 /// Attributes that both versions give a variable alike.
@@ -160,19 +181,91 @@ fn common(variable: &Variable, reference: usize) -> Vec<(&'static str, String)> 
     ]
 }
 
-/// Value references of the inputs that an output answers at once.
-fn at_once(facts: &Facts<'_>, output: usize) -> Vec<usize> {
-    let pairs = facts.interface.feedthrough.iter().filter(|(of, _)| *of == output);
-    let mut inputs: Vec<usize> = pairs.map(|(_, input)| facts.variables.inputs[*input]).collect();
-    inputs.sort_unstable();
-    inputs
+/// A value of the model structure, with the value references of what it depends on.
+struct Told {
+    reference: usize,
+    dependencies: Vec<usize>,
 }
 
-/// And of the parameters, which decide where it starts.
-fn at_start(facts: &Facts<'_>, output: usize) -> Vec<usize> {
-    let mut known = at_once(facts, output);
-    known.extend(facts.variables.numbers());
-    known
+/// What each output answers at once: inputs, and states where they can be set.
+fn outputs(facts: &Facts<'_>) -> Vec<Told> {
+    let told = |(output, reference): (usize, &usize)| {
+        let pairs = facts.interface.feedthrough.iter().filter(|(of, _)| *of == output);
+        let inputs = pairs.map(|(_, input)| facts.variables.inputs[*input]);
+        Told {
+            reference: *reference,
+            dependencies: sorted(inputs, on_states(facts, Unknown::Output(output))),
+        }
+    };
+    facts.variables.outputs.iter().enumerate().map(told).collect()
+}
+
+fn derivatives(facts: &Facts<'_>) -> Vec<Told> {
+    felt(facts, &facts.variables.derivatives, Unknown::Derivative)
+}
+
+fn indicators(facts: &Facts<'_>) -> Vec<Told> {
+    felt(facts, &facts.variables.indicators, Unknown::Indicator)
+}
+
+/// Values that may feel states and inputs alike.
+fn felt(facts: &Facts<'_>, references: &[usize], unknown: fn(usize) -> Unknown) -> Vec<Told> {
+    let told = |(place, reference): (usize, &usize)| {
+        let value = unknown(place);
+        let inputs = facts.variables.inputs.iter().enumerate();
+        let felt = |(input, _): &(usize, &usize)| {
+            facts.equations.is_some_and(|equations| equations.depends(value, Known::Input(*input)))
+        };
+        let inputs = inputs.filter(felt).map(|(_, reference)| *reference);
+        Told { reference: *reference, dependencies: sorted(inputs, on_states(facts, value)) }
+    };
+    references.iter().enumerate().map(told).collect()
+}
+
+fn on_states(facts: &Facts<'_>, value: Unknown) -> Vec<usize> {
+    let Some(equations) = facts.equations else { return Vec::new() };
+    let states = facts.variables.states.iter().enumerate();
+    let felt = states.filter(|(state, _)| equations.depends(value, Known::State(*state)));
+    felt.map(|(_, reference)| *reference).collect()
+}
+
+fn sorted(inputs: impl Iterator<Item = usize>, states: Vec<usize>) -> Vec<usize> {
+    let mut all: Vec<usize> = inputs.chain(states).collect();
+    all.sort_unstable();
+    all
+}
+
+/// What is worked out at the start, from inputs that are felt at once and from all that can be set before it.
+fn at_start(facts: &Facts<'_>) -> Vec<Told> {
+    let variables = facts.variables;
+    let states =
+        variables.states.iter().map(|reference| Told { reference: *reference, dependencies: vec![] });
+    let mut all: Vec<Told> = outputs(facts);
+    all.extend(states.filter(|state| !variables.outputs.contains(&state.reference)));
+    all.extend(derivatives(facts));
+    all.retain(|told| variables.list[told.reference].nature.initial == Some("calculated"));
+    for told in &mut all {
+        told.dependencies.retain(|reference| variables.inputs.contains(reference));
+        told.dependencies.extend(variables.numbers());
+        told.dependencies.sort_unstable();
+    }
+    all
+}
+
+/// The names of an enumeration, once for all variables that have them.
+fn enumerations(variables: &Variables) -> Vec<(String, &'static [&'static str])> {
+    let mut found: Vec<(String, &'static [&'static str])> = Vec::new();
+    for variable in &variables.list {
+        if let Type::Enumeration(names) = variable.kind {
+            found.push((enumeration(variable), names));
+        }
+    }
+    found
+}
+
+/// The type of such a variable.
+fn enumeration(variable: &Variable) -> String {
+    format!("{}_type", variable.name)
 }
 
 fn joined(references: &[usize], add: usize) -> String {

@@ -1,4 +1,4 @@
-//! Functions for things that no model here has: other types of variables, clocks, events, model exchange. Importers
+//! Functions for things that no model here has: other types of variables, clocks, structural parameters. Importers
 //! look them up all the same, and FMI 3.0 wants every one of them. They refuse in words. Further arguments of
 //! theirs are not looked at, which the C calling convention allows.
 
@@ -26,62 +26,32 @@ macro_rules! typed {
 }
 
 macro_rules! refused {
-    ($version:ident: $($name:ident $why:literal)*) => {$(
+    ($($name:ident $why:literal)*) => {$(
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name(c: *mut c_void) -> c_int {
             // SAFETY: the importer's handle is one of this library; nothing else is looked at.
-            unsafe { call(c, Version::$version, stringify!($name), |_| Err($why.into()), |_| String::new()) }
+            unsafe { call(c, Version::Three, stringify!($name), |_| Err($why.into()), |_| String::new()) }
         }
     )*};
 }
 
 typed! {
-    fmi3GetFloat32 fmi3GetInt8 fmi3GetUInt8 fmi3GetInt16 fmi3GetUInt16 fmi3GetUInt32 fmi3GetInt64 fmi3GetUInt64
-    fmi3GetBoolean fmi3GetBinary fmi3GetClock
+    fmi3GetFloat32 fmi3GetInt8 fmi3GetUInt8 fmi3GetInt16 fmi3GetUInt16 fmi3GetUInt32 fmi3GetUInt64
+    fmi3GetBinary fmi3GetClock
     fmi3SetFloat32 fmi3SetInt8 fmi3SetUInt8 fmi3SetInt16 fmi3SetUInt16 fmi3SetUInt32 fmi3SetInt64 fmi3SetUInt64
     fmi3SetBoolean fmi3SetBinary fmi3SetClock
     fmi3GetIntervalDecimal fmi3GetIntervalFraction fmi3GetShiftDecimal fmi3GetShiftFraction
     fmi3SetIntervalDecimal fmi3SetIntervalFraction fmi3SetShiftDecimal fmi3SetShiftFraction
 }
 
-refused! { Three:
+refused! {
     fmi3GetNumberOfVariableDependencies "dependencies do not change; the description has them"
     fmi3GetVariableDependencies "dependencies do not change; the description has them"
     fmi3EnterConfigurationMode "there are no structural parameters"
     fmi3ExitConfigurationMode "there are no structural parameters"
-    fmi3EnterEventMode "this FMU has no event mode"
-    fmi3EvaluateDiscreteStates "this FMU has no event mode"
-    fmi3UpdateDiscreteStates "this FMU has no event mode"
+    fmi3EvaluateDiscreteStates "discrete states are worked out by their update"
     fmi3EnterStepMode "this FMU has no event mode, so it never leaves step mode"
-    fmi3ActivateModelPartition "this FMU is for co-simulation only"
-    fmi3EnterContinuousTimeMode "this FMU is for co-simulation only"
-    fmi3CompletedIntegratorStep "this FMU is for co-simulation only"
-    fmi3SetTime "this FMU is for co-simulation only"
-    fmi3SetContinuousStates "this FMU is for co-simulation only"
-    fmi3GetContinuousStateDerivatives "this FMU is for co-simulation only"
-    fmi3GetEventIndicators "this FMU is for co-simulation only"
-    fmi3GetContinuousStates "this FMU is for co-simulation only"
-    fmi3GetNominalsOfContinuousStates "this FMU is for co-simulation only"
-    fmi3GetNumberOfEventIndicators "this FMU is for co-simulation only"
-    fmi3GetNumberOfContinuousStates "this FMU is for co-simulation only"
-}
-
-refused! { Two:
-    fmi2EnterEventMode "this FMU is for co-simulation only"
-    fmi2NewDiscreteStates "this FMU is for co-simulation only"
-    fmi2EnterContinuousTimeMode "this FMU is for co-simulation only"
-    fmi2CompletedIntegratorStep "this FMU is for co-simulation only"
-    fmi2SetTime "this FMU is for co-simulation only"
-    fmi2SetContinuousStates "this FMU is for co-simulation only"
-    fmi2GetDerivatives "this FMU is for co-simulation only"
-    fmi2GetEventIndicators "this FMU is for co-simulation only"
-    fmi2GetContinuousStates "this FMU is for co-simulation only"
-    fmi2GetNominalsOfContinuousStates "this FMU is for co-simulation only"
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn fmi3InstantiateModelExchange() -> *mut c_void {
-    std::ptr::null_mut()
+    fmi3ActivateModelPartition "this FMU is not for scheduled execution"
 }
 
 #[unsafe(no_mangle)]

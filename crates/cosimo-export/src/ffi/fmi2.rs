@@ -1,4 +1,4 @@
-//! The functions of FMI 2.0 for co-simulation, in the order of the standard's header.
+//! The functions of FMI 2.0, in the order of the standard's header.
 
 #![allow(non_snake_case, reason = "the names are the standard's")]
 
@@ -8,8 +8,8 @@ use super::{
     Log, Logger2, call, deserialize, free, free_state, from_uri, get_state, instantiate, known, list,
     list_mut, place, readable, serialize, show, texts,
 };
-use crate::design::Version;
-use crate::instance::{Refusal, Status};
+use crate::design::{Kind, Version};
+use crate::instance::{Refusal, Status, Update};
 
 /// One function with a handle as first argument: what it does, and how the spy shows its arguments.
 macro_rules! exported {
@@ -44,6 +44,7 @@ extern "C" fn fmi2GetVersion() -> *const c_char {
     c"2.0".as_ptr()
 }
 
+const MODEL_EXCHANGE: c_int = 0;
 const CO_SIMULATION: c_int = 1;
 
 #[unsafe(no_mangle)]
@@ -67,12 +68,13 @@ unsafe extern "C" fn fmi2Instantiate(
         },
         _ => Log::None,
     };
-    let folder = match kind {
-        CO_SIMULATION => from_uri(&uri),
-        _ => Err("this FMU is for co-simulation only".into()),
-    };
     let arguments = format!("{name}, {kind}, {visible}, {logging}");
-    instantiate(Version::Two, &name, &guid, folder, log, None, ("fmi2Instantiate", &arguments))
+    let (folder, kind) = match kind {
+        MODEL_EXCHANGE => (from_uri(&uri), Kind::ModelExchange),
+        CO_SIMULATION => (from_uri(&uri), Kind::CoSimulation),
+        _ => (Err(format!("there is no type {kind} of FMUs")), Kind::CoSimulation),
+    };
+    instantiate((Version::Two, kind), &name, &guid, folder, log, None, ("fmi2Instantiate", &arguments))
 }
 
 #[unsafe(no_mangle)]
@@ -99,9 +101,11 @@ exported! {
     fn fmi2GetInteger(references: *const c_uint, count: usize, values: *mut c_int)
         |instance| instance.get_integers(list(references, count)?, list_mut(values, count)?),
         format!("{}, {}", show(references, count), show(values, count));
-    fn fmi2GetBoolean(_references: *const c_uint, count: usize, _values: *mut c_int)
-        |_instance| none_of(count),
-        format!("{count} values");
+    fn fmi2GetBoolean(references: *const c_uint, count: usize, values: *mut c_int)
+        |instance| {
+            instance.get_booleans(list(references, count)?, list_mut(values, count)?, |value| c_int::from(value != 0.0))
+        },
+        format!("{}, {}", show(references, count), show(values, count));
     fn fmi2GetString(references: *const c_uint, count: usize, values: *mut *const c_char)
         |instance| {
             for (reference, value) in list(references, count)?.iter().zip(list_mut(values, count)?) {
@@ -149,10 +153,42 @@ exported! {
     fn fmi2GetDirectionalDerivative(
         unknowns: *const c_uint, rows: usize, knowns: *const c_uint, columns: usize, seed: *const f64, into: *mut f64
     )
-        |instance| instance.derivative(
+        |instance| instance.tangent(
             list(unknowns, rows)?, list(knowns, columns)?, list(seed, columns)?, list_mut(into, rows)?, false
         ),
         format!("{}, {}, {}, {}", show(unknowns, rows), show(knowns, columns), show(seed, columns), show(into, rows));
+
+    fn fmi2EnterEventMode() |instance| instance.enter_event(), String::new();
+    fn fmi2NewDiscreteStates(info: *mut EventInfo)
+        |instance| {
+            *place(info)? = EventInfo::of(instance.update_discrete()?);
+            Ok(())
+        },
+        EventInfo::show(list(info, 1).ok());
+    fn fmi2EnterContinuousTimeMode() |instance| instance.enter_continuous(), String::new();
+    fn fmi2CompletedIntegratorStep(promise: c_int, event: *mut c_int, terminate: *mut c_int)
+        |instance| {
+            let (wanted, ended) = instance.completed_step(promise != 0)?;
+            (*place(event)?, *place(terminate)?) = (c_int::from(wanted), c_int::from(ended));
+            Ok(())
+        },
+        format!("{promise}, {}, {}", show(event, 1), show(terminate, 1));
+    fn fmi2SetTime(time: f64) |instance| instance.set_time(time), format!("{time:?}");
+    fn fmi2SetContinuousStates(values: *const f64, count: usize)
+        |instance| instance.set_continuous_states(list(values, count)?),
+        show(values, count);
+    fn fmi2GetDerivatives(values: *mut f64, count: usize)
+        |instance| instance.derivatives(list_mut(values, count)?),
+        show(values, count);
+    fn fmi2GetEventIndicators(values: *mut f64, count: usize)
+        |instance| instance.event_indicators(list_mut(values, count)?),
+        show(values, count);
+    fn fmi2GetContinuousStates(values: *mut f64, count: usize)
+        |instance| instance.continuous_states(list_mut(values, count)?),
+        show(values, count);
+    fn fmi2GetNominalsOfContinuousStates(values: *mut f64, count: usize)
+        |instance| instance.nominals(list_mut(values, count)?),
+        show(values, count);
 
     fn fmi2SetRealInputDerivatives(references: *const c_uint, count: usize, orders: *const c_int, values: *const f64)
         |instance| {
@@ -193,6 +229,43 @@ exported! {
         },
         format!("{kind}");
     fn fmi2GetStringStatus(kind: c_int, _value: *mut *const c_char) |_instance| untold(kind), format!("{kind}");
+}
+
+/// What an event update says.
+#[repr(C)]
+struct EventInfo {
+    new_discrete_states_needed: c_int,
+    terminate_simulation: c_int,
+    nominals_of_continuous_states_changed: c_int,
+    values_of_continuous_states_changed: c_int,
+    next_event_time_defined: c_int,
+    next_event_time: f64,
+}
+
+impl EventInfo {
+    fn of(update: Update) -> EventInfo {
+        EventInfo {
+            new_discrete_states_needed: c_int::from(update.needed),
+            terminate_simulation: c_int::from(update.terminate),
+            nominals_of_continuous_states_changed: c_int::from(update.nominals_changed),
+            values_of_continuous_states_changed: c_int::from(update.states_changed),
+            next_event_time_defined: c_int::from(update.next.is_some()),
+            next_event_time: update.next.unwrap_or(0.0),
+        }
+    }
+
+    /// As the spy shows the same call of FMI 3.0.
+    fn show(info: Option<&[EventInfo]>) -> String {
+        let Some([info]) = info else { return "null".into() };
+        let flags = [
+            info.new_discrete_states_needed,
+            info.terminate_simulation,
+            info.nominals_of_continuous_states_changed,
+            info.values_of_continuous_states_changed,
+            info.next_event_time_defined,
+        ];
+        flags.map(|flag| format!("[{flag}]")).join(", ") + &format!(", [{:?}]", info.next_event_time)
+    }
 }
 
 const LAST_SUCCESSFUL_TIME: c_int = 2;

@@ -1,4 +1,4 @@
-//! The functions of FMI 3.0 for co-simulation, in the order of the standard's header.
+//! The functions of FMI 3.0, in the order of the standard's header.
 
 #![allow(non_snake_case, reason = "the names are the standard's")]
 
@@ -10,7 +10,7 @@ use super::{
     Log, Logger3, call, deserialize, free, free_state, get_state, instantiate, known, list, list_mut, place,
     readable, serialize, show, texts,
 };
-use crate::design::Version;
+use crate::design::{Kind, Version};
 use crate::instance::SAMPLES;
 
 /// One function with a handle as first argument: what it does, and how the spy shows its arguments.
@@ -41,6 +41,25 @@ extern "C" fn fmi3GetVersion() -> *const c_char {
 }
 
 #[unsafe(no_mangle)]
+unsafe extern "C" fn fmi3InstantiateModelExchange(
+    name: *const c_char,
+    token: *const c_char,
+    resources: *const c_char,
+    visible: bool,
+    logging: bool,
+    environment: *mut c_void,
+    logger: Option<Logger3>,
+) -> *mut c_void {
+    // SAFETY: texts end with zero or are null.
+    let (name, token, resources) = unsafe { (readable(name), readable(token), readable(resources)) };
+    let log = logger.map_or(Log::None, |logger| Log::Three { logger, environment });
+    let arguments = format!("{name}, {visible}, {logging}");
+    let call = ("fmi3InstantiateModelExchange", arguments.as_str());
+    let folder = Ok(PathBuf::from(resources));
+    instantiate((Version::Three, Kind::ModelExchange), &name, &token, folder, log, None, call)
+}
+
+#[unsafe(no_mangle)]
 unsafe extern "C" fn fmi3InstantiateCoSimulation(
     name: *const c_char,
     token: *const c_char,
@@ -67,7 +86,7 @@ unsafe extern "C" fn fmi3InstantiateCoSimulation(
     let required = unsafe { show(required, required_count) };
     let arguments = format!("{name}, {visible}, {logging}, {event_mode}, {early_return}, {required}");
     let call = ("fmi3InstantiateCoSimulation", arguments.as_str());
-    instantiate(Version::Three, &name, &token, folder, log, callback, call)
+    instantiate((Version::Three, Kind::CoSimulation), &name, &token, folder, log, callback, call)
 }
 
 #[unsafe(no_mangle)]
@@ -96,6 +115,7 @@ exported! {
         },
         format!("{relative}, {tolerance:?}, {start:?}, {stops}, {stop:?}");
     fn fmi3ExitInitializationMode() |instance| instance.exit_initialization(), String::new();
+    fn fmi3EnterEventMode() |instance| instance.enter_event(), String::new();
     fn fmi3Terminate() |instance| instance.terminate(), String::new();
     fn fmi3Reset() |instance| instance.reset(), String::new();
 
@@ -111,6 +131,20 @@ exported! {
             instance.get_integers(list(references, count)?, list_mut(values, room)?)
         },
         format!("{}, {}", show(references, count), show(values, room));
+    fn fmi3GetInt64(references: *const u32, count: usize, values: *mut i64, room: usize)
+        |instance| {
+            as_many(count, room)?;
+            instance.get_enumerations(list(references, count)?, list_mut(values, room)?)
+        },
+        format!("{}, {}", show(references, count), show(values, room));
+    fn fmi3GetBoolean(references: *const u32, count: usize, values: *mut bool, room: usize)
+        |instance| {
+            as_many(count, room)?;
+            // As bytes: nobody promises what stands there before the call.
+            let values = list_mut(values.cast::<u8>(), room)?;
+            instance.get_booleans(list(references, count)?, values, |value| u8::from(value != 0.0))
+        },
+        format!("{}, {}", show(references, count), show(values.cast::<u8>(), room));
     fn fmi3GetString(references: *const u32, count: usize, values: *mut *const c_char, room: usize)
         |instance| {
             as_many(count, room)?;
@@ -168,7 +202,7 @@ exported! {
             as_many(columns, seeds)?;
             as_many(rows, room)?;
             let (unknowns, knowns) = (list(unknowns, rows)?, list(knowns, columns)?);
-            instance.derivative(unknowns, knowns, list(seed, seeds)?, list_mut(into, room)?, false)
+            instance.tangent(unknowns, knowns, list(seed, seeds)?, list_mut(into, room)?, false)
         },
         format!("{}, {}, {}, {}", show(unknowns, rows), show(knowns, columns), show(seed, seeds), show(into, room));
     fn fmi3GetAdjointDerivative(
@@ -179,9 +213,56 @@ exported! {
             as_many(rows, seeds)?;
             as_many(columns, room)?;
             let (unknowns, knowns) = (list(unknowns, rows)?, list(knowns, columns)?);
-            instance.derivative(unknowns, knowns, list(seed, seeds)?, list_mut(into, room)?, true)
+            instance.tangent(unknowns, knowns, list(seed, seeds)?, list_mut(into, room)?, true)
         },
         format!("{}, {}, {}, {}", show(unknowns, rows), show(knowns, columns), show(seed, seeds), show(into, room));
+
+    fn fmi3UpdateDiscreteStates(
+        needed: *mut bool, terminate: *mut bool, nominals: *mut bool, values: *mut bool, defined: *mut bool, next: *mut f64
+    )
+        |instance| {
+            let update = instance.update_discrete()?;
+            (*place(needed)?, *place(terminate)?) = (update.needed, update.terminate);
+            (*place(nominals)?, *place(values)?) = (update.nominals_changed, update.states_changed);
+            (*place(defined)?, *place(next)?) = (update.next.is_some(), update.next.unwrap_or(0.0));
+            Ok(())
+        },
+        [needed, terminate, nominals, values, defined].map(|flag| show(flag.cast::<u8>(), 1)).join(", ") + ", " + &show(next, 1);
+    fn fmi3EnterContinuousTimeMode() |instance| instance.enter_continuous(), String::new();
+    fn fmi3CompletedIntegratorStep(promise: bool, event: *mut bool, terminate: *mut bool)
+        |instance| {
+            (*place(event)?, *place(terminate)?) = instance.completed_step(promise)?;
+            Ok(())
+        },
+        format!("{promise}, {}, {}", show(event.cast::<u8>(), 1), show(terminate.cast::<u8>(), 1));
+    fn fmi3SetTime(time: f64) |instance| instance.set_time(time), format!("{time:?}");
+    fn fmi3SetContinuousStates(values: *const f64, count: usize)
+        |instance| instance.set_continuous_states(list(values, count)?),
+        show(values, count);
+    fn fmi3GetContinuousStateDerivatives(values: *mut f64, count: usize)
+        |instance| instance.derivatives(list_mut(values, count)?),
+        show(values, count);
+    fn fmi3GetEventIndicators(values: *mut f64, count: usize)
+        |instance| instance.event_indicators(list_mut(values, count)?),
+        show(values, count);
+    fn fmi3GetContinuousStates(values: *mut f64, count: usize)
+        |instance| instance.continuous_states(list_mut(values, count)?),
+        show(values, count);
+    fn fmi3GetNominalsOfContinuousStates(values: *mut f64, count: usize)
+        |instance| instance.nominals(list_mut(values, count)?),
+        show(values, count);
+    fn fmi3GetNumberOfEventIndicators(count: *mut usize)
+        |instance| {
+            *place(count)? = instance.counts()?.1;
+            Ok(())
+        },
+        show(count, 1);
+    fn fmi3GetNumberOfContinuousStates(count: *mut usize)
+        |instance| {
+            *place(count)? = instance.counts()?.0;
+            Ok(())
+        },
+        show(count, 1);
 
     fn fmi3GetOutputDerivatives(
         references: *const u32, count: usize, orders: *const i32, values: *mut f64, room: usize

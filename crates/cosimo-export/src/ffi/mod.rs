@@ -17,7 +17,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 
-use crate::design::Version;
+use crate::design::{Kind, Version};
 use crate::instance::{Call, Instance, Mode, Outcome, Refusal, Status};
 use crate::state::State;
 
@@ -141,7 +141,7 @@ fn words(panic: &(dyn Any + Send)) -> String {
 
 /// Makes an instance, or logs why not.
 fn instantiate(
-    version: Version,
+    (version, kind): (Version, Kind),
     name: &str,
     token: &str,
     resources: Result<PathBuf, String>,
@@ -150,7 +150,7 @@ fn instantiate(
     (function, arguments): (&str, &str),
 ) -> *mut c_void {
     panic_quietly();
-    let made = catch_unwind(AssertUnwindSafe(|| Instance::new(&resources?, version, name, token)));
+    let made = catch_unwind(AssertUnwindSafe(|| Instance::new(&resources?, (version, kind), name, token)));
     let made = made.unwrap_or_else(|panic| Err(words(&*panic)));
     match made {
         Ok(mut instance) => {
@@ -324,7 +324,7 @@ unsafe fn serialize(instance: &mut Instance, state: *mut c_void, into: *mut u8, 
         return Err(format!("{} bytes are too few for {}", into.len(), state.size()).into());
     }
     let mut bytes = Vec::with_capacity(state.size());
-    state.write(instance.token(), &mut bytes);
+    state.write(instance.identity(), &mut bytes);
     into[..bytes.len()].copy_from_slice(&bytes);
     Ok(())
 }

@@ -4,8 +4,10 @@
 //! A refused call changes nothing, so that an importer that asks too much can go on. Only a model that fails
 //! by itself leaves the instance in `Failed`, from which a saved state or a reset brings it back.
 
+mod exchange;
 mod rules;
 mod step;
+mod tangent;
 mod values;
 
 use std::ffi::CString;
@@ -15,14 +17,16 @@ use std::path::Path;
 use cosimo_core::{Inputs, Segment, Setup, Simulator, SimulatorError, Time};
 
 use crate::describe::Capabilities;
-use crate::design::{Design, Version};
-use crate::model::{Model, SABOTEUR};
+use crate::design::{Design, Kind, Version};
+use crate::model::{Model, Opened, SABOTEUR};
 use crate::sabotage::{self, Sabotage};
 use crate::spy::Spy;
 use crate::state::{Held, State};
 use crate::variables::Variables;
+use exchange::Exchange;
 use step::Pending;
 
+pub(crate) use exchange::Update;
 pub(crate) use rules::Call;
 pub(crate) use step::SAMPLES;
 
@@ -31,6 +35,11 @@ pub(crate) use step::SAMPLES;
 pub(crate) enum Mode {
     Instantiated,
     Initializing,
+    /// Model exchange: discrete states may change.
+    Event,
+    /// Model exchange: time and states move.
+    Continuous,
+    /// Co-simulation, between steps.
     Stepping,
     /// Inside a step, while the importer is called back.
     Intermediate,
@@ -46,9 +55,13 @@ pub(crate) enum Mode {
 
 impl Mode {
     pub(crate) fn from_number(number: u64) -> Option<Mode> {
-        use Mode::{Dead, Discarded, Failed, Initializing, Instantiated, Intermediate, Stepping, Terminated};
-        let all = [Instantiated, Initializing, Stepping, Intermediate, Terminated, Failed, Dead, Discarded];
-        all.into_iter().find(|mode| *mode as u64 == number)
+        use Mode::{
+            Continuous, Dead, Discarded, Event, Failed, Initializing, Instantiated, Intermediate, Stepping,
+            Terminated,
+        };
+        let stepped = [Stepping, Intermediate, Discarded];
+        let all = [Instantiated, Initializing, Event, Continuous, Terminated, Failed, Dead];
+        all.into_iter().chain(stepped).find(|mode| *mode as u64 == number)
     }
 }
 
@@ -57,6 +70,8 @@ impl fmt::Display for Mode {
         f.write_str(match self {
             Mode::Instantiated => "before initialisation",
             Mode::Initializing => "in initialisation mode",
+            Mode::Event => "in event mode",
+            Mode::Continuous => "in continuous-time mode",
             Mode::Stepping => "in step mode",
             Mode::Intermediate => "in intermediate update mode",
             Mode::Terminated => "after termination",
@@ -123,14 +138,23 @@ impl From<SimulatorError> for Refusal {
     }
 }
 
+/// What answers.
+enum Body {
+    Stepped(Box<dyn Simulator>),
+    Exchanged(Exchange),
+}
+
 pub(crate) struct Instance {
     version: Version,
-    token: String,
+    /// Co-simulation or model exchange.
+    kind: Kind,
+    /// Token and kind: what a serialised state belongs to.
+    identity: String,
     model: Model,
     variables: Variables,
     pub(crate) can: Capabilities,
     pub(crate) mode: Mode,
-    simulator: Box<dyn Simulator>,
+    body: Body,
     time: f64,
     /// FMI 2.0 wants `fmi2SetupExperiment` before initialisation.
     set_up: bool,
@@ -163,7 +187,7 @@ impl Instance {
     /// From the FMU's resources. The token is the one that the importer read in the description.
     pub(crate) fn new(
         resources: &Path,
-        version: Version,
+        (version, kind): (Version, Kind),
         name: &str,
         token: &str,
     ) -> Result<Instance, String> {
@@ -178,16 +202,24 @@ impl Instance {
         if version != design.version {
             return Err(format!("this FMU is one of FMI {}", design.version.text()));
         }
+        if !design.kind.offers(kind) {
+            return Err(format!("this FMU is for {} only", said(design.kind)));
+        }
         let model = Model::of(&design)?;
         let parameters = model.defaults();
-        let simulator = model.open(&parameters)?;
-        let interface = simulator.interface();
-        let variables = Variables::of(&model, interface);
+        let Opened { interface, simulator, equations } = model.open(design.kind, &parameters)?;
+        let variables = Variables::of(&model, &interface, equations.as_deref(), version);
         let (inputs, outputs) = (interface.inputs.len(), interface.outputs.len());
-        let can = Capabilities::of(&design, interface);
+        let can = Capabilities::of(&design, &interface);
+        let body = match (kind, simulator, equations) {
+            (Kind::ModelExchange, _, Some(equations)) => Body::Exchanged(Exchange::new(equations, 0.0)),
+            (_, Some(simulator), _) => Body::Stepped(simulator),
+            _ => return Err("the model cannot be solved here".into()),
+        };
         let mut instance = Instance {
             version,
-            token: token.into(),
+            kind,
+            identity: format!("{token} for {}", said(kind)),
             variables,
             can,
             mode: Mode::Instantiated,
@@ -211,7 +243,7 @@ impl Instance {
             states: Held::default(),
             spy: design.spy.then(|| Spy::new(name)),
             sabotage: (design.source == SABOTEUR).then(Sabotage::default),
-            simulator,
+            body,
             model,
         };
         instance.begin();
@@ -240,15 +272,20 @@ impl Instance {
         self.version
     }
 
-    pub(crate) fn token(&self) -> &str {
-        &self.token
+    pub(crate) fn identity(&self) -> &str {
+        &self.identity
     }
 
     pub(crate) fn allow(&self, call: Call) -> Outcome {
-        if rules::modes(call).contains(&self.mode) {
+        let modes = rules::modes(self.kind, self.version, call);
+        if modes.contains(&self.mode) {
             return Ok(());
         }
-        Err(format!("it must not be called {}", self.mode).into())
+        if modes.is_empty() {
+            return Err(format!("this instance is one for {}", said(self.kind)).into());
+        }
+        let clause = rules::clause(self.kind, self.version);
+        Err(format!("it must not be called {} ({clause})", self.mode).into())
     }
 
     /// `fmi2SetupExperiment`, or the part of it that FMI 3.0 has in `fmi3EnterInitializationMode`.
@@ -273,7 +310,7 @@ impl Instance {
     pub(crate) fn exit_initialization(&mut self) -> Outcome {
         self.allow(Call::ExitInitialization)?;
         self.refresh()?;
-        self.mode = Mode::Stepping;
+        self.mode = if self.kind == Kind::ModelExchange { Mode::Event } else { Mode::Stepping };
         if let Some(spy) = &mut self.spy {
             spy.decide();
         }
@@ -295,14 +332,22 @@ impl Instance {
     /// The simulator knows the parameters and inputs of now, and `outputs` are what it shows.
     fn refresh(&mut self) -> Outcome {
         self.reopen()?;
+        let simulator = match &mut self.body {
+            Body::Stepped(simulator) => simulator,
+            Body::Exchanged(exchange) => {
+                let (equations, point) = exchange.at(self.time, &self.inputs);
+                equations.outputs(&point, &mut self.outputs);
+                return Ok(());
+            }
+        };
         if self.unsettled {
             let at = Time::new(self.time).ok_or("the time is not a number")?;
-            self.simulator.settle(at, &Inputs { segments: &self.inputs })?;
+            simulator.settle(at, &Inputs { segments: &self.inputs })?;
             (self.unsettled, self.current) = (false, false);
         }
         if !self.current {
             let mut out = cosimo_core::Outputs { values: &mut self.outputs, slopes: &mut self.slopes };
-            self.simulator.outputs(&mut out)?;
+            simulator.outputs(&mut out)?;
             self.current = true;
         }
         Ok(())
@@ -311,9 +356,17 @@ impl Instance {
     /// Opens the model anew where parameters have changed.
     fn reopen(&mut self) -> Outcome {
         if self.stale {
-            self.simulator = self.model.open(&self.parameters)?;
-            let start = Time::new(self.start).ok_or("the start is not a number")?;
-            self.simulator.enter(&Setup { start, stop: self.stop.and_then(Time::new) })?;
+            self.body = match self.kind {
+                Kind::ModelExchange => {
+                    Body::Exchanged(Exchange::new(self.model.equations(&self.parameters)?, self.start))
+                }
+                Kind::CoSimulation | Kind::Both => {
+                    let mut simulator = self.model.simulator(&self.parameters)?;
+                    let start = Time::new(self.start).ok_or("the start is not a number")?;
+                    simulator.enter(&Setup { start, stop: self.stop.and_then(Time::new) })?;
+                    Body::Stepped(simulator)
+                }
+            };
             (self.stale, self.unsettled) = (false, true);
         }
         Ok(())
@@ -351,7 +404,10 @@ impl Instance {
         state.parameters.clone_from(&self.parameters);
         state.inputs.clone_from(&self.inputs);
         state.frozen.clear();
-        self.simulator.freeze(&mut state.frozen)?;
+        match &mut self.body {
+            Body::Stepped(simulator) => simulator.freeze(&mut state.frozen)?,
+            Body::Exchanged(exchange) => exchange.freeze(&mut state.frozen),
+        }
         Ok(fresh)
     }
 
@@ -373,7 +429,10 @@ impl Instance {
             self.stale = true;
             self.reopen()?;
         }
-        self.simulator.thaw(&state.frozen)?;
+        match &mut self.body {
+            Body::Stepped(simulator) => simulator.thaw(&state.frozen)?,
+            Body::Exchanged(exchange) => exchange.thaw(&state.frozen)?,
+        }
         self.inputs.clone_from(&state.inputs);
         (self.mode, self.time, self.start, self.stop) = (state.mode, state.time, state.start, state.stop);
         (self.step, self.steps, self.unsettled) = (state.step, state.steps, state.unsettled);
@@ -383,6 +442,14 @@ impl Instance {
 
     pub(crate) fn deserialize(&self, bytes: &[u8]) -> Result<State, Refusal> {
         self.need_states()?;
-        Ok(State::read(&self.token, bytes, self.parameters.len(), self.inputs.len())?)
+        Ok(State::read(&self.identity, bytes, self.parameters.len(), self.inputs.len())?)
+    }
+}
+
+fn said(kind: Kind) -> &'static str {
+    match kind {
+        Kind::CoSimulation => "co-simulation",
+        Kind::ModelExchange => "model exchange",
+        Kind::Both => "co-simulation and model exchange",
     }
 }

@@ -1,6 +1,10 @@
 //! Which function may be called in which mode: the tables of the standard, in one place.
 
-use super::Mode::{self, Discarded, Failed, Initializing, Instantiated, Intermediate, Stepping, Terminated};
+use super::Mode::{
+    self, Continuous, Discarded, Event, Failed, Initializing, Instantiated, Intermediate, Stepping,
+    Terminated,
+};
+use crate::design::{Kind, Version};
 
 /// Functions that the standard treats alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,16 +16,48 @@ pub(crate) enum Call {
     Reset,
     Free,
     Get,
-    Set,
+    SetReal,
+    /// Values of all other types.
+    SetDiscrete,
     /// Saving, bringing back and freeing states, and turning them into bytes.
     States,
     Tangent,
     Step,
     InputDerivatives,
     OutputDerivatives,
+    EnterEvent,
+    UpdateDiscrete,
+    EnterContinuous,
+    CompletedStep,
+    SetTime,
+    SetContinuousStates,
+    GetContinuousStates,
+    GetDerivatives,
+    GetIndicators,
+    GetNominals,
+    /// How many states and indicators there are.
+    GetCounts,
 }
 
-pub(super) fn modes(call: Call) -> &'static [Mode] {
+/// Where the standard says so.
+pub(super) fn clause(kind: Kind, version: Version) -> &'static str {
+    match (kind, version) {
+        (Kind::ModelExchange, Version::Two) => "FMI 2.0, 3.2.3",
+        (Kind::ModelExchange, Version::Three) => "FMI 3.0, 2.3 and 3.2",
+        (_, Version::Two) => "FMI 2.0, 4.2.4",
+        (_, Version::Three) => "FMI 3.0, 2.3 and 4.2",
+    }
+}
+
+/// Empty for calls that an instance of this kind has not.
+pub(super) fn modes(kind: Kind, version: Version, call: Call) -> &'static [Mode] {
+    match kind {
+        Kind::ModelExchange => exchanged(version, call),
+        Kind::CoSimulation | Kind::Both => stepped(call),
+    }
+}
+
+fn stepped(call: Call) -> &'static [Mode] {
     match call {
         Call::SetUp | Call::EnterInitialization => &[Instantiated],
         Call::ExitInitialization => &[Initializing],
@@ -30,10 +66,41 @@ pub(super) fn modes(call: Call) -> &'static [Mode] {
             &[Instantiated, Initializing, Stepping, Discarded, Terminated, Failed]
         }
         Call::Get => &[Initializing, Stepping, Intermediate, Discarded, Terminated, Failed],
-        Call::Set => &[Instantiated, Initializing, Stepping, Intermediate],
+        Call::SetReal | Call::SetDiscrete => &[Instantiated, Initializing, Stepping, Intermediate],
         Call::Tangent => &[Initializing, Stepping, Terminated],
         Call::Step => &[Stepping],
         Call::InputDerivatives => &[Initializing, Stepping],
         Call::OutputDerivatives => &[Stepping, Terminated],
+        _ => &[],
+    }
+}
+
+fn exchanged(version: Version, call: Call) -> &'static [Mode] {
+    let two = version == Version::Two;
+    match call {
+        Call::SetUp | Call::EnterInitialization => &[Instantiated],
+        Call::ExitInitialization => &[Initializing],
+        Call::Terminate => &[Event, Continuous],
+        Call::Reset | Call::Free | Call::States => {
+            &[Instantiated, Initializing, Event, Continuous, Terminated, Failed]
+        }
+        Call::SetReal => &[Instantiated, Initializing, Event, Continuous],
+        Call::SetDiscrete => &[Instantiated, Initializing, Event],
+        Call::EnterEvent if two => &[Event, Continuous],
+        Call::EnterEvent | Call::CompletedStep | Call::SetContinuousStates => &[Continuous],
+        Call::UpdateDiscrete | Call::EnterContinuous => &[Event],
+        // In event mode for FMUs without continuous states only, which the call itself looks at.
+        Call::SetTime if two => &[Event, Continuous],
+        Call::SetTime => &[Continuous],
+        Call::GetNominals if two => &[Instantiated, Initializing, Event, Continuous, Terminated, Failed],
+        Call::Get
+        | Call::Tangent
+        | Call::GetContinuousStates
+        | Call::GetDerivatives
+        | Call::GetIndicators
+        | Call::GetNominals => &[Initializing, Event, Continuous, Terminated, Failed],
+        Call::GetCounts if two => &[],
+        Call::GetCounts => &[Instantiated, Initializing, Event],
+        Call::Step | Call::InputDerivatives | Call::OutputDerivatives => &[],
     }
 }

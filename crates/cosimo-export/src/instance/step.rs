@@ -6,7 +6,7 @@
 
 use cosimo_core::{Inputs, Reached, Segment, Time, Trail, Window};
 
-use super::{Call, Instance, Mode, Outcome, Refusal, Status};
+use super::{Body, Call, Instance, Mode, Outcome, Refusal, Status};
 use crate::sabotage::{self, Harm};
 
 /// Instants at which inputs are asked for inside a step.
@@ -140,7 +140,10 @@ impl Instance {
         let instant = |seconds: f64| Time::new(seconds).ok_or("the time is not a number");
         let window = Window { from: instant(from)?, to: instant(from + size)?, size };
         let mut trail = Trail { integrals: &mut [] };
-        let reached = self.simulator.advance(window, &Inputs { segments: &self.inputs }, &mut trail)?;
+        let Body::Stepped(simulator) = &mut self.body else {
+            return Err("this instance is one for model exchange".into());
+        };
+        let reached = simulator.advance(window, &Inputs { segments: &self.inputs }, &mut trail)?;
         if reached.to != window.to {
             return Err(format!("the model stopped at t = {}", reached.to).into());
         }

@@ -1,20 +1,21 @@
-//! Reading and writing variables and derivatives: which variable may be touched in which mode.
+//! Reading and writing variables: which of them may be touched in which mode.
 
 use std::ffi::{CStr, CString};
 
 use cosimo_core::Segment;
 use cosimo_core::entry::{Kind, suggest};
 
-use super::{Call, Instance, Mode, Outcome, Refusal};
+use super::exchange::{Exchange, exchanged};
+use super::{Body, Call, Instance, Mode, Outcome, Refusal};
 use crate::design::Version;
 use crate::sabotage;
 use crate::spy;
-use crate::variables::{Role, Variable};
+use crate::variables::{Role, Type, Variable};
 
 const BEFORE_START: &[Mode] = &[Mode::Instantiated, Mode::Initializing];
 
 impl Instance {
-    fn variable(&self, reference: u32) -> Result<&Variable, Refusal> {
+    pub(super) fn variable(&self, reference: u32) -> Result<&Variable, Refusal> {
         let known = self.variables.list.get(reference as usize);
         known.ok_or_else(|| format!("there is no variable with the value reference {reference}").into())
     }
@@ -38,9 +39,14 @@ impl Instance {
     pub(crate) fn get_reals(&mut self, references: &[u32], into: &mut [f64]) -> Outcome {
         self.allow(Call::Get)?;
         for (reference, into) in references.iter().zip(into) {
-            *into = match self.variable(*reference)?.role {
+            let variable = self.variable(*reference)?;
+            if variable.kind != Type::Real {
+                return Err(self.wrong_type(*reference));
+            }
+            *into = match variable.role {
                 Role::Time => self.time_inside(),
                 Role::Input(port) => self.inputs[port].0[0],
+                role @ (Role::State(_) | Role::Derivative(_) | Role::Indicator(_)) => self.inner(role)?,
                 Role::Output(port) => {
                     if self.mode == Mode::Intermediate && !self.pending.finished {
                         return Err("outputs cannot be read while inputs are asked for".into());
@@ -62,8 +68,41 @@ impl Instance {
         Ok(())
     }
 
+    /// What a model is made of, below its outputs.
+    fn inner(&mut self, role: Role) -> Result<f64, Refusal> {
+        self.reopen()?;
+        let mut opened;
+        let exchange = match &mut self.body {
+            Body::Exchanged(exchange) => exchange,
+            // Only FMUs of both kinds show these to an importer that steps.
+            Body::Stepped(simulator) => {
+                opened = Exchange::new(self.model.equations(&self.parameters)?, self.start);
+                if let Some(states) = simulator.states() {
+                    states.get(&mut opened.now.x);
+                }
+                &mut opened
+            }
+        };
+        let (states, indicators) = (exchange.now.x.len(), exchange.indicators);
+        let (equations, point) = exchange.at(self.time, &self.inputs);
+        Ok(match role {
+            Role::Derivative(state) => {
+                let mut dx = vec![0.0; states];
+                equations.derivatives(&point, &mut dx);
+                dx[state]
+            }
+            Role::Indicator(indicator) => {
+                let mut z = vec![0.0; indicators];
+                equations.indicators(&point, &mut z);
+                z[indicator]
+            }
+            Role::State(state) => point.x[state],
+            _ => return Err("it is not part of the equations".into()),
+        })
+    }
+
     pub(crate) fn set_reals(&mut self, references: &[u32], values: &[f64]) -> Outcome {
-        self.allow(Call::Set)?;
+        self.allow(Call::SetReal)?;
         // All or nothing: what can be refused is looked at before anything is written.
         for (reference, value) in references.iter().zip(values) {
             let variable = self.variable(*reference)?;
@@ -72,7 +111,11 @@ impl Instance {
                     return Err("inputs cannot be set while outputs are shown".into());
                 }
                 Role::Input(_) => {}
-                Role::Real(place) => {
+                Role::State(_) if self.mode == Mode::Continuous => {}
+                Role::State(_) | Role::Real(_) => {
+                    let Some(place) = variable.parameter_place() else {
+                        return Err(format!("`{}` cannot be set {}", variable.name, self.mode).into());
+                    };
                     self.need_before_start(variable)?;
                     let spec = self.model.parameters[place].0;
                     if let Kind::Number { range, .. } = spec.kind
@@ -82,19 +125,23 @@ impl Instance {
                         return Err(format!("`{name}` must be {wanted}, found {value}").into());
                     }
                 }
-                Role::Time | Role::Output(_) => {
+                Role::Time | Role::Output(_) | Role::Derivative(_) | Role::Indicator(_) => {
                     return Err(format!("`{}` cannot be set", variable.name).into());
                 }
                 Role::Count(_) | Role::Text(_) => return Err(self.wrong_type(*reference)),
             }
         }
         for (reference, value) in references.iter().zip(values) {
-            match self.variable(*reference)?.role {
-                Role::Input(port) => {
+            let variable = self.variable(*reference)?;
+            match (variable.role, variable.parameter_place()) {
+                (Role::Input(port), _) => {
                     self.inputs[port].0[0] = *value;
                     self.unsettled = true;
                 }
-                Role::Real(place) => {
+                (Role::State(state), _) if self.mode == Mode::Continuous => {
+                    exchanged(&mut self.body)?.now.x[state] = *value;
+                }
+                (_, Some(place)) => {
                     self.parameters[place] = *value;
                     self.stale = true;
                 }
@@ -108,22 +155,63 @@ impl Instance {
         if BEFORE_START.contains(&self.mode) {
             return Ok(());
         }
-        Err(format!("the parameter `{}` is fixed and cannot be set {}", variable.name, self.mode).into())
+        let what = if matches!(variable.role, Role::State(_)) { "start of" } else { "parameter" };
+        Err(format!("the {what} `{}` is fixed and cannot be set {}", variable.name, self.mode).into())
     }
 
-    pub(crate) fn get_integers(&self, references: &[u32], into: &mut [i32]) -> Outcome {
+    /// Values of some type, which are numbers inside.
+    fn get_numbers<T>(
+        &mut self,
+        references: &[u32],
+        into: &mut [T],
+        has_type: fn(Type) -> bool,
+        convert: fn(f64) -> T,
+    ) -> Outcome {
         self.allow(Call::Get)?;
         for (reference, into) in references.iter().zip(into) {
-            match self.variable(*reference)?.role {
-                Role::Count(place) => *into = self.parameters[place] as i32,
-                _ => return Err(self.wrong_type(*reference)),
+            let variable = self.variable(*reference)?;
+            if !has_type(variable.kind) {
+                return Err(self.wrong_type(*reference));
             }
+            *into = match variable.role {
+                Role::Count(place) => convert(self.parameters[place]),
+                Role::Output(port) => {
+                    if self.mode != Mode::Failed {
+                        self.refresh()?;
+                    }
+                    convert(self.outputs[port])
+                }
+                _ => return Err(self.wrong_type(*reference)),
+            };
         }
         Ok(())
     }
 
+    pub(crate) fn get_integers(&mut self, references: &[u32], into: &mut [i32]) -> Outcome {
+        // FMI 2.0 reads enumerations as integers, FMI 3.0 with more bits.
+        let has_type: fn(Type) -> bool = match self.version {
+            Version::Two => |kind| matches!(kind, Type::Integer | Type::Enumeration(_)),
+            Version::Three => |kind| kind == Type::Integer,
+        };
+        self.get_numbers(references, into, has_type, |number| number as i32)
+    }
+
+    pub(crate) fn get_enumerations(&mut self, references: &[u32], into: &mut [i64]) -> Outcome {
+        let has_type = |kind| matches!(kind, Type::Enumeration(_));
+        self.get_numbers(references, into, has_type, |number| number as i64)
+    }
+
+    pub(crate) fn get_booleans<T>(
+        &mut self,
+        references: &[u32],
+        into: &mut [T],
+        convert: fn(f64) -> T,
+    ) -> Outcome {
+        self.get_numbers(references, into, |kind| kind == Type::Boolean, convert)
+    }
+
     pub(crate) fn set_integers(&mut self, references: &[u32], values: &[i32]) -> Outcome {
-        self.allow(Call::Set)?;
+        self.allow(Call::SetDiscrete)?;
         for (reference, value) in references.iter().zip(values) {
             let variable = self.variable(*reference)?;
             if !matches!(variable.role, Role::Count(_)) {
@@ -159,7 +247,7 @@ impl Instance {
     }
 
     pub(crate) fn set_texts(&mut self, references: &[u32], values: Vec<CString>) -> Outcome {
-        self.allow(Call::Set)?;
+        self.allow(Call::SetDiscrete)?;
         for (reference, value) in references.iter().zip(&values) {
             let variable = self.variable(*reference)?;
             let Role::Text(place) = variable.role else { return Err(self.wrong_type(*reference)) };
@@ -230,42 +318,6 @@ impl Instance {
                     return Err(format!("derivatives of order {order} are not offered, only 1").into());
                 }
                 _ => return Err(format!("{reference} is not an output").into()),
-            }
-        }
-        Ok(())
-    }
-
-    /// `sensitivity` = J seed, or the transpose of J if `adjoint`.
-    pub(crate) fn derivative(
-        &mut self,
-        unknowns: &[u32],
-        knowns: &[u32],
-        seed: &[f64],
-        sensitivity: &mut [f64],
-        adjoint: bool,
-    ) -> Outcome {
-        self.allow(Call::Tangent)?;
-        if !self.can.jacobian {
-            return Err("this FMU offers no derivatives of outputs by inputs".into());
-        }
-        self.refresh()?;
-        let width = self.inputs.len();
-        self.simulator.jacobian(&mut self.jacobian)?;
-        sensitivity.fill(0.0);
-        for (row, unknown) in unknowns.iter().enumerate() {
-            let Role::Output(output) = self.variable(*unknown)?.role else {
-                return Err(format!("the unknown {unknown} is not an output").into());
-            };
-            for (column, known) in knowns.iter().enumerate() {
-                let Role::Input(input) = self.variable(*known)?.role else {
-                    return Err(format!("the known {known} is not an input").into());
-                };
-                let entry = self.jacobian[output * width + input];
-                if adjoint {
-                    sensitivity[column] += entry * seed[row];
-                } else {
-                    sensitivity[row] += entry * seed[column];
-                }
             }
         }
         Ok(())

@@ -56,7 +56,7 @@ unit remark: outputs are read after inputs were set, without a step between
 unit fmi2GetReal([2], [0.0]) ok
 unit fmi2DoStep(0.0, 0.25, 0) ok
 unit fmi2GetReal([2], [{v:?}]) ok
-unit fmi2ExitInitializationMode() error: it must not be called in step mode
+unit fmi2ExitInitializationMode() error: it must not be called in step mode (FMI 2.0, 4.2.4)
 unit fmi2GetFMUstate(state 1) ok
 unit fmi2Terminate() ok
 unit fmi2GetReal([2], [{v:?}]) ok
@@ -76,7 +76,7 @@ unit fmi3SetFloat64([1], [0.5]) ok
 unit fmi3GetFloat64([2], [0.0]) ok
 unit fmi3DoStep(0.0, 0.25, false) ok
 unit fmi3GetFloat64([2], [{v:?}]) ok
-unit fmi3ExitInitializationMode() error: it must not be called in step mode
+unit fmi3ExitInitializationMode() error: it must not be called in step mode (FMI 3.0, 2.3 and 4.2)
 unit fmi3GetFMUState(state 1) ok
 unit fmi3Terminate() ok
 unit fmi3GetFloat64([2], [{v:?}]) ok

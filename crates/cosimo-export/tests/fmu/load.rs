@@ -7,7 +7,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cosimo_export::{Design, Variant, Version, built_library, write};
+use cosimo_export::{Design, Kind, Variant, Version, built_library, write};
 use libloading::Library;
 
 /// Calls a function of the loaded library whose first argument is the instance.
@@ -45,6 +45,8 @@ pub(crate) struct Fmu {
     library: Box<Library>,
     instance: *mut c_void,
     pub(crate) version: Version,
+    /// What it is instantiated for.
+    kind: Kind,
     pub(crate) environment: Box<Environment>,
     references: BTreeMap<String, u32>,
     folder: PathBuf,
@@ -122,6 +124,27 @@ unsafe extern "C" fn update(
     }
 }
 
+/// What an update of the discrete states says.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Update {
+    pub(crate) needed: bool,
+    pub(crate) terminate: bool,
+    pub(crate) states_changed: bool,
+    pub(crate) next: Option<f64>,
+    pub(crate) rounds: u32,
+}
+
+#[derive(Default)]
+#[repr(C)]
+struct EventInfo {
+    needed: c_int,
+    terminate: c_int,
+    nominals: c_int,
+    values: c_int,
+    next_defined: c_int,
+    next: f64,
+}
+
 #[repr(C)]
 struct Callbacks {
     logger: Logger2,
@@ -135,11 +158,17 @@ impl Fmu {
     /// Written around an empty file instead of the library, which is loaded from where it lies: all FMUs share
     /// it, and packing it dozens of times would only test the compressor.
     pub(crate) fn of(design: &Design) -> Fmu {
+        let kind = if design.kind == Kind::ModelExchange { design.kind } else { Kind::CoSimulation };
+        Fmu::as_kind(design, kind)
+    }
+
+    /// Likewise, for one of the kinds that it offers.
+    pub(crate) fn as_kind(design: &Design, kind: Kind) -> Fmu {
         let folder = folder(&design.name());
         let (empty, file) = (folder.join("empty"), folder.join(design.file_name()));
         std::fs::write(&empty, "").unwrap();
         write(design, &empty, &file).unwrap();
-        Fmu::unpack(&file, design.version, &folder, |_| built_library().unwrap())
+        Fmu::unpack(&file, (design.version, kind), &folder, |_| built_library().unwrap())
     }
 
     /// With the library inside, found where the standard says.
@@ -149,21 +178,30 @@ impl Fmu {
         write(design, &built_library().unwrap(), &file).unwrap();
         let platform = if design.version == Version::Two { "linux64" } else { "x86_64-linux" };
         let binaries = folder.join("binaries").join(platform);
-        Fmu::unpack(&file, design.version, &folder, |identifier| binaries.join(format!("{identifier}.so")))
+        let version_and_kind = (design.version, Kind::CoSimulation);
+        Fmu::unpack(&file, version_and_kind, &folder, |identifier| binaries.join(format!("{identifier}.so")))
     }
 
     pub(crate) fn plain(source: &str, version: Version, variant: Variant) -> Fmu {
         Fmu::of(&Design::new(source, version).variant(variant))
     }
 
-    fn unpack(file: &Path, version: Version, folder: &Path, binary: impl Fn(&str) -> PathBuf) -> Fmu {
+    fn unpack(
+        file: &Path,
+        (version, kind): (Version, Kind),
+        folder: &Path,
+        binary: impl Fn(&str) -> PathBuf,
+    ) -> Fmu {
         let mut archive = zip::ZipArchive::new(std::fs::File::open(file).unwrap()).unwrap();
         archive.extract(folder).unwrap();
         let description = std::fs::read_to_string(folder.join("modelDescription.xml")).unwrap();
         let document = roxmltree::Document::parse(&description).unwrap();
         let root = document.root_element();
-        let co_simulation = root.children().find(|node| node.has_tag_name("CoSimulation")).unwrap();
-        let binary = binary(co_simulation.attribute("modelIdentifier").unwrap());
+        let offered = |node: &roxmltree::Node<'_, '_>| {
+            node.has_tag_name("CoSimulation") || node.has_tag_name("ModelExchange")
+        };
+        let offered = root.children().find(offered).unwrap();
+        let binary = binary(offered.attribute("modelIdentifier").unwrap());
         // SAFETY: the library was built by us and does nothing when it is loaded.
         let library = Box::new(unsafe { Library::new(&binary) }.unwrap());
         let variables = root.children().find(|node| node.has_tag_name("ModelVariables")).unwrap();
@@ -175,6 +213,7 @@ impl Fmu {
             library,
             instance: std::ptr::null_mut(),
             version,
+            kind,
             environment: Box::default(),
             references: references.collect(),
             folder: folder.into(),
@@ -211,7 +250,22 @@ impl Fmu {
                     c_int,
                 ) -> *mut c_void;
                 let make = self.library.get::<Make>(b"fmi2Instantiate\0").unwrap();
-                make(name.as_ptr(), 1, token.as_ptr(), uri.as_ptr(), callbacks, 0, 0)
+                let kind = c_int::from(self.kind == Kind::CoSimulation);
+                make(name.as_ptr(), kind, token.as_ptr(), uri.as_ptr(), callbacks, 0, 0)
+            } else if self.kind == Kind::ModelExchange {
+                let path = CString::new(format!("{}/", resources.display())).unwrap();
+                type Make = unsafe extern "C" fn(
+                    *const c_char,
+                    *const c_char,
+                    *const c_char,
+                    bool,
+                    bool,
+                    *mut c_void,
+                    unsafe extern "C" fn(*mut c_void, c_int, *const c_char, *const c_char),
+                ) -> *mut c_void;
+                let make = self.library.get::<Make>(b"fmi3InstantiateModelExchange\0").unwrap();
+                let (name, token, path) = (name.as_ptr(), token.as_ptr(), path.as_ptr());
+                make(name, token, path, false, false, environment, log3)
             } else {
                 let path = CString::new(format!("{}/", resources.display())).unwrap();
                 type Make = unsafe extern "C" fn(
@@ -299,9 +353,169 @@ impl Fmu {
         }
     }
 
-    /// From instantiation to step mode.
+    /// From instantiation to step mode, or to event mode.
     pub(crate) fn start(&self) {
         assert_eq!((self.enter(0.0, None), self.exit()), (0, 0), "{:?}", self.environment.log);
+    }
+
+    /// From instantiation to continuous-time mode.
+    pub(crate) fn start_continuous(&self) {
+        self.start();
+        self.settle();
+    }
+
+    /// From event mode to continuous-time mode, with as many rounds as it takes.
+    pub(crate) fn settle(&self) -> Update {
+        let mut all = Update::default();
+        for round in 0.. {
+            assert!(round < 100, "events never settle");
+            let update = self.update().unwrap_or_else(|status| panic!("{status} {}", self.last_log()));
+            all.states_changed |= update.states_changed;
+            (all.next, all.terminate, all.rounds) = (update.next, update.terminate, round + 1);
+            if !update.needed {
+                break;
+            }
+        }
+        if !all.terminate {
+            assert_eq!(self.enter_continuous(), 0, "{}", self.last_log());
+        }
+        all
+    }
+
+    pub(crate) fn enter_event(&self) -> c_int {
+        if self.two() { c!(self, "fmi2EnterEventMode") } else { c!(self, "fmi3EnterEventMode") }
+    }
+
+    pub(crate) fn update(&self) -> Result<Update, c_int> {
+        let (status, update) = if self.two() {
+            let mut info = EventInfo::default();
+            let status = c!(self, "fmi2NewDiscreteStates", &mut info => *mut EventInfo);
+            let next = (info.next_defined != 0).then_some(info.next);
+            let (needed, terminate) = (info.needed != 0, info.terminate != 0);
+            (status, Update { needed, terminate, states_changed: info.values != 0, next, rounds: 1 })
+        } else {
+            let mut flags = [false; 5];
+            let mut next = f64::NAN;
+            let [needed, terminate, nominals, values, defined] = &mut flags;
+            let status = c!(self, "fmi3UpdateDiscreteStates", needed => *mut bool, terminate => *mut bool,
+                nominals => *mut bool, values => *mut bool, defined => *mut bool, &mut next => *mut f64);
+            let [needed, terminate, _, states_changed, defined] = flags;
+            (status, Update { needed, terminate, states_changed, next: defined.then_some(next), rounds: 1 })
+        };
+        if status == 0 { Ok(update) } else { Err(status) }
+    }
+
+    pub(crate) fn enter_continuous(&self) -> c_int {
+        if self.two() {
+            c!(self, "fmi2EnterContinuousTimeMode")
+        } else {
+            c!(self, "fmi3EnterContinuousTimeMode")
+        }
+    }
+
+    /// Whether an event is wanted, and the end.
+    pub(crate) fn completed(&self, promise: bool) -> Result<(bool, bool), c_int> {
+        let (status, wanted) = if self.two() {
+            let (mut event, mut terminate) = (0, 0);
+            let status = c!(self, "fmi2CompletedIntegratorStep", c_int::from(promise) => c_int,
+                &mut event => *mut c_int, &mut terminate => *mut c_int);
+            (status, (event != 0, terminate != 0))
+        } else {
+            let (mut event, mut terminate) = (false, false);
+            let status = c!(self, "fmi3CompletedIntegratorStep", promise => bool, &mut event => *mut bool,
+                &mut terminate => *mut bool);
+            (status, (event, terminate))
+        };
+        if status == 0 { Ok(wanted) } else { Err(status) }
+    }
+
+    pub(crate) fn set_time(&self, time: f64) -> c_int {
+        if self.two() { c!(self, "fmi2SetTime", time => f64) } else { c!(self, "fmi3SetTime", time => f64) }
+    }
+
+    pub(crate) fn set_states(&self, x: &[f64]) -> c_int {
+        let (from, count) = (x.as_ptr(), x.len());
+        if self.two() {
+            c!(self, "fmi2SetContinuousStates", from => *const f64, count => usize)
+        } else {
+            c!(self, "fmi3SetContinuousStates", from => *const f64, count => usize)
+        }
+    }
+
+    pub(crate) fn states(&self, count: usize) -> Result<Vec<f64>, c_int> {
+        self.vector(count, |into| {
+            if self.two() {
+                c!(self, "fmi2GetContinuousStates", into => *mut f64, count => usize)
+            } else {
+                c!(self, "fmi3GetContinuousStates", into => *mut f64, count => usize)
+            }
+        })
+    }
+
+    pub(crate) fn derivatives(&self, count: usize) -> Result<Vec<f64>, c_int> {
+        self.vector(count, |into| {
+            if self.two() {
+                c!(self, "fmi2GetDerivatives", into => *mut f64, count => usize)
+            } else {
+                c!(self, "fmi3GetContinuousStateDerivatives", into => *mut f64, count => usize)
+            }
+        })
+    }
+
+    pub(crate) fn indicators(&self, count: usize) -> Result<Vec<f64>, c_int> {
+        self.vector(count, |into| {
+            if self.two() {
+                c!(self, "fmi2GetEventIndicators", into => *mut f64, count => usize)
+            } else {
+                c!(self, "fmi3GetEventIndicators", into => *mut f64, count => usize)
+            }
+        })
+    }
+
+    pub(crate) fn nominals(&self, count: usize) -> Result<Vec<f64>, c_int> {
+        self.vector(count, |into| {
+            if self.two() {
+                c!(self, "fmi2GetNominalsOfContinuousStates", into => *mut f64, count => usize)
+            } else {
+                c!(self, "fmi3GetNominalsOfContinuousStates", into => *mut f64, count => usize)
+            }
+        })
+    }
+
+    fn vector(&self, count: usize, get: impl FnOnce(*mut f64) -> c_int) -> Result<Vec<f64>, c_int> {
+        let mut values = vec![f64::NAN; count];
+        let status = get(values.as_mut_ptr());
+        if status == 0 { Ok(values) } else { Err(status) }
+    }
+
+    /// FMI 3.0 only: continuous states and event indicators.
+    pub(crate) fn counts(&self) -> Result<(usize, usize), c_int> {
+        let (mut states, mut indicators) = (0, 0);
+        let status = c!(self, "fmi3GetNumberOfContinuousStates", &mut states => *mut usize);
+        let other = c!(self, "fmi3GetNumberOfEventIndicators", &mut indicators => *mut usize);
+        if (status, other) == (0, 0) { Ok((states, indicators)) } else { Err(status.max(other)) }
+    }
+
+    pub(crate) fn get_flag(&self, name: &str) -> bool {
+        let (reference, mut number, mut flag) = (self.reference(name), 0, false);
+        let status = if self.two() {
+            c!(self, "fmi2GetBoolean", &reference => *const u32, 1 => usize, &mut number => *mut c_int)
+        } else {
+            c!(self, "fmi3GetBoolean", &reference => *const u32, 1 => usize, &mut flag => *mut bool, 1 => usize)
+        };
+        assert_eq!(status, 0, "{}", self.last_log());
+        number != 0 || flag
+    }
+
+    /// As integers in FMI 2.0, with 64 bits in FMI 3.0.
+    pub(crate) fn get_enumeration(&self, name: &str) -> i64 {
+        if self.two() {
+            return i64::from(self.get_count(name));
+        }
+        let (reference, mut value) = (self.reference(name), 0);
+        let status = c!(self, "fmi3GetInt64", &reference => *const u32, 1 => usize, &mut value => *mut i64, 1 => usize);
+        assert_eq!(status, 0, "{}", self.last_log());
+        value
     }
 
     pub(crate) fn terminate(&self) -> c_int {

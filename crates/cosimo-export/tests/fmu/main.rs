@@ -4,7 +4,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail loudly")]
 
 mod equal;
+mod exchange;
 mod faults;
+mod fmpy;
 mod load;
 mod order;
 mod states;

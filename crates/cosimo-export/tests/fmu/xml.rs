@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cosimo_export::{Design, SABOTEUR, Variant, Version, model_description, sources};
+use cosimo_export::{Design, Kind, SABOTEUR, Variant, Version, exchange_sources, model_description, sources};
 use roxmltree::{Document, Node};
 
 fn designs() -> Vec<Design> {
@@ -16,6 +16,20 @@ fn designs() -> Vec<Design> {
             }
         }
     }
+    designs
+}
+
+/// With states: for model exchange, and for both kinds.
+fn exchange_designs() -> Vec<Design> {
+    let mut designs = Vec::new();
+    for source in exchange_sources() {
+        for (version, kind) in Version::ALL.into_iter().flat_map(|v| Kind::ALL.map(|kind| (v, kind))) {
+            for variant in Variant::ALL.into_iter().filter(|variant| variant.exists_for(kind, version)) {
+                designs.push(Design::new(&source, version).kind(kind).variant(variant));
+            }
+        }
+    }
+    designs.retain(|design| design.kind != Kind::CoSimulation);
     designs
 }
 
@@ -99,6 +113,72 @@ fn every_description_holds_together() {
     }
 }
 
+/// States, derivatives and indicators of model exchange refer to each other as the standard says.
+#[test]
+fn states_and_their_derivatives_are_told() {
+    for design in exchange_designs() {
+        let text = model_description(&design).unwrap();
+        let document = Document::parse(&text).unwrap();
+        let root = document.root_element();
+        let two = design.version == Version::Two;
+        let offers = |name: &str| root.children().any(|node| node.has_tag_name(name));
+        assert_eq!((offers("ModelExchange"), offers("CoSimulation")), (true, design.kind == Kind::Both));
+        let variables = elements(child(root, "ModelVariables"));
+        let typed = |at: usize| if two { elements(variables[at])[0] } else { variables[at] };
+        let structure = child(root, "ModelStructure");
+        let nodes = |two_name: &str, three_name: &str| -> Vec<Node<'_, '_>> {
+            let list = structure.children().find(|node| node.has_tag_name(two_name));
+            match two {
+                true => list.map_or(vec![], elements),
+                false => {
+                    elements(structure).into_iter().filter(|node| node.has_tag_name(three_name)).collect()
+                }
+            }
+        };
+        let offset = usize::from(two);
+        let at = |node: &Node<'_, '_>| -> usize {
+            let key = if two { "index" } else { "valueReference" };
+            node.attribute(key).unwrap().parse::<usize>().unwrap() - offset
+        };
+        let mut states = BTreeSet::new();
+        let derivatives = nodes("Derivatives", "ContinuousStateDerivative");
+        for node in &derivatives {
+            let derivative = at(node);
+            let state: usize = typed(derivative).attribute("derivative").unwrap().parse().unwrap();
+            let (state, derivative) = (variables[state - offset], variables[derivative]);
+            let name = format!("der({})", state.attribute("name").unwrap());
+            assert_eq!(derivative.attribute("name"), Some(name.as_str()), "{}", design.name());
+            assert_eq!(derivative.attribute("variability"), Some("continuous"));
+            states.insert(state.attribute("valueReference").unwrap().parse::<usize>().unwrap());
+            for known in numbers(node.attribute("dependencies").unwrap()) {
+                let known = variables[known - offset];
+                let reference = known.attribute("valueReference").unwrap().parse::<usize>().unwrap();
+                let input = known.attribute("causality") == Some("input");
+                assert!(input || derivatives.len() > states.len() || states.contains(&reference));
+            }
+        }
+        assert_eq!(states.len(), derivatives.len(), "one state each in {}", design.name());
+        let with_attribute =
+            (0..variables.len()).filter(|place| typed(*place).attribute("derivative").is_some()).count();
+        assert_eq!(with_attribute, derivatives.len());
+        // All that is worked out at the start, once and in order, and nothing else.
+        let unknowns: Vec<usize> = nodes("InitialUnknowns", "InitialUnknown").iter().map(at).collect();
+        let calculated = |place: &usize| {
+            let indicator = variables[*place].attribute("name").unwrap().starts_with("indicator_");
+            variables[*place].attribute("initial") == Some("calculated") && !indicator
+        };
+        assert_eq!(
+            unknowns,
+            (0..variables.len()).filter(calculated).collect::<Vec<_>>(),
+            "{}",
+            design.name()
+        );
+        // Parameters of the inner solver are of no use to another.
+        let solved_here = variables.iter().any(|variable| variable.attribute("name") == Some("micro_steps"));
+        assert!(!solved_here || design.kind == Kind::Both, "{}", design.name());
+    }
+}
+
 #[test]
 fn variants_declare_what_they_can_do() {
     let flag = |variant: Variant, version: Version, name: &str| {
@@ -121,6 +201,29 @@ fn variants_declare_what_they_can_do() {
     assert!(flag(Variant::Interpolates, Version::Two, "canInterpolateInputs"));
     assert!(!flag(Variant::Plain, Version::Three, "providesIntermediateUpdate"));
     assert!(flag(Variant::Intermediate, Version::Three, "providesIntermediateUpdate"));
+    let exchange = |variant: Variant, version: Version, name: &str| {
+        let text = model_description(&Design::exchange("native:rc-rl/rc", version).variant(variant)).unwrap();
+        let document = Document::parse(&text).unwrap();
+        let node = child(document.root_element(), "ModelExchange");
+        node.attribute(name).unwrap_or_else(|| panic!("{name}")) == "true"
+    };
+    for (variant, needed) in
+        [(Variant::Plain, false), (Variant::Completed, true), (Variant::StepEvents, true)]
+    {
+        assert_eq!(exchange(variant, Version::Two, "completedIntegratorStepNotNeeded"), !needed);
+        assert_eq!(exchange(variant, Version::Three, "needsCompletedIntegratorStep"), needed);
+    }
+    for variant in [Variant::Plain, Variant::NoDerivatives] {
+        let offers = variant == Variant::Plain;
+        assert_eq!(exchange(variant, Version::Two, "providesDirectionalDerivative"), offers);
+        assert_eq!(exchange(variant, Version::Three, "providesDirectionalDerivatives"), offers);
+        assert_eq!(exchange(variant, Version::Three, "providesAdjointDerivatives"), offers);
+    }
+    let wrong = Design::exchange("native:rc-rl/rc", Version::Two).variant(Variant::FixedStep);
+    let error = model_description(&wrong).unwrap_err();
+    assert_eq!(error, "the variant `fixedstep` does not exist in FMI 2.0 for model exchange");
+    let wrong = Design::exchange("native:ring/rotor", Version::Two);
+    assert_eq!(model_description(&wrong).unwrap_err(), "`native:ring/rotor` is not made of equations");
     let wrong = Design::new("native:rc-rl/rc", Version::Three).variant(Variant::Interpolates);
     let error = model_description(&wrong).unwrap_err();
     assert_eq!(error, "the variant `interpolates` does not exist in FMI 3.0");

@@ -1,0 +1,299 @@
+//! Model exchange: the importer moves time and states, this FMU answers with derivatives, outputs and indicators,
+//! and changes states at events.
+//!
+//! Nothing is cached. What an importer must not do is refused here where the mode alone does not tell: going back
+//! over an event, leaving event mode before the discrete states have settled, computing past the end.
+
+use cosimo_core::Segment;
+use cosimo_models::{Event, Hybrid, Point};
+
+use super::{Body, Call, Instance, Mode, Outcome, Refusal};
+use crate::design::Version;
+
+/// Equations with the values of now.
+pub(super) struct Exchange {
+    pub(super) equations: Box<dyn Hybrid>,
+    pub(super) now: Now,
+    pub(super) indicators: usize,
+    /// The inputs as numbers.
+    u: Vec<f64>,
+}
+
+/// All that a saved state brings back.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Now {
+    pub(super) x: Vec<f64>,
+    /// What changes at events only.
+    m: Vec<f64>,
+    /// How often the discrete states were updated in this event mode.
+    round: u32,
+    /// They need no further update.
+    settled: bool,
+    /// The model asked for the end.
+    ended: bool,
+    /// The next instant at which the model wants an event.
+    next: Option<f64>,
+    /// The last two completed steps, and the last event before: there is no way back over these.
+    completed: [f64; 2],
+    event: f64,
+    steps: u64,
+}
+
+/// What an update of the discrete states says.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Update {
+    pub(crate) needed: bool,
+    pub(crate) terminate: bool,
+    pub(crate) nominals_changed: bool,
+    pub(crate) states_changed: bool,
+    pub(crate) next: Option<f64>,
+}
+
+impl Exchange {
+    pub(super) fn new(equations: Box<dyn Hybrid>, start: f64) -> Exchange {
+        let (x, m) = equations.initial();
+        let now = Now {
+            x,
+            m,
+            round: 0,
+            settled: false,
+            ended: false,
+            next: None,
+            completed: [start; 2],
+            event: start,
+            steps: 0,
+        };
+        let (indicators, u) = (equations.indicator_count(), vec![0.0; equations.interface().inputs.len()]);
+        Exchange { equations, now, indicators, u }
+    }
+
+    /// The equations and where they are looked at.
+    pub(super) fn at(&mut self, t: f64, inputs: &[Segment]) -> (&dyn Hybrid, Point<'_>) {
+        for (u, segment) in self.u.iter_mut().zip(inputs) {
+            *u = segment.0[0];
+        }
+        (&*self.equations, Point { t, x: &self.now.x, m: &self.now.m, u: &self.u })
+    }
+
+    /// One round of an event. A model that needs one gets it in the round before the last, so that importers that
+    /// stop too early, or look at the last answer only, miss it.
+    fn update(&mut self, t: f64, inputs: &[Segment], rounds: u32) -> Update {
+        self.at(t, inputs);
+        let now = &mut self.now;
+        now.round += 1;
+        let due = if rounds > 1 { rounds - 1 } else { 1 };
+        let mut event = Event { next: now.next, ..Event::default() };
+        if now.round >= due {
+            event = self.equations.event(t, &self.u, &mut now.x, &mut now.m);
+            now.next = event.next;
+        }
+        now.settled = now.round >= rounds && !event.again;
+        now.ended |= event.terminate;
+        Update {
+            needed: !now.settled,
+            terminate: now.ended,
+            nominals_changed: false,
+            states_changed: event.states_changed,
+            next: now.next,
+        }
+    }
+
+    pub(super) fn freeze(&self, into: &mut Vec<u8>) {
+        let Now { x, m, round, settled, ended, next, completed, event, steps } = &self.now;
+        let optional = next.unwrap_or(f64::NAN);
+        let numbers = x.iter().chain(m).chain([&optional, event]).chain(completed);
+        for value in numbers {
+            into.extend_from_slice(&value.to_le_bytes());
+        }
+        for number in [u64::from(*round), u64::from(*settled), u64::from(*ended), *steps] {
+            into.extend_from_slice(&number.to_le_bytes());
+        }
+    }
+
+    pub(super) fn thaw(&mut self, from: &[u8]) -> Outcome {
+        let (states, memory) = (self.now.x.len(), self.now.m.len());
+        let (words, rest) = from.as_chunks::<8>();
+        if words.len() != states + memory + 8 || !rest.is_empty() {
+            return Err(format!("{} bytes are not a state of this model", from.len()).into());
+        }
+        let word = |at: usize| u64::from_le_bytes(words[at]);
+        let float = |at: usize| f64::from_bits(word(at));
+        let after = states + memory;
+        self.now = Now {
+            x: (0..states).map(float).collect(),
+            m: (states..after).map(float).collect(),
+            next: Some(float(after)).filter(|next| !next.is_nan()),
+            event: float(after + 1),
+            completed: [float(after + 2), float(after + 3)],
+            round: word(after + 4) as u32,
+            settled: word(after + 5) != 0,
+            ended: word(after + 6) != 0,
+            steps: word(after + 7),
+        };
+        Ok(())
+    }
+}
+
+pub(super) fn exchanged(body: &mut Body) -> Result<&mut Exchange, Refusal> {
+    match body {
+        Body::Exchanged(exchange) => Ok(exchange),
+        Body::Stepped(_) => Err("this instance is one for co-simulation".into()),
+    }
+}
+
+/// Importers round their instants; anything more is a mistake.
+fn beyond(time: f64, limit: f64) -> bool {
+    time > limit + 1e-9 * limit.abs().max(time.abs()).max(1e-3)
+}
+
+/// An array of the importer against how many there are.
+fn as_long(found: usize, wanted: usize, what: &str) -> Outcome {
+    if found == wanted {
+        return Ok(());
+    }
+    Err(format!("the array is for {found} values, but there are {wanted} {what}").into())
+}
+
+impl Instance {
+    pub(crate) fn enter_event(&mut self) -> Outcome {
+        self.allow(Call::EnterEvent)?;
+        self.remark_late_event();
+        let time = self.time;
+        let now = &mut exchanged(&mut self.body)?.now;
+        (now.round, now.settled, now.event) = (0, false, time);
+        self.mode = Mode::Event;
+        Ok(())
+    }
+
+    /// Time events are told in advance; a later accepted instant has stepped over one.
+    fn remark_late_event(&mut self) {
+        let (time, next) = (self.time, exchanged(&mut self.body).ok().and_then(|exchange| exchange.now.next));
+        if let (Some(next), Some(spy)) = (next, &mut self.spy)
+            && beyond(time, next)
+        {
+            spy.remark(&format!("t = {time} lies behind the time event at {next}"));
+        }
+    }
+
+    pub(crate) fn update_discrete(&mut self) -> Result<Update, Refusal> {
+        self.allow(Call::UpdateDiscrete)?;
+        Ok(exchanged(&mut self.body)?.update(self.time, &self.inputs, self.can.rounds))
+    }
+
+    pub(crate) fn enter_continuous(&mut self) -> Outcome {
+        self.allow(Call::EnterContinuous)?;
+        let function =
+            if self.version == Version::Two { "fmi2NewDiscreteStates" } else { "fmi3UpdateDiscreteStates" };
+        let time = self.time;
+        let now = &mut exchanged(&mut self.body)?.now;
+        if now.ended {
+            return Err("the model asked for the end of the run".into());
+        }
+        if !now.settled {
+            return Err(format!("`{function}` must be called until it needs no further update").into());
+        }
+        now.completed = [time; 2];
+        self.mode = Mode::Continuous;
+        Ok(())
+    }
+
+    /// Returns whether an event is wanted, and whether the run should end.
+    pub(crate) fn completed_step(&mut self, promise: bool) -> Result<(bool, bool), Refusal> {
+        self.allow(Call::CompletedStep)?;
+        self.remark_late_event();
+        let (time, every) = (self.time, self.can.step_events);
+        let now = &mut exchanged(&mut self.body)?.now;
+        now.completed = [now.completed[1], time];
+        now.steps += 1;
+        let event = every > 0 && now.steps.is_multiple_of(every);
+        if promise {
+            self.promised = time;
+        }
+        Ok((event, false))
+    }
+
+    pub(crate) fn set_time(&mut self, time: f64) -> Outcome {
+        self.allow(Call::SetTime)?;
+        let now = &exchanged(&mut self.body)?.now;
+        let (earliest, settled, stateless) =
+            (now.event.max(now.completed[0]), now.settled && !now.ended, now.x.is_empty());
+        if !time.is_finite() {
+            return Err(format!("t = {time} is no instant").into());
+        }
+        if beyond(earliest, time) {
+            let what = "the last event or the step before the last";
+            return Err(format!("t = {time} lies before t = {earliest}, {what}").into());
+        }
+        if let Some(stop) = self.stop
+            && beyond(time, stop)
+        {
+            return Err(format!("t = {time} lies past the end at {stop}").into());
+        }
+        if self.mode == Mode::Event {
+            if !stateless {
+                return Err("in event mode only FMUs without continuous states take a new time".into());
+            }
+            if !settled {
+                return Err("`fmi2NewDiscreteStates` must be called until it needs no further update".into());
+            }
+            // The next event instant: this leaves the event and begins the next.
+            let now = &mut exchanged(&mut self.body)?.now;
+            (now.round, now.settled, now.event) = (0, false, time);
+        }
+        self.time = time;
+        Ok(())
+    }
+
+    pub(crate) fn set_continuous_states(&mut self, values: &[f64]) -> Outcome {
+        self.allow(Call::SetContinuousStates)?;
+        let x = &mut exchanged(&mut self.body)?.now.x;
+        as_long(values.len(), x.len(), "continuous states")?;
+        x.copy_from_slice(values);
+        Ok(())
+    }
+
+    pub(crate) fn continuous_states(&mut self, into: &mut [f64]) -> Outcome {
+        self.allow(Call::GetContinuousStates)?;
+        self.reopen()?;
+        let x = &exchanged(&mut self.body)?.now.x;
+        as_long(into.len(), x.len(), "continuous states")?;
+        into.copy_from_slice(x);
+        Ok(())
+    }
+
+    pub(crate) fn derivatives(&mut self, into: &mut [f64]) -> Outcome {
+        self.allow(Call::GetDerivatives)?;
+        self.reopen()?;
+        let exchange = exchanged(&mut self.body)?;
+        as_long(into.len(), exchange.now.x.len(), "continuous states")?;
+        let (equations, point) = exchange.at(self.time, &self.inputs);
+        equations.derivatives(&point, into);
+        Ok(())
+    }
+
+    pub(crate) fn event_indicators(&mut self, into: &mut [f64]) -> Outcome {
+        self.allow(Call::GetIndicators)?;
+        self.reopen()?;
+        let exchange = exchanged(&mut self.body)?;
+        as_long(into.len(), exchange.indicators, "event indicators")?;
+        let (equations, point) = exchange.at(self.time, &self.inputs);
+        equations.indicators(&point, into);
+        Ok(())
+    }
+
+    pub(crate) fn nominals(&mut self, into: &mut [f64]) -> Outcome {
+        self.allow(Call::GetNominals)?;
+        self.reopen()?;
+        let exchange = exchanged(&mut self.body)?;
+        as_long(into.len(), exchange.now.x.len(), "continuous states")?;
+        exchange.equations.nominals(into);
+        Ok(())
+    }
+
+    /// How many continuous states and event indicators there are.
+    pub(crate) fn counts(&mut self) -> Result<(usize, usize), Refusal> {
+        self.allow(Call::GetCounts)?;
+        let exchange = exchanged(&mut self.body)?;
+        Ok((exchange.now.x.len(), exchange.indicators))
+    }
+}

@@ -1,0 +1,127 @@
+//! FMUs for model exchange in FMPy, which validates them and solves their equations with CVode. It needs the Python
+//! of `cargo xtask python`.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cosimo_core::entry::OpenRequest;
+use cosimo_core::{Inputs, Outputs, Segment, Setup, Simulator, Time, Trail, Value, Window};
+use cosimo_export::{Design, Kind, Variant, Version, built_library, exchange_sources, write};
+use cosimo_models::NATIVE;
+use serde_json::json;
+
+use crate::load::folder;
+
+/// An FMU with what it should show: one row per interval, the time first.
+struct Case {
+    design: Design,
+    start_values: Vec<(String, f64)>,
+    outputs: Vec<String>,
+    rows: Vec<Vec<f64>>,
+}
+
+/// All cases in one Python, which takes a second to start.
+fn run(cases: &[Case]) {
+    let Some(python) = std::env::var_os("COSIMO_PYTHON").map(PathBuf::from) else {
+        println!("skipped: COSIMO_PYTHON is not set");
+        return;
+    };
+    let folder = folder("fmpy");
+    let mut jobs = Vec::new();
+    for case in cases {
+        let file = folder.join(case.design.file_name());
+        write(&case.design, &built_library().unwrap(), &file).unwrap();
+        let start_values: serde_json::Map<_, _> =
+            case.start_values.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+        let stop = case.rows[case.rows.len() - 1][0];
+        let interval = stop / (case.rows.len() - 1) as f64;
+        jobs.push(json!({
+            "file": file, "start_values": start_values, "outputs": case.outputs, "interval": interval,
+            "stop": stop,
+        }));
+    }
+    let (asked, answered) = (folder.join("jobs.json"), folder.join("results.json"));
+    std::fs::write(&asked, serde_json::to_string(&jobs).unwrap()).unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fmu/fmpy_run.py");
+    let output = Command::new(python).arg(script).arg(&asked).arg(&answered).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let results: Vec<serde_json::Value> =
+        serde_json::from_str(&std::fs::read_to_string(&answered).unwrap()).unwrap();
+    assert_eq!(results.len(), cases.len());
+    for (case, result) in cases.iter().zip(&results) {
+        let name = case.design.file_name();
+        assert_eq!(result["problems"], json!([]), "{name}");
+        let rows: Vec<Vec<f64>> = serde_json::from_value(result["rows"].clone()).unwrap();
+        assert_eq!(rows.len(), case.rows.len(), "{name}");
+        for (column, output) in case.outputs.iter().enumerate() {
+            let largest = case.rows.iter().map(|row| row[column + 1].abs()).fold(1.0, f64::max);
+            for (found, wanted) in rows.iter().zip(&case.rows) {
+                let (found, at, wanted) = (found[column + 1], wanted[0], wanted[column + 1]);
+                assert!(
+                    (found - wanted).abs() <= 1e-4 * largest,
+                    "{name}: {output} at {at}: {found} for {wanted}"
+                );
+            }
+        }
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+    println!("{} FMUs follow their references in FMPy", cases.len());
+}
+
+/// The native simulator, solved without error or with many small steps.
+fn native(source: &str) -> Box<dyn Simulator> {
+    let open = |parameters: &[(String, Value)]| {
+        (NATIVE.open)(&OpenRequest { name: "unit", source, folder: Path::new(""), parameters })
+    };
+    let solver = |word: &str| ("solver".to_owned(), Value::Text(word.into()));
+    let steps = ("micro_steps".to_owned(), Value::Number(1000.0));
+    let mut simulator = open(&[solver("exact")])
+        .or_else(|_| open(&[solver("rk4"), steps]))
+        .or_else(|_| open(&[]))
+        .unwrap_or_else(|problems| panic!("{problems:?}"));
+    simulator.enter(&Setup { start: Time::ZERO, stop: None }).unwrap();
+    simulator
+}
+
+#[test]
+fn plain_equations_are_solved_as_the_native_simulator_does() {
+    let mut cases = Vec::new();
+    for source in exchange_sources() {
+        let mut simulator = native(&source);
+        let interface = simulator.interface().clone();
+        let held: Vec<f64> = (0..interface.inputs.len()).map(|input| 0.5 + input as f64).collect();
+        let segments: Vec<Segment> = held.iter().map(|value| Segment::constant(*value)).collect();
+        simulator.settle(Time::ZERO, &Inputs { segments: &segments }).unwrap();
+        let size = 0.05;
+        let mut rows = Vec::new();
+        for step in 0..=20 {
+            let at = f64::from(step) * size;
+            let mut row = vec![at; 1 + interface.outputs.len()];
+            simulator.outputs(&mut Outputs { values: &mut row[1..], slopes: &mut [] }).unwrap();
+            rows.push(row);
+            let instant = |seconds| Time::new(seconds).unwrap();
+            let window = Window { from: instant(at), to: instant(at + size), size };
+            let mut trail = Trail { integrals: &mut [] };
+            simulator.advance(window, &Inputs { segments: &segments }, &mut trail).unwrap();
+        }
+        let names =
+            |ports: &[cosimo_core::Port]| ports.iter().map(|port| port.name.clone()).collect::<Vec<_>>();
+        let start_values: Vec<_> = names(&interface.inputs).into_iter().zip(held).collect();
+        for version in Version::ALL {
+            // In turn: packing the library into each takes most of the time.
+            let turn = [
+                (Kind::ModelExchange, Variant::Plain),
+                (Kind::ModelExchange, Variant::StepEvents),
+                (Kind::ModelExchange, Variant::Iterates),
+                (Kind::Both, Variant::NoRollback),
+                (Kind::ModelExchange, Variant::Completed),
+            ];
+            let (kind, variant) = turn[cases.len() % turn.len()];
+            let design = Design::new(&source, version).kind(kind).variant(variant);
+            let (start_values, outputs) = (start_values.clone(), names(&interface.outputs));
+            cases.push(Case { design, start_values, outputs, rows: rows.clone() });
+        }
+    }
+    assert!(cases.len() > 40);
+    run(&cases);
+}
