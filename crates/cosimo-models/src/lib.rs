@@ -1,11 +1,14 @@
 //! Models written in Rust, and the undivided solutions to compare them with.
 //!
 //! A model is one file and one line in `MODELS`; a family of models has one reference. Equations come from
-//! papers on coupling, so that printed tables can be repeated. Deliberately not a modelling library: every
-//! model is here because a test, a paper or a benchmark needs it.
+//! papers on coupling, so that printed tables can be repeated. Models that need a solver with events, or for
+//! stiff equations, are lines in `HYBRID`. Deliberately not a modelling library: every model is here because a
+//! test, a paper or a benchmark needs it.
 
+mod bouncing_ball;
 mod dahlquist;
 mod dormand_prince;
+mod driven;
 mod dual_mass;
 mod faulty;
 mod gain_loop;
@@ -18,19 +21,26 @@ mod phi;
 mod quarter_car;
 mod rc_rl;
 mod ring;
+mod robertson;
 mod solver;
+mod stair;
 mod tanks;
 #[cfg(test)]
 mod tests;
 mod thermal_wall;
+mod thermostat;
+mod van_der_pol;
 
 use cosimo_core::entry::{ModelInfo, OpenProblem, OpenRequest, OptionProblem, ReferenceEntry, suggest};
 use cosimo_core::{Options, Port, Simulator, SourceEntry, Spec, Value};
 
+pub use bouncing_ball::BouncingBall;
+pub use driven::lagging;
 pub use hybrid::{Direction, Event, Hybrid, Kind, Known, Point, Unknown};
 pub use linear::Linear;
 pub use ode::{Model, Motion, Ode};
 pub use solver::Solver;
+pub use thermostat::Thermostat;
 
 const PREFIX: &str = "native:";
 
@@ -77,6 +87,34 @@ const MODELS: &[&ModelEntry] = &[
     &ring::ROTOR,
     &faulty::NAN,
     &faulty::PANIC,
+];
+
+/// Equations in the registry, for whoever brings a solver.
+pub struct HybridEntry {
+    pub name: &'static str,
+    pub summary: &'static str,
+    pub parameters: &'static [Spec],
+    /// Where a run usually ends.
+    pub stop: f64,
+    build: fn(&Options) -> Box<dyn Hybrid>,
+    /// The time and all outputs at equal intervals from 0 on, with the parameters and inputs that it starts with.
+    pub reference: fn() -> Vec<Vec<f64>>,
+}
+
+impl std::fmt::Debug for HybridEntry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "HybridEntry({})", self.name)
+    }
+}
+
+/// Models that no solver here can run, because they are stiff or have events.
+pub const HYBRID: &[&HybridEntry] = &[
+    &van_der_pol::ENTRY,
+    &robertson::ENTRY,
+    &bouncing_ball::ENTRY,
+    &stair::ENTRY,
+    &thermostat::ENTRY,
+    &driven::ENTRY,
 ];
 
 /// The undivided form of each family.
@@ -141,9 +179,16 @@ fn resolve(name: &str, parameters: &[Spec], given: &[(String, Value)]) -> Result
 /// Parameters that say how a model is solved. Its equations do not look at them.
 pub const SOLVER_PARAMETERS: &[&str] = &[solver::EXACT.name, solver::MICRO_STEPS.name];
 
-/// The equations of a model, without a solver. `None` where it is more or less than equations.
+/// The equations of a model of either list, without a solver. `None` where it is more or less than equations.
 pub fn equations(request: &OpenRequest<'_>) -> Result<Option<Box<dyn Hybrid>>, Vec<OpenProblem>> {
-    build(request).map(Native::equations)
+    let name = request.source.strip_prefix(PREFIX).unwrap_or(request.source);
+    match HYBRID.iter().find(|model| model.name == name) {
+        Some(model) => {
+            let options = resolve(name, model.parameters, request.parameters)?;
+            Ok(Some((model.build)(&options)))
+        }
+        None => build(request).map(Native::equations),
+    }
 }
 
 /// An input that something must drive.

@@ -12,7 +12,7 @@ use crate::hybrid::{Direction, Hybrid, Known, Point, Unknown};
 use crate::linear::Linear;
 use crate::ode::{Model, Ode};
 use crate::solver::Solver;
-use crate::{MODELS, ModelEntry, NATIVE, Native, REFERENCES};
+use crate::{HYBRID, MODELS, ModelEntry, NATIVE, Native, REFERENCES};
 
 pub(crate) fn options(model: &ModelEntry, given: &[(&str, Value)]) -> Options {
     let given: Vec<_> = given.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
@@ -346,6 +346,39 @@ fn tangents_are_the_differences_of_the_equations() {
         }
     }
     assert!(checked > 100, "{checked}");
+}
+
+#[test]
+fn hybrid_models_have_tangents_names_and_references() {
+    for entry in HYBRID {
+        let model = (entry.build)(&defaults(entry.parameters));
+        let interface = model.interface();
+        let (mut x, mut m) = model.initial();
+        let mut u: Vec<f64> = interface.inputs.iter().map(|port| port.start.unwrap_or(0.0)).collect();
+        assert!(interface.inputs.iter().chain(&interface.outputs).all(|port| port.unit.is_some()));
+        assert!(model.states().len() == x.len() && model.states().iter().all(|port| port.unit.is_some()));
+        assert!(model.kinds().is_empty() || model.kinds().len() == interface.outputs.len());
+        let mut nominals = vec![f64::NAN; x.len()];
+        model.nominals(&mut nominals);
+        assert!(nominals.iter().all(|nominal| *nominal > 0.0));
+
+        // The reference begins where the model does.
+        model.event(0.0, &u, &mut x, &mut m);
+        let mut y = vec![f64::NAN; interface.outputs.len()];
+        model.outputs(&Point { t: 0.0, x: &x, m: &m, u: &u }, &mut y);
+        let rows = (entry.reference)();
+        assert_eq!((rows[0][0], &rows[0][1..]), (0.0, y.as_slice()), "{}", entry.name);
+        let step = rows[1][0];
+        let equal = |(i, row): (usize, &Vec<f64>)| (row[0] - i as f64 * step).abs() < 1e-12;
+        assert!(rows.iter().enumerate().all(equal) && rows[rows.len() - 1][0] <= entry.stop);
+
+        for round in 0..3 {
+            let shift = 0.2 + 0.3 * f64::from(round);
+            x.iter_mut().zip(&nominals).for_each(|(x, nominal)| *x += shift * nominal);
+            u.iter_mut().for_each(|u| *u += shift);
+            check_tangents(entry.name, &*model, &Point { t: shift, x: &x, m: &m, u: &u });
+        }
+    }
 }
 
 /// A wrong slope is silent: methods that use it merely lose their order.

@@ -1,0 +1,124 @@
+//! Robertson's reaction of three species, A -> B, 2 B -> B + C, B + C -> A + C: rates nine orders of magnitude apart,
+//! the usual test of stiff solvers. Robertson 1966.
+
+use cosimo_core::entry::Range;
+use cosimo_core::{Interface, Port, Spec};
+
+use crate::hybrid::{Direction, Known, Unknown};
+use crate::ode::{ABILITIES, Model};
+use crate::solver::initial;
+use crate::{HybridEntry, output};
+
+#[derive(Debug)]
+struct Robertson {
+    k1: f64,
+    k2: f64,
+    k3: f64,
+    start: [f64; 3],
+}
+
+impl Model for Robertson {
+    fn interface(&self) -> Interface {
+        Interface { outputs: Model::states(self), abilities: ABILITIES, ..Interface::default() }
+    }
+
+    fn states(&self) -> Vec<Port> {
+        ["A", "B", "C"].map(|name| output(name, "1", &format!("share of species {name}"))).to_vec()
+    }
+
+    fn initial(&self) -> Vec<f64> {
+        self.start.to_vec()
+    }
+
+    fn derivatives(&self, x: &[f64], _u: &[f64], dx: &mut [f64]) {
+        let (slow, fast, back) = (self.k1 * x[0], self.k2 * x[1] * x[1], self.k3 * x[1] * x[2]);
+        dx[0] = back - slow;
+        dx[1] = slow - back - fast;
+        dx[2] = fast;
+    }
+
+    fn outputs(&self, x: &[f64], _u: &[f64], y: &mut [f64]) {
+        y.copy_from_slice(x);
+    }
+
+    fn nominals(&self, into: &mut [f64]) {
+        into.copy_from_slice(&[1.0, 1e-5, 1.0]);
+    }
+
+    fn tangent(&self, x: &[f64], _u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+        let [a, b, c] = [along.x[0], along.x[1], along.x[2]];
+        let (slow, fast) = (self.k1 * a, 2.0 * self.k2 * x[1] * b);
+        let back = self.k3 * (b * x[2] + x[1] * c);
+        dx[0] = back - slow;
+        dx[1] = slow - back - fast;
+        dx[2] = fast;
+        y.copy_from_slice(along.x);
+    }
+
+    fn depends(&self, value: Unknown, on: Known) -> bool {
+        match (value, on) {
+            (Unknown::Derivative(2), Known::State(state)) => state == 1,
+            (Unknown::Output(output), Known::State(state)) => output == state,
+            _ => true,
+        }
+    }
+}
+
+pub(crate) const ENTRY: HybridEntry = HybridEntry {
+    name: "robertson",
+    summary: "three species in a very stiff reaction",
+    parameters: &[
+        Spec::number("k1", 0.04, Range::NotNegative, "1/s", "rate of A -> B"),
+        Spec::number("k2", 3e7, Range::NotNegative, "1/s", "rate of 2 B -> B + C"),
+        Spec::number("k3", 1e4, Range::NotNegative, "1/s", "rate of B + C -> A + C"),
+        initial("A0", 1.0, "1", "share of species A at the start"),
+        initial("B0", 0.0, "1", "share of species B at the start"),
+        initial("C0", 0.0, "1", "share of species C at the start"),
+    ],
+    stop: 40.0,
+    build: |options| {
+        let [k1, k2, k3] = ["k1", "k2", "k3"].map(|name| options.number(name));
+        let start = ["A0", "B0", "C0"].map(|name| options.number(name));
+        Box::new(Robertson { k1, k2, k3, start })
+    },
+    reference: || REFERENCE.iter().map(|row| row.to_vec()).collect(),
+};
+
+/// By scipy 1.17.1 with the exact Jacobian, and DOP853 agrees within 3e-14:
+/// `solve_ivp(lambda t, y: [-0.04*y[0] + 1e4*y[1]*y[2], 0.04*y[0] - 1e4*y[1]*y[2] - 3e7*y[1]**2, 3e7*y[1]**2],
+/// (0, 40), [1, 0, 0], "Radau", arange(0, 41, 4.0), rtol=1e-12, atol=1e-16, jac=...)`.
+const REFERENCE: &[[f64; 4]] = &[
+    [0.0, 1.0, 0.0, 0.0],
+    [4.0, 0.9055186785842534, 2.2404756875602693e-05, 0.09445891665887193],
+    [8.0, 0.8585488445671129, 1.766377954583213e-05, 0.14143349165334174],
+    [12.0, 0.8266583571128081, 1.5120541110025783e-05, 0.17332652234608267],
+    [16.0, 0.8022756295902596, 1.3475917272584651e-05, 0.19771089449246873],
+    [20.0, 0.7824221993684367, 1.2299274165110108e-05, 0.21756550135739916],
+    [24.0, 0.7656143044807865, 1.1402411367736602e-05, 0.23437429310784683],
+    [28.0, 0.7510028034519681, 1.0688509273521356e-05, 0.24898650803875924],
+    [32.0, 0.7380548732665079, 1.0102043550124926e-05, 0.26193502468994323],
+    [36.0, 0.7264134373728829, 9.608594042390694e-06, 0.2735769540330762],
+    [40.0, 0.7158270687194165, 9.185534764558227e-06, 0.2841637457458203],
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dormand_prince::sweep;
+
+    /// An explicit method gets there too, in a hundred thousand steps.
+    #[test]
+    fn the_reference_is_found_again_and_loses_nothing() {
+        let model = Robertson { k1: 0.04, k2: 3e7, k3: 1e4, start: [1.0, 0.0, 0.0] };
+        let f = |x: &[f64; 3]| {
+            let mut dx = [0.0; 3];
+            Model::derivatives(&model, x, &[], &mut dx);
+            dx
+        };
+        let instants: Vec<f64> = REFERENCE.iter().map(|row| row[0]).collect();
+        for (row, x) in REFERENCE.iter().zip(sweep(f, model.start, 4e-4, 1e-9, &instants)) {
+            assert!((0..3).all(|i| (row[i + 1] - x[i]).abs() < 1e-11), "{row:?} {x:?}");
+            assert!((row[1..].iter().sum::<f64>() - 1.0).abs() < 1e-14);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! A level that rises by one at every period: announced events and nothing else, not even a state.
+
+use cosimo_core::entry::Range;
+use cosimo_core::{Interface, Port, Spec};
+
+use crate::hybrid::{Direction, Event, Hybrid, Kind, Known, Point, Unknown};
+use crate::{HybridEntry, output};
+
+#[derive(Debug)]
+struct Stair {
+    period: f64,
+    rise: f64,
+    /// The level at which it asks for the end; 0 is none.
+    top: f64,
+}
+
+/// Instants of others are rounded; this much of a period early still is the event.
+const EARLY: f64 = 1e-9;
+
+impl Hybrid for Stair {
+    fn interface(&self) -> Interface {
+        Interface {
+            outputs: vec![
+                output("level", "1", "periods since 0"),
+                output("height", "m", "the level times the rise"),
+            ],
+            abilities: crate::ode::ABILITIES,
+            ..Interface::default()
+        }
+    }
+
+    fn states(&self) -> Vec<Port> {
+        Vec::new()
+    }
+
+    fn kinds(&self) -> Vec<Kind> {
+        vec![Kind::Integer, Kind::Held]
+    }
+
+    fn initial(&self) -> (Vec<f64>, Vec<f64>) {
+        (Vec::new(), vec![0.0])
+    }
+
+    fn derivatives(&self, _at: &Point<'_>, _dx: &mut [f64]) {}
+
+    fn outputs(&self, at: &Point<'_>, y: &mut [f64]) {
+        y[0] = at.m[0];
+        y[1] = self.rise * at.m[0];
+    }
+
+    fn event(&self, t: f64, _u: &[f64], _x: &mut [f64], m: &mut [f64]) -> Event {
+        m[0] = (t / self.period + EARLY).floor();
+        Event {
+            next: Some((m[0] + 1.0) * self.period),
+            terminate: self.top > 0.0 && m[0] >= self.top,
+            ..Event::default()
+        }
+    }
+
+    fn tangent(&self, _at: &Point<'_>, _along: &Direction<'_>, _dx: &mut [f64], y: &mut [f64]) {
+        y.fill(0.0);
+    }
+
+    fn depends(&self, _value: Unknown, _on: Known) -> bool {
+        false
+    }
+}
+
+pub(crate) const ENTRY: HybridEntry = HybridEntry {
+    name: "stair",
+    summary: "level that rises by one at every period, without any state",
+    parameters: &[
+        Spec::number("period", 1.0, Range::Positive, "s", "time between two steps"),
+        Spec::number("rise", 0.2, Range::Finite, "m", "height of a step"),
+        Spec::count("top", 0, 0, "level at which it asks for the end of the run; 0 is none"),
+    ],
+    stop: 7.0,
+    build: |options| {
+        let [period, rise, top] = ["period", "rise", "top"].map(|name| options.number(name));
+        Box::new(Stair { period, rise, top })
+    },
+    reference: || {
+        // Not at the events themselves, where before and after are both true.
+        let row = |i: i32| {
+            let t = 0.35 * f64::from(i);
+            vec![t, t.floor(), 0.2 * t.floor()]
+        };
+        (0..=18).map(row).collect()
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_event_announces_the_next_one_without_adding_up() {
+        let stair = Stair { period: 0.1, rise: 1.0, top: 30.0 };
+        let (_, mut m) = stair.initial();
+        let mut next = 0.0;
+        for level in 0..=30 {
+            let event = stair.event(next, &[], &mut [], &mut m);
+            assert_eq!((m[0], event.terminate), (f64::from(level), level == 30));
+            next = event.next.unwrap();
+            assert_eq!(next, f64::from(level + 1) * 0.1);
+        }
+        // Somebody else's event, in between.
+        assert_eq!(stair.event(3.05, &[], &mut [], &mut m).next, Some(3.1));
+        assert_eq!(m, [30.0]);
+    }
+}

@@ -1,0 +1,190 @@
+//! A room with a heater that a relay switches on below one temperature and off above another.
+
+use cosimo_core::entry::Range;
+use cosimo_core::{Interface, Options, Port, Spec};
+
+use crate::hybrid::{Direction, Event, Hybrid, Kind, Known, Point, Unknown};
+use crate::solver::initial;
+use crate::{HybridEntry, input, output};
+
+/// The room, and what is known of it in closed form.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Thermostat {
+    pub capacity: f64,
+    pub conductance: f64,
+    pub power: f64,
+    pub low: f64,
+    pub high: f64,
+    pub start: f64,
+}
+
+/// Outside, if nobody says otherwise.
+const AMBIENT: f64 = 283.15;
+
+impl Thermostat {
+    fn of(options: &Options) -> Thermostat {
+        let [capacity, conductance, power, low, high, start] =
+            ["C", "G", "P", "low", "high", "T0"].map(|name| options.number(name));
+        Thermostat { capacity, conductance, power, low, high, start }
+    }
+
+    /// Temperature at an instant and whether the heater is on, with a constant temperature outside.
+    pub fn at(&self, t: f64, ambient: f64) -> (f64, bool) {
+        let lag = self.capacity / self.conductance;
+        let (mut from, mut temperature, mut on) = (0.0, self.start, self.start <= self.low);
+        loop {
+            let goal = ambient + if on { self.power / self.conductance } else { 0.0 };
+            let limit = if on { self.high } else { self.low };
+            let share = (limit - goal) / (temperature - goal);
+            // Where the goal lies on this side of the limit, the relay stays as it is.
+            let until = if share > 0.0 && share <= 1.0 { from - lag * share.ln() } else { f64::INFINITY };
+            if t < until {
+                return (goal + (temperature - goal) * (-(t - from) / lag).exp(), on);
+            }
+            (from, temperature, on) = (until, limit, !on);
+        }
+    }
+}
+
+impl Hybrid for Thermostat {
+    fn interface(&self) -> Interface {
+        Interface {
+            inputs: vec![input("ambient", "K", "temperature outside").starting_at(AMBIENT)],
+            outputs: vec![
+                output("T", "K", "temperature of the room"),
+                output("q", "W", "heat flow to the outside"),
+                output("heating", "1", "whether the heater is on"),
+            ],
+            feedthrough: vec![(1, 0)],
+            abilities: crate::ode::ABILITIES,
+            ..Interface::default()
+        }
+    }
+
+    fn states(&self) -> Vec<Port> {
+        vec![output("T", "K", "temperature of the room")]
+    }
+
+    fn kinds(&self) -> Vec<Kind> {
+        vec![Kind::Real, Kind::Real, Kind::Boolean]
+    }
+
+    fn initial(&self) -> (Vec<f64>, Vec<f64>) {
+        (vec![self.start], vec![f64::from(u8::from(self.start <= self.low))])
+    }
+
+    fn derivatives(&self, at: &Point<'_>, dx: &mut [f64]) {
+        dx[0] = (at.m[0] * self.power - self.conductance * (at.x[0] - at.u[0])) / self.capacity;
+    }
+
+    fn outputs(&self, at: &Point<'_>, y: &mut [f64]) {
+        y[0] = at.x[0];
+        y[1] = self.conductance * (at.x[0] - at.u[0]);
+        y[2] = at.m[0];
+    }
+
+    fn indicator_count(&self) -> usize {
+        1
+    }
+
+    fn indicators(&self, at: &Point<'_>, z: &mut [f64]) {
+        z[0] = if at.m[0] == 0.0 { at.x[0] - self.low } else { self.high - at.x[0] };
+    }
+
+    fn event(&self, t: f64, u: &[f64], x: &mut [f64], m: &mut [f64]) -> Event {
+        let mut z = [0.0];
+        self.indicators(&Point { t, x, m, u }, &mut z);
+        if z[0] <= 0.0 {
+            m[0] = 1.0 - m[0];
+        }
+        Event::default()
+    }
+
+    fn nominals(&self, into: &mut [f64]) {
+        into.fill(300.0);
+    }
+
+    fn tangent(&self, _at: &Point<'_>, along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+        let flow = self.conductance * (along.x[0] - along.u[0]);
+        dx[0] = -flow / self.capacity;
+        y.copy_from_slice(&[along.x[0], flow, 0.0]);
+    }
+
+    fn depends(&self, value: Unknown, on: Known) -> bool {
+        !matches!(
+            (value, on),
+            (Unknown::Output(2), _) | (Unknown::Output(0) | Unknown::Indicator(_), Known::Input(_))
+        )
+    }
+}
+
+const DEFAULT: Thermostat = Thermostat {
+    capacity: 1000.0,
+    conductance: 10.0,
+    power: 300.0,
+    low: 293.15,
+    high: 295.15,
+    start: 288.15,
+};
+
+pub(crate) const ENTRY: HybridEntry = HybridEntry {
+    name: "thermostat",
+    summary: "room with a heater that is switched on below one temperature and off above another",
+    parameters: &[
+        Spec::number("C", DEFAULT.capacity, Range::Positive, "J/K", "heat capacity of the room"),
+        Spec::number("G", DEFAULT.conductance, Range::Positive, "W/K", "conductance to the outside"),
+        Spec::number("P", DEFAULT.power, Range::NotNegative, "W", "power of the heater"),
+        Spec::number("low", DEFAULT.low, Range::Positive, "K", "below this the heater is switched on"),
+        Spec::number("high", DEFAULT.high, Range::Positive, "K", "above this it is switched off"),
+        initial("T0", DEFAULT.start, "K", "temperature of the room at the start"),
+    ],
+    stop: 300.0,
+    build: |options| Box::new(Thermostat::of(options)),
+    reference: || {
+        let row = |i: i32| {
+            let t = 5.0 * f64::from(i);
+            let (temperature, on) = DEFAULT.at(t, AMBIENT);
+            vec![t, temperature, 10.0 * (temperature - AMBIENT), f64::from(u8::from(on))]
+        };
+        (0..=60).map(row).collect()
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A switch lies where the closed form leaves the band, and the equations agree with it in between.
+    #[test]
+    fn the_closed_form_obeys_the_equations_and_stays_in_the_band() {
+        let (mut switches, mut before) = (0, DEFAULT.at(0.0, AMBIENT).1);
+        for i in 1..30_000 {
+            let t = 0.01 * f64::from(i);
+            let (temperature, on) = DEFAULT.at(t, AMBIENT);
+            assert!(temperature <= DEFAULT.high + 1e-9 && (t < 50.0 || temperature >= DEFAULT.low - 1e-9));
+            switches += u32::from(on != before);
+            before = on;
+            let step = 1e-3;
+            let [(low, on_low), (high, on_high)] = [t - step, t + step].map(|t| DEFAULT.at(t, AMBIENT));
+            if (on_low, on_high) == (on, on) {
+                let mut dx = [0.0];
+                let m = [f64::from(u8::from(on))];
+                DEFAULT.derivatives(&Point { t, x: &[temperature], m: &m, u: &[AMBIENT] }, &mut dx);
+                assert!(((high - low) / (2.0 * step) - dx[0]).abs() < 1e-8, "{t}");
+            }
+        }
+        assert!(switches > 8, "{switches}");
+    }
+
+    #[test]
+    fn the_relay_switches_at_both_ends_and_nowhere_else() {
+        let mut m = vec![1.0];
+        for (temperature, on) in [(294.0, 1.0), (295.15, 0.0), (294.0, 0.0), (293.15, 1.0), (294.0, 1.0)] {
+            DEFAULT.event(0.0, &[AMBIENT], &mut [temperature], &mut m);
+            assert_eq!(m, [on], "{temperature}");
+        }
+        // A heater that is too weak stays on.
+        let weak = Thermostat { power: 50.0, ..DEFAULT };
+        assert!(weak.at(1e4, AMBIENT).1 && (weak.at(1e4, AMBIENT).0 - 288.15).abs() < 1e-9);
+    }
+}

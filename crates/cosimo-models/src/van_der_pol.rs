@@ -1,0 +1,106 @@
+//! Van der Pol's oscillator, x'' = mu (1 - x^2) x' - x: smooth, and the stiffer the larger mu.
+
+use cosimo_core::entry::Range;
+use cosimo_core::{Interface, Port, Spec};
+
+use crate::hybrid::{Direction, Known, Unknown};
+use crate::ode::{ABILITIES, Model};
+use crate::solver::initial;
+use crate::{HybridEntry, output};
+
+#[derive(Debug)]
+struct VanDerPol {
+    mu: f64,
+    start: [f64; 2],
+}
+
+impl Model for VanDerPol {
+    fn interface(&self) -> Interface {
+        Interface { outputs: Model::states(self), abilities: ABILITIES, ..Interface::default() }
+    }
+
+    fn states(&self) -> Vec<Port> {
+        vec![output("x", "1", "deflection"), output("v", "1/s", "its rate of change")]
+    }
+
+    fn initial(&self) -> Vec<f64> {
+        self.start.to_vec()
+    }
+
+    fn derivatives(&self, x: &[f64], _u: &[f64], dx: &mut [f64]) {
+        dx[0] = x[1];
+        dx[1] = self.mu * (1.0 - x[0] * x[0]) * x[1] - x[0];
+    }
+
+    fn outputs(&self, x: &[f64], _u: &[f64], y: &mut [f64]) {
+        y.copy_from_slice(x);
+    }
+
+    fn tangent(&self, x: &[f64], _u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+        let [a, b] = [along.x[0], along.x[1]];
+        dx[0] = b;
+        dx[1] = self.mu * ((1.0 - x[0] * x[0]) * b - 2.0 * x[0] * x[1] * a) - a;
+        y.copy_from_slice(along.x);
+    }
+
+    fn depends(&self, value: Unknown, on: Known) -> bool {
+        match (value, on) {
+            (Unknown::Derivative(0), Known::State(state)) => state == 1,
+            (Unknown::Output(output), Known::State(state)) => output == state,
+            _ => true,
+        }
+    }
+}
+
+pub(crate) const ENTRY: HybridEntry = HybridEntry {
+    name: "van-der-pol",
+    summary: "oscillator whose damping pushes it near rest and slows it far from it",
+    parameters: &[
+        Spec::number("mu", 5.0, Range::Finite, "1/s", "strength of the damping"),
+        initial("x0", 2.0, "1", "deflection at the start"),
+        initial("v0", 0.0, "1/s", "its rate of change at the start"),
+    ],
+    stop: 20.0,
+    build: |options| {
+        let [mu, x, v] = ["mu", "x0", "v0"].map(|name| options.number(name));
+        Box::new(VanDerPol { mu, start: [x, v] })
+    },
+    reference: || REFERENCE.iter().map(|row| row.to_vec()).collect(),
+};
+
+/// By scipy 1.17.1, and Radau agrees within 4e-13:
+/// `solve_ivp(lambda t, y: [y[1], 5*(1 - y[0]**2)*y[1] - y[0]], (0, 20), [2, 0], "DOP853", arange(0, 21, 2.0),
+/// rtol=1e-13, atol=1e-14)`.
+const REFERENCE: &[[f64; 3]] = &[
+    [0.0, 2.0, 0.0],
+    [2.0, 1.7092338721249822, -0.17438654047602745],
+    [4.0, 1.2352815521938167, -0.3640868892541918],
+    [6.0, -1.9829583186519963, 0.1336636970911866],
+    [8.0, -1.6747611177007462, 0.1813548559878387],
+    [10.0, -1.1587012660309721, 0.43046980897916853],
+    [12.0, 1.956682520022724, -0.13718816774125],
+    [14.0, 1.638849562713776, -0.18926043881968108],
+    [16.0, 1.0658731141848035, -0.5360344134059326],
+    [18.0, -1.929772599183194, 0.1404245575572221],
+    [20.0, -1.6012968795428302, 0.19832667633866816],
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dormand_prince::sweep;
+
+    #[test]
+    fn the_reference_is_found_again() {
+        let model = VanDerPol { mu: 5.0, start: [2.0, 0.0] };
+        let f = |x: &[f64; 2]| {
+            let mut dx = [0.0; 2];
+            Model::derivatives(&model, x, &[], &mut dx);
+            dx
+        };
+        let instants: Vec<f64> = REFERENCE.iter().map(|row| row[0]).collect();
+        for (row, x) in REFERENCE.iter().zip(sweep(f, model.start, 1e-2, 1e-9, &instants)) {
+            assert!((row[1] - x[0]).abs() < 1e-9 && (row[2] - x[1]).abs() < 1e-9, "{row:?} {x:?}");
+        }
+    }
+}
