@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use cosimo_core::entry::{Kind as ParameterKind, ModelInfo, OpenProblem, OpenRequest};
+use cosimo_core::entry::{Kind as ParameterKind, OpenProblem, OpenRequest};
 use cosimo_core::{Interface, Simulator, Spec, Value};
-use cosimo_models::{Hybrid, NATIVE, SOLVER_PARAMETERS};
+use cosimo_models::{HYBRID, Hybrid, NATIVE, SOLVER_PARAMETERS};
 
 use crate::design::{Design, Kind};
 use crate::variables::Text;
@@ -20,13 +20,15 @@ pub fn sources() -> Vec<String> {
     models.map(|model| format!("native:{}", model.name)).collect()
 }
 
-/// All models that are equations, and can be had for model exchange.
+/// All models that are equations, and can be had for model exchange: native ones, and those with events.
 pub fn exchange_sources() -> Vec<String> {
     let has_equations = |source: &String| {
         let request = OpenRequest { name: "model", source, folder: Path::new(""), parameters: &[] };
         matches!(cosimo_models::equations(&request), Ok(Some(_)))
     };
-    sources().into_iter().filter(has_equations).collect()
+    let mut all: Vec<String> = sources().into_iter().filter(has_equations).collect();
+    all.extend(HYBRID.iter().map(|entry| format!("native:{}", entry.name)));
+    all
 }
 
 /// A model by name, with what can be set.
@@ -53,14 +55,19 @@ pub(crate) struct Opened {
 
 impl Model {
     pub(crate) fn of(design: &Design) -> Result<Model, String> {
-        let (summary, specs): (_, &'static [Spec]) = if design.source == SABOTEUR {
-            (sabotage::SUMMARY, sabotage::PARAMETERS)
-        } else {
-            let named = |info: &ModelInfo| design.source.strip_prefix("native:") == Some(&info.name);
-            match (NATIVE.models)().into_iter().find(named) {
-                Some(info) => (info.summary, info.parameters),
-                None => return Err(format!("there is no model `{}`", design.source)),
+        let name = design.source.strip_prefix("native:");
+        let native = (NATIVE.models)().into_iter().find(|info| name == Some(&info.name));
+        let hybrid = HYBRID.iter().find(|entry| name == Some(entry.name));
+        let (summary, specs, stop): (_, &'static [Spec], _) = match (native, hybrid) {
+            _ if design.source == SABOTEUR => (sabotage::SUMMARY, sabotage::PARAMETERS, 1.0),
+            (Some(info), _) => (info.summary, info.parameters, 1.0),
+            (None, Some(entry)) if design.kind == Kind::ModelExchange => {
+                (entry.summary, entry.parameters, entry.stop)
             }
+            (None, Some(_)) => {
+                return Err(format!("`{}` can be had for model exchange only", design.source));
+            }
+            (None, None) => return Err(format!("there is no model `{}`", design.source)),
         };
         // Whoever solves the equations elsewhere has no use for parameters of our solver.
         let solved_here =
@@ -83,7 +90,7 @@ impl Model {
         if design.spy {
             texts.push(spy::FILE);
         }
-        Ok(Model { source: design.source.clone(), summary, stop: 1.0, parameters, texts, fixed })
+        Ok(Model { source: design.source.clone(), summary, stop, parameters, texts, fixed })
     }
 
     pub(crate) fn defaults(&self) -> Vec<f64> {

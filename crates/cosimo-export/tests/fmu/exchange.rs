@@ -4,7 +4,7 @@ use std::path::Path;
 use std::ptr::null_mut;
 
 use cosimo_core::entry::OpenRequest;
-use cosimo_export::{Design, Kind, Variant, Version, exchange_sources};
+use cosimo_export::{Design, Kind, Variant, Version, exchange_sources, sources};
 use cosimo_models::{Direction, Hybrid, Point, equations};
 
 use crate::load::{Fmu, folder};
@@ -33,6 +33,9 @@ fn answers_are_those_of_the_equations_bit_for_bit() {
     for source in exchange_sources() {
         for version in Version::ALL {
             for kind in [Kind::ModelExchange, Kind::Both] {
+                if kind == Kind::Both && !sources().contains(&source) {
+                    continue;
+                }
                 let fmu = Fmu::as_kind(&Design::new(&source, version).kind(kind), Kind::ModelExchange);
                 let model = native(&source);
                 let (inputs, outputs) = names(&*model);

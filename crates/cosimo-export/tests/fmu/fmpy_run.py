@@ -1,7 +1,7 @@
 """Validates FMUs in FMPy and solves their equations with CVode: `fmpy_run.py JOBS RESULTS`, both JSON.
 
-A job has a file, start values, outputs, an interval and a stop. A result has the problems that validation found and one
-row per interval, the time first.
+A job has a file, the folder it is unpacked in, start values, outputs, an interval and a stop. A result has the problems
+that validation found and one row per interval, the time first.
 """
 
 import json
@@ -15,7 +15,7 @@ def run(job):
     problems = validate_fmu(job["file"])
     read_model_description(job["file"], validate_variable_names=True, validate_model_structure=True)
     table = simulate_fmu(
-        job["file"],
+        job["unpacked"],
         fmi_type="ModelExchange",
         start_time=0.0,
         stop_time=job["stop"],

@@ -29,7 +29,12 @@ fn exchange_designs() -> Vec<Design> {
             }
         }
     }
-    designs.retain(|design| design.kind != Kind::CoSimulation);
+    let solved_here = sources();
+    designs.retain(|design| match design.kind {
+        Kind::CoSimulation => false,
+        Kind::ModelExchange => true,
+        Kind::Both => solved_here.contains(&design.source),
+    });
     designs
 }
 
@@ -222,6 +227,9 @@ fn variants_declare_what_they_can_do() {
     let wrong = Design::exchange("native:rc-rl/rc", Version::Two).variant(Variant::FixedStep);
     let error = model_description(&wrong).unwrap_err();
     assert_eq!(error, "the variant `fixedstep` does not exist in FMI 2.0 for model exchange");
+    let wrong = Design::new("native:stair", Version::Two);
+    let error = model_description(&wrong).unwrap_err();
+    assert_eq!(error, "`native:stair` can be had for model exchange only");
     let wrong = Design::exchange("native:ring/rotor", Version::Two);
     assert_eq!(model_description(&wrong).unwrap_err(), "`native:ring/rotor` is not made of equations");
     let wrong = Design::new("native:rc-rl/rc", Version::Three).variant(Variant::Interpolates);
