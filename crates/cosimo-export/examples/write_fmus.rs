@@ -58,6 +58,7 @@ fn designs() -> Vec<Design> {
         for variant in Variant::ALL.into_iter().filter(|variant| variant.exists_in(version)) {
             designs.push(Design::new(SABOTEUR, version).variant(variant));
         }
+        designs.push(Design::exchange(SABOTEUR, version));
     }
     designs
 }

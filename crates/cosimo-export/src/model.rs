@@ -124,6 +124,9 @@ impl Model {
 
     /// The equations alone.
     pub(crate) fn equations(&self, values: &[f64]) -> Result<Box<dyn Hybrid>, String> {
+        if self.source == SABOTEUR {
+            return Ok(Box::new(sabotage::Fickle));
+        }
         let equations = self.request(values, cosimo_models::equations)?;
         equations.ok_or_else(|| format!("`{}` is not made of equations", self.source))
     }

@@ -1,6 +1,7 @@
 //! A unit that misbehaves on request, to test how an importer copes. Until its time it integrates its input.
-//! The parameter `fault` says what, `at_step` at which call of doStep; a repeated step is a further call, so a
-//! discarded one can be tried again.
+//! The parameter `fault` says what, `at_step` at which call of doStep or, in model exchange, for the derivatives; a
+//! repeated step is a further call, so a discarded one can be tried again. Faults of events come at the event of
+//! that number, the one after initialisation included.
 
 use std::time::Duration;
 
@@ -8,20 +9,25 @@ use cosimo_core::{
     Abilities, Inputs, Interface, Outputs, Port, Reached, Setup, Simulator, SimulatorError, Slot, Spec, Time,
     Trail, Window,
 };
+use cosimo_models::{Direction, Event, Hybrid, Point};
 
 use crate::ffi::harm;
 use crate::variables::Text;
 
 pub(crate) const SUMMARY: &str = "integrates its input until it is told to misbehave; for tests";
 
-pub(crate) const PARAMETERS: &[Spec] =
-    &[Spec::count("at_step", 1, 0, "the call of doStep at which the fault comes; 0 is never")];
+pub(crate) const PARAMETERS: &[Spec] = &[Spec::count(
+    "at_step",
+    1,
+    0,
+    "the step, call for derivatives or event at which the fault comes; 0 is never",
+)];
 
 pub(crate) const FAULT: Text = Text {
     name: "fault",
     start: "none",
     about: "none, discard, warning, error, fatal, nan, wrong-time, forget, leak, directory, rounding, print, panic, \
-            abort, exit, hang or segfault",
+            abort, exit, hang or segfault; in model exchange also unsettled, past-event, silent-jump or indicators",
 };
 
 pub(crate) const FAULTS: &[&str] = &[
@@ -42,6 +48,14 @@ pub(crate) const FAULTS: &[&str] = &[
     "exit",
     "hang",
     "segfault",
+    // The discrete states always need another update.
+    "unsettled",
+    // The next time event lies in the past.
+    "past-event",
+    // A state jumps, and nobody is told.
+    "silent-jump",
+    // There is one event indicator more than declared, from the start.
+    "indicators",
 ];
 
 /// What a step is to return.
@@ -58,9 +72,12 @@ pub(crate) enum Harm {
 #[derive(Debug, Default)]
 pub(crate) struct Sabotage {
     calls: u64,
+    events: u64,
     struck: bool,
-    /// Outputs are NaN from now on.
+    /// Outputs and derivatives are NaN from now on.
     pub(crate) poisoned: bool,
+    /// Discrete states always need another update from now on.
+    pub(crate) unsettled: bool,
     /// By how much the reported time is wrong.
     pub(crate) behind: f64,
 }
@@ -102,9 +119,59 @@ impl Sabotage {
         Harm::None
     }
 
+    /// Counts an event, and says whether it is the one.
+    pub(crate) fn strike_event(&mut self, at_step: f64) -> bool {
+        self.events += 1;
+        self.events as f64 == at_step
+    }
+
     /// Whether a saved state is ignored when it should be brought back.
     pub(crate) fn lies(&self, fault: &str) -> bool {
         self.struck && fault == "forget"
+    }
+}
+
+/// The same for model exchange: y' = u, a time event at every whole second, and an indicator that turns at y = 1.5.
+/// None of the events changes anything, unless a fault does.
+#[derive(Debug)]
+pub(crate) struct Fickle;
+
+impl Hybrid for Fickle {
+    fn interface(&self) -> Interface {
+        Integrator::default().interface
+    }
+
+    fn states(&self) -> Vec<Port> {
+        self.interface().outputs
+    }
+
+    fn initial(&self) -> (Vec<f64>, Vec<f64>) {
+        (vec![0.0], Vec::new())
+    }
+
+    fn derivatives(&self, at: &Point<'_>, dx: &mut [f64]) {
+        dx[0] = at.u[0];
+    }
+
+    fn outputs(&self, at: &Point<'_>, y: &mut [f64]) {
+        y[0] = at.x[0];
+    }
+
+    fn indicator_count(&self) -> usize {
+        1
+    }
+
+    fn indicators(&self, at: &Point<'_>, z: &mut [f64]) {
+        z[0] = 1.5 - at.x[0];
+    }
+
+    fn event(&self, t: f64, _u: &[f64], _x: &mut [f64], _m: &mut [f64]) -> Event {
+        Event { next: Some((t + 1e-9).floor() + 1.0), ..Event::default() }
+    }
+
+    fn tangent(&self, _at: &Point<'_>, along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+        dx[0] = along.u[0];
+        y[0] = along.x[0];
     }
 }
 

@@ -7,8 +7,9 @@
 use cosimo_core::Segment;
 use cosimo_models::{Event, Hybrid, Point};
 
-use super::{Body, Call, Instance, Mode, Outcome, Refusal};
+use super::{Body, Call, Instance, Mode, Outcome, Refusal, Status};
 use crate::design::Version;
+use crate::sabotage::{self, Harm};
 
 /// Equations with the values of now.
 pub(super) struct Exchange {
@@ -177,7 +178,36 @@ impl Instance {
 
     pub(crate) fn update_discrete(&mut self) -> Result<Update, Refusal> {
         self.allow(Call::UpdateDiscrete)?;
-        Ok(exchanged(&mut self.body)?.update(self.time, &self.inputs, self.can.rounds))
+        let exchange = exchanged(&mut self.body)?;
+        let first = exchange.now.round == 0;
+        let mut update = exchange.update(self.time, &self.inputs, self.can.rounds);
+        if first {
+            self.strike_event(&mut update)?;
+        }
+        if self.sabotage.as_ref().is_some_and(|sabotage| sabotage.unsettled) {
+            let now = &mut exchanged(&mut self.body)?.now;
+            (now.settled, update.needed) = (false, true);
+        }
+        Ok(update)
+    }
+
+    /// What the saboteur does to this event.
+    fn strike_event(&mut self, update: &mut Update) -> Outcome {
+        let at_step = self.at_step();
+        if !self.sabotage.as_mut().is_some_and(|sabotage| sabotage.strike_event(at_step)) {
+            return Ok(());
+        }
+        match self.text(sabotage::FAULT.name) {
+            "unsettled" => {
+                if let Some(sabotage) = &mut self.sabotage {
+                    sabotage.unsettled = true;
+                }
+            }
+            "past-event" => update.next = Some(self.time - 1.0),
+            "silent-jump" => exchanged(&mut self.body)?.now.x[0] += 1.0,
+            _ => {}
+        }
+        Ok(())
     }
 
     pub(crate) fn enter_continuous(&mut self) -> Outcome {
@@ -268,14 +298,32 @@ impl Instance {
         as_long(into.len(), exchange.now.x.len(), "continuous states")?;
         let (equations, point) = exchange.at(self.time, &self.inputs);
         equations.derivatives(&point, into);
+        match self.strike(0.0) {
+            Harm::None => {}
+            Harm::Warning => return Err(Refusal::new(Status::Warning, "told to warn of these derivatives")),
+            Harm::Discard => return Err(Refusal::new(Status::Discard, "told to discard these derivatives")),
+            Harm::Error => {
+                self.mode = Mode::Failed;
+                return Err("told to fail at these derivatives".into());
+            }
+            Harm::Fatal => {
+                self.mode = Mode::Dead;
+                return Err(Refusal::new(Status::Fatal, "told to fail for good at these derivatives"));
+            }
+        }
+        if self.sabotage.as_ref().is_some_and(|sabotage| sabotage.poisoned) {
+            into.fill(f64::NAN);
+        }
         Ok(())
     }
 
     pub(crate) fn event_indicators(&mut self, into: &mut [f64]) -> Outcome {
         self.allow(Call::GetIndicators)?;
         self.reopen()?;
+        let count = self.told_indicators()?;
+        as_long(into.len(), count, "event indicators")?;
         let exchange = exchanged(&mut self.body)?;
-        as_long(into.len(), exchange.indicators, "event indicators")?;
+        let into = &mut into[..exchange.indicators];
         let (equations, point) = exchange.at(self.time, &self.inputs);
         equations.indicators(&point, into);
         Ok(())
@@ -293,7 +341,12 @@ impl Instance {
     /// How many continuous states and event indicators there are.
     pub(crate) fn counts(&mut self) -> Result<(usize, usize), Refusal> {
         self.allow(Call::GetCounts)?;
-        let exchange = exchanged(&mut self.body)?;
-        Ok((exchange.now.x.len(), exchange.indicators))
+        Ok((exchanged(&mut self.body)?.now.x.len(), self.told_indicators()?))
+    }
+
+    /// As far as this FMU tells the truth.
+    fn told_indicators(&mut self) -> Result<usize, Refusal> {
+        let lie = self.sabotage.is_some() && self.text(sabotage::FAULT.name) == "indicators";
+        Ok(exchanged(&mut self.body)?.indicators + usize::from(lie))
     }
 }

@@ -91,17 +91,7 @@ impl Instance {
     /// Moves on, and returns the instant that was reached.
     pub(crate) fn finish_step(&mut self) -> Result<f64, Refusal> {
         let Pending { from, size, .. } = self.pending;
-        let harm = match &mut self.sabotage {
-            None => Harm::None,
-            Some(sabotage) => {
-                let place = self.model.parameters.iter().position(|(spec, _)| spec.name == "at_step");
-                let at_step = place.map_or(0.0, |place| self.parameters[place]);
-                let texts = self.variables.texts.iter().zip(&self.texts);
-                let fault = texts.into_iter().find(|(text, _)| text.name == sabotage::FAULT.name);
-                let fault = fault.and_then(|(_, value)| value.to_str().ok()).unwrap_or("none");
-                sabotage.strike(fault, at_step, size)
-            }
-        };
+        let harm = self.strike(size);
         match harm {
             Harm::Discard => {
                 self.mode = Mode::Discarded;
@@ -134,6 +124,22 @@ impl Instance {
             return Err(Refusal::new(Status::Warning, "told to warn in this step"));
         }
         Ok(self.last_time())
+    }
+
+    /// What the saboteur does to this call.
+    pub(super) fn strike(&mut self, size: f64) -> Harm {
+        let at_step = self.at_step();
+        let Some(sabotage) = &mut self.sabotage else { return Harm::None };
+        let texts = self.variables.texts.iter().zip(&self.texts);
+        let fault = texts.into_iter().find(|(text, _)| text.name == sabotage::FAULT.name);
+        let fault = fault.and_then(|(_, value)| value.to_str().ok()).unwrap_or("none");
+        sabotage.strike(fault, at_step, size)
+    }
+
+    /// When it does.
+    pub(super) fn at_step(&self) -> f64 {
+        let place = self.model.parameters.iter().position(|(spec, _)| spec.name == "at_step");
+        place.map_or(0.0, |place| self.parameters[place])
     }
 
     fn advance(&mut self, from: f64, size: f64) -> Result<Reached, Refusal> {

@@ -46,7 +46,14 @@ impl Instance {
             *into = match variable.role {
                 Role::Time => self.time_inside(),
                 Role::Input(port) => self.inputs[port].0[0],
-                role @ (Role::State(_) | Role::Derivative(_) | Role::Indicator(_)) => self.inner(role)?,
+                role @ (Role::State(_) | Role::Derivative(_) | Role::Indicator(_)) => {
+                    let value = self.inner(role)?;
+                    if self.sabotage.as_ref().is_some_and(|sabotage| sabotage.poisoned) {
+                        f64::NAN
+                    } else {
+                        value
+                    }
+                }
                 Role::Output(port) => {
                     if self.mode == Mode::Intermediate && !self.pending.finished {
                         return Err("outputs cannot be read while inputs are asked for".into());

@@ -4,10 +4,12 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail loudly")]
 
 mod equal;
+mod events;
 mod exchange;
 mod faults;
 mod fmpy;
 mod load;
 mod order;
 mod states;
+mod table;
 mod xml;
