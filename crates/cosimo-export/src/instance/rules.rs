@@ -53,11 +53,12 @@ pub(super) fn clause(kind: Kind, version: Version) -> &'static str {
 pub(super) fn modes(kind: Kind, version: Version, call: Call) -> &'static [Mode] {
     match kind {
         Kind::ModelExchange => exchanged(version, call),
-        Kind::CoSimulation | Kind::Both => stepped(call),
+        Kind::CoSimulation | Kind::Both => stepped(version, call),
     }
 }
 
-fn stepped(call: Call) -> &'static [Mode] {
+fn stepped(version: Version, call: Call) -> &'static [Mode] {
+    let two = version == Version::Two;
     match call {
         Call::SetUp | Call::EnterInitialization => &[Instantiated],
         Call::ExitInitialization => &[Initializing],
@@ -65,7 +66,9 @@ fn stepped(call: Call) -> &'static [Mode] {
         Call::Reset | Call::Free | Call::States => {
             &[Instantiated, Initializing, Stepping, Discarded, Terminated, Failed]
         }
-        Call::Get => &[Initializing, Stepping, Intermediate, Discarded, Terminated, Failed],
+        Call::Get if two => &[Initializing, Stepping, Intermediate, Discarded, Terminated, Failed],
+        // Before initialisation only what has a start value, which the call itself looks at.
+        Call::Get => &[Instantiated, Initializing, Stepping, Intermediate, Discarded, Terminated, Failed],
         Call::SetReal | Call::SetDiscrete => &[Instantiated, Initializing, Stepping, Intermediate],
         Call::Tangent => &[Initializing, Stepping, Terminated],
         Call::Step => &[Stepping],
@@ -93,6 +96,7 @@ fn exchanged(version: Version, call: Call) -> &'static [Mode] {
         Call::SetTime if two => &[Event, Continuous],
         Call::SetTime => &[Continuous],
         Call::GetNominals if two => &[Instantiated, Initializing, Event, Continuous, Terminated, Failed],
+        Call::Get if !two => &[Instantiated, Initializing, Event, Continuous, Terminated, Failed],
         Call::Get
         | Call::Tangent
         | Call::GetContinuousStates

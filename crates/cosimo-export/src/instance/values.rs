@@ -20,6 +20,16 @@ impl Instance {
         known.ok_or_else(|| format!("there is no variable with the value reference {reference}").into())
     }
 
+    /// Before initialisation, where FMI 3.0 lets variables be read, that is only what has a start value.
+    fn readable(&self, reference: u32) -> Result<&Variable, Refusal> {
+        let variable = self.variable(reference)?;
+        let starts = variable.start.is_some() || variable.kind == Type::Text;
+        if self.mode == Mode::Instantiated && !starts {
+            return Err(format!("`{}` has no value before initialisation", variable.name).into());
+        }
+        Ok(variable)
+    }
+
     fn wrong_type(&self, reference: u32) -> Refusal {
         let name = self.variable(reference).map_or("", |variable| variable.name.as_str());
         format!("`{name}` has another type").into()
@@ -39,7 +49,7 @@ impl Instance {
     pub(crate) fn get_reals(&mut self, references: &[u32], into: &mut [f64]) -> Outcome {
         self.allow(Call::Get)?;
         for (reference, into) in references.iter().zip(into) {
-            let variable = self.variable(*reference)?;
+            let variable = self.readable(*reference)?;
             if variable.kind != Type::Real {
                 return Err(self.wrong_type(*reference));
             }
@@ -176,7 +186,7 @@ impl Instance {
     ) -> Outcome {
         self.allow(Call::Get)?;
         for (reference, into) in references.iter().zip(into) {
-            let variable = self.variable(*reference)?;
+            let variable = self.readable(*reference)?;
             if !has_type(variable.kind) {
                 return Err(self.wrong_type(*reference));
             }
@@ -247,7 +257,7 @@ impl Instance {
 
     pub(crate) fn get_text(&self, reference: u32) -> Result<&CStr, Refusal> {
         self.allow(Call::Get)?;
-        match self.variable(reference)?.role {
+        match self.readable(reference)?.role {
             Role::Text(place) => Ok(&self.texts[place]),
             _ => Err(self.wrong_type(reference)),
         }

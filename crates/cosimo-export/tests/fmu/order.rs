@@ -43,6 +43,17 @@ fn every_mode_refuses_what_belongs_to_another() {
 }
 
 #[test]
+fn start_values_can_be_read_before_initialisation_in_fmi_3() {
+    let fmu = wheel(Version::Three, Variant::Plain);
+    fmu.set("road", 0.3);
+    assert_eq!((fmu.get("road"), fmu.get("F"), fmu.get_count("micro_steps")), (0.3, 0.0, 10));
+    assert_eq!((fmu.try_get("v"), fmu.try_get("time")), (Err(3), Err(3)));
+    assert!(fmu.last_log().ends_with("`time` has no value before initialisation"), "{}", fmu.last_log());
+    let fmu = wheel(Version::Two, Variant::Plain);
+    assert_eq!(fmu.try_get("road"), Err(3));
+}
+
+#[test]
 fn a_reset_starts_from_the_defaults() {
     for version in Version::ALL {
         let fmu = wheel(version, Variant::Plain);
