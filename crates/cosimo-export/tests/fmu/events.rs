@@ -255,3 +255,57 @@ fn the_saboteur_of_model_exchange_does_what_it_is_told() {
         assert_eq!((fmu.indicators(1), fmu.indicators(2).is_ok()), (Err(3), true));
     }
 }
+
+/// Whatever the order, every call is answered, and a reset makes the instance as good as new.
+#[test]
+fn random_calls_never_break_an_instance() {
+    for version in Version::ALL {
+        for variant in [Variant::Plain, Variant::Iterates, Variant::StepEvents, Variant::NoRollback] {
+            let design = Design::exchange("native:bouncing-ball", version).variant(variant);
+            let fmu = Fmu::of(&design);
+            let mut seed = 1u64;
+            let mut states = [null_mut(); 3];
+            let mut random = |below: u64| {
+                seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                (seed >> 33) % below
+            };
+            let status = |answer: Result<(), i32>| answer.err().unwrap_or(0);
+            let mut accepted = 0;
+            for _ in 0..6000 {
+                let state = random(3) as usize;
+                let time = fmu.try_get("time").unwrap_or(0.0);
+                let status = match random(20) {
+                    0 => fmu.enter(0.0, None),
+                    1 => fmu.exit(),
+                    2 if random(8) == 0 => fmu.terminate(),
+                    3 if random(8) == 0 => fmu.reset(),
+                    4 => fmu.try_set("gravity", 1.0 + random(20) as f64),
+                    5 => fmu.try_set("height", random(3) as f64),
+                    6 => fmu.get_state(&mut states[state]),
+                    7 => fmu.set_state(states[state]),
+                    8 if random(4) == 0 => fmu.free_state(&mut states[state]),
+                    9 => status(fmu.derivative("der(height)", "velocity").map(drop)),
+                    10 => status(fmu.try_get("height").map(drop)),
+                    11 => fmu.enter_event(),
+                    12 | 13 => status(fmu.update().map(drop)),
+                    14 => fmu.enter_continuous(),
+                    15 => status(fmu.completed(random(9) == 0).map(drop)),
+                    16 => fmu.set_time(time + 0.1 * random(3) as f64 - 0.05),
+                    17 => fmu.set_states(&[random(5) as f64 - 2.0, random(5) as f64 - 2.0]),
+                    18 => status(fmu.derivatives(2).and(fmu.indicators(1)).map(drop)),
+                    _ => status(fmu.states(2).and(fmu.nominals(2)).map(drop)),
+                };
+                assert!(status == 0 || status == 3, "{status}: {}", fmu.last_log());
+                accepted += u32::from(status == 0);
+            }
+            assert!(accepted > 600, "{accepted}");
+            let fresh = Fmu::of(&design);
+            assert_eq!(fmu.reset(), 0);
+            for fmu in [&fmu, &fresh] {
+                fmu.start_continuous();
+                fly(fmu, 0.0, 1.0);
+            }
+            assert_eq!(fmu.states(2), fresh.states(2));
+        }
+    }
+}

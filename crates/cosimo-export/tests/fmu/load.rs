@@ -49,6 +49,9 @@ pub(crate) struct Fmu {
     /// What it is instantiated for.
     kind: Kind,
     pub(crate) environment: Box<Environment>,
+    callbacks: Option<Box<Callbacks>>,
+    /// As the description has it.
+    token: String,
     references: BTreeMap<String, u32>,
     folder: PathBuf,
 }
@@ -216,12 +219,29 @@ impl Fmu {
             version,
             kind,
             environment: Box::default(),
+            callbacks: None,
+            token: String::new(),
             references: references.collect(),
             folder: folder.into(),
         };
         let token = if version == Version::Two { "guid" } else { "instantiationToken" };
-        fmu.instantiate(root.attribute(token).unwrap());
+        fmu.token = root.attribute(token).unwrap().to_owned();
+        fmu.instantiate(&fmu.token.clone());
         fmu
+    }
+
+    /// Ends this instance and begins another.
+    pub(crate) fn begin_anew(&mut self) {
+        self.free();
+        self.instantiate(&self.token.clone());
+    }
+
+    fn free(&self) {
+        if self.two() {
+            c!(self, "fmi2FreeInstance");
+        } else {
+            c!(self, "fmi3FreeInstance");
+        }
     }
 
     pub(crate) fn instantiate(&mut self, token: &str) {
@@ -232,9 +252,9 @@ impl Fmu {
         unsafe {
             self.instance = if self.version == Version::Two {
                 let uri = CString::new(format!("file://{}", resources.display())).unwrap();
-                // The FMU copies what it needs; the standard lets it rely on this memory, so it stays.
                 let logger: unsafe extern "C" fn(_, _, _, _, _, _) = log2;
-                let callbacks = Box::leak(Box::new(Callbacks {
+                // The FMU copies what it needs; the standard lets it rely on this memory, so it stays.
+                let callbacks = self.callbacks.insert(Box::new(Callbacks {
                     logger: std::mem::transmute::<*const (), Logger2>(logger as *const ()),
                     allocate: std::ptr::null(),
                     free: std::ptr::null(),
@@ -252,7 +272,7 @@ impl Fmu {
                 ) -> *mut c_void;
                 let make = self.library.get::<Make>(b"fmi2Instantiate\0").unwrap();
                 let kind = c_int::from(self.kind == Kind::CoSimulation);
-                make(name.as_ptr(), kind, token.as_ptr(), uri.as_ptr(), callbacks, 0, 0)
+                make(name.as_ptr(), kind, token.as_ptr(), uri.as_ptr(), &raw const **callbacks, 0, 0)
             } else if self.kind == Kind::ModelExchange {
                 let path = CString::new(format!("{}/", resources.display())).unwrap();
                 type Make = unsafe extern "C" fn(
@@ -726,11 +746,7 @@ impl Fmu {
 
 impl Drop for Fmu {
     fn drop(&mut self) {
-        if self.two() {
-            c!(self, "fmi2FreeInstance");
-        } else {
-            c!(self, "fmi3FreeInstance");
-        }
+        self.free();
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }

@@ -8,6 +8,7 @@ mod events;
 mod exchange;
 mod faults;
 mod fmpy;
+#[allow(dead_code, reason = "shared with the test of leaks")]
 mod load;
 mod order;
 mod states;
