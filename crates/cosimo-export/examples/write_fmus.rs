@@ -59,6 +59,10 @@ fn designs() -> Vec<Design> {
             designs.push(Design::new(SABOTEUR, version).variant(variant));
         }
         designs.push(Design::exchange(SABOTEUR, version));
+        // Time events in co-simulation; in FMI 3.0 with event mode.
+        let stair = Design::new("native:stair", version);
+        designs.extend([stair.clone(), stair.clone().variant(Variant::NoRollback), stair.clone().spying()]);
+        designs.push(stair.kind(Kind::Both));
     }
     designs
 }

@@ -38,6 +38,8 @@ pub(crate) struct Model {
     pub(crate) summary: &'static str,
     /// Where a run usually ends.
     pub(crate) stop: f64,
+    /// Without a solver here: its own time events are all that happens between steps.
+    pub(crate) hybrid: bool,
     /// What becomes a variable, with its default.
     pub(crate) parameters: Vec<(&'static Spec, f64)>,
     pub(crate) texts: Vec<Text>,
@@ -49,7 +51,7 @@ pub(crate) struct Opened {
     pub(crate) interface: Interface,
     /// Where the FMU may have to solve the equations.
     pub(crate) simulator: Option<Box<dyn Simulator>>,
-    /// Where the importer may want to.
+    /// Where the importer may want to, or nobody has to.
     pub(crate) equations: Option<Box<dyn Hybrid>>,
 }
 
@@ -61,12 +63,7 @@ impl Model {
         let (summary, specs, stop): (_, &'static [Spec], _) = match (native, hybrid) {
             _ if design.source == SABOTEUR => (sabotage::SUMMARY, sabotage::PARAMETERS, 1.0),
             (Some(info), _) => (info.summary, info.parameters, 1.0),
-            (None, Some(entry)) if design.kind == Kind::ModelExchange => {
-                (entry.summary, entry.parameters, entry.stop)
-            }
-            (None, Some(_)) => {
-                return Err(format!("`{}` can be had for model exchange only", design.source));
-            }
+            (None, Some(entry)) => (entry.summary, entry.parameters, entry.stop),
             (None, None) => return Err(format!("there is no model `{}`", design.source)),
         };
         // Whoever solves the equations elsewhere has no use for parameters of our solver.
@@ -90,7 +87,16 @@ impl Model {
         if design.spy {
             texts.push(spy::FILE);
         }
-        Ok(Model { source: design.source.clone(), summary, stop, parameters, texts, fixed })
+        let (source, hybrid) = (design.source.clone(), hybrid.is_some());
+        let model = Model { source, summary, stop, hybrid, parameters, texts, fixed };
+        // Nothing here solves equations with events, but where there are no states there is nothing to solve.
+        if hybrid && design.kind != Kind::ModelExchange {
+            let equations = model.equations(&model.defaults())?;
+            if !equations.states().is_empty() {
+                return Err(format!("`{}` can be had for model exchange only", design.source));
+            }
+        }
+        Ok(model)
     }
 
     pub(crate) fn defaults(&self) -> Vec<f64> {
@@ -100,12 +106,12 @@ impl Model {
     /// All that a kind of FMU is made of, with one value per parameter.
     pub(crate) fn open(&self, kind: Kind, values: &[f64]) -> Result<Opened, String> {
         let equations = match kind {
-            Kind::CoSimulation => None,
-            Kind::ModelExchange | Kind::Both => Some(self.equations(values)?),
+            Kind::CoSimulation if !self.hybrid => None,
+            _ => Some(self.equations(values)?),
         };
         let simulator = match kind {
-            Kind::ModelExchange => None,
-            Kind::CoSimulation | Kind::Both => Some(self.simulator(values)?),
+            Kind::CoSimulation | Kind::Both if !self.hybrid => Some(self.simulator(values)?),
+            _ => None,
         };
         let interface = match (&simulator, &equations) {
             (Some(simulator), _) => simulator.interface().clone(),

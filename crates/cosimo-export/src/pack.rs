@@ -40,7 +40,7 @@ fn contents(design: &Design) -> Result<(String, String), String> {
     let Opened { interface, equations, .. } = model.open(design.kind, &model.defaults())?;
     let (interface, equations) = (&interface, equations.as_deref());
     let variables = &Variables::of(&model, interface, equations, design.version);
-    let can = Capabilities::of(design, interface);
+    let can = Capabilities::of(design, &model, interface);
     let described = |token: &str| {
         description(&Facts { design, model: &model, interface, equations, variables, can, token })
     };

@@ -47,9 +47,9 @@ pub(super) fn description(facts: &Facts<'_>) -> String {
                 ("canHandleVariableCommunicationStepSize", words(!can.fixed_step)),
                 ("maxOutputDerivativeOrder", can.output_order.to_string()),
                 ("providesIntermediateUpdate", words(can.intermediate)),
-                ("mightReturnEarlyFromDoStep", "false".into()),
+                ("mightReturnEarlyFromDoStep", words(can.event_mode)),
                 ("canReturnEarlyAfterIntermediateUpdate", "false".into()),
-                ("hasEventMode", "false".into()),
+                ("hasEventMode", words(can.event_mode)),
             ],
         );
     }

@@ -20,6 +20,8 @@ pub(crate) struct Capabilities {
     pub(crate) fixed_step: bool,
     pub(crate) interpolates: bool,
     pub(crate) intermediate: bool,
+    /// Co-simulation with time events that the importer may handle.
+    pub(crate) event_mode: bool,
     /// Derivatives of outputs by time, up to this order.
     pub(crate) output_order: u32,
     /// Derivatives of outputs by inputs.
@@ -35,7 +37,7 @@ pub(crate) struct Capabilities {
 }
 
 impl Capabilities {
-    pub(crate) fn of(design: &Design, interface: &Interface) -> Capabilities {
+    pub(crate) fn of(design: &Design, model: &Model, interface: &Interface) -> Capabilities {
         let abilities = interface.abilities;
         let stepped = design.variant == Variant::StepEvents;
         Capabilities {
@@ -43,6 +45,7 @@ impl Capabilities {
             fixed_step: !abilities.variable_step || design.variant == Variant::FixedStep,
             interpolates: design.variant == Variant::Interpolates,
             intermediate: design.variant == Variant::Intermediate,
+            event_mode: model.hybrid && design.version == Version::Three,
             output_order: u32::from(abilities.slopes),
             jacobian: abilities.jacobian,
             tangents: design.variant != Variant::NoDerivatives,

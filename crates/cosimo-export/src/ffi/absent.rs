@@ -50,7 +50,6 @@ refused! {
     fmi3EnterConfigurationMode "there are no structural parameters"
     fmi3ExitConfigurationMode "there are no structural parameters"
     fmi3EvaluateDiscreteStates "discrete states are worked out by their update"
-    fmi3EnterStepMode "this FMU has no event mode, so it never leaves step mode"
     fmi3ActivateModelPartition "this FMU is not for scheduled execution"
 }
 

@@ -9,7 +9,7 @@ use super::{
     list_mut, place, readable, serialize, show, texts,
 };
 use crate::design::{Kind, Version};
-use crate::instance::{Refusal, Status, Update};
+use crate::instance::{Manners, Refusal, Status, Update};
 
 /// One function with a handle as first argument: what it does, and how the spy shows its arguments.
 macro_rules! exported {
@@ -74,7 +74,15 @@ unsafe extern "C" fn fmi2Instantiate(
         CO_SIMULATION => (from_uri(&uri), Kind::CoSimulation),
         _ => (Err(format!("there is no type {kind} of FMUs")), Kind::CoSimulation),
     };
-    instantiate((Version::Two, kind), &name, &guid, folder, log, None, ("fmi2Instantiate", &arguments))
+    instantiate(
+        (Version::Two, kind, Manners::default()),
+        &name,
+        &guid,
+        folder,
+        log,
+        None,
+        ("fmi2Instantiate", &arguments),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -220,9 +228,9 @@ exported! {
         format!("{kind}");
     fn fmi2GetIntegerStatus(kind: c_int, _value: *mut c_int) |_instance| untold(kind), format!("{kind}");
     fn fmi2GetBooleanStatus(kind: c_int, value: *mut c_int)
-        |_instance| match kind {
+        |instance| match kind {
             TERMINATED => {
-                *place(value)? = 0;
+                *place(value)? = c_int::from(instance.end().terminate);
                 Ok(())
             }
             _ => untold(kind),

@@ -11,7 +11,7 @@ use super::{
     readable, serialize, show, texts,
 };
 use crate::design::{Kind, Version};
-use crate::instance::SAMPLES;
+use crate::instance::{End, Manners, SAMPLES};
 
 /// One function with a handle as first argument: what it does, and how the spy shows its arguments.
 macro_rules! exported {
@@ -56,7 +56,8 @@ unsafe extern "C" fn fmi3InstantiateModelExchange(
     let arguments = format!("{name}, {visible}, {logging}");
     let call = ("fmi3InstantiateModelExchange", arguments.as_str());
     let folder = Ok(PathBuf::from(resources));
-    instantiate((Version::Three, Kind::ModelExchange), &name, &token, folder, log, None, call)
+    let kind = (Version::Three, Kind::ModelExchange, Manners::default());
+    instantiate(kind, &name, &token, folder, log, None, call)
 }
 
 #[unsafe(no_mangle)]
@@ -77,16 +78,13 @@ unsafe extern "C" fn fmi3InstantiateCoSimulation(
     // SAFETY: texts end with zero or are null.
     let (name, token, resources) = unsafe { (readable(name), readable(token), readable(resources)) };
     let log = logger.map_or(Log::None, |logger| Log::Three { logger, environment });
-    let folder = match event_mode {
-        false => Ok(PathBuf::from(resources)),
-        true => Err("this FMU has no event mode".into()),
-    };
     let callback = update.map(|update| Callback { update, environment });
     // SAFETY: an array with the length that comes with it.
     let required = unsafe { show(required, required_count) };
     let arguments = format!("{name}, {visible}, {logging}, {event_mode}, {early_return}, {required}");
     let call = ("fmi3InstantiateCoSimulation", arguments.as_str());
-    instantiate((Version::Three, Kind::CoSimulation), &name, &token, folder, log, callback, call)
+    let kind = (Version::Three, Kind::CoSimulation, Manners { event_mode, early_return });
+    instantiate(kind, &name, &token, Ok(PathBuf::from(resources)), log, callback, call)
 }
 
 #[unsafe(no_mangle)]
@@ -229,6 +227,7 @@ exported! {
         },
         [needed, terminate, nominals, values, defined].map(|flag| show(flag.cast::<u8>(), 1)).join(", ") + ", " + &show(next, 1);
     fn fmi3EnterContinuousTimeMode() |instance| instance.enter_continuous(), String::new();
+    fn fmi3EnterStepMode() |instance| instance.enter_step(), String::new();
     fn fmi3CompletedIntegratorStep(promise: bool, event: *mut bool, terminate: *mut bool)
         |instance| {
             (*place(event)?, *place(terminate)?) = instance.completed_step(promise)?;
@@ -286,7 +285,12 @@ unsafe extern "C" fn fmi3DoStep(
     early: *mut bool,
     last: *mut f64,
 ) -> c_int {
-    let shown = |_: &Instance| format!("{from:?}, {size:?}, {promise}");
+    let shown = |instance: &Instance| {
+        let End { event, early, terminate } = instance.end();
+        let words = [(event, ", event"), (early, ", early"), (terminate, ", terminate")];
+        let end: String = words.into_iter().filter_map(|(said, word)| said.then_some(word)).collect();
+        format!("{from:?}, {size:?}, {promise}{end}")
+    };
     let piece = |name: &str, run: &mut dyn FnMut(&mut Instance) -> Result<(), Refusal>| {
         // SAFETY: the importer keeps to the header of the standard, and no other piece is under way.
         unsafe { call(c, Version::Three, name, run, shown) }
@@ -296,9 +300,13 @@ unsafe extern "C" fn fmi3DoStep(
         .filter(|handle| handle.instance.can.intermediate)
         .and_then(|handle| handle.callback);
     let finish = |instance: &mut Instance| {
-        let outcome = instance.finish_step();
+        let (outcome, end) = (instance.finish_step(), instance.end());
         // SAFETY: checked before it is called.
-        *unsafe { place(last) }? = instance.last_time();
+        unsafe {
+            *place(last)? = instance.last_time();
+            (*place(event_needed)?, *place(terminate)?, *place(early)?) =
+                (end.event, end.terminate, end.early);
+        }
         outcome.map(drop)
     };
     let status = piece("fmi3DoStep", &mut |instance| {

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Once;
 
 use crate::design::{Kind, Version};
-use crate::instance::{Call, Instance, Mode, Outcome, Refusal, Status};
+use crate::instance::{Call, Instance, Manners, Mode, Outcome, Refusal, Status};
 use crate::state::State;
 
 /// What an importer holds as `fmi2Component` or `fmi3Instance`.
@@ -141,7 +141,7 @@ fn words(panic: &(dyn Any + Send)) -> String {
 
 /// Makes an instance, or logs why not.
 fn instantiate(
-    (version, kind): (Version, Kind),
+    (version, kind, manners): (Version, Kind, Manners),
     name: &str,
     token: &str,
     resources: Result<PathBuf, String>,
@@ -150,7 +150,8 @@ fn instantiate(
     (function, arguments): (&str, &str),
 ) -> *mut c_void {
     panic_quietly();
-    let made = catch_unwind(AssertUnwindSafe(|| Instance::new(&resources?, (version, kind), name, token)));
+    let made =
+        catch_unwind(AssertUnwindSafe(|| Instance::new(&resources?, (version, kind, manners), name, token)));
     let made = made.unwrap_or_else(|panic| Err(words(&*panic)));
     match made {
         Ok(mut instance) => {

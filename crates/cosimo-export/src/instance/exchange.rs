@@ -8,7 +8,7 @@ use cosimo_core::Segment;
 use cosimo_models::{Event, Hybrid, Point};
 
 use super::{Body, Call, Instance, Mode, Outcome, Refusal, Status};
-use crate::design::Version;
+use crate::design::{Kind, Version};
 use crate::sabotage::{self, Harm};
 
 /// Equations with the values of now.
@@ -31,13 +31,15 @@ pub(super) struct Now {
     /// They need no further update.
     settled: bool,
     /// The model asked for the end.
-    ended: bool,
+    pub(super) ended: bool,
     /// The next instant at which the model wants an event.
-    next: Option<f64>,
+    pub(super) next: Option<f64>,
     /// The last two completed steps, and the last event before: there is no way back over these.
     completed: [f64; 2],
     event: f64,
     steps: u64,
+    /// Co-simulation: a step ended at an event that the importer has not handled yet.
+    pub(super) due: bool,
 }
 
 /// What an update of the discrete states says.
@@ -63,6 +65,7 @@ impl Exchange {
             completed: [start; 2],
             event: start,
             steps: 0,
+            due: false,
         };
         let (indicators, u) = (equations.indicator_count(), vec![0.0; equations.interface().inputs.len()]);
         Exchange { equations, now, indicators, u }
@@ -100,13 +103,14 @@ impl Exchange {
     }
 
     pub(super) fn freeze(&self, into: &mut Vec<u8>) {
-        let Now { x, m, round, settled, ended, next, completed, event, steps } = &self.now;
+        let Now { x, m, round, settled, ended, next, completed, event, steps, due } = &self.now;
         let optional = next.unwrap_or(f64::NAN);
         let numbers = x.iter().chain(m).chain([&optional, event]).chain(completed);
         for value in numbers {
             into.extend_from_slice(&value.to_le_bytes());
         }
-        for number in [u64::from(*round), u64::from(*settled), u64::from(*ended), *steps] {
+        let flags = [*settled, *ended, *due].map(u64::from);
+        for number in [u64::from(*round), *steps].into_iter().chain(flags) {
             into.extend_from_slice(&number.to_le_bytes());
         }
     }
@@ -114,7 +118,7 @@ impl Exchange {
     pub(super) fn thaw(&mut self, from: &[u8]) -> Outcome {
         let (states, memory) = (self.now.x.len(), self.now.m.len());
         let (words, rest) = from.as_chunks::<8>();
-        if words.len() != states + memory + 8 || !rest.is_empty() {
+        if words.len() != states + memory + 9 || !rest.is_empty() {
             return Err(format!("{} bytes are not a state of this model", from.len()).into());
         }
         let word = |at: usize| u64::from_le_bytes(words[at]);
@@ -127,9 +131,10 @@ impl Exchange {
             event: float(after + 1),
             completed: [float(after + 2), float(after + 3)],
             round: word(after + 4) as u32,
-            settled: word(after + 5) != 0,
-            ended: word(after + 6) != 0,
-            steps: word(after + 7),
+            steps: word(after + 5),
+            settled: word(after + 6) != 0,
+            ended: word(after + 7) != 0,
+            due: word(after + 8) != 0,
         };
         Ok(())
     }
@@ -158,10 +163,13 @@ fn as_long(found: usize, wanted: usize, what: &str) -> Outcome {
 impl Instance {
     pub(crate) fn enter_event(&mut self) -> Outcome {
         self.allow(Call::EnterEvent)?;
+        if self.kind != Kind::ModelExchange && !self.manners.event_mode {
+            return Err("it was instantiated without event mode".into());
+        }
         self.remark_late_event();
         let time = self.time;
         let now = &mut exchanged(&mut self.body)?.now;
-        (now.round, now.settled, now.event) = (0, false, time);
+        (now.round, now.settled, now.event, now.due) = (0, false, time, false);
         self.mode = Mode::Event;
         Ok(())
     }
@@ -210,8 +218,30 @@ impl Instance {
         Ok(())
     }
 
+    /// All rounds of an event that the importer does not see.
+    pub(super) fn handle_event(&mut self) -> Outcome {
+        let Body::Exchanged(exchange) = &mut self.body else { return Ok(()) };
+        exchange.now.round = 0;
+        while exchange.update(self.time, &self.inputs, self.can.rounds).needed {
+            // No model here takes more than a few; one that never settles must not hang the importer.
+            if exchange.now.round > 1000 {
+                return Err("the discrete states do not settle".into());
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn enter_step(&mut self) -> Outcome {
+        self.allow(Call::EnterStep)?;
+        self.leave_event(Mode::Stepping)
+    }
+
     pub(crate) fn enter_continuous(&mut self) -> Outcome {
         self.allow(Call::EnterContinuous)?;
+        self.leave_event(Mode::Continuous)
+    }
+
+    fn leave_event(&mut self, mode: Mode) -> Outcome {
         let function =
             if self.version == Version::Two { "fmi2NewDiscreteStates" } else { "fmi3UpdateDiscreteStates" };
         let time = self.time;
@@ -223,7 +253,7 @@ impl Instance {
             return Err(format!("`{function}` must be called until it needs no further update").into());
         }
         now.completed = [time; 2];
-        self.mode = Mode::Continuous;
+        self.mode = mode;
         Ok(())
     }
 

@@ -28,7 +28,7 @@ use step::Pending;
 
 pub(crate) use exchange::Update;
 pub(crate) use rules::Call;
-pub(crate) use step::SAMPLES;
+pub(crate) use step::{End, SAMPLES};
 
 /// Where an instance stands in the state machine of the standard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,13 +141,22 @@ impl From<SimulatorError> for Refusal {
 /// What answers.
 enum Body {
     Stepped(Box<dyn Simulator>),
+    /// Solved by the importer, or without anything to solve.
     Exchanged(Exchange),
+}
+
+/// What an importer of FMI 3.0 can cope with in co-simulation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Manners {
+    pub(crate) event_mode: bool,
+    pub(crate) early_return: bool,
 }
 
 pub(crate) struct Instance {
     version: Version,
     /// Co-simulation or model exchange.
     kind: Kind,
+    manners: Manners,
     /// Token and kind: what a serialised state belongs to.
     identity: String,
     model: Model,
@@ -187,7 +196,7 @@ impl Instance {
     /// From the FMU's resources. The token is the one that the importer read in the description.
     pub(crate) fn new(
         resources: &Path,
-        (version, kind): (Version, Kind),
+        (version, kind, manners): (Version, Kind, Manners),
         name: &str,
         token: &str,
     ) -> Result<Instance, String> {
@@ -210,15 +219,19 @@ impl Instance {
         let Opened { interface, simulator, equations } = model.open(design.kind, &parameters)?;
         let variables = Variables::of(&model, &interface, equations.as_deref(), version);
         let (inputs, outputs) = (interface.inputs.len(), interface.outputs.len());
-        let can = Capabilities::of(&design, &interface);
+        let can = Capabilities::of(&design, &model, &interface);
+        if manners.event_mode && !can.event_mode {
+            return Err("this FMU has no event mode".into());
+        }
         let body = match (kind, simulator, equations) {
-            (Kind::ModelExchange, _, Some(equations)) => Body::Exchanged(Exchange::new(equations, 0.0)),
-            (_, Some(simulator), _) => Body::Stepped(simulator),
+            (Kind::CoSimulation | Kind::Both, Some(simulator), _) => Body::Stepped(simulator),
+            (_, _, Some(equations)) => Body::Exchanged(Exchange::new(equations, 0.0)),
             _ => return Err("the model cannot be solved here".into()),
         };
         let mut instance = Instance {
             version,
             kind,
+            manners,
             identity: format!("{token} for {}", said(kind)),
             variables,
             can,
@@ -310,7 +323,12 @@ impl Instance {
     pub(crate) fn exit_initialization(&mut self) -> Outcome {
         self.allow(Call::ExitInitialization)?;
         self.refresh()?;
-        self.mode = if self.kind == Kind::ModelExchange { Mode::Event } else { Mode::Stepping };
+        if self.kind == Kind::ModelExchange || self.manners.event_mode {
+            self.mode = Mode::Event;
+        } else {
+            self.handle_event()?;
+            self.mode = Mode::Stepping;
+        }
         if let Some(spy) = &mut self.spy {
             spy.decide();
         }
@@ -356,11 +374,11 @@ impl Instance {
     /// Opens the model anew where parameters have changed.
     fn reopen(&mut self) -> Outcome {
         if self.stale {
-            self.body = match self.kind {
-                Kind::ModelExchange => {
+            self.body = match self.body {
+                Body::Exchanged(_) => {
                     Body::Exchanged(Exchange::new(self.model.equations(&self.parameters)?, self.start))
                 }
-                Kind::CoSimulation | Kind::Both => {
+                Body::Stepped(_) => {
                     let mut simulator = self.model.simulator(&self.parameters)?;
                     let start = Time::new(self.start).ok_or("the start is not a number")?;
                     simulator.enter(&Setup { start, stop: self.stop.and_then(Time::new) })?;

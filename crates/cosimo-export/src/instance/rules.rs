@@ -28,6 +28,8 @@ pub(crate) enum Call {
     EnterEvent,
     UpdateDiscrete,
     EnterContinuous,
+    /// Back to steps of co-simulation.
+    EnterStep,
     CompletedStep,
     SetTime,
     SetContinuousStates,
@@ -62,15 +64,19 @@ fn stepped(version: Version, call: Call) -> &'static [Mode] {
     match call {
         Call::SetUp | Call::EnterInitialization => &[Instantiated],
         Call::ExitInitialization => &[Initializing],
-        Call::Terminate => &[Stepping, Discarded],
+        Call::Terminate => &[Event, Stepping, Discarded],
         Call::Reset | Call::Free | Call::States => {
-            &[Instantiated, Initializing, Stepping, Discarded, Terminated, Failed]
+            &[Instantiated, Initializing, Event, Stepping, Discarded, Terminated, Failed]
         }
         Call::Get if two => &[Initializing, Stepping, Intermediate, Discarded, Terminated, Failed],
         // Before initialisation only what has a start value, which the call itself looks at.
-        Call::Get => &[Instantiated, Initializing, Stepping, Intermediate, Discarded, Terminated, Failed],
-        Call::SetReal | Call::SetDiscrete => &[Instantiated, Initializing, Stepping, Intermediate],
-        Call::Tangent => &[Initializing, Stepping, Terminated],
+        Call::Get => {
+            &[Instantiated, Initializing, Event, Stepping, Intermediate, Discarded, Terminated, Failed]
+        }
+        Call::SetReal | Call::SetDiscrete => &[Instantiated, Initializing, Event, Stepping, Intermediate],
+        Call::Tangent => &[Initializing, Event, Stepping, Terminated],
+        Call::EnterEvent if !two => &[Stepping],
+        Call::UpdateDiscrete | Call::EnterStep if !two => &[Event],
         Call::Step => &[Stepping],
         Call::InputDerivatives => &[Initializing, Stepping],
         Call::OutputDerivatives => &[Stepping, Terminated],
@@ -105,6 +111,6 @@ fn exchanged(version: Version, call: Call) -> &'static [Mode] {
         | Call::GetNominals => &[Initializing, Event, Continuous, Terminated, Failed],
         Call::GetCounts if two => &[],
         Call::GetCounts => &[Instantiated, Initializing, Event],
-        Call::Step | Call::InputDerivatives | Call::OutputDerivatives => &[],
+        Call::Step | Call::EnterStep | Call::InputDerivatives | Call::OutputDerivatives => &[],
     }
 }

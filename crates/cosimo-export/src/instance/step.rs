@@ -4,9 +4,11 @@
 //! ends included, and follows the cubic through them. Equal answers make an exact constant, so a step with
 //! held inputs is the same bits whether it is asked or not.
 
-use cosimo_core::{Inputs, Reached, Segment, Time, Trail, Window};
+use cosimo_core::{Inputs, Segment, Time, Trail, Window};
 
+use super::exchange::exchanged;
 use super::{Body, Call, Instance, Mode, Outcome, Refusal, Status};
+use crate::design::Version;
 use crate::sabotage::{self, Harm};
 
 /// Instants at which inputs are asked for inside a step.
@@ -22,11 +24,25 @@ pub(super) struct Pending {
     /// Outputs are shown, and inputs no longer asked for.
     pub(super) finished: bool,
     samples: Vec<[f64; SAMPLES]>,
+    /// How it ended.
+    end: End,
+}
+
+/// How a step ended, beside its instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct End {
+    /// At an event that the importer is to handle.
+    pub(crate) event: bool,
+    /// Before the instant that was asked for.
+    pub(crate) early: bool,
+    /// The model has asked for the end of the run.
+    pub(crate) terminate: bool,
 }
 
 impl Pending {
     pub(super) fn new(inputs: usize) -> Pending {
-        Pending { from: 0.0, size: 0.0, at: 0.0, finished: false, samples: vec![[0.0; SAMPLES]; inputs] }
+        let samples = vec![[0.0; SAMPLES]; inputs];
+        Pending { from: 0.0, size: 0.0, at: 0.0, finished: false, samples, end: End::default() }
     }
 }
 
@@ -38,6 +54,17 @@ fn near(a: f64, b: f64, size: f64) -> bool {
 impl Instance {
     pub(crate) fn begin_step(&mut self, from: f64, size: f64, promise: bool) -> Outcome {
         self.allow(Call::Step)?;
+        self.pending.end = End::default();
+        if let Body::Exchanged(exchange) = &self.body {
+            if exchange.now.due {
+                return Err(
+                    "the event at the end of the last step must be handled in event mode first".into()
+                );
+            }
+            if exchange.now.ended {
+                return Err("the model asked for the end of the run".into());
+            }
+        }
         if !from.is_finite() || !size.is_finite() || size <= 0.0 {
             return Err(format!("a step of {size} s from t = {from} is none").into());
         }
@@ -117,11 +144,15 @@ impl Instance {
             return Err(error.clone());
         }
         self.steps += 1;
-        self.time = from + size;
         self.hold_inputs(size);
         (self.unsettled, self.current) = (false, false);
         if harm == Harm::Warning {
             return Err(Refusal::new(Status::Warning, "told to warn in this step"));
+        }
+        if self.pending.end.terminate && self.version == Version::Two {
+            // As the standard wants it: the reason is told by `fmi2GetBooleanStatus`.
+            self.mode = Mode::Discarded;
+            return Err(Refusal::new(Status::Discard, "the model asked for the end of the run"));
         }
         Ok(self.last_time())
     }
@@ -142,18 +173,49 @@ impl Instance {
         place.map_or(0.0, |place| self.parameters[place])
     }
 
-    fn advance(&mut self, from: f64, size: f64) -> Result<Reached, Refusal> {
+    /// How the last step ended.
+    pub(crate) fn end(&self) -> End {
+        self.pending.end
+    }
+
+    fn advance(&mut self, from: f64, size: f64) -> Outcome {
+        if let Body::Exchanged(_) = self.body {
+            return self.move_on(from + size);
+        }
         let instant = |seconds: f64| Time::new(seconds).ok_or("the time is not a number");
         let window = Window { from: instant(from)?, to: instant(from + size)?, size };
         let mut trail = Trail { integrals: &mut [] };
-        let Body::Stepped(simulator) = &mut self.body else {
-            return Err("this instance is one for model exchange".into());
-        };
+        let Body::Stepped(simulator) = &mut self.body else { return Ok(()) };
         let reached = simulator.advance(window, &Inputs { segments: &self.inputs }, &mut trail)?;
         if reached.to != window.to {
             return Err(format!("the model stopped at t = {}", reached.to).into());
         }
-        Ok(reached)
+        self.time = from + size;
+        Ok(())
+    }
+
+    /// From one announced event to the next, where there is nothing to solve in between. An importer that has an
+    /// event mode handles them: inside of a step if it lets steps end early, and always at their end.
+    fn move_on(&mut self, to: f64) -> Outcome {
+        loop {
+            let now = &mut exchanged(&mut self.body)?.now;
+            let Some(next) = now.next.filter(|next| *next <= to || near(*next, to, to)) else { break };
+            let early = !near(next, to, to);
+            if self.manners.event_mode && (!early || self.manners.early_return) {
+                (now.due, self.time) = (true, if early { next } else { to });
+                self.pending.end = End { event: true, early, terminate: false };
+                return Ok(());
+            }
+            self.time = next;
+            self.handle_event()?;
+            if exchanged(&mut self.body)?.now.ended {
+                let early = early && self.manners.early_return;
+                self.pending.end = End { event: false, early, terminate: true };
+                return Ok(());
+            }
+        }
+        self.time = to;
+        Ok(())
     }
 
     /// The step is over, and its end may be looked at from inside it.

@@ -18,6 +18,8 @@ struct Case {
     start_values: Vec<(String, f64)>,
     outputs: Vec<String>,
     rows: Vec<Vec<f64>>,
+    /// In co-simulation, whether FMPy handles events.
+    event_mode: bool,
 }
 
 /// All cases in one Python, which takes a second to start.
@@ -33,10 +35,12 @@ fn run(cases: &[Case]) {
         let unpacked = unpack(&case.design, &file);
         let start_values: serde_json::Map<_, _> =
             case.start_values.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+        let kind = if case.design.kind == Kind::CoSimulation { "CoSimulation" } else { "ModelExchange" };
         let stop = case.rows[case.rows.len() - 1][0];
         let interval = stop / (case.rows.len() - 1) as f64;
         jobs.push(json!({
-            "file": file, "unpacked": unpacked, "start_values": start_values, "outputs": case.outputs, "interval": interval,
+            "file": file, "unpacked": unpacked, "kind": kind, "event_mode": case.event_mode,
+            "start_values": start_values, "outputs": case.outputs, "interval": interval,
             "stop": stop,
         }));
     }
@@ -138,7 +142,7 @@ fn plain_equations_are_solved_as_the_native_simulator_does() {
             let (kind, variant) = turn[cases.len() % turn.len()];
             let design = Design::new(&source, version).kind(kind).variant(variant);
             let (start_values, outputs) = (start_values.clone(), names(&interface.outputs));
-            cases.push(Case { design, start_values, outputs, rows: rows.clone() });
+            cases.push(Case { design, start_values, outputs, rows: rows.clone(), event_mode: false });
         }
     }
     assert!(cases.len() > 40);
@@ -157,8 +161,21 @@ fn equations_with_events_follow_their_references() {
                 OpenRequest { name: "unit", source: &source, folder: Path::new(""), parameters: &[] };
             let interface = cosimo_models::equations(&request).unwrap().unwrap().interface();
             let outputs = interface.outputs.iter().map(|port| port.name.clone()).collect();
-            cases.push(Case { design, start_values: vec![], outputs, rows: (entry.reference)() });
+            let (rows, event_mode) = ((entry.reference)(), false);
+            cases.push(Case { design, start_values: vec![], outputs, rows, event_mode });
         }
+    }
+    run(&cases);
+}
+
+#[test]
+fn the_stair_steps_with_event_mode_and_without() {
+    let entry = HYBRID.iter().find(|entry| entry.name == "stair").unwrap();
+    let mut cases = Vec::new();
+    for (version, event_mode) in [(Version::Two, false), (Version::Three, false), (Version::Three, true)] {
+        let design = Design::new("native:stair", version);
+        let outputs = ["level", "height"].map(String::from).to_vec();
+        cases.push(Case { design, start_values: vec![], outputs, rows: (entry.reference)(), event_mode });
     }
     run(&cases);
 }

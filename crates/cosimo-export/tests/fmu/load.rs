@@ -48,6 +48,8 @@ pub(crate) struct Fmu {
     pub(crate) version: Version,
     /// What it is instantiated for.
     kind: Kind,
+    /// Event mode is used, early return allowed.
+    manners: (bool, bool),
     pub(crate) environment: Box<Environment>,
     callbacks: Option<Box<Callbacks>>,
     /// As the description has it.
@@ -218,6 +220,7 @@ impl Fmu {
             instance: null_mut(),
             version,
             kind,
+            manners: (false, false),
             environment: Box::default(),
             callbacks: None,
             token: String::new(),
@@ -228,6 +231,13 @@ impl Fmu {
         fmu.token = root.attribute(token).unwrap().to_owned();
         fmu.instantiate(&fmu.token.clone());
         fmu
+    }
+
+    /// Begins anew as an importer that can handle events, and steps that end early.
+    pub(crate) fn with_manners(mut self, event_mode: bool, early_return: bool) -> Fmu {
+        self.manners = (event_mode, early_return);
+        self.begin_anew();
+        self
     }
 
     /// Ends this instance and begins another.
@@ -306,7 +316,8 @@ impl Fmu {
                 let make = self.library.get::<Make>(b"fmi3InstantiateCoSimulation\0").unwrap();
                 let none = std::ptr::null();
                 let (name, token, path) = (name.as_ptr(), token.as_ptr(), path.as_ptr());
-                make(name, token, path, false, false, false, false, none, 0, environment, log3, update)
+                let (events, early) = self.manners;
+                make(name, token, path, false, false, events, early, none, 0, environment, log3, update)
             };
         }
         self.environment.instance = self.instance as usize;
@@ -651,6 +662,28 @@ impl Fmu {
             assert_eq!(last, from + size);
         }
         status
+    }
+
+    /// FMI 3.0 only: the status, whether an event is to be handled, the run to end, the step ended early, and the
+    /// instant it reached.
+    pub(crate) fn step_until(&self, from: f64, size: f64) -> (c_int, [bool; 3], f64) {
+        let (mut flags, mut last) = ([true; 3], f64::NAN);
+        let [event, terminate, early] = &mut flags;
+        let status = c!(self, "fmi3DoStep", from => f64, size => f64, false => bool, event => *mut bool,
+            terminate => *mut bool, early => *mut bool, &mut last => *mut f64);
+        (status, flags, last)
+    }
+
+    /// FMI 3.0 only.
+    pub(crate) fn enter_step(&self) -> c_int {
+        c!(self, "fmi3EnterStepMode")
+    }
+
+    /// FMI 2.0 only: whether the model asked for the end.
+    pub(crate) fn terminated(&self) -> bool {
+        let mut value = 0;
+        assert_eq!(c!(self, "fmi2GetBooleanStatus", 3 => c_int, &mut value => *mut c_int), 0);
+        value != 0
     }
 
     pub(crate) fn step(&self, from: f64, size: f64) {

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail loudly")]
 
 mod equal;
+mod event_mode;
 mod events;
 mod exchange;
 mod faults;
