@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use cosimo_export::{Design, Kind, SABOTEUR, Variant, Version, exchange_sources, sources, write};
+use cosimo_export::{Design, ECHO, Kind, SABOTEUR, Variant, Version, exchange_sources, sources, write};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -59,6 +59,7 @@ fn designs() -> Vec<Design> {
             designs.push(Design::new(SABOTEUR, version).variant(variant));
         }
         designs.push(Design::exchange(SABOTEUR, version));
+        designs.extend([Design::new(ECHO, version), Design::new(ECHO, version).spying()]);
         // Time events in co-simulation; in FMI 3.0 with event mode.
         let stair = Design::new("native:stair", version);
         designs.extend([stair.clone(), stair.clone().variant(Variant::NoRollback), stair.clone().spying()]);

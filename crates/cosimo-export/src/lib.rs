@@ -6,6 +6,7 @@
 
 mod describe;
 mod design;
+mod echo;
 mod ffi;
 mod instance;
 mod model;
@@ -16,5 +17,5 @@ mod state;
 mod variables;
 
 pub use design::{Design, Kind, Variant, Version};
-pub use model::{SABOTEUR, exchange_sources, sources};
+pub use model::{ECHO, SABOTEUR, exchange_sources, sources};
 pub use pack::{built_library, model_description, write};

@@ -8,11 +8,14 @@ use cosimo_core::{Interface, Simulator, Spec, Value};
 use cosimo_models::{HYBRID, Hybrid, NATIVE, SOLVER_PARAMETERS};
 
 use crate::design::{Design, Kind};
-use crate::variables::Text;
-use crate::{sabotage, spy};
+use crate::variables::{Text, Type};
+use crate::{echo, sabotage, spy};
 
 /// Does what it is told to do wrong.
 pub const SABOTEUR: &str = "test:saboteur";
+
+/// Shows its inputs again, one of every type.
+pub const ECHO: &str = "test:echo";
 
 /// All native models but those that are faults themselves; tests export these too.
 pub fn sources() -> Vec<String> {
@@ -43,6 +46,8 @@ pub(crate) struct Model {
     /// What becomes a variable, with its default.
     pub(crate) parameters: Vec<(&'static Spec, f64)>,
     pub(crate) texts: Vec<Text>,
+    /// What is passed on as it is.
+    pub(crate) echoes: &'static [Type],
     fixed: Vec<(String, Value)>,
 }
 
@@ -62,6 +67,7 @@ impl Model {
         let hybrid = HYBRID.iter().find(|entry| name == Some(entry.name));
         let (summary, specs, stop): (_, &'static [Spec], _) = match (native, hybrid) {
             _ if design.source == SABOTEUR => (sabotage::SUMMARY, sabotage::PARAMETERS, 1.0),
+            _ if design.source == ECHO => (echo::SUMMARY, &[], 1.0),
             (Some(info), _) => (info.summary, info.parameters, 1.0),
             (None, Some(entry)) => (entry.summary, entry.parameters, entry.stop),
             (None, None) => return Err(format!("there is no model `{}`", design.source)),
@@ -87,8 +93,9 @@ impl Model {
         if design.spy {
             texts.push(spy::FILE);
         }
-        let (source, hybrid) = (design.source.clone(), hybrid.is_some());
-        let model = Model { source, summary, stop, hybrid, parameters, texts, fixed };
+        let echoes = if design.source == ECHO { echo::types(design.version) } else { &[] };
+        let (source, hybrid) = (design.source.clone(), hybrid.is_some() || design.source == ECHO);
+        let model = Model { source, summary, stop, hybrid, parameters, texts, echoes, fixed };
         // Nothing here solves equations with events, but where there are no states there is nothing to solve.
         if hybrid && design.kind != Kind::ModelExchange {
             let equations = model.equations(&model.defaults())?;
@@ -132,6 +139,9 @@ impl Model {
     pub(crate) fn equations(&self, values: &[f64]) -> Result<Box<dyn Hybrid>, String> {
         if self.source == SABOTEUR {
             return Ok(Box::new(sabotage::Fickle));
+        }
+        if self.source == ECHO {
+            return Ok(Box::new(echo::Nothing));
         }
         let equations = self.request(values, cosimo_models::equations)?;
         equations.ok_or_else(|| format!("`{}` is not made of equations", self.source))

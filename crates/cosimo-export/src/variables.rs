@@ -27,17 +27,64 @@ pub(crate) enum Role {
     Count(usize),
     /// A text, by place among the texts.
     Text(usize),
+    /// An input that is passed on as it is, by place among those.
+    Heard(usize),
+    /// The output that shows it.
+    Echoed(usize),
 }
 
 /// What the values are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Type {
+    Single,
     Real,
+    Int8,
+    UInt8,
+    Int16,
+    UInt16,
+    /// With 32 bits.
     Integer,
+    UInt32,
+    Int64,
+    UInt64,
     Boolean,
     /// From 1 on.
     Enumeration(&'static [&'static str]),
     Text,
+    Binary,
+}
+
+impl Type {
+    /// As FMI 3.0 calls it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Type::Single => "Float32",
+            Type::Real => "Float64",
+            Type::Int8 => "Int8",
+            Type::UInt8 => "UInt8",
+            Type::Int16 => "Int16",
+            Type::UInt16 => "UInt16",
+            Type::Integer => "Int32",
+            Type::UInt32 => "UInt32",
+            Type::Int64 => "Int64",
+            Type::UInt64 => "UInt64",
+            Type::Boolean => "Boolean",
+            Type::Enumeration(_) => "Enumeration",
+            Type::Text => "String",
+            Type::Binary => "Binary",
+        }
+    }
+
+    /// As FMI 2.0 calls it, which has no other widths.
+    pub(crate) fn old_name(self) -> &'static str {
+        match self {
+            Type::Single | Type::Real => "Real",
+            Type::Boolean => "Boolean",
+            Type::Enumeration(_) => "Enumeration",
+            Type::Text | Type::Binary => "String",
+            _ => "Integer",
+        }
+    }
 }
 
 /// As the standard says it: what a variable is for and when it changes.
@@ -98,6 +145,28 @@ impl Variable {
         Variable { name, role, kind, nature, unit, start, starts_with, least, about }
     }
 
+    /// An input and the output that shows it.
+    fn echo(kind: Type, place: usize) -> (Variable, Variable) {
+        let name = kind.name().to_lowercase();
+        let port = |end: &str| Port {
+            unit: None,
+            ..Port::new(&format!("{name}_{end}"), "", &format!("a {} to pass on", kind.name()))
+        };
+        let continuous = matches!(kind, Type::Single | Type::Real);
+        let nature = |nature: Nature| Nature {
+            variability: if continuous { "continuous" } else { "discrete" },
+            ..nature
+        };
+        let heard = Variable::port(&port("in"), Role::Heard(place), nature(Nature::INPUT));
+        let echoed = Variable::port(&port("out"), Role::Echoed(place), nature(Nature::OUTPUT));
+        let start = match kind {
+            Type::Text | Type::Binary => None,
+            Type::Enumeration(_) => Some(1.0),
+            _ => Some(0.0),
+        };
+        (Variable { kind, start, ..heard }, Variable { kind, ..echoed })
+    }
+
     /// The parameter that is set by this variable, by place.
     pub(crate) fn parameter_place(&self) -> Option<usize> {
         match self.role {
@@ -141,6 +210,8 @@ pub(crate) struct Variables {
     pub(crate) states: Vec<usize>,
     pub(crate) derivatives: Vec<usize>,
     pub(crate) indicators: Vec<usize>,
+    /// Inputs that are passed on, with their outputs.
+    pub(crate) echoes: Vec<(usize, usize)>,
 }
 
 impl Variables {
@@ -195,6 +266,12 @@ impl Variables {
             let port = Port::new(&format!("indicator_{}", place + 1), "1", "has a root at an event");
             list.push(Variable::port(&port, Role::Indicator(place), Nature::LOCAL));
         }
+        let mut echoes = Vec::new();
+        for (place, kind) in model.echoes.iter().enumerate() {
+            let (heard, echoed) = Variable::echo(*kind, place);
+            echoes.push((list.len(), list.len() + 1));
+            list.extend([heard, echoed]);
+        }
         for (place, (spec, default)) in model.parameters.iter().enumerate() {
             match states.iter().position(|state| state.name == spec.name) {
                 None => list.push(Variable::parameter(spec, *default, place)),
@@ -219,6 +296,7 @@ impl Variables {
             states: state_references,
             derivatives,
             indicators: indicator_references,
+            echoes,
         }
     }
 

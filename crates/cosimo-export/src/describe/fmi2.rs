@@ -4,7 +4,7 @@ use cosimo_models::Hybrid;
 
 use super::{
     Facts, Told, Xml, at_start, common, default_experiment, derivatives, enumeration, enumerations, joined,
-    log_categories, outputs, reinitialised, tool, units, words,
+    log_categories, outputs, reinitialised, start_text, tool, units, words,
 };
 use crate::design::Kind;
 use crate::variables::{Role, Type};
@@ -69,24 +69,18 @@ pub(super) fn description(facts: &Facts<'_>) -> String {
         match variable.role {
             Role::Count(_) => typed.push(("min", variable.least.to_string())),
             Role::Text(at) => typed.push(("start", variables.texts[at].start.into())),
+            Role::Heard(_) if variable.kind == Type::Text => typed.push(("start", String::new())),
             Role::Derivative(state) => {
                 typed.push(("derivative", (variables.states[state] + 1).to_string()));
             }
             Role::State(state) => typed.extend(reinitialised(facts, state)),
             _ => {}
         }
-        typed.extend(variable.start.map(|start| ("start", start.to_string())));
-        let name = match variable.kind {
-            Type::Real => "Real",
-            Type::Integer => "Integer",
-            Type::Boolean => "Boolean",
-            Type::Text => "String",
-            Type::Enumeration(_) => {
-                typed.push(("declaredType", enumeration(variable)));
-                "Enumeration"
-            }
-        };
-        xml.element(name, &typed);
+        typed.extend(variable.start.map(|start| ("start", start_text(variable.kind, start))));
+        if let Type::Enumeration(names) = variable.kind {
+            typed.push(("declaredType", enumeration(names)));
+        }
+        xml.element(variable.kind.old_name(), &typed);
         xml.end();
     }
     xml.end();

@@ -2,7 +2,7 @@
 
 use super::{
     Facts, Told, Xml, at_start, common, default_experiment, derivatives, enumeration, enumerations,
-    indicators, joined, log_categories, outputs, reinitialised, tool, units, words,
+    indicators, joined, log_categories, outputs, reinitialised, start_text, tool, units, words,
 };
 use crate::design::Kind;
 use crate::variables::{Role, Type};
@@ -76,20 +76,21 @@ pub(super) fn description(facts: &Facts<'_>) -> String {
             Role::State(state) => attributes.extend(reinitialised(facts, state)),
             _ => {}
         }
-        attributes.extend(variable.start.map(|start| ("start", start.to_string())));
-        match (variable.kind, variable.role) {
-            (Type::Real, _) => xml.element("Float64", &attributes),
-            (Type::Integer, _) => xml.element("Int32", &attributes),
-            (Type::Boolean, _) => xml.element("Boolean", &attributes),
-            (Type::Enumeration(_), _) => {
-                attributes.push(("declaredType", enumeration(variable)));
-                xml.element("Enumeration", &attributes);
-            }
-            (Type::Text, role) => {
-                xml.begin("String", &attributes);
-                if let Role::Text(at) = role {
-                    xml.element("Start", &[("value", variables.texts[at].start.into())]);
-                }
+        attributes.extend(variable.start.map(|start| ("start", start_text(variable.kind, start))));
+        if let Type::Enumeration(names) = variable.kind {
+            attributes.push(("declaredType", enumeration(names)));
+        }
+        // Texts and bytes have an element for their start.
+        let start = match variable.role {
+            Role::Text(at) => Some(variables.texts[at].start),
+            Role::Heard(_) if matches!(variable.kind, Type::Text | Type::Binary) => Some(""),
+            _ => None,
+        };
+        match start {
+            None => xml.element(variable.kind.name(), &attributes),
+            Some(start) => {
+                xml.begin(variable.kind.name(), &attributes);
+                xml.element("Start", &[("value", start.into())]);
                 xml.end();
             }
         }

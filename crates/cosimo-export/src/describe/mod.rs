@@ -45,7 +45,7 @@ impl Capabilities {
             fixed_step: !abilities.variable_step || design.variant == Variant::FixedStep,
             interpolates: design.variant == Variant::Interpolates,
             intermediate: design.variant == Variant::Intermediate,
-            event_mode: model.hybrid && design.version == Version::Three,
+            event_mode: model.hybrid && model.echoes.is_empty() && design.version == Version::Three,
             output_order: u32::from(abilities.slopes),
             jacobian: abilities.jacobian,
             tangents: design.variant != Variant::NoDerivatives,
@@ -167,6 +167,14 @@ fn default_experiment(xml: &mut Xml, model: &Model) {
     xml.element("DefaultExperiment", &numbers.map(|(key, value)| (key, value.to_string())));
 }
 
+/// As a description spells it.
+fn start_text(kind: Type, start: f64) -> String {
+    match kind {
+        Type::Boolean => words(start != 0.0),
+        _ => start.to_string(),
+    }
+}
+
 /// The attribute of states that jump at events.
 fn reinitialised(facts: &Facts<'_>, state: usize) -> Option<(&'static str, String)> {
     let jumps = facts.equations.is_some_and(|equations| equations.jumps(state));
@@ -200,7 +208,9 @@ fn outputs(facts: &Facts<'_>) -> Vec<Told> {
             dependencies: sorted(inputs, on_states(facts, Unknown::Output(output))),
         }
     };
-    facts.variables.outputs.iter().enumerate().map(told).collect()
+    let echoes = facts.variables.echoes.iter();
+    let echoes = echoes.map(|(heard, echoed)| Told { reference: *echoed, dependencies: vec![*heard] });
+    facts.variables.outputs.iter().enumerate().map(told).chain(echoes).collect()
 }
 
 fn derivatives(facts: &Facts<'_>) -> Vec<Told> {
@@ -248,7 +258,7 @@ fn at_start(facts: &Facts<'_>) -> Vec<Told> {
     all.extend(derivatives(facts));
     all.retain(|told| variables.list[told.reference].nature.initial == Some("calculated"));
     for told in &mut all {
-        told.dependencies.retain(|reference| variables.inputs.contains(reference));
+        told.dependencies.retain(|reference| variables.list[*reference].nature.causality == "input");
         told.dependencies.extend(variables.numbers());
         told.dependencies.sort_unstable();
     }
@@ -259,16 +269,18 @@ fn at_start(facts: &Facts<'_>) -> Vec<Told> {
 fn enumerations(variables: &Variables) -> Vec<(String, &'static [&'static str])> {
     let mut found: Vec<(String, &'static [&'static str])> = Vec::new();
     for variable in &variables.list {
-        if let Type::Enumeration(names) = variable.kind {
-            found.push((enumeration(variable), names));
+        if let Type::Enumeration(names) = variable.kind
+            && !found.iter().any(|(_, known)| *known == names)
+        {
+            found.push((enumeration(names), names));
         }
     }
     found
 }
 
-/// The type of such a variable.
-fn enumeration(variable: &Variable) -> String {
-    format!("{}_type", variable.name)
+/// A name for it.
+fn enumeration(names: &[&str]) -> String {
+    names.join("_or_")
 }
 
 fn joined(references: &[usize], add: usize) -> String {

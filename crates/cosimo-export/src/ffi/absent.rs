@@ -1,4 +1,4 @@
-//! Functions for things that no model here has: other types of variables, clocks, structural parameters. Importers
+//! Functions for things that no model here has: clocks, structural parameters, scheduled execution. Importers
 //! look them up all the same, and FMI 3.0 wants every one of them. They refuse in words. Further arguments of
 //! theirs are not looked at, which the C calling convention allows.
 
@@ -36,10 +36,7 @@ macro_rules! refused {
 }
 
 typed! {
-    fmi3GetFloat32 fmi3GetInt8 fmi3GetUInt8 fmi3GetInt16 fmi3GetUInt16 fmi3GetUInt32 fmi3GetUInt64
-    fmi3GetBinary fmi3GetClock
-    fmi3SetFloat32 fmi3SetInt8 fmi3SetUInt8 fmi3SetInt16 fmi3SetUInt16 fmi3SetUInt32 fmi3SetInt64 fmi3SetUInt64
-    fmi3SetBoolean fmi3SetBinary fmi3SetClock
+    fmi3GetClock fmi3SetClock
     fmi3GetIntervalDecimal fmi3GetIntervalFraction fmi3GetShiftDecimal fmi3GetShiftFraction
     fmi3SetIntervalDecimal fmi3SetIntervalFraction fmi3SetShiftDecimal fmi3SetShiftFraction
 }

@@ -128,9 +128,12 @@ exported! {
     fn fmi2SetInteger(references: *const c_uint, count: usize, values: *const c_int)
         |instance| instance.set_integers(list(references, count)?, list(values, count)?),
         format!("{}, {}", show(references, count), show(values, count));
-    fn fmi2SetBoolean(_references: *const c_uint, count: usize, _values: *const c_int)
-        |_instance| none_of(count),
-        format!("{count} values");
+    fn fmi2SetBoolean(references: *const c_uint, count: usize, values: *const c_int)
+        |instance| {
+            let values: Vec<bool> = list(values, count)?.iter().map(|value| *value != 0).collect();
+            instance.set_plain(list(references, count)?, &values)
+        },
+        format!("{}, {}", show(references, count), show(values, count));
     fn fmi2SetString(references: *const c_uint, count: usize, values: *const *const c_char)
         |instance| {
             instance.set_texts(list(references, count)?, texts(list(values, count)?)?)
@@ -282,9 +285,4 @@ const TERMINATED: c_int = 3;
 /// The standard's answer to a status that an FMU has not.
 fn untold(kind: c_int) -> Result<(), Refusal> {
     Err(Refusal::new(Status::Discard, format!("there is no status {kind} of this kind")))
-}
-
-/// There are no variables of this type.
-fn none_of(count: usize) -> Result<(), Refusal> {
-    if count == 0 { Ok(()) } else { Err("there is no variable of this type".into()) }
 }

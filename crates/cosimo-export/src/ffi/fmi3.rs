@@ -132,9 +132,46 @@ exported! {
     fn fmi3GetInt64(references: *const u32, count: usize, values: *mut i64, room: usize)
         |instance| {
             as_many(count, room)?;
-            instance.get_enumerations(list(references, count)?, list_mut(values, room)?)
+            instance.get_wide(list(references, count)?, list_mut(values, room)?)
         },
         format!("{}, {}", show(references, count), show(values, room));
+    fn fmi3SetInt64(references: *const u32, count: usize, values: *const i64, room: usize)
+        |instance| {
+            as_many(count, room)?;
+            instance.set_plain(list(references, count)?, list(values, room)?)
+        },
+        format!("{}, {}", show(references, count), show(values, room));
+    fn fmi3SetBoolean(references: *const u32, count: usize, values: *const bool, room: usize)
+        |instance| {
+            as_many(count, room)?;
+            let values: Vec<bool> = list(values.cast::<u8>(), room)?.iter().map(|value| *value != 0).collect();
+            instance.set_plain(list(references, count)?, &values)
+        },
+        format!("{}, {}", show(references, count), show(values.cast::<u8>(), room));
+    fn fmi3GetBinary(
+        references: *const u32, count: usize, sizes: *mut usize, values: *mut *const u8, room: usize
+    )
+        |instance| {
+            as_many(count, room)?;
+            let (sizes, values) = (list_mut(sizes, room)?, list_mut(values, room)?);
+            for ((reference, size), value) in list(references, count)?.iter().zip(sizes).zip(values) {
+                let bytes = instance.get_binary(*reference)?;
+                (*size, *value) = (bytes.len(), bytes.as_ptr());
+            }
+            Ok(())
+        },
+        format!("{}, {} bytes", show(references, count), show(sizes, room));
+    fn fmi3SetBinary(
+        references: *const u32, count: usize, sizes: *const usize, values: *const *const u8, room: usize
+    )
+        |instance| {
+            as_many(count, room)?;
+            let given = list(sizes, room)?.iter().zip(list(values, room)?);
+            let bytes: Vec<&[u8]> =
+                given.map(|(size, value)| list(*value, *size)).collect::<Result<_, _>>()?;
+            instance.set_binaries(list(references, count)?, &bytes)
+        },
+        format!("{}, {} bytes", show(references, count), show(sizes, room));
     fn fmi3GetBoolean(references: *const u32, count: usize, values: *mut bool, room: usize)
         |instance| {
             as_many(count, room)?;
@@ -271,6 +308,36 @@ exported! {
             instance.output_derivatives(list(references, count)?, list(orders, count)?, list_mut(values, room)?)
         },
         format!("{}, {}, {}", show(references, count), show(orders, count), show(values, room));
+}
+
+/// Types that are only passed on.
+macro_rules! plain {
+    ($($get:ident $set:ident $type:ty)*) => {
+        exported! {$(
+            fn $get(references: *const u32, count: usize, values: *mut $type, room: usize)
+                |instance| {
+                    as_many(count, room)?;
+                    instance.get_plain(list(references, count)?, list_mut(values, room)?)
+                },
+                format!("{}, {}", show(references, count), show(values, room));
+            fn $set(references: *const u32, count: usize, values: *const $type, room: usize)
+                |instance| {
+                    as_many(count, room)?;
+                    instance.set_plain(list(references, count)?, list(values, room)?)
+                },
+                format!("{}, {}", show(references, count), show(values, room));
+        )*}
+    };
+}
+
+plain! {
+    fmi3GetFloat32 fmi3SetFloat32 f32
+    fmi3GetInt8 fmi3SetInt8 i8
+    fmi3GetUInt8 fmi3SetUInt8 u8
+    fmi3GetInt16 fmi3SetInt16 i16
+    fmi3GetUInt16 fmi3SetUInt16 u16
+    fmi3GetUInt32 fmi3SetUInt32 u32
+    fmi3GetUInt64 fmi3SetUInt64 u64
 }
 
 /// In pieces: the importer's callback calls functions of this instance, so none may be under way meanwhile.

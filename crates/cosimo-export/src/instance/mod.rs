@@ -5,6 +5,7 @@
 //! by itself leaves the instance in `Failed`, from which a saved state or a reset brings it back.
 
 mod exchange;
+mod passing;
 mod rules;
 mod step;
 mod tangent;
@@ -18,6 +19,7 @@ use cosimo_core::{Inputs, Segment, Setup, Simulator, SimulatorError, Time};
 
 use crate::describe::Capabilities;
 use crate::design::{Design, Kind, Version};
+use crate::echo::{self, Datum};
 use crate::model::{Model, Opened, SABOTEUR};
 use crate::sabotage::{self, Sabotage};
 use crate::spy::Spy;
@@ -173,6 +175,8 @@ pub(crate) struct Instance {
     steps: u64,
     parameters: Vec<f64>,
     texts: Vec<CString>,
+    /// What was heard and is to be shown again.
+    heard: Vec<Datum>,
     /// What is assumed of each input from now on; a constant unless derivatives were given.
     inputs: Vec<Segment>,
     outputs: Vec<f64>,
@@ -244,6 +248,7 @@ impl Instance {
             steps: 0,
             parameters,
             texts: Vec::new(),
+            heard: Vec::new(),
             inputs: vec![Segment::ZERO; inputs],
             outputs: vec![0.0; outputs],
             slopes: if can.output_order > 0 { vec![0.0; outputs] } else { Vec::new() },
@@ -276,6 +281,7 @@ impl Instance {
         }
         let text = |text: &crate::variables::Text| CString::new(text.start).unwrap_or_default();
         self.texts = self.variables.texts.iter().map(text).collect();
+        self.heard = self.model.echoes.iter().map(|kind| Datum::start(*kind)).collect();
         if let Some(sabotage) = &mut self.sabotage {
             *sabotage = Sabotage::default();
         }
@@ -422,6 +428,7 @@ impl Instance {
         state.parameters.clone_from(&self.parameters);
         state.inputs.clone_from(&self.inputs);
         state.frozen.clear();
+        echo::freeze(&self.heard, &mut state.frozen);
         match &mut self.body {
             Body::Stepped(simulator) => simulator.freeze(&mut state.frozen)?,
             Body::Exchanged(exchange) => exchange.freeze(&mut state.frozen),
@@ -447,10 +454,12 @@ impl Instance {
             self.stale = true;
             self.reopen()?;
         }
+        let (heard, frozen) = echo::thaw(&self.heard, &state.frozen).ok_or("the state is cut off")?;
         match &mut self.body {
-            Body::Stepped(simulator) => simulator.thaw(&state.frozen)?,
-            Body::Exchanged(exchange) => exchange.thaw(&state.frozen)?,
+            Body::Stepped(simulator) => simulator.thaw(frozen)?,
+            Body::Exchanged(exchange) => exchange.thaw(frozen)?,
         }
+        self.heard = heard;
         self.inputs.clone_from(&state.inputs);
         (self.mode, self.time, self.start, self.stop) = (state.mode, state.time, state.start, state.stop);
         (self.step, self.steps, self.unsettled) = (state.step, state.steps, state.unsettled);

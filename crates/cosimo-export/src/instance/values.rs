@@ -8,6 +8,7 @@ use cosimo_core::entry::{Kind, suggest};
 use super::exchange::{Exchange, exchanged};
 use super::{Body, Call, Instance, Mode, Outcome, Refusal};
 use crate::design::Version;
+use crate::echo::{Datum, Plain};
 use crate::sabotage;
 use crate::spy;
 use crate::variables::{Role, Type, Variable};
@@ -21,16 +22,18 @@ impl Instance {
     }
 
     /// Before initialisation, where FMI 3.0 lets variables be read, that is only what has a start value.
-    fn readable(&self, reference: u32) -> Result<&Variable, Refusal> {
+    pub(super) fn readable(&self, reference: u32) -> Result<&Variable, Refusal> {
         let variable = self.variable(reference)?;
-        let starts = variable.start.is_some() || variable.kind == Type::Text;
+        let starts = variable.start.is_some()
+            || matches!(variable.kind, Type::Text | Type::Binary)
+                && !matches!(variable.role, Role::Echoed(_));
         if self.mode == Mode::Instantiated && !starts {
             return Err(format!("`{}` has no value before initialisation", variable.name).into());
         }
         Ok(variable)
     }
 
-    fn wrong_type(&self, reference: u32) -> Refusal {
+    pub(super) fn wrong_type(&self, reference: u32) -> Refusal {
         let name = self.variable(reference).map_or("", |variable| variable.name.as_str());
         format!("`{name}` has another type").into()
     }
@@ -79,6 +82,9 @@ impl Instance {
                     }
                 }
                 Role::Real(place) => self.parameters[place],
+                Role::Heard(place) | Role::Echoed(place) => {
+                    f64::of(&self.heard[place]).ok_or_else(|| self.wrong_type(*reference))?
+                }
                 Role::Count(_) | Role::Text(_) => return Err(self.wrong_type(*reference)),
             };
         }
@@ -128,6 +134,7 @@ impl Instance {
                     return Err("inputs cannot be set while outputs are shown".into());
                 }
                 Role::Input(_) => {}
+                Role::Heard(place) if f64::of(&self.heard[place]).is_some() => {}
                 Role::State(_) if self.mode == Mode::Continuous => {}
                 Role::State(_) | Role::Real(_) => {
                     let Some(place) = variable.parameter_place() else {
@@ -142,10 +149,10 @@ impl Instance {
                         return Err(format!("`{name}` must be {wanted}, found {value}").into());
                     }
                 }
-                Role::Time | Role::Output(_) | Role::Derivative(_) | Role::Indicator(_) => {
+                Role::Time | Role::Output(_) | Role::Derivative(_) | Role::Indicator(_) | Role::Echoed(_) => {
                     return Err(format!("`{}` cannot be set", variable.name).into());
                 }
-                Role::Count(_) | Role::Text(_) => return Err(self.wrong_type(*reference)),
+                Role::Count(_) | Role::Text(_) | Role::Heard(_) => return Err(self.wrong_type(*reference)),
             }
         }
         for (reference, value) in references.iter().zip(values) {
@@ -155,6 +162,7 @@ impl Instance {
                     self.inputs[port].0[0] = *value;
                     self.unsettled = true;
                 }
+                (Role::Heard(place), _) => self.heard[place] = value.hold(),
                 (Role::State(state), _) if self.mode == Mode::Continuous => {
                     exchanged(&mut self.body)?.now.x[state] = *value;
                 }
@@ -177,7 +185,7 @@ impl Instance {
     }
 
     /// Values of some type, which are numbers inside.
-    fn get_numbers<T>(
+    pub(super) fn get_numbers<T>(
         &mut self,
         references: &[u32],
         into: &mut [T],
@@ -198,6 +206,13 @@ impl Instance {
                     }
                     convert(self.outputs[port])
                 }
+                Role::Heard(place) | Role::Echoed(place) => match &self.heard[place] {
+                    Datum::Int32(value) => convert(f64::from(*value)),
+                    Datum::Boolean(value) => convert(f64::from(u8::from(*value))),
+                    // Enumerations: few, so that nothing is lost.
+                    Datum::Int64(value) => convert(*value as f64),
+                    _ => return Err(self.wrong_type(*reference)),
+                },
                 _ => return Err(self.wrong_type(*reference)),
             };
         }
@@ -213,11 +228,6 @@ impl Instance {
         self.get_numbers(references, into, has_type, |number| number as i32)
     }
 
-    pub(crate) fn get_enumerations(&mut self, references: &[u32], into: &mut [i64]) -> Outcome {
-        let has_type = |kind| matches!(kind, Type::Enumeration(_));
-        self.get_numbers(references, into, has_type, |number| number as i64)
-    }
-
     pub(crate) fn get_booleans<T>(
         &mut self,
         references: &[u32],
@@ -231,6 +241,16 @@ impl Instance {
         self.allow(Call::SetDiscrete)?;
         for (reference, value) in references.iter().zip(values) {
             let variable = self.variable(*reference)?;
+            if let Role::Heard(place) = variable.role {
+                match self.heard[place] {
+                    Datum::Int32(_) => continue,
+                    Datum::Int64(_) if self.version == Version::Two => {
+                        self.need_item(*reference, &Datum::Int64(i64::from(*value)))?;
+                        continue;
+                    }
+                    _ => {}
+                }
+            }
             if !matches!(variable.role, Role::Count(_)) {
                 return Err(self.wrong_type(*reference));
             }
@@ -241,9 +261,16 @@ impl Instance {
             }
         }
         for (reference, value) in references.iter().zip(values) {
-            if let Role::Count(place) = self.variable(*reference)?.role {
-                self.parameters[place] = f64::from(*value);
-                self.stale = true;
+            match self.variable(*reference)?.role {
+                Role::Count(place) => {
+                    self.parameters[place] = f64::from(*value);
+                    self.stale = true;
+                }
+                Role::Heard(place) => {
+                    let wide = matches!(self.heard[place], Datum::Int64(_));
+                    self.heard[place] = if wide { i64::from(*value).hold() } else { value.hold() };
+                }
+                _ => {}
             }
         }
         Ok(())
@@ -259,6 +286,10 @@ impl Instance {
         self.allow(Call::Get)?;
         match self.readable(reference)?.role {
             Role::Text(place) => Ok(&self.texts[place]),
+            Role::Heard(place) | Role::Echoed(place) => match &self.heard[place] {
+                Datum::Text(text) => Ok(text),
+                _ => Err(self.wrong_type(reference)),
+            },
             _ => Err(self.wrong_type(reference)),
         }
     }
@@ -267,6 +298,11 @@ impl Instance {
         self.allow(Call::SetDiscrete)?;
         for (reference, value) in references.iter().zip(&values) {
             let variable = self.variable(*reference)?;
+            if let Role::Heard(place) = variable.role
+                && matches!(self.heard[place], Datum::Text(_))
+            {
+                continue;
+            }
             let Role::Text(place) = variable.role else { return Err(self.wrong_type(*reference)) };
             self.need_before_start(variable)?;
             let text = value.to_str().map_err(|_| "the text is not UTF-8")?;
@@ -277,7 +313,14 @@ impl Instance {
             }
         }
         for (reference, value) in references.iter().zip(values) {
-            let Role::Text(place) = self.variable(*reference)?.role else { continue };
+            let place = match self.variable(*reference)?.role {
+                Role::Text(place) => place,
+                Role::Heard(place) => {
+                    self.heard[place] = Datum::Text(value);
+                    continue;
+                }
+                _ => continue,
+            };
             if let (Some(spy), Ok(text)) = (&mut self.spy, value.to_str())
                 && self.variables.texts[place].name == spy::FILE.name
             {

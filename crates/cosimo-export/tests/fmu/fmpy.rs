@@ -6,7 +6,7 @@ use std::process::Command;
 
 use cosimo_core::entry::OpenRequest;
 use cosimo_core::{Inputs, Outputs, Segment, Setup, Simulator, Time, Trail, Value, Window};
-use cosimo_export::{Design, Kind, Variant, Version, built_library, exchange_sources, sources, write};
+use cosimo_export::{Design, ECHO, Kind, Variant, Version, built_library, exchange_sources, sources, write};
 use cosimo_models::{HYBRID, NATIVE};
 use serde_json::json;
 
@@ -176,6 +176,36 @@ fn the_stair_steps_with_event_mode_and_without() {
         let design = Design::new("native:stair", version);
         let outputs = ["level", "height"].map(String::from).to_vec();
         cases.push(Case { design, start_values: vec![], outputs, rows: (entry.reference)(), event_mode });
+    }
+    run(&cases);
+}
+
+#[test]
+fn the_echo_passes_numbers_on() {
+    let mut cases = Vec::new();
+    for version in Version::ALL {
+        let types: &[(&str, f64)] = match version {
+            Version::Two => &[("float64", -0.5), ("int32", -7.0), ("boolean", 1.0), ("enumeration", 3.0)],
+            Version::Three => &[
+                ("float32", 0.25),
+                ("float64", -0.5),
+                ("int8", -128.0),
+                ("uint8", 255.0),
+                ("int16", -32768.0),
+                ("uint16", 65535.0),
+                ("int32", -7.0),
+                ("uint32", 4294967295.0),
+                ("int64", -9007199254740991.0),
+                ("uint64", 9007199254740991.0),
+                ("boolean", 1.0),
+                ("enumeration", 3.0),
+            ],
+        };
+        let start_values = types.iter().map(|(name, value)| (format!("{name}_in"), *value)).collect();
+        let outputs = types.iter().map(|(name, _)| format!("{name}_out")).collect();
+        let row = |time: f64| [time].into_iter().chain(types.iter().map(|(_, value)| *value)).collect();
+        let (design, rows) = (Design::new(ECHO, version), vec![row(0.0), row(0.5), row(1.0)]);
+        cases.push(Case { design, start_values, outputs, rows, event_mode: false });
     }
     run(&cases);
 }

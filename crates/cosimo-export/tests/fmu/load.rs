@@ -631,6 +631,67 @@ impl Fmu {
         self.try_get(name).unwrap_or_else(|status| panic!("{status} {:?}", self.environment.log))
     }
 
+    /// FMI 3.0 only: sets a value through one function and reads another through its partner.
+    pub(crate) fn pass<T: Copy + Default>(
+        &self,
+        kind: &str,
+        from: &str,
+        value: T,
+        to: &str,
+    ) -> Result<T, c_int> {
+        let (from, to, mut found) = (self.reference(from), self.reference(to), T::default());
+        type Set<T> = unsafe extern "C" fn(*mut c_void, *const u32, usize, *const T, usize) -> c_int;
+        type Get<T> = unsafe extern "C" fn(*mut c_void, *const u32, usize, *mut T, usize) -> c_int;
+        // SAFETY: the caller names the function of this type; pointers outlive the calls.
+        let (set, get) = unsafe {
+            let set = self.library.get::<Set<T>>(format!("fmi3Set{kind}").as_bytes()).unwrap();
+            let get = self.library.get::<Get<T>>(format!("fmi3Get{kind}").as_bytes()).unwrap();
+            (set(self.instance, &from, 1, &value, 1), get(self.instance, &to, 1, &mut found, 1))
+        };
+        if (set, get) == (0, 0) { Ok(found) } else { Err(set.max(get)) }
+    }
+
+    pub(crate) fn set_flag(&self, name: &str, value: bool) -> c_int {
+        let (reference, number) = (self.reference(name), c_int::from(value));
+        if self.two() {
+            c!(self, "fmi2SetBoolean", &reference => *const u32, 1 => usize, &number => *const c_int)
+        } else {
+            c!(self, "fmi3SetBoolean", &reference => *const u32, 1 => usize, &value => *const bool, 1 => usize)
+        }
+    }
+
+    pub(crate) fn get_text(&self, name: &str) -> String {
+        let (reference, mut value) = (self.reference(name), std::ptr::null::<c_char>());
+        let status = if self.two() {
+            c!(self, "fmi2GetString", &reference => *const u32, 1 => usize, &mut value => *mut *const c_char)
+        } else {
+            c!(self, "fmi3GetString", &reference => *const u32, 1 => usize, &mut value => *mut *const c_char,
+                1 => usize)
+        };
+        assert_eq!(status, 0, "{}", self.last_log());
+        // SAFETY: the FMU's text ends with zero and stays until the next call.
+        unsafe { CStr::from_ptr(value) }.to_str().unwrap().to_owned()
+    }
+
+    /// FMI 3.0 only.
+    pub(crate) fn set_bytes(&self, name: &str, bytes: &[u8]) -> c_int {
+        let (reference, size, value) = (self.reference(name), bytes.len(), bytes.as_ptr());
+        c!(self, "fmi3SetBinary", &reference => *const u32, 1 => usize, &size => *const usize,
+            &value => *const *const u8, 1 => usize)
+    }
+
+    /// FMI 3.0 only.
+    pub(crate) fn get_bytes(&self, name: &str) -> Result<Vec<u8>, c_int> {
+        let (reference, mut size, mut value) = (self.reference(name), 0usize, std::ptr::null::<u8>());
+        let status = c!(self, "fmi3GetBinary", &reference => *const u32, 1 => usize, &mut size => *mut usize,
+            &mut value => *mut *const u8, 1 => usize);
+        if status != 0 {
+            return Err(status);
+        }
+        // SAFETY: the FMU's bytes stay until the next call.
+        Ok(if size == 0 { vec![] } else { unsafe { std::slice::from_raw_parts(value, size) }.to_vec() })
+    }
+
     /// FMI 2.0 only.
     pub(crate) fn set_derivative(&self, name: &str, order: i32, value: f64) -> c_int {
         let reference = self.reference(name);

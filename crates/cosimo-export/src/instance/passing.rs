@@ -1,0 +1,96 @@
+//! Values that are passed on as they are, of the types that only such values have.
+
+use super::{Call, Instance, Outcome, Refusal};
+use crate::echo::{Datum, Plain};
+use crate::variables::{Role, Type};
+
+impl Instance {
+    /// With 64 bits: enumerations of FMI 3.0, and numbers that are passed on.
+    pub(crate) fn get_wide(&mut self, references: &[u32], into: &mut [i64]) -> Outcome {
+        for (reference, into) in references.iter().zip(into.iter_mut()) {
+            let (one, into) = (std::slice::from_ref(reference), std::slice::from_mut(into));
+            if self.variable(*reference)?.kind == Type::Int64 {
+                self.get_plain(one, into)?;
+            } else {
+                let has_type = |kind| matches!(kind, Type::Enumeration(_));
+                self.get_numbers(one, into, has_type, |number| number as i64)?;
+            }
+        }
+        self.allow(Call::Get)
+    }
+
+    /// Values of types that are only passed on.
+    pub(crate) fn get_plain<T: Plain>(&self, references: &[u32], into: &mut [T]) -> Outcome {
+        self.allow(Call::Get)?;
+        for (reference, into) in references.iter().zip(into) {
+            let (Role::Heard(place) | Role::Echoed(place)) = self.readable(*reference)?.role else {
+                return Err(self.wrong_type(*reference));
+            };
+            *into = T::of(&self.heard[place]).ok_or_else(|| self.wrong_type(*reference))?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn set_plain<T: Plain>(&mut self, references: &[u32], values: &[T]) -> Outcome {
+        self.allow(if T::REAL { Call::SetReal } else { Call::SetDiscrete })?;
+        for (reference, value) in references.iter().zip(values) {
+            let place = self.heard_place(*reference)?;
+            if T::of(&self.heard[place]).is_none() {
+                return Err(self.wrong_type(*reference));
+            }
+            self.need_item(*reference, &value.hold())?;
+        }
+        for (reference, value) in references.iter().zip(values) {
+            let place = self.heard_place(*reference)?;
+            self.heard[place] = value.hold();
+        }
+        Ok(())
+    }
+
+    fn heard_place(&self, reference: u32) -> Result<usize, Refusal> {
+        let variable = self.variable(reference)?;
+        match variable.role {
+            Role::Heard(place) => Ok(place),
+            Role::Echoed(_) => Err(format!("`{}` cannot be set", variable.name).into()),
+            _ => Err(self.wrong_type(reference)),
+        }
+    }
+
+    /// An enumeration has the values that it names.
+    pub(super) fn need_item(&self, reference: u32, value: &Datum) -> Outcome {
+        let variable = self.variable(reference)?;
+        if let (Type::Enumeration(names), Datum::Int64(value)) = (variable.kind, value)
+            && !(1..=names.len() as i64).contains(value)
+        {
+            let (name, count) = (&variable.name, names.len());
+            return Err(format!("`{name}` must be from 1 to {count}, found {value}").into());
+        }
+        Ok(())
+    }
+
+    pub(crate) fn get_binary(&self, reference: u32) -> Result<&[u8], Refusal> {
+        self.allow(Call::Get)?;
+        let (Role::Heard(place) | Role::Echoed(place)) = self.readable(reference)?.role else {
+            return Err(self.wrong_type(reference));
+        };
+        match &self.heard[place] {
+            Datum::Binary(bytes) => Ok(bytes),
+            _ => Err(self.wrong_type(reference)),
+        }
+    }
+
+    pub(crate) fn set_binaries(&mut self, references: &[u32], values: &[&[u8]]) -> Outcome {
+        self.allow(Call::SetDiscrete)?;
+        for reference in references {
+            let place = self.heard_place(*reference)?;
+            if !matches!(self.heard[place], Datum::Binary(_)) {
+                return Err(self.wrong_type(*reference));
+            }
+        }
+        for (reference, value) in references.iter().zip(values) {
+            let place = self.heard_place(*reference)?;
+            self.heard[place] = Datum::Binary(value.to_vec());
+        }
+        Ok(())
+    }
+}
