@@ -5,7 +5,9 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use cosimo_export::{Design, ECHO, Kind, SABOTEUR, Variant, Version, exchange_sources, sources, write};
+use cosimo_export::{
+    CLOCKS, Design, ECHO, Kind, SABOTEUR, Variant, Version, exchange_sources, sources, write,
+};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -65,6 +67,7 @@ fn designs() -> Vec<Design> {
         designs.extend([stair.clone(), stair.clone().variant(Variant::NoRollback), stair.clone().spying()]);
         designs.push(stair.kind(Kind::Both));
     }
+    designs.extend([Design::new(CLOCKS, Version::Three), Design::new(CLOCKS, Version::Three).spying()]);
     designs
 }
 

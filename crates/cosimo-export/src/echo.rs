@@ -71,7 +71,8 @@ impl Datum {
             Type::UInt64 => Datum::UInt64(0),
             Type::Boolean => Datum::Boolean(false),
             Type::Text => Datum::Text(CString::default()),
-            Type::Binary => Datum::Binary(Vec::new()),
+            // Clocks are not passed on.
+            Type::Binary | Type::Clock => Datum::Binary(Vec::new()),
         }
     }
 

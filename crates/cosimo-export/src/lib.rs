@@ -4,6 +4,7 @@
 //! what it is. So an FMU is written by packing files, never by compiling. `ffi` holds the C functions and
 //! all `unsafe` code; below it, `instance` keeps the state machine of the standard in safe Rust.
 
+mod clocks;
 mod describe;
 mod design;
 mod echo;
@@ -17,5 +18,5 @@ mod state;
 mod variables;
 
 pub use design::{Design, Kind, Variant, Version};
-pub use model::{ECHO, SABOTEUR, exchange_sources, sources};
+pub use model::{CLOCKS, ECHO, SABOTEUR, exchange_sources, sources};
 pub use pack::{built_library, model_description, write};

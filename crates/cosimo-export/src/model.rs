@@ -7,15 +7,18 @@ use cosimo_core::entry::{Kind as ParameterKind, OpenProblem, OpenRequest};
 use cosimo_core::{Interface, Simulator, Spec, Value};
 use cosimo_models::{HYBRID, Hybrid, NATIVE, SOLVER_PARAMETERS};
 
-use crate::design::{Design, Kind};
+use crate::design::{Design, Kind, Version};
 use crate::variables::{Text, Type};
-use crate::{echo, sabotage, spy};
+use crate::{clocks, echo, sabotage, spy};
 
 /// Does what it is told to do wrong.
 pub const SABOTEUR: &str = "test:saboteur";
 
 /// Shows its inputs again, one of every type.
 pub const ECHO: &str = "test:echo";
+
+/// Counts the ticks of clocks; FMI 3.0 only.
+pub const CLOCKS: &str = "test:clocks";
 
 /// All native models but those that are faults themselves; tests export these too.
 pub fn sources() -> Vec<String> {
@@ -48,6 +51,7 @@ pub(crate) struct Model {
     pub(crate) texts: Vec<Text>,
     /// What is passed on as it is.
     pub(crate) echoes: &'static [Type],
+    pub(crate) clocks: bool,
     fixed: Vec<(String, Value)>,
 }
 
@@ -68,6 +72,12 @@ impl Model {
         let (summary, specs, stop): (_, &'static [Spec], _) = match (native, hybrid) {
             _ if design.source == SABOTEUR => (sabotage::SUMMARY, sabotage::PARAMETERS, 1.0),
             _ if design.source == ECHO => (echo::SUMMARY, &[], 1.0),
+            _ if design.source == CLOCKS => {
+                if design.version == Version::Two || design.kind != Kind::CoSimulation {
+                    return Err(format!("`{CLOCKS}` can be had for co-simulation in FMI 3.0 only"));
+                }
+                (clocks::SUMMARY, &[], 5.0)
+            }
             (Some(info), _) => (info.summary, info.parameters, 1.0),
             (None, Some(entry)) => (entry.summary, entry.parameters, entry.stop),
             (None, None) => return Err(format!("there is no model `{}`", design.source)),
@@ -94,8 +104,9 @@ impl Model {
             texts.push(spy::FILE);
         }
         let echoes = if design.source == ECHO { echo::types(design.version) } else { &[] };
-        let (source, hybrid) = (design.source.clone(), hybrid.is_some() || design.source == ECHO);
-        let model = Model { source, summary, stop, hybrid, parameters, texts, echoes, fixed };
+        let clocks = design.source == CLOCKS;
+        let (source, hybrid) = (design.source.clone(), hybrid.is_some() || design.source == ECHO || clocks);
+        let model = Model { source, summary, stop, hybrid, parameters, texts, echoes, clocks, fixed };
         // Nothing here solves equations with events, but where there are no states there is nothing to solve.
         if hybrid && design.kind != Kind::ModelExchange {
             let equations = model.equations(&model.defaults())?;
@@ -140,7 +151,7 @@ impl Model {
         if self.source == SABOTEUR {
             return Ok(Box::new(sabotage::Fickle));
         }
-        if self.source == ECHO {
+        if self.source == ECHO || self.clocks {
             return Ok(Box::new(echo::Nothing));
         }
         let equations = self.request(values, cosimo_models::equations)?;

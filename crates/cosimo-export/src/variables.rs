@@ -6,6 +6,7 @@ use cosimo_core::entry::Kind;
 use cosimo_core::{Interface, Port, Spec, Unit};
 use cosimo_models::{Hybrid, Kind as OutputKind};
 
+use crate::clocks::Clock;
 use crate::design::Version;
 use crate::model::Model;
 
@@ -31,6 +32,9 @@ pub(crate) enum Role {
     Heard(usize),
     /// The output that shows it.
     Echoed(usize),
+    Clock(Clock),
+    /// A count that changes with a clock.
+    Clocked(Clock),
 }
 
 /// What the values are.
@@ -52,6 +56,8 @@ pub(crate) enum Type {
     Enumeration(&'static [&'static str]),
     Text,
     Binary,
+    /// Active or not.
+    Clock,
 }
 
 impl Type {
@@ -72,6 +78,7 @@ impl Type {
             Type::Enumeration(_) => "Enumeration",
             Type::Text => "String",
             Type::Binary => "Binary",
+            Type::Clock => "Clock",
         }
     }
 
@@ -145,6 +152,22 @@ impl Variable {
         Variable { name, role, kind, nature, unit, start, starts_with, least, about }
     }
 
+    /// The clock that it changes with; the output clock is active with others only.
+    pub(crate) fn clocked_by(&self) -> Option<Clock> {
+        match self.role {
+            Role::Clocked(clock) => Some(clock),
+            Role::Clock(Clock::Full) => Some(Clock::Tick),
+            _ => None,
+        }
+    }
+
+    fn clock(clock: Clock) -> Variable {
+        let port = Port { unit: None, ..Port::new(clock.name(), "", clock.about()) };
+        let causality = if clock.is_input() { "input" } else { "output" };
+        let nature = Nature { causality, variability: "discrete", initial: None };
+        Variable { kind: Type::Clock, ..Variable::port(&port, Role::Clock(clock), nature) }
+    }
+
     /// An input and the output that shows it.
     fn echo(kind: Type, place: usize) -> (Variable, Variable) {
         let name = kind.name().to_lowercase();
@@ -210,8 +233,8 @@ pub(crate) struct Variables {
     pub(crate) states: Vec<usize>,
     pub(crate) derivatives: Vec<usize>,
     pub(crate) indicators: Vec<usize>,
-    /// Inputs that are passed on, with their outputs.
-    pub(crate) echoes: Vec<(usize, usize)>,
+    /// Outputs that are no ports, with what they show at once.
+    pub(crate) shown: Vec<(usize, Vec<usize>)>,
 }
 
 impl Variables {
@@ -266,11 +289,26 @@ impl Variables {
             let port = Port::new(&format!("indicator_{}", place + 1), "1", "has a root at an event");
             list.push(Variable::port(&port, Role::Indicator(place), Nature::LOCAL));
         }
-        let mut echoes = Vec::new();
+        let mut shown = Vec::new();
         for (place, kind) in model.echoes.iter().enumerate() {
             let (heard, echoed) = Variable::echo(*kind, place);
-            echoes.push((list.len(), list.len() + 1));
+            shown.push((list.len() + 1, vec![list.len()]));
             list.extend([heard, echoed]);
+        }
+        if model.clocks {
+            let first = list.len();
+            let clock = |clock: Clock| first + clock as usize;
+            list.extend(Clock::ALL.map(Variable::clock));
+            shown.push((clock(Clock::Full), vec![clock(Clock::Tick)]));
+            for (of, name, about) in
+                [(Clock::Tick, "ticks", "ticks so far"), (Clock::Alarm, "alarms", "alarms so far")]
+            {
+                shown.push((list.len(), vec![clock(of)]));
+                let port = Port { unit: None, ..Port::new(name, "", about) };
+                let nature = Nature { variability: "discrete", ..Nature::OUTPUT };
+                let kind = Type::Integer;
+                list.push(Variable { kind, ..Variable::port(&port, Role::Clocked(of), nature) });
+            }
         }
         for (place, (spec, default)) in model.parameters.iter().enumerate() {
             match states.iter().position(|state| state.name == spec.name) {
@@ -296,7 +334,7 @@ impl Variables {
             states: state_references,
             derivatives,
             indicators: indicator_references,
-            echoes,
+            shown,
         }
     }
 

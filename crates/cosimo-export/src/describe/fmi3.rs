@@ -74,7 +74,12 @@ pub(super) fn description(facts: &Facts<'_>) -> String {
             Role::Count(_) => attributes.push(("min", variable.least.to_string())),
             Role::Derivative(state) => attributes.push(("derivative", variables.states[state].to_string())),
             Role::State(state) => attributes.extend(reinitialised(facts, state)),
+            Role::Clock(clock) => attributes.extend(clock.attributes()),
             _ => {}
+        }
+        if let Some(clock) = variable.clocked_by() {
+            let place = variables.list.iter().position(|variable| variable.role == Role::Clock(clock));
+            attributes.extend(place.map(|place| ("clocks", place.to_string())));
         }
         attributes.extend(variable.start.map(|start| ("start", start_text(variable.kind, start))));
         if let Type::Enumeration(names) = variable.kind {

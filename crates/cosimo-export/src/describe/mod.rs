@@ -208,9 +208,9 @@ fn outputs(facts: &Facts<'_>) -> Vec<Told> {
             dependencies: sorted(inputs, on_states(facts, Unknown::Output(output))),
         }
     };
-    let echoes = facts.variables.echoes.iter();
-    let echoes = echoes.map(|(heard, echoed)| Told { reference: *echoed, dependencies: vec![*heard] });
-    facts.variables.outputs.iter().enumerate().map(told).chain(echoes).collect()
+    let others = facts.variables.shown.iter();
+    let others = others.map(|(reference, on)| Told { reference: *reference, dependencies: on.clone() });
+    facts.variables.outputs.iter().enumerate().map(told).chain(others).collect()
 }
 
 fn derivatives(facts: &Facts<'_>) -> Vec<Told> {
@@ -256,7 +256,11 @@ fn at_start(facts: &Facts<'_>) -> Vec<Told> {
     let mut all: Vec<Told> = outputs(facts);
     all.extend(states.filter(|state| !variables.outputs.contains(&state.reference)));
     all.extend(derivatives(facts));
-    all.retain(|told| variables.list[told.reference].nature.initial == Some("calculated"));
+    // What a clock changes has no value before its first tick.
+    all.retain(|told| {
+        let variable = &variables.list[told.reference];
+        variable.nature.initial == Some("calculated") && variable.clocked_by().is_none()
+    });
     for told in &mut all {
         told.dependencies.retain(|reference| variables.list[*reference].nature.causality == "input");
         told.dependencies.extend(variables.numbers());

@@ -252,6 +252,24 @@ exported! {
         },
         format!("{}, {}, {}, {}", show(unknowns, rows), show(knowns, columns), show(seed, seeds), show(into, room));
 
+    fn fmi3GetClock(references: *const u32, count: usize, values: *mut bool)
+        |instance| instance.get_clocks(list(references, count)?, list_mut(values.cast::<u8>(), count)?),
+        format!("{}, {}", show(references, count), show(values.cast::<u8>(), count));
+    fn fmi3SetClock(references: *const u32, count: usize, values: *const bool)
+        |instance| instance.set_clocks(list(references, count)?, list(values.cast::<u8>(), count)?),
+        format!("{}, {}", show(references, count), show(values.cast::<u8>(), count));
+    fn fmi3GetIntervalDecimal(
+        references: *const u32, count: usize, intervals: *mut f64, qualifiers: *mut c_int
+    )
+        |instance| {
+            let (intervals, qualifiers) = (list_mut(intervals, count)?, list_mut(qualifiers, count)?);
+            instance.intervals(list(references, count)?, intervals, qualifiers)
+        },
+        format!("{}, {}, {}", show(references, count), show(intervals, count), show(qualifiers, count));
+    fn fmi3GetShiftDecimal(references: *const u32, count: usize, shifts: *mut f64)
+        |instance| instance.shifts(list(references, count)?, list_mut(shifts, count)?),
+        format!("{}, {}", show(references, count), show(shifts, count));
+
     fn fmi3UpdateDiscreteStates(
         needed: *mut bool, terminate: *mut bool, nominals: *mut bool, values: *mut bool, defined: *mut bool, next: *mut f64
     )

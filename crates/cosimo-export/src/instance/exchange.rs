@@ -186,6 +186,9 @@ impl Instance {
 
     pub(crate) fn update_discrete(&mut self) -> Result<Update, Refusal> {
         self.allow(Call::UpdateDiscrete)?;
+        if let Some(clocks) = &mut self.clocks {
+            clocks.update(self.time);
+        }
         let exchange = exchanged(&mut self.body)?;
         let first = exchange.now.round == 0;
         let mut update = exchange.update(self.time, &self.inputs, self.can.rounds);

@@ -4,6 +4,7 @@
 //! A refused call changes nothing, so that an importer that asks too much can go on. Only a model that fails
 //! by itself leaves the instance in `Failed`, from which a saved state or a reset brings it back.
 
+mod clocked;
 mod exchange;
 mod passing;
 mod rules;
@@ -17,6 +18,7 @@ use std::path::Path;
 
 use cosimo_core::{Inputs, Segment, Setup, Simulator, SimulatorError, Time};
 
+use crate::clocks::Clocks;
 use crate::describe::Capabilities;
 use crate::design::{Design, Kind, Version};
 use crate::echo::{self, Datum};
@@ -177,6 +179,7 @@ pub(crate) struct Instance {
     texts: Vec<CString>,
     /// What was heard and is to be shown again.
     heard: Vec<Datum>,
+    clocks: Option<Clocks>,
     /// What is assumed of each input from now on; a constant unless derivatives were given.
     inputs: Vec<Segment>,
     outputs: Vec<f64>,
@@ -227,6 +230,9 @@ impl Instance {
         if manners.event_mode && !can.event_mode {
             return Err("this FMU has no event mode".into());
         }
+        if model.clocks && !manners.event_mode {
+            return Err("this FMU has clocks and needs an importer with event mode".into());
+        }
         let body = match (kind, simulator, equations) {
             (Kind::CoSimulation | Kind::Both, Some(simulator), _) => Body::Stepped(simulator),
             (_, _, Some(equations)) => Body::Exchanged(Exchange::new(equations, 0.0)),
@@ -249,6 +255,7 @@ impl Instance {
             parameters,
             texts: Vec::new(),
             heard: Vec::new(),
+            clocks: None,
             inputs: vec![Segment::ZERO; inputs],
             outputs: vec![0.0; outputs],
             slopes: if can.output_order > 0 { vec![0.0; outputs] } else { Vec::new() },
@@ -281,6 +288,7 @@ impl Instance {
         }
         let text = |text: &crate::variables::Text| CString::new(text.start).unwrap_or_default();
         self.texts = self.variables.texts.iter().map(text).collect();
+        self.clocks = self.model.clocks.then(|| Clocks::new(0.0));
         self.heard = self.model.echoes.iter().map(|kind| Datum::start(*kind)).collect();
         if let Some(sabotage) = &mut self.sabotage {
             *sabotage = Sabotage::default();
@@ -314,6 +322,7 @@ impl Instance {
             return Err(format!("a run from {start} to {stop:?} s is none").into());
         }
         (self.time, self.start, self.stop, self.set_up, self.stale) = (start, start, stop, true, true);
+        self.clocks = self.model.clocks.then(|| Clocks::new(start));
         Ok(())
     }
 
@@ -429,6 +438,9 @@ impl Instance {
         state.inputs.clone_from(&self.inputs);
         state.frozen.clear();
         echo::freeze(&self.heard, &mut state.frozen);
+        if let Some(clocks) = &self.clocks {
+            clocks.freeze(&mut state.frozen);
+        }
         match &mut self.body {
             Body::Stepped(simulator) => simulator.freeze(&mut state.frozen)?,
             Body::Exchanged(exchange) => exchange.freeze(&mut state.frozen),
@@ -454,12 +466,17 @@ impl Instance {
             self.stale = true;
             self.reopen()?;
         }
-        let (heard, frozen) = echo::thaw(&self.heard, &state.frozen).ok_or("the state is cut off")?;
+        let cut_off = "the state is cut off";
+        let (heard, mut frozen) = echo::thaw(&self.heard, &state.frozen).ok_or(cut_off)?;
+        let mut clocks = self.clocks;
+        if let Some(clocks) = &mut clocks {
+            (*clocks, frozen) = Clocks::thaw(frozen).ok_or(cut_off)?;
+        }
         match &mut self.body {
             Body::Stepped(simulator) => simulator.thaw(frozen)?,
             Body::Exchanged(exchange) => exchange.thaw(frozen)?,
         }
-        self.heard = heard;
+        (self.heard, self.clocks) = (heard, clocks);
         self.inputs.clone_from(&state.inputs);
         (self.mode, self.time, self.start, self.stop) = (state.mode, state.time, state.start, state.stop);
         (self.step, self.steps, self.unsettled) = (state.step, state.steps, state.unsettled);

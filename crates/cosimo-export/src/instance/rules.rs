@@ -39,6 +39,10 @@ pub(crate) enum Call {
     GetNominals,
     /// How many states and indicators there are.
     GetCounts,
+    /// Reading and setting clocks.
+    Clocks,
+    GetInterval,
+    GetShift,
 }
 
 /// Where the standard says so.
@@ -76,7 +80,9 @@ fn stepped(version: Version, call: Call) -> &'static [Mode] {
         Call::SetReal | Call::SetDiscrete => &[Instantiated, Initializing, Event, Stepping, Intermediate],
         Call::Tangent => &[Initializing, Event, Stepping, Terminated],
         Call::EnterEvent if !two => &[Stepping],
-        Call::UpdateDiscrete | Call::EnterStep if !two => &[Event],
+        Call::UpdateDiscrete | Call::EnterStep | Call::Clocks if !two => &[Event],
+        Call::GetInterval if !two => &[Initializing, Event],
+        Call::GetShift if !two => &[Initializing],
         Call::Step => &[Stepping],
         Call::InputDerivatives => &[Initializing, Stepping],
         Call::OutputDerivatives => &[Stepping, Terminated],
@@ -111,6 +117,8 @@ fn exchanged(version: Version, call: Call) -> &'static [Mode] {
         | Call::GetNominals => &[Initializing, Event, Continuous, Terminated, Failed],
         Call::GetCounts if two => &[],
         Call::GetCounts => &[Instantiated, Initializing, Event],
+        // Nothing for model exchange has clocks.
+        Call::Clocks | Call::GetInterval | Call::GetShift => &[],
         Call::Step | Call::EnterStep | Call::InputDerivatives | Call::OutputDerivatives => &[],
     }
 }

@@ -77,6 +77,9 @@ impl Instance {
         {
             return Err(format!("a step to t = {} passes the end at {stop}", from + size).into());
         }
+        if let Some(clocks) = &self.clocks {
+            clocks.check_step(from + size)?;
+        }
         if self.can.fixed_step {
             let first = *self.step.get_or_insert(size);
             if !near(size, first, first) {

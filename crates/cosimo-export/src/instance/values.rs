@@ -85,7 +85,9 @@ impl Instance {
                 Role::Heard(place) | Role::Echoed(place) => {
                     f64::of(&self.heard[place]).ok_or_else(|| self.wrong_type(*reference))?
                 }
-                Role::Count(_) | Role::Text(_) => return Err(self.wrong_type(*reference)),
+                Role::Count(_) | Role::Text(_) | Role::Clock(_) | Role::Clocked(_) => {
+                    return Err(self.wrong_type(*reference));
+                }
             };
         }
         Ok(())
@@ -149,10 +151,17 @@ impl Instance {
                         return Err(format!("`{name}` must be {wanted}, found {value}").into());
                     }
                 }
-                Role::Time | Role::Output(_) | Role::Derivative(_) | Role::Indicator(_) | Role::Echoed(_) => {
+                Role::Time
+                | Role::Output(_)
+                | Role::Derivative(_)
+                | Role::Indicator(_)
+                | Role::Echoed(_)
+                | Role::Clocked(_) => {
                     return Err(format!("`{}` cannot be set", variable.name).into());
                 }
-                Role::Count(_) | Role::Text(_) | Role::Heard(_) => return Err(self.wrong_type(*reference)),
+                Role::Count(_) | Role::Text(_) | Role::Heard(_) | Role::Clock(_) => {
+                    return Err(self.wrong_type(*reference));
+                }
             }
         }
         for (reference, value) in references.iter().zip(values) {
@@ -213,6 +222,7 @@ impl Instance {
                     Datum::Int64(value) => convert(*value as f64),
                     _ => return Err(self.wrong_type(*reference)),
                 },
+                Role::Clocked(clock) => convert(self.clocked(clock)?),
                 _ => return Err(self.wrong_type(*reference)),
             };
         }

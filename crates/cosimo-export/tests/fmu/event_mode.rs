@@ -2,7 +2,7 @@
 
 use std::ptr::null_mut;
 
-use cosimo_export::{Design, Variant, Version};
+use cosimo_export::{Design, Kind, Variant, Version};
 
 use crate::load::{Fmu, folder};
 
@@ -11,13 +11,18 @@ fn stair(version: Version) -> Fmu {
     Fmu::of(&Design::new("native:stair", version))
 }
 
+/// By an importer with event mode.
+fn events(early_return: bool) -> Fmu {
+    Fmu::with(&Design::new("native:stair", Version::Three), Kind::CoSimulation, (true, early_return))
+}
+
 const NOTHING: [bool; 3] = [false; 3];
 const EVENT: [bool; 3] = [true, false, false];
 const EARLY_EVENT: [bool; 3] = [true, false, true];
 
 #[test]
 fn steps_end_early_at_events_and_the_importer_handles_them() {
-    let fmu = stair(Version::Three).with_manners(true, true);
+    let fmu = events(true);
     fmu.start();
     assert_eq!(fmu.try_step(0.0, 0.1, false), 3, "initialisation ends in event mode");
     assert_eq!(fmu.enter_step(), 3);
@@ -50,7 +55,7 @@ fn steps_end_early_at_events_and_the_importer_handles_them() {
 
 #[test]
 fn without_early_return_events_inside_a_step_are_handled_there() {
-    let fmu = stair(Version::Three).with_manners(true, false);
+    let fmu = events(false);
     fmu.start();
     assert_eq!((fmu.update().unwrap().needed, fmu.enter_step()), (false, 0));
     assert_eq!(fmu.step_until(0.0, 2.5), (0, NOTHING, 2.5));
@@ -75,7 +80,8 @@ fn without_event_mode_all_events_are_handled_inside() {
     fmu.start();
     assert_eq!(fmu.enter_event(), 3);
     assert!(fmu.last_log().ends_with("it was instantiated without event mode"), "{}", fmu.last_log());
-    let plain = Fmu::of(&Design::new("native:rc-rl/rc", Version::Three)).with_manners(true, true);
+    let design = Design::new("native:rc-rl/rc", Version::Three);
+    let plain = Fmu::with(&design, Kind::CoSimulation, (true, true));
     assert!(!plain.exists());
     assert!(plain.last_log().ends_with("this FMU has no event mode"), "{}", plain.last_log());
 }
@@ -89,7 +95,7 @@ fn the_end_that_a_model_asks_for_is_told() {
     assert_eq!(fmu.step_until(1.5, 1.5), (0, [false, true, false], 2.0));
     assert_eq!((fmu.step_until(2.0, 1.0).0, fmu.get_count("level"), fmu.terminate()), (3, 2, 0));
 
-    let fmu = stair(Version::Three).with_manners(true, true);
+    let fmu = events(true);
     assert_eq!(fmu.set_count("top", 1), 0);
     fmu.start();
     assert_eq!((fmu.update().unwrap().terminate, fmu.enter_step()), (false, 0));
@@ -109,7 +115,7 @@ fn the_end_that_a_model_asks_for_is_told() {
 
 #[test]
 fn an_event_that_waits_is_part_of_the_state() {
-    let fmu = stair(Version::Three).with_manners(true, true);
+    let fmu = events(true);
     fmu.start();
     assert_eq!((fmu.update().unwrap().needed, fmu.enter_step()), (false, 0));
     let (mut before, mut waiting) = (null_mut(), null_mut());
@@ -126,7 +132,8 @@ fn an_event_that_waits_is_part_of_the_state() {
 #[test]
 fn the_spy_tells_how_a_step_ended() {
     let folder = folder("spy-events");
-    let fmu = Fmu::of(&Design::new("native:stair", Version::Three).spying()).with_manners(true, true);
+    let design = Design::new("native:stair", Version::Three).spying();
+    let fmu = Fmu::with(&design, Kind::CoSimulation, (true, true));
     assert_eq!(fmu.set_text("spy_file", folder.to_str().unwrap()), 0);
     fmu.start();
     assert_eq!((fmu.update().unwrap().needed, fmu.enter_step()), (false, 0));

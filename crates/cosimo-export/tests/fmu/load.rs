@@ -170,11 +170,16 @@ impl Fmu {
 
     /// Likewise, for one of the kinds that it offers.
     pub(crate) fn as_kind(design: &Design, kind: Kind) -> Fmu {
+        Fmu::with(design, kind, (false, false))
+    }
+
+    /// By an importer that can handle events, and steps that end early.
+    pub(crate) fn with(design: &Design, kind: Kind, manners: (bool, bool)) -> Fmu {
         let folder = folder(&design.name());
         let (empty, file) = (folder.join("empty"), folder.join(design.file_name()));
         std::fs::write(&empty, "").unwrap();
         write(design, &empty, &file).unwrap();
-        Fmu::unpack(&file, (design.version, kind), &folder, |_| built_library().unwrap())
+        Fmu::unpack(&file, (design.version, kind, manners), &folder, |_| built_library().unwrap())
     }
 
     /// With the library inside, found where the standard says.
@@ -184,8 +189,8 @@ impl Fmu {
         write(design, &built_library().unwrap(), &file).unwrap();
         let platform = if design.version == Version::Two { "linux64" } else { "x86_64-linux" };
         let binaries = folder.join("binaries").join(platform);
-        let version_and_kind = (design.version, Kind::CoSimulation);
-        Fmu::unpack(&file, version_and_kind, &folder, |identifier| binaries.join(format!("{identifier}.so")))
+        let importer = (design.version, Kind::CoSimulation, (false, false));
+        Fmu::unpack(&file, importer, &folder, |identifier| binaries.join(format!("{identifier}.so")))
     }
 
     pub(crate) fn plain(source: &str, version: Version, variant: Variant) -> Fmu {
@@ -194,7 +199,7 @@ impl Fmu {
 
     fn unpack(
         file: &Path,
-        (version, kind): (Version, Kind),
+        (version, kind, manners): (Version, Kind, (bool, bool)),
         folder: &Path,
         binary: impl Fn(&str) -> PathBuf,
     ) -> Fmu {
@@ -220,7 +225,7 @@ impl Fmu {
             instance: null_mut(),
             version,
             kind,
-            manners: (false, false),
+            manners,
             environment: Box::default(),
             callbacks: None,
             token: String::new(),
@@ -231,13 +236,6 @@ impl Fmu {
         fmu.token = root.attribute(token).unwrap().to_owned();
         fmu.instantiate(&fmu.token.clone());
         fmu
-    }
-
-    /// Begins anew as an importer that can handle events, and steps that end early.
-    pub(crate) fn with_manners(mut self, event_mode: bool, early_return: bool) -> Fmu {
-        self.manners = (event_mode, early_return);
-        self.begin_anew();
-        self
     }
 
     /// Ends this instance and begins another.
@@ -690,6 +688,33 @@ impl Fmu {
         }
         // SAFETY: the FMU's bytes stay until the next call.
         Ok(if size == 0 { vec![] } else { unsafe { std::slice::from_raw_parts(value, size) }.to_vec() })
+    }
+
+    /// FMI 3.0 only, as are all functions of clocks.
+    pub(crate) fn set_clock(&self, name: &str, active: bool) -> c_int {
+        let reference = self.reference(name);
+        c!(self, "fmi3SetClock", &reference => *const u32, 1 => usize, &active => *const bool)
+    }
+
+    pub(crate) fn get_clock(&self, name: &str) -> Result<bool, c_int> {
+        let (reference, mut active) = (self.reference(name), false);
+        let status = c!(self, "fmi3GetClock", &reference => *const u32, 1 => usize, &mut active => *mut bool);
+        if status == 0 { Ok(active) } else { Err(status) }
+    }
+
+    /// With its qualifier: 0 not yet known, 1 unchanged, 2 changed.
+    pub(crate) fn interval(&self, name: &str) -> Result<(f64, c_int), c_int> {
+        let (reference, mut interval, mut qualifier) = (self.reference(name), f64::NAN, -1);
+        let status = c!(self, "fmi3GetIntervalDecimal", &reference => *const u32, 1 => usize,
+            &mut interval => *mut f64, &mut qualifier => *mut c_int);
+        if status == 0 { Ok((interval, qualifier)) } else { Err(status) }
+    }
+
+    pub(crate) fn shift(&self, name: &str) -> Result<f64, c_int> {
+        let (reference, mut shift) = (self.reference(name), f64::NAN);
+        let status =
+            c!(self, "fmi3GetShiftDecimal", &reference => *const u32, 1 => usize, &mut shift => *mut f64);
+        if status == 0 { Ok(shift) } else { Err(status) }
     }
 
     /// FMI 2.0 only.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use cosimo_export::{Design, Kind, SABOTEUR, Variant, Version, exchange_sources, model_description, sources};
+use cosimo_export::{
+    CLOCKS, Design, Kind, SABOTEUR, Variant, Version, exchange_sources, model_description, sources,
+};
 use roxmltree::{Document, Node};
 
 fn designs() -> Vec<Design> {
@@ -237,6 +239,9 @@ fn variants_declare_what_they_can_do() {
             assert!(text.contains(&format!("{flag}=\"{has}\"")), "{text}");
         }
     }
+    let wrong = Design::new(CLOCKS, Version::Two);
+    let error = model_description(&wrong).unwrap_err();
+    assert_eq!(error, "`test:clocks` can be had for co-simulation in FMI 3.0 only");
     let wrong = Design::exchange("native:ring/rotor", Version::Two);
     assert_eq!(model_description(&wrong).unwrap_err(), "`native:ring/rotor` is not made of equations");
     let wrong = Design::new("native:rc-rl/rc", Version::Three).variant(Variant::Interpolates);

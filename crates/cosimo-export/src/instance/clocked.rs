@@ -1,0 +1,69 @@
+//! Clocks: read and set in event mode, with their intervals.
+
+use super::{Call, Instance, Outcome, Refusal};
+use crate::clocks::{Clock, Clocks};
+use crate::variables::Role;
+
+impl Instance {
+    fn clock(&self, reference: u32) -> Result<Clock, Refusal> {
+        match self.variable(reference)?.role {
+            Role::Clock(clock) => Ok(clock),
+            _ => Err(self.wrong_type(reference)),
+        }
+    }
+
+    fn clocks(&mut self) -> Result<&mut Clocks, Refusal> {
+        self.clocks.as_mut().ok_or_else(|| "this FMU has no clocks".into())
+    }
+
+    /// What a clock clocks.
+    pub(super) fn clocked(&mut self, clock: Clock) -> Result<f64, Refusal> {
+        let clocks = self.clocks()?;
+        Ok(f64::from(if clock == Clock::Tick { clocks.ticks() } else { clocks.alarms() }))
+    }
+
+    /// As bytes, because nobody promises what stands there before the call.
+    pub(crate) fn get_clocks(&mut self, references: &[u32], into: &mut [u8]) -> Outcome {
+        self.allow(Call::Clocks)?;
+        for (reference, into) in references.iter().zip(into) {
+            let clock = self.clock(*reference)?;
+            *into = u8::from(self.clocks()?.is_active(clock));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn set_clocks(&mut self, references: &[u32], values: &[u8]) -> Outcome {
+        self.allow(Call::Clocks)?;
+        let time = self.time;
+        // All or nothing.
+        let before = self.clocks;
+        for (reference, value) in references.iter().zip(values) {
+            let clock = self.clock(*reference)?;
+            if let Err(message) = self.clocks()?.set(clock, *value != 0, time) {
+                self.clocks = before;
+                return Err(message.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Intervals with their qualifiers.
+    pub(crate) fn intervals(&mut self, references: &[u32], into: &mut [f64], told: &mut [i32]) -> Outcome {
+        self.allow(Call::GetInterval)?;
+        for ((reference, into), told) in references.iter().zip(into).zip(told) {
+            let clock = self.clock(*reference)?;
+            let (interval, qualifier) = self.clocks()?.interval(clock)?;
+            (*into, *told) = (interval, qualifier as i32);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn shifts(&mut self, references: &[u32], into: &mut [f64]) -> Outcome {
+        self.allow(Call::GetShift)?;
+        for (reference, into) in references.iter().zip(into) {
+            let clock = self.clock(*reference)?;
+            *into = self.clocks()?.shift(clock)?;
+        }
+        Ok(())
+    }
+}
