@@ -186,7 +186,8 @@ impl Island {
 
     fn limit(&self) -> Limit {
         let end = (self.layout.end == EndRule::Exact).then_some(self.layout.stop);
-        match (end, self.board.next_event.filter(|event| *event > self.clock.now())) {
+        let announced = self.board.next_event.filter(|event| self.layout.cuts && *event > self.clock.now());
+        match (end, announced) {
             (Some(end), Some(event)) => Limit::At(end.min(event)),
             (Some(at), None) | (None, Some(at)) => Limit::At(at),
             (None, None) => Limit::None,

@@ -54,7 +54,9 @@ pub struct Layout {
     pub fresh: Vec<bool>,
     pub any_fresh: bool,
     pub ranks: Ranks,
-    /// Some simulator offers slopes.
+    /// Every simulator takes steps of any size, so that an announced event can end one.
+    pub cuts: bool,
+    /// Some input wants slopes, and some simulator offers them.
     pub slopes: bool,
     /// Per output.
     pub tolerances: Vec<Option<f64>>,
@@ -296,8 +298,9 @@ fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Member> 
                 index,
                 inputs: block.inputs.clone(),
                 outputs: block.outputs.clone(),
-                offers_slopes: abilities.slopes,
-                offers_integrals: abilities.integrals,
+                // Asked for only where somebody looks at them: to some simulators they cost as much as a step.
+                offers_slopes: layout.slopes && abilities.slopes,
+                offers_integrals: !layout.corrections.is_empty() && abilities.integrals,
                 seldom: Box::new(Seldom {
                     stage: layout.stages.iter().position(|stage| stage.members.contains(&index)).unwrap_or(0),
                     states: states - count..states,

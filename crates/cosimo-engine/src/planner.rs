@@ -62,6 +62,7 @@ impl Planner<'_> {
         let mut fits: Vec<Box<dyn Fit>> = Vec::new();
         let mut fit_of_input = vec![0; inputs];
         let mut fit_names = vec!["-"; inputs];
+        let mut wants_slopes = false;
         for input in 0..inputs {
             let choice = recipe.input.of(&paths[input]);
             let facts = WireFacts {
@@ -75,7 +76,9 @@ impl Planner<'_> {
                 continue;
             }
             fit_names[input] = entry.name;
-            self.sources_meet(entry, &(entry.needs)(&options), input, &owners, problems);
+            let needs = (entry.needs)(&options);
+            wants_slopes |= needs.slopes;
+            self.sources_meet(entry, &needs, input, &owners, problems);
             let known = chosen.iter().find(|(other, _, through)| {
                 other.name == choice.name && other.options == choice.options && *through == facts.feedthrough
             });
@@ -117,7 +120,7 @@ impl Planner<'_> {
             bonds: self.links.bonds.len(),
             degree,
             feedthrough_depth: ranks.depth,
-            slopes: interfaces.iter().any(|interface| interface.abilities.slopes),
+            slopes: wants_slopes && interfaces.iter().any(|interface| interface.abilities.slopes),
         };
         let (corrections, correction_names, source, mut relies_on_rollback) =
             self.corrections(&paths, &shape, problems)?;
@@ -184,6 +187,7 @@ impl Planner<'_> {
             any_fresh: ranks.depth > 0 && (0..inputs).any(|i| fresh[i] && !self.links.rows[i].is_empty()),
             fresh,
             ranks,
+            cuts: interfaces.iter().all(|interface| interface.abilities.variable_step),
             slopes: shape.slopes,
             tolerances: per_output(|component| component.tolerance),
             weights: per_output(|component| component.weight),
@@ -191,7 +195,7 @@ impl Planner<'_> {
             sloped: driving
                 .iter()
                 .copied()
-                .filter(|&output| interfaces[owners[output]].abilities.slopes)
+                .filter(|&output| shape.slopes && interfaces[owners[output]].abilities.slopes)
                 .collect(),
             driving,
             guesses,
