@@ -46,6 +46,7 @@ const RULES: &[Rule] = &[
             "crates/cosimo-fmi/src/calls.rs",
             "crates/cosimo-fmi/src/calls2.rs",
             "crates/cosimo-fmi/src/calls3.rs",
+            "crates/cosimo-fmi/src/equations.rs",
             "crates/cosimo-fmi/src/ffi2.rs",
             "crates/cosimo-fmi/src/ffi3.rs",
             "crates/cosimo-fmi/src/guard.rs",

@@ -24,6 +24,9 @@ pub(crate) struct Changes {
     /// Tolerance of the estimate; beats those of single bonds and components
     #[arg(long, value_name = "R", allow_hyphen_values = true)]
     pub tolerance: Option<f64>,
+    /// The integrator of units for model exchange: bdf, dormand-prince or bogacki-shampine
+    #[arg(long, value_name = "NAME")]
+    pub solver: Option<String>,
     /// A parameter, or an input that nobody drives: component.name=value, or name=value for all that have it
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub sets: Vec<String>,
@@ -96,6 +99,7 @@ pub(crate) fn load(what: &[String], changes: &Changes, registry: &Registry) -> R
             (String::new(), String::new(), system, problems)
         }
     };
+    let solver = changes.solver.as_ref().map(|name| format!("cosimo.solver=\"{name}\""));
     let asked = Overrides {
         stop: changes.stop,
         end: changes.end.map(|end| match end {
@@ -107,7 +111,8 @@ pub(crate) fn load(what: &[String], changes: &Changes, registry: &Registry) -> R
         connects: changes.connects.clone(),
         bonds: changes.bonds.clone(),
         input: changes.input.clone(),
-        sets: changes.sets.clone(),
+        // First, so that `--set` can say otherwise of single units.
+        sets: solver.into_iter().chain(changes.sets.clone()).collect(),
         methods: changes.methods.clone(),
         record: changes.record.clone(),
         record_every: changes.record_every,

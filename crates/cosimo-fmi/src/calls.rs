@@ -270,3 +270,79 @@ macro_rules! states {
     };
 }
 pub(crate) use states;
+
+/// Calls about equations and modes: the same in both versions but for the spelling and the type of a flag. Expects what
+/// [`states`] expects.
+macro_rules! equations {
+    ($prefix:literal, $flag:ty, $shown:ty, $derivatives:literal) => {
+        equations!(@mode $prefix, enter_event_mode, "EnterEventMode");
+        equations!(@mode $prefix, enter_continuous_time, "EnterContinuousTimeMode");
+        equations!(@fill $prefix, get_derivatives, $derivatives);
+        equations!(@fill $prefix, get_event_indicators, "GetEventIndicators");
+        equations!(@fill $prefix, get_continuous_states, "GetContinuousStates");
+        equations!(@fill $prefix, get_nominals, "GetNominalsOfContinuousStates");
+
+        unsafe extern "C" fn set_time(instance: *mut std::ffi::c_void, t: f64) -> Status {
+            // SAFETY: from `wrap`.
+            unsafe {
+                let p = at(instance);
+                let call = || p.functions.set_time.map_or(ERROR, |f| f(p.pointer, t));
+                p.status(concat!($prefix, "SetTime"), &format!("{t:?}"), call)
+            }
+        }
+
+        unsafe extern "C" fn set_continuous_states(
+            instance: *mut std::ffi::c_void,
+            x: *const f64,
+            count: usize,
+        ) -> Status {
+            // SAFETY: from `wrap`; so many states.
+            unsafe {
+                let p = at(instance);
+                let call = || p.functions.set_continuous_states.map_or(ERROR, |f| f(p.pointer, x, count));
+                p.status(concat!($prefix, "SetContinuousStates"), &list(x, count), call)
+            }
+        }
+
+        unsafe extern "C" fn completed_step(
+            instance: *mut std::ffi::c_void,
+            never_back: $flag,
+            event: *mut $shown,
+            terminate: *mut $shown,
+        ) -> Status {
+            // SAFETY: from `wrap`; the answers are the caller's.
+            unsafe {
+                let p = at(instance);
+                let function = p.functions.completed_step;
+                let call = || function.map_or(ERROR, |f| f(p.pointer, never_back, event, terminate));
+                p.answer(concat!($prefix, "CompletedIntegratorStep"), &never_back.to_string(), call, || {
+                    format!("event {}, terminate {}", *event, *terminate)
+                })
+            }
+        }
+    };
+    (@mode $prefix:literal, $call:ident, $name:literal) => {
+        unsafe extern "C" fn $call(instance: *mut std::ffi::c_void) -> Status {
+            // SAFETY: from `wrap`.
+            unsafe {
+                let p = at(instance);
+                p.status(concat!($prefix, $name), "", || p.functions.$call.map_or(ERROR, |f| f(p.pointer)))
+            }
+        }
+    };
+    (@fill $prefix:literal, $call:ident, $name:literal) => {
+        unsafe extern "C" fn $call(
+            instance: *mut std::ffi::c_void,
+            values: *mut f64,
+            count: usize,
+        ) -> Status {
+            // SAFETY: from `wrap`; room for so many.
+            unsafe {
+                let p = at(instance);
+                let call = || p.functions.$call.map_or(ERROR, |f| f(p.pointer, values, count));
+                p.answer(concat!($prefix, $name), "", call, || list(values, count))
+            }
+        }
+    };
+}
+pub(crate) use equations;

@@ -3,8 +3,8 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use crate::calls::{Proxy, list, record, states, texts};
-use crate::ffi2::{Bool, Component, Functions, Reference, State, Status};
+use crate::calls::{Proxy, equations, list, record, states, texts};
+use crate::ffi2::{Bool, Component, EventInfo, Functions, Reference, State, Status};
 
 /// `fmi2Error`: asked for a function that is not there, which the table below rules out.
 const ERROR: Status = 3;
@@ -21,7 +21,17 @@ pub(crate) fn wrap(functions: Functions, pointer: Component, name: &str) -> (Fun
         terminate,
         get_real,
         set_real,
-        do_step,
+        do_step: functions.do_step.map(|_| do_step as _),
+        enter_event_mode: functions.enter_event_mode.map(|_| enter_event_mode as _),
+        enter_continuous_time: functions.enter_continuous_time.map(|_| enter_continuous_time as _),
+        completed_step: functions.completed_step.map(|_| completed_step as _),
+        set_time: functions.set_time.map(|_| set_time as _),
+        set_continuous_states: functions.set_continuous_states.map(|_| set_continuous_states as _),
+        get_derivatives: functions.get_derivatives.map(|_| get_derivatives as _),
+        get_event_indicators: functions.get_event_indicators.map(|_| get_event_indicators as _),
+        get_continuous_states: functions.get_continuous_states.map(|_| get_continuous_states as _),
+        get_nominals: functions.get_nominals.map(|_| get_nominals as _),
+        new_discrete_states: functions.new_discrete_states.map(|_| new_discrete_states as _),
         get_integer: functions.get_integer.map(|_| get_integer as _),
         set_integer: functions.set_integer.map(|_| set_integer as _),
         get_boolean: functions.get_boolean.map(|_| get_boolean as _),
@@ -206,7 +216,8 @@ unsafe extern "C" fn do_step(c: Component, from: f64, size: f64, never_back: Boo
     let p = unsafe { at(c) };
     let arguments = format!("{from:?}, {size:?}, {never_back}");
     // SAFETY: the instance is alive.
-    p.status("fmi2DoStep", &arguments, || unsafe { (p.functions.do_step)(p.pointer, from, size, never_back) })
+    let call = || unsafe { p.functions.do_step.map_or(ERROR, |f| f(p.pointer, from, size, never_back)) };
+    p.status("fmi2DoStep", &arguments, call)
 }
 
 unsafe extern "C" fn get_real_status(c: Component, kind: c_int, value: *mut f64) -> Status {
@@ -253,5 +264,16 @@ unsafe extern "C" fn directional_derivative(
         let function = p.functions.directional_derivative;
         let call = || function.map_or(ERROR, |f| f(p.pointer, of, rows, by, columns, seed, values));
         p.answer("fmi2GetDirectionalDerivative", &arguments, call, || list(values, rows))
+    }
+}
+
+equations!("fmi2", Bool, Bool, "GetDerivatives");
+
+unsafe extern "C" fn new_discrete_states(c: Component, info: *mut EventInfo) -> Status {
+    // SAFETY: from `wrap`; the answer is the caller's.
+    unsafe {
+        let p = at(c);
+        let call = || p.functions.new_discrete_states.map_or(ERROR, |f| f(p.pointer, info));
+        p.answer("fmi2NewDiscreteStates", "", call, || format!("{:?}", *info))
     }
 }

@@ -3,7 +3,7 @@
 
 use std::ffi::c_char;
 
-use crate::calls::{Proxy, list, record, states, texts};
+use crate::calls::{Proxy, equations, list, record, states, texts};
 use crate::ffi3::{Functions, Instance, Reference, State, Status};
 
 /// `fmi3Error`: asked for a function that is not there, which the table below rules out.
@@ -20,7 +20,18 @@ pub(crate) fn wrap(functions: Functions, pointer: Instance, name: &str) -> (Func
         terminate,
         get_float64,
         set_float64,
-        do_step,
+        do_step: functions.do_step.map(|_| do_step as _),
+        instantiate_exchange: functions.instantiate_exchange,
+        enter_event_mode: functions.enter_event_mode.map(|_| enter_event_mode as _),
+        enter_continuous_time: functions.enter_continuous_time.map(|_| enter_continuous_time as _),
+        completed_step: functions.completed_step.map(|_| completed_step as _),
+        set_time: functions.set_time.map(|_| set_time as _),
+        set_continuous_states: functions.set_continuous_states.map(|_| set_continuous_states as _),
+        get_derivatives: functions.get_derivatives.map(|_| get_derivatives as _),
+        get_event_indicators: functions.get_event_indicators.map(|_| get_event_indicators as _),
+        get_continuous_states: functions.get_continuous_states.map(|_| get_continuous_states as _),
+        get_nominals: functions.get_nominals.map(|_| get_nominals as _),
+        update_discrete_states: functions.update_discrete_states.map(|_| update_discrete_states as _),
         get_float32: functions.get_float32.map(|_| get_float32 as _),
         set_float32: functions.set_float32.map(|_| set_float32 as _),
         get_int8: functions.get_int8.map(|_| get_int8 as _),
@@ -189,8 +200,10 @@ unsafe extern "C" fn do_step(
     unsafe {
         let p = at(i);
         let arguments = format!("{from:?}, {size:?}, {never_back}");
-        let call =
-            || (p.functions.do_step)(p.pointer, from, size, never_back, event, terminate, early, until);
+        let function = p.functions.do_step;
+        let call = || {
+            function.map_or(ERROR, |f| f(p.pointer, from, size, never_back, event, terminate, early, until))
+        };
         p.answer("fmi3DoStep", &arguments, call, || {
             format!("event {}, terminate {}, early {}, at {:?}", *event, *terminate, *early, *until)
         })
@@ -225,5 +238,32 @@ unsafe extern "C" fn directional_derivative(
         let function = p.functions.directional_derivative;
         let call = || function.map_or(ERROR, |f| f(p.pointer, of, rows, by, columns, seed, seeds, values, n));
         p.answer("fmi3GetDirectionalDerivative", &arguments, call, || list(values, n))
+    }
+}
+
+equations!("fmi3", bool, u8, "GetContinuousStateDerivatives");
+
+unsafe extern "C" fn update_discrete_states(
+    i: Instance,
+    again: *mut u8,
+    terminate: *mut u8,
+    nominals: *mut u8,
+    states: *mut u8,
+    defined: *mut u8,
+    time: *mut f64,
+) -> Status {
+    // SAFETY: from `wrap`; the answers are the caller's.
+    unsafe {
+        let p = at(i);
+        let function = p.functions.update_discrete_states;
+        let call =
+            || function.map_or(ERROR, |f| f(p.pointer, again, terminate, nominals, states, defined, time));
+        p.answer("fmi3UpdateDiscreteStates", "", call, || {
+            let next = if *defined == 0 { String::new() } else { format!(", next event at {:?}", *time) };
+            format!(
+                "again {}, terminate {}, nominals {}, states {}{next}",
+                *again, *terminate, *nominals, *states
+            )
+        })
     }
 }

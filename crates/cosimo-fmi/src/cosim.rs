@@ -13,7 +13,7 @@ use cosimo_core::{
     Slot, Suggested, Time, Trail, Window,
 };
 
-use crate::description::{Fmi, Kind};
+use crate::description::{Fmi, Kind, Use};
 use crate::feedthrough;
 use crate::instance::{Instance, Life, Stepped};
 use crate::parameters::{Feedthrough, Parameters, Rollback};
@@ -95,11 +95,11 @@ pub(crate) struct Cosim<I> {
 
 impl<I: Instance> Cosim<I> {
     pub(crate) fn new(unit: Arc<Unit>, parameters: Parameters, name: &str) -> Cosim<I> {
-        let can = unit.description.capabilities;
+        let can = unit.capabilities(Use::CoSimulation);
         let mut ports = Ports::new(&unit.description, parameters.feedthrough == Feedthrough::None);
         let mut remarks = unit.description.remarks();
         if parameters.feedthrough == Feedthrough::Probed {
-            let (pairs, doubts) = feedthrough::probe::<I>(&unit, &parameters, &ports);
+            let (pairs, doubts) = feedthrough::probe::<I>(&unit, Use::CoSimulation, &parameters, &ports);
             ports.interface.feedthrough = pairs.into_iter().collect();
             remarks.extend(doubts);
         }
@@ -209,7 +209,7 @@ impl<I: Instance> Simulator for Cosim<I> {
 
     fn enter(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
         self.instance = None;
-        let mut instance: I = self.unit.instantiate(&self.name, &self.ports.fed)?;
+        let mut instance: I = self.unit.instantiate(Use::CoSimulation, &self.name, &self.ports.fed)?;
         for setting in &self.parameters.settings {
             instance.configure(setting)?;
         }

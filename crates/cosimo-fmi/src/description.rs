@@ -29,13 +29,13 @@ pub struct Description {
     /// As the file spells it.
     pub fmi_version: String,
     pub model_name: String,
-    /// Names the binary of the co-simulation interface.
-    pub identifier: String,
     /// `guid` of FMI 2.0, `instantiationToken` of FMI 3.0.
     pub token: String,
     pub description: String,
     pub generation_tool: String,
-    pub capabilities: Capabilities,
+    /// At least one of the two is there.
+    pub cosimulation: Option<Offer>,
+    pub exchange: Option<Exchange>,
     pub experiment: Experiment,
     pub log_categories: Vec<String>,
     pub units: Vec<UnitDefinition>,
@@ -44,6 +44,53 @@ pub struct Description {
     pub terminals: Vec<Terminal>,
     /// What is odd without being in the way.
     pub remarks: Vec<Problem>,
+}
+
+/// The two ways to use a unit that Cosimo knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Use {
+    /// The unit brings its own solver.
+    CoSimulation,
+    /// Cosimo integrates the unit's equations.
+    ModelExchange,
+}
+
+impl Use {
+    pub const ALL: [Use; 2] = [Use::CoSimulation, Use::ModelExchange];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Use::CoSimulation => "co-simulation",
+            Use::ModelExchange => "model exchange",
+        }
+    }
+}
+
+/// What a unit is for one use.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Offer {
+    /// Names the binary.
+    pub identifier: String,
+    pub capabilities: Capabilities,
+}
+
+/// What a unit is for model exchange.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Exchange {
+    pub offer: Offer,
+    /// It wants to hear of every step of the integrator.
+    pub completed_steps: bool,
+    /// Variables that are continuous states, in the order of the state vector, each with its derivative.
+    pub states: Vec<(usize, usize)>,
+    /// Event indicators, elements counted.
+    pub indicators: usize,
+}
+
+impl Exchange {
+    /// Continuous states, elements counted.
+    pub fn state_count(&self, variables: &[Variable]) -> usize {
+        self.states.iter().map(|(state, _)| variables[*state].elements()).sum()
+    }
 }
 
 /// Names follow FMI 3.0.
@@ -288,7 +335,7 @@ impl Description {
                 reader.problem_hint(
                     root,
                     format!("this is an FMI {version} unit; Cosimo runs FMI 2.0 and FMI 3.0"),
-                    "export it again as FMI 2.0 or 3.0 for co-simulation",
+                    "export it again as FMI 2.0 or 3.0",
                 );
                 None
             }
@@ -304,6 +351,18 @@ impl Description {
                 Err(reader.problems)
             }
         }
+    }
+
+    pub fn offer(&self, usage: Use) -> Option<&Offer> {
+        match usage {
+            Use::CoSimulation => self.cosimulation.as_ref(),
+            Use::ModelExchange => self.exchange.as_ref().map(|exchange| &exchange.offer),
+        }
+    }
+
+    /// How it is used unless something else is asked for.
+    pub fn usual(&self) -> Use {
+        if self.cosimulation.is_some() { Use::CoSimulation } else { Use::ModelExchange }
     }
 
     /// Inputs and outputs that no number can carry, so that they are no ports.

@@ -5,7 +5,8 @@ use cosimo_core::entry::{OpenProblem, OpenRequest, Opened};
 
 use crate::archive::Cache;
 use crate::cosim::Cosim;
-use crate::description::Fmi;
+use crate::description::{Fmi, Use};
+use crate::exchange::Exchange;
 use crate::parameters;
 use crate::problem::Problem;
 use crate::unit::Unit;
@@ -15,7 +16,7 @@ use crate::unit3::Unit3;
 /// Sources such as `parts/engine.fmu`, relative to the system file.
 pub const FMU: SourceEntry = SourceEntry {
     name: "fmu",
-    summary: "a Functional Mock-up Unit: FMI 2.0 or 3.0, co-simulation",
+    summary: "a Functional Mock-up Unit: FMI 2.0 or 3.0, co-simulation or model exchange",
     claims: |source| source.to_ascii_lowercase().ends_with(".fmu"),
     open,
     parameters: |source, folder| {
@@ -38,16 +39,21 @@ fn open(request: &OpenRequest<'_>) -> Opened {
         problems.extend(wrong);
         parameters::Parameters::default()
     });
-    if let Err(problem) = unit.load() {
+    let usage = parameters.usage.unwrap_or(unit.description.usual());
+    if problems.is_empty()
+        && let Err(problem) = unit.load(usage)
+    {
         problems.push(source(problem));
     }
     if !problems.is_empty() {
         return Err(problems);
     }
-    // One kind of simulator per version, so that all between the engine's call and the unit's functions is one
-    // piece of straight code.
-    Ok(match unit.description.fmi {
-        Fmi::Two => Box::new(Cosim::<Unit2>::new(unit, parameters, request.name)),
-        Fmi::Three => Box::new(Cosim::<Unit3>::new(unit, parameters, request.name)),
+    // One kind of simulator per version and use, so that all between the engine's call and the unit's functions is
+    // one piece of straight code.
+    Ok(match (usage, unit.description.fmi) {
+        (Use::CoSimulation, Fmi::Two) => Box::new(Cosim::<Unit2>::new(unit, parameters, request.name)),
+        (Use::CoSimulation, Fmi::Three) => Box::new(Cosim::<Unit3>::new(unit, parameters, request.name)),
+        (Use::ModelExchange, Fmi::Two) => Box::new(Exchange::<Unit2>::new(unit, parameters, request.name)),
+        (Use::ModelExchange, Fmi::Three) => Box::new(Exchange::<Unit3>::new(unit, parameters, request.name)),
     })
 }

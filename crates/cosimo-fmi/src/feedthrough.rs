@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use cosimo_core::{Interface, SimulatorError};
 
-use crate::description::Kind;
+use crate::description::{Kind, Use};
 use crate::instance::Instance;
 use crate::parameters::Parameters;
 use crate::ports::{Group, Ports};
@@ -25,11 +25,12 @@ pub(crate) type Pairs = BTreeSet<(usize, usize)>;
 /// Pairs of output and input, and remarks on what the description says otherwise.
 pub(crate) fn probe<I: Instance>(
     unit: &Unit,
+    usage: Use,
     parameters: &Parameters,
     ports: &Ports,
 ) -> (Pairs, Vec<String>) {
     let declared: Pairs = ports.interface.feedthrough.iter().copied().collect();
-    match found::<I>(unit, parameters, ports, &declared) {
+    match found::<I>(unit, usage, parameters, ports, &declared) {
         Ok(found) => {
             let remarks = compare(ports, &declared, &found);
             (found, remarks)
@@ -44,11 +45,12 @@ pub(crate) fn probe<I: Instance>(
 
 fn found<I: Instance>(
     unit: &Unit,
+    usage: Use,
     parameters: &Parameters,
     ports: &Ports,
     declared: &Pairs,
 ) -> Result<Pairs, SimulatorError> {
-    let mut trial: Trial<'_, I> = Trial::begin(unit, parameters, ports)?;
+    let mut trial: Trial<'_, I> = Trial::begin(unit, usage, parameters, ports)?;
     let kinds = kinds(&ports.inputs, ports.interface.inputs.len());
     // An item of an enumeration that is not there could be anything to the unit.
     let untried = |input: usize| kinds[input] == Kind::Enumeration;
@@ -104,10 +106,11 @@ struct Trial<'a, I> {
 impl<I: Instance> Trial<'_, I> {
     fn begin<'a>(
         unit: &Unit,
+        usage: Use,
         parameters: &Parameters,
         ports: &'a Ports,
     ) -> Result<Trial<'a, I>, SimulatorError> {
-        let mut instance: I = unit.instantiate("feedthrough", &[])?;
+        let mut instance: I = unit.instantiate(usage, "feedthrough", &[])?;
         for setting in &parameters.settings {
             instance.configure(setting)?;
         }

@@ -1,4 +1,4 @@
-//! The C interface of FMI 2.0, as far as co-simulation needs it. Names and types follow the standard.
+//! The C interface of FMI 2.0. Names and types follow the standard.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -10,6 +10,7 @@ pub(crate) type Reference = c_uint;
 pub(crate) type Status = c_int;
 pub(crate) type Bool = c_int;
 
+pub(crate) const MODEL_EXCHANGE: c_int = 0;
 pub(crate) const CO_SIMULATION: c_int = 1;
 /// `fmi2StatusKind`: where a discarded step ended.
 pub(crate) const LAST_SUCCESSFUL_TIME: c_int = 2;
@@ -45,6 +46,18 @@ unsafe extern "C" {
     pub(crate) fn free(memory: *mut c_void);
 }
 
+/// What a unit says when it has updated its discrete states.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct EventInfo {
+    pub(crate) again: Bool,
+    pub(crate) terminate: Bool,
+    pub(crate) nominals_changed: Bool,
+    pub(crate) states_changed: Bool,
+    pub(crate) time_defined: Bool,
+    pub(crate) time: f64,
+}
+
 functions! {
     /// Functions of one unit.
     Functions, "fmi2" {
@@ -58,8 +71,18 @@ functions! {
         terminate = "Terminate": fn(Component) -> Status;
         get_real = "GetReal": fn(Component, *const Reference, usize, *mut f64) -> Status;
         set_real = "SetReal": fn(Component, *const Reference, usize, *const f64) -> Status;
-        do_step = "DoStep": fn(Component, f64, f64, Bool) -> Status;
     } optional {
+        do_step = "DoStep": fn(Component, f64, f64, Bool) -> Status;
+        enter_event_mode = "EnterEventMode": fn(Component) -> Status;
+        new_discrete_states = "NewDiscreteStates": fn(Component, *mut EventInfo) -> Status;
+        enter_continuous_time = "EnterContinuousTimeMode": fn(Component) -> Status;
+        completed_step = "CompletedIntegratorStep": fn(Component, Bool, *mut Bool, *mut Bool) -> Status;
+        set_time = "SetTime": fn(Component, f64) -> Status;
+        set_continuous_states = "SetContinuousStates": fn(Component, *const f64, usize) -> Status;
+        get_derivatives = "GetDerivatives": fn(Component, *mut f64, usize) -> Status;
+        get_event_indicators = "GetEventIndicators": fn(Component, *mut f64, usize) -> Status;
+        get_continuous_states = "GetContinuousStates": fn(Component, *mut f64, usize) -> Status;
+        get_nominals = "GetNominalsOfContinuousStates": fn(Component, *mut f64, usize) -> Status;
         get_integer = "GetInteger": fn(Component, *const Reference, usize, *mut c_int) -> Status;
         set_integer = "SetInteger": fn(Component, *const Reference, usize, *const c_int) -> Status;
         get_boolean = "GetBoolean": fn(Component, *const Reference, usize, *mut Bool) -> Status;

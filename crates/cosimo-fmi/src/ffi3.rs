@@ -1,5 +1,5 @@
-//! The C interface of FMI 3.0, as far as co-simulation without events needs it. Names and types follow the
-//! standard.
+//! The C interface of FMI 3.0, as far as units need it that are not scheduled and have no clocks. Names and types
+//! follow the standard.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -22,20 +22,35 @@ pub(crate) type Set<T> = unsafe extern "C" fn(Instance, *const Reference, usize,
 functions! {
     /// Functions of one unit.
     Functions, "fmi3" {
-        instantiate = "InstantiateCoSimulation": fn(
-            *const c_char, *const c_char, *const c_char, bool, bool, bool, bool, *const Reference, usize,
-            *mut c_void, Option<Logger>, Option<IntermediateUpdate>,
-        ) -> Instance;
         free_instance = "FreeInstance": fn(Instance);
         enter_initialization = "EnterInitializationMode": fn(Instance, bool, f64, f64, bool, f64) -> Status;
         exit_initialization = "ExitInitializationMode": fn(Instance) -> Status;
         terminate = "Terminate": fn(Instance) -> Status;
         get_float64 = "GetFloat64": fn(Instance, *const Reference, usize, *mut f64, usize) -> Status;
         set_float64 = "SetFloat64": fn(Instance, *const Reference, usize, *const f64, usize) -> Status;
+    } optional {
+        instantiate = "InstantiateCoSimulation": fn(
+            *const c_char, *const c_char, *const c_char, bool, bool, bool, bool, *const Reference, usize,
+            *mut c_void, Option<Logger>, Option<IntermediateUpdate>,
+        ) -> Instance;
+        instantiate_exchange = "InstantiateModelExchange": fn(
+            *const c_char, *const c_char, *const c_char, bool, bool, *mut c_void, Option<Logger>,
+        ) -> Instance;
         do_step = "DoStep": fn(
             Instance, f64, f64, bool, *mut u8, *mut u8, *mut u8, *mut f64,
         ) -> Status;
-    } optional {
+        enter_event_mode = "EnterEventMode": fn(Instance) -> Status;
+        update_discrete_states = "UpdateDiscreteStates": fn(
+            Instance, *mut u8, *mut u8, *mut u8, *mut u8, *mut u8, *mut f64,
+        ) -> Status;
+        enter_continuous_time = "EnterContinuousTimeMode": fn(Instance) -> Status;
+        completed_step = "CompletedIntegratorStep": fn(Instance, bool, *mut u8, *mut u8) -> Status;
+        set_time = "SetTime": fn(Instance, f64) -> Status;
+        set_continuous_states = "SetContinuousStates": fn(Instance, *const f64, usize) -> Status;
+        get_derivatives = "GetContinuousStateDerivatives": fn(Instance, *mut f64, usize) -> Status;
+        get_event_indicators = "GetEventIndicators": fn(Instance, *mut f64, usize) -> Status;
+        get_continuous_states = "GetContinuousStates": fn(Instance, *mut f64, usize) -> Status;
+        get_nominals = "GetNominalsOfContinuousStates": fn(Instance, *mut f64, usize) -> Status;
         get_float32 = "GetFloat32": fn(Instance, *const Reference, usize, *mut f32, usize) -> Status;
         set_float32 = "SetFloat32": fn(Instance, *const Reference, usize, *const f32, usize) -> Status;
         get_int8 = "GetInt8": fn(Instance, *const Reference, usize, *mut i8, usize) -> Status;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use cosimo_core::{Inputs, SimulatorError, Slot};
 
-use crate::description::{Description, Kind};
+use crate::description::{Kind, Use};
 use crate::guard::{self, Home};
 use crate::log::{Log, status_word};
 use crate::unit::{Binding, Unit};
@@ -38,6 +38,7 @@ pub(crate) trait Instance: Send + Sized {
     fn instantiate(
         binding: Binding,
         unit: &Unit,
+        usage: Use,
         name: &str,
         fed: &[(u32, usize)],
     ) -> Result<Self, SimulatorError>;
@@ -77,6 +78,42 @@ pub(crate) trait Instance: Send + Sized {
 
     /// Derivatives of some outputs by one input.
     fn derivatives(&mut self, of: &[u32], by: u32, into: &mut [f64]) -> Result<(), SimulatorError>;
+}
+
+/// What only an instance for model exchange can do. Its equations are asked for anywhere, so that calls are small:
+/// an integrator makes them by the thousand.
+pub(crate) trait Exchanged: Instance {
+    fn set_time(&mut self, t: f64) -> Result<(), SimulatorError>;
+
+    fn set_states(&mut self, x: &[f64]) -> Result<(), SimulatorError>;
+
+    fn states(&mut self, x: &mut [f64]) -> Result<(), SimulatorError>;
+
+    fn nominals(&mut self, x: &mut [f64]) -> Result<(), SimulatorError>;
+
+    fn slopes(&mut self, dx: &mut [f64]) -> Result<(), SimulatorError>;
+
+    fn indicators(&mut self, z: &mut [f64]) -> Result<(), SimulatorError>;
+
+    /// Tells of a step of the integrator; whether the unit asks for an event.
+    fn completed_step(&mut self, never_back: bool) -> Result<bool, SimulatorError>;
+
+    fn enter_event_mode(&mut self) -> Result<(), SimulatorError>;
+
+    /// One round of the event iteration.
+    fn update(&mut self) -> Result<Update, SimulatorError>;
+
+    fn enter_continuous_time(&mut self) -> Result<(), SimulatorError>;
+}
+
+/// What a round of the event iteration came to.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Update {
+    /// Another round is needed.
+    pub(crate) again: bool,
+    pub(crate) states_changed: bool,
+    pub(crate) nominals_changed: bool,
+    pub(crate) next_event: Option<f64>,
 }
 
 /// What may still be done with an instance.
@@ -150,6 +187,11 @@ impl<F: Closing> Handle<F> {
     }
 
     #[cold]
+    pub(crate) fn ends(&self, function: &'static str) -> SimulatorError {
+        SimulatorError::new(function, format!("the unit asks to end the simulation{}", self.log.tail()))
+    }
+
+    #[cold]
     pub(crate) fn failed(&mut self, function: &'static str, status: c_int) -> SimulatorError {
         match status {
             2 => {}
@@ -177,9 +219,9 @@ pub(crate) fn absent(function: &'static str) -> SimulatorError {
 
 /// Why there is no instance, as far as the unit says or the description lets guess.
 #[cold]
-pub(crate) fn refusal(description: &Description, log: &Log) -> String {
-    let tool = match description.generation_tool.as_str() {
-        _ if !description.capabilities.needs_execution_tool => String::new(),
+pub(crate) fn refusal(unit: &Unit, usage: Use, log: &Log) -> String {
+    let tool = match unit.description.generation_tool.as_str() {
+        _ if !unit.capabilities(usage).needs_execution_tool => String::new(),
         "" => " (it says that it needs the tool that made it)".into(),
         tool => format!(" (it says that it needs the tool that made it: {tool})"),
     };

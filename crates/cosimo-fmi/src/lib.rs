@@ -1,9 +1,9 @@
-//! Functional Mock-up Units (FMI 2.0 and 3.0, co-simulation) as simulators of Cosimo.
+//! Functional Mock-up Units (FMI 2.0 and 3.0) as simulators of Cosimo.
 //!
 //! `archive` unpacks, `description` reads, `platform` and `library` find and load the binary, `unit2` and
-//! `unit3` speak to an instance, `cosim` makes it a simulator. Foreign code runs behind `library` and the two
-//! units only; nothing else in Cosimo holds a pointer. Deliberately without model exchange, clocks and binary
-//! variables.
+//! `unit3` speak to an instance, `cosim` makes it a simulator that brings its own solver, `exchange` one whose
+//! equations Cosimo integrates. Foreign code runs behind `library` and the two units only; nothing else in Cosimo
+//! holds a pointer. Deliberately without clocks and binary variables.
 
 pub mod archive;
 #[allow(unsafe_code)] // stands between Cosimo and the C interface
@@ -16,6 +16,9 @@ mod cosim;
 pub mod description;
 mod elf;
 mod entry;
+#[allow(unsafe_code)] // calls into the unit
+mod equations;
+mod exchange;
 mod feedthrough;
 #[allow(unsafe_code)] // the C interface itself
 mod ffi2;

@@ -5,21 +5,60 @@ use std::ffi::CString;
 
 use cosimo_core::Value;
 use cosimo_core::entry::{OpenProblem, suggest};
+use cosimo_ode::{INTEGRATORS, IntegratorEntry};
 
-use crate::description::{Causality, Description, Initial, Kind, Variability, Variable};
+use crate::description::{Causality, Description, Initial, Kind, Use, Variability, Variable};
 use crate::instance::{Setting, Values};
 
 /// Options of Cosimo stand among the parameters under this prefix, which no unit uses.
 const PREFIX: &str = "cosimo.";
-const OPTIONS: [&str; 3] = ["cosimo.substep", "cosimo.feedthrough", "cosimo.rollback"];
+const OPTIONS: [&str; 8] = [
+    "cosimo.use",
+    "cosimo.substep",
+    "cosimo.feedthrough",
+    "cosimo.rollback",
+    "cosimo.solver",
+    "cosimo.relative",
+    "cosimo.absolute",
+    "cosimo.largest_step",
+];
 
-#[derive(Debug, Clone, PartialEq, Default)]
+/// Those that are for one use only.
+const CO_SIMULATION: [&str; 1] = ["cosimo.substep"];
+const MODEL_EXCHANGE: [&str; 4] =
+    ["cosimo.solver", "cosimo.relative", "cosimo.absolute", "cosimo.largest_step"];
+
+#[derive(Debug, Clone)]
 pub(crate) struct Parameters {
+    /// The usual one unless it was said.
+    pub(crate) usage: Option<Use>,
     pub(crate) settings: Vec<Setting>,
     /// Into how many steps of the unit a macro step is split.
     pub(crate) substep: Option<u32>,
     pub(crate) feedthrough: Feedthrough,
     pub(crate) rollback: Rollback,
+    /// The rest is for model exchange.
+    pub(crate) solver: &'static IntegratorEntry,
+    pub(crate) relative: Option<f64>,
+    pub(crate) absolute: Option<f64>,
+    pub(crate) largest_step: Option<f64>,
+}
+
+impl Default for Parameters {
+    fn default() -> Parameters {
+        Parameters {
+            usage: None,
+            settings: Vec::new(),
+            substep: None,
+            feedthrough: Feedthrough::default(),
+            rollback: Rollback::default(),
+            // Of a unit nobody knows whether it is stiff.
+            solver: INTEGRATORS.iter().find(|entry| entry.name == "bdf").unwrap_or(&INTEGRATORS[0]),
+            relative: None,
+            absolute: None,
+            largest_step: None,
+        }
+    }
 }
 
 /// Where it is known from which outputs answer which inputs at once.
@@ -48,7 +87,11 @@ pub(crate) enum Rollback {
 /// Everything that can be given.
 pub(crate) fn names(description: &Description) -> Vec<String> {
     let own = description.variables.iter().filter(|variable| settable(variable));
-    let options = OPTIONS.iter().map(|name| (*name).to_owned());
+    let fits = |name: &&&str| {
+        (description.cosimulation.is_some() || !CO_SIMULATION.contains(*name))
+            && (description.exchange.is_some() || !MODEL_EXCHANGE.contains(*name))
+    };
+    let options = OPTIONS.iter().filter(fits).map(|name| (*name).to_owned());
     own.map(|variable| variable.name.clone()).chain(options).collect()
 }
 
@@ -68,7 +111,44 @@ pub(crate) fn read(
             problems.push(OpenProblem { parameter: Some(name.clone()), message, hint });
         }
     }
+    problems.extend(misplaced(description, given, parameters.usage));
     if problems.is_empty() { Ok(parameters) } else { Err(problems) }
+}
+
+/// Options that are for another use than that of the unit.
+fn misplaced(description: &Description, given: &[(String, Value)], usage: Option<Use>) -> Vec<OpenProblem> {
+    let model = &description.model_name;
+    let mut problems = Vec::new();
+    let mut problem = |name: &str, message: String, hint: Option<String>| {
+        problems.push(OpenProblem { parameter: Some(name.into()), message, hint });
+    };
+    if let Some(usage) = usage.filter(|usage| description.offer(*usage).is_none()) {
+        let there: Vec<&str> = Use::ALL
+            .iter()
+            .filter(|usage| description.offer(**usage).is_some())
+            .map(|usage| usage.name())
+            .collect();
+        let message =
+            format!("unit `{model}` is not made for {}, only for {}", usage.name(), there.join(" and "));
+        problem("cosimo.use", message, None);
+        return problems;
+    }
+    let usage = usage.unwrap_or(description.usual());
+    for (name, _) in given {
+        let wanted = match usage {
+            _ if CO_SIMULATION.contains(&name.as_str()) => Use::CoSimulation,
+            _ if MODEL_EXCHANGE.contains(&name.as_str()) => Use::ModelExchange,
+            _ => continue,
+        };
+        if wanted != usage {
+            let message =
+                format!("`{name}` is for {}, but unit `{model}` is used for {}", wanted.name(), usage.name());
+            let can = description.offer(wanted).is_some();
+            let word = wanted.name().replace(' ', "-");
+            problem(name, message, can.then(|| format!("`\"cosimo.use\" = \"{word}\"` uses it for that")));
+        }
+    }
+    problems
 }
 
 type Wrong = (String, Option<String>);
@@ -85,6 +165,30 @@ fn option(name: &str, value: &Value, parameters: &mut Parameters) -> Result<(), 
             format!("`{name}` must be a whole number from 1 to 1e6, found {}", other.describe()),
             Some("it splits each macro step, so that assumed inputs reach a unit that holds them".into()),
         )),
+        ("cosimo.use", other) => {
+            let known = [("co-simulation", Use::CoSimulation), ("model-exchange", Use::ModelExchange)];
+            parameters.usage = Some(word(name, other, &known)?);
+            Ok(())
+        }
+        ("cosimo.solver", other) => {
+            let known: Vec<_> = INTEGRATORS.iter().map(|entry| (entry.name, *entry)).collect();
+            parameters.solver = word(name, other, &known)?;
+            Ok(())
+        }
+        ("cosimo.relative" | "cosimo.absolute" | "cosimo.largest_step", Value::Number(number))
+            if number.is_finite() && *number > 0.0 =>
+        {
+            let place = match name {
+                "cosimo.relative" => &mut parameters.relative,
+                "cosimo.absolute" => &mut parameters.absolute,
+                _ => &mut parameters.largest_step,
+            };
+            *place = Some(*number);
+            Ok(())
+        }
+        ("cosimo.relative" | "cosimo.absolute" | "cosimo.largest_step", other) => {
+            Err((format!("`{name}` must be a finite number above 0, found {}", other.describe()), None))
+        }
         ("cosimo.feedthrough", other) => {
             let known = [
                 ("declared", Feedthrough::Declared),
@@ -104,11 +208,13 @@ fn option(name: &str, value: &Value, parameters: &mut Parameters) -> Result<(), 
     }
 }
 
-fn word<T: Copy>(name: &str, value: &Value, known: &[(&str, T); 3]) -> Result<T, Wrong> {
+fn word<T: Copy>(name: &str, value: &Value, known: &[(&str, T)]) -> Result<T, Wrong> {
     let found = known.iter().find(|(word, _)| *value == Value::Text((*word).into()));
     found.map(|(_, meaning)| *meaning).ok_or_else(|| {
-        let [a, b, c] = known.each_ref().map(|(word, _)| word);
-        (format!("`{name}` must be \"{a}\", \"{b}\" or \"{c}\", found {}", value.describe()), None)
+        let words: Vec<String> = known.iter().map(|(word, _)| format!("\"{word}\"")).collect();
+        let (last, others) = words.split_last().map_or(("", &[][..]), |(last, others)| (last, others));
+        let found = value.describe();
+        (format!("`{name}` must be {} or {last}, found {found}", others.join(", ")), None)
     })
 }
 

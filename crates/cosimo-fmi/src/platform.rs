@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::description::{Description, Fmi};
+use crate::description::{Description, Fmi, Offer, Use};
 use crate::elf::{self, Elf};
 use crate::problem::Problem;
 use crate::python;
@@ -72,8 +72,8 @@ pub fn present(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The library for this machine.
-pub fn binary(folder: &Path, description: &Description) -> Result<PathBuf, Problem> {
+/// The library for this machine; one identifier per use.
+pub fn binary(folder: &Path, description: &Description, usage: Use) -> Result<PathBuf, Problem> {
     let Some(here) = Platform::here() else {
         return Err(Problem::new(format!(
             "FMI names no platform for {} on {}",
@@ -81,7 +81,9 @@ pub fn binary(folder: &Path, description: &Description) -> Result<PathBuf, Probl
             std::env::consts::OS
         )));
     };
-    let identifier = &description.identifier;
+    let Some(Offer { identifier, .. }) = description.offer(usage) else {
+        return Err(Problem::new(format!("the unit is not made for {}", usage.name())));
+    };
     if identifier.is_empty() || identifier.contains(['/', '\\', '\0']) {
         return Err(Problem::new(format!("the model identifier `{identifier}` is not the name of a file")));
     }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use roxmltree::Node;
 
 use crate::description::{
-    CAUSALITIES, Capabilities, Causality, Description, Experiment, Fmi, INITIALS, Kind, Output,
-    VARIABILITIES, Variability, Variable,
+    CAUSALITIES, Capabilities, Causality, Description, Exchange, Experiment, Fmi, INITIALS, Kind, Offer,
+    Output, VARIABILITIES, Variability, Variable,
 };
 use crate::quantity::{Units, definitions};
 use crate::xml::{Reader, child, children_of};
@@ -22,16 +22,49 @@ const KINDS: &[(&str, Kind)] = &[
 pub(crate) fn read(reader: &mut Reader<'_>, root: Node<'_, '_>, version: &str) -> Option<Description> {
     let model_name = reader.text(root, "modelName").unwrap_or_default().to_owned();
     let token = reader.token(root, "guid");
-    let Some(interface) = child(root, "CoSimulation") else {
-        let offers =
-            if child(root, "ModelExchange").is_some() { "for model exchange only" } else { "for nothing" };
+    let (cosimulation, exchange) = (child(root, "CoSimulation"), child(root, "ModelExchange"));
+    if cosimulation.is_none() && exchange.is_none() {
         reader.problem_hint(
             root,
-            format!("the unit is made {offers}; Cosimo runs units for co-simulation"),
-            "export it again for co-simulation, so that it brings its own solver",
+            "the unit is made for nothing; wanted `<CoSimulation>` or `<ModelExchange>`",
+            "export it again for co-simulation or model exchange",
         );
         return None;
-    };
+    }
+    let cosimulation = cosimulation.map(|interface| offer(reader, interface));
+    let units = definitions(reader, root);
+    let variables = variables(reader, root, &Units::new(&units));
+    check_aliases(reader, root, &variables);
+    let outputs = outputs(reader, root, &variables);
+    let exchange = exchange.map(|interface| Exchange {
+        offer: offer(reader, interface),
+        completed_steps: !reader.flag(interface, "completedIntegratorStepNotNeeded"),
+        states: states(reader, root, &variables),
+        indicators: reader.parse(root, "numberOfEventIndicators", "a whole number").unwrap_or(0),
+    });
+    Some(Description {
+        fmi: Fmi::Two,
+        fmi_version: version.to_owned(),
+        model_name,
+        token,
+        description: root.attribute("description").unwrap_or_default().to_owned(),
+        generation_tool: root.attribute("generationTool").unwrap_or_default().to_owned(),
+        cosimulation,
+        exchange,
+        experiment: experiment(reader, root),
+        log_categories: children_of(root, "LogCategories")
+            .filter_map(|node| node.attribute("name").map(str::to_owned))
+            .collect(),
+        units,
+        variables,
+        outputs,
+        terminals: Vec::new(),
+        remarks: Vec::new(),
+    })
+}
+
+/// What only co-simulation has is false for model exchange.
+fn offer(reader: &mut Reader<'_>, interface: Node<'_, '_>) -> Offer {
     let identifier = reader.text(interface, "modelIdentifier").unwrap_or_default().to_owned();
     let interpolates = reader.flag(interface, "canInterpolateInputs");
     let capabilities = Capabilities {
@@ -48,29 +81,40 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: Node<'_, '_>, version: &str) -
         once_per_process: reader.flag(interface, "canBeInstantiatedOnlyOncePerProcess"),
         ..Capabilities::default()
     };
-    let units = definitions(reader, root);
-    let variables = variables(reader, root, &Units::new(&units));
-    check_aliases(reader, root, &variables);
-    let outputs = outputs(reader, root, &variables);
-    Some(Description {
-        fmi: Fmi::Two,
-        fmi_version: version.to_owned(),
-        model_name,
-        identifier,
-        token,
-        description: root.attribute("description").unwrap_or_default().to_owned(),
-        generation_tool: root.attribute("generationTool").unwrap_or_default().to_owned(),
-        capabilities,
-        experiment: experiment(reader, root),
-        log_categories: children_of(root, "LogCategories")
-            .filter_map(|node| node.attribute("name").map(str::to_owned))
-            .collect(),
-        units,
-        variables,
-        outputs,
-        terminals: Vec::new(),
-        remarks: Vec::new(),
-    })
+    Offer { identifier, capabilities }
+}
+
+/// The continuous states in the order of their vector, which is that of the derivatives.
+fn states(reader: &mut Reader<'_>, root: Node<'_, '_>, variables: &[Variable]) -> Vec<(usize, usize)> {
+    // Which state a variable is the derivative of stands at its type.
+    let of: Vec<Option<u32>> = children_of(root, "ModelVariables")
+        .map(|node| {
+            let typed = node.children().find(|child| child.tag_name().name() == "Real")?;
+            typed.attribute("derivative")?.trim().parse().ok()
+        })
+        .collect();
+    let index = |number: u32| (number as usize).checked_sub(1).filter(|index| *index < variables.len());
+    let list = child(root, "ModelStructure").and_then(|node| child(node, "Derivatives"));
+    let mut found = Vec::new();
+    for node in list.into_iter().flat_map(|node| node.children()).filter(Node::is_element) {
+        let Some(number) = reader.needed::<u32>(node, "index", "a whole number") else { continue };
+        let Some(derivative) = index(number) else {
+            let count = variables.len();
+            reader.problem(node, format!("derivative {number} does not exist; there are {count} variables"));
+            continue;
+        };
+        match of.get(derivative).copied().flatten().and_then(index) {
+            Some(state) => found.push((state, derivative)),
+            None => {
+                let name = &variables[derivative].name;
+                reader.problem(
+                    node,
+                    format!("`{name}` is listed as a derivative, but does not say of which state"),
+                );
+            }
+        }
+    }
+    found
 }
 
 pub(crate) fn experiment(reader: &mut Reader<'_>, root: Node<'_, '_>) -> Experiment {

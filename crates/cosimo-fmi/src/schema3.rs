@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use roxmltree::Node;
 
 use crate::description::{
-    CAUSALITIES, Capabilities, Causality, Description, Fmi, INITIALS, Kind, Output, VARIABILITIES,
-    Variability, Variable,
+    CAUSALITIES, Capabilities, Causality, Description, Exchange, Fmi, INITIALS, Kind, Offer, Output,
+    VARIABILITIES, Variability, Variable,
 };
 use crate::quantity::{Units, definitions};
 use crate::schema2::{experiment, items};
@@ -20,20 +20,53 @@ const LARGEST_SUM: u64 = 10_000_000;
 pub(crate) fn read(reader: &mut Reader<'_>, root: Node<'_, '_>, version: &str) -> Option<Description> {
     let model_name = reader.text(root, "modelName").unwrap_or_default().to_owned();
     let token = reader.token(root, "instantiationToken");
-    let Some(interface) = child(root, "CoSimulation") else {
-        let offers = match (child(root, "ModelExchange"), child(root, "ScheduledExecution")) {
-            (Some(_), Some(_)) => "for model exchange and scheduled execution only",
-            (Some(_), None) => "for model exchange only",
-            (None, Some(_)) => "for scheduled execution only",
-            (None, None) => "for nothing",
+    let (cosimulation, exchange) = (child(root, "CoSimulation"), child(root, "ModelExchange"));
+    if cosimulation.is_none() && exchange.is_none() {
+        let offers = if child(root, "ScheduledExecution").is_some() {
+            "for scheduled execution only"
+        } else {
+            "for nothing"
         };
         reader.problem_hint(
             root,
-            format!("the unit is made {offers}; Cosimo runs units for co-simulation"),
-            "export it again for co-simulation, so that it brings its own solver",
+            format!("the unit is made {offers}; wanted `<CoSimulation>` or `<ModelExchange>`"),
+            "export it again for co-simulation or model exchange",
         );
         return None;
-    };
+    }
+    let cosimulation = cosimulation.map(|interface| offer(reader, interface));
+    let units = definitions(reader, root);
+    let variables = variables(reader, root, &Units::new(&units));
+    let outputs = outputs(reader, root, &variables);
+    let exchange = exchange.map(|interface| Exchange {
+        offer: offer(reader, interface),
+        completed_steps: reader.flag(interface, "needsCompletedIntegratorStep"),
+        states: states(reader, root, &variables),
+        indicators: indicators(reader, root, &variables),
+    });
+    Some(Description {
+        fmi: Fmi::Three,
+        fmi_version: version.to_owned(),
+        model_name,
+        token,
+        description: root.attribute("description").unwrap_or_default().to_owned(),
+        generation_tool: root.attribute("generationTool").unwrap_or_default().to_owned(),
+        cosimulation,
+        exchange,
+        experiment: experiment(reader, root),
+        log_categories: children_of(root, "LogCategories")
+            .filter_map(|node| node.attribute("name").map(str::to_owned))
+            .collect(),
+        units,
+        variables,
+        outputs,
+        terminals: Vec::new(),
+        remarks: Vec::new(),
+    })
+}
+
+/// What only co-simulation has is false for model exchange.
+fn offer(reader: &mut Reader<'_>, interface: Node<'_, '_>) -> Offer {
     let identifier = reader.text(interface, "modelIdentifier").unwrap_or_default().to_owned();
     let capabilities = Capabilities {
         variable_step: reader.flag(interface, "canHandleVariableCommunicationStepSize"),
@@ -51,28 +84,59 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: Node<'_, '_>, version: &str) -
         once_per_process: reader.flag(interface, "canBeInstantiatedOnlyOncePerProcess"),
         fixed_step: reader.number(interface, "fixedInternalStepSize"),
     };
-    let units = definitions(reader, root);
-    let variables = variables(reader, root, &Units::new(&units));
-    let outputs = outputs(reader, root, &variables);
-    Some(Description {
-        fmi: Fmi::Three,
-        fmi_version: version.to_owned(),
-        model_name,
-        identifier,
-        token,
-        description: root.attribute("description").unwrap_or_default().to_owned(),
-        generation_tool: root.attribute("generationTool").unwrap_or_default().to_owned(),
-        capabilities,
-        experiment: experiment(reader, root),
-        log_categories: children_of(root, "LogCategories")
-            .filter_map(|node| node.attribute("name").map(str::to_owned))
-            .collect(),
-        units,
-        variables,
-        outputs,
-        terminals: Vec::new(),
-        remarks: Vec::new(),
-    })
+    Offer { identifier, capabilities }
+}
+
+/// Elements of the model structure of one name, with the variables that they name.
+fn structure<'a, 'i>(
+    reader: &mut Reader<'_>,
+    root: Node<'a, 'i>,
+    tag: &str,
+    variables: &[Variable],
+) -> Vec<(Node<'a, 'i>, usize)> {
+    let mut found = Vec::new();
+    for node in children_of(root, "ModelStructure").filter(|node| node.tag_name().name() == tag) {
+        let Some(reference) = reader.needed::<u32>(node, "valueReference", "a whole number") else {
+            continue;
+        };
+        match variables.iter().position(|variable| variable.reference == reference) {
+            Some(index) => found.push((node, index)),
+            None => {
+                reader.problem(node, format!("the {tag} with value reference {reference} does not exist"));
+            }
+        }
+    }
+    found
+}
+
+/// The continuous states in the order of their vector, which is that of the derivatives.
+fn states(reader: &mut Reader<'_>, root: Node<'_, '_>, variables: &[Variable]) -> Vec<(usize, usize)> {
+    let of: BTreeMap<u32, u32> = children_of(root, "ModelVariables")
+        .filter_map(|node| {
+            let number = |key: &str| node.attribute(key)?.trim().parse::<u32>().ok();
+            Some((number("valueReference")?, number("derivative")?))
+        })
+        .collect();
+    let mut found = Vec::new();
+    for (node, derivative) in structure(reader, root, "ContinuousStateDerivative", variables) {
+        let state = of.get(&variables[derivative].reference);
+        match state.and_then(|state| variables.iter().position(|variable| variable.reference == *state)) {
+            Some(state) => found.push((state, derivative)),
+            None => {
+                let name = &variables[derivative].name;
+                reader.problem(
+                    node,
+                    format!("`{name}` is listed as a derivative, but does not say of which state"),
+                );
+            }
+        }
+    }
+    found
+}
+
+fn indicators(reader: &mut Reader<'_>, root: Node<'_, '_>, variables: &[Variable]) -> usize {
+    let found = structure(reader, root, "EventIndicator", variables);
+    found.iter().map(|(_, index)| variables[*index].elements()).sum()
 }
 
 fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> Vec<Variable> {

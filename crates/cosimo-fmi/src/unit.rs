@@ -10,7 +10,7 @@ use cosimo_core::SimulatorError;
 use libloading::Library;
 
 use crate::archive::Cache;
-use crate::description::{Description, Fmi};
+use crate::description::{Capabilities, Description, Fmi, Use};
 use crate::instance::Instance;
 use crate::problem::Problem;
 use crate::{ffi2, ffi3, library, platform, python};
@@ -23,7 +23,8 @@ pub struct Unit {
     pub description: Description,
     /// Folders below `binaries`.
     pub platforms: Vec<String>,
-    binding: OnceLock<Result<Binding, Problem>>,
+    /// One per use.
+    bindings: [OnceLock<Result<Binding, Problem>>; 2],
     instances: AtomicUsize,
     /// An instance failed for good, and with it all of them.
     pub(crate) corrupt: Arc<AtomicBool>,
@@ -50,7 +51,7 @@ impl Unit {
             hash: unpacked.hash,
             folder: unpacked.folder,
             description,
-            binding: OnceLock::new(),
+            bindings: Default::default(),
             instances: AtomicUsize::new(0),
             corrupt: Arc::default(),
         })
@@ -97,7 +98,7 @@ impl Unit {
 
     /// What would keep it from running here, as far as can be seen without running its code.
     pub fn obstacle(&self) -> Option<Problem> {
-        let path = match platform::binary(&self.folder, &self.description) {
+        let path = match platform::binary(&self.folder, &self.description, self.description.usual()) {
             Ok(path) => path,
             Err(problem) => return Some(problem),
         };
@@ -111,16 +112,20 @@ impl Unit {
     }
 
     /// Loads the library. From here on the unit's code runs.
-    pub(crate) fn load(&self) -> Result<(), Problem> {
+    pub(crate) fn load(&self, usage: Use) -> Result<(), Problem> {
         let load = || {
-            let path = platform::binary(&self.folder, &self.description)?;
-            self.bind(library::load(&path)?, &path)
+            let path = platform::binary(&self.folder, &self.description, usage)?;
+            self.bind(usage, library::load(&path)?, &path)
         };
-        self.binding.get_or_init(load).clone().map(|_| ())
+        self.bindings[usage as usize].get_or_init(load).clone().map(|_| ())
     }
 
-    fn bind(&self, library: &'static Library, path: &Path) -> Result<Binding, Problem> {
-        let promised = self.promised();
+    pub(crate) fn capabilities(&self, usage: Use) -> Capabilities {
+        self.description.offer(usage).map_or(Capabilities::default(), |offer| offer.capabilities)
+    }
+
+    fn bind(&self, usage: Use, library: &'static Library, path: &Path) -> Result<Binding, Problem> {
+        let promised = self.promised(usage);
         match self.description.fmi {
             Fmi::Two => ffi2::Functions::load(library, &promised).map(Binding::Two),
             Fmi::Three => ffi3::Functions::load(library, &promised).map(Binding::Three),
@@ -128,11 +133,23 @@ impl Unit {
         .map_err(|missing| library::missing_functions(path, &missing))
     }
 
-    /// Functions that the capabilities promise, without their prefix.
-    fn promised(&self) -> Vec<&'static str> {
-        let can = &self.description.capabilities;
+    /// Functions that the use needs and the capabilities promise, without their prefix.
+    fn promised(&self, usage: Use) -> Vec<&'static str> {
+        let can = self.capabilities(usage);
         let two = self.description.fmi == Fmi::Two;
-        let mut names = Vec::new();
+        let mut names: Vec<&'static str> = match (usage, two) {
+            (Use::CoSimulation, true) => vec!["DoStep"],
+            (Use::CoSimulation, false) => vec!["InstantiateCoSimulation", "DoStep"],
+            (Use::ModelExchange, true) => vec!["NewDiscreteStates", "GetDerivatives"],
+            (Use::ModelExchange, false) => {
+                vec!["InstantiateModelExchange", "UpdateDiscreteStates", "GetContinuousStateDerivatives"]
+            }
+        };
+        if usage == Use::ModelExchange {
+            names.extend(["EnterEventMode", "EnterContinuousTimeMode", "SetTime"]);
+            names.extend(["GetContinuousStates", "SetContinuousStates", "GetNominalsOfContinuousStates"]);
+            names.extend(["CompletedIntegratorStep", "GetEventIndicators"]);
+        }
         if can.get_set_state {
             names.extend(if two {
                 ["GetFMUstate", "SetFMUstate", "FreeFMUstate"]
@@ -163,19 +180,21 @@ impl Unit {
     /// A new instance, on the thread that will own it.
     pub(crate) fn instantiate<I: Instance>(
         &self,
+        usage: Use,
         name: &str,
         fed: &[(u32, usize)],
     ) -> Result<I, SimulatorError> {
         let refused = |problem: Problem| SimulatorError::new("instantiate", problem.to_string());
-        self.load().map_err(refused)?;
-        let Some(&Ok(mut binding)) = self.binding.get() else {
+        self.load(usage).map_err(refused)?;
+        let Some(&Ok(mut binding)) = self.bindings[usage as usize].get() else {
             return Err(SimulatorError::new("instantiate", "the unit's library is not loaded"));
         };
         let earlier = self.instances.fetch_add(1, Ordering::Relaxed);
-        if self.description.capabilities.once_per_process && earlier > 0 {
-            let path = platform::binary(&self.folder, &self.description).map_err(refused)?;
-            binding = library::load_copy(&path).and_then(|copy| self.bind(copy, &path)).map_err(refused)?;
+        if self.capabilities(usage).once_per_process && earlier > 0 {
+            let path = platform::binary(&self.folder, &self.description, usage).map_err(refused)?;
+            binding =
+                library::load_copy(&path).and_then(|copy| self.bind(usage, copy, &path)).map_err(refused)?;
         }
-        I::instantiate(binding, self, name, fed)
+        I::instantiate(binding, self, usage, name, fed)
     }
 }

@@ -3,11 +3,10 @@
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use cosimo_core::{Inputs, SimulatorError, Slot};
 
-use crate::description::{Description, Kind};
+use crate::description::{Kind, Use};
 use crate::ffi2::{self, Functions};
 use crate::guard;
 use crate::instance::{
@@ -30,7 +29,7 @@ states!(
 #[derive(Debug)]
 pub(crate) struct Unit2 {
     /// First, so that the instance is gone before what it points to.
-    handle: Handle<Functions>,
+    pub(crate) handle: Handle<Functions>,
     /// Only kept.
     _callbacks: Callbacks,
     scratch: Scratch,
@@ -96,23 +95,21 @@ pub(crate) fn c_string(text: &str) -> CString {
 }
 
 impl Unit2 {
-    fn new(
-        functions: Functions,
-        description: &Description,
-        folder: &Path,
-        name: &str,
-        corrupt: &Arc<AtomicBool>,
-    ) -> Result<Unit2, SimulatorError> {
+    fn new(functions: Functions, unit: &Unit, usage: Use, name: &str) -> Result<Unit2, SimulatorError> {
         let log = Arc::new(Log::new(name));
         let callbacks = Callbacks::new(&log);
-        let (spelled, token) = (c_string(name), c_string(&description.token));
-        let resources = c_string(&uri(&folder.join("resources")));
+        let (spelled, token) = (c_string(name), c_string(&unit.description.token));
+        let resources = c_string(&uri(&unit.folder.join("resources")));
+        let kind = match usage {
+            Use::CoSimulation => ffi2::CO_SIMULATION,
+            Use::ModelExchange => ffi2::MODEL_EXCHANGE,
+        };
         // SAFETY: all texts live through the call, the callbacks until after the instance.
         let instantiate = || {
             guard::around(|| unsafe {
                 (functions.instantiate)(
                     spelled.as_ptr(),
-                    ffi2::CO_SIMULATION,
+                    kind,
                     token.as_ptr(),
                     resources.as_ptr(),
                     callbacks.outer,
@@ -123,12 +120,12 @@ impl Unit2 {
         };
         let pointer = calls::instantiate(name, "fmi2Instantiate", &token, &resources, instantiate);
         if pointer.is_null() {
-            return Err(SimulatorError::new("fmi2Instantiate", refusal(description, &log)));
+            return Err(SimulatorError::new("fmi2Instantiate", refusal(unit, usage, &log)));
         }
-        let quiet = failures_only(&description.log_categories);
-        let never_back = !description.capabilities.get_set_state;
+        let quiet = failures_only(&unit.description.log_categories);
+        let never_back = !unit.capabilities(usage).get_set_state;
         let (functions, pointer) = calls2::wrap(functions, pointer, name);
-        let handle = Handle::new(functions, pointer, log, corrupt.clone());
+        let handle = Handle::new(functions, pointer, log, unit.corrupt.clone());
         Ok(Unit2 { handle, _callbacks: callbacks, scratch: Scratch::default(), quiet, never_back })
     }
 
@@ -206,13 +203,12 @@ impl Instance for Unit2 {
     fn instantiate(
         binding: Binding,
         unit: &Unit,
+        usage: Use,
         name: &str,
         _fed: &[(u32, usize)],
     ) -> Result<Unit2, SimulatorError> {
         match binding {
-            Binding::Two(functions) => {
-                Unit2::new(functions, &unit.description, &unit.folder, name, &unit.corrupt)
-            }
+            Binding::Two(functions) => Unit2::new(functions, unit, usage, name),
             Binding::Three(_) => Err(other_version("fmi2Instantiate")),
         }
     }
@@ -323,7 +319,8 @@ impl Instance for Unit2 {
 
     #[inline(always)]
     fn step(&mut self, from: f64, size: f64, _inputs: &Inputs<'_>) -> Result<Stepped, SimulatorError> {
-        let (function, pointer) = (self.handle.functions.do_step, self.handle.pointer);
+        let Some(function) = self.handle.functions.do_step else { return Err(absent("fmi2DoStep")) };
+        let pointer = self.handle.pointer;
         let never_back = c_int::from(self.never_back);
         // SAFETY: the instance is alive.
         let status = self.handle.home.around_step(|| unsafe { function(pointer, from, size, never_back) });

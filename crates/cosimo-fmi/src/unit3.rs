@@ -3,13 +3,12 @@
 //! A unit that updates in between asks for its inputs inside the step, so it follows whole segments.
 
 use std::ffi::{CString, c_char, c_int, c_void};
-use std::path::{MAIN_SEPARATOR_STR, Path};
+use std::path::MAIN_SEPARATOR_STR;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use cosimo_core::{Inputs, Segment, SimulatorError, Slot};
 
-use crate::description::{Description, Kind};
+use crate::description::{Kind, Use};
 use crate::ffi3::{Functions, Get, Set};
 use crate::guard;
 use crate::instance::{
@@ -33,7 +32,7 @@ states!(
 #[derive(Debug)]
 pub(crate) struct Unit3 {
     /// First, so that the instance is gone before what it points to.
-    handle: Handle<Functions>,
+    pub(crate) handle: Handle<Functions>,
     environment: Environment,
     scratch: Scratch,
     quiet: Option<Vec<CString>>,
@@ -136,11 +135,10 @@ unsafe extern "C" fn update(
 impl Unit3 {
     fn new(
         functions: Functions,
-        description: &Description,
-        folder: &Path,
+        unit: &Unit,
+        usage: Use,
         name: &str,
         fed: &[(u32, usize)],
-        corrupt: &Arc<AtomicBool>,
     ) -> Result<Unit3, SimulatorError> {
         let log = Arc::new(Log::new(name));
         let feed = Feed {
@@ -156,34 +154,43 @@ impl Unit3 {
         };
         let required: Vec<u32> = feed.references.clone();
         let environment = Environment(Box::into_raw(Box::new(Shared { log: log.clone(), feed })));
-        let (spelled, token) = (c_string(name), c_string(&description.token));
+        let (spelled, token) = (c_string(name), c_string(&unit.description.token));
         // The standard wants the separator at the end.
-        let resources = folder.join("resources").to_string_lossy().into_owned() + MAIN_SEPARATOR_STR;
+        let resources = unit.folder.join("resources").to_string_lossy().into_owned() + MAIN_SEPARATOR_STR;
         let resources = c_string(&resources);
-        let early = description.capabilities.early_return;
-        // SAFETY: texts and references live through the call, the environment until after the instance.
-        let instantiate = || {
-            guard::around(|| unsafe {
-                (functions.instantiate)(
-                    spelled.as_ptr(),
-                    token.as_ptr(),
-                    resources.as_ptr(),
+        let can = unit.capabilities(usage);
+        let function = match usage {
+            Use::CoSimulation => "fmi3InstantiateCoSimulation",
+            Use::ModelExchange => "fmi3InstantiateModelExchange",
+        };
+        let (spelling, about, place) = (spelled.as_ptr(), token.as_ptr(), resources.as_ptr());
+        let instantiate = || match (usage, functions.instantiate, functions.instantiate_exchange) {
+            // SAFETY: texts and references live through the call, the environment until after the instance.
+            (Use::CoSimulation, Some(make), _) => guard::around(|| unsafe {
+                make(
+                    spelling,
+                    about,
+                    place,
                     false,
                     true,
                     false,
-                    early,
+                    can.early_return,
                     required.as_ptr(),
                     required.len(),
                     environment.0.cast(),
                     Some(speak),
                     if required.is_empty() { None } else { Some(update) },
                 )
-            })
+            }),
+            // SAFETY: as above.
+            (Use::ModelExchange, _, Some(make)) => guard::around(|| unsafe {
+                make(spelling, about, place, false, true, environment.0.cast(), Some(speak))
+            }),
+            _ => std::ptr::null_mut(),
         };
-        let pointer =
-            calls::instantiate(name, "fmi3InstantiateCoSimulation", &token, &resources, instantiate);
+        let pointer = calls::instantiate(name, function, &token, &resources, instantiate);
         if pointer.is_null() {
-            return Err(SimulatorError::new("fmi3InstantiateCoSimulation", refusal(description, &log)));
+            return Err(SimulatorError::new(function, refusal(unit, usage, &log)));
         }
         let (functions, pointer) = calls3::wrap(functions, pointer, name);
         // SAFETY: no step is under way, so nobody else borrows the feed.
@@ -191,9 +198,9 @@ impl Unit3 {
             (*environment.0).feed.instance = pointer;
             (*environment.0).feed.set = functions.set_float64;
         }
-        let quiet = failures_only(&description.log_categories);
-        let never_back = !description.capabilities.get_set_state;
-        let handle = Handle::new(functions, pointer, log, corrupt.clone());
+        let quiet = failures_only(&unit.description.log_categories);
+        let never_back = !can.get_set_state;
+        let handle = Handle::new(functions, pointer, log, unit.corrupt.clone());
         Ok(Unit3 { handle, environment, scratch: Scratch::default(), quiet, never_back })
     }
 
@@ -243,13 +250,12 @@ impl Instance for Unit3 {
     fn instantiate(
         binding: Binding,
         unit: &Unit,
+        usage: Use,
         name: &str,
         fed: &[(u32, usize)],
     ) -> Result<Unit3, SimulatorError> {
         match binding {
-            Binding::Three(functions) => {
-                Unit3::new(functions, &unit.description, &unit.folder, name, fed, &unit.corrupt)
-            }
+            Binding::Three(functions) => Unit3::new(functions, unit, usage, name, fed),
             Binding::Two(_) => Err(other_version("fmi3InstantiateCoSimulation")),
         }
     }
@@ -379,8 +385,8 @@ impl Instance for Unit3 {
     }
 
     fn step(&mut self, from: f64, size: f64, inputs: &Inputs<'_>) -> Result<Stepped, SimulatorError> {
-        let (function, pointer, never_back) =
-            (self.handle.functions.do_step, self.handle.pointer, self.never_back);
+        let Some(function) = self.handle.functions.do_step else { return Err(absent("fmi3DoStep")) };
+        let (pointer, never_back) = (self.handle.pointer, self.never_back);
         let shared = self.environment.0;
         // SAFETY: no step is under way, so nobody else borrows the feed; it forgets the segments below.
         unsafe {

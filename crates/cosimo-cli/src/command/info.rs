@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cosimo::fmi::description::{Capabilities, Description, Variable};
+use cosimo::fmi::description::{Capabilities, Description, Offer, Use, Variable};
 use cosimo::fmi::{Cache, Unit};
 use serde_json::{Value, json};
 
@@ -55,6 +55,11 @@ fn capabilities(can: &Capabilities) -> Vec<(&'static str, Value)> {
     ]
 }
 
+/// The ways to use it.
+fn offers(description: &Description) -> impl Iterator<Item = (Use, &Offer)> {
+    Use::ALL.into_iter().filter_map(|usage| Some((usage, description.offer(usage)?)))
+}
+
 /// What is odd, what Cosimo leaves out, and what it assumes.
 fn remarks(description: &Description) -> Vec<String> {
     let undeclared: Vec<&str> = description.undeclared().map(|variable| variable.name.as_str()).collect();
@@ -77,7 +82,8 @@ fn as_text(unit: &Unit, file: &Path) -> String {
         text += &format!(", {}", about.description);
     }
     let mut line = |name: &str, value: &str| text += &format!("\n{name:<12} {value}");
-    line("FMI", &format!("{}, co-simulation", about.fmi_version));
+    let uses: Vec<&str> = offers(about).map(|(usage, _)| usage.name()).collect();
+    line("FMI", &format!("{}, {}", about.fmi_version, uses.join(" and ")));
     if !about.generation_tool.is_empty() {
         line("made by", &about.generation_tool);
     }
@@ -86,15 +92,28 @@ fn as_text(unit: &Unit, file: &Path) -> String {
         None => line("runs here", "yes, as far as can be seen without running it"),
         Some(problem) => line("runs here", &format!("no: {problem}")),
     }
-    let can: Vec<String> = capabilities(&about.capabilities)
-        .into_iter()
-        .filter_map(|(name, value)| match value {
-            Value::Bool(true) => Some(name.to_owned()),
-            Value::Number(number) if number.as_f64() != Some(0.0) => Some(format!("{name} {number}")),
-            _ => None,
-        })
-        .collect();
-    line("can", &if can.is_empty() { "nothing beyond fixed steps".into() } else { can.join(", ") });
+    for (usage, offer) in offers(about) {
+        let can: Vec<String> = capabilities(&offer.capabilities)
+            .into_iter()
+            .filter_map(|(name, value)| match value {
+                Value::Bool(true) => Some(name.to_owned()),
+                Value::Number(number) if number.as_f64() != Some(0.0) => Some(format!("{name} {number}")),
+                _ => None,
+            })
+            .collect();
+        let nothing = match usage {
+            Use::CoSimulation => "nothing beyond fixed steps",
+            Use::ModelExchange => "nothing beyond its equations",
+        };
+        let can = if can.is_empty() { nothing.into() } else { can.join(", ") };
+        line("can", &if uses.len() > 1 { format!("for {}: {can}", usage.name()) } else { can });
+    }
+    if let Some(exchange) = &about.exchange {
+        let names: Vec<&str> =
+            exchange.states.iter().map(|(state, _)| about.variables[*state].name.as_str()).collect();
+        line("states", &if names.is_empty() { "none".into() } else { names.join(", ") });
+        line("indicators", &exchange.indicators.to_string());
+    }
     let experiment = about.experiment;
     let times = [("start", experiment.start), ("stop", experiment.stop), ("step", experiment.step)];
     let times: Vec<String> =
@@ -190,22 +209,37 @@ fn as_json(unit: &Unit) -> Value {
         .iter()
         .map(|t| json!({ "name": t.name, "kind": t.kind, "matching_rule": t.matching_rule, "members": t.members }))
         .collect();
-    let can: serde_json::Map<String, Value> = capabilities(&about.capabilities)
-        .into_iter()
-        .map(|(name, value)| (name.replace(' ', "_"), value))
+    let uses: serde_json::Map<String, Value> = offers(about)
+        .map(|(usage, offer)| {
+            let can: serde_json::Map<String, Value> = capabilities(&offer.capabilities)
+                .into_iter()
+                .map(|(name, value)| (name.replace(' ', "_"), value))
+                .collect();
+            let about = json!({ "model_identifier": offer.identifier, "capabilities": can });
+            (usage.name().replace([' ', '-'], "_"), about)
+        })
         .collect();
+    let exchange = about.exchange.as_ref().map(|exchange| {
+        let name = |index: &usize| about.variables[*index].name.clone();
+        let states: Vec<Value> = exchange
+            .states
+            .iter()
+            .map(|(state, derivative)| json!({ "state": name(state), "derivative": name(derivative) }))
+            .collect();
+        json!({ "states": states, "indicators": exchange.indicators, "completed_steps": exchange.completed_steps })
+    });
     let experiment = about.experiment;
     json!({
         "fmi_version": about.fmi_version,
         "model_name": about.model_name,
-        "model_identifier": about.identifier,
         "token": about.token,
         "description": about.description,
         "generation_tool": about.generation_tool,
         "sha256": unit.hash,
         "platforms": unit.platforms,
         "obstacle": unit.obstacle().map(|problem| problem.to_string()),
-        "capabilities": can,
+        "uses": uses,
+        "equations": exchange,
         "experiment": {
             "start": experiment.start,
             "stop": experiment.stop,

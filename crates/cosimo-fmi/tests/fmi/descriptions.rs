@@ -1,7 +1,7 @@
 //! modelDescription.xml: what is read, and what is said about broken ones. Whole messages.
 
 use cosimo_fmi::Description;
-use cosimo_fmi::description::{Causality, Fmi, Kind, Variability};
+use cosimo_fmi::description::{Causality, Fmi, Kind, Offer, Use, Variability};
 
 use crate::common::{MASS2, MASS3, changed};
 
@@ -9,11 +9,15 @@ fn problems(text: &str) -> Vec<String> {
     Description::parse(text).unwrap_err().iter().map(ToString::to_string).collect()
 }
 
+fn cs(description: &Description) -> &Offer {
+    description.offer(Use::CoSimulation).unwrap()
+}
+
 #[test]
 fn both_versions_give_the_same_view() {
     let (two, three) = (Description::parse(MASS2).unwrap(), Description::parse(MASS3).unwrap());
     assert_eq!((two.fmi, three.fmi), (Fmi::Two, Fmi::Three));
-    assert_eq!(two.identifier, three.identifier);
+    assert_eq!(cs(&two).identifier, cs(&three).identifier);
     assert_eq!(two.outputs, three.outputs);
     assert_eq!(
         two.units.iter().map(|u| &u.unit).collect::<Vec<_>>(),
@@ -32,8 +36,8 @@ fn both_versions_give_the_same_view() {
     );
     assert_eq!((mass.start_number(0), mass.place.line, mass.place.column), (Some(1.0), 15, 5));
     assert_eq!(two.experiment.stop, Some(10.0));
-    assert!(two.capabilities.get_set_state && two.capabilities.input_derivative_order == 3);
-    assert!(three.capabilities.intermediate_update && !three.capabilities.event_mode);
+    assert!(cs(&two).capabilities.get_set_state && cs(&two).capabilities.input_derivative_order == 3);
+    assert!(cs(&three).capabilities.intermediate_update && !cs(&three).capabilities.event_mode);
 }
 
 #[test]
@@ -65,24 +69,21 @@ fn units_are_taken_from_definitions_types_and_names() {
 
 #[test]
 fn other_kinds_of_units_are_refused() {
-    let hint = "export it again for co-simulation, so that it brings its own solver";
+    let hint =
+        "wanted `<CoSimulation>` or `<ModelExchange>` (export it again for co-simulation or model exchange)";
     assert_eq!(
         problems(&changed(MASS2, &[("fmiVersion=\"2.0\"", "fmiVersion=\"1.0\"")])),
         [
-            "modelDescription.xml:2:1: this is an FMI 1.0 unit; Cosimo runs FMI 2.0 and FMI 3.0 (export it again as FMI 2.0 or 3.0 for co-simulation)"
+            "modelDescription.xml:2:1: this is an FMI 1.0 unit; Cosimo runs FMI 2.0 and FMI 3.0 (export it again as FMI 2.0 or 3.0)"
         ]
     );
     assert_eq!(
-        problems(&changed(MASS2, &[("<CoSimulation", "<ModelExchange")])),
-        [format!(
-            "modelDescription.xml:2:1: the unit is made for model exchange only; Cosimo runs units for co-simulation ({hint})"
-        )]
+        problems(&changed(MASS2, &[("<CoSimulation", "<Nothing")])),
+        [format!("modelDescription.xml:2:1: the unit is made for nothing; {hint}")]
     );
     assert_eq!(
         problems(&changed(MASS3, &[("<CoSimulation", "<ScheduledExecution")])),
-        [format!(
-            "modelDescription.xml:2:1: the unit is made for scheduled execution only; Cosimo runs units for co-simulation ({hint})"
-        )]
+        [format!("modelDescription.xml:2:1: the unit is made for scheduled execution only; {hint}")]
     );
 }
 
@@ -171,7 +172,10 @@ fn oddities_are_remarks() {
             "modelDescription.xml:25:44: output 99 does not exist; there are 10 variables",
         ]
     );
-    assert!(description.capabilities.input_derivative_order > 0 && !description.capabilities.get_set_state);
+    assert!(
+        cs(&description).capabilities.input_derivative_order > 0
+            && !cs(&description).capabilities.get_set_state
+    );
     assert_eq!(description.find("m").unwrap().start_number(0), Some(0.0));
     assert_eq!(description.find("label").unwrap().causality, Causality::Local);
     assert_eq!(description.outputs[1].dependencies, None, "what is not understood may be everything");

@@ -7,6 +7,7 @@ mod binaries;
 mod common;
 mod coupled;
 mod descriptions;
+mod exchange;
 mod exported;
 mod sabotage;
 mod single;

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use cosimo::engine::{Checkpoint, Run};
-use cosimo::export::{SABOTEUR, Variant, Version};
+use cosimo::export::{Design, SABOTEUR, Variant, Version};
 
 use crate::record::{Allowed, rounded, violations};
 use crate::units::{MASS, SPRING, new_record, planned, spy, take_record, unit};
@@ -81,6 +81,16 @@ fn saboteurs(version: Version, fault: &str, at_step: u32) -> String {
     component("bad", fault) + &component("good", "none")
 }
 
+/// One unit for model exchange, integrated coarsely so that its trace can be read.
+fn equations(model: &str, version: Version, variant: Variant, more: &str) -> String {
+    let design = Design::exchange(&format!("native:{model}"), version).variant(variant).spying();
+    let (file, _) = unit(&design, "golden");
+    format!(
+        "[component.unit]\nsource = \"{file}\"\nparameters = {{ spy_file = \"RECORD\", \"cosimo.relative\" = 1e-2, \
+         \"cosimo.solver\" = \"bogacki-shampine\"{more} }}\n"
+    )
+}
+
 const FIXED: &str = "step = { size = 0.1 }";
 /// Tolerances are such that the first step is rejected.
 const REJECTS: &str = "reject = \"above-one\", size = 0.1, min = 1e-3, max = 0.2 }";
@@ -144,6 +154,27 @@ fn all() -> Vec<Golden> {
         }
         let substeps = oscillator(version, Variant::Plain, ", \"cosimo.substep\" = 2");
         add("substeps", substeps, &format!("input = \"linear\"\n{FIXED}"), one_step);
+        // A lag under a jump at 0.1 s, a ball that falls to the ground, a stair and a relay.
+        let ball = |variant| equations("bouncing-ball", version, variant, ", height = 0.05, velocity = 0.0");
+        for variant in
+            [Variant::Plain, Variant::NoRollback, Variant::Completed, Variant::StepEvents, Variant::Iterates]
+        {
+            add(&format!("exchange-ball-{}", variant.text()), ball(variant), FIXED, steps);
+        }
+        add("exchange-ball-checkpoint", ball(Variant::Plain), FIXED, checkpoint);
+        let stair = equations("stair", version, Variant::Plain, ", period = 0.12");
+        add("exchange-stair", stair, FIXED, steps);
+        let driven = equations("driven", version, Variant::Plain, "");
+        std::fs::write(
+            crate::units::folder().join("jump.csv"),
+            "time,u\n0.0,1.0\n0.1,1.0\n0.1,3.0\n1.0,3.0\n",
+        )
+        .unwrap();
+        let jump =
+            "[component.table]\nsource = \"jump.csv\"\n[[wire]]\nfrom = \"table.u\"\nto = \"unit.u\"\n";
+        add("exchange-jump", format!("{driven}{jump}"), FIXED, steps);
+        let stiff = equations("driven", version, Variant::Plain, "").replace("bogacki-shampine", "bdf");
+        add("exchange-bdf", stiff, FIXED, one_step);
         let plain = || oscillator(version, Variant::Plain, "");
         let fixed = oscillator(version, Variant::FixedStep, "");
         add("fixedstep-cut", fixed, "step = { size = 0.2 }", steps);

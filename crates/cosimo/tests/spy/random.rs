@@ -3,7 +3,7 @@
 
 use cosimo::core::Interface;
 use cosimo::engine::{Checkpoint, Run};
-use cosimo::export::{Design, SABOTEUR, Variant, Version};
+use cosimo::export::{Design, Kind, SABOTEUR, Variant, Version};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -16,6 +16,15 @@ const CASES: u32 = 250;
 /// Passes its input on at once, so that chains of feed-through come about.
 const PASSES: &str = "native:faulty/nan";
 const ROTOR: &str = "native:ring/rotor";
+
+const BALL: &str = "native:bouncing-ball";
+const ROOM: &str = "native:thermostat";
+const STAIR: &str = "native:stair";
+
+/// For model exchange.
+fn exchange(source: &str, version: Version, variant: Variant) -> Design {
+    Design::exchange(source, version).variant(variant).spying()
+}
 
 fn designs() -> Vec<Design> {
     let mut all = Vec::new();
@@ -31,6 +40,11 @@ fn designs() -> Vec<Design> {
             spy(ROTOR, version, Variant::Plain),
             spy(SABOTEUR, version, Variant::Plain),
             spy(SABOTEUR, version, moving),
+            exchange(SPRING, version, Variant::Plain),
+            exchange(MASS, version, Variant::NoRollback),
+            exchange(BALL, version, Variant::Iterates),
+            exchange(ROOM, version, Variant::StepEvents),
+            exchange(STAIR, version, Variant::Completed),
         ]);
     }
     all
@@ -146,7 +160,12 @@ impl Case {
             if designs[part.design].source == PASSES {
                 parameters += ", at = 1e9";
             }
-            if part.substeps > 1 {
+            match designs[part.design].source.as_str() {
+                BALL => parameters += ", height = 0.05, velocity = 0.0",
+                STAIR => parameters += ", period = 0.07",
+                _ => {}
+            }
+            if part.substeps > 1 && designs[part.design].kind == Kind::CoSimulation {
                 parameters += &format!(", \"cosimo.substep\" = {}", part.substeps);
             }
             let mut starts = Vec::new();

@@ -15,7 +15,7 @@ pub(crate) const SPRING: &str = "native:oscillator/spring-damper";
 pub(crate) const MASS: &str = "native:oscillator/mass";
 
 /// Where units and records lie.
-fn folder() -> PathBuf {
+pub(crate) fn folder() -> PathBuf {
     static EMPTIED: Mutex<bool> = Mutex::new(false);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("spy");
     let mut emptied = EMPTIED.lock().unwrap();

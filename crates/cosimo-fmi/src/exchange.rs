@@ -1,0 +1,709 @@
+//! A unit for model exchange as a simulator of Cosimo: the unit has the equations, Cosimo integrates them.
+//!
+//! The integrator sees the inputs as they are assumed to move, at its own stages, and goes on from window to window
+//! as if there were no windows; it starts anew only where an input jumps or an event changes the equations. Events
+//! happen inside a window, at their time: state events where an indicator changes its sign, time events that the unit
+//! announces, and those that it asks for after a step.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use cosimo_core::{
+    Abilities, Inputs, Interface, Outputs, Reached, Rehearsal, Segment, Setup, Simulator, SimulatorError,
+    Slot, States, Suggested, Time, Trail, Window,
+};
+use cosimo_ode::{Absolute, Failure, Fault, Integrator, Outcome, Roots, Settings, System};
+
+use crate::description::{Description, Kind, Use, Variability};
+use crate::feedthrough;
+use crate::instance::{Exchanged, Life};
+use crate::parameters::{Feedthrough, Parameters, Rollback};
+use crate::ports::{Group, Ports};
+use crate::rehearsal;
+use crate::unit::Unit;
+
+/// Rounds of one event iteration. A unit that needs more goes round for ever.
+const ROUNDS: usize = 1000;
+/// Events so close to each other that time hardly goes on.
+const CROWD: usize = 100;
+const RELATIVE: f64 = 1e-6;
+/// The absolute tolerance of a state, as a part of its nominal value times the relative tolerance.
+const ABSOLUTE: f64 = 1e-2;
+/// How far aside the slopes of outputs are taken, as a part of the integrator's step.
+const ASIDE: f64 = 1e-3;
+/// Points and weights of Gauss and Legendre on 0 to 1, exact up to degree 5.
+const GAUSS: [(f64, f64); 3] =
+    [(0.112_701_665_379_258_31, 5.0 / 18.0), (0.5, 8.0 / 18.0), (0.887_298_334_620_741_7, 5.0 / 18.0)];
+
+pub(crate) struct Exchange<I> {
+    unit: Arc<Unit>,
+    name: String,
+    parameters: Parameters,
+    ports: Ports,
+    states: usize,
+    moving: Option<Moving<I>>,
+    setup: Option<Setup>,
+}
+
+/// What there is once the unit has been instantiated.
+struct Moving<I> {
+    instance: I,
+    initialising: bool,
+    wires: Wires,
+    course: Course,
+    saved: [Option<Course>; Slot::COUNT],
+    outputs: Vec<Group>,
+    /// It can save and restore what is inside it.
+    keeps_state: bool,
+    /// It has nothing but its states, so that it needs no event to take a jump. Nor should it have one: units refuse
+    /// to go back behind an event unless their state is restored.
+    eventless: bool,
+    /// It wants to hear of every step, and whether that step may be taken back.
+    completed_steps: Option<bool>,
+    relative: f64,
+    work: Work,
+}
+
+/// How inputs reach the unit.
+#[derive(Debug, Clone)]
+struct Wires {
+    groups: Vec<Group>,
+    /// Names of the states, as far as each is one number.
+    states: Vec<String>,
+    /// Value references of states and derivatives, if the unit tells derivatives of these by those.
+    columns: Option<(Vec<u32>, Vec<u32>)>,
+}
+
+/// Everything that rewinding brings back, but for what is inside the unit.
+#[derive(Clone)]
+struct Course {
+    integrator: Integrator,
+    roots: Roots,
+    /// Infinite where none is announced.
+    next_event: f64,
+    /// The inputs, from this time on.
+    anchor: f64,
+    held: Vec<Segment>,
+}
+
+/// Room to work in.
+struct Work {
+    x: Vec<f64>,
+    dx: Vec<f64>,
+    old: Vec<f64>,
+    y: Vec<f64>,
+}
+
+impl Course {
+    fn copy_from(&mut self, other: &Course) {
+        self.integrator.copy_from(&other.integrator);
+        self.roots.copy_from(&other.roots);
+        (self.next_event, self.anchor) = (other.next_event, other.anchor);
+        self.held.copy_from_slice(&other.held);
+    }
+}
+
+/// Only doubles may change between events.
+fn smooth(group: &Group) -> bool {
+    group.kind == Kind::Float64
+}
+
+/// The unit as a system of differential equations, with inputs as they are assumed to move.
+struct Equations<'a, I> {
+    instance: &'a mut I,
+    wires: &'a mut Wires,
+    held: &'a [Segment],
+    anchor: f64,
+    /// What made the integrator give up, in the unit's words.
+    fault: Option<SimulatorError>,
+}
+
+impl<'a, I: Exchanged> Equations<'a, I> {
+    fn new(instance: &'a mut I, wires: &'a mut Wires, held: &'a [Segment], anchor: f64) -> Equations<'a, I> {
+        Equations { instance, wires, held, anchor, fault: None }
+    }
+
+    fn stand(&mut self, t: f64, x: &[f64]) -> Result<(), SimulatorError> {
+        self.instance.set_time(t)?;
+        self.instance.set_states(x)?;
+        for group in self.wires.groups.iter_mut().filter(|group| smooth(group)) {
+            for (value, port) in group.values.iter_mut().zip(&group.ports) {
+                *value = self.held[*port].at(t - self.anchor);
+            }
+            self.instance.set(group.kind, &group.references, &group.values)?;
+        }
+        Ok(())
+    }
+
+    fn fault(&mut self, error: SimulatorError) -> Fault {
+        if error.discarded() {
+            return Fault::Retry(Cow::Owned(error.to_string()));
+        }
+        self.fault = Some(error);
+        Fault::Fatal(Cow::Borrowed("the unit failed"))
+    }
+
+    /// What the unit said, if it was the unit. To the integrator states have numbers; people know their names.
+    fn failed(self, failure: &Failure) -> SimulatorError {
+        self.fault.unwrap_or_else(|| {
+            let mut words = failure.to_string();
+            for (place, name) in self.wires.states.iter().enumerate() {
+                words = words.replace(&format!("x[{place}]"), &format!("`{name}`"));
+            }
+            SimulatorError::new("integrate", words)
+        })
+    }
+}
+
+impl<I: Exchanged> System for Equations<'_, I> {
+    fn derivatives(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Fault> {
+        self.stand(t, x).and_then(|()| self.instance.slopes(dx)).map_err(|error| self.fault(error))
+    }
+
+    fn indicators(&mut self, t: f64, x: &[f64], z: &mut [f64]) -> Result<(), Fault> {
+        self.stand(t, x).and_then(|()| self.instance.indicators(z)).map_err(|error| self.fault(error))
+    }
+
+    fn jacobian(&mut self, t: f64, x: &[f64], out: &mut [f64]) -> Result<bool, Fault> {
+        if self.wires.columns.is_none() {
+            return Ok(false);
+        }
+        self.stand(t, x).map_err(|error| self.fault(error))?;
+        let Some((states, derivatives)) = &self.wires.columns else { return Ok(false) };
+        // A column after the other, written where rows will be; turned round in the end.
+        let n = states.len();
+        for (column, state) in states.iter().enumerate() {
+            let into = &mut out[column * n..(column + 1) * n];
+            if let Err(error) = self.instance.derivatives(derivatives, *state, into) {
+                return Err(self.fault(error));
+            }
+        }
+        for row in 0..n {
+            for column in 0..row {
+                out.swap(row * n + column, column * n + row);
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl<I: Exchanged> Moving<I> {
+    /// The integrator and the equations that it integrates.
+    fn parts(&mut self) -> (&mut Integrator, &mut Roots, Equations<'_, I>) {
+        let Course { integrator, roots, anchor, held, .. } = &mut self.course;
+        (integrator, roots, Equations::new(&mut self.instance, &mut self.wires, held, *anchor))
+    }
+
+    /// Ends initialisation: the first events are over, and the integrator stands at the start.
+    fn begin(&mut self, at: f64, parameters: &Parameters) -> Result<(), SimulatorError> {
+        self.instance.ready()?;
+        self.initialising = false;
+        // A unit leaves initialisation in event mode.
+        self.course.next_event = settle_events(&mut self.instance, at)?.1;
+        self.instance.enter_continuous_time()?;
+        let Work { x, .. } = &mut self.work;
+        x.fill(1.0);
+        self.instance.nominals(x)?;
+        let absolute = match parameters.absolute {
+            Some(absolute) => Absolute::Same(absolute),
+            None => Absolute::Each(x.iter().map(|nominal| allowed(self.relative, *nominal)).collect()),
+        };
+        let largest = parameters.largest_step.unwrap_or(f64::INFINITY);
+        let settings = Settings { relative: self.relative, absolute, largest, ..Settings::default() };
+        self.course.integrator = integrator(parameters, x.len(), &settings)?;
+        self.instance.states(x)?;
+        self.course.integrator.restart(at, x);
+        self.look_again()
+    }
+
+    /// The signs of the indicators from here on.
+    fn look_again(&mut self) -> Result<(), SimulatorError> {
+        let (integrator, roots, mut equations) = self.parts();
+        match roots.start(integrator, &mut equations) {
+            Ok(()) => Ok(()),
+            Err(failure) => Err(equations.failed(&failure)),
+        }
+    }
+
+    /// Puts the unit where the integrator is.
+    fn stand(&mut self) -> Result<(), SimulatorError> {
+        let (integrator, _, mut equations) = self.parts();
+        equations.stand(integrator.time(), integrator.state())
+    }
+
+    /// Takes new inputs at an instant, and returns how often it asked the equations. A jump that the integrator
+    /// would notice is an event.
+    fn take(&mut self, at: f64, inputs: &Inputs<'_>) -> Result<u64, SimulatorError> {
+        let (mut event, mut jumps, mut moves) = (false, false, false);
+        for group in &self.wires.groups {
+            for port in &group.ports {
+                let (old, new) = (&self.course.held[*port], &inputs.segments[*port]);
+                let (before, after) = (old.at(at - self.course.anchor), new.start());
+                if smooth(group) {
+                    jumps |= before != after;
+                    moves |= before != after || old.0[1..] != [0.0; 3] || new.0[1..] != [0.0; 3];
+                } else {
+                    event |= before.round() != after.round();
+                }
+            }
+        }
+        self.course.held.copy_from_slice(inputs.segments);
+        self.course.anchor = at;
+        let mut asked = 0;
+        if jumps && !event {
+            asked = 1;
+            event = self.notices(at)?;
+        }
+        if event && self.eventless {
+            self.work.x.copy_from_slice(self.course.integrator.state());
+            self.course.integrator.restart(at, &self.work.x);
+        } else if event {
+            self.event(at)?;
+        } else if moves {
+            self.course.integrator.renew();
+        }
+        Ok(asked)
+    }
+
+    /// Whether the derivatives changed so much that the step which the integrator has in mind would go wrong by more
+    /// than it allows itself.
+    fn notices(&mut self, at: f64) -> Result<bool, SimulatorError> {
+        let Moving { instance, wires, course, work: Work { x, dx, old, .. }, relative, .. } = self;
+        course.integrator.slope_at(at, old);
+        x.copy_from_slice(course.integrator.state());
+        let mut equations = Equations::new(instance, wires, &course.held, course.anchor);
+        if let Err(fault) = equations.derivatives(at, x, dx) {
+            // Refused here, it may be accepted a little later: the integrator will see.
+            return equations.fault.take().map_or_else(|| Ok(matches!(fault, Fault::Retry(_))), Err);
+        }
+        let step = course.integrator.planned();
+        let noticed = |state: usize| {
+            let least = allowed(*relative, 1.0) + *relative * x[state].abs();
+            step * (dx[state] - old[state]).abs() > least
+        };
+        Ok((0..x.len()).any(noticed))
+    }
+
+    /// Event mode at an instant, with the inputs as they are there, until nothing changes any more.
+    fn event(&mut self, at: f64) -> Result<(), SimulatorError> {
+        let Moving { instance, wires, course, work, .. } = self;
+        instance.set_time(at)?;
+        instance.set_states(course.integrator.state())?;
+        instance.enter_event_mode()?;
+        for group in &mut wires.groups {
+            for (value, port) in group.values.iter_mut().zip(&group.ports) {
+                *value = course.held[*port].at(at - course.anchor);
+            }
+            instance.set(group.kind, &group.references, &group.values)?;
+        }
+        let (changed, next_event) = settle_events(instance, at)?;
+        course.next_event = next_event;
+        work.x.copy_from_slice(course.integrator.state());
+        if changed {
+            instance.states(&mut work.x)?;
+        }
+        instance.enter_continuous_time()?;
+        course.integrator.restart(at, &work.x);
+        self.look_again()
+    }
+
+    /// One step of the integrator, cut at the first event. Whether there is one at its end.
+    fn inner_step(&mut self, limit: f64, trail: &mut Trail<'_>) -> Result<bool, SimulatorError> {
+        let Moving { instance, wires, course, work, outputs, completed_steps, .. } = self;
+        let Course { integrator, roots, next_event, anchor, held } = course;
+        let mut equations = Equations::new(instance, wires, held, *anchor);
+        let mut go = || {
+            let outcome = integrator.step(&mut equations, limit)?;
+            let crossed = roots.search(integrator, &mut equations)?.is_some();
+            Ok(crossed || (outcome == Outcome::Reached && limit == *next_event))
+        };
+        let mut event = match go() {
+            Ok(event) => event,
+            Err(failure) => return Err(equations.failed(&failure)),
+        };
+        let (start, end) = integrator.span();
+        let points = if trail.integrals.is_empty() { &[][..] } else { &GAUSS };
+        for (share, weight) in points {
+            let t = start + share * (end - start);
+            integrator.at(t, &mut work.x);
+            equations.stand(t, &work.x)?;
+            read(equations.instance, outputs, &mut work.y)?;
+            for (integral, y) in trail.integrals.iter_mut().zip(&work.y) {
+                *integral += weight * (end - start) * y;
+            }
+        }
+        equations.stand(end, integrator.state())?;
+        if let Some(never_back) = *completed_steps {
+            event |= equations.instance.completed_step(never_back)?;
+        }
+        Ok(event)
+    }
+
+    /// From event to event up to `to`.
+    fn advance(&mut self, to: f64, size: f64, trail: &mut Trail<'_>) -> Result<(), SimulatorError> {
+        let (mut last, mut crowd) = (f64::NEG_INFINITY, 0);
+        while self.course.integrator.time() < to {
+            if !self.inner_step(to.min(self.course.next_event), trail)? {
+                continue;
+            }
+            let time = self.course.integrator.time();
+            self.event(time)?;
+            crowd = if time - last <= 1e-12 * time.abs().max(size) { crowd + 1 } else { 0 };
+            last = time;
+            if crowd > CROWD {
+                return Err(SimulatorError::new(
+                    "event",
+                    format!("events accumulate at t = {time} s: {CROWD} of them, and time does not go on"),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// How the outputs move: a little after against a little before, along the derivatives and the inputs. No unit
+    /// may be asked for anything past the end, nor before its last step.
+    fn output_slopes(&mut self, slopes: &mut [f64], stop: f64) -> Result<(), SimulatorError> {
+        let Moving { instance, wires, course, work: Work { x, dx, y, .. }, outputs, .. } = self;
+        let (at, planned) = (course.integrator.time(), course.integrator.planned());
+        let mut equations = Equations::new(instance, wires, &course.held, course.anchor);
+        equations.instance.slopes(dx)?;
+        let aside = ASIDE * if planned.is_finite() && planned > 0.0 { planned } else { 1e-3 };
+        let after = if at + aside > stop { 0.0 } else { aside };
+        let before = if at - aside < course.integrator.span().0 { 0.0 } else { aside };
+        slopes.fill(0.0);
+        for (shift, sign) in [(after, 1.0), (-before, -1.0)].into_iter().filter(|_| after + before > 0.0) {
+            for ((x, state), dx) in x.iter_mut().zip(course.integrator.state()).zip(&*dx) {
+                *x = state + shift * dx;
+            }
+            equations.stand(at + shift, x)?;
+            read(equations.instance, outputs, y)?;
+            for (slope, y) in slopes.iter_mut().zip(&*y) {
+                *slope += sign * y / (after + before);
+            }
+        }
+        equations.stand(at, course.integrator.state())
+    }
+}
+
+fn integrator(
+    parameters: &Parameters,
+    states: usize,
+    settings: &Settings,
+) -> Result<Integrator, SimulatorError> {
+    Integrator::new(parameters.solver, states, settings)
+        .map_err(|refusal| SimulatorError::new("integrate", refusal.to_string()))
+}
+
+fn allowed(relative: f64, nominal: f64) -> f64 {
+    let nominal = if nominal.is_finite() && nominal != 0.0 { nominal.abs() } else { 1.0 };
+    (ABSOLUTE * relative * nominal).max(f64::MIN_POSITIVE)
+}
+
+/// The event iteration: whether states changed, and when the next time event is.
+fn settle_events<I: Exchanged>(instance: &mut I, at: f64) -> Result<(bool, f64), SimulatorError> {
+    let mut changed = false;
+    for _ in 0..ROUNDS {
+        let update = instance.update()?;
+        changed |= update.states_changed;
+        if update.again {
+            continue;
+        }
+        let next = update.next_event.unwrap_or(f64::INFINITY);
+        if next <= at || next.is_nan() {
+            let words = format!("the unit announces an event at t = {next} s when it is {at} s already");
+            return Err(SimulatorError::new("event", words));
+        }
+        return Ok((changed, next));
+    }
+    let words =
+        format!("the event at t = {at} s does not settle: after {ROUNDS} rounds the unit asks for another");
+    Err(SimulatorError::new("event", words))
+}
+
+fn read<I: Exchanged>(
+    instance: &mut I,
+    groups: &mut [Group],
+    into: &mut [f64],
+) -> Result<(), SimulatorError> {
+    for Group { kind, references, ports, values } in groups {
+        instance.get(*kind, references, values)?;
+        for (port, value) in ports.iter().zip(values) {
+            into[*port] = *value;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a unit keeps nothing from step to step but its continuous states. That others do only their variables give
+/// away.
+fn eventless(description: &Description) -> bool {
+    let plain = description.exchange.as_ref().is_some_and(|it| it.indicators == 0 && !it.completed_steps);
+    plain && !description.variables.iter().any(|variable| variable.variability == Variability::Discrete)
+}
+
+impl<I: Exchanged> Exchange<I> {
+    pub(crate) fn new(unit: Arc<Unit>, parameters: Parameters, name: &str) -> Exchange<I> {
+        let can = unit.capabilities(Use::ModelExchange);
+        let mut ports = Ports::new(&unit.description, parameters.feedthrough == Feedthrough::None);
+        let mut remarks = unit.description.remarks();
+        if parameters.feedthrough == Feedthrough::Probed {
+            let (pairs, doubts) = feedthrough::probe::<I>(&unit, Use::ModelExchange, &parameters, &ports);
+            ports.interface.feedthrough = pairs.into_iter().collect();
+            remarks.extend(doubts);
+        }
+        let about = &unit.description;
+        let states = about.exchange.as_ref().map_or(0, |exchange| exchange.state_count(&about.variables));
+        // Without the unit's help only what Cosimo integrates comes back, which is all there is in a unit without
+        // events.
+        let rollback = (can.get_set_state || eventless(about)) && parameters.rollback != Rollback::None;
+        let experiment = about.experiment;
+        ports.interface.suggested =
+            Suggested { start: experiment.start, stop: experiment.stop, step: experiment.step };
+        ports.interface.facts = unit.facts();
+        ports.interface.remarks = remarks;
+        ports.interface.abilities = Abilities {
+            rollback,
+            freeze: rollback && (can.serialize_state || !can.get_set_state),
+            input_degree: 3,
+            slopes: true,
+            jacobian: false,
+            integrals: true,
+            states: true,
+            early_return: false,
+            variable_step: true,
+            answers: true,
+        };
+        Exchange { unit, name: name.to_owned(), parameters, ports, states, moving: None, setup: None }
+    }
+
+    fn moving(&mut self) -> Result<&mut Moving<I>, SimulatorError> {
+        self.moving.as_mut().ok_or_else(|| SimulatorError::new("enter", "the unit was not instantiated"))
+    }
+
+    /// As before, past its initialisation.
+    fn running(&mut self) -> Result<&mut Moving<I>, SimulatorError> {
+        if let (Some(moving), Some(setup)) = (&mut self.moving, &self.setup)
+            && moving.initialising
+        {
+            moving.begin(setup.start.seconds(), &self.parameters)?;
+        }
+        self.moving()
+    }
+}
+
+impl<I: Exchanged> Simulator for Exchange<I> {
+    fn interface(&self) -> &Interface {
+        &self.ports.interface
+    }
+
+    fn enter(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
+        self.moving = None;
+        let mut instance: I = self.unit.instantiate(Use::ModelExchange, &self.name, &[])?;
+        for setting in &self.parameters.settings {
+            instance.configure(setting)?;
+        }
+        instance.begin(setup.start.seconds(), setup.stop.map(Time::seconds))?;
+        let about = &self.unit.description;
+        let exchange = about.exchange.as_ref();
+        let can = self.unit.capabilities(Use::ModelExchange);
+        let scalars = exchange.filter(|it| it.states.len() == self.states);
+        let reference = |index: &usize| about.variables[*index].reference;
+        let name = |index: &usize| about.variables[*index].name.clone();
+        let pairs = |it: &crate::description::Exchange| {
+            it.states.iter().map(|(x, dx)| (reference(x), reference(dx))).unzip()
+        };
+        let Interface { inputs, outputs, abilities, .. } = &self.ports.interface;
+        let room = || vec![0.0; self.states];
+        self.moving = Some(Moving {
+            instance,
+            initialising: true,
+            wires: Wires {
+                groups: self.ports.inputs.clone(),
+                states: scalars.map_or(Vec::new(), |it| it.states.iter().map(|(x, _)| name(x)).collect()),
+                columns: scalars.filter(|_| can.directional_derivatives).map(pairs),
+            },
+            course: Course {
+                // Another takes its place when nominal values are known.
+                integrator: integrator(&self.parameters, self.states, &Settings::default())?,
+                roots: Roots::new(exchange.map_or(0, |it| it.indicators), self.states),
+                next_event: f64::INFINITY,
+                anchor: setup.start.seconds(),
+                held: inputs.iter().map(|port| Segment::constant(port.start.unwrap_or(0.0))).collect(),
+            },
+            saved: Default::default(),
+            outputs: self.ports.outputs.clone(),
+            keeps_state: can.get_set_state,
+            eventless: eventless(about),
+            completed_steps: exchange.filter(|it| it.completed_steps).map(|_| !abilities.rollback),
+            relative: self.parameters.relative.or(about.experiment.tolerance).unwrap_or(RELATIVE),
+            work: Work { x: room(), dx: room(), old: room(), y: vec![0.0; outputs.len()] },
+        });
+        self.setup = Some(*setup);
+        Ok(())
+    }
+
+    fn settle(&mut self, at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
+        let Moving { instance, wires, course, initialising, .. } = self.moving()?;
+        if !*initialising {
+            let moving = self.moving()?;
+            moving.take(at.seconds(), inputs)?;
+            return moving.stand();
+        }
+        course.held.copy_from_slice(inputs.segments);
+        for group in &mut wires.groups {
+            for (value, port) in group.values.iter_mut().zip(&group.ports) {
+                *value = inputs.segments[*port].start();
+            }
+            instance.set(group.kind, &group.references, &group.values)?;
+        }
+        Ok(())
+    }
+
+    fn advance(
+        &mut self,
+        window: Window,
+        inputs: &Inputs<'_>,
+        trail: &mut Trail<'_>,
+    ) -> Result<Reached, SimulatorError> {
+        trail.integrals.fill(0.0);
+        let moving = self.running()?;
+        let before = moving.course.integrator.counters().evaluations;
+        let asked = moving.take(window.from.seconds(), inputs)?;
+        moving.advance(window.to.seconds(), window.size, trail)?;
+        let course = &moving.course;
+        Ok(Reached {
+            to: window.to,
+            next_event: Time::new(course.next_event).filter(|_| course.next_event.is_finite()),
+            evaluations: course.integrator.counters().evaluations - before + asked,
+        })
+    }
+
+    fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+        let stop = self.setup.and_then(|setup| setup.stop);
+        let moving = self.moving()?;
+        read(&mut moving.instance, &mut moving.outputs, out.values)?;
+        if out.slopes.is_empty() {
+            return Ok(());
+        }
+        if moving.initialising {
+            out.slopes.fill(0.0); // a unit that initialises cannot be asked how it moves
+            return Ok(());
+        }
+        let stop = stop.map_or(f64::INFINITY, Time::seconds);
+        moving.output_slopes(out.slopes, stop)
+    }
+
+    fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        let moving = self.running()?;
+        match &mut moving.saved[slot.index()] {
+            Some(saved) => saved.copy_from(&moving.course),
+            empty => *empty = Some(moving.course.clone()),
+        }
+        if moving.keeps_state { moving.instance.save(slot) } else { Ok(()) }
+    }
+
+    fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        let moving = self.running()?;
+        let Some(saved) = &moving.saved[slot.index()] else {
+            return Err(SimulatorError::new("restore", "nothing was saved there"));
+        };
+        moving.course.copy_from(saved);
+        if moving.keeps_state {
+            moving.instance.restore(slot)?;
+        }
+        moving.stand()
+    }
+
+    fn rehearse(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Rehearsal, SimulatorError> {
+        let Some(setup) = self.setup.filter(|_| self.parameters.rollback == Rollback::Tried) else {
+            return Ok(Rehearsal::Untried);
+        };
+        if !self.ports.interface.abilities.rollback {
+            return Ok(Rehearsal::Untried);
+        }
+        let verdict = rehearsal::run(self, window, inputs);
+        if self.unit.is_corrupt() {
+            let failed = self.moving.take().is_some_and(|moving| moving.instance.life() == Life::Fatal);
+            return match verdict? {
+                Rehearsal::Doubtful(words) if failed => Err(SimulatorError::new("rehearse", words)),
+                other => Ok(other),
+            };
+        }
+        self.enter(&setup)?;
+        self.settle(window.from, inputs)?;
+        verdict
+    }
+
+    /// Pieces with their lengths: inputs and events, integrator, indicators, and what is inside the unit.
+    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+        let Moving { instance, course, keeps_state, .. } = self.running()?;
+        let mut pieces = [const { Vec::new() }; 4];
+        let numbers = course.held.iter().flat_map(|segment| segment.0);
+        for number in [course.next_event, course.anchor].into_iter().chain(numbers) {
+            pieces[0].extend(number.to_le_bytes());
+        }
+        course.integrator.freeze(&mut pieces[1]);
+        course.roots.freeze(&mut pieces[2]);
+        if *keeps_state {
+            instance.freeze(&mut pieces[3])?;
+        }
+        for piece in &pieces {
+            into.extend((piece.len() as u64).to_le_bytes());
+            into.extend(piece);
+        }
+        Ok(())
+    }
+
+    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
+        let damaged = || SimulatorError::new("thaw", "these bytes are no state of this unit");
+        let (mut rest, mut pieces) = (from, [&[][..]; 4]);
+        for piece in &mut pieces {
+            let (length, behind) = rest.split_first_chunk().ok_or_else(damaged)?;
+            let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| damaged())?;
+            (*piece, rest) = behind.split_at_checked(length).ok_or_else(damaged)?;
+        }
+        let moving = self.running()?;
+        let Course { integrator, roots, next_event, anchor, held } = &mut moving.course;
+        let (numbers, over) = pieces[0].as_chunks();
+        let mut numbers = numbers.iter().map(|bytes| f64::from_le_bytes(*bytes));
+        if numbers.len() != 2 + 4 * held.len() || !over.is_empty() || !rest.is_empty() {
+            return Err(damaged());
+        }
+        for place in
+            [next_event, anchor].into_iter().chain(held.iter_mut().flat_map(|segment| &mut segment.0))
+        {
+            *place = numbers.next().ok_or_else(damaged)?;
+        }
+        integrator.thaw(pieces[1]).map_err(|_| damaged())?;
+        roots.thaw(pieces[2]).map_err(|_| damaged())?;
+        if moving.keeps_state {
+            moving.instance.thaw(pieces[3])?;
+        }
+        moving.stand()
+    }
+
+    fn states(&mut self) -> Option<&mut dyn States> {
+        Some(self)
+    }
+}
+
+impl<I: Exchanged> States for Exchange<I> {
+    fn count(&self) -> usize {
+        self.states
+    }
+
+    fn get(&mut self, x: &mut [f64]) {
+        if let Some(moving) = &self.moving {
+            x.copy_from_slice(moving.course.integrator.state());
+        }
+    }
+
+    fn set(&mut self, x: &[f64]) {
+        if let Some(moving) = &mut self.moving {
+            let at = moving.course.integrator.time();
+            moving.course.integrator.restart(at, x);
+            // If the unit refuses to stand there, the next step says so.
+            let _ = moving.stand();
+        }
+    }
+}

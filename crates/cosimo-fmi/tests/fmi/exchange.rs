@@ -1,0 +1,303 @@
+//! Units for model exchange: Cosimo integrates their equations, through the real engine.
+
+use std::path::Path;
+
+use cosimo::core::{Segment, Setup, Simulator, Time, Value};
+use cosimo::engine::{Checkpoint, Run, plan};
+use cosimo::record::{Memory, Table};
+use cosimo_export::{Design, SABOTEUR, Variant, Version, built_library, write};
+use cosimo_models::{BouncingBall, HYBRID};
+
+use crate::common::{advance, enter, folder, open, outputs, refusal};
+
+fn export(folder: &Path, design: &Design) -> String {
+    let name = design.file_name();
+    write(design, &built_library().unwrap(), &folder.join(&name)).unwrap();
+    name
+}
+
+fn start(folder: &Path, text: &str) -> Run {
+    let registry = cosimo::registry();
+    let (system, problems) = cosimo::system::toml::read(text, folder, &registry);
+    assert!(problems.is_empty(), "{problems:#?} in\n{text}");
+    let plan = plan(&system, &registry).unwrap_or_else(|problems| panic!("{problems:#?} in\n{text}"));
+    Run::new(plan, 1).unwrap()
+}
+
+fn table(run: &mut Run) -> Table {
+    let memory = Memory::default();
+    run.record(Box::new(memory.clone())).unwrap();
+    while !run.finished() {
+        run.step().unwrap();
+    }
+    run.finish().unwrap();
+    memory.table()
+}
+
+/// One unit alone.
+fn alone(unit: &str, parameters: &str, stop: f64, step: f64) -> String {
+    format!(
+        "[experiment]\nstop = {stop:?}\n[component.unit]\nsource = \"{unit}\"\nparameters = {{ {parameters} }}\n\
+         [method]\nstep = {{ size = {step:?} }}\n"
+    )
+}
+
+const SOLVERS: [&str; 3] = ["dormand-prince", "bogacki-shampine", "bdf"];
+
+#[test]
+fn every_equation_with_a_reference_follows_it() {
+    let folder = folder("exchange-references");
+    for entry in HYBRID {
+        // Of a stair all events are announced, one per second; its reference is for every 0.35 s.
+        let reference = (entry.reference)();
+        let interval = reference[1][0] - reference[0][0];
+        for version in Version::ALL {
+            let unit = export(&folder, &Design::exchange(&format!("native:{}", entry.name), version));
+            let stiff = ["van-der-pol", "robertson"].contains(&entry.name);
+            for solver in SOLVERS.into_iter().filter(|solver| !stiff || *solver == "bdf") {
+                let parameters = format!("\"cosimo.solver\" = \"{solver}\", \"cosimo.relative\" = 1e-8");
+                let stop = reference.last().unwrap()[0];
+                let mut run = start(&folder, &alone(&unit, &parameters, stop, interval / 7.0));
+                let found = table(&mut run);
+                println!("{} {version:?} {solver}: {} evaluations", entry.name, run.counters().evaluations);
+                // Announced events are points of communication too; here they are multiples of the step.
+                for wanted in &reference {
+                    let near = |t: &f64| (t - wanted[0]).abs() < 1e-9 * stop;
+                    let row = found.values[0].iter().position(near).unwrap();
+                    for (column, wanted) in wanted.iter().enumerate().skip(1) {
+                        let found = found.values[column][row];
+                        let within = 3e-5 * wanted.abs().max(1e-3);
+                        assert!(
+                            (found - wanted).abs() < within,
+                            "{} {solver}, row {row}: {found}, not {wanted}",
+                            entry.name
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The whole story of a unit: opened, entered, stepped, read.
+fn entered(folder: &Path, unit: &str, parameters: &[(&str, Value)]) -> Box<dyn Simulator> {
+    let mut simulator = open(folder, unit, parameters).unwrap();
+    enter(&mut *simulator);
+    simulator
+}
+
+/// Every bounce is between a microsecond before it and a microsecond after, also where they crowd together.
+#[test]
+fn a_ball_bounces_when_it_should() {
+    let folder = folder("exchange-bounces");
+    let ball = BouncingBall { height: 1.0, velocity: 0.0, restitution: 0.7, gravity: 9.81, rest: 0.1 };
+    let bounces = ball.bounces();
+    assert!(bounces.len() > 8);
+    for version in Version::ALL {
+        for variant in [Variant::Plain, Variant::Completed, Variant::StepEvents, Variant::Iterates] {
+            let unit = export(&folder, &Design::exchange("native:bouncing-ball", version).variant(variant));
+            // Starting anew after every fifth step keeps BDF at its first orders; errors of 170 000 steps add up.
+            let patient = |solver: &&str| *solver != "bdf" || variant != Variant::StepEvents;
+            for solver in SOLVERS.into_iter().filter(patient) {
+                let text = Value::Text(solver.into());
+                let given = [("height", 1.0), ("velocity", 0.0), ("restitution", 0.7), ("rest", 0.1)];
+                let mut parameters: Vec<(&str, Value)> =
+                    given.iter().map(|(name, value)| (*name, Value::Number(*value))).collect();
+                parameters.extend([("cosimo.solver", text), ("cosimo.relative", Value::Number(1e-9))]);
+                let mut simulator = entered(&folder, &unit, &parameters);
+                let mut now = 0.0;
+                for (count, bounce) in bounces.iter().enumerate() {
+                    for (aside, wanted) in [(-1e-6, count), (1e-6, count + 1)] {
+                        advance(&mut *simulator, now, bounce + aside - now, &[]).unwrap();
+                        now = bounce + aside;
+                        let found = outputs(&mut *simulator)[2];
+                        assert_eq!(found, wanted as f64, "{version:?}, {variant:?}, {solver}, {now} s");
+                    }
+                }
+                advance(&mut *simulator, now, 10.0 - now, &[]).unwrap();
+                assert_eq!(outputs(&mut *simulator)[..2], [0.0, 0.0]);
+            }
+        }
+    }
+}
+
+/// An input that jumps is followed from the jump on, one that moves as it moves; both cost little.
+#[test]
+fn inputs_are_seen_at_the_stages_of_the_integrator() {
+    let folder = folder("exchange-inputs");
+    for version in Version::ALL {
+        let unit = export(&folder, &Design::exchange("native:driven", version));
+        for solver in SOLVERS {
+            let given =
+                [("cosimo.solver", Value::Text(solver.into())), ("cosimo.relative", Value::Number(1e-10))];
+            let mut simulator = entered(&folder, &unit, &given);
+            let (mut x, mut now) = (0.5, 0.0);
+            for (window, u) in [2.0, 2.0, -1.0, 5.0, 5.0].into_iter().enumerate() {
+                advance(&mut *simulator, now, 0.3, &[Segment::constant(u)]).unwrap();
+                x = cosimo_models::lagging(0.3, x, u, 0.8);
+                now += 0.3;
+                let found = outputs(&mut *simulator);
+                assert!(
+                    (found[0] - x).abs() < 1e-7 && (found[1] - (u - x)).abs() < 1e-7,
+                    "{solver}, {window}: {found:?} {x}"
+                );
+            }
+            // T x' = u - x with u = 1 + s + s^2 + s^3 has this solution.
+            let cubic = Segment([1.0, 1.0, 1.0, 1.0]);
+            let (lag, s) = (0.8, 0.3);
+            let particular = |s: f64| {
+                let (t, u) = (lag, |s: f64| 1.0 + s + s * s + s * s * s);
+                u(s) - t * (1.0 + 2.0 * s + 3.0 * s * s) + t * t * (2.0 + 6.0 * s) - 6.0 * t * t * t
+            };
+            advance(&mut *simulator, now, s, &[cubic]).unwrap();
+            let wanted = particular(s) + (x - particular(0.0)) * (-s / lag).exp();
+            let found = outputs(&mut *simulator)[0];
+            assert!((found - wanted).abs() < 1e-7, "{solver}: {found} {wanted}");
+            let (mut values, mut slopes) = ([0.0; 2], [0.0; 2]);
+            let mut out = cosimo::core::Outputs { values: &mut values, slopes: &mut slopes };
+            simulator.outputs(&mut out).unwrap();
+            let (rise, follows) = (cubic.slope(s), (cubic.at(s) - found) / lag);
+            assert!(
+                (slopes[0] - follows).abs() < 1e-5 && (slopes[1] - (rise - follows)).abs() < 1e-5,
+                "{solver}: {slopes:?}"
+            );
+        }
+    }
+}
+
+/// The dual mass of units for model exchange is that of native models, by whatever method.
+#[test]
+fn units_for_either_use_agree_with_native_models() {
+    let folder = folder("exchange-dual-mass");
+    let methods = [
+        "input = \"hold\"",
+        "input = \"linear\"\nexchange = \"fresh\"",
+        "input = \"quadratic\"\npartition = \"gauss-seidel\"",
+        "input = \"linear\"\ncorrection = { nepce = { form = \"account\", feedthrough = \"difference\" } }",
+        "input = \"linear\"\niteration = { waveform = { relative = 1e-10, absolute = 1e-10 } }",
+    ];
+    for version in Version::ALL {
+        let sides = ["left-force", "right"]
+            .map(|side| export(&folder, &Design::exchange(&format!("native:dual-mass/{side}"), version)));
+        for method in methods {
+            let text = |sources: [&str; 2], parameters: &str| {
+                let [left, right] = sources;
+                format!(
+                    "[experiment]\nstop = 2.0\n[component.left]\nsource = \"{left}\"\nparameters = {{ {parameters} }}\n\
+                     [component.right]\nsource = \"{right}\"\nparameters = {{ {parameters} }}\n\
+                     [[wire]]\nfrom = \"right.x\"\nto = \"left.x_far\"\n\
+                     [[bond]]\nname = \"joint\"\na = {{ effort = \"left.f\", flow = \"left.v_far\" }}\n\
+                     b = {{ effort = \"right.f\", flow = \"right.v\" }}\n\
+                     [method]\n{method}\nstep = {{ size = 0.02 }}\n"
+                )
+            };
+            let wanted = table(&mut start(
+                &folder,
+                &text(["native:dual-mass/left-force", "native:dual-mass/right"], ""),
+            ));
+            for solver in SOLVERS {
+                let parameters = format!("\"cosimo.solver\" = \"{solver}\", \"cosimo.relative\" = 1e-10");
+                let found = table(&mut start(&folder, &text([&sides[0], &sides[1]], &parameters)));
+                for name in ["left.x", "left.v", "left.f", "right.x", "right.v", "bond.joint.residual_energy"]
+                {
+                    let Some(wanted) = wanted.column(name) else {
+                        panic!("{name}: {:?}", wanted.columns.names)
+                    };
+                    for (row, (found, wanted)) in found.column(name).unwrap().iter().zip(wanted).enumerate() {
+                        assert!(
+                            (found - wanted).abs() < 1e-5,
+                            "{solver}, {method}, {name}, row {row}: {found} {wanted}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Rejected steps, steps taken back and checkpoints leave no trace, with events in between.
+#[test]
+fn rewinding_is_exact_through_events() {
+    let folder = folder("exchange-rewind");
+    for version in Version::ALL {
+        for model in ["thermostat", "bouncing-ball", "van-der-pol", "stair"] {
+            let unit = export(&folder, &Design::exchange(&format!("native:{model}"), version));
+            for solver in SOLVERS {
+                let parameters = format!("\"cosimo.solver\" = \"{solver}\"");
+                let text = alone(&unit, &parameters, 1e6, 0.17);
+                let (mut straight, mut winding) = (start(&folder, &text), start(&folder, &text));
+                for step in 0..30 {
+                    straight.step().unwrap();
+                    let saved = winding.save().unwrap();
+                    for _ in 0..step % 4 {
+                        winding.step().unwrap();
+                    }
+                    if step % 7 == 3 {
+                        let bytes = saved.bytes().to_vec();
+                        winding = start(&folder, &text);
+                        winding.load(&Checkpoint::from_bytes(bytes).unwrap()).unwrap();
+                    } else {
+                        winding.load(&saved).unwrap();
+                    }
+                    winding.step().unwrap();
+                    let bits = |run: &Run| run.outputs().iter().map(|y| y.to_bits()).collect::<Vec<_>>();
+                    assert_eq!(bits(&straight), bits(&winding), "{version:?} {model} {solver}, step {step}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_asked_of_a_unit_is_said() {
+    let folder = folder("exchange-refusals");
+    let exchange = export(&folder, &Design::exchange("native:driven", Version::Two));
+    let cosimulation = export(&folder, &Design::new("native:oscillator/mass", Version::Two));
+    let word = |text: &str| Value::Text(text.into());
+    assert_eq!(
+        refusal(
+            &folder,
+            &exchange,
+            &[("cosimo.use", word("co-simulation")), ("cosimo.solver", word("euler"))]
+        ),
+        "`cosimo.solver` must be \"dormand-prince\", \"bogacki-shampine\" or \"bdf\", found \"euler\"\n\
+         unit `driven-exchange` is not made for co-simulation, only for model exchange"
+    );
+    assert_eq!(
+        refusal(&folder, &cosimulation, &[("cosimo.relative", Value::Number(1e-6))]),
+        "`cosimo.relative` is for model exchange, but unit `oscillator-mass` is used for co-simulation"
+    );
+    assert_eq!(
+        refusal(&folder, &exchange, &[("cosimo.relative", Value::Number(0.0))]),
+        "`cosimo.relative` must be a finite number above 0, found 0"
+    );
+}
+
+/// What goes wrong inside the equations ends the run in words that say where.
+#[test]
+fn misbehaviour_of_equations_is_contained() {
+    let folder = folder("exchange-sabotage");
+    for version in Version::ALL {
+        let unit = export(&folder, &Design::exchange(SABOTEUR, version));
+        let said = |fault: &str, at: f64| {
+            let given = [("fault", Value::Text(fault.into())), ("at_step", Value::Number(at))];
+            let mut simulator = open(&folder, &unit, &given).unwrap();
+            let setup = Setup { start: Time::ZERO, stop: Time::new(10.0) };
+            let entered = simulator.enter(&setup).map_err(|error| error.to_string());
+            entered.and_then(|()| advance(&mut *simulator, 0.0, 1.0, &[Segment::constant(1.0)]).map(|_| ()))
+        };
+        // A refusal or a number that is none is avoided by a smaller step; it comes once only.
+        for fault in ["none", "discard", "warning", "nan"] {
+            assert_eq!(said(fault, 20.0), Ok(()), "{version:?}, {fault}");
+        }
+        for (fault, at, words) in [
+            ("error", 5.0, "the unit returned `error`"),
+            ("unsettled", 1.0, "after 1000 rounds the unit asks for another"),
+            ("past-event", 1.0, "announces an event at t = "),
+            ("fatal", 5.0, "the unit returned `fatal`"),
+        ] {
+            let error = said(fault, at).unwrap_err();
+            assert!(error.contains(words), "{version:?}, {fault}: {error}");
+        }
+    }
+}
