@@ -7,7 +7,7 @@
 //! Shampine & Reichelt 1997, The MATLAB ODE Suite (the NDFs of ode15s), for a smaller error.
 
 use crate::failure::Cause;
-use crate::frame::{Frame, Obstacle, Stride, evaluate, norm, spacing, weigh, worst};
+use crate::frame::{Frame, Obstacle, Stride, evaluate, norm, weigh, worst};
 use crate::integrator::{IntegratorEntry, Method};
 use crate::jacobian::Differences;
 use crate::lu::Lu;
@@ -46,6 +46,9 @@ const LARGEST_GROWTH: f64 = 2.0;
 const WORTH_IT: f64 = 1.5;
 /// After a failure that says nothing about how much smaller.
 const RETREAT: f64 = 0.25;
+
+/// A limit that is nearer than this share of what was planned is no step: its differences would be noise.
+const SHIFT: f64 = 1e-8;
 
 /// What is rewound, apart from vectors.
 #[derive(Debug, Clone, Copy)]
@@ -173,7 +176,7 @@ impl Bdf {
         }
         let c = self.coefficients(stride.size);
         self.predict(frame, &c);
-        if stride.size < 16.0 * spacing(stride.end) {
+        if stride.size < SHIFT * frame.place.planned {
             self.shift(frame, stride);
             return Ok(());
         }
@@ -270,7 +273,7 @@ impl Bdf {
         }
     }
 
-    /// A step of a few units of rounding has no differences of its own: the differences move along.
+    /// The prediction is as good as a step of this size could be, and the differences move along.
     fn shift(&mut self, frame: &mut Frame, stride: Stride) {
         frame.trial.copy_from_slice(&self.predicted);
         self.rows[..frame.trial.len()].copy_from_slice(&self.predicted);
@@ -297,17 +300,13 @@ impl Bdf {
             current = true;
         }
         loop {
-            let slow = if self.factorise(frame, c) {
-                match self.iterate(frame, system, stride, c) {
-                    Ok(Newton::Slow { state }) => Newton::Slow { state },
-                    Err(Obstacle::Smaller(_)) if !current => Newton::Slow { state: 0 },
-                    other => return other,
-                }
+            let outcome = if self.factorise(frame, c) {
+                self.iterate(frame, system, stride, c)?
             } else {
                 Newton::Slow { state: worst(&self.predicted_slope, &frame.weights) }
             };
-            if current {
-                return Ok(slow);
+            if current || matches!(outcome, Newton::Converged) {
+                return Ok(outcome);
             }
             self.evaluate_jacobian(frame, system, stride.end)?;
             current = true;
@@ -498,13 +497,13 @@ impl Bdf {
         } else {
             growth.clamp(0.5, 1.0)
         };
-        // A step that a limit made small says little about large ones; up to what was planned before it is believed.
-        let believed = frame.place.planned.min(growth * stride.size);
-        frame.place.planned = believed.max(factor * stride.size);
+        // What was planned before a limit cut it off is believed as far as the error allows.
+        let believed = if frame.cut_short(stride) { f64::INFINITY } else { growth * stride.size };
+        frame.place.planned = frame.place.planned.min(believed).max(factor * stride.size);
     }
 
-    /// After an error that was too large: a smaller step, after the second time a lower order, after the third the lowest,
-    /// and then with nothing kept of the past. Source: as DASSL does.
+    /// After an error that was too large: a smaller step, after the second time a lower order, after the third the lowest.
+    /// Source: as DASSL does.
     fn shrink(&mut self, frame: &mut Frame, stride: Stride, error: f64) {
         let memory = &mut self.memory;
         memory.failures += 1;
@@ -518,7 +517,6 @@ impl Bdf {
             2 => memory.order.max(2) - 1,
             _ => 1,
         };
-        memory.begun = memory.failures <= 3;
         self.retreat(frame, factor * stride.size);
     }
 

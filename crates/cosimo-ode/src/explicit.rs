@@ -209,7 +209,7 @@ impl Explicit {
             // The end is meant, whatever the sum is rounded to.
             let node = self.tableau.nodes[stage];
             let t = if node == 1.0 { stride.end } else { frame.place.time + node * stride.size };
-            evaluate(system, &mut frame.counters, t.min(stride.end), &frame.trial, &mut new[..n])?;
+            evaluate(system, &mut frame.counters, t, &frame.trial, &mut new[..n])?;
         }
         Ok(())
     }
@@ -219,14 +219,15 @@ impl Explicit {
     }
 
     fn plan_after_success(&mut self, frame: &mut Frame, stride: Stride, error: f64) {
+        if frame.cut_short(stride) {
+            return;
+        }
         // In DOPRI5 beta is 0.04 at order 5, and takes three quarters of itself from the exponent.
         let beta = 0.2 * self.exponent();
         let alpha = self.exponent() - 0.75 * beta;
         let factor = SAFETY * error.powf(-alpha) * self.memory.error.powf(beta);
-        // A step that a limit made small says little about large ones; up to what was planned before it is believed.
-        let growth = if self.memory.failed { 1.0 } else { LARGEST_GROWTH };
-        let most = growth.max(frame.place.planned / stride.size);
-        frame.place.planned = stride.size * factor.min(most).max(SMALLEST_GROWTH);
+        let most = if self.memory.failed { 1.0 } else { LARGEST_GROWTH };
+        frame.place.planned = stride.size * factor.clamp(SMALLEST_GROWTH, most);
         self.memory.error = error.max(1e-4);
         self.memory.failed = false;
     }

@@ -97,6 +97,11 @@ impl Frame {
         if steps <= 1.0 || end >= limit { Stride { size: rest, end: limit } } else { Stride { size, end } }
     }
 
+    /// A limit came so soon that the error of the step says nothing about the size that was planned.
+    pub(crate) fn cut_short(&self, stride: Stride) -> bool {
+        stride.size < 0.1 * self.place.planned
+    }
+
     /// The smallest size that still moves time by a good number of its own digits.
     pub(crate) fn least(&self) -> f64 {
         (16.0 * spacing(self.place.time)).max(self.least)
@@ -130,23 +135,28 @@ impl Frame {
         self.know_slope(system)?;
         self.place.planned = match self.first {
             Some(first) => first,
-            None => self.guess(system, order, limit - self.place.time)?,
+            None => self.guess(system, order, limit)?,
         };
         self.place.fresh = false;
         Ok(())
     }
 
-    fn guess(&mut self, system: &mut dyn System, order: usize, rest: f64) -> Result<f64, Obstacle> {
+    fn guess(&mut self, system: &mut dyn System, order: usize, limit: f64) -> Result<f64, Obstacle> {
         weigh(&mut self.weights, self.relative, &self.absolute, &self.state, &self.state);
         let d0 = norm(&self.state, &self.weights);
         let d1 = norm(&self.slope, &self.weights);
         let h0 = if d0 < 1e-5 || d1 < 1e-5 { 1e-6 } else { 0.01 * (d0 / d1) };
+        let rest = limit - self.place.time;
+        if rest < 1e-3 * h0 {
+            // Too near to learn anything about curvature.
+            return Ok(h0);
+        }
         let h0 = h0.min(rest).min(self.place.largest);
         for i in 0..self.state.len() {
             self.trial[i] = self.state[i] + h0 * self.slope[i];
         }
-        // No later than the limit, although `time + rest` may be rounded up.
-        let t = (self.place.time + h0).min(self.place.time + rest);
+        // Rounding must not lead beyond the limit.
+        let t = (self.place.time + h0).min(limit);
         match evaluate(system, &mut self.counters, t, &self.trial, &mut self.trial_slope) {
             Ok(()) => {}
             Err(Obstacle::Smaller(_)) => return Ok(0.1 * h0),

@@ -172,3 +172,53 @@ impl Differences {
         reader.numbers(&mut self.factors)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::Fault;
+
+    struct Of(fn(f64) -> f64);
+
+    impl System for Of {
+        fn derivatives(&mut self, _t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Fault> {
+            dx[0] = (self.0)(x[0]);
+            Ok(())
+        }
+    }
+
+    /// The relative error of the derivative at 1, time after time.
+    fn errors(f: fn(f64) -> f64, derivative: f64) -> [f64; 5] {
+        let mut differences = Differences::new(1, None);
+        std::array::from_fn(|_| {
+            let mut out = [0.0];
+            let mut counters = Counters::default();
+            differences.fill(&mut Of(f), &mut counters, 0.0, &[1.0], &[f(1.0)], |_| 1e-3, &mut out).unwrap();
+            assert_eq!(counters.evaluations, 1);
+            (out[0] / derivative - 1.0).abs()
+        })
+    }
+
+    #[test]
+    fn increments_grow_out_of_rounding_and_shrink_out_of_curvature() {
+        let well = errors(f64::exp, 1f64.exp());
+        assert!(well[4] < 1e-7, "{well:?}");
+        // 1e8 is rounded to 1.5e-8, which is what the first increment changes.
+        let drowned = errors(|x| 1e8 + 0.3 * x, 0.3);
+        assert!(drowned[0] > 0.1 && drowned[4] < 1e-3, "{drowned:?}");
+        // A period is 6e-9, which is less than the first increment.
+        let curved = errors(|x| (1e9 * (x - 1.0)).sin(), 1e9);
+        assert!(curved[0] > 0.1 && curved[4] < 1e-3, "{curved:?}");
+    }
+
+    #[test]
+    fn columns_share_an_evaluation_if_they_share_no_row() {
+        // An arrow: the first state is in all rows, the others in the first and their own.
+        let arrow = Pattern::new(4, (0..4).flat_map(|i| [(i, 0), (0, i), (i, i)]));
+        assert_eq!(arrow.evaluations(), 4);
+        // Without its shaft, and with a place outside the square that counts for nothing.
+        let diagonal = Pattern::new(4, (0..4).map(|i| (i, i)).chain([(7, 0)]));
+        assert_eq!(diagonal.evaluations(), 1);
+        assert_eq!(Pattern::new(4, []).evaluations(), 0);
+    }
+}

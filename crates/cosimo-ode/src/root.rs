@@ -233,10 +233,10 @@ impl Roots {
         }
         self.last_event = t;
         if self.close_events < PATIENCE {
-            return Ok(());
+            Ok(())
+        } else {
+            Err(Failure::Accumulation { time: t, events: self.close_events, gap })
         }
-        self.close_events = 0;
-        Err(Failure::Accumulation { time: t, events: PATIENCE, gap })
     }
 
     /// As for the integrator: all that follows has the same bits.
@@ -276,7 +276,7 @@ impl Roots {
         let mut last_event = [0.0];
         reader.numbers(&mut last_event)?;
         copy.last_event = last_event[0];
-        copy.close_events = reader.count(PATIENCE as usize)? as u32;
+        copy.close_events = reader.count(u32::MAX as usize)? as u32;
         reader.end()?;
         *self = copy;
         Ok(())

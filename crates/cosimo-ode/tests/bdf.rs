@@ -219,6 +219,27 @@ fn an_input_of_lines_needs_no_restart() {
     }
 }
 
+#[test]
+fn jumps_without_an_event_are_overcome() {
+    let square = |t: f64| if (0.7 * t).floor() % 2.0 == 0.0 { 1.0 } else { -1.0 };
+    let mut integrator = started("bdf", &settings(1e-6, 1e-6), 0.0, &[0.0; 3]);
+    run(&mut integrator, &mut Driven(&square), 20.0);
+    println!("{:?}", integrator.counters());
+    about(integrator.counters().evaluations, 3220);
+    // From jump to jump the input is a constant, which another method follows at leisure.
+    let mut reference = started("dormand-prince", &settings(1e-9, 1e-9), 0.0, &[0.0; 3]);
+    for jump in 0..14 {
+        let x = reference.state().to_vec();
+        let value = if jump % 2 == 0 { 1.0 } else { -1.0 };
+        reference.restart(reference.time(), &x);
+        run(&mut reference, &mut Driven(&|_| value), (f64::from(jump + 1) / 0.7).min(20.0));
+    }
+    assert_eq!(reference.time(), 20.0);
+    for (found, wanted) in integrator.state().iter().zip(reference.state()) {
+        near(*found, *wanted, 1e-4);
+    }
+}
+
 /// Heat in a rod with one warm end: a Jacobian of three diagonals.
 struct Rod {
     offers_jacobian: bool,
@@ -277,12 +298,35 @@ fn jacobians_come_from_the_system_from_a_pattern_or_from_all_differences() {
     assert_eq!(close.to_bits(), closest.to_bits());
 }
 
+/// Goes to 1, and has no answer above it; counts how often it is asked there.
+struct Bounded {
+    rate: f64,
+    refused: u32,
+}
+
+impl System for Bounded {
+    fn derivatives(&mut self, _t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Fault> {
+        if x[0] > 1.0 {
+            self.refused += 1;
+            return Err(Fault::Retry("above 1".into()));
+        }
+        dx[0] = self.rate * (1.0 - x[0]);
+        Ok(())
+    }
+}
+
 #[test]
 fn a_jacobian_is_taken_where_the_system_has_answers() {
-    // The root has no answer below 0, where x ends up; differences are taken towards the inside.
-    let mut system = Of(|_, x: &[f64], dx: &mut [f64]| dx[0] = -100.0 * x[0].sqrt());
-    let mut integrator = started("bdf", &settings(1e-6, 1e-10), 0.0, &[1.0]);
-    run(&mut integrator, &mut system, 0.0199);
-    // x = (1 - 50 t)^2
-    near(integrator.state()[0], 0.005_f64.powi(2), 1e-6);
+    // Away from the border: increments go where the solution goes.
+    let settings = Settings { first: Some(1e-10), ..settings(1e-6, 1e-8) };
+    let mut integrator = started("bdf", &settings, 0.0, &[1.0 - 1e-9]);
+    let mut system = Bounded { rate: -1.0, refused: 0 };
+    run(&mut integrator, &mut system, 1.0);
+    near(integrator.state()[0], 1.0, 1e-8);
+    assert_eq!(system.refused, 0);
+    // Towards it: on the other side there is an answer.
+    let mut integrator = started("bdf", &settings, 0.0, &[1.0 - 1e-9]);
+    let mut system = Bounded { rate: 1.0, refused: 0 };
+    integrator.step(&mut system, 1.0).unwrap();
+    assert_eq!((system.refused, integrator.counters().rejected), (1, 0));
 }

@@ -101,3 +101,19 @@ fn stiffness_is_noticed() {
         println!("{name}: {:?}", integrator.counters());
     }
 }
+
+#[test]
+fn a_few_steps_at_the_border_of_stability_are_not_stiffness() {
+    for (name, _) in METHODS {
+        let mut integrator = started(name, &settings(1e-4, 1e-6), 0.0, &[0.0]);
+        for _ in 0..10 {
+            // About ten steps at the border, and many that are nowhere near it.
+            for (stiffness, span) in [(1e3, 0.03), (1.0, 10.0)] {
+                integrator.renew();
+                let limit = integrator.time() + span;
+                run(&mut integrator, &mut prothero_robinson(stiffness), limit);
+            }
+        }
+        assert!(!integrator.stiff(), "{name}: {:?}", integrator.counters());
+    }
+}

@@ -55,6 +55,27 @@ fn limits_anywhere_are_reached_to_the_bit() {
 }
 
 #[test]
+fn a_limit_right_after_another_costs_a_step_and_not_the_size_of_the_next() {
+    // As where an event in time and a communication point almost meet, once in a tenth of a second.
+    for (entry, evaluations) in INTEGRATORS.iter().zip([6 + 6, 9 + 3, 7]) {
+        for apart in [1e-15, 1e-12, 1e-9, 1e-6, 1e-4] {
+            let mut integrator = started(entry.name, &settings(1e-6, 1e-6), 0.0, &[1.0, 0.0]);
+            for pair in 1..=200 {
+                let limit = 0.1 * f64::from(pair);
+                common::run(&mut integrator, &mut oscillator(), limit);
+                common::run(&mut integrator, &mut oscillator(), (limit + apart).max(limit.next_up()));
+            }
+            let counters = integrator.counters();
+            println!("{}, {apart:e} apart: {counters:?}", entry.name);
+            assert!(counters.evaluations < 200 * (evaluations + 1), "{}: {apart:e}", entry.name);
+            // What is next to nothing is not even a step to a method with a memory.
+            assert!(entry.name != "bdf" || apart > 1e-10 || counters.evaluations < 300);
+            near(integrator.state()[0], integrator.time().cos(), 1e-4);
+        }
+    }
+}
+
+#[test]
 fn a_system_without_states_goes_to_its_limit_at_once() {
     for entry in INTEGRATORS {
         let mut integrator = started(entry.name, &Settings::default(), 0.0, &[]);
@@ -78,6 +99,38 @@ fn before_the_first_step_the_dense_output_is_the_start() {
         integrator.restart(4.0, &[1.5]);
         integrator.at(3.9, &mut x);
         assert_eq!(x, [1.5]);
+    }
+}
+
+#[test]
+fn a_start_right_before_a_limit_begins_as_any_other() {
+    for entry in INTEGRATORS {
+        let evaluations = |windows: &[f64]| {
+            let mut integrator = started(entry.name, &settings(1e-6, 1e-6), 0.0, &[1.0, 0.0]);
+            for window in windows {
+                common::run(&mut integrator, &mut oscillator(), *window);
+            }
+            integrator.counters().evaluations
+        };
+        let (plain, after) = (evaluations(&[1.0]), evaluations(&[1e-14, 1.0]));
+        println!("{}: {plain}, {after}", entry.name);
+        assert!(after <= plain + 15);
+    }
+}
+
+#[test]
+fn the_dense_output_of_the_smallest_step_is_its_ends() {
+    for entry in INTEGRATORS {
+        let mut integrator = started(entry.name, &Settings::default(), 0.0, &[1.0, 0.0]);
+        common::run(&mut integrator, &mut oscillator(), 1.0);
+        let state = integrator.state().to_vec();
+        integrator.restart(1.0, &[5.0, 0.0]);
+        let end = 1.0 + 4.0 * f64::EPSILON;
+        common::run(&mut integrator, &mut oscillator(), end);
+        let mut x = [0.0; 2];
+        integrator.at(1.0 + 2.0 * f64::EPSILON, &mut x);
+        near(x[0], 5.0, 1e-14);
+        assert_ne!(state, x);
     }
 }
 

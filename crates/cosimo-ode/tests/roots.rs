@@ -127,6 +127,20 @@ fn no_more_than_a_few_indicators_are_evaluated_per_event() {
 }
 
 #[test]
+fn a_curved_indicator_takes_few_looks() {
+    // From one side regula falsi would creep along both of them.
+    let mut looks = 0;
+    let found = events(2, 0, |t, z| {
+        looks += 1;
+        z[0] = (9.0 * (t - 3.7)).exp() - 1.0;
+        z[1] = 1.0 - (9.0 * (t - 4.2)).exp();
+    });
+    assert_eq!(found.len(), 2);
+    // Eleven for the start and the ends of all steps; a bisection would take 100 more.
+    assert!(looks <= 11 + 30, "{looks}");
+}
+
+#[test]
 fn indicators_that_fail_are_told_with_time_and_index() {
     struct Broken;
     impl System for Broken {
