@@ -325,8 +325,8 @@ impl Bdf {
         self.memory.jacobian_known = false;
         if !system.jacobian(t, &self.predicted, &mut self.jacobian)? {
             let Frame { relative, absolute, counters, .. } = frame;
-            // Below this size the tolerances care for no digit.
-            let scale = |state: usize| absolute[state] / relative.max(1e-12);
+            // Below this size the tolerances care for no digit, as long as they say so.
+            let scale = |state: usize| absolute[state] / relative.max(1e-6);
             self.differences.fill(
                 system,
                 counters,
@@ -594,9 +594,9 @@ impl Bdf {
         memory.order = reader.count(self.highest)?.max(1);
         memory.rows = reader.count(ROWS)?;
         memory.shown = reader.count(HIGHEST_ORDER)?;
-        memory.held = reader.count(usize::MAX)?;
-        memory.failures = reader.count(usize::MAX)?;
-        memory.age = reader.count(usize::MAX)?;
+        memory.held = reader.small_count()?;
+        memory.failures = reader.small_count()?;
+        memory.age = reader.small_count()?;
         memory.begun = reader.flag()?;
         memory.starting = reader.flag()?;
         memory.jacobian_known = reader.flag()?;

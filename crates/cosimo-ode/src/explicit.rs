@@ -320,7 +320,7 @@ impl Explicit {
         reader.numbers(&mut numbers)?;
         let [anchor, width, error] = numbers;
         let failed = reader.flag()?;
-        let (at_border, elsewhere) = (reader.count(usize::MAX)?, reader.count(usize::MAX)?);
+        let (at_border, elsewhere) = (reader.small_count()?, reader.small_count()?);
         self.memory = Memory { anchor, width, error, failed, at_border, elsewhere };
         reader.numbers(&mut self.dense)
     }

@@ -90,8 +90,7 @@ impl Frame {
     pub(crate) fn aim(&self, limit: f64) -> Stride {
         let rest = limit - self.place.time;
         let planned = self.place.planned.min(self.place.largest).max(self.least());
-        // Without states there is nothing to be careful about.
-        let steps = if self.state.is_empty() { 1.0 } else { (rest / planned).ceil() };
+        let steps = (rest / planned).ceil();
         let size = if steps <= EVENLY { rest / steps.max(1.0) } else { planned };
         let end = self.place.time + size;
         if steps <= 1.0 || end >= limit { Stride { size: rest, end: limit } } else { Stride { size, end } }
@@ -138,6 +137,8 @@ impl Frame {
             None => self.guess(system, order, limit)?,
         };
         self.place.fresh = false;
+        // A step that was cut shows nothing any more: the method may need the place for the next one.
+        self.place.start = self.place.time;
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::bdf::Bdf;
 use crate::explicit::Explicit;
 use crate::failure::Failure;
-use crate::frame::{Frame, Obstacle, Place};
+use crate::frame::{Frame, Obstacle, Place, Stride};
 use crate::settings::{Refusal, Settings};
 use crate::snapshot::{Reader, Unreadable, Writer};
 use crate::system::System;
@@ -87,7 +87,7 @@ impl Integrator {
     }
 
     /// Takes the last step back to `t` within it. The state is that of the dense output, which stays what it was up to
-    /// there; the next step starts anew.
+    /// there until the next step, and that starts anew.
     pub fn cut(&mut self, t: f64) {
         let mut state = std::mem::take(&mut self.frame.trial);
         self.at(t, &mut state);
@@ -119,7 +119,7 @@ impl Integrator {
         }
     }
 
-    /// From the next step on. It is rewound like the place.
+    /// Above 0, from the next step on. It is rewound like the place.
     pub fn set_largest(&mut self, step: f64) {
         self.frame.place.largest = step;
     }
@@ -132,6 +132,11 @@ impl Integrator {
             return Err(Failure::Limit { time, limit });
         }
         if limit == time {
+            return Ok(Outcome::Reached);
+        }
+        if self.frame.state.is_empty() {
+            self.frame.accept(Stride { size: limit - time, end: limit });
+            self.frame.counters.accepted += 1;
             return Ok(Outcome::Reached);
         }
         self.begin(system, limit)?;
@@ -213,9 +218,10 @@ impl Integrator {
     /// The state anywhere in the last step; at its ends, the exact bits. Outside it the polynomial goes on. Before the
     /// first step it is the state of the start.
     pub fn at(&self, t: f64, x: &mut [f64]) {
-        if t == self.frame.place.time {
+        let Place { start, time, .. } = self.frame.place;
+        if t == time || start == time {
             x.copy_from_slice(&self.frame.state);
-        } else if t == self.frame.place.start || self.frame.place.start == self.frame.place.time {
+        } else if t == start {
             x.copy_from_slice(&self.frame.previous);
         } else {
             match &self.method {

@@ -276,7 +276,7 @@ impl Roots {
         let mut last_event = [0.0];
         reader.numbers(&mut last_event)?;
         copy.last_event = last_event[0];
-        copy.close_events = reader.count(u32::MAX as usize)? as u32;
+        copy.close_events = reader.small_count()? as u32;
         reader.end()?;
         *self = copy;
         Ok(())

@@ -62,6 +62,11 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
+    /// Of things that were counted one by one: larger numbers were never written, and would overflow.
+    pub(crate) fn small_count(&mut self) -> Result<usize, Unreadable> {
+        self.count(u32::MAX as usize)
+    }
+
     /// No more than `most`.
     pub(crate) fn count(&mut self, most: usize) -> Result<usize, Unreadable> {
         let count = u64::from_le_bytes(self.take()?);

@@ -79,7 +79,7 @@ fn a_limit_right_after_another_costs_a_step_and_not_the_size_of_the_next() {
 fn a_system_without_states_goes_to_its_limit_at_once() {
     for entry in INTEGRATORS {
         let mut integrator = started(entry.name, &Settings::default(), 0.0, &[]);
-        let mut nothing = common::Of(|_, _: &[f64], _: &mut [f64]| {});
+        let mut nothing = common::Of(|_, _: &[f64], _: &mut [f64]| panic!("nobody needs to know"));
         assert_eq!(integrator.step(&mut nothing, 7.0), Ok(Outcome::Reached));
         assert_eq!(integrator.time(), 7.0);
     }
@@ -131,6 +131,37 @@ fn the_dense_output_of_the_smallest_step_is_its_ends() {
         integrator.at(1.0 + 2.0 * f64::EPSILON, &mut x);
         near(x[0], 5.0, 1e-14);
         assert_ne!(state, x);
+    }
+}
+
+#[test]
+fn the_dense_output_of_a_cut_step_lasts_until_the_next() {
+    for entry in INTEGRATORS {
+        let mut integrator = started(entry.name, &settings(1e-8, 1e-8), 0.0, &[1.0, 0.0]);
+        while integrator.time() < 1.0 {
+            integrator.step(&mut oscillator(), 5.0).unwrap();
+        }
+        let (start, end) = integrator.span();
+        let (cut, between) = (0.5 * (start + end), 0.7 * start + 0.3 * end);
+        integrator.cut(cut);
+        assert_eq!(integrator.span(), (start, cut));
+        let (mut x, mut dx) = ([0.0; 2], [0.0; 2]);
+        for t in [start, between, cut] {
+            integrator.at(t, &mut x);
+            integrator.slope_at(t, &mut dx);
+            near(x[0], t.cos(), 1e-6);
+            near(dx[0], -t.sin(), 1e-4);
+        }
+        assert_eq!(x, integrator.state());
+        // A next step that fails leaves nothing between.
+        let mut broken =
+            common::Of(|t: f64, _: &[f64], dx: &mut [f64]| dx.fill(if t > cut { f64::NAN } else { 1.0 }));
+        integrator.step(&mut broken, 5.0).unwrap_err();
+        assert_eq!(integrator.span(), (cut, cut));
+        integrator.at(between, &mut x);
+        assert_eq!(x, integrator.state());
+        common::run(&mut integrator, &mut oscillator(), 5.0);
+        near(integrator.state()[0], 5f64.cos(), 1e-5);
     }
 }
 
