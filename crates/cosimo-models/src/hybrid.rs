@@ -108,8 +108,6 @@ pub enum Kind {
 pub struct Event {
     /// At least one state jumped.
     pub states_changed: bool,
-    /// What changed may cause another event at the same instant: ask again.
-    pub again: bool,
     /// The next instant at which to ask, whatever the indicators say.
     pub next: Option<f64>,
     /// The model has nothing more to say; the run should end here.

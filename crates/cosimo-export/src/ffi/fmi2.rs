@@ -258,7 +258,8 @@ impl EventInfo {
         EventInfo {
             new_discrete_states_needed: c_int::from(update.needed),
             terminate_simulation: c_int::from(update.terminate),
-            nominals_of_continuous_states_changed: c_int::from(update.nominals_changed),
+            // No model here has others later.
+            nominals_of_continuous_states_changed: 0,
             values_of_continuous_states_changed: c_int::from(update.states_changed),
             next_event_time_defined: c_int::from(update.next.is_some()),
             next_event_time: update.next.unwrap_or(0.0),

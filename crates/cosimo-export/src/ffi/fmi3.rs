@@ -276,7 +276,8 @@ exported! {
         |instance| {
             let update = instance.update_discrete()?;
             (*place(needed)?, *place(terminate)?) = (update.needed, update.terminate);
-            (*place(nominals)?, *place(values)?) = (update.nominals_changed, update.states_changed);
+            // No model here has other nominals later.
+            (*place(nominals)?, *place(values)?) = (false, update.states_changed);
             (*place(defined)?, *place(next)?) = (update.next.is_some(), update.next.unwrap_or(0.0));
             Ok(())
         },

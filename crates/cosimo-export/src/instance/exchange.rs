@@ -47,7 +47,6 @@ pub(super) struct Now {
 pub(crate) struct Update {
     pub(crate) needed: bool,
     pub(crate) terminate: bool,
-    pub(crate) nominals_changed: bool,
     pub(crate) states_changed: bool,
     pub(crate) next: Option<f64>,
 }
@@ -91,12 +90,11 @@ impl Exchange {
             event = self.equations.event(t, &self.u, &mut now.x, &mut now.m);
             now.next = event.next;
         }
-        now.settled = now.round >= rounds && !event.again;
+        now.settled = now.round >= rounds;
         now.ended |= event.terminate;
         Update {
             needed: !now.settled,
             terminate: now.ended,
-            nominals_changed: false,
             states_changed: event.states_changed,
             next: now.next,
         }
@@ -222,16 +220,10 @@ impl Instance {
     }
 
     /// All rounds of an event that the importer does not see.
-    pub(super) fn handle_event(&mut self) -> Outcome {
-        let Body::Exchanged(exchange) = &mut self.body else { return Ok(()) };
+    pub(super) fn handle_event(&mut self) {
+        let Body::Exchanged(exchange) = &mut self.body else { return };
         exchange.now.round = 0;
-        while exchange.update(self.time, &self.inputs, self.can.rounds).needed {
-            // No model here takes more than a few; one that never settles must not hang the importer.
-            if exchange.now.round > 1000 {
-                return Err("the discrete states do not settle".into());
-            }
-        }
-        Ok(())
+        while exchange.update(self.time, &self.inputs, self.can.rounds).needed {}
     }
 
     pub(crate) fn enter_step(&mut self) -> Outcome {

@@ -341,7 +341,7 @@ impl Instance {
         if self.kind == Kind::ModelExchange || self.manners.event_mode {
             self.mode = Mode::Event;
         } else {
-            self.handle_event()?;
+            self.handle_event();
             self.mode = Mode::Stepping;
         }
         if let Some(spy) = &mut self.spy {

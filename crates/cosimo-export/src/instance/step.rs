@@ -210,7 +210,7 @@ impl Instance {
                 return Ok(());
             }
             self.time = next;
-            self.handle_event()?;
+            self.handle_event();
             if exchanged(&mut self.body)?.now.ended {
                 let early = early && self.manners.early_return;
                 self.pending.end = End { event: false, early, terminate: true };

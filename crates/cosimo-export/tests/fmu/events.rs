@@ -3,7 +3,7 @@
 use std::ptr::null_mut;
 
 use cosimo_export::{Design, SABOTEUR, Variant, Version};
-use cosimo_models::{BouncingBall, Thermostat};
+use cosimo_models::{BouncingBall, Thermostat, lagging};
 
 use crate::load::{Fmu, folder};
 
@@ -55,6 +55,23 @@ fn the_ball_bounces_at_the_roots_of_its_indicator_and_comes_to_rest() {
             assert_eq!((fmu.get("height"), fmu.get("velocity")), (0.0, 0.0));
             assert_eq!(fmu.derivatives(2), Ok(vec![0.0, 0.0]));
         }
+    }
+}
+
+/// A jump of an input is an event of the importer, and what follows begins anew.
+#[test]
+fn an_input_that_jumps_is_felt_at_once() {
+    for version in Version::ALL {
+        let fmu = Fmu::of(&Design::exchange("native:driven", version));
+        fmu.start_continuous();
+        let (lag, x) = (0.8, lagging(1.5, 0.5, 2.0, 0.8));
+        assert_eq!((fmu.set_time(1.5), fmu.set_states(&[x])), (0, 0));
+        assert_eq!((fmu.get("e"), fmu.derivatives(1)), (2.0 - x, Ok(vec![(2.0 - x) / lag])));
+        assert_eq!(fmu.enter_event(), 0);
+        fmu.set("u", -3.0);
+        assert_eq!(fmu.get("e"), -3.0 - x);
+        assert!(!fmu.settle().states_changed);
+        assert_eq!((fmu.states(1), fmu.derivatives(1)), (Ok(vec![x]), Ok(vec![(-3.0 - x) / lag])));
     }
 }
 

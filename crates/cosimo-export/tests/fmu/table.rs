@@ -54,7 +54,8 @@ fn state(fmu: &Fmu) -> *mut std::ffi::c_void {
 }
 
 /// A cross where the call is allowed. Numbers in the standard's table are crosses with a condition that these calls
-/// meet, but for setting the time in event mode: only for FMUs without continuous states, which this is not.
+/// meet, but for setting the time in event mode: only for FMUs without continuous states, which this is not. Inputs
+/// may be set before initialisation, though FMI 2.0 leaves them out there: importers do, and FMI 3.0 lets them.
 const FMI2: &[(&str, &str, Call)] = &[
     ("fmi2SetupExperiment, fmi2EnterInitializationMode", "x.....", |fmu| fmu.enter(0.0, None)),
     ("fmi2ExitInitializationMode", ".x....", Fmu::exit),
