@@ -402,10 +402,7 @@ impl Description {
 /// The text of a file, and what is odd about it.
 pub(crate) fn read_text(folder: &Path, file: &'static str) -> Result<(String, Option<Problem>), Problem> {
     let path = folder.join(file);
-    let failed = |error: &dyn std::fmt::Display| {
-        Problem { file: Some(file), ..Problem::new(format!("cannot be read as text: {error}")) }
-            .hint("wanted UTF-8; export the unit again")
-    };
+    let failed = |error: &dyn std::fmt::Display| unreadable(file, error);
     let size = std::fs::metadata(&path).map_err(|error| failed(&error))?.len();
     if size > LARGEST {
         return Err(Problem {
@@ -414,6 +411,12 @@ pub(crate) fn read_text(folder: &Path, file: &'static str) -> Result<(String, Op
         });
     }
     let bytes = std::fs::read(&path).map_err(|error| failed(&error))?;
+    decode(bytes, file)
+}
+
+/// As `read_text`, of bytes that are in memory.
+fn decode(bytes: Vec<u8>, file: &'static str) -> Result<(String, Option<Problem>), Problem> {
+    let failed = |error: &dyn std::fmt::Display| unreadable(file, error);
     let wide = |join: fn([u8; 2]) -> u16| -> Result<String, Problem> {
         let units: Vec<u16> = bytes[2..].chunks_exact(2).map(|pair| join([pair[0], pair[1]])).collect();
         String::from_utf16(&units).map_err(|error| failed(&error))
@@ -436,6 +439,11 @@ pub(crate) fn read_text(folder: &Path, file: &'static str) -> Result<(String, Op
             Ok((error.as_bytes().iter().map(|byte| char::from(*byte)).collect(), remark))
         }
     }
+}
+
+fn unreadable(file: &'static str, error: &dyn std::fmt::Display) -> Problem {
+    Problem { file: Some(file), ..Problem::new(format!("cannot be read as text: {error}")) }
+        .hint("wanted UTF-8; export the unit again")
 }
 
 fn declares_latin(bytes: &[u8]) -> bool {

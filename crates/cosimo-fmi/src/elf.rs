@@ -126,8 +126,14 @@ fn dynamic(bytes: &[u8], elf: &mut Elf) -> Option<()> {
     Some(())
 }
 
-/// Looks for undefined symbols of CPython. A library without section headers, which no linker writes, has none.
+/// Looks for undefined symbols of CPython.
 fn calls_python(bytes: &[u8], wide: bool) -> Option<bool> {
+    symbols(bytes, wide, |undefined, name| undefined && PYTHON.iter().any(|start| name.starts_with(start)))
+}
+
+/// Shows the dynamic symbols, each with whether it is undefined, until one is what was looked for. A library without
+/// section headers, which no linker writes, has none.
+fn symbols(bytes: &[u8], wide: bool, mut is_it: impl FnMut(bool, &[u8]) -> bool) -> Option<bool> {
     let (table, entry, count) = if wide {
         (word(bytes, 40, 8)?, word(bytes, 58, 2)?, word(bytes, 60, 2)?)
     } else {
@@ -149,9 +155,7 @@ fn calls_python(bytes: &[u8], wide: bool) -> Option<bool> {
         let at = start.checked_add(index * length)?;
         let undefined = word(bytes, at.checked_add(home)?, 2)? == 0;
         let name = usize::try_from(strings.checked_add(word(bytes, at, 4)?)?).ok()?;
-        if undefined
-            && PYTHON.iter().any(|start| bytes.get(name..).is_some_and(|name| name.starts_with(start)))
-        {
+        if is_it(undefined, bytes.get(name..).unwrap_or_default()) {
             return Some(true);
         }
     }
