@@ -9,13 +9,13 @@ use std::path::Path;
 use cosimo_core::Unit;
 
 use crate::problem::{Place, Problem};
-use crate::xml::Reader;
+use crate::xml::{self, Reader};
 use crate::{schema2, schema3, terminals};
 
 pub(crate) const FILE: &str = "modelDescription.xml";
 
 /// Larger files are refused; 200 000 variables need 17 MB.
-const LARGEST: u64 = 200_000_000;
+pub(crate) const LARGEST: u64 = 200_000_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fmi {
@@ -319,8 +319,8 @@ impl Description {
     }
 
     pub fn parse(text: &str) -> Result<Description, Vec<Problem>> {
-        let document = roxmltree::Document::parse(text).map_err(|error| vec![malformed(&error, FILE)])?;
-        let mut reader = Reader::new(&document, text, FILE);
+        let document = xml::parse(text, FILE).map_err(|problem| vec![problem])?;
+        let mut reader = Reader::new(text, FILE);
         let root = document.root_element();
         if root.tag_name().name() != "fmiModelDescription" {
             let found = root.tag_name().name();
@@ -415,7 +415,7 @@ pub(crate) fn read_text(folder: &Path, file: &'static str) -> Result<(String, Op
 }
 
 /// As `read_text`, of bytes that are in memory.
-fn decode(bytes: Vec<u8>, file: &'static str) -> Result<(String, Option<Problem>), Problem> {
+pub(crate) fn decode(bytes: Vec<u8>, file: &'static str) -> Result<(String, Option<Problem>), Problem> {
     let failed = |error: &dyn std::fmt::Display| unreadable(file, error);
     let wide = |join: fn([u8; 2]) -> u16| -> Result<String, Problem> {
         let units: Vec<u16> = bytes[2..].chunks_exact(2).map(|pair| join([pair[0], pair[1]])).collect();
@@ -449,18 +449,4 @@ fn unreadable(file: &'static str, error: &dyn std::fmt::Display) -> Problem {
 fn declares_latin(bytes: &[u8]) -> bool {
     let head = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]).to_lowercase();
     head.split("?>").next().is_some_and(|line| line.contains("iso-8859-1") || line.contains("windows-1252"))
-}
-
-pub(crate) fn malformed(error: &roxmltree::Error, file: &'static str) -> Problem {
-    let place = Place { line: error.pos().row, column: error.pos().col };
-    match error {
-        roxmltree::Error::DtdDetected => Problem { file: Some(file), ..Problem::new("has a document type") }
-            .hint("entities can be bombs, so none are read; remove the `<!DOCTYPE ..>`"),
-        _ => {
-            // The position is said once, in front.
-            let text = error.to_string();
-            let text = text.split(" at ").next().unwrap_or(&text).to_owned();
-            Problem::new(format!("not well-formed XML: {text}")).at(file, place)
-        }
-    }
 }

@@ -8,10 +8,11 @@ use crate::description::{
     CAUSALITIES, Capabilities, Causality, Description, Exchange, Experiment, Fmi, INITIALS, Kind, Offer,
     Output, VARIABILITIES, Variability, Variable,
 };
+use crate::problem::Place;
 use crate::quantity::{Units, definitions};
 use crate::xml::{Reader, child, children_of};
 
-const KINDS: &[(&str, Kind)] = &[
+pub(crate) const KINDS: &[(&str, Kind)] = &[
     ("Real", Kind::Float64),
     ("Integer", Kind::Int32),
     ("Boolean", Kind::Boolean),
@@ -191,12 +192,13 @@ pub(crate) fn items(node: Node<'_, '_>) -> Vec<(String, i64)> {
 /// Variables of one type may share a value reference, but only one of them can be set from outside.
 fn check_aliases(reader: &mut Reader<'_>, root: Node<'_, '_>, variables: &[Variable]) {
     let mut seen: BTreeMap<(Kind, u32), &Variable> = BTreeMap::new();
-    let nodes: Vec<Node<'_, '_>> = children_of(root, "ModelVariables").collect();
+    let nodes: BTreeMap<Place, Node<'_, '_>> =
+        children_of(root, "ModelVariables").map(|node| (reader.place(node), node)).collect();
     for variable in variables.iter().filter(|variable| variable.causality == Causality::Input) {
         // Enumerations are integers to the interface.
         let kind = if variable.kind == Kind::Enumeration { Kind::Int32 } else { variable.kind };
         let Some(first) = seen.insert((kind, variable.reference), variable) else { continue };
-        let node = nodes.iter().find(|node| reader.place(**node) == variable.place).copied().unwrap_or(root);
+        let node = nodes.get(&variable.place).copied().unwrap_or(root);
         reader.problem(
             node,
             format!(

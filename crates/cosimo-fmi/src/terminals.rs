@@ -1,13 +1,14 @@
 //! terminalsAndIcons.xml of FMI 3.0: which variables belong to one connector. Optional, so nothing in it can
 //! keep a unit from running.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::description::{Description, Terminal, malformed, read_text};
+use crate::description::{Description, Terminal, read_text};
 use crate::problem::Problem;
-use crate::xml::{Reader, children_of};
+use crate::xml::{self, Reader, children_of};
 
-const FILE: &str = "terminalsAndIcons/terminalsAndIcons.xml";
+pub(crate) const FILE: &str = "terminalsAndIcons/terminalsAndIcons.xml";
 
 pub(crate) fn read(folder: &Path, description: &mut Description) {
     if !folder.join(FILE).is_file() {
@@ -20,15 +21,17 @@ pub(crate) fn read(folder: &Path, description: &mut Description) {
 }
 
 fn parse(text: &str, description: &mut Description) -> Result<(), Problem> {
-    let document = roxmltree::Document::parse(text).map_err(|error| malformed(&error, FILE))?;
-    let mut reader = Reader::new(&document, text, FILE);
+    let document = xml::parse(text, FILE)?;
+    let mut reader = Reader::new(text, FILE);
+    let known: BTreeSet<&str> = description.variables.iter().map(|variable| variable.name.as_str()).collect();
+    let mut found = Vec::new();
     for node in children_of(document.root_element(), "Terminals") {
         let Some(name) = node.attribute("name") else { continue };
         let text = |name: &str| node.attribute(name).unwrap_or_default().to_owned();
         let mut members = Vec::new();
         for member in node.children().filter(|child| child.tag_name().name() == "TerminalMemberVariable") {
             let Some(variable) = member.attribute("variableName") else { continue };
-            if description.find(variable).is_none() {
+            if !known.contains(variable) {
                 reader.remark(
                     member,
                     format!("terminal `{name}` speaks of `{variable}`, which does not exist"),
@@ -39,8 +42,9 @@ fn parse(text: &str, description: &mut Description) -> Result<(), Problem> {
             members.push((own.to_owned(), variable.to_owned()));
         }
         let (kind, matching_rule) = (text("terminalKind"), text("matchingRule"));
-        description.terminals.push(Terminal { name: name.to_owned(), kind, matching_rule, members });
+        found.push(Terminal { name: name.to_owned(), kind, matching_rule, members });
     }
+    description.terminals = found;
     description.remarks.append(&mut reader.remarks);
     Ok(())
 }

@@ -1,12 +1,139 @@
 //! Attributes out of an XML document: read, checked and, if wrong, reported with their position. Only what a unit
 //! cannot run without is a problem; of the rest, what is not understood is left out with a remark.
 
-use roxmltree::{Document, Node};
+use roxmltree::{Document, Node, ParsingOptions};
 
 use crate::problem::{Place, Problem};
 
+/// 200 000 variables of FMI 2.0 are about a million.
+const MOST_NODES: u32 = 10_000_000;
+/// The standard needs 9; annotations may hold anything.
+const DEEPEST: usize = 500;
+/// The standard needs 25. The parser compares each with all before it.
+const MOST_ATTRIBUTES: usize = 1000;
+
+/// Reads a file of XML, unless it is none or more than any unit needs.
+pub(crate) fn parse<'t>(text: &'t str, file: &'static str) -> Result<Document<'t>, Problem> {
+    if let Some((at, what, most)) = excess(text) {
+        let place = Lines::new(text).place(text, at);
+        return Err(Problem::new(format!("has more than {most} {what}, which is the limit"))
+            .at(file, place)
+            .hint("no unit needs that; do not trust this file"));
+    }
+    let options = ParsingOptions { nodes_limit: MOST_NODES, ..ParsingOptions::default() };
+    Document::parse_with_options(text, options).map_err(|error| malformed(&error, file))
+}
+
+fn malformed(error: &roxmltree::Error, file: &'static str) -> Problem {
+    let place = Place { line: error.pos().row, column: error.pos().col };
+    match error {
+        roxmltree::Error::DtdDetected => Problem { file: Some(file), ..Problem::new("has a document type") }
+            .hint("entities can be bombs, so none are read; remove the `<!DOCTYPE ..>`"),
+        roxmltree::Error::NodesLimitReached => Problem {
+            file: Some(file),
+            ..Problem::new(format!("has more than {MOST_NODES} elements and texts, which is the limit"))
+        }
+        .hint("no unit needs that; do not trust this file"),
+        _ => {
+            // The position is said once, in front.
+            let text = error.to_string();
+            let text = text.split(" at ").next().unwrap_or(&text).to_owned();
+            Problem::new(format!("not well-formed XML: {text}")).at(file, place)
+        }
+    }
+}
+
+/// Where elements are nested too deep or have too many attributes, and the limit. Looks at brackets and quotes only:
+/// what is no XML is for the parser to say.
+fn excess(text: &str) -> Option<(usize, &'static str, usize)> {
+    let bytes = text.as_bytes();
+    let (mut at, mut depth) = (0, 0usize);
+    while let Some(open) = text.get(at..)?.find('<').map(|found| at + found) {
+        let rest = &text[open..];
+        let skipped = [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")]
+            .into_iter()
+            .find(|(begin, _)| rest.starts_with(begin));
+        if let Some((begin, end)) = skipped {
+            at = open + begin.len() + rest[begin.len()..].find(end)? + end.len();
+            continue;
+        }
+        let (mut inside, mut attributes, mut end) = (None, 0, open + 1);
+        while let Some(byte) = bytes.get(end) {
+            match (inside, byte) {
+                (Some(quote), byte) if quote == byte => inside = None,
+                (Some(_), _) => {}
+                (None, b'"' | b'\'') => inside = Some(byte),
+                (None, b'=') => attributes += 1,
+                (None, b'>') => break,
+                _ => {}
+            }
+            end += 1;
+        }
+        if attributes > MOST_ATTRIBUTES {
+            return Some((open, "attributes in one element", MOST_ATTRIBUTES));
+        }
+        if rest.starts_with("</") {
+            depth = depth.saturating_sub(1);
+        } else if bytes.get(end - 1) != Some(&b'/') {
+            depth += 1;
+            if depth > DEEPEST {
+                return Some((open, "elements inside each other", DEEPEST));
+            }
+        }
+        at = end.min(text.len());
+    }
+    None
+}
+
+/// From offsets in a text to lines and columns, at a bounded cost for each: descriptions with 200 000 variables
+/// exist, and some are one long line.
+#[derive(Debug)]
+pub(crate) struct Lines {
+    starts: Vec<usize>,
+    /// Characters before each block of `BLOCK` bytes.
+    letters: Vec<usize>,
+}
+
+const BLOCK: usize = 4096;
+
+fn letters(bytes: &[u8]) -> usize {
+    // All but the bytes that continue a character of UTF-8.
+    bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count()
+}
+
+impl Lines {
+    pub(crate) fn new(text: &str) -> Lines {
+        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
+        let counts = text.as_bytes().chunks(BLOCK).scan(0, |sum, block| {
+            *sum += letters(block);
+            Some(*sum)
+        });
+        Lines {
+            starts: std::iter::once(0).chain(ends).collect(),
+            letters: std::iter::once(0).chain(counts).collect(),
+        }
+    }
+
+    pub(crate) fn place(&self, text: &str, at: usize) -> Place {
+        let line = self.line(at);
+        let column = self.before(text, at) - self.before(text, self.starts[line]);
+        Place { line: line as u32 + 1, column: column as u32 + 1 }
+    }
+
+    /// Counted from 0.
+    fn line(&self, at: usize) -> usize {
+        self.starts.partition_point(|start| *start <= at).saturating_sub(1)
+    }
+
+    fn before(&self, text: &str, at: usize) -> usize {
+        let at = at.min(text.len());
+        let block = at / BLOCK;
+        self.letters[block] + letters(&text.as_bytes()[block * BLOCK..at])
+    }
+}
+
 pub(crate) struct Reader<'a> {
-    lines: Vec<usize>,
+    lines: Lines,
     text: &'a str,
     file: &'static str,
     pub(crate) problems: Vec<Problem>,
@@ -14,18 +141,12 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub(crate) fn new(_document: &'a Document<'a>, text: &'a str, file: &'static str) -> Reader<'a> {
-        // `text_pos_at` counts from the top each time, which is quadratic over 200 000 variables.
-        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
-        let lines = std::iter::once(0).chain(ends).collect();
-        Reader { lines, text, file, problems: Vec::new(), remarks: Vec::new() }
+    pub(crate) fn new(text: &'a str, file: &'static str) -> Reader<'a> {
+        Reader { lines: Lines::new(text), text, file, problems: Vec::new(), remarks: Vec::new() }
     }
 
     pub(crate) fn place(&self, node: Node<'_, '_>) -> Place {
-        let at = node.range().start;
-        let line = self.lines.partition_point(|start| *start <= at).max(1);
-        let column = self.text.get(self.lines[line - 1]..at).map_or(0, |before| before.chars().count());
-        Place { line: line as u32, column: column as u32 + 1 }
+        self.lines.place(self.text, node.range().start)
     }
 
     pub(crate) fn problem(&mut self, node: Node<'_, '_>, message: impl Into<String>) {

@@ -306,3 +306,60 @@ fn no_cut_and_no_changed_character_makes_it_panic() {
         }
     }
 }
+
+/// What no unit needs is refused by a limit, before memory or time are spent on it.
+#[test]
+fn xml_beyond_all_measure() {
+    let deep = |depth: usize| {
+        let inner = format!("{}{}", "<a>".repeat(depth), "</a>".repeat(depth));
+        changed(MASS2, &[("<Integer start=\"0\"/>", &format!("<Integer start=\"0\"/>{inner}"))])
+    };
+    assert!(Description::parse(&deep(100)).is_ok());
+    let hint = "no unit needs that; do not trust this file";
+    assert_eq!(
+        problems(&deep(100_000)),
+        [format!(
+            "modelDescription.xml:18:1606: has more than 500 elements inside each other, which is the limit ({hint})"
+        )]
+    );
+    // Never closed, so that only the beginnings count.
+    assert!(problems(&"<a>".repeat(1_000_000))[0].contains("500 elements inside each other"));
+    let many: String = (0..10_000_000).map(|index| format!(" a{index}=''")).collect();
+    assert_eq!(
+        problems(&format!("<fmiModelDescription{many}/>")),
+        [format!(
+            "modelDescription.xml:1:1: has more than 1000 attributes in one element, which is the limit ({hint})"
+        )]
+    );
+    assert_eq!(
+        problems(&format!("<fmiModelDescription>{}</fmiModelDescription>", "<a/>".repeat(10_000_001))),
+        [format!(
+            "modelDescription.xml: has more than 10000000 elements and texts, which is the limit ({hint})"
+        )]
+    );
+    // Brackets in comments, texts and values are none.
+    let brackets = format!("<!-- {0} --><![CDATA[{0}]]>", "<b>".repeat(1000));
+    let text = changed(MASS2, &[("<LogCategories>", &format!("{brackets}<LogCategories>"))]);
+    assert!(Description::parse(&text).is_ok());
+}
+
+/// Some tools write no line ends: a place must not cost the whole line each time.
+#[test]
+fn many_variables_in_one_line() {
+    let one = |index: u32| {
+        format!(
+            "<ScalarVariable name=\"é{index}\" valueReference=\"7\" causality=\"input\"><Real/></ScalarVariable>"
+        )
+    };
+    let many: String = (0..50_000).map(one).collect();
+    let text = changed(MASS2, &[("</ModelVariables>", &format!("{many}</ModelVariables>"))]);
+    let begun = std::time::Instant::now();
+    let found = problems(&text);
+    println!("{} problems in {:?}", found.len(), begun.elapsed());
+    assert_eq!(found.len(), 49_999, "one for each that would overwrite another");
+    assert!(
+        found[0].starts_with("modelDescription.xml:22:90: inputs `é0` (line 22) and `é1`"),
+        "{}",
+        found[0]
+    );
+}
