@@ -42,6 +42,7 @@ enum Command {
     Reference(command::reference::Args),
     Reproduce(command::reproduce::Args),
     Schema(command::schema::Args),
+    Validate(command::validate::Args),
 }
 
 fn main() -> ExitCode {
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
         Command::Reference(args) => command::reference::run(&args),
         Command::Reproduce(args) => command::reproduce::run(&args),
         Command::Schema(args) => command::schema::run(&args),
+        Command::Validate(args) => command::validate::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -2,7 +2,8 @@
 
 use std::io::IsTerminal;
 
-use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use cosimo::fmi::validate::{self, Finding};
 use cosimo::system::{Problem, Severity, Span};
 
 /// Prints problems to stderr, the errors with a count behind them.
@@ -41,6 +42,37 @@ pub(crate) fn error(message: &str, hint: Option<&str>) {
         group = group.element(Level::HELP.message(hint));
     }
     eprintln!("{}", renderer().render(&[group]));
+}
+
+/// What a rule of the standard found, for stdout: it is what was asked for.
+pub(crate) fn finding(finding: &Finding, file: &str) -> String {
+    let level = match finding.severity {
+        validate::Severity::Error => Level::ERROR,
+        validate::Severity::Warning => Level::WARNING,
+    };
+    let compared = format!("found {}, wanted {}", finding.found, finding.wanted);
+    let mut group = Group::with_title(level.primary_title(&finding.message).id(finding.rule.id));
+    let spot = &finding.spot;
+    let path = if spot.entry.is_empty() { file.to_owned() } else { format!("{file}: {}", spot.entry) };
+    match (&spot.source, spot.place) {
+        (Some((line, span)), Some(place)) => {
+            let span = AnnotationKind::Primary.span(span.clone()).label(&compared);
+            let source = Snippet::source(line).line_start(place.line as usize).path(path).annotation(span);
+            group = group.element(source);
+        }
+        (_, place) => {
+            let origin = Origin::path(path);
+            group = group.element(match place {
+                Some(place) => origin.line(place.line as usize).char_column(place.column as usize),
+                None => origin,
+            });
+            group = group.element(Level::NOTE.message(&compared));
+        }
+    }
+    group =
+        group.element(Level::NOTE.message(&finding.clause)).element(Level::HELP.message(finding.rule.remedy));
+    let styled = std::io::stdout().is_terminal();
+    if styled { Renderer::styled() } else { Renderer::plain() }.render(&[group])
 }
 
 fn renderer() -> Renderer {

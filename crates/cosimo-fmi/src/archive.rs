@@ -260,7 +260,7 @@ fn plain(folder: &Path) -> bool {
 }
 
 /// What the file is if it cannot be a zip archive. The stream is afterwards where it was.
-fn other_than_zip(source: &mut File) -> Option<String> {
+pub(crate) fn other_than_zip(source: &mut File) -> Option<String> {
     let mut first = Vec::new();
     let read = source.take(8).read_to_end(&mut first);
     source.rewind().ok()?;
@@ -272,7 +272,7 @@ fn other_than_zip(source: &mut File) -> Option<String> {
 }
 
 /// How many entries the archive says it has; `None` where it is broken, or too large to say so in this place.
-fn listed(source: &mut File) -> Option<usize> {
+pub(crate) fn listed(source: &mut File) -> Option<usize> {
     const END: &[u8] = b"PK\x05\x06";
     const LONGEST: u64 = 22 + 65535;
     let length = source.metadata().ok()?.len();
@@ -288,7 +288,7 @@ fn listed(source: &mut File) -> Option<usize> {
 }
 
 /// Relative, without `..`, and the same on every system: a backslash separates too.
-fn inside(name: &str) -> Option<PathBuf> {
+pub(crate) fn inside(name: &str) -> Option<PathBuf> {
     let name = name.replace('\\', "/");
     // A colon is a drive in the second place, and a part of any name elsewhere, except on Windows.
     let drive = name.as_bytes().get(1) == Some(&b':') || cfg!(windows) && name.contains(':');

@@ -126,7 +126,20 @@ fn dynamic(bytes: &[u8], elf: &mut Elf) -> Option<()> {
     Some(())
 }
 
-/// Looks for undefined symbols of CPython.
+/// Names that others can find in it, as far as they begin with these letters.
+pub(crate) fn exports(bytes: &[u8], beginning: &str) -> Option<Vec<String>> {
+    let wide = bytes.get(4)? == &2;
+    let mut found = Vec::new();
+    symbols(bytes, wide, |undefined, name| {
+        if !undefined && name.starts_with(beginning.as_bytes()) {
+            let end = name.iter().take(256).position(|byte| *byte == 0).unwrap_or(0);
+            found.push(String::from_utf8_lossy(&name[..end]).into_owned());
+        }
+        false
+    })?;
+    Some(found)
+}
+
 fn calls_python(bytes: &[u8], wide: bool) -> Option<bool> {
     symbols(bytes, wide, |undefined, name| undefined && PYTHON.iter().any(|start| name.starts_with(start)))
 }

@@ -3,7 +3,7 @@
 //! `archive` unpacks, `description` reads, `platform` and `library` find and load the binary, `unit2` and
 //! `unit3` speak to an instance, `cosim` makes it a simulator that brings its own solver, `exchange` one whose
 //! equations Cosimo integrates. Foreign code runs behind `library` and the two units only; nothing else in Cosimo
-//! holds a pointer. Deliberately without clocks and binary variables.
+//! holds a pointer. `validate` compares a unit with the standard and runs nothing. Deliberately without clocks and binary variables.
 
 pub mod archive;
 #[allow(unsafe_code)] // stands between Cosimo and the C interface
@@ -48,6 +48,7 @@ mod unit;
 mod unit2;
 #[allow(unsafe_code)] // calls into the unit, is called by it
 mod unit3;
+pub mod validate;
 mod xml;
 
 pub use archive::{Cache, use_cache};

@@ -120,6 +120,13 @@ impl Lines {
         Place { line: line as u32 + 1, column: column as u32 + 1 }
     }
 
+    /// Where the line of this offset begins, and where its last character ends.
+    pub(crate) fn extent(&self, text: &str, at: usize) -> std::ops::Range<usize> {
+        let line = self.line(at);
+        let end = self.starts.get(line + 1).map_or(text.len(), |next| next - 1);
+        self.starts[line]..end
+    }
+
     /// Counted from 0.
     fn line(&self, at: usize) -> usize {
         self.starts.partition_point(|start| *start <= at).saturating_sub(1)

@@ -8,3 +8,4 @@ pub(crate) mod reference;
 pub(crate) mod reproduce;
 pub(crate) mod run;
 pub(crate) mod schema;
+pub(crate) mod validate;

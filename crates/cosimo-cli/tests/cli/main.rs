@@ -13,3 +13,4 @@ mod python;
 mod report;
 mod results;
 mod single;
+mod validate;

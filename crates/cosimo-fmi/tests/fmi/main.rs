@@ -5,9 +5,11 @@
 mod archives;
 mod binaries;
 mod common;
+mod corpus;
 mod coupled;
 mod descriptions;
 mod exchange;
 mod exported;
 mod sabotage;
 mod single;
+mod validation;

@@ -1,0 +1,155 @@
+//! Rules about what stands around the variables: units, types, log categories, the experiment, annotations.
+
+use std::collections::BTreeMap;
+
+use roxmltree::Node;
+
+use super::model::Model;
+use super::report::Report;
+use super::schema::number;
+use super::structure::repeated;
+use crate::description::Fmi;
+use crate::xml::{child, children_of};
+
+fn named<'a>(nodes: impl Iterator<Item = Node<'a, 'a>>) -> impl Iterator<Item = (Node<'a, 'a>, &'a str)> {
+    nodes.filter_map(|node| Some((node, node.attribute("name")?)))
+}
+
+/// A name that comes again in one list.
+fn say_repeated<'a>(
+    model: &Model<'a>,
+    report: &mut Report,
+    what: &str,
+    nodes: impl Iterator<Item = Node<'a, 'a>>,
+) {
+    for (node, name, line) in repeated(model.source, named(nodes)) {
+        report.find(
+            model.source.attribute(node, "name"),
+            format!("two {what} are called `{name}`"),
+            format!("the name again, after line {line}"),
+            "a name of its own",
+        );
+    }
+}
+
+pub(super) fn duplicate_unit(model: &Model<'_>, report: &mut Report) {
+    say_repeated(model, report, "units", children_of(model.root, "UnitDefinitions"));
+    for unit in children_of(model.root, "UnitDefinitions") {
+        let shown = unit.children().filter(|node| node.tag_name().name() == "DisplayUnit");
+        say_repeated(model, report, "display units of one unit", shown);
+    }
+}
+
+pub(super) fn unit_conversion(model: &Model<'_>, report: &mut Report) {
+    for unit in children_of(model.root, "UnitDefinitions") {
+        for node in unit.children().filter(Node::is_element) {
+            let value = |name: &str| node.attribute(name).and_then(number);
+            let inverse = matches!(node.attribute("inverse"), Some("true" | "1"));
+            let (name, found, wanted) =
+                if value("factor").is_some_and(|factor| factor == 0.0 || !factor.is_finite()) {
+                    ("factor", "a factor that turns all values into one", "a finite factor other than 0")
+                } else if inverse && value("offset").is_some_and(|offset| offset != 0.0) {
+                    ("offset", "`inverse` with an offset", "offset 0 where `inverse` is true")
+                } else {
+                    continue;
+                };
+            let of = unit.attribute("name").unwrap_or_default();
+            let message = format!("the unit `{of}` has a conversion that cannot be");
+            report.find(model.source.attribute(node, name), message, found, wanted);
+        }
+    }
+}
+
+pub(super) fn duplicate_type(model: &Model<'_>, report: &mut Report) {
+    say_repeated(model, report, "types", children_of(model.root, "TypeDefinitions"));
+}
+
+pub(super) fn type_and_variable(model: &Model<'_>, report: &mut Report) {
+    for variable in &model.variables {
+        if model.types.contains_key(variable.name) {
+            report.find(
+                model.source.attribute(variable.node, "name"),
+                format!("a variable and a type are called `{}`", variable.name),
+                "the name of a type",
+                "a name that no type has",
+            );
+        }
+    }
+}
+
+pub(super) fn enumeration_items(model: &Model<'_>, report: &mut Report) {
+    for declared in children_of(model.root, "TypeDefinitions") {
+        let holder = if model.fmi == Fmi::Two { child(declared, "Enumeration") } else { Some(declared) };
+        let items = || {
+            holder.into_iter().flat_map(|node| node.children()).filter(|it| it.tag_name().name() == "Item")
+        };
+        say_repeated(model, report, "items of one enumeration", items());
+        let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+        for (item, name) in named(items()) {
+            let Some(value) = item.attribute("value").map(str::trim) else { continue };
+            if let Some(first) = seen.insert(value, name) {
+                report.find(
+                    model.source.attribute(item, "value"),
+                    format!("`{first}` and `{name}` have the same value in one enumeration"),
+                    value,
+                    "a value of its own",
+                );
+            }
+        }
+    }
+}
+
+pub(super) fn duplicate_category(model: &Model<'_>, report: &mut Report) {
+    say_repeated(model, report, "log categories", children_of(model.root, "LogCategories"));
+}
+
+pub(super) fn experiment(model: &Model<'_>, report: &mut Report) {
+    let Some(node) = child(model.root, "DefaultExperiment") else { return };
+    let value = |name: &str| node.attribute(name).and_then(number);
+    let (start, stop) = (value("startTime").unwrap_or(0.0), value("stopTime"));
+    for (name, wrong, wanted) in [
+        ("stopTime", stop.is_some_and(|stop| stop < start), "a stop time after the start time"),
+        ("tolerance", value("tolerance").is_some_and(|it| it <= 0.0), "a tolerance above 0"),
+        ("stepSize", value("stepSize").is_some_and(|it| it <= 0.0), "a step size above 0"),
+    ] {
+        if wrong {
+            let found = node.attribute(name).unwrap_or_default();
+            let message = format!("`{name}` of the experiment cannot be used");
+            report.find(model.source.attribute(node, name), message, found, wanted);
+        }
+    }
+}
+
+/// All lists of annotations in the description.
+fn annotations<'a>(model: &Model<'a>) -> impl Iterator<Item = Node<'a, 'a>> {
+    let places = std::iter::once(model.root).chain(model.variables.iter().map(|variable| variable.node));
+    let lists = places.flat_map(|node| node.children());
+    lists.filter(|node| matches!(node.tag_name().name(), "VendorAnnotations" | "Annotations"))
+}
+
+/// FMI 2.0: one entry for each tool.
+pub(super) fn duplicate_tool(model: &Model<'_>, report: &mut Report) {
+    for list in annotations(model) {
+        say_repeated(
+            model,
+            report,
+            "tools of one list of annotations",
+            list.children().filter(Node::is_element),
+        );
+    }
+}
+
+/// FMI 3.0 wants the domain of whoever defines it.
+pub(super) fn annotation_type(model: &Model<'_>, report: &mut Report) {
+    for node in annotations(model).flat_map(|list| list.children()) {
+        let Some(name) = node.attribute("type") else { continue };
+        if !name.contains('.') {
+            report.find(
+                model.source.attribute(node, "type"),
+                "the type of an annotation is not in reverse domain notation",
+                format!("\"{name}\""),
+                "a type such as com.example.tool",
+            );
+        }
+    }
+}

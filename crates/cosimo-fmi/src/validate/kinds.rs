@@ -1,0 +1,140 @@
+//! Rules about `<ModelExchange>`, `<CoSimulation>` and `<ScheduledExecution>`: what a unit offers, and flags that
+//! contradict each other.
+
+use super::model::Model;
+use super::report::Report;
+use super::schema;
+use super::schema::number;
+use crate::description::{Fmi, Kind};
+
+pub(super) fn none(model: &Model<'_>, report: &mut Report) {
+    if model.kinds.is_empty() {
+        let wanted = if model.fmi == Fmi::Two {
+            "`<ModelExchange>` or `<CoSimulation>`"
+        } else {
+            "`<ModelExchange>`, `<CoSimulation>` or `<ScheduledExecution>`"
+        };
+        report.find(model.source.element(model.root), "the unit offers no kind of interface", "none", wanted);
+    }
+}
+
+pub(super) fn identifier(model: &Model<'_>, report: &mut Report) {
+    for kind in &model.kinds {
+        let Some(name) = kind.attribute("modelIdentifier") else { continue };
+        let letter = |c: char| c == '_' || c.is_ascii_alphanumeric();
+        if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) || !name.chars().all(letter) {
+            report.find(
+                model.source.attribute(*kind, "modelIdentifier"),
+                "the model identifier is no name in C",
+                format!("\"{name}\""),
+                "letters, digits and underscores, not beginning with a digit",
+            );
+        }
+    }
+}
+
+/// A flag that is set although what it needs is not.
+fn needs(model: &Model<'_>, report: &mut Report, flag: &str, needed: &str) {
+    let is_true = |text: Option<&str>| matches!(text.map(str::trim), Some("true" | "1"));
+    for kind in &model.kinds {
+        if is_true(kind.attribute(flag)) && !is_true(kind.attribute(needed)) {
+            report.find(
+                model.source.attribute(*kind, flag),
+                format!("`{flag}` is true without `{needed}`"),
+                format!(
+                    "{flag} true, {needed} {}",
+                    kind.attribute(needed).unwrap_or("absent, which means false")
+                ),
+                format!("{needed} true as well"),
+            );
+        }
+    }
+}
+
+pub(super) fn serialize(model: &Model<'_>, report: &mut Report) {
+    match model.fmi {
+        Fmi::Two => needs(model, report, "canSerializeFMUstate", "canGetAndSetFMUstate"),
+        Fmi::Three => needs(model, report, "canSerializeFMUState", "canGetAndSetFMUState"),
+    }
+}
+
+pub(super) fn early_return(model: &Model<'_>, report: &mut Report) {
+    needs(model, report, "canReturnEarlyAfterIntermediateUpdate", "providesIntermediateUpdate");
+}
+
+pub(super) fn clocks_and_events(model: &Model<'_>, report: &mut Report) {
+    let Some(kind) = model.kind("CoSimulation") else { return };
+    let Some(clock) = model.variables.iter().find(|variable| variable.kind == Some(Kind::Clock)) else {
+        return;
+    };
+    if !matches!(kind.attribute("hasEventMode").map(str::trim), Some("true" | "1")) {
+        report.find(
+            model.source.attribute(kind, "hasEventMode"),
+            "the unit has clocks and no event mode",
+            format!(
+                "clock `{}`, hasEventMode {}",
+                clock.name,
+                kind.attribute("hasEventMode").unwrap_or("absent")
+            ),
+            "hasEventMode true where there are clocks",
+        );
+    }
+}
+
+pub(super) fn fixed_step(model: &Model<'_>, report: &mut Report) {
+    let Some(kind) = model.kind("CoSimulation") else { return };
+    let Some(step) = kind.attribute("fixedInternalStepSize").and_then(number) else { return };
+    if !(step.is_finite() && step > 0.0) {
+        report.find(
+            model.source.attribute(kind, "fixedInternalStepSize"),
+            "the fixed internal step size is no step",
+            step.to_string(),
+            "a number above 0",
+        );
+    }
+}
+
+pub(super) fn priority(model: &Model<'_>, report: &mut Report) {
+    if model.kind("ScheduledExecution").is_none() {
+        return;
+    }
+    for clock in model.variables.iter().filter(|variable| variable.kind == Some(Kind::Clock)) {
+        if model.inherited(clock, "priority").is_none() {
+            report.find(
+                model.source.element(clock.node),
+                format!("the clock `{}` has no priority", clock.name),
+                "none",
+                "`priority` on every clock of a unit for scheduled execution",
+            );
+        }
+    }
+}
+
+/// FMI 3.0 lets other attributes stand here, which hides those that are spelled as in FMI 2.0.
+pub(super) fn misspelt_flag(model: &Model<'_>, report: &mut Report) {
+    for kind in &model.kinds {
+        let element = match kind.tag_name().name() {
+            "ModelExchange" => &schema::EXCHANGE3,
+            "CoSimulation" => &schema::COSIMULATION3,
+            _ => &schema::SCHEDULED3,
+        };
+        for attribute in kind.attributes().filter(|attribute| attribute.namespace().is_none()) {
+            let name = attribute.name();
+            let near = |known: &str| {
+                let (a, b) = (known.to_ascii_lowercase(), name.to_ascii_lowercase());
+                known != name && a.trim_end_matches('s') == b.trim_end_matches('s')
+            };
+            let known = element.attributes.iter().flat_map(|group| group.iter()).map(|known| known.name);
+            if element.attribute(name).is_none()
+                && let Some(meant) = known.into_iter().find(|known| near(known))
+            {
+                report.find(
+                    model.source.attribute(*kind, name),
+                    format!("`{name}` is not how FMI 3.0 spells it, so it counts for nothing"),
+                    format!("`{name}`"),
+                    format!("`{meant}`"),
+                );
+            }
+        }
+    }
+}

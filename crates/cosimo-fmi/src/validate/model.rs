@@ -1,0 +1,342 @@
+//! A description as the rules see it: raw, with what is missing or wrong as such, and with what the standard
+//! assumes where nothing is said.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use roxmltree::Node;
+
+use super::package::Package;
+use super::report::Source;
+use super::schema;
+use super::structure::{Defect, defects};
+use crate::description::{CAUSALITIES, Causality, Fmi, INITIALS, Initial, Kind, VARIABILITIES, Variability};
+use crate::schema2::KINDS;
+use crate::xml::{child, children_of};
+
+#[derive(Debug)]
+pub(crate) struct Model<'a> {
+    pub(crate) fmi: Fmi,
+    pub(crate) package: &'a Package,
+    pub(crate) source: &'a Source<'a>,
+    pub(crate) root: Node<'a, 'a>,
+    pub(crate) terminals: Option<(&'a Source<'a>, Node<'a, 'a>)>,
+    pub(crate) build: Option<(&'a Source<'a>, Node<'a, 'a>)>,
+    /// `<ModelExchange>`, `<CoSimulation>`, `<ScheduledExecution>`.
+    pub(crate) kinds: Vec<Node<'a, 'a>>,
+    pub(crate) variables: Vec<Variable<'a>>,
+    pub(crate) types: BTreeMap<&'a str, Node<'a, 'a>>,
+    pub(crate) unknowns: Vec<Unknown<'a>>,
+    pub(crate) defects: Vec<Defect>,
+    /// By value reference; the first of each.
+    references: BTreeMap<u32, usize>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Variable<'a> {
+    pub(crate) node: Node<'a, 'a>,
+    /// Where start, unit and the like stand: an element inside in FMI 2.0, the same one in FMI 3.0.
+    pub(crate) typed: Node<'a, 'a>,
+    pub(crate) name: &'a str,
+    pub(crate) reference: Option<u32>,
+    pub(crate) kind: Option<Kind>,
+    /// `None` where the word is none of the standard, which a rule of its own says.
+    pub(crate) causality: Option<Causality>,
+    pub(crate) variability: Option<Variability>,
+    /// As written.
+    pub(crate) given_initial: Option<Initial>,
+    /// As it counts; `None` where the standard has none.
+    pub(crate) initial: Option<Initial>,
+    /// Values as written; `None` where there is no start.
+    pub(crate) start: Option<Vec<&'a str>>,
+}
+
+/// The lists of `<ModelStructure>`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum List {
+    Outputs,
+    Derivatives,
+    ClockedStates,
+    InitialUnknowns,
+    EventIndicators,
+}
+
+impl List {
+    /// As the version calls an entry, or its list.
+    pub(crate) fn name(self, fmi: Fmi) -> &'static str {
+        match (self, fmi) {
+            (List::Outputs, Fmi::Two) => "Outputs",
+            (List::Outputs, Fmi::Three) => "Output",
+            (List::Derivatives, Fmi::Two) => "Derivatives",
+            (List::Derivatives, Fmi::Three) => "ContinuousStateDerivative",
+            (List::InitialUnknowns, Fmi::Two) => "InitialUnknowns",
+            (List::InitialUnknowns, Fmi::Three) => "InitialUnknown",
+            (List::ClockedStates, _) => "ClockedState",
+            (List::EventIndicators, _) => "EventIndicator",
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Unknown<'a> {
+    pub(crate) node: Node<'a, 'a>,
+    pub(crate) list: List,
+    /// Index or value reference as written.
+    pub(crate) written: Option<u32>,
+    /// The variable, if it exists.
+    pub(crate) variable: Option<usize>,
+    /// As written; `None` where it is absent or not understood.
+    pub(crate) dependencies: Option<Vec<u32>>,
+    pub(crate) kinds: Option<Vec<&'a str>>,
+}
+
+/// The version, if it is one that has rules.
+pub(crate) fn version(root: Node<'_, '_>) -> Option<Fmi> {
+    match root.attribute("fmiVersion")?.trim().split('.').next() {
+        Some("2") => Some(Fmi::Two),
+        Some("3") => Some(Fmi::Three),
+        _ => None,
+    }
+}
+
+impl<'a> Model<'a> {
+    pub(crate) fn new(
+        package: &'a Package,
+        source: &'a Source<'a>,
+        root: Node<'a, 'a>,
+        terminals: Option<(&'a Source<'a>, Node<'a, 'a>)>,
+        build: Option<(&'a Source<'a>, Node<'a, 'a>)>,
+    ) -> Option<Model<'a>> {
+        let fmi = version(root).filter(|_| root.tag_name().name() == schema::DESCRIPTION2.name)?;
+        // FMI 2.0 has neither of these files.
+        let (terminals, build) = if fmi == Fmi::Three { (terminals, build) } else { (None, None) };
+        let mut found = Vec::new();
+        let description = if fmi == Fmi::Two { &schema::DESCRIPTION2 } else { &schema::DESCRIPTION3 };
+        defects(source, root, description, &mut found);
+        for (file, schema) in [(terminals, &schema::TERMINALS_AND_ICONS), (build, &schema::BUILD)] {
+            if let Some((source, root)) = file {
+                defects(source, root, schema, &mut found);
+            }
+        }
+        let variables: Vec<Variable<'_>> = children_of(root, "ModelVariables")
+            .map(|node| if fmi == Fmi::Two { Variable::two(node) } else { Variable::three(node) })
+            .collect();
+        let mut references = BTreeMap::new();
+        for (index, variable) in variables.iter().enumerate() {
+            if let Some(reference) = variable.reference {
+                references.entry(reference).or_insert(index);
+            }
+        }
+        let types =
+            children_of(root, "TypeDefinitions").filter_map(|node| Some((node.attribute("name")?, node)));
+        let mut model = Model {
+            fmi,
+            package,
+            source,
+            root,
+            terminals,
+            build,
+            kinds: ["ModelExchange", "CoSimulation", "ScheduledExecution"]
+                .into_iter()
+                .filter_map(|name| child(root, name))
+                .collect(),
+            variables,
+            types: types.collect(),
+            unknowns: Vec::new(),
+            defects: found,
+            references,
+        };
+        model.unknowns = model.read_unknowns();
+        Some(model)
+    }
+
+    fn read_unknowns(&self) -> Vec<Unknown<'a>> {
+        const LISTS: [List; 5] = [
+            List::Outputs,
+            List::Derivatives,
+            List::ClockedStates,
+            List::InitialUnknowns,
+            List::EventIndicators,
+        ];
+        let mut found = Vec::new();
+        let list_of =
+            |node: Node<'_, '_>| LISTS.into_iter().find(|list| list.name(self.fmi) == node.tag_name().name());
+        let key = if self.fmi == Fmi::Two { "index" } else { "valueReference" };
+        let mut add = |node: Node<'a, 'a>, list: List| {
+            let written = node.attribute(key).and_then(|text| text.trim().parse().ok());
+            let dependencies = node
+                .attribute("dependencies")
+                .and_then(|text| text.split_ascii_whitespace().map(|part| part.parse().ok()).collect());
+            found.push(Unknown {
+                node,
+                list,
+                written,
+                variable: written.and_then(|number| self.find(number)),
+                dependencies,
+                kinds: node.attribute("dependenciesKind").map(|text| text.split_ascii_whitespace().collect()),
+            });
+        };
+        for node in children_of(self.root, "ModelStructure") {
+            let Some(list) = list_of(node) else { continue };
+            if self.fmi == Fmi::Three {
+                add(node, list);
+            } else {
+                node.children().filter(Node::is_element).for_each(|unknown| add(unknown, list));
+            }
+        }
+        found
+    }
+
+    /// A variable by what the version refers to it with: its place in the list, or its value reference.
+    pub(crate) fn find(&self, number: u32) -> Option<usize> {
+        match self.fmi {
+            Fmi::Two => (number as usize).checked_sub(1).filter(|index| *index < self.variables.len()),
+            Fmi::Three => self.references.get(&number).copied(),
+        }
+    }
+
+    /// What the version calls such a number.
+    pub(crate) fn number_name(&self) -> &'static str {
+        if self.fmi == Fmi::Two { "index" } else { "value reference" }
+    }
+
+    pub(crate) fn kind(&self, name: &str) -> Option<Node<'a, 'a>> {
+        self.kinds.iter().copied().find(|kind| kind.tag_name().name() == name)
+    }
+
+    /// The element in which a declared type has its attributes.
+    pub(crate) fn declared(&self, variable: &Variable<'a>) -> Option<Node<'a, 'a>> {
+        let declared = *self.types.get(variable.typed.attribute("declaredType")?)?;
+        match self.fmi {
+            Fmi::Two => declared.children().find(Node::is_element),
+            Fmi::Three => Some(declared),
+        }
+    }
+
+    /// An attribute of the variable, or else of its declared type.
+    pub(crate) fn inherited(&self, variable: &Variable<'a>, name: &str) -> Option<&'a str> {
+        variable.typed.attribute(name).or_else(|| self.declared(variable)?.attribute(name))
+    }
+
+    /// Continuous states: what a listed derivative is the derivative of.
+    pub(crate) fn states(&self) -> BTreeSet<usize> {
+        let listed = self.unknowns.iter().filter(|unknown| unknown.list == List::Derivatives);
+        listed.filter_map(|unknown| self.derivative_of(unknown.variable?)).collect()
+    }
+
+    /// The variable whose derivative this one says to be.
+    pub(crate) fn derivative_of(&self, variable: usize) -> Option<usize> {
+        self.find(self.variables[variable].typed.attribute("derivative")?.trim().parse().ok()?)
+    }
+
+    /// Sizes of an array, as far as they are numbers.
+    pub(crate) fn dimensions(&self, variable: &Variable<'a>) -> Vec<Option<u64>> {
+        variable
+            .node
+            .children()
+            .filter(|node| node.tag_name().name() == "Dimension")
+            .map(|node| self.size(node))
+            .collect()
+    }
+
+    fn size(&self, dimension: Node<'a, 'a>) -> Option<u64> {
+        if let Some(fixed) = dimension.attribute("start") {
+            return fixed.trim().parse().ok();
+        }
+        let by = self.find(dimension.attribute("valueReference")?.trim().parse().ok()?)?;
+        self.variables[by].start.as_ref()?.first()?.trim().parse().ok()
+    }
+}
+
+impl<'a> Variable<'a> {
+    fn two(node: Node<'a, 'a>) -> Variable<'a> {
+        let typed = node.children().find_map(|child| {
+            let kind = KINDS.iter().find(|(tag, _)| child.is_element() && child.tag_name().name() == *tag)?;
+            Some((child, kind.1))
+        });
+        let (typed, kind) = typed.map_or((node, None), |(typed, kind)| (typed, Some(kind)));
+        let start = typed.attribute("start").filter(|_| kind.is_some()).map(|start| vec![start]);
+        // Not by type: the schema has one default for all.
+        Variable::read(Fmi::Two, node, typed, kind, start, Variability::Continuous)
+    }
+
+    fn three(node: Node<'a, 'a>) -> Variable<'a> {
+        let tag = node.tag_name().name();
+        let kind = Kind::ALL.iter().find(|(_, name)| *name == tag).map(|(kind, _)| *kind);
+        let start = if matches!(kind, Some(Kind::String | Kind::Binary)) {
+            let starts = node.children().filter(|child| child.tag_name().name() == "Start");
+            let values: Vec<&str> =
+                starts.map(|start| start.attribute("value").unwrap_or_default()).collect();
+            (!values.is_empty()).then_some(values)
+        } else {
+            node.attribute("start").map(|text| text.split_ascii_whitespace().collect())
+        };
+        let float = kind.is_some_and(Kind::is_float);
+        let usual = if float { Variability::Continuous } else { Variability::Discrete };
+        Variable::read(Fmi::Three, node, node, kind, start, usual)
+    }
+
+    fn read(
+        fmi: Fmi,
+        node: Node<'a, 'a>,
+        typed: Node<'a, 'a>,
+        kind: Option<Kind>,
+        start: Option<Vec<&'a str>>,
+        usual: Variability,
+    ) -> Variable<'a> {
+        fn word<T: Copy>(node: Node<'_, '_>, name: &str, words: &[(&str, T)], otherwise: T) -> Option<T> {
+            let Some(text) = node.attribute(name) else { return Some(otherwise) };
+            words.iter().find(|(word, _)| *word == text.trim()).map(|(_, value)| *value)
+        }
+        let causality = word(node, "causality", CAUSALITIES, Causality::Local);
+        let variability = word(node, "variability", VARIABILITIES, usual);
+        let given = node.attribute("initial").and_then(|text| {
+            INITIALS.iter().find(|(word, _)| *word == text.trim()).map(|(_, initial)| *initial)
+        });
+        let usual = causality.zip(variability).and_then(|(causality, variability)| {
+            initials(fmi, causality, variability).and_then(|allowed| allowed.first().copied())
+        });
+        Variable {
+            node,
+            typed,
+            name: node.attribute("name").unwrap_or_default(),
+            reference: node.attribute("valueReference").and_then(|text| text.trim().parse().ok()),
+            kind,
+            causality,
+            variability,
+            given_initial: given,
+            // Clocks have none.
+            initial: given.or(usual).filter(|_| kind != Some(Kind::Clock)),
+            start,
+        }
+    }
+
+    pub(crate) fn is_float(&self) -> bool {
+        self.kind.is_some_and(Kind::is_float)
+    }
+
+    pub(crate) fn is_clocked(&self) -> bool {
+        self.node.has_attribute("clocks")
+    }
+}
+
+/// Which `initial` goes with a causality and a variability, the default first; empty where it must not be given, `None`
+/// where the two do not go together. Tables "Definition of initial" of both versions.
+pub(crate) fn initials(
+    fmi: Fmi,
+    causality: Causality,
+    variability: Variability,
+) -> Option<&'static [Initial]> {
+    use Causality as C;
+    use Initial::{Approx, Calculated, Exact};
+    use Variability as V;
+    match (causality, variability) {
+        (C::StructuralParameter, _) if fmi == Fmi::Two => None,
+        (C::StructuralParameter | C::Parameter, V::Fixed | V::Tunable) => Some(&[Exact]),
+        (C::CalculatedParameter | C::Local, V::Fixed | V::Tunable) => Some(&[Calculated, Approx]),
+        (C::Input, V::Discrete | V::Continuous) => Some(if fmi == Fmi::Two { &[] } else { &[Exact] }),
+        (C::Output | C::Local, V::Constant) => Some(&[Exact]),
+        (C::Output | C::Local, V::Discrete | V::Continuous) => Some(&[Calculated, Exact, Approx]),
+        (C::Independent, V::Continuous) => Some(&[]),
+        _ => None,
+    }
+}

@@ -1,0 +1,335 @@
+//! Rules about `<ModelStructure>`: which variables must be in which list, and on what they may depend.
+
+use std::collections::BTreeSet;
+
+use super::model::{List, Model, Unknown};
+use super::report::Report;
+use crate::description::{Causality, Fmi, Initial, Kind, Variability};
+use crate::xml::child;
+
+/// The variables of a list.
+fn listed(model: &Model<'_>, list: List) -> BTreeSet<usize> {
+    model
+        .unknowns
+        .iter()
+        .filter(|unknown| unknown.list == list)
+        .filter_map(|unknown| unknown.variable)
+        .collect()
+}
+
+fn of<'m, 'a>(model: &'m Model<'a>, list: List) -> impl Iterator<Item = (&'m Unknown<'a>, usize)> {
+    model
+        .unknowns
+        .iter()
+        .filter(move |unknown| unknown.list == list)
+        .filter_map(|it| Some((it, it.variable?)))
+}
+
+/// The attribute that says which variable is meant.
+fn key(model: &Model<'_>) -> &'static str {
+    if model.fmi == Fmi::Two { "index" } else { "valueReference" }
+}
+
+fn missing(model: &Model<'_>, report: &mut Report, variable: usize, list: List, because: &str) {
+    let variable = &model.variables[variable];
+    let list = list.name(model.fmi);
+    report.find(
+        model.source.element(variable.node),
+        format!("`{}` is not in the model structure", variable.name),
+        format!("{because} without an entry"),
+        format!("an entry in `<ModelStructure>` as `<{list}>`"),
+    );
+}
+
+pub(super) fn reference(model: &Model<'_>, report: &mut Report) {
+    for unknown in model.unknowns.iter().filter(|unknown| unknown.variable.is_none()) {
+        let Some(number) = unknown.written else { continue };
+        report.find(
+            model.source.attribute(unknown.node, key(model)),
+            "an entry of the model structure speaks of no variable",
+            format!("{} {number}", model.number_name()),
+            format!("the {} of a variable", model.number_name()),
+        );
+    }
+}
+
+pub(super) fn repeated(model: &Model<'_>, report: &mut Report) {
+    let mut seen = BTreeSet::new();
+    for unknown in &model.unknowns {
+        let Some(variable) = unknown.variable else { continue };
+        if !seen.insert((unknown.list as usize, variable)) {
+            let list = unknown.list.name(model.fmi);
+            report.find(
+                model.source.attribute(unknown.node, key(model)),
+                format!("`{}` is twice in a list of the model structure", model.variables[variable].name),
+                format!("it again as `<{list}>`"),
+                "each variable once",
+            );
+        }
+    }
+}
+
+pub(super) fn outputs_missing(model: &Model<'_>, report: &mut Report) {
+    if child(model.root, "ModelStructure").is_none() {
+        return;
+    }
+    let there = listed(model, List::Outputs);
+    for (index, variable) in model.variables.iter().enumerate() {
+        if variable.causality == Some(Causality::Output) && !there.contains(&index) {
+            missing(model, report, index, List::Outputs, "an output");
+        }
+    }
+}
+
+pub(super) fn outputs_extra(model: &Model<'_>, report: &mut Report) {
+    for (unknown, variable) in of(model, List::Outputs) {
+        let variable = &model.variables[variable];
+        if let Some(causality) = variable.causality.filter(|causality| *causality != Causality::Output) {
+            report.find(
+                model.source.attribute(unknown.node, key(model)),
+                format!("`{}` is listed as an output and is none", variable.name),
+                format!("causality {}", causality.name()),
+                "causality output",
+            );
+        }
+    }
+}
+
+pub(super) fn derivatives_missing(model: &Model<'_>, report: &mut Report) {
+    if model.kind("ModelExchange").is_none() || child(model.root, "ModelStructure").is_none() {
+        return;
+    }
+    let there = listed(model, List::Derivatives);
+    for (index, variable) in model.variables.iter().enumerate() {
+        // The derivative of an input or of an output may be declared without being that of a state.
+        let Some(state) = model.derivative_of(index).map(|state| &model.variables[state]) else { continue };
+        let own = variable.causality == Some(Causality::Local) && state.causality == Some(Causality::Local);
+        if own && state.is_float() && !there.contains(&index) {
+            missing(model, report, index, List::Derivatives, "the derivative of a state");
+        }
+    }
+}
+
+pub(super) fn derivatives_extra(model: &Model<'_>, report: &mut Report) {
+    for (unknown, variable) in of(model, List::Derivatives) {
+        let variable = &model.variables[variable];
+        let found = if !variable.typed.has_attribute("derivative") {
+            "no attribute `derivative`"
+        } else if !variable.is_float() || variable.variability.is_some_and(|it| it != Variability::Continuous)
+        {
+            "a variable that is not continuous"
+        } else {
+            continue;
+        };
+        report.find(
+            model.source.attribute(unknown.node, key(model)),
+            format!("`{}` is listed as a state's derivative and is none", variable.name),
+            found,
+            "a continuous real variable with the attribute `derivative`",
+        );
+    }
+}
+
+/// Who must be among the initial unknowns, and why; `None` where it is free.
+fn initial_unknown(
+    model: &Model<'_>,
+    index: usize,
+    exchanged: &BTreeSet<usize>,
+) -> Result<&'static str, bool> {
+    let variable = &model.variables[index];
+    let open = matches!(variable.initial, Some(Initial::Approx | Initial::Calculated));
+    // Clocked variables and clocks are there where the unit wants to initialise them.
+    let free = variable.is_clocked() || variable.kind == Some(Kind::Clock);
+    match variable.causality {
+        Some(Causality::Output) if open && !free => Ok("an output that is not exact"),
+        Some(Causality::CalculatedParameter) => Ok("a calculated parameter"),
+        _ if exchanged.contains(&index) && open => Ok("a state or derivative that is not exact"),
+        None => Err(true),
+        _ => Err(free),
+    }
+}
+
+/// States and their derivatives, as far as the structure lists them.
+fn exchanged(model: &Model<'_>) -> BTreeSet<usize> {
+    let mut all = model.states();
+    all.extend(listed(model, List::Derivatives));
+    all
+}
+
+pub(super) fn initial_unknowns_missing(model: &Model<'_>, report: &mut Report) {
+    if child(model.root, "ModelStructure").is_none() {
+        return;
+    }
+    let (there, exchanged) = (listed(model, List::InitialUnknowns), exchanged(model));
+    for index in (0..model.variables.len()).filter(|index| !there.contains(index)) {
+        if let Ok(because) = initial_unknown(model, index, &exchanged) {
+            missing(model, report, index, List::InitialUnknowns, because);
+        }
+    }
+}
+
+pub(super) fn initial_unknowns_extra(model: &Model<'_>, report: &mut Report) {
+    let exchanged = exchanged(model);
+    for (unknown, index) in of(model, List::InitialUnknowns) {
+        if initial_unknown(model, index, &exchanged) == Err(false) {
+            let variable = &model.variables[index];
+            let causality = variable.causality.map_or("", Causality::name);
+            let initial =
+                variable.initial.map_or(String::new(), |initial| format!(", initial {}", initial.name()));
+            report.find(
+                model.source.attribute(unknown.node, key(model)),
+                format!("`{}` is listed as an initial unknown and is none", variable.name),
+                format!("causality {causality}{initial}"),
+                "an output, state or derivative with initial approx or calculated, or a calculated parameter",
+            );
+        }
+    }
+}
+
+/// FMI 2.0 wants them in the order of the variables.
+pub(super) fn initial_unknowns_order(model: &Model<'_>, report: &mut Report) {
+    let mut highest = 0;
+    for (unknown, index) in of(model, List::InitialUnknowns) {
+        if index < highest {
+            report.find(
+                model.source.attribute(unknown.node, key(model)),
+                format!("`{}` is out of order among the initial unknowns", model.variables[index].name),
+                format!("index {} after {}", index + 1, highest + 1),
+                "ascending indices",
+            );
+        }
+        highest = highest.max(index);
+    }
+}
+
+pub(super) fn dependencies(model: &Model<'_>, report: &mut Report) {
+    let states = model.states();
+    for unknown in &model.unknowns {
+        let Some(list) = &unknown.dependencies else { continue };
+        for number in list {
+            let found = match model.find(*number) {
+                None => format!("{} {number}, which no variable has", model.number_name()),
+                Some(known) => match wrong_known(model, unknown.list, known, &states) {
+                    Some(why) => format!("`{}`, which is {why}", model.variables[known].name),
+                    None => continue,
+                },
+            };
+            let name = unknown.variable.map_or("an entry", |index| model.variables[index].name);
+            let wanted = if unknown.list == List::InitialUnknowns {
+                "inputs, variables with initial exact, and the independent variable"
+            } else {
+                "inputs, states, parameters and the independent variable"
+            };
+            let message = format!("`{name}` depends on what is no known");
+            report.find(model.source.attribute(unknown.node, "dependencies"), message, found, wanted);
+        }
+    }
+}
+
+/// Why a variable cannot be a known; `None` where it can.
+fn wrong_known(
+    model: &Model<'_>,
+    list: List,
+    known: usize,
+    states: &BTreeSet<usize>,
+) -> Option<&'static str> {
+    let variable = &model.variables[known];
+    let causality = variable.causality?;
+    if matches!(causality, Causality::Input | Causality::Independent) {
+        return None;
+    }
+    if list == List::InitialUnknowns {
+        // Without one, something else is wrong, and said.
+        return variable
+            .initial
+            .filter(|initial| *initial != Initial::Exact)
+            .map(|_| "not initialised exactly");
+    }
+    match causality {
+        Causality::Parameter => None,
+        Causality::CalculatedParameter => Some("a calculated parameter"),
+        Causality::StructuralParameter => Some("a structural parameter"),
+        _ if variable.variability == Some(Variability::Constant) => Some("constant"),
+        // Discrete states are not marked as such.
+        _ if variable.variability != Some(Variability::Continuous) => None,
+        _ => (!states.contains(&known)).then_some("no state"),
+    }
+}
+
+/// FMI 2.0 wants them ascending.
+pub(super) fn dependencies_order(model: &Model<'_>, report: &mut Report) {
+    for unknown in &model.unknowns {
+        let list = unknown.dependencies.as_deref().unwrap_or_default();
+        if let Some(pair) = list.windows(2).find(|pair| pair[0] >= pair[1]) {
+            let name = unknown.variable.map_or("an entry", |index| model.variables[index].name);
+            report.find(
+                model.source.attribute(unknown.node, "dependencies"),
+                format!("the dependencies of `{name}` are out of order"),
+                format!("{} before {}", pair[0], pair[1]),
+                "indices in ascending order, each once",
+            );
+        }
+    }
+}
+
+pub(super) fn dependencies_kind(model: &Model<'_>, report: &mut Report) {
+    for unknown in &model.unknowns {
+        let Some(kinds) = &unknown.kinds else { continue };
+        let name = unknown.variable.map_or("an entry", |index| model.variables[index].name);
+        let special = kinds.iter().copied().find(|kind| *kind != "dependent");
+        let float = unknown.variable.is_none_or(|index| model.variables[index].is_float());
+        let (found, wanted) = match (unknown.node.has_attribute("dependencies"), &unknown.dependencies) {
+            (false, _) => ("`dependenciesKind` alone".to_owned(), "`dependencies` beside it".to_owned()),
+            (true, Some(list)) if list.len() != kinds.len() => (
+                format!("{} kinds of {} dependencies", kinds.len(), list.len()),
+                "as many as dependencies".into(),
+            ),
+            _ => match special {
+                Some(kind) if !float => {
+                    (format!("{kind} for a variable that is not real"), "dependent".into())
+                }
+                Some(kind) if unknown.list == List::InitialUnknowns && kind != "constant" => {
+                    (format!("{kind} for an initial unknown"), "dependent or constant".into())
+                }
+                _ => continue,
+            },
+        };
+        let message = format!("the kinds of dependency of `{name}` do not fit");
+        report.find(model.source.attribute(unknown.node, "dependenciesKind"), message, found, wanted);
+    }
+}
+
+pub(super) fn event_indicators(model: &Model<'_>, report: &mut Report) {
+    for (unknown, index) in of(model, List::EventIndicators) {
+        let variable = &model.variables[index];
+        if !variable.is_float() || variable.variability != Some(Variability::Continuous) {
+            let kind = variable.kind.map_or("no type", Kind::name);
+            report.find(
+                model.source.attribute(unknown.node, key(model)),
+                format!("`{}` cannot be an event indicator", variable.name),
+                format!("{kind}, variability {}", variable.variability.map_or("", Variability::name)),
+                "a continuous variable of type Float32 or Float64",
+            );
+        }
+    }
+}
+
+pub(super) fn clocked_states(model: &Model<'_>, report: &mut Report) {
+    let there = listed(model, List::ClockedStates);
+    for (unknown, index) in of(model, List::ClockedStates) {
+        let variable = &model.variables[index];
+        if !variable.node.has_attribute("previous") {
+            report.find(
+                model.source.attribute(unknown.node, key(model)),
+                format!("`{}` is listed as a clocked state and is none", variable.name),
+                "no attribute `previous`",
+                "a clocked variable with the attribute `previous`",
+            );
+        }
+    }
+    for (index, variable) in model.variables.iter().enumerate() {
+        if variable.node.has_attribute("previous") && variable.is_clocked() && !there.contains(&index) {
+            missing(model, report, index, List::ClockedStates, "a clocked state");
+        }
+    }
+}

@@ -1,0 +1,341 @@
+//! What is checked: the entries of an archive and the files among them that are read. Nothing is unpacked to disk,
+//! and nothing that the archive says about itself is trusted.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+
+use crate::archive::{Limits, inside, listed, other_than_zip};
+use crate::description::{FILE, LARGEST, decode};
+use crate::elf::{self, Elf};
+use crate::problem::Problem;
+use crate::terminals;
+
+pub(crate) const BUILD: &str = "sources/buildDescription.xml";
+/// A library that is larger is not looked into.
+const LARGEST_LIBRARY: u64 = 1 << 30;
+
+#[derive(Debug, Default)]
+pub(crate) struct Package {
+    /// The file's own name.
+    pub(crate) name: String,
+    /// Just a description, without an archive around it.
+    pub(crate) bare: bool,
+    /// Why it is no archive that can be read.
+    pub(crate) broken: Option<String>,
+    /// Where it is larger than Cosimo takes: what was found, what is allowed.
+    pub(crate) excess: Option<(String, String)>,
+    pub(crate) entries: Vec<Entry>,
+    /// Of all entries.
+    names: BTreeSet<String>,
+    /// Names that come more than once; the archive's own count is all that tells.
+    pub(crate) repeated: bool,
+    pub(crate) description: Option<Text>,
+    pub(crate) terminals: Option<Text>,
+    pub(crate) build: Option<Text>,
+    pub(crate) libraries: Vec<Library>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Entry {
+    /// With forward slashes.
+    pub(crate) name: String,
+    /// As the archive has it.
+    pub(crate) written: String,
+    pub(crate) folder: bool,
+    /// A link or a device.
+    pub(crate) special: bool,
+    pub(crate) leads_out: bool,
+    pub(crate) encrypted: bool,
+    /// The name of a method other than the two that are allowed.
+    pub(crate) method: Option<String>,
+    /// Why its bytes cannot be read.
+    pub(crate) damage: Option<String>,
+}
+
+/// A file of XML.
+#[derive(Debug)]
+pub(crate) struct Text {
+    pub(crate) entry: &'static str,
+    pub(crate) content: Result<String, String>,
+    /// What is wrong with its encoding.
+    pub(crate) encoding: Option<String>,
+}
+
+/// A file directly in a folder of `binaries`.
+#[derive(Debug)]
+pub(crate) struct Library {
+    pub(crate) entry: String,
+    pub(crate) platform: String,
+    /// The name without its ending.
+    pub(crate) stem: String,
+    pub(crate) ending: String,
+    pub(crate) size: u64,
+    pub(crate) format: Format,
+    pub(crate) elf: Option<Elf>,
+    /// Functions of FMI that it exports, where that can be read.
+    pub(crate) exports: Option<Vec<String>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    Elf,
+    Windows,
+    Mac,
+    Other,
+}
+
+impl Format {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Format::Elf => "a library for Linux",
+            Format::Windows => "a library for Windows",
+            Format::Mac => "a library for macOS",
+            Format::Other => "no library",
+        }
+    }
+
+    fn of(bytes: &[u8]) -> Format {
+        match bytes {
+            [0x7f, b'E', b'L', b'F', ..] => Format::Elf,
+            [b'M', b'Z', ..] => Format::Windows,
+            [0xcf | 0xce, 0xfa, 0xed, 0xfe, ..] | [0xca, 0xfe, 0xba, 0xbe, ..] => Format::Mac,
+            _ => Format::Other,
+        }
+    }
+}
+
+impl Package {
+    /// `Err` where the file itself cannot be read; whatever is wrong inside is for the rules.
+    pub(crate) fn open(file: &Path, limits: &Limits) -> io::Result<Package> {
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let mut source = File::open(file)?;
+        if source.metadata()?.is_dir() {
+            return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
+        }
+        let mut package = Package { name, ..Package::default() };
+        if is_xml(&mut source)? {
+            package.bare = true;
+            let mut bytes = Vec::new();
+            source.take(LARGEST + 1).read_to_end(&mut bytes)?;
+            package.description = Some(Text::new(FILE, Ok(bytes)));
+            return Ok(package);
+        }
+        match other_than_zip(&mut source) {
+            Some(found) => package.broken = Some(format!("the file is {found}")),
+            None => {
+                let count = listed(&mut source);
+                match zip::ZipArchive::new(BufReader::new(source)) {
+                    Err(error) => package.broken = Some(error.to_string()),
+                    Ok(mut archive) => {
+                        package.repeated = count.is_some_and(|count| count != archive.len());
+                        package.read(&mut archive, limits);
+                    }
+                }
+            }
+        }
+        Ok(package)
+    }
+
+    /// A description alone, as text.
+    pub(crate) fn of_description(text: &str) -> Package {
+        let description = Some(Text::new(FILE, Ok(text.as_bytes().to_vec())));
+        Package { name: FILE.into(), bare: true, description, ..Package::default() }
+    }
+
+    fn read(&mut self, archive: &mut zip::ZipArchive<BufReader<File>>, limits: &Limits) {
+        if archive.len() > limits.entries {
+            self.excess = Some((format!("{} entries", archive.len()), format!("at most {}", limits.entries)));
+            return;
+        }
+        let mut left = limits.total;
+        for index in 0..archive.len() {
+            let mut entry = match Entry::of(archive, index) {
+                Ok(entry) => entry,
+                Err(error) => {
+                    self.broken = Some(error);
+                    return;
+                }
+            };
+            if !entry.folder && !entry.encrypted && entry.method.is_none() {
+                match self.content(archive, index, &entry.name, &mut left, limits) {
+                    Ok(()) => {}
+                    Err(Damage::Excess(found, wanted)) => {
+                        self.excess = Some((found, wanted));
+                        return;
+                    }
+                    Err(Damage::Broken(error)) => entry.damage = Some(error),
+                }
+            }
+            self.names.insert(entry.name.clone());
+            self.entries.push(entry);
+        }
+    }
+
+    /// Reads an entry to its end, and keeps what the rules ask about.
+    fn content(
+        &mut self,
+        archive: &mut zip::ZipArchive<BufReader<File>>,
+        index: usize,
+        name: &str,
+        left: &mut u64,
+        limits: &Limits,
+    ) -> Result<(), Damage> {
+        let mut entry = archive.by_index(index).map_err(|error| Damage::Broken(error.to_string()))?;
+        let allowed = entry.compressed_size().saturating_mul(limits.ratio).max(limits.ratio_from);
+        let library = library_parts(name);
+        let text = [FILE, terminals::FILE, BUILD].into_iter().find(|file| *file == name);
+        let most = if library.is_some() { LARGEST_LIBRARY } else { LARGEST };
+        let mut kept = Vec::new();
+        let (mut size, mut buffer) = (0, vec![0; 1 << 16]);
+        loop {
+            let count = match entry.read(&mut buffer) {
+                Ok(count) => count,
+                Err(error) => {
+                    let damage = error.to_string();
+                    if let Some(file) = text {
+                        self.put(Text::new(file, Err(damage.clone())));
+                    }
+                    return Err(Damage::Broken(damage));
+                }
+            };
+            if count == 0 {
+                break;
+            }
+            size += count as u64;
+            if size > allowed {
+                let found = format!("`{name}` unpacks to more than {} times its size", limits.ratio);
+                return Err(Damage::Excess(found, format!("at most {} times", limits.ratio)));
+            }
+            *left = left.checked_sub(count as u64).ok_or_else(|| {
+                let most = limits.total;
+                Damage::Excess(format!("more than {most} bytes unpacked"), format!("at most {most}"))
+            })?;
+            if (text.is_some() || library.is_some()) && size <= most {
+                kept.extend_from_slice(&buffer[..count]);
+            }
+        }
+        if let Some(file) = text {
+            let whole = if size > most { Err(too_large(size)) } else { Ok(kept) };
+            self.put(Text::new(file, whole));
+        } else if let Some((platform, stem, ending)) = library {
+            let elf = elf::read(&kept);
+            let exports = elf.as_ref().and_then(|_| elf::exports(&kept, "fmi"));
+            let (entry, format) = (name.to_owned(), Format::of(&kept));
+            self.libraries.push(Library { entry, platform, stem, ending, size, format, elf, exports });
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, text: Text) {
+        let place = match text.entry {
+            FILE => &mut self.description,
+            terminals::FILE => &mut self.terminals,
+            _ => &mut self.build,
+        };
+        *place = Some(text);
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.names.contains(name)
+    }
+
+    /// Files below a folder, which ends in a slash.
+    pub(crate) fn below<'p>(&'p self, folder: &'p str) -> impl Iterator<Item = &'p Entry> {
+        self.entries.iter().filter(move |entry| !entry.folder && entry.name.starts_with(folder))
+    }
+}
+
+enum Damage {
+    Broken(String),
+    Excess(String, String),
+}
+
+fn too_large(size: u64) -> String {
+    format!("it has {size} bytes, at most {LARGEST} are allowed")
+}
+
+impl Entry {
+    fn of(archive: &mut zip::ZipArchive<BufReader<File>>, index: usize) -> Result<Entry, String> {
+        let entry = archive.by_index_raw(index).map_err(|error| error.to_string())?;
+        let written = entry.name().map_err(|error| error.to_string())?.into_owned();
+        let name = written.replace('\\', "/");
+        let method = match entry.compression() {
+            zip::CompressionMethod::Stored | zip::CompressionMethod::Deflated => None,
+            other => Some(other.to_string()),
+        };
+        Ok(Entry {
+            folder: name.ends_with('/'),
+            special: entry
+                .unix_mode()
+                .is_some_and(|mode| !matches!(mode & 0o170000, 0 | 0o100000 | 0o040000)),
+            leads_out: inside(&written).is_none(),
+            encrypted: entry.encrypted(),
+            method,
+            damage: None,
+            name: name.strip_prefix("./").map(str::to_owned).unwrap_or(name),
+            written,
+        })
+    }
+}
+
+impl Text {
+    fn new(entry: &'static str, bytes: Result<Vec<u8>, String>) -> Text {
+        let mut encoding = None;
+        let content = bytes.and_then(|bytes| {
+            if bytes.len() as u64 > LARGEST {
+                return Err(too_large(bytes.len() as u64));
+            }
+            encoding = wrong_encoding(&bytes);
+            let decoded = decode(bytes, entry).map_err(|problem: Problem| problem.message)?;
+            Ok(decoded.0)
+        });
+        Text { entry, content, encoding }
+    }
+}
+
+/// The standard wants UTF-8, and the first line to say so.
+fn wrong_encoding(bytes: &[u8]) -> Option<String> {
+    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+        return Some("UTF-16".into());
+    }
+    if let Err(error) = std::str::from_utf8(bytes) {
+        return Some(format!("byte {} is not UTF-8", error.valid_up_to()));
+    }
+    let head = String::from_utf8_lossy(&bytes[..bytes.len().min(300)]).into_owned();
+    let declared = head
+        .trim_start_matches('\u{feff}')
+        .strip_prefix("<?xml")
+        .and_then(|rest| rest.split("?>").next())
+        .and_then(|declaration| declaration.split("encoding").nth(1))
+        .map(|value| value.trim_start_matches([' ', '=', '"', '\'']))
+        .and_then(|value| value.split(['"', '\'']).next());
+    match declared {
+        Some(name) if name.eq_ignore_ascii_case("utf-8") => None,
+        Some(name) => Some(format!("\"{name}\" in the first line")),
+        None => Some("no encoding in the first line".into()),
+    }
+}
+
+/// Whether the file begins as XML does, in any encoding. It is afterwards where it was.
+fn is_xml(source: &mut File) -> io::Result<bool> {
+    use std::io::Seek;
+    let mut first = Vec::new();
+    source.take(64).read_to_end(&mut first)?;
+    source.rewind()?;
+    let rest = match first.as_slice() {
+        [0xef, 0xbb, 0xbf, rest @ ..] | [0xff, 0xfe, rest @ ..] => rest,
+        [0xfe, 0xff, 0, rest @ ..] => rest,
+        all => all,
+    };
+    Ok(rest.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'<'))
+}
+
+/// Platform, name and ending of a file that is directly in a platform's folder and could be the unit.
+fn library_parts(name: &str) -> Option<(String, String, String)> {
+    let (platform, file) = name.strip_prefix("binaries/")?.split_once('/')?;
+    let (stem, ending) = file.rsplit_once('.')?;
+    let shared = matches!(ending, "so" | "dll" | "dylib");
+    (shared && !file.contains('/')).then(|| (platform.to_owned(), stem.to_owned(), ending.to_owned()))
+}

@@ -1,0 +1,306 @@
+//! Rules about the files of XML as such: that they are XML, and made as the schemas want it.
+
+use std::collections::BTreeMap;
+
+use roxmltree::Node;
+
+use super::model::Model;
+use super::package::{Package, Text};
+use super::report::{Report, Source, Spot};
+use super::schema::{self, Content, Element};
+use crate::problem::Place;
+
+/// What can be wrong with an element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    UnknownElement,
+    MissingElement,
+    MisplacedElement,
+    RepeatedElement,
+    UnknownAttribute,
+    MissingAttribute,
+    AttributeValue,
+    StrayText,
+}
+
+#[derive(Debug)]
+pub(crate) struct Defect {
+    kind: Kind,
+    spot: Spot,
+    message: String,
+    found: String,
+    wanted: String,
+}
+
+/// More are not remembered: a file in which everything is wrong is one problem.
+const MOST_DEFECTS: usize = 10_000;
+/// As deep as the schemas go, and somewhat more for what is misplaced.
+const DEEPEST: usize = 64;
+
+/// Compares a document with its schema.
+pub(crate) fn defects(
+    source: &Source<'_>,
+    root: Node<'_, '_>,
+    schema: &'static Element,
+    into: &mut Vec<Defect>,
+) {
+    Walk { source, into }.element(root, schema, 0);
+}
+
+struct Walk<'w, 's> {
+    source: &'w Source<'s>,
+    into: &'w mut Vec<Defect>,
+}
+
+impl Walk<'_, '_> {
+    fn add(&mut self, kind: Kind, spot: Spot, message: String, found: String, wanted: String) {
+        if self.into.len() < MOST_DEFECTS {
+            self.into.push(Defect { kind, spot, message, found, wanted });
+        }
+    }
+
+    fn element(&mut self, node: Node<'_, '_>, schema: &'static Element, depth: usize) {
+        self.attributes(node, schema);
+        let Content::Sequence(particles) = &schema.content else { return };
+        if depth > DEEPEST {
+            return;
+        }
+        let tag = schema.name;
+        let mut counts = vec![0; particles.len()];
+        let mut furthest = 0;
+        for child in node.children() {
+            if let Some(text) = child.text().filter(|text| child.is_text() && !text.trim().is_empty()) {
+                let shown: String = text.trim().chars().take(30).collect();
+                let at = child.range().start + text.len() - text.trim_start().len();
+                let spot = self.source.spot(at..at + 1);
+                let message = format!("`<{tag}>` has text in it");
+                self.add(Kind::StrayText, spot, message, format!("\"{shown}\""), "elements only".into());
+            }
+            if !child.is_element() {
+                continue;
+            }
+            let name = child.tag_name().name();
+            let known = particles.iter().enumerate().find_map(|(index, particle)| {
+                particle.of.iter().find(|element| element.name == name).map(|element| (index, *element))
+            });
+            let Some((index, element)) = known else {
+                let names: Vec<String> = particles
+                    .iter()
+                    .flat_map(|particle| particle.of.iter())
+                    .map(|element| format!("`<{}>`", element.name))
+                    .collect();
+                let wanted = if names.is_empty() { "no elements".into() } else { names.join(", ") };
+                let message = format!("`<{tag}>` has an element that is not known here");
+                let spot = self.source.element(child);
+                self.add(Kind::UnknownElement, spot, message, format!("`<{name}>`"), wanted);
+                continue;
+            };
+            counts[index] += 1;
+            if counts[index] > particles[index].most {
+                let message = format!("`<{name}>` is there too often");
+                let (found, wanted) =
+                    (counts[index].to_string(), format!("at most {}", particles[index].most));
+                self.add(Kind::RepeatedElement, self.source.element(child), message, found, wanted);
+            } else if index < furthest {
+                let before: Vec<&str> =
+                    particles[furthest].of.iter().map(|element| element.name).take(3).collect();
+                let message = format!("`<{name}>` is in the wrong place");
+                let found = format!("it comes after `<{}>`", before.join(">` or `<"));
+                self.add(
+                    Kind::MisplacedElement,
+                    self.source.element(child),
+                    message,
+                    found,
+                    "it before that".into(),
+                );
+            }
+            furthest = furthest.max(index);
+            self.element(child, element, depth + 1);
+        }
+        for (particle, count) in particles.iter().zip(counts) {
+            if count < particle.least {
+                let names: Vec<String> =
+                    particle.of.iter().map(|element| format!("`<{}>`", element.name)).collect();
+                let message = match node.attribute("name") {
+                    Some(name) => format!("`<{tag}>` `{name}` lacks an element"),
+                    None => format!("`<{tag}>` lacks an element"),
+                };
+                let wanted =
+                    if names.len() == 1 { names[0].clone() } else { format!("one of {}", names.join(", ")) };
+                self.add(Kind::MissingElement, self.source.element(node), message, "none".into(), wanted);
+            }
+        }
+    }
+
+    fn attributes(&mut self, node: Node<'_, '_>, schema: &'static Element) {
+        let tag = schema.name;
+        for attribute in node.attributes() {
+            // Names of other namespaces, such as that of the schema's own place, are nobody's business.
+            if attribute.namespace().is_some() {
+                continue;
+            }
+            let name = attribute.name();
+            let spot = || self.source.spot(attribute.range());
+            match schema.attribute(name) {
+                None if schema.open => {}
+                None => {
+                    let known: Vec<&str> = schema
+                        .attributes
+                        .iter()
+                        .flat_map(|group| group.iter())
+                        .map(|known| known.name)
+                        .collect();
+                    let near = known.iter().find(|known| known.eq_ignore_ascii_case(name));
+                    let wanted = match near {
+                        Some(near) => format!("`{near}`"),
+                        None if known.is_empty() => "no attributes".into(),
+                        None => known.join(", "),
+                    };
+                    let message = format!("`<{tag}>` has an attribute that is not known here");
+                    let spot = spot();
+                    self.add(Kind::UnknownAttribute, spot, message, format!("`{name}`"), wanted);
+                }
+                Some(known) => {
+                    if let Some(wanted) = known.of.refuses(attribute.value()) {
+                        let shown: String = attribute.value().chars().take(60).collect();
+                        let message = format!("`{name}` of `<{tag}>` has a value of another type");
+                        let spot = spot();
+                        self.add(Kind::AttributeValue, spot, message, format!("\"{shown}\""), wanted);
+                    }
+                }
+            }
+        }
+        let required = schema.attributes.iter().flat_map(|group| group.iter()).filter(|known| known.required);
+        for known in required.filter(|known| !node.has_attribute(known.name)) {
+            let of = node.attribute("name").map_or(String::new(), |name| format!(" `{name}`"));
+            let message = format!("`<{tag}>`{of} lacks an attribute");
+            let wanted = format!("`{}`", known.name);
+            self.add(Kind::MissingAttribute, self.source.element(node), message, "none".into(), wanted);
+        }
+    }
+}
+
+/// One rule for each kind of defect.
+fn say(model: &Model<'_>, report: &mut Report, kind: Kind) {
+    for defect in model.defects.iter().filter(|defect| defect.kind == kind) {
+        report.find(defect.spot.clone(), &*defect.message, &*defect.found, &*defect.wanted);
+    }
+}
+
+pub(super) fn unknown_element(model: &Model<'_>, report: &mut Report) {
+    say(model, report, Kind::UnknownElement);
+}
+
+pub(super) fn missing_element(model: &Model<'_>, report: &mut Report) {
+    say(model, report, Kind::MissingElement);
+}
+
+pub(super) fn misplaced_element(model: &Model<'_>, report: &mut Report) {
+    say(model, report, Kind::MisplacedElement);
+}
+
+pub(super) fn repeated_element(model: &Model<'_>, report: &mut Report) {
+    say(model, report, Kind::RepeatedElement);
+}
+
+pub(super) fn unknown_attribute(model: &Model<'_>, report: &mut Report) {
+    say(model, report, Kind::UnknownAttribute);
+}
+
+pub(super) fn missing_attribute(model: &Model<'_>, report: &mut Report) {
+    say(model, report, Kind::MissingAttribute);
+}
+
+pub(super) fn attribute_value(model: &Model<'_>, report: &mut Report) {
+    say(model, report, Kind::AttributeValue);
+}
+
+pub(super) fn stray_text(model: &Model<'_>, report: &mut Report) {
+    say(model, report, Kind::StrayText);
+}
+
+fn texts(package: &Package) -> impl Iterator<Item = &Text> {
+    [&package.description, &package.terminals, &package.build].into_iter().flatten()
+}
+
+pub(super) fn well_formed(package: &Package, report: &mut Report) {
+    for text in texts(package) {
+        match &text.content {
+            Err(error) => report.find(
+                Spot::entry(text.entry),
+                "the file cannot be read as text",
+                error.as_str(),
+                "a text in UTF-8",
+            ),
+            Ok(content) => {
+                let Err(problem) = crate::xml::parse(content, text.entry) else { continue };
+                let place = problem.place.unwrap_or(Place { line: 1, column: 1 });
+                let spot = Source::new(text.entry, content).spot(offset(content, place)..usize::MAX);
+                let spot = if problem.place.is_some() { spot } else { Spot::entry(text.entry) };
+                let cause = problem.message.trim_start_matches("not well-formed XML: ");
+                report.find(spot, "the file is not well-formed XML", cause, "well-formed XML");
+            }
+        }
+    }
+}
+
+/// The byte at a line and column.
+fn offset(text: &str, place: Place) -> usize {
+    let mut start = 0;
+    for line in text.split_inclusive('\n').take(place.line.saturating_sub(1) as usize) {
+        start += line.len();
+    }
+    let rest = &text[start.min(text.len())..];
+    start + rest.char_indices().nth(place.column.saturating_sub(1) as usize).map_or(rest.len(), |(at, _)| at)
+}
+
+pub(super) fn encoding(package: &Package, report: &mut Report) {
+    for text in texts(package) {
+        if let Some(found) = &text.encoding {
+            let message = "the encoding is not the one of the standard";
+            report.find(
+                Spot::entry(text.entry),
+                message,
+                found.as_str(),
+                "encoding=\"UTF-8\" in the first line",
+            );
+        }
+    }
+}
+
+/// The root of the description, and a version that has rules here.
+pub(super) fn root(package: &Package, report: &mut Report) {
+    let Some(Text { content: Ok(content), entry, .. }) = &package.description else { return };
+    let Ok(document) = crate::xml::parse(content, entry) else { return };
+    let (source, root) = (Source::new(entry, content), document.root_element());
+    let tag = root.tag_name().name();
+    if tag != schema::DESCRIPTION2.name {
+        let message = "the description has another root element";
+        report.find(source.element(root), message, format!("`<{tag}>`"), "`<fmiModelDescription>`");
+    } else if super::model::version(root).is_none() {
+        let found = root.attribute("fmiVersion").map_or("none".into(), |version| format!("\"{version}\""));
+        let message = "the version is none of those that can be checked";
+        report.find(source.attribute(root, "fmiVersion"), message, found, "fmiVersion=\"2.0\" or \"3.0\"");
+    }
+}
+
+/// Names in a list of elements that come again: the later element, and the line of the first.
+pub(crate) fn repeated<'a>(
+    source: &Source<'_>,
+    nodes: impl Iterator<Item = (Node<'a, 'a>, &'a str)>,
+) -> Vec<(Node<'a, 'a>, &'a str, u32)> {
+    let mut seen: BTreeMap<&str, Node<'_, '_>> = BTreeMap::new();
+    let mut again = Vec::new();
+    for (node, name) in nodes {
+        match seen.get(name) {
+            Some(first) => {
+                let line = source.element(*first).place.map_or(0, |place| place.line);
+                again.push((node, name, line));
+            }
+            None => {
+                seen.insert(name, node);
+            }
+        }
+    }
+    again
+}

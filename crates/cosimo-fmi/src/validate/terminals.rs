@@ -1,0 +1,165 @@
+//! Rules about `terminalsAndIcons.xml` of FMI 3.0.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use roxmltree::Node;
+
+use super::model::Model;
+use super::report::{Report, Source};
+use super::structure::repeated;
+use crate::description::Causality;
+use crate::xml::{child, children_of};
+
+/// As deep as terminals may be inside each other here.
+const DEEPEST: usize = 64;
+
+/// All terminals, those inside others too.
+fn terminals<'a>(root: Node<'a, 'a>) -> Vec<Node<'a, 'a>> {
+    fn gather<'a>(node: Node<'a, 'a>, depth: usize, into: &mut Vec<Node<'a, 'a>>) {
+        into.push(node);
+        for inner in node.children().filter(|inner| inner.tag_name().name() == "Terminal" && depth < DEEPEST)
+        {
+            gather(inner, depth + 1, into);
+        }
+    }
+    let mut found = Vec::new();
+    children_of(root, "Terminals").for_each(|node| gather(node, 0, &mut found));
+    found
+}
+
+fn members<'a>(terminal: Node<'a, 'a>) -> impl Iterator<Item = Node<'a, 'a>> {
+    terminal.children().filter(|node| node.tag_name().name() == "TerminalMemberVariable")
+}
+
+pub(super) fn version(model: &Model<'_>, report: &mut Report) {
+    let Some((source, root)) = model.terminals else { return };
+    let (own, unit) = (root.attribute("fmiVersion"), model.root.attribute("fmiVersion"));
+    if own.is_some() && own != unit {
+        report.find(
+            source.attribute(root, "fmiVersion"),
+            "the terminals are of another version than the unit",
+            format!("\"{}\"", own.unwrap_or_default()),
+            format!("\"{}\"", unit.unwrap_or_default()),
+        );
+    }
+}
+
+pub(super) fn duplicate_name(model: &Model<'_>, report: &mut Report) {
+    let Some((source, root)) = model.terminals else { return };
+    let inner = terminals(root);
+    let lists = child(root, "Terminals").into_iter().chain(inner);
+    for list in lists {
+        let nodes = list.children().filter(|node| node.tag_name().name() == "Terminal");
+        let named = nodes.filter_map(|node| Some((node, node.attribute("name")?)));
+        for (node, name, line) in repeated(source, named) {
+            let message = format!("two terminals of one level are called `{name}`");
+            let found = format!("the name again, after line {line}");
+            report.find(source.attribute(node, "name"), message, found, "a name of its own");
+        }
+    }
+}
+
+/// Which attributes of a member name a variable.
+const VARIABLES: [&str; 3] = ["variableName", "inStreamVariableName", "outStreamVariableName"];
+
+pub(super) fn variable(model: &Model<'_>, report: &mut Report) {
+    let Some((source, root)) = model.terminals else { return };
+    let known: BTreeMap<&str, Option<Causality>> = model
+        .variables
+        .iter()
+        .flat_map(|variable| {
+            let aliases = variable.node.children().filter(|node| node.tag_name().name() == "Alias");
+            let aliases = aliases.filter_map(|node| node.attribute("name"));
+            std::iter::once(variable.name).chain(aliases).map(|name| (name, variable.causality))
+        })
+        .collect();
+    for terminal in terminals(root) {
+        let of = terminal.attribute("name").unwrap_or_default();
+        for member in terminal.children().filter(Node::is_element) {
+            for key in VARIABLES {
+                let Some(name) = member.attribute(key) else { continue };
+                let found = match known.get(name) {
+                    None => format!("`{name}`, which no variable is called"),
+                    Some(Some(
+                        Causality::Local | Causality::Independent | Causality::StructuralParameter,
+                    )) => {
+                        format!("`{name}`, which cannot be connected")
+                    }
+                    Some(_) => continue,
+                };
+                report.find(
+                    source.attribute(member, key),
+                    format!("terminal `{of}` speaks of what cannot be its member"),
+                    found,
+                    "an input, output, parameter or calculated parameter",
+                );
+            }
+        }
+    }
+}
+
+pub(super) fn member_name(model: &Model<'_>, report: &mut Report) {
+    let Some((source, root)) = model.terminals else { return };
+    for terminal in terminals(root) {
+        let of = terminal.attribute("name").unwrap_or_default();
+        if !matches!(terminal.attribute("matchingRule"), Some("plug" | "bus")) {
+            continue;
+        }
+        let mut seen = BTreeSet::new();
+        for member in members(terminal) {
+            let (found, at) = match member.attribute("memberName") {
+                None => ("none".to_owned(), source.element(member)),
+                Some(name) if !seen.insert(name) => {
+                    (format!("`{name}` again"), source.attribute(member, "memberName"))
+                }
+                Some(_) => continue,
+            };
+            let message = format!("members of terminal `{of}` cannot be told apart");
+            report.find(at, message, found, "a `memberName` of its own, as the matching rule is plug or bus");
+        }
+    }
+}
+
+/// A word of the standard, or one in reverse domain notation.
+fn is_known(word: &str, standard: &[&str]) -> bool {
+    standard.contains(&word) || word.contains('.')
+}
+
+fn words(report: &mut Report, source: &Source<'_>, node: Node<'_, '_>, key: &str, standard: &[&str]) {
+    let Some(word) = node.attribute(key).filter(|word| !is_known(word, standard)) else { return };
+    report.find(
+        source.attribute(node, key),
+        format!("`{key}` is not a word of the standard"),
+        format!("\"{word}\""),
+        format!("{}, or a name such as com.example.rule", standard.join(", ")),
+    );
+}
+
+pub(super) fn word(model: &Model<'_>, report: &mut Report) {
+    let Some((source, root)) = model.terminals else { return };
+    for terminal in terminals(root) {
+        words(report, source, terminal, "matchingRule", &["plug", "bus", "sequence"]);
+        for member in members(terminal) {
+            words(report, source, member, "variableKind", &["signal", "inflow", "outflow"]);
+        }
+    }
+}
+
+pub(super) fn streams(model: &Model<'_>, report: &mut Report) {
+    let Some((source, root)) = model.terminals else { return };
+    for terminal in terminals(root) {
+        let stream = child(terminal, "TerminalStreamMemberVariable");
+        let flows: Vec<Node<'_, '_>> = members(terminal)
+            .filter(|member| matches!(member.attribute("variableKind"), Some("inflow" | "outflow")))
+            .collect();
+        if stream.is_some() && flows.len() > 1 {
+            let of = terminal.attribute("name").unwrap_or_default();
+            report.find(
+                source.element(flows[1]),
+                format!("terminal `{of}` has a stream and several flows"),
+                flows.len().to_string(),
+                "one flow where there is a stream",
+            );
+        }
+    }
+}

@@ -1,0 +1,781 @@
+//! Rules about variables: names, references, which attributes go together, start values, and who refers to whom.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use roxmltree::Node;
+
+use super::model::{Model, Variable, initials};
+use super::report::Report;
+use super::schema::{number, whole};
+use super::structure::repeated;
+use crate::description::{Causality, Fmi, Initial, Kind, Variability};
+use crate::xml::children_of;
+
+/// The attribute `name` of a variable's element.
+fn at<'a>(model: &Model<'a>, variable: &Variable<'a>, name: &str) -> super::report::Spot {
+    // In FMI 2.0 some attributes are in the element inside.
+    let node = if variable.node.has_attribute(name) { variable.node } else { variable.typed };
+    let node = if node.has_attribute(name) { node } else { variable.node };
+    model.source.attribute(node, name)
+}
+
+/// All elements that name a variable: the variables and, in FMI 3.0, their aliases.
+fn names<'a>(model: &Model<'a>) -> Vec<(Node<'a, 'a>, &'a str)> {
+    let mut found = Vec::new();
+    for variable in &model.variables {
+        let aliases = variable.node.children().filter(|node| node.tag_name().name() == "Alias");
+        for node in std::iter::once(variable.node).chain(aliases) {
+            found.extend(node.attribute("name").map(|name| (node, name)));
+        }
+    }
+    found
+}
+
+pub(super) fn duplicate_name(model: &Model<'_>, report: &mut Report) {
+    for (node, name, line) in repeated(model.source, names(model).into_iter()) {
+        report.find(
+            model.source.attribute(node, "name"),
+            format!("two variables are called `{name}`"),
+            format!("the name again, after line {line}"),
+            "a name of its own",
+        );
+    }
+}
+
+pub(super) fn name(model: &Model<'_>, report: &mut Report) {
+    for (node, name) in names(model) {
+        let found = if name.is_empty() {
+            "an empty one".to_owned()
+        } else if let Some(letter) = name.chars().find(|letter| matches!(letter, '\r' | '\n' | '\t')) {
+            format!("U+{:04X}", u32::from(letter))
+        } else {
+            continue;
+        };
+        let message = "a variable's name cannot be one";
+        let wanted = "letters, without carriage return, line feed and tab";
+        report.find(model.source.attribute(node, "name"), message, found, wanted);
+    }
+}
+
+pub(super) fn structured_name(model: &Model<'_>, report: &mut Report) {
+    if model.root.attribute("variableNamingConvention") != Some("structured") {
+        return;
+    }
+    for (node, name) in names(model).into_iter().filter(|(_, name)| !name.is_empty() && !is_structured(name))
+    {
+        let message =
+            format!("the name `{name}` does not follow the convention that the description declares");
+        let wanted = "a structured name, such as a.b[1].'c d' or der(x)";
+        report.find(model.source.attribute(node, "name"), message, format!("`{name}`"), wanted);
+    }
+}
+
+/// The grammar of structured names, 2.2.9 of FMI 2.0 and 2.4.7.5.1 of FMI 3.0.
+fn is_structured(name: &str) -> bool {
+    if let Some(inside) = name.strip_prefix("der(").and_then(|rest| rest.strip_suffix(')')) {
+        // The order comes after the last comma that is in no brackets or apostrophes.
+        let order = inside.rsplit_once(',').filter(|(_, order)| is_number(order));
+        return is_identifier(inside) || order.is_some_and(|(identifier, _)| is_identifier(identifier));
+    }
+    is_identifier(name)
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn is_identifier(text: &str) -> bool {
+    let mut rest = text;
+    loop {
+        let Some(after) = after_name(rest) else { return false };
+        rest = after;
+        if let Some(inside) = rest.strip_prefix('[') {
+            let Some((indices, after)) = inside.split_once(']') else { return false };
+            if !indices.split(',').all(is_number) {
+                return false;
+            }
+            rest = after;
+        }
+        match rest.strip_prefix('.') {
+            Some(next) => rest = next,
+            None => return rest.is_empty(),
+        }
+    }
+}
+
+/// What follows a B-name or Q-name.
+fn after_name(text: &str) -> Option<&str> {
+    if let Some(quoted) = text.strip_prefix('\'') {
+        let mut letters = quoted.char_indices();
+        while let Some((at, letter)) = letters.next() {
+            match letter {
+                '\'' => return (at > 0).then(|| &quoted[at + 1..]),
+                '\\' => {
+                    let (_, escaped) = letters.next()?;
+                    if !"'\"?\\abfnrtv".contains(escaped) {
+                        return None;
+                    }
+                }
+                plain if plain.is_ascii_alphanumeric() || "_!#$%&()*+,-./:;<>=?@[]^{}|~ ".contains(plain) => {
+                }
+                _ => return None,
+            }
+        }
+        return None;
+    }
+    let nondigit = |letter: char| letter == '_' || letter.is_ascii_alphabetic();
+    let first = text.chars().next().filter(|letter| nondigit(*letter))?;
+    let rest = &text[first.len_utf8()..];
+    Some(rest.trim_start_matches(|letter: char| nondigit(letter) || letter.is_ascii_digit()))
+}
+
+/// FMI 3.0: one variable for each value reference.
+pub(super) fn duplicate_reference(model: &Model<'_>, report: &mut Report) {
+    let mut seen: BTreeMap<u32, &Variable<'_>> = BTreeMap::new();
+    for variable in &model.variables {
+        let Some(reference) = variable.reference else { continue };
+        match seen.get(&reference) {
+            Some(first) => report.find(
+                at(model, variable, "valueReference"),
+                format!("`{}` and `{}` have the same value reference", first.name, variable.name),
+                reference.to_string(),
+                "a value reference of its own",
+            ),
+            None => {
+                seen.insert(reference, variable);
+            }
+        }
+    }
+}
+
+/// FMI 2.0: variables of one base type and value reference are one value under several names.
+pub(super) fn alias(model: &Model<'_>, report: &mut Report) {
+    let mut sets: BTreeMap<(Kind, u32), Vec<&Variable<'_>>> = BTreeMap::new();
+    for variable in &model.variables {
+        if let (Some(kind), Some(reference)) = (variable.kind, variable.reference) {
+            // Enumerations are integers to the interface.
+            let base = if kind == Kind::Enumeration { Kind::Int32 } else { kind };
+            sets.entry((base, reference)).or_default().push(variable);
+        }
+    }
+    for ((_, reference), set) in sets.into_iter().filter(|(_, set)| set.len() > 1) {
+        let settable = |variable: &Variable<'_>| {
+            matches!(variable.causality, Some(Causality::Input | Causality::Parameter))
+        };
+        let mut first_settable: Option<&Variable<'_>> = None;
+        for variable in set.iter().copied().filter(|variable| settable(variable)) {
+            match first_settable {
+                Some(first) => report.find(
+                    at(model, variable, "valueReference"),
+                    format!("`{}` and `{}` are one value that could be set twice", first.name, variable.name),
+                    format!("value reference {reference} of both"),
+                    "at most one input or parameter for each value reference",
+                ),
+                None => first_settable = Some(variable),
+            }
+        }
+        let first = set[0];
+        for other in &set[1..] {
+            for (what, differs) in [
+                ("unit", model.inherited(first, "unit") != model.inherited(other, "unit")),
+                ("start", both_differ(&first.start, &other.start)),
+                ("variability", is_constant(first) != is_constant(other)),
+            ] {
+                if differs {
+                    report.find(
+                        at(model, other, what),
+                        format!("`{}` is an alias of `{}` and differs from it", other.name, first.name),
+                        format!("another `{what}`"),
+                        format!("the same `{what}` in all aliases, which share value reference {reference}"),
+                    );
+                }
+            }
+        }
+    }
+}
+
+fn both_differ(a: &Option<Vec<&str>>, b: &Option<Vec<&str>>) -> bool {
+    let same = |a: &str, b: &str| a == b || number(a).is_some_and(|value| Some(value) == number(b));
+    matches!((a.as_deref(), b.as_deref()), (Some([a]), Some([b])) if !same(a, b))
+}
+
+fn is_constant(variable: &Variable<'_>) -> bool {
+    variable.variability == Some(Variability::Constant)
+}
+
+pub(super) fn causality_variability(model: &Model<'_>, report: &mut Report) {
+    for variable in &model.variables {
+        let Some((causality, variability)) = variable.causality.zip(variable.variability) else { continue };
+        if initials(model.fmi, causality, variability).is_some() {
+            continue;
+        }
+        let possible: Vec<&str> = crate::description::VARIABILITIES
+            .iter()
+            .filter(|(_, other)| initials(model.fmi, causality, *other).is_some())
+            .map(|(word, _)| *word)
+            .collect();
+        let given = variable.node.has_attribute("variability");
+        let how = if given { "" } else { ", which is the default" };
+        report.find(
+            at(model, variable, if given { "variability" } else { "causality" }),
+            format!("causality and variability of `{}` do not go together", variable.name),
+            format!("causality {}, variability {}{how}", causality.name(), variability.name()),
+            match possible.as_slice() {
+                [] => format!("another causality than {}", causality.name()),
+                list => format!("variability {}", list.join(" or ")),
+            },
+        );
+    }
+}
+
+/// Whether the rule before has nothing to say.
+fn combines(model: &Model<'_>, variable: &Variable<'_>) -> bool {
+    let both = variable.causality.zip(variable.variability);
+    both.is_some_and(|(causality, variability)| initials(model.fmi, causality, variability).is_some())
+}
+
+pub(super) fn initial(model: &Model<'_>, report: &mut Report) {
+    for variable in &model.variables {
+        let (Some(given), Some(causality), Some(variability)) =
+            (variable.given_initial, variable.causality, variable.variability)
+        else {
+            continue;
+        };
+        let Some(allowed) = initials(model.fmi, causality, variability) else { continue };
+        if allowed.contains(&given) {
+            continue;
+        }
+        let words: Vec<&str> = allowed.iter().map(|initial| initial.name()).collect();
+        report.find(
+            at(model, variable, "initial"),
+            format!("`initial` of `{}` does not go with its causality and variability", variable.name),
+            format!("{} with {} and {}", given.name(), causality.name(), variability.name()),
+            if words.is_empty() { "no `initial`".to_owned() } else { words.join(" or ") },
+        );
+    }
+}
+
+pub(super) fn start_missing(model: &Model<'_>, report: &mut Report) {
+    for variable in model.variables.iter().filter(|variable| variable.start.is_none()) {
+        let needed = match (variable.kind, variable.initial, variable.causality) {
+            // A clock's start is its first tick.
+            (None | Some(Kind::Clock), ..) => continue,
+            _ if !combines(model, variable) => continue,
+            (_, Some(Initial::Exact), _) => "initial exact",
+            (_, Some(Initial::Approx), _) => "initial approx",
+            (_, _, Some(Causality::Input)) => "causality input",
+            _ => continue,
+        };
+        report.find(
+            model.source.element(variable.typed),
+            format!("`{}` lacks a start value", variable.name),
+            format!("{needed} without start"),
+            "a start value",
+        );
+    }
+}
+
+pub(super) fn start_forbidden(model: &Model<'_>, report: &mut Report) {
+    for variable in model.variables.iter().filter(|variable| variable.start.is_some()) {
+        let because = match (variable.initial, variable.causality) {
+            _ if !combines(model, variable) => continue,
+            (_, Some(Causality::Independent)) => "causality independent",
+            (Some(Initial::Calculated), _) => "initial calculated",
+            _ => continue,
+        };
+        report.find(
+            at(model, variable, "start"),
+            format!("`{}` must not have a start value", variable.name),
+            format!("a start value with {because}"),
+            "no start value",
+        );
+    }
+}
+
+pub(super) fn continuous_type(model: &Model<'_>, report: &mut Report) {
+    for variable in model.variables.iter().filter(|variable| combines(model, variable)) {
+        let Some(kind) = variable.kind.filter(|kind| !kind.is_float()) else { continue };
+        if variable.variability == Some(Variability::Continuous) {
+            let given = variable.node.has_attribute("variability");
+            let kind = if model.fmi == Fmi::Two { variable.typed.tag_name().name() } else { kind.name() };
+            report.find(
+                at(model, variable, "variability"),
+                format!("`{}` cannot be continuous", variable.name),
+                format!(
+                    "{kind} with variability continuous{}",
+                    if given { "" } else { ", which is the default" }
+                ),
+                "a variability such as discrete",
+            );
+        }
+    }
+}
+
+/// `min`, `max` and start values as numbers, if they are.
+fn range(model: &Model<'_>, variable: &Variable<'_>) -> (Option<f64>, Option<f64>) {
+    let bound = |name: &str| model.inherited(variable, name).and_then(number);
+    (bound("min"), bound("max"))
+}
+
+pub(super) fn min_max(model: &Model<'_>, report: &mut Report) {
+    let mut check = |node: Node<'_, '_>, name: &str, min: Option<f64>, max: Option<f64>| {
+        if let (Some(min), Some(max)) = (min, max)
+            && min > max
+        {
+            report.find(
+                model.source.attribute(node, if node.has_attribute("max") { "max" } else { "min" }),
+                format!("`min` of `{name}` is above its `max`"),
+                format!("min {min}, max {max}"),
+                "min <= max",
+            );
+        }
+    };
+    for variable in &model.variables {
+        if variable.typed.has_attribute("min") || variable.typed.has_attribute("max") {
+            let (min, max) = range(model, variable);
+            check(variable.typed, variable.name, min, max);
+        }
+    }
+    for (name, declared) in &model.types {
+        let node = if model.fmi == Fmi::Two {
+            declared.children().find(Node::is_element).unwrap_or(*declared)
+        } else {
+            *declared
+        };
+        let bound = |key: &str| node.attribute(key).and_then(number);
+        check(node, name, bound("min"), bound("max"));
+    }
+}
+
+pub(super) fn start_range(model: &Model<'_>, report: &mut Report) {
+    for variable in model.variables.iter().filter(|variable| variable.kind.is_some_and(Kind::is_number)) {
+        let (min, max) = range(model, variable);
+        if min.zip(max).is_some_and(|(min, max)| min > max) {
+            continue;
+        }
+        let values = variable.start.iter().flatten().filter_map(|text| number(text));
+        let outside =
+            |value: &f64| min.is_some_and(|min| *value < min) || max.is_some_and(|max| *value > max);
+        if let Some(value) = values.into_iter().find(outside) {
+            let bound = |bound: Option<f64>| bound.map_or("any".to_owned(), |bound| bound.to_string());
+            report.find(
+                at(model, variable, "start"),
+                format!("the start value of `{}` is out of its range", variable.name),
+                value.to_string(),
+                format!("from {} to {}", bound(min), bound(max)),
+            );
+        }
+    }
+}
+
+pub(super) fn enumeration_start(model: &Model<'_>, report: &mut Report) {
+    let items = |declared: &Node<'_, '_>| -> BTreeSet<i128> {
+        let items = declared.descendants().filter(|node| node.tag_name().name() == "Item");
+        items.filter_map(|item| whole(item.attribute("value")?)).collect()
+    };
+    let types: BTreeMap<&str, BTreeSet<i128>> =
+        model.types.iter().map(|(name, declared)| (*name, items(declared))).collect();
+    for variable in model.variables.iter().filter(|variable| variable.kind == Some(Kind::Enumeration)) {
+        let declared = variable.typed.attribute("declaredType").and_then(|name| types.get(name));
+        let Some(values) = declared.filter(|values| !values.is_empty()) else { continue };
+        let starts = variable.start.iter().flatten().filter_map(|text| whole(text));
+        if let Some(value) = starts.into_iter().find(|value| !values.contains(value)) {
+            let list: Vec<String> = values.iter().take(10).map(i128::to_string).collect();
+            report.find(
+                at(model, variable, "start"),
+                format!("the start value of `{}` is none of its enumeration", variable.name),
+                value.to_string(),
+                format!("one of {}", list.join(", ")),
+            );
+        }
+    }
+}
+
+pub(super) fn start_size(model: &Model<'_>, report: &mut Report) {
+    for variable in &model.variables {
+        let Some(start) = &variable.start else { continue };
+        let sizes = model.dimensions(variable);
+        let Some(sizes) = sizes.into_iter().collect::<Option<Vec<u64>>>() else { continue };
+        let Some(elements) = sizes.iter().try_fold(1u64, |product, size| product.checked_mul(*size)) else {
+            continue;
+        };
+        if start.len() != 1 && start.len() as u64 != elements {
+            report.find(
+                at(model, variable, "start"),
+                format!("`{}` has another number of start values than elements", variable.name),
+                start.len().to_string(),
+                if elements == 1 { "1".into() } else { format!("1 or {elements}") },
+            );
+        }
+    }
+}
+
+pub(super) fn declared_type(model: &Model<'_>, report: &mut Report) {
+    for variable in &model.variables {
+        let Some(name) = variable.typed.attribute("declaredType") else { continue };
+        let found = match model.declared(variable) {
+            None if model.types.contains_key(name) => continue,
+            None => format!("`{name}`, which no type is called"),
+            Some(declared) => {
+                let tag = declared.tag_name().name();
+                let wanted = variable.typed.tag_name().name();
+                if tag.trim_end_matches("Type") == wanted || variable.kind.is_none() {
+                    continue;
+                }
+                format!("`{name}`, which is a type for {}", tag.trim_end_matches("Type"))
+            }
+        };
+        report.find(
+            at(model, variable, "declaredType"),
+            format!("the declared type of `{}` cannot be its type", variable.name),
+            found,
+            format!("a type for {} in `<TypeDefinitions>`", variable.typed.tag_name().name()),
+        );
+    }
+}
+
+/// Elements that name units: variables, their aliases, and types.
+fn users_of_units<'a>(model: &Model<'a>) -> Vec<(Node<'a, 'a>, &'a str, Option<&'a str>)> {
+    let mut found = Vec::new();
+    for variable in &model.variables {
+        let unit = model.inherited(variable, "unit");
+        let aliases = variable.node.children().filter(|node| node.tag_name().name() == "Alias");
+        for node in std::iter::once(variable.typed).chain(aliases) {
+            found.push((node, node.attribute("name").unwrap_or(variable.name), unit));
+        }
+    }
+    for (name, declared) in &model.types {
+        let node = declared.children().find(|node| node.tag_name().name() == "Real").unwrap_or(*declared);
+        found.push((node, name, node.attribute("unit")));
+    }
+    found
+}
+
+pub(super) fn unit(model: &Model<'_>, report: &mut Report) {
+    let units: BTreeSet<&str> =
+        children_of(model.root, "UnitDefinitions").filter_map(|unit| unit.attribute("name")).collect();
+    for (node, name, _) in users_of_units(model) {
+        if let Some(unit) = node.attribute("unit").filter(|unit| !units.contains(unit)) {
+            report.find(
+                model.source.attribute(node, "unit"),
+                format!("the unit of `{name}` is not defined"),
+                format!("`{unit}`"),
+                "the name of a `<Unit>` in `<UnitDefinitions>`",
+            );
+        }
+    }
+}
+
+pub(super) fn display_unit(model: &Model<'_>, report: &mut Report) {
+    let mut known: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for unit in children_of(model.root, "UnitDefinitions") {
+        let Some(name) = unit.attribute("name") else { continue };
+        let shown = unit.children().filter(|node| node.tag_name().name() == "DisplayUnit");
+        known.entry(name).or_default().extend(shown.filter_map(|node| node.attribute("name")));
+    }
+    for (node, name, unit) in users_of_units(model) {
+        let Some(shown) = node.attribute("displayUnit") else { continue };
+        let found = match unit {
+            None => format!("`{shown}` without a unit"),
+            Some(unit) => match known.get(unit) {
+                // That the unit is not there is said elsewhere.
+                None => continue,
+                Some(list) if list.contains(shown) => continue,
+                Some(_) => format!("`{shown}`, which is no display unit of `{unit}`"),
+            },
+        };
+        report.find(
+            model.source.attribute(node, "displayUnit"),
+            format!("the display unit of `{name}` is not defined"),
+            found,
+            "the name of a `<DisplayUnit>` of its unit",
+        );
+    }
+}
+
+pub(super) fn derivative(model: &Model<'_>, report: &mut Report) {
+    for (index, variable) in model.variables.iter().enumerate() {
+        let Some(text) = variable.typed.attribute("derivative") else { continue };
+        let Ok(number) = text.trim().parse::<u32>() else { continue };
+        let found = match model.find(number) {
+            None => format!("{} {number}, which no variable has", model.number_name()),
+            Some(target) if target == index => "itself".to_owned(),
+            Some(target) => {
+                let state = &model.variables[target];
+                if state.is_float() && state.variability == Some(Variability::Continuous) {
+                    continue;
+                }
+                format!("`{}`, which is not a continuous real variable", state.name)
+            }
+        };
+        report.find(
+            at(model, variable, "derivative"),
+            format!("`{}` is the derivative of what has none", variable.name),
+            found,
+            "another variable that is real and continuous",
+        );
+    }
+}
+
+pub(super) fn reinit(model: &Model<'_>, report: &mut Report) {
+    let states: BTreeSet<usize> =
+        (0..model.variables.len()).filter_map(|index| model.derivative_of(index)).collect();
+    for (index, variable) in model.variables.iter().enumerate() {
+        if variable.typed.has_attribute("reinit") && !states.contains(&index) {
+            report.find(
+                at(model, variable, "reinit"),
+                format!("`{}` has `reinit` and is no continuous state", variable.name),
+                "`reinit` on a variable of which nothing is the derivative",
+                "`reinit` on continuous states only",
+            );
+        }
+    }
+}
+
+pub(super) fn multiple_set(model: &Model<'_>, report: &mut Report) {
+    for variable in &model.variables {
+        let name = "canHandleMultipleSetPerTimeInstant";
+        if variable.node.has_attribute(name) && variable.causality.is_some_and(|it| it != Causality::Input) {
+            report.find(
+                at(model, variable, name),
+                format!("`{}` has `{name}` and is no input", variable.name),
+                variable.causality.map_or("", Causality::name),
+                "causality input",
+            );
+        }
+    }
+}
+
+fn independents<'m, 'a>(model: &'m Model<'a>) -> impl Iterator<Item = &'m Variable<'a>> {
+    model.variables.iter().filter(|variable| variable.causality == Some(Causality::Independent))
+}
+
+pub(super) fn independent_count(model: &Model<'_>, report: &mut Report) {
+    let wanted = if model.fmi == Fmi::Two { "at most one" } else { "exactly one" };
+    let mut all = independents(model);
+    match all.next() {
+        None if model.fmi == Fmi::Three && !model.variables.is_empty() => {
+            let list = crate::xml::child(model.root, "ModelVariables").unwrap_or(model.root);
+            report.find(model.source.element(list), "no variable is the independent one", "none", wanted);
+        }
+        _ => {
+            for variable in all {
+                let message = format!("`{}` is one more independent variable", variable.name);
+                report.find(at(model, variable, "causality"), message, "another", wanted);
+            }
+        }
+    }
+}
+
+pub(super) fn independent_type(model: &Model<'_>, report: &mut Report) {
+    for variable in independents(model).filter(|variable| variable.kind.is_some() && !variable.is_float()) {
+        let found = variable.typed.tag_name().name();
+        let message = format!("the independent variable `{}` is not real", variable.name);
+        report.find(at(model, variable, "causality"), message, found, "a floating point type");
+    }
+}
+
+fn dimension_nodes<'a>(variable: &Variable<'a>) -> impl Iterator<Item = Node<'a, 'a>> {
+    variable.node.children().filter(|node| node.tag_name().name() == "Dimension")
+}
+
+pub(super) fn dimension(model: &Model<'_>, report: &mut Report) {
+    for variable in &model.variables {
+        for node in dimension_nodes(variable) {
+            let (fixed, by) = (node.attribute("start"), node.attribute("valueReference"));
+            let found = match (fixed, by) {
+                (Some(_), Some(_)) => "`start` and `valueReference`".to_owned(),
+                (None, None) => "neither".to_owned(),
+                (Some(fixed), None) if fixed.trim() == "0" => "start 0".to_owned(),
+                (Some(_), None) => continue,
+                (None, Some(by)) => {
+                    let Ok(reference) = by.trim().parse() else { continue };
+                    match model.find(reference).map(|index| &model.variables[index]) {
+                        None => format!("value reference {reference}, which no variable has"),
+                        Some(size) if size.kind != Some(Kind::UInt64) => {
+                            format!("`{}`, which is not of type UInt64", size.name)
+                        }
+                        Some(size)
+                            if size.causality != Some(Causality::StructuralParameter)
+                                && !is_constant(size) =>
+                        {
+                            format!("`{}`, which is neither a structural parameter nor constant", size.name)
+                        }
+                        Some(size) if size.start.as_deref() == Some(&["0"]) => {
+                            format!("`{}`, whose start value is 0", size.name)
+                        }
+                        Some(_) => continue,
+                    }
+                }
+            };
+            report.find(
+                model.source.element(node),
+                format!("a size of `{}` is not what a size can be", variable.name),
+                found,
+                "either `start` above 0, or the value reference of a structural parameter or constant of type UInt64 that \
+                 starts above 0",
+            );
+        }
+    }
+}
+
+pub(super) fn structural_parameter(model: &Model<'_>, report: &mut Report) {
+    for variable in &model.variables {
+        if variable.causality == Some(Causality::StructuralParameter)
+            && let Some(node) = dimension_nodes(variable).next()
+        {
+            let message = format!("the structural parameter `{}` is an array", variable.name);
+            report.find(model.source.element(node), message, "`<Dimension>`", "a scalar");
+        }
+    }
+}
+
+pub(super) fn intermediate_update(model: &Model<'_>, report: &mut Report) {
+    for variable in &model.variables {
+        let set = matches!(variable.node.attribute("intermediateUpdate"), Some("true" | "1"));
+        if set && variable.causality == Some(Causality::Parameter) {
+            report.find(
+                at(model, variable, "intermediateUpdate"),
+                format!("the parameter `{}` has `intermediateUpdate`", variable.name),
+                "true",
+                "no `intermediateUpdate` on parameters",
+            );
+        }
+    }
+}
+
+pub(super) fn previous(model: &Model<'_>, report: &mut Report) {
+    let mut seen: BTreeMap<usize, &str> = BTreeMap::new();
+    for (index, variable) in model.variables.iter().enumerate() {
+        let Some(reference) = variable.node.attribute("previous").and_then(|text| text.trim().parse().ok())
+        else {
+            continue;
+        };
+        let target = model.find(reference);
+        let first = target.and_then(|target| seen.insert(target, variable.name));
+        let found = match target.map(|target| (target, &model.variables[target])) {
+            _ if !variable.is_clocked() => "`previous` without `clocks`".to_owned(),
+            _ if variable.variability.is_some_and(|it| it != Variability::Discrete) => {
+                "`previous` on a variable that is not discrete".into()
+            }
+            None => format!("value reference {reference}, which no variable has"),
+            Some((target, _)) if target == index => "itself".into(),
+            Some((_, before)) if before.kind != variable.kind => {
+                format!("`{}`, which is of another type", before.name)
+            }
+            Some((_, before)) if before.causality == Some(Causality::Input) => {
+                format!("`{}`, which is an input", before.name)
+            }
+            Some((_, before)) if before.variability != Some(Variability::Discrete) => {
+                format!("`{}`, which is not discrete", before.name)
+            }
+            Some((_, before)) => match first {
+                Some(first) => format!("`{}`, which is also the previous value of `{first}`", before.name),
+                None => continue,
+            },
+        };
+        report.find(
+            at(model, variable, "previous"),
+            format!("`{}` cannot have this previous value", variable.name),
+            found,
+            "on a discrete clocked variable, a discrete variable of the same type that is no input and used once",
+        );
+    }
+}
+
+pub(super) fn clocks(model: &Model<'_>, report: &mut Report) {
+    for variable in model.variables.iter().filter(|variable| variable.is_clocked()) {
+        let list = variable.node.attribute("clocks").unwrap_or_default();
+        let wrong =
+            list.split_ascii_whitespace().filter_map(|part| part.parse::<u32>().ok()).find_map(|reference| {
+                match model.find(reference).map(|index| &model.variables[index]) {
+                    None => Some(format!("value reference {reference}, which no variable has")),
+                    Some(clock) if clock.kind != Some(Kind::Clock) => {
+                        Some(format!("`{}`, which is no clock", clock.name))
+                    }
+                    Some(_) => None,
+                }
+            });
+        let slow = matches!(variable.variability, Some(Variability::Discrete | Variability::Tunable) | None);
+        let found = match wrong {
+            Some(wrong) => wrong,
+            None if !slow => format!("variability {}", variable.variability.map_or("", Variability::name)),
+            None => continue,
+        };
+        report.find(
+            at(model, variable, "clocks"),
+            format!("`{}` cannot be clocked like this", variable.name),
+            found,
+            "value references of clocks, on a discrete or tunable variable",
+        );
+    }
+}
+
+pub(super) fn clock(model: &Model<'_>, report: &mut Report) {
+    for variable in model.variables.iter().filter(|variable| variable.kind == Some(Kind::Clock)) {
+        let node = variable.node;
+        let value = |name: &str| model.inherited(variable, name);
+        let periodic = matches!(value("intervalVariability"), Some("constant" | "fixed" | "tunable"));
+        let is = |name: &str, test: fn(f64) -> bool| value(name).and_then(number).is_some_and(test);
+        let problems = [
+            (
+                "causality",
+                !matches!(
+                    variable.causality,
+                    Some(Causality::Input | Causality::Output | Causality::Local) | None
+                ),
+                "causality input, output or local",
+            ),
+            (
+                "variability",
+                !matches!(variable.variability, Some(Variability::Discrete | Variability::Tunable) | None),
+                "variability discrete or tunable",
+            ),
+            ("intervalDecimal", is("intervalDecimal", |interval| interval <= 0.0), "an interval above 0"),
+            ("shiftDecimal", is("shiftDecimal", |shift| shift < 0.0), "a shift of 0 or more"),
+            ("intervalCounter", is("intervalCounter", |count| count == 0.0), "a counter above 0"),
+            (
+                "intervalDecimal",
+                value("intervalDecimal").is_some() && !periodic,
+                "an interval for periodic clocks only",
+            ),
+            (
+                "intervalCounter",
+                value("intervalCounter").is_some() && value("resolution").is_none(),
+                "`resolution` beside `intervalCounter`",
+            ),
+        ];
+        if let Some((name, _, wanted)) = problems.into_iter().find(|(_, wrong, _)| *wrong) {
+            let found =
+                value(name).or(node.attribute(name)).map_or("none".into(), |text| format!("\"{text}\""));
+            let message = format!("the clock `{}` is not one", variable.name);
+            report.find(at(model, variable, name), message, format!("{name} {found}"), wanted);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_structured;
+
+    #[test]
+    fn structured_names_follow_the_grammar() {
+        for name in [
+            "a",
+            "vehicle.engine.speed",
+            "resistor12.u",
+            "_v",
+            "robot.axis.'motor #234'",
+            "der(pipe[3,4].T[14],2)",
+            "der(x)",
+            "a[1].'it\\'s'",
+        ] {
+            assert!(is_structured(name), "{name}");
+        }
+        for name in
+            ["", "1a", "a b", "a.", ".a", "a[", "a[x]", "der(x", "der()", "''", "ä", "a-b", "'a", "der(x,)"]
+        {
+            assert!(!is_structured(name), "{name}");
+        }
+    }
+}
