@@ -1,5 +1,7 @@
 //! From a path and overrides to a planned system, or to everything that is wrong with it.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -8,6 +10,9 @@ use cosimo::engine::{Plan, plan};
 use cosimo::system::{EndRule, Overrides, Severity, System, overrides, sources, toml};
 
 use crate::{exit, report};
+
+/// Bytes of a system file.
+const LARGEST: u64 = 64 << 20;
 
 /// Changes to the file that every command which plans a system understands.
 #[derive(Debug, clap::Args)]
@@ -66,7 +71,9 @@ pub(crate) struct Loaded {
 /// Reads a system file without planning it.
 pub(crate) fn read(file: &Path, registry: &Registry) -> Result<(String, String, System), u8> {
     let path = file.display().to_string();
-    let text = std::fs::read_to_string(file).map_err(|cause| {
+    let mut text = String::new();
+    let opened = File::open(file).and_then(|file| file.take(LARGEST + 1).read_to_string(&mut text));
+    opened.map_err(|cause| {
         let hint = if file.is_dir() {
             Some(format!("this is a folder; did you mean `{}`?", file.join("system.toml").display()))
         } else if cause.kind() == std::io::ErrorKind::NotFound {
@@ -77,6 +84,11 @@ pub(crate) fn read(file: &Path, registry: &Registry) -> Result<(String, String, 
         report::error(&format!("cannot read `{path}`: {cause}"), hint.as_deref());
         exit::NO_FILE
     })?;
+    if text.len() as u64 > LARGEST {
+        let hint = "is it the right file? a system with a thousand components needs less than one MB";
+        report::error(&format!("`{path}` is larger than {} MB", LARGEST >> 20), Some(hint));
+        return Err(exit::BAD_INPUT);
+    }
     let folder = file.parent().map_or_else(PathBuf::new, Path::to_owned);
     let (system, problems) = toml::read(&text, &folder, registry);
     if problems.iter().any(|problem| problem.severity == Severity::Error) {

@@ -11,12 +11,13 @@ use arrow_buffer::Buffer;
 use arrow_ipc::convert::{IpcSchemaEncoder, fb_to_schema};
 use arrow_ipc::reader::{FileDecoder, read_footer_length};
 use arrow_ipc::writer::FileWriter;
-use arrow_ipc::{Block, FooterBuilder, MetadataVersion, root_as_footer};
+use arrow_ipc::{Block, FooterBuilder, MetadataVersion, root_as_footer, root_as_message};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use cosimo_core::entry::FormatEntry;
 use cosimo_core::recorder::{Columns, RecordError, Table, TableError, TableWriter};
 use flatbuffers::FlatBufferBuilder;
 
+use crate::limits::{LARGEST_FILE, Room};
 use crate::tail::Tail;
 
 pub const ARROW: FormatEntry = FormatEntry {
@@ -118,7 +119,13 @@ pub(crate) fn columns(schema: &Schema) -> Columns {
 }
 
 fn read(path: &Path) -> Result<Table, TableError> {
-    let bytes = std::fs::read(path).map_err(|cause| TableError::Unreadable { file: path.into(), cause })?;
+    let unreadable = |cause| TableError::Unreadable { file: path.into(), cause };
+    let size = std::fs::metadata(path).map_err(unreadable)?.len();
+    if size > LARGEST_FILE {
+        let message = format!("it has {size} bytes, at most {LARGEST_FILE} are allowed");
+        return Err(TableError::broken(path, "Arrow", message));
+    }
+    let bytes = std::fs::read(path).map_err(unreadable)?;
     table(bytes.into()).map_err(|error| TableError::broken(path, "Arrow", error.to_string()))
 }
 
@@ -130,6 +137,10 @@ fn table(file: Buffer) -> Result<Table, ArrowError> {
     let footer = root_as_footer(footer).map_err(|error| ArrowError::IpcError(error.to_string()))?;
     let schema = Arc::new(fb_to_schema(footer.schema().ok_or_else(cut)?));
     let columns = columns(&schema);
+    if let Some(field) = schema.fields().iter().find(|field| !is_number(field.data_type())) {
+        return Err(no_number(field.name(), field.data_type()));
+    }
+    let mut room = Room::for_columns(columns.names.len()).map_err(ArrowError::IpcError)?;
     let mut values = vec![Vec::new(); columns.names.len()];
     let decoder = FileDecoder::new(schema, footer.version());
     for block in footer.recordBatches().iter().flatten() {
@@ -142,20 +153,55 @@ fn table(file: Buffer) -> Result<Table, ArrowError> {
             .zip(length)
             .filter(|(at, length)| at.checked_add(*length).is_some_and(|end| end <= rest.len()));
         let (at, length) = inside.ok_or_else(cut)?;
+        let (header, body) = file[at..at + length].split_at(header.unwrap_or(0));
+        check_sizes(header, body, &mut room)?;
         let Some(batch) = decoder.read_record_batch(block, &file.slice_with_length(at, length))? else {
             continue;
         };
         for ((array, name), column) in batch.columns().iter().zip(&columns.names).zip(&mut values) {
-            append(array, column).map_err(|kind| {
-                ArrowError::SchemaError(format!("column `{name}` is {kind}; numbers are wanted"))
-            })?;
+            append(array, column).map_err(|()| no_number(name, array.data_type()))?;
         }
     }
     Ok(Table { columns, values })
 }
 
+fn is_number(kind: &DataType) -> bool {
+    matches!(kind, DataType::Float64 | DataType::Float32 | DataType::Int64 | DataType::Int32)
+}
+
+fn no_number(name: &str, kind: &DataType) -> ArrowError {
+    ArrowError::SchemaError(format!("column `{name}` is {kind}; numbers are wanted"))
+}
+
+/// What a batch says about its size, before the decoder believes it.
+fn check_sizes(header: &[u8], body: &[u8], room: &mut Room) -> Result<(), ArrowError> {
+    // A continuation mark and the length come before the message, or just the length in old files.
+    let prefix = if header.starts_with(&[0xff; 4]) { 8 } else { 4 };
+    let message = header.get(prefix..).and_then(|message| root_as_message(message).ok());
+    let Some(batch) = message.and_then(|message| message.header_as_record_batch()) else { return Ok(()) };
+    let broken = |message: &str| ArrowError::IpcError(message.to_owned());
+    let rows = u64::try_from(batch.length()).map_err(|_| broken("a negative number of rows"))?;
+    room.take(rows).map_err(ArrowError::IpcError)?;
+    if batch.compression().is_none() {
+        return Ok(());
+    }
+    // Eight bytes for each number and some for rounding; a compressed part begins with how large it becomes.
+    let most = rows.saturating_mul(8).saturating_add(1024);
+    for part in batch.buffers().iter().flatten() {
+        let start = usize::try_from(part.offset()).ok();
+        let Some(size) = start.and_then(|start| body.get(start..)?.first_chunk()) else { continue };
+        let size = i64::from_le_bytes(*size);
+        if part.length() > 0 && size > 0 && size as u64 > most {
+            return Err(ArrowError::IpcError(format!(
+                "a part of {rows} rows claims to hold {size} bytes, at most {most} are possible"
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Numbers as doubles, NaN where there is none.
-fn append(array: &dyn Array, column: &mut Vec<f64>) -> Result<(), String> {
+fn append(array: &dyn Array, column: &mut Vec<f64>) -> Result<(), ()> {
     fn all<T: ArrowPrimitiveType>(array: &dyn Array, column: &mut Vec<f64>, number: fn(T::Native) -> f64) {
         column.extend(array.as_primitive::<T>().iter().map(|value| value.map_or(f64::NAN, number)));
     }
@@ -167,7 +213,7 @@ fn append(array: &dyn Array, column: &mut Vec<f64>) -> Result<(), String> {
         DataType::Float32 => all::<Float32Type>(array, column, f64::from),
         DataType::Int64 => all::<Int64Type>(array, column, |value| value as f64),
         DataType::Int32 => all::<Int32Type>(array, column, f64::from),
-        other => return Err(other.to_string()),
+        _ => return Err(()),
     }
     Ok(())
 }

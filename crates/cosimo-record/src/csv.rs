@@ -1,11 +1,15 @@
 //! Comma-separated values, RFC 4180: a header of names, then one line per row. Numbers are written so that they
 //! read back to the same bits. Units are not in the file.
 
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 
 use cosimo_core::entry::FormatEntry;
 use cosimo_core::recorder::{Columns, RecordError, Table, TableError, TableWriter};
 
+use crate::limits::{LONGEST_ROW, Room};
 use crate::tail::Tail;
 
 pub const CSV: FormatEntry = FormatEntry {
@@ -69,9 +73,29 @@ fn write_number(text: &mut Vec<u8>, number: f64) {
     text.extend_from_slice(digits.strip_suffix(".0").unwrap_or(digits).as_bytes());
 }
 
+/// A file that ends with an error where a row does not end in time; the reader would gather it in memory.
+struct Rows<'a> {
+    file: File,
+    /// Since the last row; whoever gets a row sets it back.
+    handed_out: &'a Cell<usize>,
+}
+
+impl Read for Rows<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.handed_out.get() > LONGEST_ROW {
+            let message = format!("a row is longer than {LONGEST_ROW} bytes, which is the limit");
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+        }
+        let count = self.file.read(into)?;
+        self.handed_out.set(self.handed_out.get() + count);
+        Ok(count)
+    }
+}
+
 fn read(path: &Path) -> Result<Table, TableError> {
     let broken = |message: String| TableError::broken(path, "CSV", message);
     let failed = |error: csv::Error| match error.into_kind() {
+        csv::ErrorKind::Io(cause) if cause.kind() == io::ErrorKind::FileTooLarge => broken(cause.to_string()),
         csv::ErrorKind::Io(cause) => TableError::Unreadable { file: path.into(), cause },
         csv::ErrorKind::UnequalLengths { pos, expected_len, len } => {
             let line = pos.map_or(0, |pos| pos.line());
@@ -82,14 +106,21 @@ fn read(path: &Path) -> Result<Table, TableError> {
         }
         other => broken(format!("{other:?}")),
     };
-    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_path(path).map_err(failed)?;
+    let file = File::open(path).map_err(|cause| TableError::Unreadable { file: path.into(), cause })?;
+    let handed_out = Cell::new(0);
+    let rows = Rows { file, handed_out: &handed_out };
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(rows);
     let names: Vec<String> = reader.headers().map_err(failed)?.iter().map(str::to_owned).collect();
     if names.is_empty() {
         return Err(broken("it is empty; a header with the names of the columns is wanted".into()));
     }
     let mut values = vec![Vec::new(); names.len()];
     let mut cells = csv::StringRecord::new();
+    let mut room = Room::for_columns(names.len()).map_err(broken)?;
+    handed_out.set(0);
     while reader.read_record(&mut cells).map_err(failed)? {
+        handed_out.set(0);
+        room.take(1).map_err(broken)?;
         for ((cell, name), column) in cells.iter().zip(&names).zip(&mut values) {
             // Others leave a cell empty where there is no number.
             let number = if cell.is_empty() { Ok(f64::NAN) } else { cell.parse() };

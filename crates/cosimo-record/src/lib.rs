@@ -4,6 +4,7 @@
 mod arrow;
 mod csv;
 mod files;
+mod limits;
 mod memory;
 mod parquet;
 mod playback;

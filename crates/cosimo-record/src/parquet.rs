@@ -25,6 +25,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 
 use crate::arrow;
+use crate::limits::Room;
 use crate::tail::Tail;
 
 pub const PARQUET: FormatEntry = FormatEntry {
@@ -152,6 +153,11 @@ fn read(path: &Path) -> Result<Table, TableError> {
     let names: Vec<String> = leaves.iter().map(|leaf| leaf.path().string()).collect();
     if let Some(nested) = leaves.iter().find(|leaf| leaf.max_rep_level() > 0) {
         return Err(broken(format!("column `{}` holds lists; numbers are wanted", nested.path().string())));
+    }
+    let mut room = Room::for_columns(names.len()).map_err(broken)?;
+    for group in reader.metadata().row_groups() {
+        let rows = u64::try_from(group.num_rows()).map_err(|_| broken("a negative number of rows".into()))?;
+        room.take(rows).map_err(broken)?;
     }
     let mut values = vec![Vec::new(); names.len()];
     for at in 0..reader.num_row_groups() {

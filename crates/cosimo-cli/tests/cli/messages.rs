@@ -173,3 +173,11 @@ fn unknown_names_elsewhere() {
         complaint(&cosimo(&folder, &["reproduce", "ecco-nepce", "--row", "003/II"]))
     );
 }
+
+/// A file with holes takes no room on the disk; reading it whole would take four gigabytes of memory.
+#[test]
+fn a_system_file_without_end() {
+    let folder = folder("messages-endless");
+    std::fs::File::create(folder.join("system.toml")).unwrap().set_len(4 << 30).unwrap();
+    assert_snapshot!("endless", complaint(&cosimo(&folder, &["run", "system.toml"])));
+}

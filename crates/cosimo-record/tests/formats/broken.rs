@@ -82,3 +82,89 @@ fn damaged_files_do_not_panic() {
         }
     }
 }
+
+/// What a file claims is compared with what is possible, before memory is asked for.
+#[test]
+fn files_that_claim_to_be_enormous() {
+    let folder = folder("enormous");
+    let values = (0..2).map(|k| (0..50).map(|n| f64::from(n * k).cos()).collect()).collect();
+    let table = Table { columns: columns(&["time", "a"]), values };
+    for format in FORMATS.iter().filter(|format| format.name != "csv") {
+        let path = folder.join(format!("claim.{}", format.endings[0]));
+        write(&path, format, &table).unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        // Wherever a number of rows could be, there is now a very large one: 8 bytes, or the same as a varint.
+        let mut told = 0;
+        for (from, to) in [
+            (50i64.to_le_bytes().to_vec(), (1i64 << 60).to_le_bytes().to_vec()),
+            (vec![100], vec![0x80 | 100, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x10]),
+        ] {
+            for at in (0..whole.len()).filter(|at| whole[*at..].starts_with(&from)) {
+                let grown = [&whole[..at], &to, &whole[at + from.len()..]].concat();
+                let mut bytes = grown.clone();
+                if format.name == "parquet" {
+                    // The length of the footer is before the last four bytes.
+                    let end = bytes.len() - 8;
+                    let length =
+                        i32::from_le_bytes(whole[whole.len() - 8..whole.len() - 4].try_into().unwrap());
+                    let longer = length + (grown.len() - whole.len()) as i32;
+                    bytes[end..end + 4].copy_from_slice(&longer.to_le_bytes());
+                }
+                std::fs::write(&path, &bytes).unwrap();
+                if let Err(error) = read(&path) {
+                    told += usize::from(error.to_string().contains("which is the limit for 2 columns"));
+                }
+            }
+        }
+        assert!(told > 0, "{}", format.name);
+    }
+}
+
+/// A compressed part begins with the size that it unpacks to.
+#[test]
+fn a_compressed_part_that_claims_four_gigabytes() {
+    let path = folder("compressed").join("claim.arrow");
+    let schema = std::sync::Arc::new(arrow_schema::Schema::new(vec![arrow_schema::Field::new(
+        "time",
+        arrow_schema::DataType::Float64,
+        false,
+    )]));
+    let options = arrow_ipc::writer::IpcWriteOptions::default()
+        .try_with_compression(Some(arrow_ipc::CompressionType::LZ4_FRAME))
+        .unwrap();
+    let column = std::sync::Arc::new(arrow_array::Float64Array::from(vec![0.0; 1000]));
+    let batch = arrow_array::RecordBatch::try_new(schema.clone(), vec![column]).unwrap();
+    let mut writer =
+        arrow_ipc::writer::FileWriter::try_new_with_options(Vec::new(), &schema, options).unwrap();
+    writer.write(&batch).unwrap();
+    let whole = writer.into_inner().unwrap();
+    std::fs::write(&path, &whole).unwrap();
+    assert_eq!(read(&path).unwrap().rows(), 1000);
+    for claimed in [4i64 << 30, 1 << 62] {
+        let mut bytes = whole.clone();
+        let at = whole.windows(8).position(|window| window == 8000i64.to_le_bytes()).unwrap();
+        bytes[at..at + 8].copy_from_slice(&claimed.to_le_bytes());
+        assert_eq!(
+            told("claim.arrow", &bytes),
+            format!(
+                "cannot read `claim.arrow` as Arrow: Ipc error: a part of 1000 rows claims to hold {claimed} bytes, at \
+                 most 9024 are possible"
+            )
+        );
+    }
+}
+
+/// The file has holes and takes no room on the disk; a reader that gathers the row would take a gigabyte of memory.
+#[test]
+fn a_row_without_end() {
+    let folder = folder("endless");
+    for (name, beginning) in
+        [("header.csv", ""), ("row.csv", "time,a\n0,1\n"), ("quoted.csv", "time,a\n0,\"1\n")]
+    {
+        let path = folder.join(name);
+        std::fs::write(&path, beginning).unwrap();
+        std::fs::File::options().write(true).open(&path).unwrap().set_len(1 << 30).unwrap();
+        let message = read(&path).unwrap_err().to_string();
+        assert!(message.ends_with("a row is longer than 67108864 bytes, which is the limit"), "{message}");
+    }
+}
