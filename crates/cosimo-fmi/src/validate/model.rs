@@ -264,8 +264,7 @@ impl<'a> Variable<'a> {
         let kind = Kind::ALL.iter().find(|(_, name)| *name == tag).map(|(kind, _)| *kind);
         let start = if matches!(kind, Some(Kind::String | Kind::Binary)) {
             let starts = node.children().filter(|child| child.tag_name().name() == "Start");
-            let values: Vec<&str> =
-                starts.map(|start| start.attribute("value").unwrap_or_default()).collect();
+            let values: Vec<&str> = starts.filter_map(|start| start.attribute("value")).collect();
             (!values.is_empty()).then_some(values)
         } else {
             node.attribute("start").map(|text| text.split_ascii_whitespace().collect())

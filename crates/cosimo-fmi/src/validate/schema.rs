@@ -37,8 +37,8 @@ pub(crate) struct Element {
 pub(crate) enum Content {
     /// In this order.
     Sequence(&'static [Particle]),
-    /// Whatever there is.
-    Any,
+    /// So many elements of whatever kind.
+    Any(usize),
 }
 
 /// One of some elements, so many times.
@@ -188,7 +188,7 @@ static TYPES2: Element = element("TypeDefinitions", &[], &[some(&[&TYPE2], 1, MA
 static CATEGORY2: Element = element("Category", &[NAMED, DESCRIBED], &[]);
 static CATEGORIES2: Element = element("LogCategories", &[], &[some(&[&CATEGORY2], 1, MANY)]);
 static EXPERIMENT2: Element = element("DefaultExperiment", &[EXPERIMENT], &[]);
-static TOOL2: Element = Element { name: "Tool", attributes: &[NAMED], content: Content::Any, open: false };
+static TOOL2: Element = Element { name: "Tool", attributes: &[NAMED], content: Content::Any(1), open: false };
 static VENDOR2: Element = element("VendorAnnotations", &[], &[some(&[&TOOL2], 1, MANY)]);
 static ANNOTATIONS2: Element = element("Annotations", &[], &[some(&[&TOOL2], 1, MANY)]);
 const DECLARED: &[Attribute] = &[may("declaredType", Type::Text)];
@@ -251,7 +251,7 @@ pub(crate) static DESCRIPTION2: Element = element(
 static ANNOTATION3: Element = Element {
     name: "Annotation",
     attributes: &[&[must("type", Type::Text)]],
-    content: Content::Any,
+    content: Content::Any(MANY),
     open: false,
 };
 static ANNOTATIONS3: Element = element("Annotations", &[], &[some(&[&ANNOTATION3], 1, MANY)]);

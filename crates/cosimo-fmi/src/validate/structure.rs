@@ -61,7 +61,10 @@ impl Walk<'_, '_> {
 
     fn element(&mut self, node: Node<'_, '_>, schema: &'static Element, depth: usize) {
         self.attributes(node, schema);
-        let Content::Sequence(particles) = &schema.content else { return };
+        let particles = match &schema.content {
+            Content::Sequence(particles) => *particles,
+            Content::Any(most) => return self.any(node, schema, *most),
+        };
         if depth > DEEPEST {
             return;
         }
@@ -129,6 +132,20 @@ impl Walk<'_, '_> {
                     if names.len() == 1 { names[0].clone() } else { format!("one of {}", names.join(", ")) };
                 self.add(Kind::MissingElement, self.source.element(node), message, "none".into(), wanted);
             }
+        }
+    }
+
+    fn any(&mut self, node: Node<'_, '_>, schema: &'static Element, most: usize) {
+        if let Some(child) = node.children().filter(Node::is_element).nth(most) {
+            let message = format!("`<{}>` has several elements in it", schema.name);
+            let found = format!("`<{}>` after another", child.tag_name().name());
+            self.add(
+                Kind::RepeatedElement,
+                self.source.element(child),
+                message,
+                found,
+                format!("at most {most}"),
+            );
         }
     }
 

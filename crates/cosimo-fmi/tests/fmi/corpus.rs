@@ -124,6 +124,7 @@ pub(crate) const DEFECTS: &[Defect] = &[
         "<CoSimulation modelIdentifier=\"quarter_car_wheel\"/><UnitDefinitions>",
         &["xml/repeated-element"],
     ),
+    defect("2-tool", Full2, "<anything at=\"all\"/>", "<anything/><more/>", &["xml/repeated-element"]),
     defect(
         "2-unknown-attribute",
         Full2,
@@ -352,6 +353,13 @@ pub(crate) const DEFECTS: &[Defect] = &[
     ),
     defect("3-no-start", Wheel3, " unit=\"kg\" start=\"40\"", " unit=\"kg\"", &["variable/start-missing"]),
     defect("3-binary-start", Full3, "<Start value=\"00ff\"/>", "", &["variable/start-missing"]),
+    defect(
+        "3-start-without-value",
+        Full3,
+        "<Start value=\"00ff\"/>",
+        "<Start/>",
+        &["variable/start-missing"],
+    ),
     defect(
         "2-start-on-calculated",
         Wheel2,
