@@ -97,7 +97,16 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// Whole letters: where a text has references in it, an offset can be a guess.
     pub(crate) fn spot(&self, range: Range<usize>) -> Spot {
+        let (mut start, mut end) = (range.start.min(self.text.len()), range.end.min(self.text.len()));
+        while !self.text.is_char_boundary(start) {
+            start -= 1;
+        }
+        while !self.text.is_char_boundary(end) {
+            end += 1;
+        }
+        let range = start..end;
         let extent = self.lines.extent(self.text, range.start);
         let line = self.text.get(extent.clone()).filter(|line| line.len() <= LONGEST_LINE);
         let source = line.map(|line| {

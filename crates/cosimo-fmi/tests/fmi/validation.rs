@@ -113,6 +113,18 @@ fn rules_have_names_of_their_own_and_every_one_is_tested() {
     assert!(untested.is_empty(), "{untested:?}");
 }
 
+/// A place is made of whole letters, or the source line could not be shown.
+#[test]
+fn places_in_texts_of_other_letters() {
+    for stray in ["é", "&#233;é", "&#x10FFFF;&amp;日本", "\u{10ffff}"] {
+        let text = changed(FULL3, &[("<LogCategories>", &format!("<LogCategories>{stray}"))]);
+        let validation = validate_description(&text, Profile::Strict);
+        let [finding] = validation.findings.as_slice() else { panic!("{:?}", said(&validation)) };
+        let (line, span) = finding.spot.source.clone().unwrap();
+        assert!(line.get(span.clone()).is_some_and(|shown| !shown.is_empty()), "{line} {span:?}");
+    }
+}
+
 /// Many findings of one rule are counted, not collected.
 #[test]
 fn findings_without_end_are_counted() {
