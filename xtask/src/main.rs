@@ -6,6 +6,7 @@ mod bench;
 mod browser;
 mod command;
 mod fmus;
+mod fuzz;
 mod generate;
 mod invariants;
 mod layers;
@@ -49,6 +50,12 @@ const TASKS: &[Task] = &[
         arguments: "[DIR]",
         summary: "write every native model as FMUs of both versions, into target/fmus",
         run: fmus::run,
+    },
+    Task {
+        name: "fuzz",
+        arguments: "[--seconds N]",
+        summary: "random units through all that reads them, for a minute unless told otherwise",
+        run: fuzz::run,
     },
     Task {
         name: "browser",

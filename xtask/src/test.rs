@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use crate::{Outcome, browser, command, generate, layers, no_arguments, python};
+use crate::{Outcome, browser, command, fuzz, generate, layers, no_arguments, python};
 
 struct Step {
     name: &'static str,
@@ -58,6 +58,11 @@ const STEPS: &[Step] = &[
     Step { name: "cargo xtask python", needs: None, work: Work::Python },
     // Unit, integration, example and documentation tests; the dev profile is optimised.
     Step { name: "cargo test --workspace", needs: None, work: Work::Cargo(&["test", "--workspace"]) },
+    Step {
+        name: "cargo xtask fuzz --seconds 10",
+        needs: None,
+        work: Work::Task(|root| fuzz::run(root, &["--seconds".into(), "10".into()])),
+    },
     Step {
         name: "cargo xtask browser",
         needs: Some(Need::Other(browser::set_up)),

@@ -1,0 +1,11 @@
+//! Any text as a modelDescription.xml: read as a run reads it, and checked against the standard.
+
+#![no_main]
+
+use cosimo_fmi::Description;
+use cosimo_fmi::validate::{Profile, validate_description};
+
+libfuzzer_sys::fuzz_target!(|text: &str| {
+    let _ = Description::parse(text);
+    let _ = validate_description(text, Profile::Strict);
+});

@@ -1,0 +1,44 @@
+//! `cargo xtask fuzz [--seconds N]`: random units through the code that reads them. Our own fuzzer needs nothing but
+//! cargo; where cargo-fuzz and a nightly compiler are installed, its targets in `fuzz` run as well, for as long each.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::{Outcome, command};
+
+const SECONDS: u64 = 60;
+const TARGETS: [&str; 2] = ["description", "archive"];
+
+pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
+    let seconds = match arguments {
+        [] => SECONDS,
+        [option, number] if option == "--seconds" => {
+            number.parse().map_err(|_| format!("`--seconds` takes a whole number, found `{number}`"))?
+        }
+        other => return Err(format!("`{}` is not understood; known is --seconds N", other.join(" "))),
+    };
+    own(root, seconds)?;
+    if !command::works(nightly(root, &["fuzz", "list"])) {
+        println!("skipped the targets in fuzz: cargo-fuzz, or a nightly compiler for it, is not installed");
+        return Ok(());
+    }
+    for target in TARGETS {
+        let time = format!("-max_total_time={seconds}");
+        command::show(nightly(root, &["fuzz", "run", target, "--", &time]))?;
+    }
+    Ok(())
+}
+
+/// Not the cargo that runs us, which knows no other toolchains: the one that rustup puts on the path.
+fn nightly(root: &Path, arguments: &[&str]) -> Command {
+    let mut cargo = Command::new("cargo");
+    cargo.arg("+nightly").args(arguments).current_dir(root).env_remove("RUSTUP_TOOLCHAIN");
+    cargo
+}
+
+fn own(root: &Path, seconds: u64) -> Outcome {
+    let mut cargo =
+        command::cargo(root, &["test", "-p", "cosimo-fmi", "--test", "fuzz", "--", "--nocapture"]);
+    cargo.env("COSIMO_FUZZ_SECONDS", seconds.to_string());
+    command::show(cargo)
+}
