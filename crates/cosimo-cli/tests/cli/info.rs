@@ -56,7 +56,7 @@ fn a_unit_as_people_read_it() {
     let output = info(&folder, &["pump.fmu", "--json"]);
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(json["variables"][1]["dimensions"], serde_json::json!([3]));
-    assert_eq!(json["capabilities"]["rollback"], true);
+    assert_eq!(json["uses"]["co_simulation"]["capabilities"]["rollback"], true);
     assert_eq!(json["units"][0]["factor"], 1e5);
 }
 
