@@ -5,6 +5,7 @@ mod arrow;
 mod csv;
 mod files;
 mod limits;
+mod mat;
 mod memory;
 mod parquet;
 mod playback;
@@ -15,6 +16,7 @@ pub use arrow::ARROW;
 pub use cosimo_core::recorder::{Table, TableError};
 pub use csv::CSV;
 pub use files::Files;
+pub use mat::MAT;
 pub use memory::Memory;
 pub use parquet::PARQUET;
 pub use playback::TABLE;
@@ -26,7 +28,7 @@ use std::path::Path;
 use cosimo_core::entry::{FormatEntry, Registry, format_of};
 use cosimo_core::recorder::RecordError;
 
-pub const FORMATS: &[&FormatEntry] = &[&CSV, &ARROW, &PARQUET];
+pub const FORMATS: &[&FormatEntry] = &[&CSV, &ARROW, &PARQUET, &MAT];
 
 pub fn register(registry: &mut Registry) {
     registry.formats.extend(FORMATS);

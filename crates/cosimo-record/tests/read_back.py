@@ -1,4 +1,5 @@
-"""Reads run.csv, run.arrow and run.parquet of a folder with pandas and pyarrow, and writes tables of their own.
+"""Reads run.csv, run.arrow, run.parquet and run.mat of a folder with pandas, pyarrow and scipy, and writes tables of
+their own.
 
 usage: read_back.py FOLDER VERSION
 """
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.ipc
 import pyarrow.parquet as pq
+import scipy.io
 
 folder, version = Path(sys.argv[1]), sys.argv[2]
 
@@ -33,6 +35,34 @@ for name, table in [("arrow", arrow), ("parquet", parquet)]:
     frame = table.to_pandas()
     assert list(frame.columns) == list(text.columns), name
     assert np.array_equal(frame.to_numpy().view(np.uint64), text.to_numpy().view(np.uint64)), name
+
+# A trajectory as Dymola's and OpenModelica's tools see it.
+mat = scipy.io.loadmat(folder / "run.mat", chars_as_strings=False)
+words = lambda matrix: ["".join(column).rstrip() for column in matrix]
+assert words(mat["Aclass"]) == ["Atrajectory", "1.1", "", "binTrans"], mat["Aclass"]
+assert words(mat["name"].T) == list(text.columns)
+units = dict(zip(words(mat["name"].T), words(mat["description"].T)))
+assert units["time"] == "[s]" and units["bond.strut.residual_power"] == "[W]", units
+assert mat["dataInfo"].shape == (4, len(text.columns)) and mat["dataInfo"].dtype == np.int32
+assert mat["dataInfo"][:, 0].tolist() == [0, 1, 0, -1] and mat["dataInfo"][:, 3].tolist() == [2, 4, 0, -1]
+assert mat["data_1"].tolist() == [[text["time"].iloc[0], text["time"].iloc[-1]]]
+assert np.array_equal(mat["data_2"].T.copy().view(np.uint64), text.to_numpy().view(np.uint64))
+
+# The other way round, with a constant, an alias of other sign, a unit to display and single precision.
+normal = lambda texts: np.array([list(text.ljust(20)) for text in texts])
+scipy.io.savemat(
+    folder / "normal.mat",
+    {
+        "Aclass": normal(["Atrajectory", "1.1", "", "binNormal"]),
+        "name": normal(["Time", "x", "minus x", "k"]),
+        "description": normal(["Time in [s]", "angle [rad|deg]", "the same", "a constant [N/m]"]),
+        "dataInfo": np.array([[0, 1, 0, -1], [2, 2, 0, -1], [2, -2, 0, -1], [1, 2, 0, 0]], dtype=np.int32),
+        "data_1": np.array([[0.0, 7.5], [1.0, 7.5]]),
+        "data_2": np.array([[0.0, 1.0], [0.5, 2.0], [1.0, 4.0]], dtype=np.float32),
+    },
+    format="4",
+)
+scipy.io.savemat(folder / "five.mat", {"data_2": np.zeros((2, 2))}, format="5")
 
 # The short ways that people use.
 assert pd.read_parquet(folder / "run.parquet").equals(text)

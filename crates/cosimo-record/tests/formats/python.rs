@@ -1,4 +1,4 @@
-//! Files of a real run, read by what most people will read them with: pandas and pyarrow. The interpreter that has
+//! Files of a real run, read by what most people will read them with: pandas, pyarrow and scipy. The interpreter that has
 //! them is named by `COSIMO_PYTHON`.
 
 use std::path::Path;
@@ -34,6 +34,7 @@ fn pandas_and_pyarrow_read_what_we_write_and_we_read_what_they_write() {
     assert!(tables[0].rows() > 3000);
     assert_eq!(tables[0].values, tables[1].values);
     assert_eq!(tables[1], tables[2]);
+    assert_eq!(tables[1], tables[3]);
     let unit = |name: &str| {
         let at = tables[1].columns.names.iter().position(|known| known == name).unwrap();
         tables[1].columns.units[at].as_str()
@@ -59,6 +60,13 @@ fn pandas_and_pyarrow_read_what_we_write_and_we_read_what_they_write() {
         assert_eq!(theirs.columns.names, tables[0].columns.names, "{name}");
         assert_eq!(theirs.values, tables[0].values, "{name}");
     }
+    let normal = read(&folder.join("normal.mat")).unwrap();
+    assert_eq!(normal.columns.names, ["time", "x", "minus x", "k"]);
+    assert_eq!(normal.columns.units, ["s", "rad", "", "N/m"]);
+    let wanted = [[0.0, 0.5, 1.0], [1.0, 2.0, 4.0], [-1.0, -2.0, -4.0], [7.5; 3]];
+    assert_eq!(normal.values, wanted.map(Vec::from));
+    let error = read(&folder.join("five.mat")).unwrap_err().to_string();
+    assert!(error.contains("later version of MATLAB"), "{error}");
     let mixed = read(&folder.join("mixed.parquet")).unwrap();
     assert_eq!(mixed.column("count").unwrap(), [1.0, 2.0, 3.0]);
     assert_eq!(mixed.column("single").unwrap(), [0.5, -0.5, 0.25]);
