@@ -16,6 +16,7 @@ use cosimo_core::{
 use crate::description::{Fmi, Kind, Use};
 use crate::feedthrough;
 use crate::instance::{Instance, Life, Stepped};
+use crate::jacobian::{Column, columns};
 use crate::parameters::{Feedthrough, Parameters, Rollback};
 use crate::ports::{Group, Ports};
 use crate::rehearsal;
@@ -28,16 +29,6 @@ enum Motion {
     Derivatives,
     Asked,
     Substeps(u32),
-}
-
-/// One column of the Jacobian that is not zero.
-#[derive(Debug)]
-struct Column {
-    input: usize,
-    by: u32,
-    of: Vec<u32>,
-    rows: Vec<usize>,
-    values: Vec<f64>,
 }
 
 /// Time derivatives of the inputs, as one call takes them: first those of order 1, then 2, then 3.
@@ -357,11 +348,8 @@ impl<I: Instance> Simulator for Cosim<I> {
         into.fill(0.0);
         self.running()?;
         let instance = self.instance.as_mut().ok_or_else(not_entered)?;
-        for Column { input, by, of, rows, values } in &mut self.columns {
-            instance.derivatives(of, *by, values)?;
-            for (row, value) in rows.iter().zip(values.iter()) {
-                into[row * width + *input] = *value;
-            }
+        for column in &mut self.columns {
+            column.fill(instance, into, width)?;
         }
         Ok(())
     }
@@ -378,28 +366,6 @@ fn reached(window: Window, stepped: Stepped, evaluations: u64) -> Result<Reached
         Stepped::Until(until) => Time::new(until).unwrap_or(window.from),
     };
     Ok(Reached { to, next_event: None, evaluations })
-}
-
-/// `None` where some port is not a plain double, because then a seed has no place.
-fn columns(ports: &Ports) -> Option<Vec<Column>> {
-    let plain = |groups: &[Group]| {
-        groups.iter().all(|group| group.kind == Kind::Float64 && group.references.len() == group.ports.len())
-    };
-    if !plain(&ports.inputs) || !plain(&ports.outputs) {
-        return None;
-    }
-    let reference = |groups: &[Group], port: usize| groups.first()?.references.get(port).copied();
-    let mut hearers = vec![Vec::new(); ports.interface.inputs.len()];
-    for (output, input) in &ports.interface.feedthrough {
-        hearers[*input].push(*output);
-    }
-    let mut columns = Vec::new();
-    for (input, rows) in hearers.into_iter().enumerate().filter(|(_, rows)| !rows.is_empty()) {
-        let of = rows.iter().map(|row| reference(&ports.outputs, *row)).collect::<Option<Vec<_>>>()?;
-        let values = vec![0.0; rows.len()];
-        columns.push(Column { input, by: reference(&ports.inputs, input)?, of, rows, values });
-    }
-    Some(columns)
 }
 
 fn slopes(ports: &Ports) -> Slopes {

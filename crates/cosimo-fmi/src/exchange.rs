@@ -17,6 +17,7 @@ use cosimo_ode::{Absolute, Failure, Fault, Integrator, Outcome, Roots, Settings,
 use crate::description::{Description, Kind, Use, Variability};
 use crate::feedthrough;
 use crate::instance::{Exchanged, Life};
+use crate::jacobian::{Column, columns};
 use crate::parameters::{Feedthrough, Parameters, Rollback};
 use crate::ports::{Group, Ports};
 use crate::rehearsal;
@@ -53,6 +54,8 @@ struct Moving<I> {
     course: Course,
     saved: [Option<Course>; Slot::COUNT],
     outputs: Vec<Group>,
+    /// Of the outputs by the inputs.
+    jacobian: Vec<Column>,
     /// It can save and restore what is inside it.
     keeps_state: bool,
     /// It has nothing but its states, so that it needs no event to take a jump. Nor should it have one: units refuse
@@ -466,7 +469,7 @@ impl<I: Exchanged> Exchange<I> {
             freeze: rollback && (can.serialize_state || !can.get_set_state),
             input_degree: 3,
             slopes: true,
-            jacobian: false,
+            jacobian: can.directional_derivatives && columns(&ports).is_some(),
             integrals: true,
             states: true,
             early_return: false,
@@ -532,6 +535,7 @@ impl<I: Exchanged> Simulator for Exchange<I> {
             },
             saved: Default::default(),
             outputs: self.ports.outputs.clone(),
+            jacobian: columns(&self.ports).filter(|_| can.directional_derivatives).unwrap_or_default(),
             keeps_state: can.get_set_state,
             eventless: eventless(about),
             completed_steps: exchange.filter(|it| it.completed_steps).map(|_| !abilities.rollback),
@@ -680,6 +684,17 @@ impl<I: Exchanged> Simulator for Exchange<I> {
             moving.instance.thaw(pieces[3])?;
         }
         moving.stand()
+    }
+
+    fn jacobian(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
+        let Interface { abilities, feedthrough, inputs, .. } = &self.ports.interface;
+        if !abilities.jacobian && !feedthrough.is_empty() {
+            return Err(SimulatorError::new("jacobian", "this unit declares no derivatives"));
+        }
+        into.fill(0.0);
+        let width = inputs.len();
+        let Moving { instance, jacobian, .. } = self.running()?;
+        jacobian.iter_mut().try_for_each(|column| column.fill(instance, into, width))
     }
 
     fn states(&mut self) -> Option<&mut dyn States> {

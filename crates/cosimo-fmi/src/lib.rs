@@ -28,6 +28,7 @@ mod ffi3;
 mod guard;
 #[allow(unsafe_code)] // calls into the unit
 mod instance;
+mod jacobian;
 #[allow(unsafe_code)] // loads foreign code
 mod library;
 #[allow(unsafe_code)] // is called by the unit

@@ -161,7 +161,7 @@ struct Matrix {
 
 impl Matrix {
     fn columns(&self) -> usize {
-        if self.rows == 0 { 0 } else { self.values.len() / self.rows }
+        self.values.len().checked_div(self.rows).unwrap_or(0)
     }
 
     fn turned(&self) -> Matrix {

@@ -10,7 +10,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use common::{DUAL_MASS, DualMass, Made, folder, sample, side_by_side, start, wants_slopes};
+use common::{DUAL_MASS, DualMass, Made, folder, sample, side_by_side, start};
 use cosimo::engine::Run;
 use cosimo::record::{FORMATS, Files};
 
@@ -99,7 +99,7 @@ fn no_step_after_the_first_allocates() {
     }
     // Units take their memory in their own library; what is ours takes none. Each kind with a part of the rest.
     for (method, made) in combinations.iter().zip(Made::UNITS.iter().cycle()).step_by(4) {
-        if !wants_slopes(method) {
+        if made.fits(method) {
             let text = DualMass { stop: 1000.0, method, made: *made, ..DUAL_MASS }.text();
             assert_eq!(allocations(&text, 1, 20), 0, "{made:?}, {method}");
         }

@@ -7,7 +7,7 @@ mod common;
 
 use std::cell::Cell;
 
-use common::{DUAL_MASS, DualMass, Made, bits, combinations, start, wants_slopes};
+use common::{DUAL_MASS, DualMass, Made, bits, combinations, start};
 use cosimo::core::StepError;
 use cosimo::engine::{Checkpoint, Run, RunError};
 use proptest::collection::vec;
@@ -37,7 +37,7 @@ fn action() -> impl Strategy<Value = Action> {
 
 /// Native or one kind of unit, a combination of methods, and what happens.
 fn case(combinations: usize) -> impl Strategy<Value = (usize, usize, Vec<Action>)> {
-    (0..4usize, 0..combinations, vec(action(), 5..30))
+    (0..=Made::UNITS.len(), 0..combinations, vec(action(), 5..30))
 }
 
 /// Whether the step came about: iterations need not settle at a size that nobody controls.
@@ -59,7 +59,11 @@ fn detours_leave_no_trace() {
     let outcome =
         TestRunner::new_with_rng(config, rng).run(&case(combinations.len()), |(kind, method, actions)| {
             let method = &combinations[method];
-            let made = if kind == 0 || wants_slopes(method) { Made::Native } else { Made::UNITS[kind - 1] };
+            let made = if kind == 0 || !Made::UNITS[kind - 1].fits(method) {
+                Made::Native
+            } else {
+                Made::UNITS[kind - 1]
+            };
             let text = |method: &str| DualMass { stop: 1000.0, method, made, ..DUAL_MASS }.text();
             let mut run = start(&text(method), 1);
             let mut straight = start(&text(&method.replace("above-one", "never")), 1);

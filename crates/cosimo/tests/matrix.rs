@@ -5,9 +5,7 @@
 
 mod common;
 
-use common::{
-    DUAL_MASS, DualMass, Made, bits, combinations, sample, side_by_side, start, system, wants_slopes,
-};
+use common::{DUAL_MASS, DualMass, Made, bits, combinations, sample, side_by_side, start, system};
 use cosimo::engine::{Checkpoint, Run, plan};
 use cosimo::system::Severity;
 
@@ -61,14 +59,14 @@ fn every_combination_is_planned_and_stays_finite() {
     assert!(rejected > 1000, "only {rejected} steps were tried again");
 }
 
-/// Units offer no slopes; all else that native models can do they can do too.
+/// Units for co-simulation offer no slopes; all else that native models can do they can do too.
 #[test]
 fn every_combination_of_units_is_planned_and_stays_finite_or_lacks_slopes() {
     let registry = cosimo::registry();
     let mut rejected = 0;
     for (method, kind) in combinations().iter().zip(Made::UNITS.iter().cycle()) {
         let text = made(*kind, method);
-        if wants_slopes(method) {
+        if !kind.fits(method) {
             let problems = plan(&system(&text, &registry), &registry).unwrap_err();
             let errors: Vec<_> =
                 problems.iter().filter(|problem| problem.severity == Severity::Error).collect();
@@ -89,7 +87,7 @@ fn units_have_the_same_bits_on_any_number_of_threads() {
     let combinations = sample();
     let mut found = 0;
     for (method, kind) in combinations.iter().zip(Made::UNITS.iter().cycle()).step_by(7) {
-        if wants_slopes(method) {
+        if !kind.fits(method) {
             continue;
         }
         let text = made(*kind, method);
@@ -219,7 +217,7 @@ fn ring(method: &str) -> String {
 /// What a method needs and the ring has not.
 fn missing(method: &str) -> Vec<&'static str> {
     let mut codes = Vec::new();
-    if wants_slopes(method) {
+    if !Made::UNITS[0].fits(method) {
         codes.push("plan/needs-slopes");
     }
     if method.contains("power-residual") || method.contains("power-and-outputs") {

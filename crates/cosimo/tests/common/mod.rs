@@ -40,22 +40,35 @@ pub(crate) enum Made {
     Native,
     /// An FMU of the native model.
     Unit(Version, Variant),
+    /// The same for model exchange.
+    Equations(Version),
 }
 
 impl Made {
-    /// Units that follow inputs that move, of both versions, and one that holds them.
-    pub(crate) const UNITS: [Made; 3] = [
+    /// Units of both versions: that follow inputs that move, that hold them, and that Cosimo integrates.
+    pub(crate) const UNITS: [Made; 5] = [
         Made::Unit(Version::Two, Variant::Interpolates),
         Made::Unit(Version::Three, Variant::Intermediate),
         Made::Unit(Version::Two, Variant::Plain),
+        Made::Equations(Version::Two),
+        Made::Equations(Version::Three),
     ];
+
+    /// Whether it can do what the method asks for: units for co-simulation offer no slopes.
+    pub(crate) fn fits(self, method: &str) -> bool {
+        let slopes = method.contains("input = \"taylor\"") || method.contains("input = \"hermite\"");
+        !(slopes && matches!(self, Made::Unit(..)))
+    }
 
     /// The model as a source. Units are written once, and kept open so that no run has to read them again.
     pub(crate) fn source(self, model: &str) -> String {
         static WRITTEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
         let native = format!("native:{model}");
-        let Made::Unit(version, variant) = self else { return native };
-        let design = Design::new(&native, version).variant(variant);
+        let design = match self {
+            Made::Native => return native,
+            Made::Unit(version, variant) => Design::new(&native, version).variant(variant),
+            Made::Equations(version) => Design::exchange(&native, version),
+        };
         let name = design.file_name();
         let mut written = WRITTEN.lock().unwrap();
         if written.insert(name.clone()) {
@@ -279,11 +292,6 @@ pub(crate) fn combinations() -> Vec<String> {
         }
     }
     all
-}
-
-/// What units do not offer.
-pub(crate) fn wants_slopes(method: &str) -> bool {
-    method.contains("input = \"taylor\"") || method.contains("input = \"hermite\"")
 }
 
 /// A part of all combinations. No axis has a multiple of eleven entries, so every pair of neighbours on two axes
