@@ -52,7 +52,8 @@ struct Moving<I> {
     initialising: bool,
     wires: Wires,
     course: Course,
-    saved: [Option<Course>; Slot::COUNT],
+    /// One per slot, made when initialisation ends: no step allocates.
+    saved: Vec<Course>,
     outputs: Vec<Group>,
     /// Of the outputs by the inputs.
     jacobian: Vec<Column>,
@@ -216,7 +217,9 @@ impl<I: Exchanged> Moving<I> {
         self.course.integrator = integrator(parameters, x.len(), &settings)?;
         self.instance.states(x)?;
         self.course.integrator.restart(at, x);
-        self.look_again()
+        self.look_again()?;
+        self.saved = vec![self.course.clone(); Slot::COUNT];
+        Ok(())
     }
 
     /// The signs of the indicators from here on.
@@ -533,7 +536,7 @@ impl<I: Exchanged> Simulator for Exchange<I> {
                 anchor: setup.start.seconds(),
                 held: inputs.iter().map(|port| Segment::constant(port.start.unwrap_or(0.0))).collect(),
             },
-            saved: Default::default(),
+            saved: Vec::new(),
             outputs: self.ports.outputs.clone(),
             jacobian: columns(&self.ports).filter(|_| can.directional_derivatives).unwrap_or_default(),
             keeps_state: can.get_set_state,
@@ -599,19 +602,13 @@ impl<I: Exchanged> Simulator for Exchange<I> {
 
     fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
         let moving = self.running()?;
-        match &mut moving.saved[slot.index()] {
-            Some(saved) => saved.copy_from(&moving.course),
-            empty => *empty = Some(moving.course.clone()),
-        }
+        moving.saved[slot.index()].copy_from(&moving.course);
         if moving.keeps_state { moving.instance.save(slot) } else { Ok(()) }
     }
 
     fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
         let moving = self.running()?;
-        let Some(saved) = &moving.saved[slot.index()] else {
-            return Err(SimulatorError::new("restore", "nothing was saved there"));
-        };
-        moving.course.copy_from(saved);
+        moving.course.copy_from(&moving.saved[slot.index()]);
         if moving.keeps_state {
             moving.instance.restore(slot)?;
         }

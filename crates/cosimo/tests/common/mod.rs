@@ -102,6 +102,8 @@ impl DualMass<'_> {
         let DualMass { stop, experiment, initial: [x1, v1, x2, v2], parameters, method, .. } = self;
         let (left, right) = if self.mirrored { ("left", "right-force") } else { ("left-force", "right") };
         let (telling, told) = if self.mirrored { ("right", "left") } else { ("left", "right") };
+        // An iteration settles no closer than the integrators inside do.
+        let tight = if matches!(self.made, Made::Equations(_)) { "\"cosimo.relative\" = 1e-10" } else { "" };
         let [left, right] = [left, right].map(|side| self.made.source(&format!("dual-mass/{side}")));
         let power = match self.bond {
             Some(more) => format!(
@@ -117,9 +119,9 @@ impl DualMass<'_> {
         format!(
             "[experiment]\nstop = {stop:?}\n{experiment}\n\
              [component.left]\nsource = \"{left}\"\n\
-             parameters = {{ x10 = {x1:?}, v10 = {v1:?}, {parameters} }}\n\
+             parameters = {{ x10 = {x1:?}, v10 = {v1:?}, {parameters} {tight} }}\n\
              [component.right]\nsource = \"{right}\"\n\
-             parameters = {{ x20 = {x2:?}, v20 = {v2:?}, {parameters} }}\n\
+             parameters = {{ x20 = {x2:?}, v20 = {v2:?}, {parameters} {tight} }}\n\
              [[wire]]\nfrom = \"{told}.x\"\nto = \"{telling}.x_far\"\n{power}\n[method]\n{method}\n"
         )
     }
