@@ -37,8 +37,8 @@ fn nightly(root: &Path, arguments: &[&str]) -> Command {
 }
 
 fn own(root: &Path, seconds: u64) -> Outcome {
-    let mut cargo =
-        command::cargo(root, &["test", "-p", "cosimo-fmi", "--test", "fuzz", "--", "--nocapture"]);
+    // Of one package alone, dependencies would have other features and be built once more.
+    let mut cargo = command::cargo(root, &["test", "--workspace", "--test", "fuzz", "--", "--nocapture"]);
     cargo.env("COSIMO_FUZZ_SECONDS", seconds.to_string());
     command::show(cargo)
 }
