@@ -19,7 +19,7 @@ use crate::instance::{Instance, Life, Stepped};
 use crate::jacobian::{Column, columns};
 use crate::parameters::{Feedthrough, Parameters, Rollback};
 use crate::ports::{Group, Ports};
-use crate::rehearsal;
+use crate::rehearsal::{self, Rehearsed};
 use crate::unit::Unit;
 
 /// How inputs move inside a step.
@@ -193,6 +193,13 @@ impl<I: Instance> Cosim<I> {
     }
 }
 
+impl<I: Instance> Rehearsed for Cosim<I> {
+    fn corrupt(&mut self) -> Option<bool> {
+        let fatal = |instance: I| instance.life() == Life::Fatal;
+        self.unit.is_corrupt().then(|| self.instance.take().is_some_and(fatal))
+    }
+}
+
 impl<I: Instance> Simulator for Cosim<I> {
     fn interface(&self) -> &Interface {
         &self.ports.interface
@@ -304,26 +311,12 @@ impl<I: Instance> Simulator for Cosim<I> {
     }
 
     fn rehearse(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Rehearsal, SimulatorError> {
-        let Some(setup) = self.setup.filter(|_| self.parameters.rollback == Rollback::Tried) else {
-            return Ok(Rehearsal::Untried);
-        };
-        if !self.ports.interface.abilities.rollback {
-            return Ok(Rehearsal::Untried);
+        match self.setup {
+            Some(setup) if self.parameters.rollback == Rollback::Tried => {
+                rehearsal::rehearse(self, &setup, window, inputs)
+            }
+            _ => Ok(Rehearsal::Untried),
         }
-        let verdict = rehearsal::run(self, window, inputs);
-        if self.unit.is_corrupt() {
-            // The run cannot begin, and the instance that failed says so: not this one, if it was another.
-            let failed = self.instance.take().is_some_and(|instance| instance.life() == Life::Fatal);
-            return match verdict? {
-                Rehearsal::Doubtful(words) if failed => Err(SimulatorError::new("rehearse", words)),
-                other => Ok(other),
-            };
-        }
-        // Whatever the trial did to the instance, the run begins with another one. One after the other, never
-        // two at once: many units keep variables that all their instances share.
-        self.enter(&setup)?;
-        self.settle(window.from, inputs)?;
-        verdict
     }
 
     fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {

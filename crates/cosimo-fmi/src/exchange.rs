@@ -20,7 +20,7 @@ use crate::instance::{Exchanged, Life};
 use crate::jacobian::{Column, columns};
 use crate::parameters::{Feedthrough, Parameters, Rollback};
 use crate::ports::{Group, Ports};
-use crate::rehearsal;
+use crate::rehearsal::{self, Rehearsed};
 use crate::unit::Unit;
 
 /// Rounds of one event iteration. A unit that needs more goes round for ever.
@@ -497,6 +497,13 @@ impl<I: Exchanged> Exchange<I> {
     }
 }
 
+impl<I: Exchanged> Rehearsed for Exchange<I> {
+    fn corrupt(&mut self) -> Option<bool> {
+        let fatal = |moving: Moving<I>| moving.instance.life() == Life::Fatal;
+        self.unit.is_corrupt().then(|| self.moving.take().is_some_and(fatal))
+    }
+}
+
 impl<I: Exchanged> Simulator for Exchange<I> {
     fn interface(&self) -> &Interface {
         &self.ports.interface
@@ -616,23 +623,12 @@ impl<I: Exchanged> Simulator for Exchange<I> {
     }
 
     fn rehearse(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Rehearsal, SimulatorError> {
-        let Some(setup) = self.setup.filter(|_| self.parameters.rollback == Rollback::Tried) else {
-            return Ok(Rehearsal::Untried);
-        };
-        if !self.ports.interface.abilities.rollback {
-            return Ok(Rehearsal::Untried);
+        match self.setup {
+            Some(setup) if self.parameters.rollback == Rollback::Tried => {
+                rehearsal::rehearse(self, &setup, window, inputs)
+            }
+            _ => Ok(Rehearsal::Untried),
         }
-        let verdict = rehearsal::run(self, window, inputs);
-        if self.unit.is_corrupt() {
-            let failed = self.moving.take().is_some_and(|moving| moving.instance.life() == Life::Fatal);
-            return match verdict? {
-                Rehearsal::Doubtful(words) if failed => Err(SimulatorError::new("rehearse", words)),
-                other => Ok(other),
-            };
-        }
-        self.enter(&setup)?;
-        self.settle(window.from, inputs)?;
-        verdict
     }
 
     /// Pieces with their lengths: inputs and events, integrator, indicators, and what is inside the unit.

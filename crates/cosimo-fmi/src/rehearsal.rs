@@ -3,18 +3,44 @@
 //! Many units promise it and forget half of their state. A run that then rejects a step goes on from a wrong
 //! place without anybody noticing, which is why it is tried before it is relied on.
 
-use cosimo_core::{Inputs, Outputs, Rehearsal, Simulator, SimulatorError, Slot, Trail, Window};
+use cosimo_core::{Inputs, Outputs, Rehearsal, Setup, Simulator, SimulatorError, Slot, Trail, Window};
 
 /// A repeated step may differ by this part of what the outputs moved in it, as solvers that start anew do.
 const NEAR: f64 = 0.1;
 /// Differences below this part of the value are rounding.
 const ROUNDING: f64 = 1e-12;
 
-pub(crate) fn run(
-    unit: &mut dyn Simulator,
+/// A unit, for whatever use.
+pub(crate) trait Rehearsed: Simulator {
+    /// If an instance of the unit failed for good, whether it was the one of this simulator, which is given up.
+    fn corrupt(&mut self) -> Option<bool>;
+}
+
+pub(crate) fn rehearse(
+    unit: &mut impl Rehearsed,
+    setup: &Setup,
     window: Window,
     inputs: &Inputs<'_>,
 ) -> Result<Rehearsal, SimulatorError> {
+    if !unit.interface().abilities.rollback {
+        return Ok(Rehearsal::Untried);
+    }
+    let verdict = run(unit, window, inputs);
+    if let Some(failed) = unit.corrupt() {
+        // The run cannot begin, and the instance that failed says so: not this one, if it was another.
+        return match verdict? {
+            Rehearsal::Doubtful(words) if failed => Err(SimulatorError::new("rehearse", words)),
+            other => Ok(other),
+        };
+    }
+    // Whatever the trial did to the instance, the run begins with another one. One after the other, never
+    // two at once: many units keep variables that all their instances share.
+    unit.enter(setup)?;
+    unit.settle(window.from, inputs)?;
+    verdict
+}
+
+fn run(unit: &mut dyn Simulator, window: Window, inputs: &Inputs<'_>) -> Result<Rehearsal, SimulatorError> {
     let first = match first(unit, window, inputs) {
         Ok(first) => first,
         // If the step itself fails, the run will say so in its own words.
