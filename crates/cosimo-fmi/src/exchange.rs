@@ -65,6 +65,8 @@ struct Moving<I> {
     /// It wants to hear of every step, and whether that step may be taken back.
     completed_steps: Option<bool>,
     relative: f64,
+    /// One per state.
+    absolute: Vec<f64>,
     work: Work,
 }
 
@@ -208,10 +210,10 @@ impl<I: Exchanged> Moving<I> {
         let Work { x, .. } = &mut self.work;
         x.fill(1.0);
         self.instance.nominals(x)?;
-        let absolute = match parameters.absolute {
-            Some(absolute) => Absolute::Same(absolute),
-            None => Absolute::Each(x.iter().map(|nominal| allowed(self.relative, *nominal)).collect()),
-        };
+        let tolerance =
+            |nominal: &f64| parameters.absolute.unwrap_or_else(|| allowed(self.relative, *nominal));
+        self.absolute = x.iter().map(tolerance).collect();
+        let absolute = Absolute::Each(self.absolute.clone());
         let largest = parameters.largest_step.unwrap_or(f64::INFINITY);
         let settings = Settings { relative: self.relative, absolute, largest, ..Settings::default() };
         self.course.integrator = integrator(parameters, x.len(), &settings)?;
@@ -274,7 +276,7 @@ impl<I: Exchanged> Moving<I> {
     /// Whether the derivatives changed so much that the step which the integrator has in mind would go wrong by more
     /// than it allows itself.
     fn notices(&mut self, at: f64) -> Result<bool, SimulatorError> {
-        let Moving { instance, wires, course, work: Work { x, dx, old, .. }, relative, .. } = self;
+        let Moving { instance, wires, course, work: Work { x, dx, old, .. }, relative, absolute, .. } = self;
         course.integrator.slope_at(at, old);
         x.copy_from_slice(course.integrator.state());
         let mut equations = Equations::new(instance, wires, &course.held, course.anchor);
@@ -284,7 +286,7 @@ impl<I: Exchanged> Moving<I> {
         }
         let step = course.integrator.planned();
         let noticed = |state: usize| {
-            let least = allowed(*relative, 1.0) + *relative * x[state].abs();
+            let least = absolute[state] + *relative * x[state].abs();
             step * (dx[state] - old[state]).abs() > least
         };
         Ok((0..x.len()).any(noticed))
@@ -550,6 +552,7 @@ impl<I: Exchanged> Simulator for Exchange<I> {
             eventless: eventless(about),
             completed_steps: exchange.filter(|it| it.completed_steps).map(|_| !abilities.rollback),
             relative: self.parameters.relative.or(about.experiment.tolerance).unwrap_or(RELATIVE),
+            absolute: Vec::new(),
             work: Work { x: room(), dx: room(), old: room(), y: vec![0.0; outputs.len()] },
         });
         self.setup = Some(*setup);

@@ -12,6 +12,7 @@ use std::process::Command;
 
 use common::{advance, enter, folder, open, outputs, unit};
 use cosimo::core::{Segment, Slot};
+use cosimo_export::{Design, Version, built_library, write};
 
 fn memory() -> usize {
     let text = fs::read_to_string("/proc/self/status").unwrap();
@@ -38,13 +39,40 @@ fn lives(version: u32) -> impl FnMut() {
     }
 }
 
+/// The same of a unit for model exchange, through a bounce.
+fn bouncing_lives(version: Version) -> impl FnMut() {
+    let folder = folder(&format!("leak-exchange{version:?}"));
+    let design = Design::exchange("native:bouncing-ball", version);
+    write(&design, &built_library().unwrap(), &folder.join("ball.fmu")).unwrap();
+    let mut ball = open(&folder, "ball.fmu", &[]).unwrap();
+    move || {
+        enter(&mut *ball);
+        ball.save(Slot::Attempt).unwrap();
+        advance(&mut *ball, 0.0, 0.6, &[]).unwrap();
+        ball.restore(Slot::Attempt).unwrap();
+        let mut bytes = Vec::new();
+        ball.freeze(&mut bytes).unwrap();
+        advance(&mut *ball, 0.0, 0.6, &[]).unwrap();
+        ball.thaw(&bytes).unwrap();
+        outputs(&mut *ball);
+    }
+}
+
+fn all() -> Vec<Box<dyn FnMut()>> {
+    vec![
+        Box::new(lives(2)),
+        Box::new(lives(3)),
+        Box::new(bouncing_lives(Version::Two)),
+        Box::new(bouncing_lives(Version::Three)),
+    ]
+}
+
 #[test]
 fn thousands_of_instances_leave_nothing_behind() {
     if std::env::var(WATCHED).is_ok() {
         return;
     }
-    for version in [2, 3] {
-        let mut life = lives(version);
+    for mut life in all() {
         (0..1000).for_each(|_| life());
         let handles = || fs::read_dir("/proc/self/fd").unwrap().count();
         let before = (handles(), memory());
@@ -62,10 +90,7 @@ const WATCHED: &str = "COSIMO_WATCHED";
 #[test]
 fn valgrind_finds_no_lost_byte() {
     if std::env::var(WATCHED).is_ok() {
-        for version in [2, 3] {
-            let mut life = lives(version);
-            (0..50).for_each(|_| life());
-        }
+        all().iter_mut().for_each(|life| (0..50).for_each(|_| life()));
         return;
     }
     let watched = Command::new("valgrind")

@@ -49,6 +49,33 @@ fn a_unit_alone() {
     assert!((row[1] - 1.5).abs() < 1e-12 && (row[2] - 3.25).abs() < 1e-12, "{row:?}");
 }
 
+/// A ball falls 1 m in 0.4515236 s, whoever integrates it.
+#[test]
+fn a_unit_for_model_exchange_is_integrated_as_asked() {
+    let folder = folder("exchange");
+    let ball = Design::exchange("native:bouncing-ball", Version::Two);
+    write(&ball, &built_library().unwrap(), &folder.join("ball.fmu")).unwrap();
+    // Each leaves its own count and rounding.
+    let mut marks = Vec::new();
+    for solver in ["bdf", "dormand-prince", "bogacki-shampine"] {
+        let said = good(
+            &folder,
+            &["run", "ball.fmu", "--stop", "0.4", "--step", "0.1", "--solver", solver, "--out", "ball.csv"],
+        );
+        let row = last_row(&folder, "ball.csv");
+        assert!((row[1] - (1.0 - 9.81 * 0.4 * 0.4 / 2.0)).abs() < 1e-4, "{solver}: {row:?}");
+        marks.push((said.split("; ").last().unwrap().lines().next().unwrap().to_owned(), row[1].to_bits()));
+    }
+    assert!(marks[0] != marks[1] && marks[1] != marks[2] && marks[0] != marks[2], "{marks:?}");
+    assert_snapshot!(
+        "no-such-solver",
+        complaint(&cosimo(
+            &folder,
+            &["run", "ball.fmu", "--stop", "1", "--step", "0.1", "--solver", "euler"]
+        ))
+    );
+}
+
 #[test]
 fn units_connected_on_the_command_line_are_a_system_file() {
     let folder = halves("connected");

@@ -5,7 +5,7 @@ use std::path::Path;
 use cosimo::core::{Segment, Setup, Simulator, Time, Value};
 use cosimo::engine::{Checkpoint, Run, plan};
 use cosimo::record::{Memory, Table};
-use cosimo_export::{Design, SABOTEUR, Variant, Version, built_library, write};
+use cosimo_export::{Design, Kind, SABOTEUR, Variant, Version, built_library, write};
 use cosimo_models::{BouncingBall, HYBRID};
 
 use crate::common::{advance, enter, folder, open, outputs, refusal};
@@ -44,6 +44,24 @@ fn alone(unit: &str, parameters: &str, stop: f64, step: f64) -> String {
 
 const SOLVERS: [&str; 3] = ["dormand-prince", "bogacki-shampine", "bdf"];
 
+/// Evaluations of the right-hand side, Jacobians included.
+const COUNTS: &[(&str, &str, u64)] = &[
+    ("van-der-pol", "bdf", 2159),
+    ("robertson", "bdf", 529),
+    ("bouncing-ball", "dormand-prince", 1508),
+    ("bouncing-ball", "bogacki-shampine", 809),
+    ("bouncing-ball", "bdf", 964),
+    ("stair", "dormand-prince", 0),
+    ("stair", "bogacki-shampine", 0),
+    ("stair", "bdf", 0),
+    ("thermostat", "dormand-prince", 2799),
+    ("thermostat", "bogacki-shampine", 1473),
+    ("thermostat", "bdf", 988),
+    ("driven", "dormand-prince", 842),
+    ("driven", "bogacki-shampine", 1181),
+    ("driven", "bdf", 184),
+];
+
 #[test]
 fn every_equation_with_a_reference_follows_it() {
     let folder = folder("exchange-references");
@@ -59,7 +77,15 @@ fn every_equation_with_a_reference_follows_it() {
                 let stop = reference.last().unwrap()[0];
                 let mut run = start(&folder, &alone(&unit, &parameters, stop, interval / 7.0));
                 let found = table(&mut run);
-                println!("{} {version:?} {solver}: {} evaluations", entry.name, run.counters().evaluations);
+                let evaluations = run.counters().evaluations;
+                println!("{} {version:?} {solver}: {evaluations} evaluations", entry.name);
+                let known = COUNTS.iter().find(|(model, with, _)| (*model, *with) == (entry.name, solver));
+                let (_, _, wanted) = known.unwrap();
+                assert!(
+                    evaluations.abs_diff(*wanted) * 10 <= *wanted,
+                    "{} {solver}: {evaluations}, not {wanted}",
+                    entry.name
+                );
                 // Announced events are points of communication too; here they are multiples of the step.
                 for wanted in &reference {
                     let near = |t: &f64| (t - wanted[0]).abs() < 1e-9 * stop;
@@ -248,6 +274,30 @@ fn rewinding_is_exact_through_events() {
     }
 }
 
+/// One unit, both uses: what it does by itself and what Cosimo integrates agree.
+#[test]
+fn a_unit_for_both_uses_is_used_as_asked() {
+    let folder = folder("exchange-both");
+    for version in Version::ALL {
+        let unit = export(&folder, &Design::new("native:oscillator/mass", version).kind(Kind::Both));
+        let end = |usage: &str| {
+            let usage = [("cosimo.use", Value::Text(usage.into()))];
+            let mut simulator =
+                entered(&folder, &unit, if usage[0].1 == Value::Text("".into()) { &[] } else { &usage });
+            let slopes = simulator.interface().abilities.slopes;
+            advance(&mut *simulator, 0.0, 0.5, &[Segment::constant(2.0)]).unwrap();
+            (slopes, outputs(&mut *simulator))
+        };
+        let (alone, exchange, usual) = (end("co-simulation"), end("model-exchange"), end(""));
+        // Only equations tell how outputs move.
+        assert_eq!((alone.0, exchange.0, usual.0), (false, true, false));
+        assert_eq!(alone.1, usual.1);
+        for (found, wanted) in exchange.1.iter().zip(&alone.1) {
+            assert!((found - wanted).abs() < 1e-5, "{version:?}: {exchange:?} {alone:?}");
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_asked_of_a_unit_is_said() {
     let folder = folder("exchange-refusals");
@@ -298,6 +348,32 @@ fn misbehaviour_of_equations_is_contained() {
         ] {
             let error = said(fault, at).unwrap_err();
             assert!(error.contains(words), "{version:?}, {fault}: {error}");
+        }
+    }
+}
+
+/// Stiff beyond what an explicit method can do. The first two zeros are those of scipy's Radau at 1e-12.
+#[test]
+fn a_very_stiff_unit_takes_few_evaluations() {
+    let folder = folder("exchange-stiff");
+    for (version, variant) in [
+        (Version::Two, Variant::Plain),
+        (Version::Three, Variant::Plain),
+        (Version::Two, Variant::NoDerivatives),
+    ] {
+        let unit = export(&folder, &Design::exchange("native:van-der-pol", version).variant(variant));
+        let parameters = "mu = 1000.0, x0 = 2.0, v0 = 0.0, \"cosimo.relative\" = 1e-6";
+        let mut run = start(&folder, &alone(&unit, parameters, 2000.0, 0.125));
+        let found = table(&mut run);
+        let x = &found.values[1];
+        let changes = (1..x.len()).filter(|row| (x[*row] > 0.0) != (x[row - 1] > 0.0));
+        let zeros: Vec<f64> = changes.map(|row| found.values[0][row]).collect();
+        // Hardly more than one per window, of which there are 16 000: the integrator goes on as if there were none.
+        let evaluations = run.counters().evaluations;
+        assert!(evaluations.abs_diff(17_522) < 1_752, "{evaluations}");
+        assert_eq!(zeros.len(), 2, "{zeros:?}");
+        for (found, wanted) in zeros.iter().zip([807.084_740_8, 1_614.285_303_7]) {
+            assert!((found - wanted).abs() < 0.2, "{version:?} {variant:?}: {found}, not {wanted}");
         }
     }
 }
