@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cosimo::core::{Segment, Setup, Simulator, Time, Value};
+use cosimo::core::{Segment, Setup, Simulator, Slot, Time, Value};
 use cosimo::engine::{Checkpoint, Run, plan};
 use cosimo::record::{Memory, Table};
 use cosimo_export::{Design, Kind, SABOTEUR, Variant, Version, built_library, write};
@@ -374,6 +374,39 @@ fn a_very_stiff_unit_takes_few_evaluations() {
         assert_eq!(zeros.len(), 2, "{zeros:?}");
         for (found, wanted) in zeros.iter().zip([807.084_740_8, 1_614.285_303_7]) {
             assert!((found - wanted).abs() < 0.2, "{version:?} {variant:?}: {found}, not {wanted}");
+        }
+    }
+}
+
+/// Events that were announced, located or handled after the bookmark happen again after going back to it.
+#[test]
+fn going_back_behind_an_event_brings_it_back() {
+    let folder = folder("exchange-back");
+    for version in Version::ALL {
+        for (model, size) in [("stair", 1.3), ("bouncing-ball", 0.6), ("thermostat", 1.0)] {
+            let unit = export(&folder, &Design::exchange(&format!("native:{model}"), version));
+            let mut simulator = entered(&folder, &unit, &[]);
+            let inputs: Vec<Segment> = simulator
+                .interface()
+                .inputs
+                .iter()
+                .map(|port| Segment::constant(port.start.unwrap()))
+                .collect();
+            let size = size * 0.4;
+            advance(&mut *simulator, 0.0, size, &inputs).unwrap();
+            simulator.save(Slot::Attempt).unwrap();
+            let story = |simulator: &mut dyn Simulator| {
+                let mut seen = Vec::new();
+                for step in 1..6 {
+                    advance(simulator, f64::from(step) * size, size, &inputs).unwrap();
+                    seen.extend(outputs(simulator).into_iter().map(f64::to_bits));
+                }
+                seen
+            };
+            let first = story(&mut *simulator);
+            simulator.restore(Slot::Attempt).unwrap();
+            let again = story(&mut *simulator);
+            assert_eq!(first, again, "{version:?} {model}");
         }
     }
 }
