@@ -9,12 +9,43 @@ pub struct Port {
     pub unit: Option<Unit>,
     /// The value of an input that nobody drives, and the first guess in an algebraic loop.
     pub start: Option<f64>,
+    pub carries: Carries,
+    /// Its value changes only now and then, by jumps; always so unless it carries a real number.
+    pub discrete: bool,
     pub description: String,
+}
+
+/// What the numbers of a port stand for. All of them travel as doubles, but only real ones have values in between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Carries {
+    #[default]
+    Real,
+    Integer,
+    Boolean,
+    Enumeration,
+}
+
+impl Carries {
+    pub fn name(self) -> &'static str {
+        match self {
+            Carries::Real => "real",
+            Carries::Integer => "integer",
+            Carries::Boolean => "boolean",
+            Carries::Enumeration => "enumeration",
+        }
+    }
 }
 
 impl Port {
     pub fn new(name: &str, unit: &str, description: &str) -> Port {
-        Port { name: name.into(), unit: Unit::parse(unit).ok(), start: None, description: description.into() }
+        Port {
+            name: name.into(),
+            unit: Unit::parse(unit).ok(),
+            start: None,
+            carries: Carries::Real,
+            discrete: false,
+            description: description.into(),
+        }
     }
 
     pub fn starting_at(mut self, value: f64) -> Port {

@@ -43,6 +43,28 @@ pub trait Fit: Send + Sync {
     }
 }
 
+/// What is assumed of values that have none between them, whatever the method: the newest one.
+#[derive(Debug, Clone, Copy)]
+pub struct Discrete;
+
+impl Fit for Discrete {
+    fn degree(&self) -> u32 {
+        0
+    }
+
+    fn history(&self) -> usize {
+        1
+    }
+
+    fn fit(&self, known: Trace<'_>, _window: Window) -> Segment {
+        Segment::constant(known.newest())
+    }
+
+    fn companion(&self) -> Box<dyn Fit> {
+        Box::new(Discrete)
+    }
+}
+
 /// Chooses a fit per input when the plan is made.
 pub trait Approximation: Send + Sync {
     fn choose(&self, wire: &WireFacts) -> Box<dyn Fit>;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use cosimo_core::entry::{Entry, Options, Registry, Value, find, format_of, suggest};
 use cosimo_core::interface::Needs;
-use cosimo_core::method::{CouplingGraph, Fit, JacobianSource, Law, Shape, WireFacts};
+use cosimo_core::method::{CouplingGraph, Discrete, Fit, JacobianSource, Law, Shape, WireFacts};
 use cosimo_core::recorder::TableError;
-use cosimo_core::{Clock, Couplings, End, Time};
+use cosimo_core::{Carries, Clock, Couplings, End, Time};
 use cosimo_system::{Choice, EndRule, Exchange, Problem, Reject, System};
 
 use crate::control::Control;
@@ -63,7 +63,17 @@ impl Planner<'_> {
         let mut fit_of_input = vec![0; inputs];
         let mut fit_names = vec!["-"; inputs];
         let mut wants_slopes = false;
+        let discrete: Vec<bool> = (0..inputs).map(|input| self.is_discrete(input)).collect();
+        let mut held = None;
         for input in 0..inputs {
+            if discrete[input] && !self.links.rows[input].is_empty() {
+                fit_names[input] = "discrete";
+                fit_of_input[input] = *held.get_or_insert_with(|| {
+                    fits.push(Box::new(Discrete));
+                    fits.len() - 1
+                });
+                continue;
+            }
             let choice = recipe.input.of(&paths[input]);
             let facts = WireFacts {
                 feedthrough: feedthrough.iter().any(|(_, through)| *through == input),
@@ -92,7 +102,7 @@ impl Planner<'_> {
             };
         }
         let degree = (0..inputs)
-            .filter(|&input| !self.links.rows[input].is_empty())
+            .filter(|&input| !self.links.rows[input].is_empty() && !discrete[input])
             .map(|input| fits[fit_of_input[input]].degree())
             .min()
             .unwrap_or(0);
@@ -123,7 +133,7 @@ impl Planner<'_> {
             slopes: wants_slopes && interfaces.iter().any(|interface| interface.abilities.slopes),
         };
         let (corrections, correction_names, source, mut relies_on_rollback) =
-            self.corrections(&paths, &shape, problems)?;
+            self.corrections(&paths, &discrete, &shape, problems)?;
         self.check_answers(&fresh, source.as_deref(), problems);
         let graph =
             CouplingGraph { simulators: names.clone(), edges: graph::edges(&couplings, &blocks, &owners) };
@@ -217,6 +227,17 @@ impl Planner<'_> {
             shape,
         };
         Some((layout, source))
+    }
+
+    /// Between the values of such an input there are none: it is never extrapolated and never corrected.
+    fn is_discrete(&self, input: usize) -> bool {
+        let jumps = |end| {
+            let port = self.ports.port(end);
+            port.discrete || port.carries != Carries::Real
+        };
+        let taken = self.ports.port(End::Input(input));
+        taken.carries != Carries::Real
+            || self.links.rows[input].iter().any(|term| jumps(End::Output(term.output)))
     }
 
     /// Values of inputs that nobody drives, and all start values that the file gives.
@@ -557,6 +578,7 @@ impl Planner<'_> {
     fn corrections(
         &self,
         paths: &[String],
+        discrete: &[bool],
         shape: &Shape,
         problems: &mut Vec<Problem>,
     ) -> Option<(Vec<PlannedCorrection>, Vec<&'static str>, Option<Arc<dyn JacobianSource>>, bool)> {
@@ -568,7 +590,7 @@ impl Planner<'_> {
         for (input, path) in paths.iter().enumerate() {
             let choice = self.system.recipe.correction.of(path);
             let (entry, options) = self.entry(&self.registry.corrections, "correction", choice, problems)?;
-            if self.links.rows[input].is_empty() {
+            if self.links.rows[input].is_empty() || discrete[input] {
                 continue;
             }
             names[input] = entry.name;

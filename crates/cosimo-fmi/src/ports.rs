@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cosimo_core::{Interface, Port};
+use cosimo_core::{Carries, Interface, Port};
 
-use crate::description::{Causality, Description, Kind, Variable};
+use crate::description::{Causality, Description, Kind, Variability, Variable};
 
 /// Ports of one type, set or read by one call.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,6 +33,15 @@ pub(crate) struct Ports {
     pub(crate) fed: Vec<(u32, usize)>,
     /// Outputs of which the unit does not say on which inputs they depend at once.
     pub(crate) undeclared: BTreeSet<usize>,
+}
+
+fn carries(kind: Kind) -> Carries {
+    match kind {
+        Kind::Float64 | Kind::Float32 => Carries::Real,
+        Kind::Boolean => Carries::Boolean,
+        Kind::Enumeration => Carries::Enumeration,
+        _ => Carries::Integer,
+    }
 }
 
 /// `name`, or `name[2]` and `name[1,2]` for elements of arrays.
@@ -86,6 +95,8 @@ impl Ports {
                 name,
                 unit: variable.unit.clone(),
                 start: variable.start_number(element),
+                carries: carries(variable.kind),
+                discrete: variable.variability != Variability::Continuous,
                 description: variable.description.clone(),
             }));
             let range = first..list.len();
