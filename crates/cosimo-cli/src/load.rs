@@ -41,6 +41,9 @@ pub(crate) struct Changes {
     /// A power bond: name=effort:flow~effort:flow, as in joint=a.F:a.v~b.F:b.v
     #[arg(long = "bond", value_name = "NAME=PORTS")]
     pub bonds: Vec<String>,
+    /// Units for model exchange that are integrated together, without any coupling error: a,b, or * for all
+    #[arg(long = "strong", value_name = "NAMES")]
+    pub strong: Vec<String>,
     /// A table whose columns drive the inputs of the same names
     #[arg(long, value_name = "FILE")]
     pub input: Option<String>,
@@ -122,6 +125,7 @@ pub(crate) fn load(what: &[String], changes: &Changes, registry: &Registry) -> R
         tolerance: changes.tolerance,
         connects: changes.connects.clone(),
         bonds: changes.bonds.clone(),
+        strong: changes.strong.clone(),
         input: changes.input.clone(),
         // First, so that `--set` can say otherwise of single units.
         sets: solver.into_iter().chain(changes.sets.clone()).collect(),

@@ -5,8 +5,8 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use cosimo::core::{Interface, Registry};
-use cosimo::engine::{Run, RunError, Summary};
+use cosimo::core::Registry;
+use cosimo::engine::{Layout, Run, RunError, Summary};
 use cosimo::record::Tee;
 use cosimo::report::{Component, Outcome, Recording, Rejections, Report, sha256};
 use cosimo::system::{self, System};
@@ -66,14 +66,9 @@ impl Page {
     }
 
     pub(crate) fn write(mut self, told: &Told<'_>) -> Result<(), String> {
-        let interfaces = &told.run.layout().interfaces;
-        let components: Vec<Component<'_>> = told
-            .system
-            .components
-            .iter()
-            .zip(interfaces)
-            .map(|(named, shown)| component(named, shown))
-            .collect();
+        let layout = told.run.layout();
+        let components: Vec<Component<'_>> =
+            told.system.components.iter().map(|named| component(named, layout)).collect();
         let experiment = &told.system.experiment;
         let page = Report {
             name: &name(told.what),
@@ -101,13 +96,27 @@ fn unwritten(path: &Path, cause: &std::io::Error) -> String {
     format!("cannot write `{}`: {cause}", path.display())
 }
 
-/// What is known about a component's origin.
-fn component<'a>(component: &'a system::Component, interface: &Interface) -> Component<'a> {
+/// What is known about a component's origin, be it alone or joined with others.
+fn component<'a>(component: &'a system::Component, layout: &Layout) -> Component<'a> {
     let source = ("source".to_owned(), component.source.clone());
-    Component {
-        name: &component.name,
-        facts: std::iter::once(source).chain(interface.facts.iter().cloned()).collect(),
-    }
+    let alone = layout.names.iter().position(|name| *name == component.name);
+    let joined = || {
+        let mut interfaces = layout.interfaces.iter();
+        interfaces.position(|interface| interface.members.contains(&component.name))
+    };
+    let facts = match (alone, joined()) {
+        (Some(index), _) => layout.interfaces[index].facts.clone(),
+        (None, Some(index)) => {
+            let suffix = format!(" of {}", component.name);
+            let own = |(word, value): &(String, String)| {
+                word.strip_suffix(&suffix).map(|word| (word.to_owned(), value.clone()))
+            };
+            let group = ("integrated in".to_owned(), layout.names[index].clone());
+            std::iter::once(group).chain(layout.interfaces[index].facts.iter().filter_map(own)).collect()
+        }
+        (None, None) => Vec::new(),
+    };
+    Component { name: &component.name, facts: std::iter::once(source).chain(facts).collect() }
 }
 
 /// Most systems are a `system.toml` in a folder of their name.

@@ -343,6 +343,8 @@ pub struct SourceEntry {
     pub parameters: fn(&str, &Path) -> Vec<String>,
     /// What it can offer by name; empty for kinds that come from files.
     pub models: fn() -> Vec<ModelInfo>,
+    /// Makes one simulator of several, if the kind can solve what its simulators exchange inside of one.
+    pub join: Option<fn(&JoinRequest<'_>) -> Joined>,
 }
 
 impl std::fmt::Debug for SourceEntry {
@@ -359,7 +361,37 @@ pub struct OpenRequest<'a> {
     /// Relative paths start here.
     pub folder: &'a Path,
     pub parameters: &'a [(String, Value)],
+    /// It is opened only to be looked at, and will be joined with others.
+    pub joined: bool,
 }
+
+/// Several components that are to be one simulator. Its inputs are those of the members that are not driven from
+/// inside alone, its outputs all of theirs, both member by member; their names begin with that of the member.
+#[derive(Debug)]
+pub struct JoinRequest<'a> {
+    pub name: &'a str,
+    pub members: &'a [OpenRequest<'a>],
+    pub wires: &'a [InnerWire],
+    /// As parameters of a component.
+    pub options: &'a [(String, Value)],
+}
+
+/// What drives an input from inside: a constant and a sum of outputs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InnerWire {
+    /// Member and input.
+    pub to: (usize, usize),
+    /// Member, output and gain.
+    pub terms: Vec<(usize, usize, f64)>,
+    pub constant: f64,
+    /// Something else is added from outside.
+    pub outside: bool,
+    /// A first guess, if it is in a loop.
+    pub start: Option<f64>,
+}
+
+/// Problems come with the member that has them; `None` is the whole.
+pub type Joined = Result<Box<dyn Simulator>, Vec<(Option<usize>, OpenProblem)>>;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct OpenProblem {

@@ -61,6 +61,8 @@ pub struct Interface {
     /// Pairs (output, input): the output depends on the input at the same instant.
     pub feedthrough: Vec<(usize, usize)>,
     pub abilities: Abilities,
+    /// Components that it is made of, if several were joined; its ports then carry their names.
+    pub members: Vec<String>,
     /// What its maker would run it with.
     pub suggested: Suggested,
     /// Where it comes from, as pairs of a word and its value: versions, hashes, tools.

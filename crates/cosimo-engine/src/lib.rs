@@ -7,6 +7,7 @@ pub mod board;
 pub mod checkpoint;
 pub mod control;
 pub mod crew;
+mod fuse;
 pub mod graph;
 pub mod history;
 pub mod island;

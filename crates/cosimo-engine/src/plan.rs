@@ -15,10 +15,11 @@ use cosimo_system::{Component, EndRule, Problem, RecordPoint, Severity, System};
 
 use crate::control::Control;
 use crate::crew::{Crew, Member, Seldom};
+use crate::fuse::{Parts, blocks, cannot_open, fuse, kind_of};
 use crate::graph::Ranks;
 use crate::history::History;
 use crate::planner::Planner;
-use crate::resolve::{Ports, links};
+use crate::resolve::{Links, Ports, links};
 use crate::rows::Rows;
 
 /// Everything about a run that does not change while it runs.
@@ -162,12 +163,24 @@ pub fn plan(system: &System, registry: &Registry) -> Result<Plan, Vec<Problem>> 
     for (component, simulator) in system.components.iter().zip(&simulators) {
         remark(component, &simulator.interface().remarks, &mut problems);
     }
+    let parts = Parts { system: system.clone(), simulators, links: Links::default() };
+    let (names, interfaces) = (parts.names(), parts.interfaces());
+    let found = {
+        let blocks = blocks(&interfaces);
+        let ports = Ports { names: &names, interfaces: &interfaces, blocks: &blocks };
+        links(system, &ports, &mut problems)
+    };
+    let Some(Parts { system, simulators, links }) =
+        fuse(Parts { links: found, ..parts }, registry, &mut problems)
+    else {
+        return Err(problems);
+    };
+    let system = &system;
+    let names: Vec<String> = system.components.iter().map(|component| component.name.clone()).collect();
     let interfaces: Vec<Interface> =
         simulators.iter().map(|simulator| simulator.interface().clone()).collect();
-    let names: Vec<String> = system.components.iter().map(|component| component.name.clone()).collect();
     let blocks = blocks(&interfaces);
     let ports = Ports { names: &names, interfaces: &interfaces, blocks: &blocks };
-    let links = links(system, &ports, &mut problems);
     let planner = Planner { system, registry, ports: &ports, links: &links };
     let layout = planner.layout(&mut problems);
     match layout {
@@ -193,7 +206,7 @@ fn has_errors(problems: &[Problem]) -> bool {
 fn open(system: &System, registry: &Registry, problems: &mut Vec<Problem>) -> Vec<Box<dyn Simulator>> {
     let mut simulators = Vec::new();
     for component in &system.components {
-        let Some(kind) = registry.sources.iter().find(|kind| (kind.claims)(&component.source)) else {
+        let Some(kind) = kind_of(&component.source, registry) else {
             let known = registry.sources.iter().map(|kind| kind.name);
             problems.push(
                 Problem::error(
@@ -212,28 +225,15 @@ fn open(system: &System, registry: &Registry, problems: &mut Vec<Problem>) -> Ve
             source: &component.source,
             folder: &system.folder,
             parameters: &parameters,
+            joined: system
+                .strong
+                .iter()
+                .flat_map(|group| &group.components)
+                .any(|(name, _)| *name == component.name),
         };
         match (kind.open)(&request) {
             Ok(simulator) => simulators.push(simulator),
-            Err(found) => problems.extend(found.into_iter().map(|found| {
-                let span = match &found.parameter {
-                    Some(parameter) => component
-                        .parameters
-                        .iter()
-                        .find(|(name, ..)| name == parameter)
-                        .map_or(component.span.clone(), |(_, _, span)| span.clone()),
-                    None => component.source_span.clone(),
-                };
-                let problem = Problem::error(
-                    "plan/cannot-open",
-                    format!("component `{}`: {}", component.name, found.message),
-                    span,
-                );
-                match found.hint {
-                    Some(hint) => problem.hint(hint),
-                    None => problem,
-                }
-            })),
+            Err(found) => problems.extend(found.into_iter().map(|found| cannot_open(component, found))),
         }
     }
     simulators
@@ -251,21 +251,6 @@ fn remark(component: &Component, said: &[String], problems: &mut Vec<Problem>) {
     if shown < said.len() {
         add(&format!("{} more remarks; `cosimo info` shows them all", said.len() - shown));
     }
-}
-
-fn blocks(interfaces: &[Interface]) -> Vec<Block> {
-    let (mut inputs, mut outputs) = (0, 0);
-    interfaces
-        .iter()
-        .map(|interface| {
-            let block = Block {
-                inputs: inputs..inputs + interface.inputs.len(),
-                outputs: outputs..outputs + interface.outputs.len(),
-            };
-            (inputs, outputs) = (block.inputs.end, block.outputs.end);
-            block
-        })
-        .collect()
 }
 
 /// Runs of neighbours.

@@ -22,13 +22,13 @@ impl Ports<'_> {
         let unknown = |message: String, hint: String| {
             Err(Problem::error("plan/unknown-port", message, span.clone()).hint(hint))
         };
-        let Some((component, port)) = path.split_once('.') else {
+        let Some((component, shown)) = path.split_once('.') else {
             return unknown(
                 format!("`{path}` is no port"),
                 "ports are written `component.port`, as in `chassis.v`".into(),
             );
         };
-        let Some(index) = self.names.iter().position(|name| name == component) else {
+        let Some((index, port)) = self.owner(path) else {
             return unknown(
                 format!("no component is called `{component}`"),
                 suggest(component, self.names.iter().map(String::as_str)),
@@ -44,7 +44,17 @@ impl Ports<'_> {
             return Ok(End::Output(self.blocks[index].outputs.start + at));
         }
         let known = interface.inputs.iter().chain(&interface.outputs).map(|known| known.name.as_str());
-        unknown(format!("component `{component}` has no port `{port}`"), suggest(port, known))
+        unknown(format!("component `{component}` has no port `{shown}`"), suggest(port, known))
+    }
+
+    /// The simulator that a path leads to, and what the port is called there.
+    fn owner<'a>(&self, path: &'a str) -> Option<(usize, &'a str)> {
+        let (component, port) = path.split_once('.')?;
+        if let Some(index) = self.names.iter().position(|name| name == component) {
+            return Some((index, port));
+        }
+        let joined = |interface: &Interface| interface.members.iter().any(|member| member == component);
+        self.interfaces.iter().position(joined).map(|index| (index, path))
     }
 
     /// As [`Ports::find`], where only an output will do.
@@ -53,8 +63,7 @@ impl Ports<'_> {
         if let End::Output(output) = named {
             return Ok(output);
         }
-        let (component, port) = path.split_once('.').unwrap_or((path, ""));
-        if let Some(index) = self.names.iter().position(|name| name == component)
+        if let Some((index, port)) = self.owner(path)
             && let Some(at) = self.interfaces[index].outputs.iter().position(|known| known.name == port)
         {
             return Ok(self.blocks[index].outputs.start + at);
@@ -87,7 +96,11 @@ impl Ports<'_> {
 
     /// `component.port`.
     pub fn path(&self, end: End) -> String {
-        format!("{}.{}", self.names[self.place(end).0], self.port(end).name)
+        let (index, name) = (self.place(end).0, &self.port(end).name);
+        match self.interfaces[index].members.is_empty() {
+            true => format!("{}.{name}", self.names[index]),
+            false => name.clone(),
+        }
     }
 
     fn place(&self, end: End) -> (usize, usize) {

@@ -29,7 +29,8 @@ pub fn sources() -> Vec<String> {
 /// All models that are equations, and can be had for model exchange: native ones, and those with events.
 pub fn exchange_sources() -> Vec<String> {
     let has_equations = |source: &String| {
-        let request = OpenRequest { name: "model", source, folder: Path::new(""), parameters: &[] };
+        let request =
+            OpenRequest { name: "model", source, folder: Path::new(""), parameters: &[], joined: false };
         matches!(cosimo_models::equations(&request), Ok(Some(_)))
     };
     let mut all: Vec<String> = sources().into_iter().filter(has_equations).collect();
@@ -167,8 +168,13 @@ impl Model {
         for ((spec, _), value) in self.parameters.iter().zip(values) {
             given.push((spec.name.into(), Value::Number(*value)));
         }
-        let request =
-            OpenRequest { name: "model", source: &self.source, folder: Path::new(""), parameters: &given };
+        let request = OpenRequest {
+            name: "model",
+            source: &self.source,
+            folder: Path::new(""),
+            parameters: &given,
+            joined: false,
+        };
         open(&request).map_err(|problems| {
             let messages: Vec<String> = problems.into_iter().map(|problem| problem.message).collect();
             messages.join("; ")

@@ -15,7 +15,7 @@ use cosimo_core::{
 
 use crate::description::{Fmi, Kind, Use};
 use crate::feedthrough;
-use crate::instance::{Instance, Life, Stepped};
+use crate::instance::{Life, Stepped, Stepping};
 use crate::jacobian::{Column, columns};
 use crate::parameters::{Feedthrough, Parameters, Rollback};
 use crate::ports::{Group, Ports};
@@ -84,7 +84,7 @@ pub(crate) struct Cosim<I> {
     setup: Option<Setup>,
 }
 
-impl<I: Instance> Cosim<I> {
+impl<I: Stepping> Cosim<I> {
     pub(crate) fn new(unit: Arc<Unit>, parameters: Parameters, name: &str) -> Cosim<I> {
         let can = unit.capabilities(Use::CoSimulation);
         let mut ports = Ports::new(&unit.description, parameters.feedthrough == Feedthrough::None);
@@ -193,14 +193,14 @@ impl<I: Instance> Cosim<I> {
     }
 }
 
-impl<I: Instance> Rehearsed for Cosim<I> {
+impl<I: Stepping> Rehearsed for Cosim<I> {
     fn corrupt(&mut self) -> Option<bool> {
         let fatal = |instance: I| instance.life() == Life::Fatal;
         self.unit.is_corrupt().then(|| self.instance.take().is_some_and(fatal))
     }
 }
 
-impl<I: Instance> Simulator for Cosim<I> {
+impl<I: Stepping> Simulator for Cosim<I> {
     fn interface(&self) -> &Interface {
         &self.ports.interface
     }
@@ -256,7 +256,7 @@ impl<I: Instance> Simulator for Cosim<I> {
     fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
         let instance = self.instance.as_mut().ok_or_else(not_entered)?;
         for (group, run) in self.ports.outputs.iter_mut().zip(&self.output_runs) {
-            let Group { kind, references, ports, values } = group;
+            let Group { kind, references, ports, values, .. } = group;
             if let Some(first) = *run {
                 let values = &mut out.values[first..first + ports.len()];
                 instance.get(*kind, references, values)?;

@@ -1,13 +1,16 @@
 //! The registry entry: sources that end in `.fmu`.
 
 use cosimo_core::SourceEntry;
-use cosimo_core::entry::{OpenProblem, OpenRequest, Opened};
+use std::sync::Arc;
+
+use cosimo_core::entry::{JoinRequest, Joined, OpenProblem, OpenRequest, Opened};
 
 use crate::archive::Cache;
 use crate::cosim::Cosim;
 use crate::description::{Fmi, Use};
-use crate::exchange::Exchange;
-use crate::parameters;
+use crate::exchange::{Exchange, Single};
+use crate::joined;
+use crate::parameters::{self, Parameters};
 use crate::problem::Problem;
 use crate::unit::Unit;
 use crate::unit2::Unit2;
@@ -24,9 +27,42 @@ pub const FMU: SourceEntry = SourceEntry {
         unit.map(|unit| parameters::names(&unit.description)).unwrap_or_default()
     },
     models: Vec::new,
+    join: Some(join),
 };
 
 fn open(request: &OpenRequest<'_>) -> Opened {
+    let (unit, usage, parameters) = prepare(request)?;
+    // One kind of simulator per version and use, so that all between the engine's call and the unit's functions is
+    // one piece of straight code.
+    let name = request.name;
+    Ok(match (usage, unit.description.fmi) {
+        (Use::CoSimulation, Fmi::Two) => Box::new(Cosim::<Unit2>::new(unit, parameters, name)),
+        (Use::CoSimulation, Fmi::Three) => Box::new(Cosim::<Unit3>::new(unit, parameters, name)),
+        (Use::ModelExchange, Fmi::Two) => {
+            Box::new(Exchange::<Single<Unit2>>::of_unit(unit, parameters, name))
+        }
+        (Use::ModelExchange, Fmi::Three) => {
+            Box::new(Exchange::<Single<Unit3>>::of_unit(unit, parameters, name))
+        }
+    })
+}
+
+fn join(request: &JoinRequest<'_>) -> Joined {
+    let (mut members, mut problems) = (Vec::new(), Vec::new());
+    for (index, member) in request.members.iter().enumerate() {
+        match prepare(member) {
+            Ok((unit, _, parameters)) => members.push((unit, parameters)),
+            Err(found) => problems.extend(found.into_iter().map(|problem| (Some(index), problem))),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    Ok(Box::new(joined::join(request, members)?))
+}
+
+/// The unit, loaded for the use that was chosen, and its parameters.
+fn prepare(request: &OpenRequest<'_>) -> Result<(Arc<Unit>, Use, Parameters), Vec<OpenProblem>> {
     let file = request.folder.join(request.source);
     let source = |problem: Problem| {
         let (message, hint) = (problem.sentence(), problem.hint);
@@ -35,25 +71,34 @@ fn open(request: &OpenRequest<'_>) -> Opened {
     let unit = Unit::share(&file, &Cache::standard())
         .map_err(|problems| problems.into_iter().map(source).collect::<Vec<_>>())?;
     let mut problems = Vec::new();
-    let parameters = parameters::read(&unit.description, request.parameters).unwrap_or_else(|wrong| {
+    let wish = request.joined.then_some(Use::ModelExchange);
+    let parameters = parameters::read(&unit.description, request.parameters, wish).unwrap_or_else(|wrong| {
         problems.extend(wrong);
-        parameters::Parameters::default()
+        Parameters::default()
     });
-    let usage = parameters.usage.unwrap_or(unit.description.usual());
+    let usage = parameters.usage.or(wish).unwrap_or(unit.description.usual());
+    if problems.is_empty() && request.joined && usage != Use::ModelExchange {
+        problems.push(OpenProblem {
+            parameter: Some("cosimo.use".into()),
+            message: "only units for model exchange can be integrated together".into(),
+            hint: None,
+        });
+    }
+    if problems.is_empty() && unit.description.offer(usage).is_none() {
+        let model = &unit.description.model_name;
+        problems.push(OpenProblem {
+            parameter: None,
+            message: format!(
+                "unit `{model}` is not made for {}, which alone can be integrated together with others",
+                usage.name()
+            ),
+            hint: Some("take it out of the group, or export it for model exchange".into()),
+        });
+    }
     if problems.is_empty()
         && let Err(problem) = unit.load(usage)
     {
         problems.push(source(problem));
     }
-    if !problems.is_empty() {
-        return Err(problems);
-    }
-    // One kind of simulator per version and use, so that all between the engine's call and the unit's functions is
-    // one piece of straight code.
-    Ok(match (usage, unit.description.fmi) {
-        (Use::CoSimulation, Fmi::Two) => Box::new(Cosim::<Unit2>::new(unit, parameters, request.name)),
-        (Use::CoSimulation, Fmi::Three) => Box::new(Cosim::<Unit3>::new(unit, parameters, request.name)),
-        (Use::ModelExchange, Fmi::Two) => Box::new(Exchange::<Unit2>::new(unit, parameters, request.name)),
-        (Use::ModelExchange, Fmi::Three) => Box::new(Exchange::<Unit3>::new(unit, parameters, request.name)),
-    })
+    if problems.is_empty() { Ok((unit, usage, parameters)) } else { Err(problems) }
 }

@@ -6,6 +6,7 @@
 //! announces, and those that it asks for after a step.
 
 use std::borrow::Cow;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use cosimo_core::{
@@ -14,9 +15,9 @@ use cosimo_core::{
 };
 use cosimo_ode::{Absolute, Failure, Fault, Integrator, Outcome, Roots, Settings, System};
 
-use crate::description::{Description, Kind, Use, Variability};
+use crate::description::{Kind, Use, Variability};
 use crate::feedthrough;
-use crate::instance::{Exchanged, Life};
+use crate::instance::{Exchanged, Instance, Life, Made, Setting};
 use crate::jacobian::{Column, columns};
 use crate::parameters::{Feedthrough, Parameters, Rollback};
 use crate::ports::{Group, Ports};
@@ -36,14 +37,76 @@ const ASIDE: f64 = 1e-3;
 const GAUSS: [(f64, f64); 3] =
     [(0.112_701_665_379_258_31, 5.0 / 18.0), (0.5, 8.0 / 18.0), (0.887_298_334_620_741_7, 5.0 / 18.0)];
 
-pub(crate) struct Exchange<I> {
-    unit: Arc<Unit>,
-    name: String,
+pub(crate) struct Exchange<O: Origin> {
+    origin: O,
+    equations: Known,
     parameters: Parameters,
     ports: Ports,
-    states: usize,
-    moving: Option<Moving<I>>,
+    moving: Option<Moving<O::Instance>>,
     setup: Option<Setup>,
+}
+
+/// Where equations come from: one unit, or several that are integrated together.
+pub(crate) trait Origin: Send {
+    type Instance: Exchanged;
+
+    /// Instantiated and configured, with all parameters set.
+    fn make(&self) -> Result<Self::Instance, SimulatorError>;
+
+    /// An instance failed for good, and with it all of them.
+    fn is_corrupt(&self) -> bool;
+}
+
+/// What is known of equations before they are asked anything.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Known {
+    pub(crate) states: usize,
+    /// Names of the states, as far as each is one number.
+    pub(crate) names: Vec<String>,
+    pub(crate) indicators: usize,
+    /// They want to hear of every step.
+    pub(crate) completed_steps: bool,
+    /// What is in them beside the states can be saved and restored, and turned into bytes.
+    pub(crate) keeps_state: bool,
+    pub(crate) serializes: bool,
+    /// They have nothing but their states, so that they need no event to take a jump. Nor should they have one: units
+    /// refuse to go back behind an event unless their state is restored.
+    pub(crate) eventless: bool,
+    /// Value references of states and derivatives, if these are known to be differentiated by those.
+    pub(crate) columns: Option<(Vec<u32>, Vec<u32>)>,
+    /// Derivatives of outputs by inputs are known.
+    pub(crate) jacobian: bool,
+    pub(crate) tolerance: Option<f64>,
+}
+
+/// The equations of one unit.
+pub(crate) struct Single<I> {
+    unit: Arc<Unit>,
+    name: String,
+    settings: Vec<Setting>,
+    version: PhantomData<fn() -> I>,
+}
+
+impl<I> Single<I> {
+    pub(crate) fn new(unit: Arc<Unit>, name: &str, settings: &[Setting]) -> Single<I> {
+        Single { unit, name: name.to_owned(), settings: settings.to_vec(), version: PhantomData }
+    }
+}
+
+impl<I: Made + Exchanged> Origin for Single<I> {
+    type Instance = I;
+
+    fn make(&self) -> Result<I, SimulatorError> {
+        let mut instance: I = self.unit.instantiate(Use::ModelExchange, &self.name, &[])?;
+        for setting in &self.settings {
+            instance.configure(setting)?;
+        }
+        Ok(instance)
+    }
+
+    fn is_corrupt(&self) -> bool {
+        self.unit.is_corrupt()
+    }
 }
 
 /// What there is once the unit has been instantiated.
@@ -57,10 +120,7 @@ struct Moving<I> {
     outputs: Vec<Group>,
     /// Of the outputs by the inputs.
     jacobian: Vec<Column>,
-    /// It can save and restore what is inside it.
     keeps_state: bool,
-    /// It has nothing but its states, so that it needs no event to take a jump. Nor should it have one: units refuse
-    /// to go back behind an event unless their state is restored.
     eventless: bool,
     /// It wants to hear of every step, and whether that step may be taken back.
     completed_steps: Option<bool>,
@@ -433,7 +493,7 @@ fn read<I: Exchanged>(
     groups: &mut [Group],
     into: &mut [f64],
 ) -> Result<(), SimulatorError> {
-    for Group { kind, references, ports, values } in groups {
+    for Group { kind, references, ports, values, .. } in groups {
         instance.get(*kind, references, values)?;
         for (port, value) in ports.iter().zip(values) {
             into[*port] = *value;
@@ -442,54 +502,91 @@ fn read<I: Exchanged>(
     Ok(())
 }
 
-/// Whether a unit keeps nothing from step to step but its continuous states. That others do only their variables give
-/// away.
-fn eventless(description: &Description) -> bool {
-    let plain = description.exchange.as_ref().is_some_and(|it| it.indicators == 0 && !it.completed_steps);
-    plain && !description.variables.iter().any(|variable| variable.variability == Variability::Discrete)
+impl Known {
+    /// Of one unit.
+    pub(crate) fn of(unit: &Unit) -> Known {
+        let (about, can) = (&unit.description, unit.capabilities(Use::ModelExchange));
+        let Some(exchange) = &about.exchange else { return Known::default() };
+        let states = exchange.state_count(&about.variables);
+        let scalars = exchange.states.len() == states;
+        let reference = |index: &usize| about.variables[*index].reference;
+        let name = |index: &usize| about.variables[*index].name.clone();
+        let pairs = || exchange.states.iter().map(|(x, dx)| (reference(x), reference(dx))).unzip();
+        let named = exchange.states.iter().filter(|_| scalars);
+        // That something else changes from step to step only the variables give away.
+        let discrete = about.variables.iter().any(|variable| variable.variability == Variability::Discrete);
+        Known {
+            states,
+            names: named.map(|(x, _)| name(x)).collect(),
+            indicators: exchange.indicators,
+            completed_steps: exchange.completed_steps,
+            keeps_state: can.get_set_state,
+            serializes: can.serialize_state,
+            eventless: exchange.indicators == 0 && !exchange.completed_steps && !discrete,
+            columns: (scalars && can.directional_derivatives).then(pairs),
+            jacobian: can.directional_derivatives,
+            tolerance: about.experiment.tolerance,
+        }
+    }
+
+    /// Without the units' help only what Cosimo integrates comes back, which is all there is without events.
+    pub(crate) fn can_go_back(&self) -> bool {
+        self.keeps_state || self.eventless
+    }
+
+    pub(crate) fn can_be_bytes(&self) -> bool {
+        self.can_go_back() && (self.serializes || !self.keeps_state)
+    }
 }
 
-impl<I: Exchanged> Exchange<I> {
-    pub(crate) fn new(unit: Arc<Unit>, parameters: Parameters, name: &str) -> Exchange<I> {
-        let can = unit.capabilities(Use::ModelExchange);
-        let mut ports = Ports::new(&unit.description, parameters.feedthrough == Feedthrough::None);
-        let mut remarks = unit.description.remarks();
-        if parameters.feedthrough == Feedthrough::Probed {
-            let (pairs, doubts) = feedthrough::probe::<I>(&unit, Use::ModelExchange, &parameters, &ports);
-            ports.interface.feedthrough = pairs.into_iter().collect();
-            remarks.extend(doubts);
-        }
-        let about = &unit.description;
-        let states = about.exchange.as_ref().map_or(0, |exchange| exchange.state_count(&about.variables));
-        // Without the unit's help only what Cosimo integrates comes back, which is all there is in a unit without
-        // events.
-        let rollback = (can.get_set_state || eventless(about)) && parameters.rollback != Rollback::None;
-        let experiment = about.experiment;
-        ports.interface.suggested =
-            Suggested { start: experiment.start, stop: experiment.stop, step: experiment.step };
-        ports.interface.facts = unit.facts();
-        ports.interface.remarks = remarks;
+/// The ports of a unit that is to be integrated, with what its user should know of it.
+pub(crate) fn ports<I: Made>(unit: &Unit, parameters: &Parameters) -> Ports {
+    let mut ports = Ports::new(&unit.description, parameters.feedthrough == Feedthrough::None);
+    let mut remarks = unit.description.remarks();
+    if parameters.feedthrough == Feedthrough::Probed {
+        let (pairs, doubts) = feedthrough::probe::<I>(unit, Use::ModelExchange, parameters, &ports);
+        ports.interface.feedthrough = pairs.into_iter().collect();
+        remarks.extend(doubts);
+    }
+    let experiment = unit.description.experiment;
+    ports.interface.suggested =
+        Suggested { start: experiment.start, stop: experiment.stop, step: experiment.step };
+    ports.interface.facts = unit.facts();
+    ports.interface.remarks = remarks;
+    ports
+}
+
+impl<I: Made + Exchanged> Exchange<Single<I>> {
+    pub(crate) fn of_unit(unit: Arc<Unit>, parameters: Parameters, name: &str) -> Exchange<Single<I>> {
+        let (ports, known) = (ports::<I>(&unit, &parameters), Known::of(&unit));
+        Exchange::new(Single::new(unit, name, &parameters.settings), known, ports, parameters)
+    }
+}
+
+impl<O: Origin> Exchange<O> {
+    pub(crate) fn new(origin: O, equations: Known, mut ports: Ports, parameters: Parameters) -> Exchange<O> {
+        let rollback = parameters.rollback != Rollback::None;
         ports.interface.abilities = Abilities {
-            rollback,
-            freeze: rollback && (can.serialize_state || !can.get_set_state),
+            rollback: rollback && equations.can_go_back(),
+            freeze: rollback && equations.can_be_bytes(),
             input_degree: 3,
             slopes: true,
-            jacobian: can.directional_derivatives && columns(&ports).is_some(),
+            jacobian: equations.jacobian && columns(&ports).is_some(),
             integrals: true,
             states: true,
             early_return: false,
             variable_step: true,
             answers: true,
         };
-        Exchange { unit, name: name.to_owned(), parameters, ports, states, moving: None, setup: None }
+        Exchange { origin, equations, parameters, ports, moving: None, setup: None }
     }
 
-    fn moving(&mut self) -> Result<&mut Moving<I>, SimulatorError> {
+    fn moving(&mut self) -> Result<&mut Moving<O::Instance>, SimulatorError> {
         self.moving.as_mut().ok_or_else(|| SimulatorError::new("enter", "the unit was not instantiated"))
     }
 
     /// As before, past its initialisation.
-    fn running(&mut self) -> Result<&mut Moving<I>, SimulatorError> {
+    fn running(&mut self) -> Result<&mut Moving<O::Instance>, SimulatorError> {
         if let (Some(moving), Some(setup)) = (&mut self.moving, &self.setup)
             && moving.initialising
         {
@@ -499,59 +596,44 @@ impl<I: Exchanged> Exchange<I> {
     }
 }
 
-impl<I: Exchanged> Rehearsed for Exchange<I> {
+impl<O: Origin> Rehearsed for Exchange<O> {
     fn corrupt(&mut self) -> Option<bool> {
-        let fatal = |moving: Moving<I>| moving.instance.life() == Life::Fatal;
-        self.unit.is_corrupt().then(|| self.moving.take().is_some_and(fatal))
+        let fatal = |moving: Moving<O::Instance>| moving.instance.life() == Life::Fatal;
+        self.origin.is_corrupt().then(|| self.moving.take().is_some_and(fatal))
     }
 }
 
-impl<I: Exchanged> Simulator for Exchange<I> {
+impl<O: Origin> Simulator for Exchange<O> {
     fn interface(&self) -> &Interface {
         &self.ports.interface
     }
 
     fn enter(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
         self.moving = None;
-        let mut instance: I = self.unit.instantiate(Use::ModelExchange, &self.name, &[])?;
-        for setting in &self.parameters.settings {
-            instance.configure(setting)?;
-        }
+        let mut instance = self.origin.make()?;
         instance.begin(setup.start.seconds(), setup.stop.map(Time::seconds))?;
-        let about = &self.unit.description;
-        let exchange = about.exchange.as_ref();
-        let can = self.unit.capabilities(Use::ModelExchange);
-        let scalars = exchange.filter(|it| it.states.len() == self.states);
-        let reference = |index: &usize| about.variables[*index].reference;
-        let name = |index: &usize| about.variables[*index].name.clone();
-        let pairs = |it: &crate::description::Exchange| {
-            it.states.iter().map(|(x, dx)| (reference(x), reference(dx))).unzip()
-        };
+        let Known { states, names, indicators, columns: pairs, .. } = &self.equations;
         let Interface { inputs, outputs, abilities, .. } = &self.ports.interface;
-        let room = || vec![0.0; self.states];
+        let room = || vec![0.0; *states];
         self.moving = Some(Moving {
             instance,
             initialising: true,
-            wires: Wires {
-                groups: self.ports.inputs.clone(),
-                states: scalars.map_or(Vec::new(), |it| it.states.iter().map(|(x, _)| name(x)).collect()),
-                columns: scalars.filter(|_| can.directional_derivatives).map(pairs),
-            },
+            wires: Wires { groups: self.ports.inputs.clone(), states: names.clone(), columns: pairs.clone() },
             course: Course {
                 // Another takes its place when nominal values are known.
-                integrator: integrator(&self.parameters, self.states, &Settings::default())?,
-                roots: Roots::new(exchange.map_or(0, |it| it.indicators), self.states),
+                integrator: integrator(&self.parameters, *states, &Settings::default())?,
+                roots: Roots::new(*indicators, *states),
                 next_event: f64::INFINITY,
                 anchor: setup.start.seconds(),
                 held: inputs.iter().map(|port| Segment::constant(port.start.unwrap_or(0.0))).collect(),
             },
             saved: Vec::new(),
             outputs: self.ports.outputs.clone(),
-            jacobian: columns(&self.ports).filter(|_| can.directional_derivatives).unwrap_or_default(),
-            keeps_state: can.get_set_state,
-            eventless: eventless(about),
-            completed_steps: exchange.filter(|it| it.completed_steps).map(|_| !abilities.rollback),
-            relative: self.parameters.relative.or(about.experiment.tolerance).unwrap_or(RELATIVE),
+            jacobian: columns(&self.ports).filter(|_| self.equations.jacobian).unwrap_or_default(),
+            keeps_state: self.equations.keeps_state,
+            eventless: self.equations.eventless,
+            completed_steps: self.equations.completed_steps.then_some(!abilities.rollback),
+            relative: self.parameters.relative.or(self.equations.tolerance).unwrap_or(RELATIVE),
             absolute: Vec::new(),
             work: Work { x: room(), dx: room(), old: room(), y: vec![0.0; outputs.len()] },
         });
@@ -698,9 +780,9 @@ impl<I: Exchanged> Simulator for Exchange<I> {
     }
 }
 
-impl<I: Exchanged> States for Exchange<I> {
+impl<O: Origin> States for Exchange<O> {
     fn count(&self) -> usize {
-        self.states
+        self.equations.states
     }
 
     fn get(&mut self, x: &mut [f64]) {

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use cosimo_core::{Interface, SimulatorError};
 
 use crate::description::{Kind, Use};
-use crate::instance::Instance;
+use crate::instance::Made;
 use crate::parameters::Parameters;
 use crate::ports::{Group, Ports};
 use crate::unit::Unit;
@@ -23,7 +23,7 @@ const MOVE: f64 = 0.01;
 pub(crate) type Pairs = BTreeSet<(usize, usize)>;
 
 /// Pairs of output and input, and remarks on what the description says otherwise.
-pub(crate) fn probe<I: Instance>(
+pub(crate) fn probe<I: Made>(
     unit: &Unit,
     usage: Use,
     parameters: &Parameters,
@@ -43,7 +43,7 @@ pub(crate) fn probe<I: Instance>(
     }
 }
 
-fn found<I: Instance>(
+fn found<I: Made>(
     unit: &Unit,
     usage: Use,
     parameters: &Parameters,
@@ -103,7 +103,7 @@ struct Trial<'a, I> {
     ports: &'a Ports,
 }
 
-impl<I: Instance> Trial<'_, I> {
+impl<I: Made> Trial<'_, I> {
     fn begin<'a>(
         unit: &Unit,
         usage: Use,

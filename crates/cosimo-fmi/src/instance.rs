@@ -32,8 +32,8 @@ pub(crate) enum Stepped {
     Until(f64),
 }
 
-/// All calls of one instance come from one thread.
-pub(crate) trait Instance: Send + Sized {
+/// An instance that one unit makes.
+pub(crate) trait Made: Instance + Sized {
     /// `fed` are the inputs, as reference and port, that the unit will ask for inside its steps.
     fn instantiate(
         binding: Binding,
@@ -42,7 +42,10 @@ pub(crate) trait Instance: Send + Sized {
         name: &str,
         fed: &[(u32, usize)],
     ) -> Result<Self, SimulatorError>;
+}
 
+/// All calls of one instance come from one thread.
+pub(crate) trait Instance: Send {
     fn life(&self) -> Life;
 
     /// Tells the experiment and enters initialisation mode.
@@ -57,17 +60,6 @@ pub(crate) trait Instance: Send + Sized {
 
     fn get(&mut self, kind: Kind, references: &[u32], values: &mut [f64]) -> Result<(), SimulatorError>;
 
-    /// Derivatives of inputs by time, for the coming step.
-    fn set_slopes(
-        &mut self,
-        references: &[u32],
-        orders: &[c_int],
-        values: &[f64],
-    ) -> Result<(), SimulatorError>;
-
-    /// `inputs` are for units that ask for them inside the step.
-    fn step(&mut self, from: f64, size: f64, inputs: &Inputs<'_>) -> Result<Stepped, SimulatorError>;
-
     fn save(&mut self, slot: Slot) -> Result<(), SimulatorError>;
 
     fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError>;
@@ -78,6 +70,20 @@ pub(crate) trait Instance: Send + Sized {
 
     /// Derivatives of some outputs by one input.
     fn derivatives(&mut self, of: &[u32], by: u32, into: &mut [f64]) -> Result<(), SimulatorError>;
+}
+
+/// What only an instance for co-simulation can do.
+pub(crate) trait Stepping: Made {
+    /// Derivatives of inputs by time, for the coming step.
+    fn set_slopes(
+        &mut self,
+        references: &[u32],
+        orders: &[c_int],
+        values: &[f64],
+    ) -> Result<(), SimulatorError>;
+
+    /// `inputs` are for units that ask for them inside the step.
+    fn step(&mut self, from: f64, size: f64, inputs: &Inputs<'_>) -> Result<Stepped, SimulatorError>;
 }
 
 /// What only an instance for model exchange can do. Its equations are asked for anywhere, so that calls are small:

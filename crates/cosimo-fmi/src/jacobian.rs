@@ -18,9 +18,9 @@ pub(crate) struct Column {
 
 impl Column {
     /// Writes the column into a matrix of so many columns.
-    pub(crate) fn fill<I: Instance>(
+    pub(crate) fn fill(
         &mut self,
-        instance: &mut I,
+        instance: &mut impl Instance,
         into: &mut [f64],
         width: usize,
     ) -> Result<(), SimulatorError> {

@@ -29,10 +29,12 @@ mod guard;
 #[allow(unsafe_code)] // calls into the unit
 mod instance;
 mod jacobian;
+mod joined;
 #[allow(unsafe_code)] // loads foreign code
 mod library;
 #[allow(unsafe_code)] // is called by the unit
 mod log;
+mod net;
 mod parameters;
 pub mod platform;
 mod ports;

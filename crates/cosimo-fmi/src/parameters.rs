@@ -98,6 +98,7 @@ pub(crate) fn names(description: &Description) -> Vec<String> {
 pub(crate) fn read(
     description: &Description,
     given: &[(String, Value)],
+    wish: Option<Use>,
 ) -> Result<Parameters, Vec<OpenProblem>> {
     let mut parameters = Parameters::default();
     let mut problems = Vec::new();
@@ -111,7 +112,26 @@ pub(crate) fn read(
             problems.push(OpenProblem { parameter: Some(name.clone()), message, hint });
         }
     }
-    problems.extend(misplaced(description, given, parameters.usage));
+    let usage = parameters.usage.or(wish.filter(|wish| description.offer(*wish).is_some()));
+    problems.extend(misplaced(description, given, usage));
+    if problems.is_empty() { Ok(parameters) } else { Err(problems) }
+}
+
+/// Options of units that are integrated together.
+pub(crate) fn of_joined(given: &[(String, Value)]) -> Result<Parameters, Vec<OpenProblem>> {
+    let mut parameters = Parameters::default();
+    let mut problems = Vec::new();
+    for (name, value) in given {
+        let outcome = if MODEL_EXCHANGE.contains(&name.as_str()) {
+            option(name, value, &mut parameters)
+        } else {
+            let hint = suggest(name, MODEL_EXCHANGE.into_iter());
+            Err((format!("there is no option `{name}` of units that are integrated together"), Some(hint)))
+        };
+        if let Err((message, hint)) = outcome {
+            problems.push(OpenProblem { parameter: Some(name.clone()), message, hint });
+        }
+    }
     if problems.is_empty() { Ok(parameters) } else { Err(problems) }
 }
 

@@ -11,12 +11,18 @@ use crate::description::{Causality, Description, Kind, Variability, Variable};
 pub(crate) struct Group {
     pub(crate) kind: Kind,
     pub(crate) references: Vec<u32>,
+    /// How many values each has.
+    pub(crate) sizes: Vec<usize>,
     /// The port of each value.
     pub(crate) ports: Vec<usize>,
     pub(crate) values: Vec<f64>,
 }
 
 impl Group {
+    pub(crate) fn new(kind: Kind) -> Group {
+        Group { kind, references: vec![], sizes: vec![], ports: vec![], values: vec![] }
+    }
+
     /// The first port, if the ports follow each other: then values need not be copied.
     pub(crate) fn run(&self) -> Option<usize> {
         let first = *self.ports.first()?;
@@ -110,11 +116,12 @@ impl Ports {
             }
             places.insert(index, range.clone());
             let place = groups.iter().position(|group| group.kind == variable.kind).unwrap_or_else(|| {
-                groups.push(Group { kind: variable.kind, references: vec![], ports: vec![], values: vec![] });
+                groups.push(Group::new(variable.kind));
                 groups.len() - 1
             });
             let group = &mut groups[place];
             group.references.push(variable.reference);
+            group.sizes.push(range.len());
             group.ports.extend(range);
             group.values.resize(group.ports.len(), 0.0);
         }

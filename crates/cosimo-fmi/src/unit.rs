@@ -11,7 +11,7 @@ use libloading::Library;
 
 use crate::archive::Cache;
 use crate::description::{Capabilities, Description, Fmi, Use};
-use crate::instance::Instance;
+use crate::instance::Made;
 use crate::problem::Problem;
 use crate::{ffi2, ffi3, library, platform, python};
 
@@ -178,7 +178,7 @@ impl Unit {
     }
 
     /// A new instance, on the thread that will own it.
-    pub(crate) fn instantiate<I: Instance>(
+    pub(crate) fn instantiate<I: Made>(
         &self,
         usage: Use,
         name: &str,

@@ -10,8 +10,8 @@ use crate::description::{Kind, Use};
 use crate::ffi2::{self, Functions};
 use crate::guard;
 use crate::instance::{
-    Closing, FOR_BYTES, Handle, Instance, Life, Scratch, Setting, Stepped, Values, absent, failures_only,
-    other_version, refusal, states, whole,
+    Closing, FOR_BYTES, Handle, Instance, Life, Made, Scratch, Setting, Stepped, Stepping, Values, absent,
+    failures_only, other_version, refusal, states, whole,
 };
 use crate::log::{self, Log, Sink};
 use crate::unit::{Binding, Unit};
@@ -199,7 +199,7 @@ impl Unit2 {
     }
 }
 
-impl Instance for Unit2 {
+impl Made for Unit2 {
     fn instantiate(
         binding: Binding,
         unit: &Unit,
@@ -212,7 +212,9 @@ impl Instance for Unit2 {
             Binding::Three(_) => Err(other_version("fmi2Instantiate")),
         }
     }
+}
 
+impl Instance for Unit2 {
     fn life(&self) -> Life {
         self.handle.life
     }
@@ -295,6 +297,34 @@ impl Instance for Unit2 {
         self.handle.check("fmi2GetReal", status)
     }
 
+    fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        self.handle.keep(slot.index())
+    }
+
+    fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        self.handle.bring_back(slot.index())
+    }
+
+    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+        self.handle.freeze_state(into)
+    }
+
+    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
+        self.handle.thaw_state(from)
+    }
+
+    fn derivatives(&mut self, of: &[u32], by: u32, into: &mut [f64]) -> Result<(), SimulatorError> {
+        let name = "fmi2GetDirectionalDerivative";
+        let function = self.handle.functions.directional_derivative.ok_or_else(|| absent(name))?;
+        debug_assert_eq!(of.len(), into.len());
+        // SAFETY: the instance is alive; one seed for one known, as many results as unknowns.
+        let status =
+            unsafe { function(self.handle.pointer, of.as_ptr(), of.len(), &by, 1, &1.0, into.as_mut_ptr()) };
+        self.handle.check(name, status)
+    }
+}
+
+impl Stepping for Unit2 {
     fn set_slopes(
         &mut self,
         references: &[u32],
@@ -329,32 +359,6 @@ impl Instance for Unit2 {
             2 => self.discarded(from, size),
             _ => Err(self.handle.failed("fmi2DoStep", status)),
         }
-    }
-
-    fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        self.handle.keep(slot.index())
-    }
-
-    fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        self.handle.bring_back(slot.index())
-    }
-
-    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
-        self.handle.freeze_state(into)
-    }
-
-    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
-        self.handle.thaw_state(from)
-    }
-
-    fn derivatives(&mut self, of: &[u32], by: u32, into: &mut [f64]) -> Result<(), SimulatorError> {
-        let name = "fmi2GetDirectionalDerivative";
-        let function = self.handle.functions.directional_derivative.ok_or_else(|| absent(name))?;
-        debug_assert_eq!(of.len(), into.len());
-        // SAFETY: the instance is alive; one seed for one known, as many results as unknowns.
-        let status =
-            unsafe { function(self.handle.pointer, of.as_ptr(), of.len(), &by, 1, &1.0, into.as_mut_ptr()) };
-        self.handle.check(name, status)
     }
 }
 

@@ -12,8 +12,8 @@ use crate::description::{Kind, Use};
 use crate::ffi3::{Functions, Get, Set};
 use crate::guard;
 use crate::instance::{
-    Closing, FOR_BYTES, Handle, Instance, Life, Scratch, Setting, Stepped, Values, absent, failures_only,
-    other_version, refusal, states, whole,
+    Closing, FOR_BYTES, Handle, Instance, Life, Made, Scratch, Setting, Stepped, Stepping, Values, absent,
+    failures_only, other_version, refusal, states, whole,
 };
 use crate::log::{self, Log};
 use crate::unit::{Binding, Unit};
@@ -246,7 +246,7 @@ impl Unit3 {
     }
 }
 
-impl Instance for Unit3 {
+impl Made for Unit3 {
     fn instantiate(
         binding: Binding,
         unit: &Unit,
@@ -259,7 +259,9 @@ impl Instance for Unit3 {
             Binding::Two(_) => Err(other_version("fmi3InstantiateCoSimulation")),
         }
     }
+}
 
+impl Instance for Unit3 {
     fn life(&self) -> Life {
         self.handle.life
     }
@@ -375,6 +377,44 @@ impl Instance for Unit3 {
         }
     }
 
+    fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        self.handle.keep(slot.index())
+    }
+
+    fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        self.handle.bring_back(slot.index())
+    }
+
+    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+        self.handle.freeze_state(into)
+    }
+
+    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
+        self.handle.thaw_state(from)
+    }
+
+    fn derivatives(&mut self, of: &[u32], by: u32, into: &mut [f64]) -> Result<(), SimulatorError> {
+        let name = "fmi3GetDirectionalDerivative";
+        let function = self.handle.functions.directional_derivative.ok_or_else(|| absent(name))?;
+        // SAFETY: the instance is alive; one seed for one known, as many results as unknowns.
+        let status = unsafe {
+            function(
+                self.handle.pointer,
+                of.as_ptr(),
+                of.len(),
+                &by,
+                1,
+                &1.0,
+                1,
+                into.as_mut_ptr(),
+                into.len(),
+            )
+        };
+        self.handle.check(name, status)
+    }
+}
+
+impl Stepping for Unit3 {
     fn set_slopes(
         &mut self,
         _references: &[u32],
@@ -424,41 +464,5 @@ impl Instance for Unit3 {
         }
         let short = early != 0 && until.is_finite() && until >= from && until < from + size;
         Ok(if short { Stepped::Until(until) } else { Stepped::Whole })
-    }
-
-    fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        self.handle.keep(slot.index())
-    }
-
-    fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        self.handle.bring_back(slot.index())
-    }
-
-    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
-        self.handle.freeze_state(into)
-    }
-
-    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
-        self.handle.thaw_state(from)
-    }
-
-    fn derivatives(&mut self, of: &[u32], by: u32, into: &mut [f64]) -> Result<(), SimulatorError> {
-        let name = "fmi3GetDirectionalDerivative";
-        let function = self.handle.functions.directional_derivative.ok_or_else(|| absent(name))?;
-        // SAFETY: the instance is alive; one seed for one known, as many results as unknowns.
-        let status = unsafe {
-            function(
-                self.handle.pointer,
-                of.as_ptr(),
-                of.len(),
-                &by,
-                1,
-                &1.0,
-                1,
-                into.as_mut_ptr(),
-                into.len(),
-            )
-        };
-        self.handle.check(name, status)
     }
 }

@@ -147,6 +147,7 @@ pub const NATIVE: SourceEntry = SourceEntry {
         };
         MODELS.iter().map(info).collect()
     },
+    join: None,
 };
 
 fn open(request: &OpenRequest<'_>) -> Result<Box<dyn Simulator>, Vec<OpenProblem>> {

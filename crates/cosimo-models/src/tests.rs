@@ -592,7 +592,8 @@ fn a_hold_leaves_its_very_value_behind() {
 
 fn refuse(source: &str, parameters: &[(&str, Value)]) -> Vec<OpenProblem> {
     let parameters: Vec<_> = parameters.iter().map(|(key, value)| ((*key).into(), value.clone())).collect();
-    let request = OpenRequest { name: "model", source, folder: Path::new("."), parameters: &parameters };
+    let request =
+        OpenRequest { name: "model", source, folder: Path::new("."), parameters: &parameters, joined: false };
     match (NATIVE.open)(&request) {
         Ok(_) => panic!("`{source}` opened"),
         Err(problems) => problems,
@@ -613,7 +614,13 @@ fn unknown_models_get_a_suggestion() {
 fn every_model_opens_and_refuses_what_it_does_not_know() {
     for model in (NATIVE.models)() {
         let source = format!("native:{}", model.name);
-        let request = OpenRequest { name: "model", source: &source, folder: Path::new("."), parameters: &[] };
+        let request = OpenRequest {
+            name: "model",
+            source: &source,
+            folder: Path::new("."),
+            parameters: &[],
+            joined: false,
+        };
         assert!((NATIVE.open)(&request).is_ok(), "{source}");
 
         let problems = refuse(&source, &[("nonsense", Value::Number(1.0))]);

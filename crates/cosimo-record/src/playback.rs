@@ -19,6 +19,7 @@ pub const TABLE: SourceEntry = SourceEntry {
     open,
     parameters: |_, _| PARAMETERS.iter().map(|spec| spec.name.to_owned()).collect(),
     models: Vec::new,
+    join: None,
 };
 
 const PARAMETERS: &[Spec] = &[Spec::choice(

@@ -14,5 +14,5 @@ pub use problem::{Problem, Severity, Span};
 pub use recipe::{Choice, Exchange, Origin, PerInput, Recipe, Reject, Step};
 pub use system::{
     BondDecl, Common, Component, Direction, EndRule, Experiment, JunctionDecl, JunctionSide, Opposite,
-    PowerPort, RecordPoint, ReferenceDecl, Results, System, WireDecl,
+    PowerPort, RecordPoint, ReferenceDecl, Results, StrongDecl, System, WireDecl,
 };

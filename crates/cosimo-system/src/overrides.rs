@@ -12,7 +12,7 @@ use cosimo_core::entry::{Options, Range, Registry, suggest};
 use crate::problem::Problem;
 use crate::recipe::{Choice, Origin};
 use crate::sources;
-use crate::system::{BondDecl, Component, EndRule, PowerPort, System, WireDecl};
+use crate::system::{BondDecl, Component, EndRule, PowerPort, StrongDecl, System, WireDecl};
 use crate::toml::links::{DIRECTION, OPPOSITE};
 use crate::toml::method::{self, AXES, estimates_with_tolerance, has_tolerance, listed};
 use crate::toml::section::{Item, value};
@@ -30,6 +30,8 @@ pub struct Overrides {
     pub connects: Vec<String>,
     /// `name=effort:flow~effort:flow`, then options of a bond as `,key=value`.
     pub bonds: Vec<String>,
+    /// Components that are integrated together, as `a,b`, or `*` for all.
+    pub strong: Vec<String>,
     /// A table whose columns drive inputs.
     pub input: Option<String>,
     /// `component.name=value` for a parameter or for an input that nobody drives; without the component for
@@ -41,6 +43,28 @@ pub struct Overrides {
     pub record: Vec<String>,
     /// Seconds from row to row.
     pub record_every: Option<f64>,
+}
+
+fn strong(system: &mut System, text: &str, problems: &mut Vec<Problem>) {
+    let all = || system.components.iter().map(|component| component.name.clone());
+    let names: Vec<String> = match text {
+        "*" => all().collect(),
+        list => list.split(',').map(|name| name.trim().to_owned()).collect(),
+    };
+    for name in &names {
+        if !all().any(|known| known == *name) {
+            let message = format!("`--strong {text}`: no component is called `{name}`");
+            let known: Vec<String> = all().collect();
+            let hint = suggest(name, known.iter().map(String::as_str));
+            problems.push(Problem::error("system/unknown-component", message, 0..0).hint(hint));
+        }
+    }
+    let name = match system.strong.len() {
+        0 => "strong".to_owned(),
+        more => format!("strong{}", more + 1),
+    };
+    let components = names.into_iter().map(|name| (name, 0..0)).collect();
+    system.strong.push(StrongDecl { name, components, ..StrongDecl::default() });
 }
 
 /// Changes the system; a wrong override changes nothing and is a problem that names its flag.
@@ -57,6 +81,9 @@ pub fn apply(system: &mut System, overrides: &Overrides, registry: &Registry) ->
     }
     for text in &overrides.bonds {
         bond(system, text, &mut problems);
+    }
+    for text in &overrides.strong {
+        strong(system, text, &mut problems);
     }
     if let Some(file) = &overrides.input {
         problems.extend(sources::drive(system, file, registry));

@@ -39,6 +39,12 @@ pub fn json_schema(registry: &Registry) -> Value {
             "wire": list("signals: input = gain * output", wire()),
             "bond": list("power bonds: effort one way, flow the other", bond()),
             "junction": list("bonds that share one effort or one flow", junction()),
+            "strong": {
+                "type": "object",
+                "description": "components that are integrated together, by the name of the group",
+                "patternProperties": { NAME: strong() },
+                "additionalProperties": false,
+            },
             "method": method(registry),
             "results": results(),
             "reference": reference(registry),
@@ -127,6 +133,20 @@ fn bond() -> Value {
         }),
         &["a", "b"],
         "a power bond",
+    )
+}
+
+fn strong() -> Value {
+    object(
+        json!({
+            "components": { "type": "array", "minItems": 2, "items": reference_to("name") },
+            "solver": { "type": "string", "description": "the integrator, as a unit's \"cosimo.solver\"" },
+            "relative": number(Range::Positive, "relative tolerance", None),
+            "absolute": number(Range::Positive, "absolute tolerance", None),
+            "largest_step": number(Range::Positive, "of the integrator, in s", None),
+        }),
+        &["components"],
+        "one system of equations out of several units",
     )
 }
 
@@ -364,7 +384,7 @@ fn per_input(definition: &str, default: &str, description: &str) -> Value {
 mod tests {
     use super::*;
     use crate::toml::{
-        COMPONENT_KEYS, EXPERIMENT_KEYS, REFERENCE_KEYS, RESULTS_KEYS, ROOT_KEYS, links, method,
+        COMPONENT_KEYS, EXPERIMENT_KEYS, REFERENCE_KEYS, RESULTS_KEYS, ROOT_KEYS, STRONG_KEYS, links, method,
     };
 
     fn keys(schema: &Value, place: &str) -> Vec<String> {
@@ -383,6 +403,7 @@ mod tests {
             ("/properties/bond/items/properties/a", links::PORT_KEYS),
             ("/properties/junction/items", links::JUNCTION_KEYS),
             ("/properties/junction/items/properties/sides/items", links::SIDE_KEYS),
+            (&format!("/properties/strong/patternProperties/{NAME}"), STRONG_KEYS),
             ("/properties/method", method::METHOD_KEYS),
             ("/properties/method/properties/step", method::STEP_KEYS),
             ("/properties/results", RESULTS_KEYS),

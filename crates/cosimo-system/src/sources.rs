@@ -93,8 +93,13 @@ pub(crate) fn interface(component: &Component, folder: &Path, registry: &Registr
     let kind = registry.sources.iter().find(|kind| (kind.claims)(&component.source))?;
     let parameters: Vec<(String, Value)> =
         component.parameters.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect();
-    let request =
-        OpenRequest { name: &component.name, source: &component.source, folder, parameters: &parameters };
+    let request = OpenRequest {
+        name: &component.name,
+        source: &component.source,
+        folder,
+        parameters: &parameters,
+        joined: false,
+    };
     (kind.open)(&request).ok().map(|simulator| simulator.interface().clone())
 }
 

@@ -16,6 +16,7 @@ pub struct System {
     pub wires: Vec<WireDecl>,
     pub bonds: Vec<BondDecl>,
     pub junctions: Vec<JunctionDecl>,
+    pub strong: Vec<StrongDecl>,
     pub recipe: Recipe,
     pub results: Results,
     pub reference: Option<ReferenceDecl>,
@@ -147,6 +148,16 @@ pub struct JunctionSide {
     pub port: PowerPort,
     /// Effort times flow counts power that leaves this simulator instead of entering it.
     pub leaves: bool,
+}
+
+/// Components that are integrated together, as one system of equations.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct StrongDecl {
+    pub name: String,
+    pub components: Vec<(String, Span)>,
+    /// How: the parameters of components that say it, without their prefix.
+    pub options: Vec<(String, Value, Span)>,
+    pub span: Span,
 }
 
 /// Which rows and columns of a run are kept.

@@ -49,6 +49,12 @@ pub fn to_toml(system: &System) -> String {
         page.number("tolerance", junction.tolerance);
         page.number("energy_scale", junction.energy_scale);
     }
+    for group in &system.strong {
+        page.head(&format!("[strong.{}]", key(&group.name)));
+        let names: Vec<String> = group.components.iter().map(|(name, _)| text(name)).collect();
+        page.line("components", &format!("[{}]", names.join(", ")));
+        group.options.iter().for_each(|(name, option, _)| page.line(name, &value(option)));
+    }
     recipe(&mut page, &system.recipe);
     if system.results != Results::default() {
         page.head("[results]");

@@ -83,7 +83,13 @@ impl Bare {
     fn new(simulators: usize) -> Bare {
         let registry = cosimo::registry();
         let kind = registry.sources.iter().find(|kind| (kind.claims)(ROTOR)).expect("native models");
-        let request = OpenRequest { name: "rotor", source: ROTOR, folder: Path::new("."), parameters: &[] };
+        let request = OpenRequest {
+            name: "rotor",
+            source: ROTOR,
+            folder: Path::new("."),
+            parameters: &[],
+            joined: false,
+        };
         let mut simulators: Vec<_> =
             (0..simulators).map(|_| (kind.open)(&request).expect("the rotor opens")).collect();
         let mut outputs = vec![[0.0; 2]; simulators.len()];

@@ -104,6 +104,14 @@ fn no_step_after_the_first_allocates() {
             assert_eq!(allocations(&text, 1, 20), 0, "{made:?}, {method}");
         }
     }
+    // Nor do units that are integrated together.
+    for made in [Made::UNITS[3], Made::UNITS[4]] {
+        let text = DualMass { stop: 1000.0, method: "step = { size = 0.1 }", made, ..DUAL_MASS }.text();
+        let text = format!("{text}[strong.whole]\ncomponents = [\"left\", \"right\"]\n");
+        assert_eq!(allocations(&text, 1, 20), 0, "{made:?}, integrated together");
+    }
+    let loops = ["first", "second", "lag"].map(|part| Made::UNITS[4].source(&format!("gain-loop/{part}")));
+    assert_eq!(allocations(&common::gain_loop(&loops, 3.0, -2.0), 1, 20), 0, "a loop inside");
     // Nor does a row, between one chunk and the next: as many of them as fill none, and in less than the time of one.
     for format in FORMATS {
         let path = folder().join(format!("allocation.{}", format.endings[0]));

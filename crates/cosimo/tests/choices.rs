@@ -89,6 +89,7 @@ const CLOCK: SourceEntry = SourceEntry {
     open,
     parameters: |_, _| Vec::new(),
     models: Vec::new,
+    join: None,
 };
 
 fn registry() -> Registry {

@@ -50,8 +50,8 @@ pub(crate) fn text(system: &System, layout: &Layout, registry: &Registry) -> Str
 
 fn simulators(out: &mut String, system: &System, layout: &Layout) -> fmt::Result {
     writeln!(out, "simulators")?;
-    for (k, component) in system.components.iter().enumerate() {
-        let can = &layout.interfaces[k].abilities;
+    for (name, interface) in layout.names.iter().zip(&layout.interfaces) {
+        let can = &interface.abilities;
         let abilities: Vec<&str> = [
             (can.rollback, "rollback"),
             (can.slopes, "slopes"),
@@ -62,7 +62,12 @@ fn simulators(out: &mut String, system: &System, layout: &Layout) -> fmt::Result
         .into_iter()
         .filter_map(|(able, word)| able.then_some(word))
         .collect();
-        writeln!(out, "  {:<12} {} ({})", component.name, component.source, abilities.join(", "))?;
+        let component = system.components.iter().find(|component| component.name == *name);
+        let source = match component {
+            Some(component) => component.source.clone(),
+            None => format!("{}, integrated together", interface.members.join(" and ")),
+        };
+        writeln!(out, "  {name:<12} {source} ({})", abilities.join(", "))?;
     }
     writeln!(out, "\nstages (inside a stage nobody sees new values)")?;
     for (k, stage) in layout.stages.iter().enumerate() {

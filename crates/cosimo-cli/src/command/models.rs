@@ -38,7 +38,13 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     println!("{source}:{}: {}", model.name, model.summary);
     let opened = registry.sources.iter().find(|kind| kind.name == *source).map(|kind| {
         let source = format!("{source}:{}", model.name);
-        (kind.open)(&OpenRequest { name: "model", source: &source, folder: Path::new("."), parameters: &[] })
+        (kind.open)(&OpenRequest {
+            name: "model",
+            source: &source,
+            folder: Path::new("."),
+            parameters: &[],
+            joined: false,
+        })
     });
     if let Some(Ok(simulator)) = opened {
         let list = |what: &str, ports: &[Port]| {

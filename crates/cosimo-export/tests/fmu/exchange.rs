@@ -10,7 +10,7 @@ use cosimo_models::{Direction, Hybrid, Point, equations};
 use crate::load::{Fmu, folder};
 
 fn native(source: &str) -> Box<dyn Hybrid> {
-    let request = OpenRequest { name: "unit", source, folder: Path::new(""), parameters: &[] };
+    let request = OpenRequest { name: "unit", source, folder: Path::new(""), parameters: &[], joined: false };
     equations(&request).unwrap().unwrap()
 }
 

@@ -94,7 +94,7 @@ fn unpack(design: &Design, file: &Path) -> PathBuf {
 /// The native simulator, solved without error or with many small steps.
 fn native(source: &str) -> Box<dyn Simulator> {
     let open = |parameters: &[(String, Value)]| {
-        (NATIVE.open)(&OpenRequest { name: "unit", source, folder: Path::new(""), parameters })
+        (NATIVE.open)(&OpenRequest { name: "unit", source, folder: Path::new(""), parameters, joined: false })
     };
     let solver = |word: &str| ("solver".to_owned(), Value::Text(word.into()));
     let steps = ("micro_steps".to_owned(), Value::Number(1000.0));
@@ -157,8 +157,13 @@ fn equations_with_events_follow_their_references() {
         let source = format!("native:{}", entry.name);
         for variant in [Variant::Plain, Variant::Iterates, Variant::StepEvents] {
             let design = Design::exchange(&source, version).variant(variant);
-            let request =
-                OpenRequest { name: "unit", source: &source, folder: Path::new(""), parameters: &[] };
+            let request = OpenRequest {
+                name: "unit",
+                source: &source,
+                folder: Path::new(""),
+                parameters: &[],
+                joined: false,
+            };
             let interface = cosimo_models::equations(&request).unwrap().unwrap().interface();
             let outputs = interface.outputs.iter().map(|port| port.name.clone()).collect();
             let (rows, event_mode) = ((entry.reference)(), false);

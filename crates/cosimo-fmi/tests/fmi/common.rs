@@ -168,7 +168,13 @@ pub(crate) fn open(
 ) -> Result<Box<dyn Simulator>, Vec<OpenProblem>> {
     let parameters: Vec<(String, Value)> =
         parameters.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
-    (cosimo_fmi::FMU.open)(&OpenRequest { name: "unit", source, folder, parameters: &parameters })
+    (cosimo_fmi::FMU.open)(&OpenRequest {
+        name: "unit",
+        source,
+        folder,
+        parameters: &parameters,
+        joined: false,
+    })
 }
 
 /// Everything that kept a unit from opening, as a person reads it. The folder's name is taken out.

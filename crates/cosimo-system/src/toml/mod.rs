@@ -12,13 +12,16 @@ use cosimo_core::Registry;
 use cosimo_core::entry::{Range, suggest};
 
 use crate::problem::{Problem, Span};
-use crate::system::{Component, EndRule, Experiment, RecordPoint, ReferenceDecl, Results, System};
+use crate::system::{
+    Component, EndRule, Experiment, RecordPoint, ReferenceDecl, Results, StrongDecl, System,
+};
 use section::{Item, Section, entries, value};
 
 pub(crate) const ROOT_KEYS: &[&str] =
-    &["experiment", "component", "wire", "bond", "junction", "method", "results", "reference"];
+    &["experiment", "component", "wire", "bond", "junction", "strong", "method", "results", "reference"];
 pub(crate) const EXPERIMENT_KEYS: &[&str] = &["start", "stop", "end", "record", "history"];
 pub(crate) const COMPONENT_KEYS: &[&str] = &["source", "parameters", "start", "tolerance", "weight"];
+pub(crate) const STRONG_KEYS: &[&str] = &["components", "solver", "relative", "absolute", "largest_step"];
 pub(crate) const RESULTS_KEYS: &[&str] = &["variables", "every"];
 pub(crate) const REFERENCE_KEYS: &[&str] = &["model", "ports"];
 
@@ -81,6 +84,9 @@ fn document(table: &DeTable<'_>, folder: &Path, registry: &Registry, out: &mut V
     let context =
         Context { registry, components: system.components.iter().map(|c| c.name.clone()).collect() };
     links::read(&root, &context, &mut system, out);
+    if let Some(item) = root.get("strong") {
+        system.strong = strong(&item, &context, out);
+    }
     if let Some(item) = root.get("method") {
         system.recipe = method::read(&item, &context, out);
     }
@@ -163,6 +169,43 @@ fn component(item: &Item<'_>, registry: &Registry, out: &mut Vec<Problem>) -> Co
     component.tolerance = section.number("tolerance", Range::Positive, out);
     component.weight = section.number("weight", Range::NotNegative, out);
     component
+}
+
+fn strong(item: &Item<'_>, context: &Context<'_>, out: &mut Vec<Problem>) -> Vec<StrongDecl> {
+    let Some(table) = item.table() else {
+        out.push(
+            item.wrong("a table of groups").hint("write `[strong.name]` with `components = [\"a\", \"b\"]`"),
+        );
+        return Vec::new();
+    };
+    let mut groups: Vec<StrongDecl> = Vec::new();
+    for item in entries(table) {
+        check_name("group", item.key, item.key_span.clone(), out);
+        if context.components.iter().any(|name| name == item.key) {
+            let message = format!("`{}` is the name of a component and of a group", item.key);
+            out.push(Problem::error("system/name", message, item.key_span.clone()).label("taken"));
+        }
+        let title = format!("`[strong.{}]`", item.key);
+        let Some(section) = Section::open(title, item.value, STRONG_KEYS, out) else { continue };
+        let listed = section.required("components", "components = [\"a\", \"b\"]", out);
+        let components = listed.as_ref().map(|item| item.texts(out)).unwrap_or_default();
+        for (name, span) in &components {
+            if !context.components.contains(name) {
+                let message = format!("no component is called `{name}`");
+                let known = context.components.iter().map(String::as_str);
+                out.push(
+                    Problem::error("system/unknown-component", message, span.clone())
+                        .label("unknown component")
+                        .hint(suggest(name, known)),
+                );
+            }
+        }
+        let options = STRONG_KEYS[1..].iter().filter_map(|key| section.get(key));
+        let options = options.map(|item| (item.key.into(), value(item.value.get_ref()), item.whole()));
+        let options: Vec<_> = options.collect();
+        groups.push(StrongDecl { name: item.key.into(), components, options, span: item.key_span.clone() });
+    }
+    groups
 }
 
 /// Names stand before the dot of a port, in file names and in column heads.

@@ -114,6 +114,11 @@ fn bare(mut system: System) -> System {
             side.port.flow.1 = 0..0;
         }
     }
+    for group in &mut system.strong {
+        group.span = 0..0;
+        group.components.iter_mut().for_each(|(_, span)| *span = 0..0);
+        group.options.iter_mut().for_each(|(_, _, span)| *span = 0..0);
+    }
     let recipe = &mut system.recipe;
     for choice in [&mut recipe.partition, &mut recipe.iteration, &mut recipe.estimate, &mut recipe.law] {
         bare_choice(choice);

@@ -265,13 +265,14 @@ fn all_problems_come_at_once() {
         tolerance: Some(1.0),
         connects: vec!["chassis.v".into()],
         bonds: vec!["strut".into()],
+        strong: vec!["chassis,whel".into()],
         input: Some("drive.txt".into()),
         sets: vec!["x".into(), "y.z=1".into()],
         methods: vec!["law=none".into()],
         record: vec!["!".into()],
         record_every: Some(0.0),
     };
-    assert_eq!(apply(&mut good(TWO), &overrides, &registry()).len(), 11);
+    assert_eq!(apply(&mut good(TWO), &overrides, &registry()).len(), 12);
 }
 
 #[test]

@@ -71,6 +71,7 @@ static NATIVE: SourceEntry = SourceEntry {
             ModelInfo { name: "quarter-car/wheel".into(), summary: "the lower mass", parameters: WHEEL },
         ]
     },
+    join: None,
 };
 static FMU: SourceEntry = SourceEntry {
     name: "fmu",
@@ -79,6 +80,7 @@ static FMU: SourceEntry = SourceEntry {
     open: |_| Err(Vec::new()),
     parameters: |_, _| Vec::new(),
     models: Vec::new,
+    join: None,
 };
 static QUARTER_CAR: ReferenceEntry = ReferenceEntry {
     name: "quarter-car",

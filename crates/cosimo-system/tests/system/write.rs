@@ -148,6 +148,12 @@ prop_compose! {
                 name: "node".into(), common: Common::Flow, sides: vec![side(special), side(false)],
                 tolerance: None, energy_scale: Some(length), span: 0..0,
             }],
+            strong: vec![StrongDecl {
+                name: "whole".into(),
+                components: vec![(owner.clone(), 0..0)],
+                options: vec![("relative".into(), Value::Number(length), 0..0)],
+                span: 0..0,
+            }],
             recipe,
             results: Results {
                 variables: vec![(port.clone(), 0..0), (format!("!{owner}.*"), 0..0)],

@@ -76,7 +76,8 @@ impl Made {
             write(&design, &built_library().unwrap(), &folder.join(&draft)).unwrap();
             fs::rename(folder.join(draft), folder.join(&name)).unwrap(); // other tests write the same
             cosimo::fmi::use_cache(&folder.join("cache"));
-            let request = OpenRequest { name: "unit", source: &name, folder: &folder, parameters: &[] };
+            let request =
+                OpenRequest { name: "unit", source: &name, folder: &folder, parameters: &[], joined: false };
             Box::leak((cosimo::fmi::FMU.open)(&request).unwrap_or_else(|problems| panic!("{problems:#?}")));
         }
         name
@@ -321,4 +322,17 @@ pub(crate) fn side_by_side(copies: usize, method: &str) -> String {
         );
     }
     format!("{text}[method]\n{method}\n")
+}
+
+/// The gain loop out of three units that are integrated together.
+pub(crate) fn gain_loop([first, second, lag]: &[String; 3], a: f64, b: f64) -> String {
+    format!(
+        "[experiment]\nstop = 100\n[component.first]\nsource = \"{first}\"\nparameters = {{ a = {a:?} }}\n\
+         [component.second]\nsource = \"{second}\"\nparameters = {{ b = {b:?} }}\n\
+         [component.lag]\nsource = \"{lag}\"\n\
+         [[wire]]\nfrom = \"second.y\"\nto = \"first.u\"\n[[wire]]\nfrom = \"lag.x\"\nto = \"first.w\"\n\
+         [[wire]]\nfrom = \"first.y\"\nto = \"second.u\"\n[[wire]]\nfrom = \"second.y\"\nto = \"lag.u\"\n\
+         [strong.whole]\ncomponents = [\"first\", \"second\", \"lag\"]\nrelative = 1e-11\nabsolute = 1e-12\n\
+         [method]\nstep = {{ size = 0.25 }}\n"
+    )
 }

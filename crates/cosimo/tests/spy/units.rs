@@ -43,7 +43,8 @@ pub(crate) fn unit(design: &Design, owner: &str) -> (String, Interface) {
         return (name, interface.clone());
     }
     write(design, &built_library().unwrap(), &folder.join(&name)).unwrap();
-    let request = OpenRequest { name: "unit", source: &name, folder: &folder, parameters: &[] };
+    let request =
+        OpenRequest { name: "unit", source: &name, folder: &folder, parameters: &[], joined: false };
     let opened = (cosimo::fmi::FMU.open)(&request).unwrap_or_else(|problems| panic!("{problems:#?}"));
     let interface = opened.interface().clone();
     if design.source != SABOTEUR {

@@ -1,0 +1,352 @@
+//! Strong coupling: components that are to be integrated together become one simulator before anything is planned.
+//! What they exchange among themselves leaves the coupling matrix, and no method sees it.
+
+use cosimo_core::entry::{InnerWire, JoinRequest, OpenProblem, OpenRequest, Registry, SourceEntry, suggest};
+use cosimo_core::link::Block;
+use cosimo_core::{Bond, End, Interface, Simulator, Term, Value};
+use cosimo_system::{Component, Problem, Span, StrongDecl, System};
+
+use crate::resolve::Links;
+
+/// A system on its way to a plan: one of everything per simulator.
+pub(crate) struct Parts {
+    pub(crate) system: System,
+    pub(crate) simulators: Vec<Box<dyn Simulator>>,
+    pub(crate) links: Links,
+}
+
+impl Parts {
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.system.components.iter().map(|component| component.name.clone()).collect()
+    }
+
+    pub(crate) fn interfaces(&self) -> Vec<Interface> {
+        self.simulators.iter().map(|simulator| simulator.interface().clone()).collect()
+    }
+}
+
+pub(crate) fn blocks(interfaces: &[Interface]) -> Vec<Block> {
+    let (mut inputs, mut outputs) = (0, 0);
+    interfaces
+        .iter()
+        .map(|interface| {
+            let block = Block {
+                inputs: inputs..inputs + interface.inputs.len(),
+                outputs: outputs..outputs + interface.outputs.len(),
+            };
+            (inputs, outputs) = (block.inputs.end, block.outputs.end);
+            block
+        })
+        .collect()
+}
+
+/// The kind of simulator that a source belongs to.
+pub(crate) fn kind_of(source: &str, registry: &Registry) -> Option<&'static SourceEntry> {
+    registry.sources.iter().find(|kind| (kind.claims)(source)).copied()
+}
+
+/// Components that a group names, if the group can be made.
+fn members(
+    group: &StrongDecl,
+    system: &System,
+    registry: &Registry,
+    problems: &mut Vec<Problem>,
+) -> Option<(Vec<usize>, &'static SourceEntry)> {
+    let before = problems.len();
+    let mut members = Vec::new();
+    for (name, span) in &group.components {
+        match system.components.iter().position(|component| component.name == *name) {
+            None => problems.push(
+                Problem::error(
+                    "plan/unknown-component",
+                    format!("no component is called `{name}`"),
+                    span.clone(),
+                )
+                .hint(suggest(name, system.components.iter().map(|component| component.name.as_str()))),
+            ),
+            Some(index) if members.contains(&index) => problems.push(Problem::error(
+                "plan/joined-twice",
+                format!("`{name}` stands twice in `{}`", group.name),
+                span.clone(),
+            )),
+            Some(index) => members.push(index),
+        }
+    }
+    members.sort_unstable();
+    if members.len() < 2 && problems.len() == before {
+        problems.push(
+            Problem::error(
+                "plan/nothing-to-join",
+                format!(
+                    "`{}` has {} of the two components that it needs at least",
+                    group.name,
+                    members.len()
+                ),
+                group.span.clone(),
+            )
+            .hint("name the components that are to be integrated together"),
+        );
+    }
+    let joins = |index: &usize| {
+        kind_of(&system.components[*index].source, registry).filter(|kind| kind.join.is_some())
+    };
+    for index in members.iter().filter(|index| joins(index).is_none()) {
+        let Component { name, source, source_span, .. } = &system.components[*index];
+        problems.push(
+            Problem::error(
+                "plan/cannot-join",
+                format!("`{name}` cannot be integrated together with others: `{source}` shows no equations"),
+                source_span.clone(),
+            )
+            .hint("only FMUs for model exchange can"),
+        );
+    }
+    if problems.len() > before {
+        return None;
+    }
+    Some((members.clone(), joins(members.first()?)?))
+}
+
+/// Makes one simulator of every group.
+pub(crate) fn fuse(mut parts: Parts, registry: &Registry, problems: &mut Vec<Problem>) -> Option<Parts> {
+    let groups = std::mem::take(&mut parts.system.strong);
+    for (place, group) in groups.iter().enumerate() {
+        let earlier = groups[..place].iter().find_map(|other| {
+            let shared =
+                |(name, _): &&(String, Span)| other.components.iter().any(|(there, _)| there == name);
+            group.components.iter().find(shared).map(|shared| (shared, &other.name))
+        });
+        if let Some(((name, span), other)) = earlier {
+            problems.push(Problem::error(
+                "plan/joined-twice",
+                format!("`{name}` stands in `{other}` already"),
+                span.clone(),
+            ));
+            return None;
+        }
+        let (members, kind) = members(group, &parts.system, registry, problems)?;
+        parts = join(parts, group, &members, kind, problems)?;
+    }
+    Some(parts)
+}
+
+fn join(
+    parts: Parts,
+    group: &StrongDecl,
+    members: &[usize],
+    kind: &'static SourceEntry,
+    problems: &mut Vec<Problem>,
+) -> Option<Parts> {
+    let blocks = blocks(&parts.interfaces());
+    let inside = |output: usize| members.iter().position(|member| blocks[*member].outputs.contains(&output));
+    let mut wires = Vec::new();
+    for (member, index) in members.iter().enumerate() {
+        for (port, input) in blocks[*index].inputs.clone().enumerate() {
+            let row = &parts.links.rows[input];
+            let terms: Vec<(usize, usize, f64)> = row
+                .iter()
+                .filter_map(|term| {
+                    let from = inside(term.output)?;
+                    Some((from, term.output - blocks[members[from]].outputs.start, term.gain))
+                })
+                .collect();
+            if terms.is_empty() {
+                continue;
+            }
+            let name = &parts.simulators[*index].interface().inputs[port].name;
+            let said = &parts.system.components[*index].starts;
+            let start = said.iter().find(|(start, ..)| start == name).map(|(_, value, _)| *value);
+            wires.push(InnerWire {
+                to: (member, port),
+                outside: terms.len() < row.len(),
+                terms,
+                constant: 0.0,
+                start,
+            });
+        }
+    }
+    let simulator = open(&parts.system, group, members, kind, &wires, problems)?;
+    Some(parts.replaced(group, members, &blocks, &wires, simulator, problems))
+}
+
+fn open(
+    system: &System,
+    group: &StrongDecl,
+    members: &[usize],
+    kind: &'static SourceEntry,
+    wires: &[InnerWire],
+    problems: &mut Vec<Problem>,
+) -> Option<Box<dyn Simulator>> {
+    let join = kind.join?;
+    let parameters: Vec<Vec<(String, Value)>> = members
+        .iter()
+        .map(|index| system.components[*index].parameters.iter())
+        .map(|given| given.map(|(name, value, _)| (name.clone(), value.clone())).collect())
+        .collect();
+    let requests: Vec<OpenRequest<'_>> = members
+        .iter()
+        .zip(&parameters)
+        .map(|(index, parameters)| OpenRequest {
+            name: &system.components[*index].name,
+            source: &system.components[*index].source,
+            folder: &system.folder,
+            parameters,
+            joined: true,
+        })
+        .collect();
+    let options: Vec<(String, Value)> =
+        group.options.iter().map(|(name, value, _)| (format!("cosimo.{name}"), value.clone())).collect();
+    match join(&JoinRequest { name: &group.name, members: &requests, wires, options: &options }) {
+        Ok(simulator) => Some(simulator),
+        Err(found) => {
+            problems.extend(found.into_iter().map(|(member, found)| match member {
+                Some(member) => cannot_open(&system.components[members[member]], found),
+                None => {
+                    let option = |name: &String| {
+                        found.parameter.as_ref()?.strip_prefix("cosimo.").map(|it| it == name)
+                    };
+                    let span = group
+                        .options
+                        .iter()
+                        .find(|(name, ..)| option(name) == Some(true))
+                        .map_or(group.span.clone(), |(_, _, span)| span.clone());
+                    let message =
+                        format!("group `{}`: {}", group.name, found.message.replace("`cosimo.", "`"));
+                    let problem = Problem::error("plan/cannot-open", message, span);
+                    match found.hint {
+                        Some(hint) => problem.hint(hint.replace("`cosimo.", "`")),
+                        None => problem,
+                    }
+                }
+            }));
+            None
+        }
+    }
+}
+
+pub(crate) fn cannot_open(component: &Component, found: OpenProblem) -> Problem {
+    let span = match &found.parameter {
+        Some(parameter) => component
+            .parameters
+            .iter()
+            .find(|(name, ..)| name == parameter)
+            .map_or(component.span.clone(), |(_, _, span)| span.clone()),
+        None => component.source_span.clone(),
+    };
+    let message = format!("component `{}`: {}", component.name, found.message);
+    let problem = Problem::error("plan/cannot-open", message, span);
+    match found.hint {
+        Some(hint) => problem.hint(hint),
+        None => problem,
+    }
+}
+
+impl Parts {
+    /// With one simulator in the place of the first of several.
+    fn replaced(
+        self,
+        group: &StrongDecl,
+        members: &[usize],
+        blocks: &[Block],
+        wires: &[InnerWire],
+        simulator: Box<dyn Simulator>,
+        problems: &mut Vec<Problem>,
+    ) -> Parts {
+        let Parts { mut system, simulators, links } = self;
+        let inner =
+            |member: usize, port: usize| wires.iter().any(|wire| wire.to == (member, port) && !wire.outside);
+        // Where inputs and outputs go: by simulator in the new order, members one after the other.
+        let first = members[0];
+        let mut order: Vec<usize> = (0..blocks.len()).filter(|index| !members.contains(index)).collect();
+        let place = order.iter().position(|index| *index > first).unwrap_or(order.len());
+        order.splice(place..place, members.iter().copied());
+        let mut new_input = vec![None; links.rows.len()];
+        let mut new_output = vec![0; blocks.last().map_or(0, |block| block.outputs.end)];
+        let (mut inputs, mut outputs) = (0, 0);
+        for index in &order {
+            let member = members.iter().position(|member| member == index);
+            for (port, input) in blocks[*index].inputs.clone().enumerate() {
+                if !member.is_some_and(|member| inner(member, port)) {
+                    new_input[input] = Some(inputs);
+                    inputs += 1;
+                }
+            }
+            for output in blocks[*index].outputs.clone() {
+                new_output[output] = outputs;
+                outputs += 1;
+            }
+        }
+        let owner = |output: usize| blocks.iter().position(|block| block.outputs.contains(&output));
+        let of_group = |output: usize| owner(output).is_some_and(|owner| members.contains(&owner));
+        let mut joined = Links {
+            rows: vec![Vec::new(); inputs],
+            drivers: vec![Vec::new(); inputs],
+            excused: vec![false; inputs],
+            bonds: Vec::new(),
+        };
+        let receiver = |input: usize| blocks.iter().position(|block| block.inputs.contains(&input));
+        for (input, new) in new_input.iter().enumerate() {
+            let Some(new) = *new else { continue };
+            let own = receiver(input).is_some_and(|receiver| members.contains(&receiver));
+            let kept = links.rows[input].iter().filter(|term| !(own && of_group(term.output)));
+            joined.rows[new] =
+                kept.map(|term| Term { output: new_output[term.output], gain: term.gain }).collect();
+            joined.drivers[new].clone_from(&links.drivers[input]);
+            joined.excused[new] = links.excused[input];
+        }
+        for bond in links.bonds {
+            match moved(&bond, &new_input, &new_output) {
+                Some(bond) => joined.bonds.push(bond),
+                None => problems.push(Problem::remark(
+                    "plan/bond-inside",
+                    format!(
+                        "bond `{}` lies inside `{}`: nothing is assumed there, so there is no defect to account for",
+                        bond.name, group.name
+                    ),
+                    group.span.clone(),
+                )),
+            }
+        }
+        let mut whole = Component {
+            name: group.name.clone(),
+            source: "joined".into(),
+            span: group.span.clone(),
+            source_span: group.span.clone(),
+            ..Component::default()
+        };
+        for (member, index) in members.iter().enumerate() {
+            let part = &system.components[*index];
+            let least = |a: Option<f64>, b: Option<f64>| a.into_iter().chain(b).reduce(f64::min);
+            whole.tolerance = least(whole.tolerance, part.tolerance);
+            whole.weight = part.weight.into_iter().chain(whole.weight).reduce(f64::max);
+            let ports = &simulators[*index].interface().inputs;
+            let is_inner = |name: &String| {
+                ports.iter().position(|port| port.name == *name).is_some_and(|port| inner(member, port))
+            };
+            let starts = part.starts.iter().filter(|(name, ..)| !is_inner(name));
+            let path = |name: &String| format!("{}.{name}", part.name);
+            whole.starts.extend(starts.map(|(name, value, span)| (path(name), *value, span.clone())));
+        }
+        let mut simulators: Vec<Option<Box<dyn Simulator>>> = simulators.into_iter().map(Some).collect();
+        let mut components: Vec<Option<Component>> = system.components.drain(..).map(Some).collect();
+        (simulators[first], components[first]) = (Some(simulator), Some(whole));
+        for member in &members[1..] {
+            (simulators[*member], components[*member]) = (None, None);
+        }
+        system.components = components.into_iter().flatten().collect();
+        Parts { system, simulators: simulators.into_iter().flatten().collect(), links: joined }
+    }
+}
+
+/// A bond in the new order; `None` if one of its inputs is none any more.
+fn moved(bond: &Bond, inputs: &[Option<usize>], outputs: &[usize]) -> Option<Bond> {
+    let end = |end: End| match end {
+        End::Input(input) => inputs[input].map(End::Input),
+        End::Output(output) => Some(End::Output(outputs[output])),
+    };
+    let mut bond = bond.clone();
+    for side in &mut bond.sides {
+        (side.effort, side.flow) = (end(side.effort)?, end(side.flow)?);
+    }
+    Some(bond)
+}

@@ -1,0 +1,662 @@
+//! Units for model exchange that are integrated as one: strong coupling. Between their equations nothing is assumed:
+//! at every instant that the integrator asks for, each input is what the outputs of the others are, and algebraic loops
+//! among them are solved.
+
+use std::sync::Arc;
+
+use cosimo_core::entry::{JoinRequest, OpenProblem};
+use cosimo_core::{Interface, SimulatorError, Slot, Suggested};
+use cosimo_ode::{Newton, Unsolved};
+
+use crate::description::{Fmi, Kind};
+use crate::exchange::{self, Exchange, Known, Origin, Single};
+use crate::instance::{Exchanged, Instance, Life, Setting, Update};
+use crate::net::{Net, Turn, Variable};
+use crate::parameters::{Parameters, Rollback};
+use crate::ports::{Group, Ports};
+use crate::unit::Unit;
+use crate::unit2::Unit2;
+use crate::unit3::Unit3;
+
+/// Rounds of a loop that has values without any between them.
+const ROUNDS: usize = 100;
+
+/// The units and how they hang together.
+pub(crate) struct Together {
+    members: Vec<Part>,
+    net: Net,
+    /// Names of all inputs, for messages.
+    names: Vec<String>,
+    starts: Vec<f64>,
+}
+
+struct Part {
+    unit: Arc<Unit>,
+    name: String,
+    settings: Vec<Setting>,
+    known: Known,
+}
+
+/// Where the whole is in the life of its units; what may be set depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Initialisation,
+    Event,
+    Continuous,
+}
+
+struct Member {
+    instance: Box<dyn Exchanged>,
+    states: usize,
+    indicators: usize,
+    completed_steps: bool,
+    keeps_state: bool,
+}
+
+pub(crate) struct Joined {
+    members: Vec<Member>,
+    net: Net,
+    names: Vec<String>,
+    phase: Phase,
+    /// Something was set since outputs were read last.
+    stale: bool,
+    outside: Vec<f64>,
+    inputs: Vec<f64>,
+    outputs: Vec<f64>,
+    /// Inputs per slot: loops are solved from where they were, so that a step repeated has the same bits.
+    saved: Vec<Vec<f64>>,
+    /// One per turn that is a loop, with its unknowns.
+    loops: Vec<(Newton, Vec<usize>, Vec<f64>)>,
+    buffer: Vec<f64>,
+}
+
+/// One simulator out of several components, or what is wrong with them.
+pub(crate) fn join(
+    request: &JoinRequest<'_>,
+    members: Vec<(Arc<Unit>, Parameters)>,
+) -> Result<Exchange<Together>, Vec<(Option<usize>, OpenProblem)>> {
+    let ports: Vec<Ports> = members
+        .iter()
+        .map(|(unit, parameters)| match unit.description.fmi {
+            Fmi::Two => exchange::ports::<Unit2>(unit, parameters),
+            Fmi::Three => exchange::ports::<Unit3>(unit, parameters),
+        })
+        .collect();
+    let net = Net::new(&ports, request.wires);
+    let parameters = settle(request, &members)?;
+    let parts: Vec<Part> = members
+        .into_iter()
+        .zip(request.members)
+        .map(|((unit, parameters), asked)| Part {
+            known: Known::of(&unit),
+            unit,
+            name: asked.name.to_owned(),
+            settings: parameters.settings,
+        })
+        .collect();
+    let known = Known {
+        states: parts.iter().map(|part| part.known.states).sum(),
+        names: if parts.iter().all(|part| part.known.names.len() == part.known.states) {
+            let path = |part: &Part, name: &String| format!("{}.{name}", part.name);
+            parts.iter().flat_map(|part| part.known.names.iter().map(move |name| path(part, name))).collect()
+        } else {
+            Vec::new()
+        },
+        indicators: parts.iter().map(|part| part.known.indicators).sum(),
+        completed_steps: parts.iter().any(|part| part.known.completed_steps),
+        // A member without events has nothing to be kept; if another has, that one must keep it.
+        keeps_state: parts.iter().all(|part| part.known.can_go_back())
+            && parts.iter().any(|part| part.known.keeps_state),
+        serializes: parts.iter().all(|part| part.known.can_be_bytes()),
+        eventless: parts.iter().all(|part| part.known.eventless),
+        columns: None,
+        jacobian: false,
+        tolerance: parts.iter().filter_map(|part| part.known.tolerance).reduce(f64::min),
+    };
+    let whole = whole(&ports, &parts, &net);
+    let paths = |side: fn(&Interface) -> &[cosimo_core::Port]| {
+        let parts = parts.iter().zip(&ports);
+        parts.flat_map(move |(part, ports)| {
+            side(&ports.interface).iter().map(move |port| format!("{}.{}", part.name, port.name))
+        })
+    };
+    let names = paths(|interface| &interface.inputs).collect();
+    let start = |member: usize, input: usize| {
+        let said = request.wires.iter().find(|wire| wire.to == (member, input)).and_then(|wire| wire.start);
+        said.or(ports[member].interface.inputs[input].start).unwrap_or(0.0)
+    };
+    let starts = ports
+        .iter()
+        .enumerate()
+        .flat_map(|(member, ports)| (0..ports.interface.inputs.len()).map(move |input| (member, input)))
+        .map(|(member, input)| start(member, input))
+        .collect();
+    Ok(Exchange::new(Together { members: parts, net, names, starts }, known, whole, parameters))
+}
+
+/// How the whole is integrated: as it was said of the whole, else as its members say.
+fn settle(
+    request: &JoinRequest<'_>,
+    members: &[(Arc<Unit>, Parameters)],
+) -> Result<Parameters, Vec<(Option<usize>, OpenProblem)>> {
+    let given = crate::parameters::of_joined(request.options)
+        .map_err(|wrong| wrong.into_iter().map(|problem| (None, problem)).collect::<Vec<_>>())?;
+    let least = |of: fn(&Parameters) -> Option<f64>| {
+        of(&given).or_else(|| members.iter().filter_map(|(_, parameters)| of(parameters)).reduce(f64::min))
+    };
+    let solvers: Vec<_> = members.iter().map(|(_, parameters)| parameters.solver).collect();
+    let said = request.options.iter().any(|(name, _)| name == "cosimo.solver");
+    if let Some(other) = solvers.iter().position(|solver| solver.name != solvers[0].name).filter(|_| !said) {
+        let message = format!(
+            "`{}` is to be integrated by `{}`, but `{}`, which is joined with it, by `{}`",
+            request.members[0].name, solvers[0].name, request.members[other].name, solvers[other].name
+        );
+        let hint = Some("say `solver` once, where they are joined".into());
+        let parameter = Some("cosimo.solver".into());
+        return Err(vec![(Some(other), OpenProblem { parameter, message, hint })]);
+    }
+    let rollback = [Rollback::None, Rollback::Tried]
+        .into_iter()
+        .find(|wish| members.iter().any(|(_, parameters)| parameters.rollback == *wish))
+        .unwrap_or(Rollback::Trusted);
+    Ok(Parameters {
+        solver: if said { given.solver } else { solvers[0] },
+        relative: least(|parameters| parameters.relative),
+        absolute: least(|parameters| parameters.absolute),
+        largest_step: least(|parameters| parameters.largest_step),
+        rollback,
+        ..Parameters::default()
+    })
+}
+
+/// The ports that the whole shows.
+fn whole(members: &[Ports], parts: &[Part], net: &Net) -> Ports {
+    let mut interface = Interface { feedthrough: net.feedthrough.clone(), ..Interface::default() };
+    let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
+    let kinds = |variables: &[Variable], count: usize| {
+        let mut kinds = vec![Kind::Float64; count];
+        for variable in variables {
+            kinds[variable.places.clone()].fill(variable.kind);
+        }
+        kinds
+    };
+    let (input_kinds, output_kinds) = (kinds(&net.inputs, net.sources.len()), kinds(&net.outputs, net.shown));
+    let add = |groups: &mut Vec<Group>, kind: Kind, port: usize| {
+        let place = groups.iter().position(|group| group.kind == kind).unwrap_or_else(|| {
+            groups.push(Group::new(kind));
+            groups.len() - 1
+        });
+        let group = &mut groups[place];
+        group.references.push(port as u32);
+        group.sizes.push(1);
+        group.ports.push(port);
+        group.values.push(0.0);
+    };
+    let mut place = 0;
+    for (ports, part) in members.iter().zip(parts) {
+        let renamed = |port: &cosimo_core::Port| cosimo_core::Port {
+            name: format!("{}.{}", part.name, port.name),
+            ..port.clone()
+        };
+        for port in &ports.interface.inputs {
+            if let Some(outside) = net.sources[place].outside {
+                add(&mut inputs, input_kinds[place], outside);
+                interface.inputs.push(renamed(port));
+            }
+            place += 1;
+        }
+        for port in &ports.interface.outputs {
+            add(&mut outputs, output_kinds[interface.outputs.len()], interface.outputs.len());
+            interface.outputs.push(renamed(port));
+        }
+        let Suggested { start, stop, step } = ports.interface.suggested;
+        let suggested = &mut interface.suggested;
+        suggested.start = suggested.start.or(start);
+        suggested.stop = suggested.stop.or(stop);
+        suggested.step = suggested.step.or(step);
+        let of = |word: &String| format!("{} of {}", word, part.name);
+        interface.facts.extend(ports.interface.facts.iter().map(|(word, value)| (of(word), value.clone())));
+        let said = ports.interface.remarks.iter().map(|words| format!("{}: {words}", part.name));
+        interface.remarks.extend(said);
+        interface.members.push(part.name.clone());
+    }
+    Ports { interface, inputs, outputs, fed: Vec::new(), undeclared: Default::default() }
+}
+
+impl Origin for Together {
+    type Instance = Joined;
+
+    fn make(&self) -> Result<Joined, SimulatorError> {
+        let mut members = Vec::new();
+        for Part { unit, name, settings, known } in &self.members {
+            let instance: Box<dyn Exchanged> = match unit.description.fmi {
+                Fmi::Two => Box::new(Single::<Unit2>::new(unit.clone(), name, settings).make()?),
+                Fmi::Three => Box::new(Single::<Unit3>::new(unit.clone(), name, settings).make()?),
+            };
+            members.push(Member {
+                instance,
+                states: known.states,
+                indicators: known.indicators,
+                completed_steps: known.completed_steps,
+                keeps_state: known.keeps_state,
+            });
+        }
+        let loops = self.net.turns.iter().filter_map(|turn| match turn {
+            Turn::Plain { .. } => None,
+            Turn::Loop { sets, .. } => {
+                let places = sets.iter().map(|set| &self.net.inputs[*set]).filter(|it| smooth(it));
+                let unknowns: Vec<usize> = places.flat_map(|variable| variable.places.clone()).collect();
+                Some((Newton::new(unknowns.len()), unknowns.clone(), vec![0.0; unknowns.len()]))
+            }
+        });
+        let widest =
+            self.net.inputs.iter().chain(&self.net.outputs).map(|variable| variable.places.len()).max();
+        Ok(Joined {
+            members,
+            phase: Phase::Initialisation,
+            stale: true,
+            outside: vec![0.0; self.net.heard],
+            inputs: self.starts.clone(),
+            outputs: vec![0.0; self.net.shown],
+            saved: vec![self.starts.clone(); Slot::COUNT],
+            loops: loops.collect(),
+            buffer: vec![0.0; widest.unwrap_or(0)],
+            net: self.net.clone(),
+            names: self.names.clone(),
+        })
+    }
+
+    fn is_corrupt(&self) -> bool {
+        self.members.iter().any(|part| part.unit.is_corrupt())
+    }
+}
+
+/// Only doubles may change between events.
+fn smooth(variable: &Variable) -> bool {
+    variable.kind == Kind::Float64
+}
+
+/// The parts of a whole that setting and reading touch.
+struct Hands<'a> {
+    members: &'a mut [Member],
+    net: &'a Net,
+    outside: &'a [f64],
+    inputs: &'a mut [f64],
+    outputs: &'a mut [f64],
+    buffer: &'a mut [f64],
+    phase: Phase,
+}
+
+impl Hands<'_> {
+    fn source(&self, place: usize) -> f64 {
+        let source = &self.net.sources[place];
+        let outside = source.outside.map_or(0.0, |outside| self.outside[outside]);
+        source
+            .terms
+            .iter()
+            .fold(source.constant + outside, |sum, (output, gain)| sum + gain * self.outputs[*output])
+    }
+
+    /// Tells a unit what the inputs are.
+    fn tell(&mut self, set: usize) -> Result<(), SimulatorError> {
+        let Variable { member, kind, reference, places } = &self.net.inputs[set];
+        let values = &self.inputs[places.clone()];
+        self.members[*member].instance.set(*kind, &[*reference], values)
+    }
+
+    fn set(&mut self, set: usize) -> Result<(), SimulatorError> {
+        let variable = &self.net.inputs[set];
+        if self.phase == Phase::Continuous && !smooth(variable) {
+            return Ok(());
+        }
+        for place in variable.places.clone() {
+            self.inputs[place] = self.source(place);
+        }
+        self.tell(set)
+    }
+
+    fn get(&mut self, get: usize) -> Result<(), SimulatorError> {
+        let Variable { member, kind, reference, places } = &self.net.outputs[get];
+        let into = &mut self.buffer[..places.len()];
+        self.members[*member].instance.get(*kind, &[*reference], into)?;
+        self.outputs[places.clone()].copy_from_slice(into);
+        Ok(())
+    }
+
+    /// Newton for what is real; values without any between them are substituted until they stay.
+    fn solve(
+        &mut self,
+        sets: &[usize],
+        gets: &[usize],
+        (newton, unknowns, u): &mut (Newton, Vec<usize>, Vec<f64>),
+    ) -> Result<(), Trouble> {
+        for _ in 0..ROUNDS {
+            for (u, place) in u.iter_mut().zip(unknowns.iter()) {
+                *u = self.inputs[*place];
+            }
+            newton
+                .solve(u, |u, value| {
+                    for (u, place) in u.iter().zip(unknowns.iter()) {
+                        self.inputs[*place] = *u;
+                    }
+                    let net = self.net;
+                    let mut real = sets.iter().filter(|set| smooth(&net.inputs[**set]));
+                    real.try_for_each(|set| self.tell(*set))?;
+                    gets.iter().try_for_each(|get| self.get(*get))?;
+                    for (value, place) in value.iter_mut().zip(unknowns.iter()) {
+                        *value = self.source(*place);
+                    }
+                    Ok(())
+                })
+                .map_err(|unsolved| match unsolved {
+                    Unsolved::Refused(error) => Trouble::Unit(error),
+                    Unsolved::Stuck { unknown, residual, iterations } => {
+                        Trouble::Stuck { place: unknowns[unknown], residual, iterations }
+                    }
+                })?;
+            let mut changed = None;
+            for set in sets.iter().filter(|set| !smooth(&self.net.inputs[**set])) {
+                if self.phase == Phase::Continuous {
+                    continue;
+                }
+                let places = self.net.inputs[*set].places.clone();
+                let moved = |place: &usize| self.inputs[*place] != self.source(*place);
+                changed = changed.or(places.clone().find(moved));
+                self.set(*set).map_err(Trouble::Unit)?;
+            }
+            let Some(place) = changed else { return Ok(()) };
+            if unknowns.is_empty() && gets.is_empty() {
+                return Err(Trouble::Restless(place));
+            }
+        }
+        let place = sets.first().map_or(0, |set| self.net.inputs[*set].places.start);
+        Err(Trouble::Restless(place))
+    }
+}
+
+/// Why a loop has no solution.
+enum Trouble {
+    Unit(SimulatorError),
+    /// An input, and by how much it is not what drives it.
+    Stuck {
+        place: usize,
+        residual: f64,
+        iterations: u32,
+    },
+    /// An input that changes in every round.
+    Restless(usize),
+}
+
+impl Joined {
+    /// Brings every input in line with what drives it.
+    fn resolve(&mut self) -> Result<(), SimulatorError> {
+        if !self.stale {
+            return Ok(());
+        }
+        let Joined { members, net, outside, inputs, outputs, buffer, phase, loops, .. } = self;
+        let mut hands = Hands { members, net, outside, inputs, outputs, buffer, phase: *phase };
+        let mut loops = loops.iter_mut();
+        for turn in &net.turns {
+            match turn {
+                Turn::Plain { sets, gets } => {
+                    sets.iter().try_for_each(|set| hands.set(*set))?;
+                    gets.iter().try_for_each(|get| hands.get(*get))?;
+                }
+                Turn::Loop { sets, gets } => {
+                    let Some(room) = loops.next() else { continue };
+                    if let Err(trouble) = hands.solve(sets, gets, room) {
+                        return Err(self.words(trouble));
+                    }
+                }
+            }
+        }
+        self.stale = false;
+        Ok(())
+    }
+
+    #[cold]
+    fn words(&self, trouble: Trouble) -> SimulatorError {
+        let (place, words) = match trouble {
+            Trouble::Unit(error) => return error,
+            Trouble::Stuck { place, residual, iterations } => {
+                (place, format!("after {iterations} iterations it is {residual:e} away from what drives it"))
+            }
+            Trouble::Restless(place) => (place, format!("it still changes after {ROUNDS} rounds")),
+        };
+        let path: Vec<&str> = self
+            .net
+            .turns
+            .iter()
+            .filter_map(|turn| match turn {
+                Turn::Loop { sets, .. } => Some(sets),
+                Turn::Plain { .. } => None,
+            })
+            .map(|sets| sets.iter().flat_map(|set| self.net.inputs[*set].places.clone()).collect::<Vec<_>>())
+            .filter(|places| places.contains(&place))
+            .flatten()
+            .map(|place| self.names[place].as_str())
+            .collect();
+        let message = format!(
+            "the algebraic loop through {} has no solution: `{}` is {}, and {words}",
+            path.join(", "),
+            self.names[place],
+            self.inputs[place]
+        );
+        // Elsewhere it may have one: a smaller step can help.
+        match self.phase {
+            Phase::Continuous => SimulatorError::discard("loop", message),
+            _ => SimulatorError::new("loop", message),
+        }
+    }
+
+    fn each(
+        &mut self,
+        mut call: impl FnMut(&mut dyn Exchanged) -> Result<(), SimulatorError>,
+    ) -> Result<(), SimulatorError> {
+        self.members.iter_mut().try_for_each(|member| call(member.instance.as_mut()))
+    }
+
+    /// Hands every member its part of a vector.
+    fn split<T>(
+        &mut self,
+        mut all: T,
+        size: fn(&Member) -> usize,
+        part: impl Fn(T, usize) -> (T, T),
+        mut call: impl FnMut(&mut dyn Exchanged, T) -> Result<(), SimulatorError>,
+    ) -> Result<(), SimulatorError> {
+        for member in &mut self.members {
+            let (own, rest) = part(all, size(member));
+            call(member.instance.as_mut(), own)?;
+            all = rest;
+        }
+        Ok(())
+    }
+}
+
+impl Instance for Joined {
+    fn life(&self) -> Life {
+        let lives = self.members.iter().map(|member| member.instance.life());
+        let rank = |life: &Life| {
+            [Life::Instantiated, Life::Stepping, Life::Failed, Life::Fatal]
+                .iter()
+                .position(|known| known == life)
+        };
+        lives.max_by_key(rank).unwrap_or(Life::Instantiated)
+    }
+
+    fn begin(&mut self, start: f64, stop: Option<f64>) -> Result<(), SimulatorError> {
+        self.each(|member| member.begin(start, stop))
+    }
+
+    fn ready(&mut self) -> Result<(), SimulatorError> {
+        self.resolve()?;
+        (self.phase, self.stale) = (Phase::Event, true);
+        self.each(|member| member.ready())
+    }
+
+    fn configure(&mut self, _setting: &Setting) -> Result<(), SimulatorError> {
+        Err(SimulatorError::new("configure", "units that are joined are configured one by one"))
+    }
+
+    fn set(&mut self, _kind: Kind, references: &[u32], values: &[f64]) -> Result<(), SimulatorError> {
+        for (reference, value) in references.iter().zip(values) {
+            self.outside[*reference as usize] = *value;
+        }
+        self.stale = true;
+        Ok(())
+    }
+
+    fn get(&mut self, _kind: Kind, references: &[u32], values: &mut [f64]) -> Result<(), SimulatorError> {
+        self.resolve()?;
+        for (reference, value) in references.iter().zip(values) {
+            *value = self.outputs[*reference as usize];
+        }
+        Ok(())
+    }
+
+    fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        self.saved[slot.index()].copy_from_slice(&self.inputs);
+        let keeping = self.members.iter_mut().filter(|member| member.keeps_state);
+        keeping.into_iter().try_for_each(|member| member.instance.save(slot))
+    }
+
+    fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        self.inputs.copy_from_slice(&self.saved[slot.index()]);
+        self.stale = true;
+        let keeping = self.members.iter_mut().filter(|member| member.keeps_state);
+        keeping.into_iter().try_for_each(|member| member.instance.restore(slot))
+    }
+
+    /// Inputs, then the members' bytes with their lengths.
+    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+        into.extend(self.inputs.iter().flat_map(|input| input.to_le_bytes()));
+        for member in self.members.iter_mut().filter(|member| member.keeps_state) {
+            let start = into.len();
+            into.extend([0; 8]);
+            member.instance.freeze(into)?;
+            let length = (into.len() - start - 8) as u64;
+            into[start..start + 8].copy_from_slice(&length.to_le_bytes());
+        }
+        Ok(())
+    }
+
+    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
+        let damaged = || SimulatorError::new("thaw", "these bytes are no state of these units");
+        let (inputs, mut rest) = from.split_at_checked(8 * self.inputs.len()).ok_or_else(damaged)?;
+        for (input, bytes) in self.inputs.iter_mut().zip(inputs.as_chunks().0) {
+            *input = f64::from_le_bytes(*bytes);
+        }
+        self.stale = true;
+        for member in self.members.iter_mut().filter(|member| member.keeps_state) {
+            let (length, behind) = rest.split_first_chunk().ok_or_else(damaged)?;
+            let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| damaged())?;
+            let (own, behind) = behind.split_at_checked(length).ok_or_else(damaged)?;
+            member.instance.thaw(own)?;
+            rest = behind;
+        }
+        if rest.is_empty() { Ok(()) } else { Err(damaged()) }
+    }
+
+    fn derivatives(&mut self, _of: &[u32], _by: u32, _into: &mut [f64]) -> Result<(), SimulatorError> {
+        Err(SimulatorError::new("derivatives", "units that are joined declare no derivatives"))
+    }
+}
+
+impl Exchanged for Joined {
+    fn set_time(&mut self, t: f64) -> Result<(), SimulatorError> {
+        self.stale = true;
+        self.each(|member| member.set_time(t))
+    }
+
+    fn set_states(&mut self, x: &[f64]) -> Result<(), SimulatorError> {
+        self.stale = true;
+        self.split(
+            x,
+            |member| member.states,
+            |all, size| all.split_at(size),
+            |member, x| member.set_states(x),
+        )
+    }
+
+    fn states(&mut self, x: &mut [f64]) -> Result<(), SimulatorError> {
+        self.split(
+            x,
+            |member| member.states,
+            |all, size| all.split_at_mut(size),
+            |member, x| member.states(x),
+        )
+    }
+
+    fn nominals(&mut self, x: &mut [f64]) -> Result<(), SimulatorError> {
+        self.split(
+            x,
+            |member| member.states,
+            |all, size| all.split_at_mut(size),
+            |member, x| member.nominals(x),
+        )
+    }
+
+    fn slopes(&mut self, dx: &mut [f64]) -> Result<(), SimulatorError> {
+        self.resolve()?;
+        self.split(
+            dx,
+            |member| member.states,
+            |all, size| all.split_at_mut(size),
+            |member, dx| member.slopes(dx),
+        )
+    }
+
+    fn indicators(&mut self, z: &mut [f64]) -> Result<(), SimulatorError> {
+        self.resolve()?;
+        let size = |member: &Member| member.indicators;
+        self.split(z, size, |all, size| all.split_at_mut(size), |member, z| member.indicators(z))
+    }
+
+    fn completed_step(&mut self, never_back: bool) -> Result<bool, SimulatorError> {
+        self.resolve()?;
+        let mut event = false;
+        for member in self.members.iter_mut().filter(|member| member.completed_steps) {
+            event |= member.instance.completed_step(never_back)?;
+        }
+        Ok(event)
+    }
+
+    fn enter_event_mode(&mut self) -> Result<(), SimulatorError> {
+        self.resolve()?;
+        (self.phase, self.stale) = (Phase::Event, true);
+        self.each(|member| member.enter_event_mode())
+    }
+
+    /// One round of all members; another is due if one of them asks for it, or if it changed what others hear.
+    fn update(&mut self) -> Result<Update, SimulatorError> {
+        self.stale = true;
+        self.resolve()?;
+        let mut all = Update::default();
+        for member in &mut self.members {
+            let update = member.instance.update()?;
+            all.again |= update.again;
+            all.states_changed |= update.states_changed;
+            all.nominals_changed |= update.nominals_changed;
+            all.next_event = match (all.next_event, update.next_event) {
+                (Some(one), Some(other)) => Some(one.min(other)),
+                (one, other) => one.or(other),
+            };
+        }
+        // Whatever an update changed may be an event to those that hear of it.
+        for Variable { member, kind, reference, places } in &self.net.outputs {
+            let now = &mut self.buffer[..places.len()];
+            self.members[*member].instance.get(*kind, &[*reference], now)?;
+            let before = &mut self.outputs[places.clone()];
+            let moved = now.iter().zip(before.iter()).any(|(now, before)| now.to_bits() != before.to_bits());
+            all.again |= moved && places.clone().any(|place| self.net.drives[place]);
+            before.copy_from_slice(now);
+        }
+        self.stale = true;
+        Ok(all)
+    }
+
+    fn enter_continuous_time(&mut self) -> Result<(), SimulatorError> {
+        (self.phase, self.stale) = (Phase::Continuous, true);
+        self.each(|member| member.enter_continuous_time())
+    }
+}
