@@ -54,6 +54,9 @@ pub enum StepError {
     )]
     NotSettled { output: String, changes: Vec<f64>, window: Window },
 
+    #[error("the event at t = {at} does not settle: `{output}` still changes after 100 rounds")]
+    Restless { output: String, at: Time },
+
     #[error("simulator `{simulator}` stopped at t = {at} while stepping {window}")]
     StoppedEarly { simulator: String, at: Time, window: Window },
 }
@@ -76,6 +79,7 @@ impl StepError {
             StepError::NotFinite { .. } => "step/not-finite",
             StepError::BadIndicator { .. } => "step/bad-indicator",
             StepError::NotSettled { .. } => "step/not-settled",
+            StepError::Restless { .. } => "step/event-not-settled",
             StepError::StoppedEarly { .. } => "step/stopped-early",
         }
     }
@@ -107,6 +111,9 @@ impl StepError {
                  `sweeps`, or an adaptive `law` with `reject = \"above-one\"`, which tries smaller steps by itself",
                 window.size / 4.0
             ),
+            StepError::Restless { .. } => {
+                "simulators answer each other for ever at this instant: look at the loop that this output is part of".into()
+            }
             StepError::StoppedEarly { .. } => {
                 "all simulators of the system must be able to rewind for an early return; or forbid it in this one".into()
             }

@@ -101,6 +101,8 @@ pub struct Abilities {
     pub variable_step: bool,
     /// Its outputs answer new inputs also where no step lies between.
     pub answers: bool,
+    /// It has events that `settle` handles where they are due.
+    pub events: bool,
 }
 
 impl Abilities {
@@ -116,6 +118,7 @@ impl Abilities {
         early_return: false,
         variable_step: true,
         answers: true,
+        events: false,
     };
 }
 

@@ -16,7 +16,7 @@ pub trait Simulator: Send {
     /// Initialises at the start of the run.
     fn enter(&mut self, setup: &Setup) -> Result<(), SimulatorError>;
 
-    /// Takes new inputs at an instant without letting time pass.
+    /// Takes new inputs at an instant without letting time pass, and handles an event that is due there.
     fn settle(&mut self, at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError>;
 
     /// Moves from the start of the window to its end, or to an event before it.
@@ -29,6 +29,11 @@ pub trait Simulator: Send {
 
     /// The outputs at the present instant, with the inputs last seen.
     fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError>;
+
+    /// The next event that it knows of, after `settle`.
+    fn next_event(&mut self) -> Result<Option<Time>, SimulatorError> {
+        Ok(None)
+    }
 
     /// `advance`, and `outputs` if that reached the window's end: what almost every step wants, in one call.
     #[inline]
@@ -83,6 +88,8 @@ pub struct Setup {
     pub start: Time,
     /// `None` where the run is open-ended or may pass its end.
     pub stop: Option<Time>,
+    /// Whoever stops at an event inside a window is met there by everybody else.
+    pub meets: bool,
 }
 
 /// Which of the saved states: Richardson's second half must not overwrite the bookmark of the attempt.
@@ -148,12 +155,14 @@ pub struct Reached {
     pub to: Time,
     /// No later window may cross this instant before it was reached.
     pub next_event: Option<Time>,
+    /// An event is due at `to`: outputs are those before it, and `settle` handles it.
+    pub event: bool,
     /// Evaluations of the right-hand side; never rewound.
     pub evaluations: u64,
 }
 
 impl Reached {
     pub fn end_of(window: Window, evaluations: u64) -> Reached {
-        Reached { to: window.to, next_event: None, evaluations }
+        Reached { to: window.to, next_event: None, event: false, evaluations }
     }
 }

@@ -30,6 +30,8 @@ pub struct Traces {
     ahead: Ahead,
     /// Per output, where some are ahead and some are not.
     marks: Vec<bool>,
+    /// Per output: levels before this one lie behind a jump, and say nothing about what comes after it.
+    since: Vec<usize>,
     /// Some slope was ever put; without any, all of them stay NaN and need no care.
     sloped: bool,
 }
@@ -62,6 +64,7 @@ impl Traces {
             committed: 0,
             ahead: Ahead::Nobody,
             marks: vec![false; outputs],
+            since: vec![0; outputs],
             sloped: false,
         }
     }
@@ -109,6 +112,22 @@ impl Traces {
     pub fn discard(&mut self) {
         self.opened = self.committed;
         self.ahead = Ahead::Everybody;
+    }
+
+    /// Puts committed samples of the newest level right, because something jumped there; those before the jump are
+    /// never looked at again.
+    pub fn jump(&mut self, values: &[f64], slopes: &[f64], jumps: impl Fn(usize) -> bool) {
+        let at = (self.opened - 1) % DEPTH * self.outputs;
+        for (output, value) in values.iter().enumerate() {
+            if jumps(output) || self.values[at + output].to_bits() != value.to_bits() {
+                self.since[output] = self.opened - 1;
+            }
+            self.values[at + output] = *value;
+        }
+        if !slopes.is_empty() {
+            self.slopes[at..at + self.outputs].copy_from_slice(slopes);
+            self.sloped = true;
+        }
     }
 
     /// The newest level: its values in output order.
@@ -172,12 +191,13 @@ impl Traces {
             Ahead::Everybody => true,
         };
         let newest = self.opened - usize::from(!ahead);
-        Trace { traces: self, output, newest, len: newest.min(DEPTH - 1) }
+        Trace { traces: self, output, newest, len: (newest - self.since[output]).min(DEPTH - 1) }
     }
 
     /// Everything as numbers, for checkpoints.
     pub fn save(&self, into: &mut Vec<f64>) {
         into.push(self.opened as f64);
+        into.extend(self.since.iter().map(|level| *level as f64));
         into.extend(self.times);
         into.extend(&self.values);
         into.extend(&self.slopes);
@@ -186,6 +206,9 @@ impl Traces {
     /// The inverse of [`Traces::save`] for traces without tentative samples; `None` if the numbers run out.
     pub fn load(&mut self, from: &mut impl Iterator<Item = f64>) -> Option<()> {
         self.opened = from.next()? as usize;
+        for since in &mut self.since {
+            *since = from.next()? as usize;
+        }
         self.committed = self.opened;
         self.ahead = Ahead::Everybody;
         self.sloped = true;

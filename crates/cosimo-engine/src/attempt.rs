@@ -111,6 +111,9 @@ impl Attempt<'_> {
     fn pass(&mut self, window: Window) -> Result<(), StepError> {
         let (layout, board) = (self.layout, &mut *self.board);
         let fits = if self.companions { &layout.companions } else { &layout.fits };
+        if std::mem::take(&mut board.event) {
+            board.buffers.due.fill(false); // of a sweep or an attempt before
+        }
         for (index, stage) in layout.stages.iter().enumerate() {
             for run in &stage.fits {
                 fits[run.fit].fit_all(
@@ -133,6 +136,7 @@ impl Attempt<'_> {
             let outcome =
                 self.crew.run(task, &mut board.buffers).map_err(|blamed| stepping(layout, blamed, window))?;
             board.evaluations += outcome.evaluations;
+            board.event |= outcome.event;
             board.next_event = match (board.next_event.filter(|event| *event > window.to), outcome.next_event)
             {
                 (Some(known), Some(new)) => Some(known.min(new)),

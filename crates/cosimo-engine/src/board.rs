@@ -28,6 +28,8 @@ pub struct Board {
     pub ledger: Ledger,
     pub law: Vec<f64>,
     pub next_event: Option<Time>,
+    /// Somebody stands at an event at the end of the window.
+    pub event: bool,
     /// As of the mark that sweeps go back to.
     pub marked_event: Option<Time>,
     /// Evaluations of right-hand sides; never rewound.
@@ -64,6 +66,7 @@ impl Board {
                 states: vec![0.0; layout.states],
                 frozen: vec![Vec::new(); layout.blocks.len()],
                 rehearsals: vec![Rehearsal::default(); layout.blocks.len()],
+                due: vec![false; layout.blocks.len()],
             },
             offsets: vec![Segment::ZERO; inputs],
             held: vec![0.0; inputs],
@@ -89,6 +92,7 @@ impl Board {
             ledger,
             law,
             next_event: None,
+            event: false,
             marked_event: None,
             evaluations: 0,
         }

@@ -52,6 +52,8 @@ pub struct Seldom {
     pub jacobian: Range<usize>,
     /// Per rank: an output of this simulator settles at it.
     pub ranks: Vec<bool>,
+    /// It answers without a step between, or has events.
+    pub lively: bool,
     pub work: JacobianWork,
 }
 
@@ -100,6 +102,8 @@ pub enum Task {
 pub enum Who {
     All,
     Rank(usize),
+    /// Those that answer without a step between, or have events.
+    Lively,
 }
 
 /// The buffers a group works on: the board's own, or a worker's copy of its share.
@@ -115,6 +119,8 @@ pub struct Buffers {
     pub frozen: Vec<Vec<u8>>,
     /// What trials of rollback showed, one per member.
     pub rehearsals: Vec<Rehearsal>,
+    /// Who stands at an event, one per member.
+    pub due: Vec<bool>,
 }
 
 /// What came out of a task beside the buffers.
@@ -122,6 +128,8 @@ pub struct Buffers {
 pub struct Outcome {
     pub evaluations: u64,
     pub next_event: Option<Time>,
+    /// Somebody stands at an event.
+    pub event: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -148,11 +156,13 @@ fn perform(
         if let Task::Advance { window, stage } = task {
             return advance(team, window, stage, buffers, &current);
         }
+        let mut outcome = Outcome::default();
         for member in &mut team.members {
             current.set(member.index);
-            one(member, task, source, buffers).map_err(|fault| (member.index, fault))?;
+            let next = one(member, task, source, buffers).map_err(|fault| (member.index, fault))?;
+            outcome.next_event = earlier(outcome.next_event, next);
         }
-        Ok(Outcome::default())
+        Ok(outcome)
     }));
     INSIDE.set(false);
     let result = result.unwrap_or_else(|panic| {
@@ -231,76 +241,90 @@ fn advance(
             if reached.to < window.to {
                 return Err((member.index, Fault::Stopped(reached.to)));
             }
-            if let Some(event) = reached.next_event {
-                outcome.next_event = Some(outcome.next_event.map_or(event, |known| known.min(event)));
+            outcome.next_event = earlier(outcome.next_event, reached.next_event);
+            if reached.event {
+                outcome.event = true;
+                buffers.due[member.index] = true;
             }
         }
     }
     Ok(outcome)
 }
 
-/// Everything but steps.
+#[inline]
+pub(crate) fn earlier(one: Option<Time>, other: Option<Time>) -> Option<Time> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+/// Everything but steps. Returns the next event where it was asked for.
 fn one(
     member: &mut Member,
     task: Task,
     source: Option<&dyn JacobianSource>,
     buffers: &mut Buffers,
-) -> Result<(), Fault> {
+) -> Result<Option<Time>, Fault> {
     let simulator = member.simulator.as_mut();
     let inputs = Inputs { segments: &buffers.segments[member.inputs.clone()] };
     match task {
-        Task::Advance { .. } => Ok(()),
+        Task::Advance { .. } => {}
         Task::Settle { at, who } => {
             let wanted = match who {
                 Who::All => true,
                 Who::Rank(rank) => member.seldom.ranks.get(rank).copied().unwrap_or(false),
+                Who::Lively => member.seldom.lively,
             };
             if !wanted {
-                return Ok(());
+                return Ok(None);
             }
             simulator.settle(at, &inputs).map_err(Fault::Failed)?;
             let mut out = outputs(member, &mut buffers.left, &mut buffers.slopes);
             member.simulator.outputs(&mut out).map_err(Fault::Failed)?;
-            finite(&buffers.left[member.outputs.clone()])
+            finite(&buffers.left[member.outputs.clone()])?;
+            if who != Who::Lively {
+                return Ok(None);
+            }
+            return member.simulator.next_event().map_err(Fault::Failed);
         }
-        Task::Enter(setup) => simulator.enter(&setup).map_err(Fault::Failed),
+        Task::Enter(setup) => simulator.enter(&setup).map_err(Fault::Failed)?,
         Task::Rehearse(window) => {
             buffers.rehearsals[member.index] = simulator.rehearse(window, &inputs).map_err(Fault::Failed)?;
-            Ok(())
         }
-        Task::Save(slot) => simulator.save(slot).map_err(Fault::Failed),
-        Task::Restore(slot) => simulator.restore(slot).map_err(Fault::Failed),
-        Task::Jacobian { at } => match source {
-            Some(source) => source
-                .refresh(
-                    simulator,
-                    at,
-                    &inputs,
-                    &mut member.seldom.work,
-                    &mut buffers.jacobian[member.seldom.jacobian.clone()],
-                )
-                .map_err(Fault::Failed),
-            None => Ok(()),
-        },
+        Task::Save(slot) => simulator.save(slot).map_err(Fault::Failed)?,
+        Task::Restore(slot) => simulator.restore(slot).map_err(Fault::Failed)?,
+        Task::Jacobian { at } => {
+            if let Some(source) = source {
+                source
+                    .refresh(
+                        simulator,
+                        at,
+                        &inputs,
+                        &mut member.seldom.work,
+                        &mut buffers.jacobian[member.seldom.jacobian.clone()],
+                    )
+                    .map_err(Fault::Failed)?;
+            }
+        }
         Task::GetStates => {
             if let Some(states) = simulator.states() {
                 states.get(&mut buffers.states[member.seldom.states.clone()]);
             }
-            Ok(())
         }
         Task::SetStates => {
             if let Some(states) = simulator.states() {
                 states.set(&buffers.states[member.seldom.states.clone()]);
             }
-            Ok(())
         }
         Task::Freeze => {
             let bytes = &mut buffers.frozen[member.index];
             bytes.clear();
-            simulator.freeze(bytes).map_err(Fault::Failed)
+            simulator.freeze(bytes).map_err(Fault::Failed)?;
         }
-        Task::Thaw => simulator.thaw(&buffers.frozen[member.index]).map_err(Fault::Failed),
+        Task::Thaw => simulator.thaw(&buffers.frozen[member.index]).map_err(Fault::Failed)?,
     }
+    Ok(None)
 }
 
 /// Where the outputs of a member go.
@@ -398,10 +422,8 @@ fn merge(a: Result<Outcome, Blamed>, b: Result<Outcome, Blamed>) -> Result<Outco
     match (a, b) {
         (Ok(a), Ok(b)) => Ok(Outcome {
             evaluations: a.evaluations + b.evaluations,
-            next_event: match (a.next_event, b.next_event) {
-                (Some(a), Some(b)) => Some(a.min(b)),
-                (a, b) => a.or(b),
-            },
+            next_event: earlier(a.next_event, b.next_event),
+            event: a.event || b.event,
         }),
         (Err(a), Err(b)) => Err(if a.0 <= b.0 { a } else { b }),
         (Err(blamed), Ok(_)) | (Ok(_), Err(blamed)) => Err(blamed),
@@ -434,6 +456,7 @@ impl Worker {
             states: vec![0.0; states.len()],
             frozen: vec![Vec::new(); members.len()],
             rehearsals: vec![Rehearsal::default(); members.len()],
+            due: vec![false; members.len()],
         };
         let team = Team::new(members);
         let busy = team.stages.iter().map(|runs| !runs.is_empty()).collect();
@@ -505,7 +528,12 @@ impl Worker {
         }
         let given = self.shared.given.load(Ordering::Relaxed);
         wait_until(|| self.shared.done.load(Ordering::Acquire) == given);
-        let group = self.shared.lock();
+        let mut group = self.shared.lock();
+        if group.result.as_ref().is_ok_and(|outcome| outcome.event) {
+            for (due, &global) in group.buffers.due.iter_mut().zip(&self.indices) {
+                board.due[global] |= std::mem::take(due);
+            }
+        }
         let group_buffers = &group.buffers;
         match task {
             Task::Advance { .. } | Task::Settle { .. } => {
@@ -664,6 +692,7 @@ mod tests {
                     states: 0..0,
                     jacobian: 0..0,
                     ranks: vec![],
+                    lively: true,
                     work: JacobianWork::default(),
                 }),
             }

@@ -5,14 +5,17 @@
 
 use cosimo_core::clock::Limit;
 use cosimo_core::error::StepError;
-use cosimo_core::{Clock, Segment, Setup, Slot, Time, Window};
+use cosimo_core::{Clock, End, Segment, Setup, Slot, Time, Window};
 use cosimo_system::EndRule;
 
 use crate::attempt::{Attempt, resting, stepping};
 use crate::board::Board;
 use crate::control::Counters;
-use crate::crew::{Blamed, Crew, Task, Who};
+use crate::crew::{Blamed, Crew, Task, Who, earlier};
 use crate::plan::Layout;
+
+/// Rounds of an event that passes from simulator to simulator.
+const ROUNDS: usize = 100;
 
 #[derive(Debug)]
 pub struct Island {
@@ -50,7 +53,7 @@ impl Island {
     fn enter(&mut self) -> Result<(), StepError> {
         let at = self.layout.start;
         let stop = (self.layout.end == EndRule::Exact).then_some(self.layout.stop);
-        self.rest(Task::Enter(Setup { start: at, stop }))?;
+        self.rest(Task::Enter(Setup { start: at, stop, meets: self.layout.meets }))?;
         for sample in 0..self.layout.history.times.len() {
             let history = &self.layout.history;
             self.board.traces.open(history.times[sample]);
@@ -72,6 +75,9 @@ impl Island {
             }
         }
         self.board.traces.commit();
+        if self.layout.eventful {
+            self.pass_on(at)?;
+        }
         if self.layout.relies_on_rollback {
             let first = self.clock.window(self.size, self.limit());
             self.rest(Task::Rehearse(first))?;
@@ -92,6 +98,60 @@ impl Island {
         self.rest(Task::Settle { at: self.layout.start, who })?;
         let slopes: &[f64] = if self.layout.slopes { &self.board.buffers.slopes } else { &[] };
         self.board.traces.put(0, &self.board.buffers.left, slopes);
+        Ok(())
+    }
+
+    /// Whether somebody stands at an event. Its outputs are those of before it.
+    pub fn due(&self) -> bool {
+        self.board.event
+    }
+
+    /// Handles what is due at the present instant: outputs jump, others hear of it at once, until nothing changes any
+    /// more. No time passes, and nobody looks back beyond a jump.
+    pub fn handle_events(&mut self) -> Result<(), StepError> {
+        // The record shows the inputs of the step and the outputs it left, so both are put aside meanwhile.
+        self.board.offsets.copy_from_slice(&self.board.buffers.segments);
+        self.board.scratch_left.copy_from_slice(&self.board.buffers.left);
+        self.board.buffers.left.copy_from_slice(self.board.traces.newest());
+        self.pass_on(self.clock.now())?;
+        self.board.buffers.segments.copy_from_slice(&self.board.offsets);
+        self.board.buffers.left.copy_from_slice(&self.board.scratch_left);
+        self.board.event = false;
+        self.board.buffers.due.fill(false);
+        Ok(())
+    }
+
+    fn pass_on(&mut self, at: Time) -> Result<(), StepError> {
+        let Island { layout, board, crew, .. } = self;
+        // What breaks a loop does so here too: it stays as it was before.
+        for input in (0..layout.shape.inputs).filter(|input| layout.guesses[*input].is_some()) {
+            board.buffers.segments[input] = Segment::constant(board.coupled(layout, input).at(0.0));
+        }
+        for round in 0.. {
+            for input in (0..layout.shape.inputs).filter(|input| layout.guesses[*input].is_none()) {
+                board.buffers.segments[input] = board.coupled(layout, input);
+            }
+            let outcome = crew
+                .run(Task::Settle { at, who: Who::Lively }, &mut board.buffers)
+                .map_err(|blamed| resting(layout, blamed, at))?;
+            let (left, newest) = (&board.buffers.left, board.traces.newest());
+            let moved = left.iter().zip(newest).position(|(now, before)| now.to_bits() != before.to_bits());
+            let slopes: &[f64] = if layout.slopes { &board.buffers.slopes } else { &[] };
+            let due = &board.buffers.due;
+            board.traces.jump(&board.buffers.left, slopes, |output| due[layout.owners[output]]);
+            let announced = board.next_event.filter(|event| *event > at);
+            board.next_event = earlier(announced, outcome.next_event.filter(|event| *event > at));
+            match moved {
+                None if round >= layout.ranks.depth => break,
+                Some(output) if round == ROUNDS + layout.ranks.depth => {
+                    return Err(StepError::Restless { output: layout.ports().path(End::Output(output)), at });
+                }
+                _ => {}
+            }
+        }
+        for (held, segment) in board.held.iter_mut().zip(&board.buffers.segments) {
+            *held = segment.at(0.0);
+        }
         Ok(())
     }
 

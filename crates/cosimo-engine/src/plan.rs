@@ -57,6 +57,10 @@ pub struct Layout {
     pub ranks: Ranks,
     /// Every simulator takes steps of any size, so that an announced event can end one.
     pub cuts: bool,
+    /// Whoever stops at an event inside a window is met there by everybody else.
+    pub meets: bool,
+    /// Somebody has events.
+    pub eventful: bool,
     /// Some input wants slopes, and some simulator offers them.
     pub slopes: bool,
     /// Per output.
@@ -295,6 +299,7 @@ fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Member> 
                             block.outputs.clone().any(|output| layout.ranks.of_output[output] == rank)
                         })
                         .collect(),
+                    lively: abilities.answers || abilities.events,
                     work: JacobianWork {
                         segments: vec![Segment::ZERO; block.inputs.len()],
                         above: vec![0.0; outputs],

@@ -156,10 +156,8 @@ impl Planner<'_> {
             relies_on_rollback |= needs.rollback;
         }
         let control = self.control(law.as_ref(), problems);
-        let early = interfaces.iter().any(|interface| interface.abilities.early_return)
-            && interfaces
-                .iter()
-                .all(|interface| interface.abilities.rollback && interface.abilities.variable_step);
+        let heard = |k: usize| blocks[k].outputs.clone().any(|output| connected[output]);
+        let early = self.meets(heard, problems);
         let rewinds = early || repeated || (control.reject == Reject::AboveOne && law.adaptive());
         relies_on_rollback |= rewinds;
         self.remarks(estimate.name(), law.as_ref(), problems);
@@ -215,6 +213,8 @@ impl Planner<'_> {
             end: experiment.end,
             record: experiment.record,
             rows,
+            meets: early,
+            eventful: interfaces.iter().any(|interface| interface.abilities.events),
             rewinds,
             relies_on_rollback,
             graph,
@@ -238,6 +238,29 @@ impl Planner<'_> {
         let taken = self.ports.port(End::Input(input));
         taken.carries != Carries::Real
             || self.links.rows[input].iter().any(|term| jumps(End::Output(term.output)))
+    }
+
+    /// Whether all simulators are brought to where one of them stops inside a window. For that all have to go back. One
+    /// that can handle its events alone stops only if somebody hears of them.
+    fn meets(&self, heard: impl Fn(usize) -> bool, problems: &mut Vec<Problem>) -> bool {
+        let can = |index: &usize| self.ports.interfaces[*index].abilities;
+        let stops = |index: &usize| can(index).early_return && (!can(index).events || heard(*index));
+        let Some(stopping) = (0..self.ports.interfaces.len()).find(stops) else { return false };
+        let stuck =
+            (0..self.ports.interfaces.len()).find(|index| !can(index).rollback || !can(index).variable_step);
+        if let (Some(stuck), true) = (stuck, can(&stopping).events) {
+            let names = self.ports.names;
+            let why = if can(&stuck).rollback { "take steps of any size" } else { "rewind" };
+            problems.push(Problem::remark(
+                "plan/events-inside",
+                format!(
+                    "others hear of events of `{}` at the next communication point only: `{}` cannot {why}",
+                    names[stopping], names[stuck]
+                ),
+                self.system.components[stopping].span.clone(),
+            ));
+        }
+        stuck.is_none()
     }
 
     /// Values of inputs that nobody drives, and all start values that the file gives.

@@ -33,6 +33,8 @@ pub struct Run {
     remarks: Vec<Problem>,
     recorder: Option<Box<dyn Recorder>>,
     row: Vec<f64>,
+    /// The row before a jump.
+    before: Vec<f64>,
     /// When rows are due; at every communication point where there is none.
     beat: Option<Beat>,
     /// The present communication point has no row yet.
@@ -63,6 +65,7 @@ impl Run {
             remarks,
             recorder: None,
             row: Vec::new(),
+            before: Vec::new(),
             beat: None,
             unwritten: false,
             worst_indicator: 0.0,
@@ -82,7 +85,12 @@ impl Run {
         self.unwritten = false; // of a step that fails there is nothing to write
         self.island.step()?;
         self.worst_indicator = self.worst_indicator.max(self.island.error);
-        Ok(self.write_row()?)
+        self.write_row()?;
+        if self.island.due() {
+            self.island.handle_events()?;
+            self.write_jump()?;
+        }
+        Ok(())
     }
 
     /// Steps to the first communication point at or past `t`, or to the end of the run. Never changes the
@@ -212,6 +220,21 @@ impl Run {
             return Ok(());
         }
         island.layout.rows.fill(island, &mut self.row);
+        recorder.row(&self.row)
+    }
+
+    /// A second row at the same instant, if the first was written and something jumped.
+    fn write_jump(&mut self) -> Result<(), RecordError> {
+        let Some(recorder) = &mut self.recorder else { return Ok(()) };
+        if self.unwritten {
+            return Ok(());
+        }
+        std::mem::swap(&mut self.row, &mut self.before);
+        self.island.layout.rows.fill(&self.island, &mut self.row);
+        let same = |(now, before): (&f64, &f64)| now.to_bits() == before.to_bits();
+        if self.row.iter().zip(&self.before).all(same) {
+            return Ok(());
+        }
         recorder.row(&self.row)
     }
 }

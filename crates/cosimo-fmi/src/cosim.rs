@@ -125,6 +125,7 @@ impl<I: Stepping> Cosim<I> {
             variable_step: can.variable_step,
             // Neither standard promises it for co-simulation (FMI 2.0, 4.2.4); most units do.
             answers: false,
+            events: false,
         };
         let slopes = if motion == Motion::Derivatives { slopes(&ports) } else { Slopes::default() };
         let columns = columns.unwrap_or_default();
@@ -358,7 +359,7 @@ fn reached(window: Window, stepped: Stepped, evaluations: u64) -> Result<Reached
         Stepped::Whole => window.to,
         Stepped::Until(until) => Time::new(until).unwrap_or(window.from),
     };
-    Ok(Reached { to, next_event: None, evaluations })
+    Ok(Reached { to, next_event: None, event: false, evaluations })
 }
 
 fn slopes(ports: &Ports) -> Slopes {

@@ -28,6 +28,8 @@ use crate::unit::Unit;
 const ROUNDS: usize = 1000;
 /// Events so close to each other that time hardly goes on.
 const CROWD: usize = 100;
+/// An event this part of a step before its end counts as one at its end.
+const NEAR: f64 = 1e-6;
 const RELATIVE: f64 = 1e-6;
 /// The absolute tolerance of a state, as a part of its nominal value times the relative tolerance.
 const ABSOLUTE: f64 = 1e-2;
@@ -128,6 +130,8 @@ struct Moving<I> {
     /// One per state.
     absolute: Vec<f64>,
     work: Work,
+    /// The event at which the last step stopped; everybody is brought there. Not rewound: it tells where to go again.
+    met: f64,
 }
 
 /// How inputs reach the unit.
@@ -147,6 +151,8 @@ struct Course {
     roots: Roots,
     /// Infinite where none is announced.
     next_event: f64,
+    /// An event is to be handled where the integrator stands.
+    due: bool,
     /// The inputs, from this time on.
     anchor: f64,
     held: Vec<Segment>,
@@ -164,14 +170,14 @@ impl Course {
     fn copy_from(&mut self, other: &Course) {
         self.integrator.copy_from(&other.integrator);
         self.roots.copy_from(&other.roots);
-        (self.next_event, self.anchor) = (other.next_event, other.anchor);
+        (self.next_event, self.due, self.anchor) = (other.next_event, other.due, other.anchor);
         self.held.copy_from_slice(&other.held);
     }
 }
 
 /// Only doubles may change between events.
 fn smooth(group: &Group) -> bool {
-    group.kind == Kind::Float64
+    group.kind == Kind::Float64 && !group.discrete
 }
 
 /// The unit as a system of differential equations, with inputs as they are assumed to move.
@@ -302,7 +308,7 @@ impl<I: Exchanged> Moving<I> {
     /// Takes new inputs at an instant, and returns how often it asked the equations. A jump that the integrator
     /// would notice is an event.
     fn take(&mut self, at: f64, inputs: &Inputs<'_>) -> Result<u64, SimulatorError> {
-        let (mut event, mut jumps, mut moves) = (false, false, false);
+        let (mut event, mut jumps, mut moves) = (self.course.due, false, false);
         for group in &self.wires.groups {
             for port in &group.ports {
                 let (old, new) = (&self.course.held[*port], &inputs.segments[*port]);
@@ -365,7 +371,7 @@ impl<I: Exchanged> Moving<I> {
             instance.set(group.kind, &group.references, &group.values)?;
         }
         let (changed, next_event) = settle_events(instance, at)?;
-        course.next_event = next_event;
+        (course.next_event, course.due) = (next_event, false);
         work.x.copy_from_slice(course.integrator.state());
         if changed {
             instance.states(&mut work.x)?;
@@ -378,7 +384,7 @@ impl<I: Exchanged> Moving<I> {
     /// One step of the integrator, cut at the first event. Whether there is one at its end.
     fn inner_step(&mut self, limit: f64, trail: &mut Trail<'_>) -> Result<bool, SimulatorError> {
         let Moving { instance, wires, course, work, outputs, completed_steps, .. } = self;
-        let Course { integrator, roots, next_event, anchor, held } = course;
+        let Course { integrator, roots, next_event, anchor, held, .. } = course;
         let mut equations = Equations::new(instance, wires, held, *anchor);
         let mut go = || {
             let outcome = integrator.step(&mut equations, limit)?;
@@ -407,14 +413,37 @@ impl<I: Exchanged> Moving<I> {
         Ok(event)
     }
 
-    /// From event to event up to `to`.
-    fn advance(&mut self, to: f64, size: f64, trail: &mut Trail<'_>) -> Result<(), SimulatorError> {
+    /// From event to event up to `to`, and where it came to: an event that others are to hear of at once is not passed.
+    /// One at the end is left for later, so that a step which is taken back never holds it.
+    fn advance(
+        &mut self,
+        to: f64,
+        size: f64,
+        meets: bool,
+        trail: &mut Trail<'_>,
+    ) -> Result<f64, SimulatorError> {
+        let from = self.course.integrator.time();
         let (mut last, mut crowd) = (f64::NEG_INFINITY, 0);
         while self.course.integrator.time() < to {
-            if !self.inner_step(to.min(self.course.next_event), trail)? {
+            let found = self.inner_step(to.min(self.course.next_event), trail)?;
+            let time = self.course.integrator.time();
+            // The second time round rounding may put the event a little behind the end, where nobody finds it.
+            if !found && !(time == to && to == self.met) {
                 continue;
             }
-            let time = self.course.integrator.time();
+            if to - time <= NEAR * size {
+                if time < to {
+                    self.work.x.copy_from_slice(self.course.integrator.state());
+                    self.course.integrator.restart(to, &self.work.x);
+                    self.stand()?;
+                }
+                self.course.due = true;
+                return Ok(to);
+            }
+            if meets && time - from > NEAR * size {
+                self.met = time;
+                return Ok(time);
+            }
             self.event(time)?;
             crowd = if time - last <= 1e-12 * time.abs().max(size) { crowd + 1 } else { 0 };
             last = time;
@@ -425,7 +454,7 @@ impl<I: Exchanged> Moving<I> {
                 ));
             }
         }
-        Ok(())
+        Ok(to)
     }
 
     /// How the outputs move: a little after against a little before, along the derivatives and the inputs. No unit
@@ -574,9 +603,10 @@ impl<O: Origin> Exchange<O> {
             jacobian: equations.jacobian && columns(&ports).is_some(),
             integrals: true,
             states: true,
-            early_return: false,
+            early_return: equations.indicators > 0 || equations.completed_steps,
             variable_step: true,
             answers: true,
+            events: !equations.eventless,
         };
         Exchange { origin, equations, parameters, ports, moving: None, setup: None }
     }
@@ -624,6 +654,7 @@ impl<O: Origin> Simulator for Exchange<O> {
                 integrator: integrator(&self.parameters, *states, &Settings::default())?,
                 roots: Roots::new(*indicators, *states),
                 next_event: f64::INFINITY,
+                due: false,
                 anchor: setup.start.seconds(),
                 held: inputs.iter().map(|port| Segment::constant(port.start.unwrap_or(0.0))).collect(),
             },
@@ -636,6 +667,7 @@ impl<O: Origin> Simulator for Exchange<O> {
             relative: self.parameters.relative.or(self.equations.tolerance).unwrap_or(RELATIVE),
             absolute: Vec::new(),
             work: Work { x: room(), dx: room(), old: room(), y: vec![0.0; outputs.len()] },
+            met: f64::NAN,
         });
         self.setup = Some(*setup);
         Ok(())
@@ -665,16 +697,26 @@ impl<O: Origin> Simulator for Exchange<O> {
         trail: &mut Trail<'_>,
     ) -> Result<Reached, SimulatorError> {
         trail.integrals.fill(0.0);
+        let meets = self.setup.is_some_and(|setup| setup.meets);
         let moving = self.running()?;
         let before = moving.course.integrator.counters().evaluations;
         let asked = moving.take(window.from.seconds(), inputs)?;
-        moving.advance(window.to.seconds(), window.size, trail)?;
+        let reached = moving.advance(window.to.seconds(), window.size, meets, trail)?;
         let course = &moving.course;
         Ok(Reached {
-            to: window.to,
+            to: Time::new(reached).unwrap_or(window.to),
             next_event: Time::new(course.next_event).filter(|_| course.next_event.is_finite()),
+            event: course.due,
             evaluations: course.integrator.counters().evaluations - before + asked,
         })
+    }
+
+    fn next_event(&mut self) -> Result<Option<Time>, SimulatorError> {
+        if self.equations.eventless {
+            return Ok(None);
+        }
+        let next = self.running()?.course.next_event;
+        Ok(Time::new(next).filter(|_| next.is_finite()))
     }
 
     fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
@@ -721,7 +763,8 @@ impl<O: Origin> Simulator for Exchange<O> {
         let Moving { instance, course, keeps_state, .. } = self.running()?;
         let mut pieces = [const { Vec::new() }; 4];
         let numbers = course.held.iter().flat_map(|segment| segment.0);
-        for number in [course.next_event, course.anchor].into_iter().chain(numbers) {
+        let due = f64::from(u8::from(course.due));
+        for number in [course.next_event, due, course.anchor].into_iter().chain(numbers) {
             pieces[0].extend(number.to_le_bytes());
         }
         course.integrator.freeze(&mut pieces[1]);
@@ -745,17 +788,20 @@ impl<O: Origin> Simulator for Exchange<O> {
             (*piece, rest) = behind.split_at_checked(length).ok_or_else(damaged)?;
         }
         let moving = self.running()?;
-        let Course { integrator, roots, next_event, anchor, held } = &mut moving.course;
+        let Course { integrator, roots, next_event, due, anchor, held } = &mut moving.course;
         let (numbers, over) = pieces[0].as_chunks();
         let mut numbers = numbers.iter().map(|bytes| f64::from_le_bytes(*bytes));
-        if numbers.len() != 2 + 4 * held.len() || !over.is_empty() || !rest.is_empty() {
+        if numbers.len() != 3 + 4 * held.len() || !over.is_empty() || !rest.is_empty() {
             return Err(damaged());
         }
-        for place in
-            [next_event, anchor].into_iter().chain(held.iter_mut().flat_map(|segment| &mut segment.0))
+        let mut owed = 0.0;
+        for place in [next_event, &mut owed, anchor]
+            .into_iter()
+            .chain(held.iter_mut().flat_map(|segment| &mut segment.0))
         {
             *place = numbers.next().ok_or_else(damaged)?;
         }
+        *due = owed != 0.0;
         integrator.thaw(pieces[1]).map_err(|_| damaged())?;
         roots.thaw(pieces[2]).map_err(|_| damaged())?;
         if moving.keeps_state {

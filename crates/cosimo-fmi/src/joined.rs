@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use cosimo_core::entry::{JoinRequest, OpenProblem};
-use cosimo_core::{Interface, SimulatorError, Slot, Suggested};
+use cosimo_core::{Carries, Interface, SimulatorError, Slot, Suggested};
 use cosimo_ode::{Newton, Unsolved};
 
 use crate::description::{Fmi, Kind};
@@ -181,9 +181,10 @@ fn whole(members: &[Ports], parts: &[Part], net: &Net) -> Ports {
         kinds
     };
     let (input_kinds, output_kinds) = (kinds(&net.inputs, net.sources.len()), kinds(&net.outputs, net.shown));
-    let add = |groups: &mut Vec<Group>, kind: Kind, port: usize| {
-        let place = groups.iter().position(|group| group.kind == kind).unwrap_or_else(|| {
-            groups.push(Group::new(kind));
+    let add = |groups: &mut Vec<Group>, kind: Kind, discrete: bool, port: usize| {
+        let fits = |group: &Group| (group.kind, group.discrete) == (kind, discrete);
+        let place = groups.iter().position(fits).unwrap_or_else(|| {
+            groups.push(Group::new(kind, discrete));
             groups.len() - 1
         });
         let group = &mut groups[place];
@@ -200,13 +201,14 @@ fn whole(members: &[Ports], parts: &[Part], net: &Net) -> Ports {
         };
         for port in &ports.interface.inputs {
             if let Some(outside) = net.sources[place].outside {
-                add(&mut inputs, input_kinds[place], outside);
+                let discrete = port.discrete || port.carries != Carries::Real;
+                add(&mut inputs, input_kinds[place], discrete, outside);
                 interface.inputs.push(renamed(port));
             }
             place += 1;
         }
         for port in &ports.interface.outputs {
-            add(&mut outputs, output_kinds[interface.outputs.len()], interface.outputs.len());
+            add(&mut outputs, output_kinds[interface.outputs.len()], false, interface.outputs.len());
             interface.outputs.push(renamed(port));
         }
         let Suggested { start, stop, step } = ports.interface.suggested;
@@ -273,7 +275,7 @@ impl Origin for Together {
 
 /// Only doubles may change between events.
 fn smooth(variable: &Variable) -> bool {
-    variable.kind == Kind::Float64
+    variable.kind == Kind::Float64 && !variable.discrete
 }
 
 /// The parts of a whole that setting and reading touch.
@@ -299,7 +301,7 @@ impl Hands<'_> {
 
     /// Tells a unit what the inputs are.
     fn tell(&mut self, set: usize) -> Result<(), SimulatorError> {
-        let Variable { member, kind, reference, places } = &self.net.inputs[set];
+        let Variable { member, kind, reference, places, .. } = &self.net.inputs[set];
         let values = &self.inputs[places.clone()];
         self.members[*member].instance.set(*kind, &[*reference], values)
     }
@@ -316,7 +318,7 @@ impl Hands<'_> {
     }
 
     fn get(&mut self, get: usize) -> Result<(), SimulatorError> {
-        let Variable { member, kind, reference, places } = &self.net.outputs[get];
+        let Variable { member, kind, reference, places, .. } = &self.net.outputs[get];
         let into = &mut self.buffer[..places.len()];
         self.members[*member].instance.get(*kind, &[*reference], into)?;
         self.outputs[places.clone()].copy_from_slice(into);
@@ -643,7 +645,7 @@ impl Exchanged for Joined {
             };
         }
         // Whatever an update changed may be an event to those that hear of it.
-        for Variable { member, kind, reference, places } in &self.net.outputs {
+        for Variable { member, kind, reference, places, .. } in &self.net.outputs {
             let now = &mut self.buffer[..places.len()];
             self.members[*member].instance.get(*kind, &[*reference], now)?;
             let before = &mut self.outputs[places.clone()];

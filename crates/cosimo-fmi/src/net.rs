@@ -14,6 +14,8 @@ use crate::ports::{Group, Ports};
 pub(crate) struct Variable {
     pub(crate) member: usize,
     pub(crate) kind: Kind,
+    /// An input that changes only at events.
+    pub(crate) discrete: bool,
     pub(crate) reference: u32,
     /// Its places among all inputs, or all outputs.
     pub(crate) places: Range<usize>,
@@ -67,7 +69,8 @@ fn variables(members: &[Ports], groups: fn(&Ports) -> &[Group], count: fn(&Ports
                 rest = behind;
                 if let Some(start) = own.first() {
                     let places = first + start..first + start + own.len();
-                    list.push(Variable { member, kind: group.kind, reference: *reference, places });
+                    let Group { kind, discrete, .. } = *group;
+                    list.push(Variable { member, kind, discrete, reference: *reference, places });
                 }
             }
         }

@@ -10,6 +10,8 @@ use crate::description::{Causality, Description, Kind, Variability, Variable};
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Group {
     pub(crate) kind: Kind,
+    /// Inputs that change only at events.
+    pub(crate) discrete: bool,
     pub(crate) references: Vec<u32>,
     /// How many values each has.
     pub(crate) sizes: Vec<usize>,
@@ -19,8 +21,8 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    pub(crate) fn new(kind: Kind) -> Group {
-        Group { kind, references: vec![], sizes: vec![], ports: vec![], values: vec![] }
+    pub(crate) fn new(kind: Kind, discrete: bool) -> Group {
+        Group { kind, discrete, references: vec![], sizes: vec![], ports: vec![], values: vec![] }
     }
 
     /// The first port, if the ports follow each other: then values need not be copied.
@@ -115,8 +117,11 @@ impl Ports {
                 ports.fed.push((variable.reference, first));
             }
             places.insert(index, range.clone());
-            let place = groups.iter().position(|group| group.kind == variable.kind).unwrap_or_else(|| {
-                groups.push(Group::new(variable.kind));
+            let discrete = variable.causality == Causality::Input
+                && (variable.variability != Variability::Continuous || !variable.kind.is_float());
+            let fits = |group: &Group| (group.kind, group.discrete) == (variable.kind, discrete);
+            let place = groups.iter().position(fits).unwrap_or_else(|| {
+                groups.push(Group::new(variable.kind, discrete));
                 groups.len() - 1
             });
             let group = &mut groups[place];

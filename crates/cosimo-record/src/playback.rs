@@ -11,6 +11,10 @@ use cosimo_core::{
 
 use crate::{FORMATS, Table};
 
+/// A corner is a change of slope by this part of the steepest one; this many are always heeded.
+const CORNER: f64 = 0.1;
+const MOST_CORNERS: usize = 20;
+
 /// Sources such as `drive.csv`, relative to the system file.
 pub const TABLE: SourceEntry = SourceEntry {
     name: "table",
@@ -38,8 +42,12 @@ struct Playback {
     /// Column by column, in the order of the outputs.
     columns: Vec<Vec<f64>>,
     hold: bool,
+    /// Instants of discontinuities, ascending.
+    jumps: Vec<f64>,
     now: f64,
-    saved: [f64; Slot::COUNT],
+    /// Of a jump at this instant, the later side is shown.
+    behind: bool,
+    saved: [(f64, bool); Slot::COUNT],
 }
 
 fn open(request: &OpenRequest<'_>) -> Opened {
@@ -118,8 +126,56 @@ impl Playback {
             facts: vec![("rows".into(), times.len().to_string())],
             ..Interface::default()
         };
-        Playback { interface, times, columns: values, hold, now: 0.0, saved: [0.0; Slot::COUNT] }
+        let jumps = jumps(&times, &values, hold);
+        let abilities = Abilities { events: !jumps.is_empty(), ..interface.abilities };
+        let interface = Interface { abilities, ..interface };
+        let saved = [(0.0, false); Slot::COUNT];
+        Playback { interface, times, columns: values, hold, jumps, now: 0.0, behind: true, saved }
     }
+
+    /// The next jump behind an instant.
+    fn next_jump(&self) -> Option<Time> {
+        let next = self.jumps.partition_point(|jump| *jump <= self.now);
+        self.jumps.get(next).copied().and_then(Time::new)
+    }
+
+    /// Stands before a jump of this very instant.
+    fn is_before_jump(&self) -> bool {
+        !self.behind && self.jumps.binary_search_by(|jump| jump.total_cmp(&self.now)).is_ok()
+    }
+}
+
+/// Where nobody should extrapolate through: two rows at one instant, every new value that is held, and corners of what
+/// was drawn rather than measured. Of measured data almost every row is a corner, and none means anything.
+fn jumps(times: &[f64], columns: &[Vec<f64>], hold: bool) -> Vec<f64> {
+    let differs = |a: usize, b: usize| columns.iter().any(|column| column[a] != column[b]);
+    let mut found: Vec<f64> = (1..times.len())
+        .filter(|&row| (hold || times[row] == times[row - 1]) && differs(row - 1, row))
+        .map(|row| times[row])
+        .collect();
+    if !hold {
+        let mut corners = Vec::new();
+        for column in columns {
+            let slope = |row: usize| (column[row] - column[row - 1]) / (times[row] - times[row - 1]);
+            let slopes: Vec<f64> = (1..times.len()).map(slope).collect();
+            let steepest = slopes
+                .iter()
+                .filter(|slope| slope.is_finite())
+                .fold(0.0, |most, slope| f64::max(most, slope.abs()));
+            let turns = |row: &usize| {
+                let turn = (slopes[*row] - slopes[*row - 1]).abs();
+                turn.is_finite() && turn > CORNER * steepest
+            };
+            let own: Vec<f64> = (1..slopes.len()).filter(turns).map(|row| times[row]).collect();
+            if own.len() <= MOST_CORNERS || own.len() * 10 <= times.len() {
+                corners.extend(own);
+            }
+        }
+        found.extend(corners);
+        found.sort_unstable_by(f64::total_cmp);
+    }
+    found.dedup();
+    found
 }
 
 impl Simulator for Playback {
@@ -128,12 +184,17 @@ impl Simulator for Playback {
     }
 
     fn enter(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
-        self.now = setup.start.seconds();
+        (self.now, self.behind) = (setup.start.seconds(), true);
         Ok(())
     }
 
     fn settle(&mut self, _at: Time, _inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
+        self.behind = true;
         Ok(())
+    }
+
+    fn next_event(&mut self) -> Result<Option<Time>, SimulatorError> {
+        Ok(self.next_jump())
     }
 
     fn advance(
@@ -142,12 +203,22 @@ impl Simulator for Playback {
         _inputs: &Inputs<'_>,
         _trail: &mut Trail<'_>,
     ) -> Result<Reached, SimulatorError> {
-        self.now = window.to.seconds();
-        Ok(Reached::end_of(window, 0))
+        (self.now, self.behind) = (window.to.seconds(), false);
+        let event = self.is_before_jump();
+        Ok(Reached { next_event: self.next_jump(), event, ..Reached::end_of(window, 0) })
     }
 
-    /// Before the first row and after the last one their values hold. Of two rows at one instant the later counts.
+    /// Before the first row and after the last one their values hold. Of two rows at one instant the earlier counts until
+    /// the jump is settled, then the later one.
     fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+        if self.is_before_jump() {
+            let at = self.times.partition_point(|time| *time < self.now);
+            let row = if self.hold { at.saturating_sub(1) } else { at };
+            for (value, column) in out.values.iter_mut().zip(&self.columns) {
+                *value = column[row];
+            }
+            return Ok(());
+        }
         let next = self.times.partition_point(|time| *time <= self.now);
         let before = next.saturating_sub(1);
         let part = match self.times.get(next) {
@@ -166,23 +237,26 @@ impl Simulator for Playback {
     }
 
     fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        self.saved[slot.index()] = self.now;
+        self.saved[slot.index()] = (self.now, self.behind);
         Ok(())
     }
 
     fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        self.now = self.saved[slot.index()];
+        (self.now, self.behind) = self.saved[slot.index()];
         Ok(())
     }
 
     fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
         into.extend_from_slice(&self.now.to_le_bytes());
+        into.push(u8::from(self.behind));
         Ok(())
     }
 
     fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
-        let bytes = from.try_into().map_err(|_| SimulatorError::new("thaw", "8 bytes are needed"))?;
-        self.now = f64::from_le_bytes(bytes);
+        let (Some((bytes, [behind])), ..) = (from.split_first_chunk(),) else {
+            return Err(SimulatorError::new("thaw", "9 bytes are needed"));
+        };
+        (self.now, self.behind) = (f64::from_le_bytes(*bytes), *behind != 0);
         Ok(())
     }
 }
@@ -199,7 +273,7 @@ mod tests {
     }
 
     fn at(playback: &mut Playback, time: f64) -> f64 {
-        playback.now = time;
+        (playback.now, playback.behind) = (time, true);
         let mut values = [f64::NAN];
         playback.outputs(&mut Outputs { values: &mut values, slopes: &mut [] }).unwrap();
         values[0]

@@ -94,7 +94,9 @@ impl Bare {
             (0..simulators).map(|_| (kind.open)(&request).expect("the rotor opens")).collect();
         let mut outputs = vec![[0.0; 2]; simulators.len()];
         for (simulator, values) in simulators.iter_mut().zip(&mut outputs) {
-            simulator.enter(&Setup { start: Time::ZERO, stop: None }).expect("the rotor enters");
+            simulator
+                .enter(&Setup { start: Time::ZERO, stop: None, meets: false })
+                .expect("the rotor enters");
             simulator.outputs(&mut Outputs { values, slopes: &mut [] }).expect("the rotor has outputs");
         }
         let mut bare =

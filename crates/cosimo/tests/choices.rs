@@ -46,7 +46,7 @@ impl Simulator for Clock {
         assert!(!(crosses && self.announces), "an announced event was stepped over");
         self.now = if crosses { EVENT } else { window.to.seconds() };
         let next_event = (self.announces && self.now < EVENT).then(|| Time::new(EVENT).unwrap());
-        Ok(Reached { to: Time::new(self.now).unwrap(), next_event, evaluations: 1 })
+        Ok(Reached { to: Time::new(self.now).unwrap(), next_event, event: false, evaluations: 1 })
     }
     fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
         out.values[0] = self.now;

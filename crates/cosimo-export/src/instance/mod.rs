@@ -396,7 +396,7 @@ impl Instance {
                 Body::Stepped(_) => {
                     let mut simulator = self.model.simulator(&self.parameters)?;
                     let start = Time::new(self.start).ok_or("the start is not a number")?;
-                    simulator.enter(&Setup { start, stop: self.stop.and_then(Time::new) })?;
+                    simulator.enter(&Setup { start, stop: self.stop.and_then(Time::new), meets: false })?;
                     Body::Stepped(simulator)
                 }
             };

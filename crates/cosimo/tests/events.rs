@@ -1,0 +1,169 @@
+//! Events and discontinuities (T8): nobody extrapolates through a jump, everybody hears of an event when it happens, and
+//! where that is not possible it is said.
+
+mod common;
+
+use common::{Made, bits, column, folder, rows, run_to_the_end, start};
+use cosimo::engine::Run;
+use cosimo::export::{Variant, Version};
+use cosimo::record::Table;
+
+const EQUATIONS: [Made; 2] = [Made::Equations(Version::Two), Made::Equations(Version::Three)];
+
+/// A lag of 0.8 s that begins at 0.5 and follows levels from given instants on.
+fn lag(levels: &[(f64, f64)], t: f64) -> f64 {
+    let mut x = 0.5;
+    for (place, (from, level)) in levels.iter().enumerate() {
+        let until = levels.get(place + 1).map_or(t, |next| next.0.min(t));
+        if until <= *from {
+            break;
+        }
+        x = level + (x - level) * (-(until - from) / 0.8f64).exp();
+    }
+    x
+}
+
+fn check(table: &Table, name: &str, allowed: f64, exact: impl Fn(f64) -> f64) {
+    for (value, t) in column(table, name).iter().zip(column(table, "time")) {
+        let apart = (value - exact(*t)).abs();
+        assert!(apart < allowed, "{name} at {t}: {value} is {apart:e} away");
+    }
+}
+
+/// A signal that is drawn with a jump and two corners, played to a lag. Steps of 0.1 s do not meet the corners.
+#[test]
+fn steps_and_ramps_are_never_overshot() {
+    let file = folder().join("drawn.csv");
+    std::fs::write(&file, "time,u\n0,0\n0.43,0\n0.43,1\n1.07,1\n1.59,3\n3,3\n").unwrap();
+    for input in ["hold", "linear", "quadratic", "hermite", "causal", "online"] {
+        if input == "hermite" {
+            continue; // a table offers no slopes
+        }
+        for partition in ["jacobi", "gauss-seidel"] {
+            let table = rows(&format!(
+                "[experiment]\nstop = 3\nrecord = \"before-exchange\"\n[component.drawn]\nsource = \"drawn.csv\"\n\
+                 [component.lag]\nsource = \"native:gain-loop/lag\"\n\
+                 [[wire]]\nfrom = \"drawn.u\"\nto = \"lag.u\"\n\
+                 [method]\ninput = \"{input}\"\npartition = \"{partition}\"\nstep = {{ size = 0.1 }}\n"
+            ));
+            let times = column(&table, "time");
+            for corner in [0.43, 1.07, 1.59] {
+                assert!(times.contains(&corner), "{input}, {partition}: {corner} is no communication point");
+            }
+            for (u, t) in column(&table, "lag.u").iter().zip(times) {
+                assert!((-1e-12..=3.0 + 1e-12).contains(u), "{input}, {partition}: {u} at {t}");
+                let flat = (0.44..=1.07).contains(t);
+                assert!(!flat || (u - 1.0).abs() < 1e-12, "{input}, {partition}: {u} at {t}");
+            }
+        }
+    }
+}
+
+/// Levels that change at announced instants: windows end there, and what is held is then exact.
+#[test]
+fn announced_events_are_met_and_heard_at_once() {
+    for made in EQUATIONS {
+        let table = rows(&format!(
+            "[experiment]\nstop = 3.2\n[component.stair]\nsource = \"{}\"\nparameters = {{ period = 0.7 }}\n\
+             [component.driven]\nsource = \"{}\"\nparameters = {{ \"cosimo.relative\" = 1e-11 }}\n\
+             [[wire]]\nfrom = \"stair.level\"\nto = \"driven.u\"\n[method]\ninput = \"quadratic\"\nstep = {{ size = 0.25 }}\n",
+            made.source("stair"),
+            made.source("driven")
+        ));
+        let levels: Vec<(f64, f64)> = (0..5).map(|k| (0.7 * f64::from(k), f64::from(k))).collect();
+        check(&table, "driven.x", 1e-9, |t| lag(&levels, t));
+        // Two rows where it jumps: before and after.
+        let times = column(&table, "time");
+        let twice = times.windows(2).filter(|pair| pair[0] == pair[1]).count();
+        assert_eq!(twice, 4, "{times:?}");
+        for (row, pair) in times.windows(2).enumerate().filter(|(_, pair)| pair[0] == pair[1]) {
+            let level = column(&table, "stair.level");
+            assert_eq!(level[row] + 1.0, level[row + 1], "at {}", pair[0]);
+        }
+    }
+}
+
+fn ball(follower: &str, more: &str, size: f64) -> String {
+    format!(
+        "[experiment]\nstop = 1.5\n[component.ball]\nsource = \"{}\"\n\
+         parameters = {{ height = 1.0, velocity = 0.0, restitution = 0.7, gravity = 9.81, \"cosimo.relative\" = 1e-9 }}\n\
+         [component.follower]\nsource = \"{follower}\"\n{more}\
+         [[wire]]\nfrom = \"ball.velocity\"\nto = \"follower.v_far\"\n\
+         [[wire]]\nfrom = \"ball.height\"\nto = \"follower.x_far\"\n[method]\ninput = \"linear\"\nstep = {{ size = {size:?} }}\n",
+        Made::Equations(Version::Three).source("bouncing-ball")
+    )
+}
+
+/// By the closed form, before an instant: a fall from 1 m, of which every bounce leaves 0.7 of the speed.
+fn bounces(until: f64) -> Vec<f64> {
+    let (gravity, mut speed) = (9.81, f64::sqrt(2.0 * 9.81));
+    let mut instants = vec![speed / gravity];
+    while instants[instants.len() - 1] < until {
+        speed *= 0.7;
+        instants.push(instants[instants.len() - 1] + 2.0 * speed / gravity);
+    }
+    instants.pop();
+    instants
+}
+
+/// Instants at which two rows stand.
+fn jumps(table: &Table) -> Vec<f64> {
+    column(table, "time").windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect()
+}
+
+/// A ball that pulls a mass by a spring and a damper: all are brought to the bounce, so that the other hears of it at once.
+#[test]
+fn all_are_brought_to_an_event_inside_a_window() {
+    let text = ball("native:dual-mass/left-force", "", 0.05);
+    let table = rows(&text);
+    let bounces = bounces(1.5);
+    assert!(bounces.len() >= 2, "{bounces:?}");
+    let found = jumps(&table);
+    assert_eq!(found.len(), bounces.len(), "{found:?} {bounces:?}");
+    for (found, bounce) in found.iter().zip(&bounces) {
+        assert!((found - bounce).abs() < 1e-6, "{found} for {bounce}");
+    }
+    // Speed is a line between bounces, so that a linear input is exact but for the first step after each.
+    let text = |size: f64| ball("native:dual-mass/left-force", "", size);
+    let (coarse, fine) = (rows(&text(0.02)), rows(&text(0.01)));
+    let last = |table: &Table| *column(table, "follower.x").last().unwrap();
+    let exact = rows(&text(2e-4));
+    let (one, other) = ((last(&coarse) - last(&exact)).abs(), (last(&fine) - last(&exact)).abs());
+    assert!(one < 2e-3 && other < 0.35 * one, "order two in spite of the jumps: {one:e} {other:e}");
+}
+
+#[test]
+fn where_somebody_cannot_rewind_events_stay_inside_and_that_is_said() {
+    let stuck = Made::Unit(Version::Two, Variant::NoRollback).source("dual-mass/left-force");
+    let text = ball(&stuck, "", 0.05);
+    let mut run = start(&text, 1);
+    let said: Vec<String> = run.remarks().iter().map(|problem| problem.message.clone()).collect();
+    let wanted =
+        "others hear of events of `ball` at the next communication point only: `follower` cannot rewind";
+    assert!(said.iter().any(|message| message == wanted), "{said:#?}");
+    run_to_the_end(&mut run);
+    assert!(jumps(&rows(&text)).is_empty());
+}
+
+/// A run that meets events has the same bits on any number of threads, and after a checkpoint between two of them.
+#[test]
+fn events_change_no_bits() {
+    let text = ball("native:dual-mass/left-force", "", 0.05);
+    let mut straight = start(&text, 1);
+    run_to_the_end(&mut straight);
+    assert!(straight.counters().events > 0);
+    let mut threads = start(&text, 2);
+    run_to_the_end(&mut threads);
+    assert_eq!(bits(&straight), bits(&threads));
+    let mut detour: Run = start(&text, 1);
+    while detour.counters().events == 0 {
+        detour.step().unwrap();
+    }
+    let kept = detour.save().unwrap();
+    let mut fresh = start(&text, 1);
+    fresh.load(&kept).unwrap();
+    run_to_the_end(&mut detour);
+    run_to_the_end(&mut fresh);
+    assert_eq!(bits(&straight), bits(&detour));
+    assert_eq!(bits(&straight), bits(&fresh));
+}
