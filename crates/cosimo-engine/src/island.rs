@@ -76,6 +76,8 @@ impl Island {
         }
         self.board.traces.commit();
         if self.layout.eventful {
+            // The first round leaves initialisation, with events of its own; the second shows what they came to.
+            self.pass_on(at)?;
             self.pass_on(at)?;
         }
         if self.layout.relies_on_rollback {

@@ -1,7 +1,7 @@
 //! FMI 3.0 calls that pass through the record. Each does what its namesake does, on the instance behind the
 //! proxy.
 
-use std::ffi::c_char;
+use std::ffi::{c_char, c_int};
 
 use crate::calls::{Proxy, equations, list, record, states, texts};
 use crate::ffi3::{Functions, Instance, Reference, State, Status};
@@ -23,6 +23,10 @@ pub(crate) fn wrap(functions: Functions, pointer: Instance, name: &str) -> (Func
         do_step: functions.do_step.map(|_| do_step as _),
         instantiate_exchange: functions.instantiate_exchange,
         enter_event_mode: functions.enter_event_mode.map(|_| enter_event_mode as _),
+        enter_step_mode: functions.enter_step_mode.map(|_| enter_step_mode as _),
+        get_clock: functions.get_clock.map(|_| get_clock as _),
+        set_clock: functions.set_clock.map(|_| set_clock as _),
+        get_interval: functions.get_interval.map(|_| get_interval as _),
         enter_continuous_time: functions.enter_continuous_time.map(|_| enter_continuous_time as _),
         completed_step: functions.completed_step.map(|_| completed_step as _),
         set_time: functions.set_time.map(|_| set_time as _),
@@ -238,6 +242,61 @@ unsafe extern "C" fn directional_derivative(
         let function = p.functions.directional_derivative;
         let call = || function.map_or(ERROR, |f| f(p.pointer, of, rows, by, columns, seed, seeds, values, n));
         p.answer("fmi3GetDirectionalDerivative", &arguments, call, || list(values, n))
+    }
+}
+
+unsafe extern "C" fn enter_step_mode(i: Instance) -> Status {
+    // SAFETY: from `wrap`.
+    let p = unsafe { at(i) };
+    // SAFETY: the instance is alive.
+    let call = || p.functions.enter_step_mode.map_or(ERROR, |f| unsafe { f(p.pointer) });
+    p.status("fmi3EnterStepMode", "", call)
+}
+
+unsafe extern "C" fn get_clock(
+    i: Instance,
+    references: *const Reference,
+    n: usize,
+    values: *mut u8,
+) -> Status {
+    // SAFETY: from `wrap`; so many references and values, the latter written before they are read.
+    unsafe {
+        let p = at(i);
+        let call = || p.functions.get_clock.map_or(ERROR, |f| f(p.pointer, references, n, values));
+        p.answer("fmi3GetClock", &list(references, n), call, || list(values, n))
+    }
+}
+
+unsafe extern "C" fn set_clock(
+    i: Instance,
+    references: *const Reference,
+    n: usize,
+    values: *const u8,
+) -> Status {
+    // SAFETY: from `wrap`; so many references and values.
+    unsafe {
+        let p = at(i);
+        let arguments = format!("{}, {}", list(references, n), list(values, n));
+        let call = || p.functions.set_clock.map_or(ERROR, |f| f(p.pointer, references, n, values));
+        p.status("fmi3SetClock", &arguments, call)
+    }
+}
+
+unsafe extern "C" fn get_interval(
+    i: Instance,
+    references: *const Reference,
+    n: usize,
+    intervals: *mut f64,
+    told: *mut c_int,
+) -> Status {
+    // SAFETY: from `wrap`; so many of each.
+    unsafe {
+        let p = at(i);
+        let call =
+            || p.functions.get_interval.map_or(ERROR, |f| f(p.pointer, references, n, intervals, told));
+        p.answer("fmi3GetIntervalDecimal", &list(references, n), call, || {
+            format!("{}, {}", list(intervals, n), list(told, n))
+        })
     }
 }
 

@@ -13,6 +13,7 @@ use cosimo_core::{
     Slot, Suggested, Time, Trail, Window,
 };
 
+use crate::agenda::Agenda;
 use crate::description::{Fmi, Kind, Use};
 use crate::feedthrough;
 use crate::instance::{Life, Stepped, Stepping};
@@ -21,6 +22,9 @@ use crate::parameters::{Feedthrough, Parameters, Rollback};
 use crate::ports::{Group, Ports};
 use crate::rehearsal::{self, Rehearsed};
 use crate::unit::Unit;
+
+/// An event this part of a step before its end counts as one at its end.
+const NEAR: f64 = 1e-9;
 
 /// How inputs move inside a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,12 +86,17 @@ pub(crate) struct Cosim<I> {
     instance: Option<I>,
     initialising: bool,
     setup: Option<Setup>,
+    /// If it has an event mode.
+    agenda: Option<Agenda>,
+    /// Inputs as they were set last, for its first event.
+    held: Vec<f64>,
 }
 
 impl<I: Stepping> Cosim<I> {
     pub(crate) fn new(unit: Arc<Unit>, parameters: Parameters, name: &str) -> Cosim<I> {
         let can = unit.capabilities(Use::CoSimulation);
-        let mut ports = Ports::new(&unit.description, parameters.feedthrough == Feedthrough::None);
+        let events = can.event_mode && unit.description.fmi == Fmi::Three;
+        let mut ports = Ports::new(&unit.description, parameters.feedthrough == Feedthrough::None, events);
         let mut remarks = unit.description.remarks();
         if parameters.feedthrough == Feedthrough::Probed {
             let (pairs, doubts) = feedthrough::probe::<I>(&unit, Use::CoSimulation, &parameters, &ports);
@@ -121,16 +130,18 @@ impl<I: Stepping> Cosim<I> {
             jacobian: columns.is_some(),
             integrals: false,
             states: false,
-            early_return: unit.description.fmi == Fmi::Three && can.early_return,
+            early_return: unit.description.fmi == Fmi::Three && (can.early_return || events),
             variable_step: can.variable_step,
             // Neither standard promises it for co-simulation (FMI 2.0, 4.2.4); most units do.
             answers: false,
-            events: false,
+            events,
         };
         let slopes = if motion == Motion::Derivatives { slopes(&ports) } else { Slopes::default() };
         let columns = columns.unwrap_or_default();
         let output_runs = ports.outputs.iter().map(Group::run).collect();
-        let plain = Plain::of(&ports, motion);
+        let plain = Plain::of(&ports, motion).filter(|_| !events);
+        let starts = ports.interface.inputs.iter().map(|port| port.start.unwrap_or(0.0)).collect();
+        let agenda = events.then(|| Agenda::new(&unit.description, &ports));
         Cosim {
             unit,
             name: name.to_owned(),
@@ -144,6 +155,8 @@ impl<I: Stepping> Cosim<I> {
             instance: None,
             initialising: false,
             setup: None,
+            held: if agenda.is_some() { starts } else { Vec::new() },
+            agenda,
         }
     }
 
@@ -154,6 +167,11 @@ impl<I: Stepping> Cosim<I> {
         if self.initialising {
             instance.ready()?;
             self.initialising = false;
+            if let (Some(agenda), Some(setup)) = (&mut self.agenda, &self.setup) {
+                // A unit leaves initialisation in event mode; inputs are what they were there.
+                let held = &self.held;
+                agenda.begin(instance, &mut self.ports, setup.start.seconds(), |port| held[port])?;
+            }
         }
         Ok(instance)
     }
@@ -173,6 +191,77 @@ impl<I: Stepping> Cosim<I> {
             instance.set(group.kind, &group.references, &group.values)?;
         }
         Ok(())
+    }
+
+    /// Sets what may be set between events.
+    fn set_smooth(&mut self, value: impl Fn(usize) -> f64) -> Result<(), SimulatorError> {
+        let instance = self.instance.as_mut().ok_or_else(not_entered)?;
+        for group in self.ports.inputs.iter_mut().filter(|group| !group.discrete) {
+            for (place, port) in group.values.iter_mut().zip(&group.ports) {
+                *place = value(*port);
+            }
+            instance.set(group.kind, &group.references, &group.values)?;
+        }
+        Ok(())
+    }
+
+    /// Takes inputs at an instant: in event mode if something is due or changes there, else those that may change
+    /// between events.
+    fn take(&mut self, at: f64, value: impl Fn(usize) -> f64) -> Result<(), SimulatorError> {
+        self.running()?;
+        let (Some(agenda), Some(instance)) = (&mut self.agenda, &mut self.instance) else { return Ok(()) };
+        if agenda.is_due() || agenda.hears(&value) {
+            return agenda.handle(instance, &mut self.ports, at, value, false);
+        }
+        agenda.listen(&value);
+        self.set_smooth(value)
+    }
+
+    /// A window of a unit with an event mode, from event to event.
+    fn advance_by_events(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+        let (from, to) = (window.from.seconds(), window.to.seconds());
+        let meets = self.setup.is_some_and(|setup| setup.meets);
+        self.take(from, |port| inputs.segments[port].start())?;
+        let (mut at, mut steps) = (from, 0);
+        loop {
+            let Some(agenda) = &mut self.agenda else { return Err(not_entered()) };
+            agenda.move_on();
+            let (next, met) = (agenda.next(), agenda.met);
+            let limit = if next > at { next.min(to) } else { to };
+            let stepped = self.running()?.step(from, at, limit - at, inputs)?;
+            steps += 1;
+            let (reached, event) = match stepped {
+                Stepped::Whole => (limit, limit == next || (limit == to && to == met)),
+                Stepped::Event(until) => (until, true),
+                Stepped::Until(until) => (until, false),
+            };
+            if reached <= at {
+                let words = format!("the unit does not leave t = {at} s");
+                return Err(SimulatorError::new("fmi3DoStep", words));
+            }
+            let Some(agenda) = &mut self.agenda else { return Err(not_entered()) };
+            if to - reached <= NEAR * window.size {
+                if event {
+                    agenda.set_due();
+                }
+                let next = agenda.next();
+                let next_event = Time::new(next).filter(|_| next.is_finite());
+                return Ok(Reached { to: window.to, next_event, event, evaluations: steps });
+            }
+            at = reached;
+            let value = |port: usize| inputs.segments[port].at(at - from);
+            if event && meets {
+                agenda.met = at;
+                let to = Time::new(at).unwrap_or(window.to);
+                return Ok(Reached { to, next_event: None, event: false, evaluations: steps });
+            }
+            let Some(instance) = &mut self.instance else { return Err(not_entered()) };
+            if event {
+                agenda.handle(instance, &mut self.ports, at, value, false)?;
+            } else {
+                self.set_smooth(value)?;
+            }
+        }
     }
 
     /// Derivatives at the start of the step, up to the highest order that is in use.
@@ -217,11 +306,32 @@ impl<I: Stepping> Simulator for Cosim<I> {
         self.initialising = true;
         self.setup = Some(*setup);
         self.slopes.told = 0;
+        if self.agenda.is_some() {
+            self.agenda = Some(Agenda::new(&self.unit.description, &self.ports));
+        }
         Ok(())
     }
 
-    fn settle(&mut self, _at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
+    fn settle(&mut self, at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
+        if self.agenda.is_none() {
+            return self.set_inputs(inputs, Segment::start);
+        }
+        if !self.initialising {
+            return self.take(at.seconds(), |port| inputs.segments[port].start());
+        }
+        for (held, segment) in self.held.iter_mut().zip(inputs.segments) {
+            *held = segment.start();
+        }
         self.set_inputs(inputs, Segment::start)
+    }
+
+    fn next_event(&mut self) -> Result<Option<Time>, SimulatorError> {
+        if self.agenda.is_none() {
+            return Ok(None);
+        }
+        self.running()?;
+        let next = self.agenda.as_ref().map_or(f64::INFINITY, Agenda::next);
+        Ok(Time::new(next).filter(|_| next.is_finite()))
     }
 
     fn advance(
@@ -230,6 +340,9 @@ impl<I: Stepping> Simulator for Cosim<I> {
         inputs: &Inputs<'_>,
         _trail: &mut Trail<'_>,
     ) -> Result<Reached, SimulatorError> {
+        if self.agenda.is_some() {
+            return self.advance_by_events(window, inputs);
+        }
         self.running()?;
         let (from, size) = (window.from.seconds(), window.size);
         let Motion::Substeps(count) = self.motion else {
@@ -237,7 +350,7 @@ impl<I: Stepping> Simulator for Cosim<I> {
             if self.motion == Motion::Derivatives {
                 self.set_slopes(inputs)?;
             }
-            return reached(window, self.running()?.step(from, size, inputs)?, 1);
+            return reached(window, self.running()?.step(from, from, size, inputs)?, 1);
         };
         for index in 0..count {
             let place = |index: u32| size * (f64::from(index) / f64::from(count));
@@ -246,7 +359,7 @@ impl<I: Stepping> Simulator for Cosim<I> {
             self.set_inputs(inputs, |segment| {
                 (segment.integral(end) - segment.integral(start)) / (end - start)
             })?;
-            let stepped = self.running()?.step(from + start, end - start, inputs)?;
+            let stepped = self.running()?.step(from, from + start, end - start, inputs)?;
             if stepped != Stepped::Whole {
                 return reached(window, stepped, u64::from(index) + 1);
             }
@@ -256,7 +369,13 @@ impl<I: Stepping> Simulator for Cosim<I> {
 
     fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
         let instance = self.instance.as_mut().ok_or_else(not_entered)?;
+        if let Some(agenda) = &self.agenda {
+            agenda.show(out.values);
+        }
         for (group, run) in self.ports.outputs.iter_mut().zip(&self.output_runs) {
+            if !group.clocks.is_empty() {
+                continue; // shown as they were when their clock ticked
+            }
             let Group { kind, references, ports, values, .. } = group;
             if let Some(first) = *run {
                 let values = &mut out.values[first..first + ports.len()];
@@ -295,7 +414,7 @@ impl<I: Stepping> Simulator for Cosim<I> {
             }
             instance.set(Kind::Float64, &plain.inputs, &plain.values)?;
         }
-        let stepped = instance.step(window.from.seconds(), window.size, inputs)?;
+        let stepped = instance.step(window.from.seconds(), window.from.seconds(), window.size, inputs)?;
         let reached = reached(window, stepped, 1)?;
         if reached.to >= window.to && !plain.outputs.is_empty() {
             instance.get(Kind::Float64, &plain.outputs, &mut out.values[..plain.outputs.len()])?;
@@ -304,11 +423,15 @@ impl<I: Stepping> Simulator for Cosim<I> {
     }
 
     fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        self.running()?.save(slot)
+        self.running()?.save(slot)?;
+        self.agenda.iter_mut().for_each(|agenda| agenda.save(slot));
+        Ok(())
     }
 
     fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        self.running()?.restore(slot)
+        self.running()?.restore(slot)?;
+        self.agenda.iter_mut().for_each(|agenda| agenda.restore(slot));
+        Ok(())
     }
 
     fn rehearse(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Rehearsal, SimulatorError> {
@@ -323,14 +446,19 @@ impl<I: Stepping> Simulator for Cosim<I> {
     fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
         // The unit may remember derivatives that are zero from now on, so it must be told that they are.
         into.push(self.slopes.told as u8);
+        self.running()?;
+        self.agenda.iter_mut().for_each(|agenda| agenda.freeze(into));
         self.running()?.freeze(into)
     }
 
     fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
-        let Some((told, state)) = from.split_first().filter(|(told, _)| **told <= 3) else {
-            return Err(SimulatorError::new("thaw", "these bytes are no state of a unit"));
-        };
+        let damaged = || SimulatorError::new("thaw", "these bytes are no state of a unit");
+        let (told, mut state) = from.split_first().filter(|(told, _)| **told <= 3).ok_or_else(damaged)?;
         self.slopes.told = usize::from(*told);
+        self.running()?;
+        if let Some(agenda) = &mut self.agenda {
+            state = agenda.thaw(state).ok_or_else(damaged)?;
+        }
         self.running()?.thaw(state)
     }
 
@@ -357,7 +485,7 @@ fn not_entered() -> SimulatorError {
 fn reached(window: Window, stepped: Stepped, evaluations: u64) -> Result<Reached, SimulatorError> {
     let to = match stepped {
         Stepped::Whole => window.to,
-        Stepped::Until(until) => Time::new(until).unwrap_or(window.from),
+        Stepped::Until(until) | Stepped::Event(until) => Time::new(until).unwrap_or(window.from),
     };
     Ok(Reached { to, next_event: None, event: false, evaluations })
 }

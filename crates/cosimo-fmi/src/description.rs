@@ -266,10 +266,45 @@ pub struct Variable {
     pub description: String,
     /// It may be set or read inside a step.
     pub intermediate_update: bool,
+    /// If it is a clock.
+    pub clock: Option<Clock>,
+    /// Value references of the clocks with which alone it changes.
+    pub clocks: Vec<u32>,
     /// Names of an enumeration's values.
     pub items: Vec<(String, i64)>,
     pub place: Place,
 }
+
+/// When a clock ticks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Clock {
+    pub interval: Interval,
+    /// Seconds from tick to tick, if the description says it.
+    pub period: Option<f64>,
+    /// Seconds from the start to the first tick.
+    pub shift: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interval {
+    Constant,
+    Fixed,
+    Calculated,
+    Tunable,
+    Changing,
+    Countdown,
+    Triggered,
+}
+
+pub(crate) const INTERVALS: &[(&str, Interval)] = &[
+    ("constant", Interval::Constant),
+    ("fixed", Interval::Fixed),
+    ("calculated", Interval::Calculated),
+    ("tunable", Interval::Tunable),
+    ("changing", Interval::Changing),
+    ("countdown", Interval::Countdown),
+    ("triggered", Interval::Triggered),
+];
 
 impl Variable {
     /// How many numbers it holds.

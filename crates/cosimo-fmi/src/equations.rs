@@ -6,7 +6,7 @@ use std::ffi::c_int;
 use cosimo_core::SimulatorError;
 
 use crate::ffi2::EventInfo;
-use crate::instance::{Exchanged, Update, absent};
+use crate::instance::{Evented, Exchanged, Update, absent};
 use crate::unit2::Unit2;
 use crate::unit3::Unit3;
 
@@ -36,7 +36,6 @@ macro_rules! alike {
         alike!(@fill $prefix, nominals, get_nominals, "GetNominalsOfContinuousStates");
         alike!(@fill $prefix, slopes, get_derivatives, $derivatives);
         alike!(@fill $prefix, indicators, get_event_indicators, "GetEventIndicators");
-        alike!(@mode $prefix, enter_event_mode, "EnterEventMode");
         alike!(@mode $prefix, enter_continuous_time, "EnterContinuousTimeMode");
     };
     (@fill $prefix:literal, $method:ident, $function:ident, $name:literal) => {
@@ -62,22 +61,8 @@ macro_rules! alike {
     };
 }
 
-impl Exchanged for Unit2 {
-    alike!("fmi2", "GetDerivatives");
-
-    fn completed_step(&mut self, never_back: bool) -> Result<bool, SimulatorError> {
-        let name = "fmi2CompletedIntegratorStep";
-        let function = self.handle.functions.completed_step.ok_or_else(|| absent(name))?;
-        let (mut event, mut terminate) = (0, 0);
-        // SAFETY: the instance is alive; the answers are ours.
-        let status =
-            unsafe { function(self.handle.pointer, c_int::from(never_back), &mut event, &mut terminate) };
-        self.handle.check(name, status)?;
-        if terminate != 0 {
-            return Err(self.handle.ends(name));
-        }
-        Ok(event != 0)
-    }
+impl Evented for Unit2 {
+    alike!(@mode "fmi2", enter_event_mode, "EnterEventMode");
 
     fn update(&mut self) -> Result<Update, SimulatorError> {
         let name = "fmi2NewDiscreteStates";
@@ -98,21 +83,26 @@ impl Exchanged for Unit2 {
     }
 }
 
-impl Exchanged for Unit3 {
-    alike!("fmi3", "GetContinuousStateDerivatives");
+impl Exchanged for Unit2 {
+    alike!("fmi2", "GetDerivatives");
 
     fn completed_step(&mut self, never_back: bool) -> Result<bool, SimulatorError> {
-        let name = "fmi3CompletedIntegratorStep";
+        let name = "fmi2CompletedIntegratorStep";
         let function = self.handle.functions.completed_step.ok_or_else(|| absent(name))?;
-        let (mut event, mut terminate) = (0u8, 0u8);
+        let (mut event, mut terminate) = (0, 0);
         // SAFETY: the instance is alive; the answers are ours.
-        let status = unsafe { function(self.handle.pointer, never_back, &mut event, &mut terminate) };
+        let status =
+            unsafe { function(self.handle.pointer, c_int::from(never_back), &mut event, &mut terminate) };
         self.handle.check(name, status)?;
         if terminate != 0 {
             return Err(self.handle.ends(name));
         }
         Ok(event != 0)
     }
+}
+
+impl Evented for Unit3 {
+    alike!(@mode "fmi3", enter_event_mode, "EnterEventMode");
 
     fn update(&mut self) -> Result<Update, SimulatorError> {
         let name = "fmi3UpdateDiscreteStates";
@@ -141,5 +131,22 @@ impl Exchanged for Unit3 {
             nominals_changed: nominals != 0,
             next_event: (defined != 0).then_some(time),
         })
+    }
+}
+
+impl Exchanged for Unit3 {
+    alike!("fmi3", "GetContinuousStateDerivatives");
+
+    fn completed_step(&mut self, never_back: bool) -> Result<bool, SimulatorError> {
+        let name = "fmi3CompletedIntegratorStep";
+        let function = self.handle.functions.completed_step.ok_or_else(|| absent(name))?;
+        let (mut event, mut terminate) = (0u8, 0u8);
+        // SAFETY: the instance is alive; the answers are ours.
+        let status = unsafe { function(self.handle.pointer, never_back, &mut event, &mut terminate) };
+        self.handle.check(name, status)?;
+        if terminate != 0 {
+            return Err(self.handle.ends(name));
+        }
+        Ok(event != 0)
     }
 }

@@ -17,7 +17,7 @@ use cosimo_ode::{Absolute, Failure, Fault, Integrator, Outcome, Roots, Settings,
 
 use crate::description::{Kind, Use, Variability};
 use crate::feedthrough;
-use crate::instance::{Exchanged, Instance, Life, Made, Setting};
+use crate::instance::{Evented, Exchanged, Instance, Life, Made, Setting};
 use crate::jacobian::{Column, columns};
 use crate::parameters::{Feedthrough, Parameters, Rollback};
 use crate::ports::{Group, Ports};
@@ -497,7 +497,7 @@ fn allowed(relative: f64, nominal: f64) -> f64 {
 }
 
 /// The event iteration: whether states changed, and when the next time event is.
-fn settle_events<I: Exchanged>(instance: &mut I, at: f64) -> Result<(bool, f64), SimulatorError> {
+pub(crate) fn settle_events<I: Evented>(instance: &mut I, at: f64) -> Result<(bool, f64), SimulatorError> {
     let mut changed = false;
     for _ in 0..ROUNDS {
         let update = instance.update()?;
@@ -570,7 +570,7 @@ impl Known {
 
 /// The ports of a unit that is to be integrated, with what its user should know of it.
 pub(crate) fn ports<I: Made>(unit: &Unit, parameters: &Parameters) -> Ports {
-    let mut ports = Ports::new(&unit.description, parameters.feedthrough == Feedthrough::None);
+    let mut ports = Ports::new(&unit.description, parameters.feedthrough == Feedthrough::None, false);
     let mut remarks = unit.description.remarks();
     if parameters.feedthrough == Feedthrough::Probed {
         let (pairs, doubts) = feedthrough::probe::<I>(unit, Use::ModelExchange, parameters, &ports);

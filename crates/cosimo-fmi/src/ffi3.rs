@@ -43,6 +43,12 @@ functions! {
         update_discrete_states = "UpdateDiscreteStates": fn(
             Instance, *mut u8, *mut u8, *mut u8, *mut u8, *mut u8, *mut f64,
         ) -> Status;
+        enter_step_mode = "EnterStepMode": fn(Instance) -> Status;
+        get_clock = "GetClock": fn(Instance, *const Reference, usize, *mut u8) -> Status;
+        set_clock = "SetClock": fn(Instance, *const Reference, usize, *const u8) -> Status;
+        get_interval = "GetIntervalDecimal": fn(
+            Instance, *const Reference, usize, *mut f64, *mut c_int,
+        ) -> Status;
         enter_continuous_time = "EnterContinuousTimeMode": fn(Instance) -> Status;
         completed_step = "CompletedIntegratorStep": fn(Instance, bool, *mut u8, *mut u8) -> Status;
         set_time = "SetTime": fn(Instance, f64) -> Status;

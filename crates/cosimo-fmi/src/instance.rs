@@ -30,6 +30,8 @@ pub(crate) enum Values {
 pub(crate) enum Stepped {
     Whole,
     Until(f64),
+    /// To an event, which is to be handled there.
+    Event(f64),
 }
 
 /// An instance that one unit makes.
@@ -73,7 +75,7 @@ pub(crate) trait Instance: Send {
 }
 
 /// What only an instance for co-simulation can do.
-pub(crate) trait Stepping: Made {
+pub(crate) trait Stepping: Made + Evented {
     /// Derivatives of inputs by time, for the coming step.
     fn set_slopes(
         &mut self,
@@ -82,13 +84,42 @@ pub(crate) trait Stepping: Made {
         values: &[f64],
     ) -> Result<(), SimulatorError>;
 
-    /// `inputs` are for units that ask for them inside the step.
-    fn step(&mut self, from: f64, size: f64, inputs: &Inputs<'_>) -> Result<Stepped, SimulatorError>;
+    /// `inputs` are for units that ask for them inside the step; they count from `base`.
+    fn step(
+        &mut self,
+        base: f64,
+        from: f64,
+        size: f64,
+        inputs: &Inputs<'_>,
+    ) -> Result<Stepped, SimulatorError>;
+
+    /// The rest is for units with an event mode, and for their clocks.
+    fn enter_step_mode(&mut self) -> Result<(), SimulatorError>;
+
+    fn set_clocks(&mut self, references: &[u32], values: &[u8]) -> Result<(), SimulatorError>;
+
+    fn get_clocks(&mut self, references: &[u32], values: &mut [u8]) -> Result<(), SimulatorError>;
+
+    /// Seconds to the next tick, and whether that is not yet known, as before, or new.
+    fn intervals(
+        &mut self,
+        references: &[u32],
+        intervals: &mut [f64],
+        told: &mut [c_int],
+    ) -> Result<(), SimulatorError>;
+}
+
+/// What an instance with an event mode can do.
+pub(crate) trait Evented: Instance {
+    fn enter_event_mode(&mut self) -> Result<(), SimulatorError>;
+
+    /// One round of the event iteration.
+    fn update(&mut self) -> Result<Update, SimulatorError>;
 }
 
 /// What only an instance for model exchange can do. Its equations are asked for anywhere, so that calls are small:
 /// an integrator makes them by the thousand.
-pub(crate) trait Exchanged: Instance {
+pub(crate) trait Exchanged: Evented {
     fn set_time(&mut self, t: f64) -> Result<(), SimulatorError>;
 
     fn set_states(&mut self, x: &[f64]) -> Result<(), SimulatorError>;
@@ -103,11 +134,6 @@ pub(crate) trait Exchanged: Instance {
 
     /// Tells of a step of the integrator; whether the unit asks for an event.
     fn completed_step(&mut self, never_back: bool) -> Result<bool, SimulatorError>;
-
-    fn enter_event_mode(&mut self) -> Result<(), SimulatorError>;
-
-    /// One round of the event iteration.
-    fn update(&mut self) -> Result<Update, SimulatorError>;
 
     fn enter_continuous_time(&mut self) -> Result<(), SimulatorError>;
 }

@@ -10,7 +10,7 @@ use cosimo_ode::{Newton, Unsolved};
 
 use crate::description::{Fmi, Kind};
 use crate::exchange::{self, Exchange, Known, Origin, Single};
-use crate::instance::{Exchanged, Instance, Life, Setting, Update};
+use crate::instance::{Evented, Exchanged, Instance, Life, Setting, Update};
 use crate::net::{Net, Turn, Variable};
 use crate::parameters::{Parameters, Rollback};
 use crate::ports::{Group, Ports};
@@ -222,7 +222,15 @@ fn whole(members: &[Ports], parts: &[Part], net: &Net) -> Ports {
         interface.remarks.extend(said);
         interface.members.push(part.name.clone());
     }
-    Ports { interface, inputs, outputs, fed: Vec::new(), undeclared: Default::default() }
+    Ports {
+        interface,
+        inputs,
+        outputs,
+        fed: Vec::new(),
+        clocks_in: Vec::new(),
+        clocks_out: Vec::new(),
+        undeclared: Default::default(),
+    }
 }
 
 impl Origin for Together {
@@ -564,6 +572,42 @@ impl Instance for Joined {
     }
 }
 
+impl Evented for Joined {
+    fn enter_event_mode(&mut self) -> Result<(), SimulatorError> {
+        self.resolve()?;
+        (self.phase, self.stale) = (Phase::Event, true);
+        self.each(|member| member.enter_event_mode())
+    }
+
+    /// One round of all members; another is due if one of them asks for it, or if it changed what others hear.
+    fn update(&mut self) -> Result<Update, SimulatorError> {
+        self.stale = true;
+        self.resolve()?;
+        let mut all = Update::default();
+        for member in &mut self.members {
+            let update = member.instance.update()?;
+            all.again |= update.again;
+            all.states_changed |= update.states_changed;
+            all.nominals_changed |= update.nominals_changed;
+            all.next_event = match (all.next_event, update.next_event) {
+                (Some(one), Some(other)) => Some(one.min(other)),
+                (one, other) => one.or(other),
+            };
+        }
+        // Whatever an update changed may be an event to those that hear of it.
+        for Variable { member, kind, reference, places, .. } in &self.net.outputs {
+            let now = &mut self.buffer[..places.len()];
+            self.members[*member].instance.get(*kind, &[*reference], now)?;
+            let before = &mut self.outputs[places.clone()];
+            let moved = now.iter().zip(before.iter()).any(|(now, before)| now.to_bits() != before.to_bits());
+            all.again |= moved && places.clone().any(|place| self.net.drives[place]);
+            before.copy_from_slice(now);
+        }
+        self.stale = true;
+        Ok(all)
+    }
+}
+
 impl Exchanged for Joined {
     fn set_time(&mut self, t: f64) -> Result<(), SimulatorError> {
         self.stale = true;
@@ -621,40 +665,6 @@ impl Exchanged for Joined {
             event |= member.instance.completed_step(never_back)?;
         }
         Ok(event)
-    }
-
-    fn enter_event_mode(&mut self) -> Result<(), SimulatorError> {
-        self.resolve()?;
-        (self.phase, self.stale) = (Phase::Event, true);
-        self.each(|member| member.enter_event_mode())
-    }
-
-    /// One round of all members; another is due if one of them asks for it, or if it changed what others hear.
-    fn update(&mut self) -> Result<Update, SimulatorError> {
-        self.stale = true;
-        self.resolve()?;
-        let mut all = Update::default();
-        for member in &mut self.members {
-            let update = member.instance.update()?;
-            all.again |= update.again;
-            all.states_changed |= update.states_changed;
-            all.nominals_changed |= update.nominals_changed;
-            all.next_event = match (all.next_event, update.next_event) {
-                (Some(one), Some(other)) => Some(one.min(other)),
-                (one, other) => one.or(other),
-            };
-        }
-        // Whatever an update changed may be an event to those that hear of it.
-        for Variable { member, kind, reference, places, .. } in &self.net.outputs {
-            let now = &mut self.buffer[..places.len()];
-            self.members[*member].instance.get(*kind, &[*reference], now)?;
-            let before = &mut self.outputs[places.clone()];
-            let moved = now.iter().zip(before.iter()).any(|(now, before)| now.to_bits() != before.to_bits());
-            all.again |= moved && places.clone().any(|place| self.net.drives[place]);
-            before.copy_from_slice(now);
-        }
-        self.stale = true;
-        Ok(all)
     }
 
     fn enter_continuous_time(&mut self) -> Result<(), SimulatorError> {

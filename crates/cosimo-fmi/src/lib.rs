@@ -5,6 +5,7 @@
 //! equations Cosimo integrates. Foreign code runs behind `library` and the two units only; nothing else in Cosimo
 //! holds a pointer. `validate` compares a unit with the standard and runs nothing. Deliberately without clocks and binary variables.
 
+mod agenda;
 pub mod archive;
 #[allow(unsafe_code)] // stands between Cosimo and the C interface
 mod calls;

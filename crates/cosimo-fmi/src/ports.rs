@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cosimo_core::{Carries, Interface, Port};
 
-use crate::description::{Causality, Description, Kind, Variability, Variable};
+use crate::description::{Causality, Description, Interval, Kind, Variability, Variable};
 
 /// Ports of one type, set or read by one call.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,6 +12,8 @@ pub(crate) struct Group {
     pub(crate) kind: Kind,
     /// Inputs that change only at events.
     pub(crate) discrete: bool,
+    /// Clocks with which alone its values are there.
+    pub(crate) clocks: Vec<u32>,
     pub(crate) references: Vec<u32>,
     /// How many values each has.
     pub(crate) sizes: Vec<usize>,
@@ -22,7 +24,15 @@ pub(crate) struct Group {
 
 impl Group {
     pub(crate) fn new(kind: Kind, discrete: bool) -> Group {
-        Group { kind, discrete, references: vec![], sizes: vec![], ports: vec![], values: vec![] }
+        Group {
+            kind,
+            discrete,
+            clocks: vec![],
+            references: vec![],
+            sizes: vec![],
+            ports: vec![],
+            values: vec![],
+        }
     }
 
     /// The first port, if the ports follow each other: then values need not be copied.
@@ -39,6 +49,9 @@ pub(crate) struct Ports {
     pub(crate) outputs: Vec<Group>,
     /// Value references of inputs that may be set inside a step, with their ports.
     pub(crate) fed: Vec<(u32, usize)>,
+    /// Value references of clocks that others are to give, or hear, with their ports.
+    pub(crate) clocks_in: Vec<(u32, usize)>,
+    pub(crate) clocks_out: Vec<(u32, usize)>,
     /// Outputs of which the unit does not say on which inputs they depend at once.
     pub(crate) undeclared: BTreeSet<usize>,
 }
@@ -77,13 +90,15 @@ fn names(variable: &Variable) -> Vec<String> {
 }
 
 impl Ports {
-    /// `ignore_structure` leaves out all feedthrough, for units that declare too much.
-    pub(crate) fn new(description: &Description, ignore_structure: bool) -> Ports {
+    /// `ignore_structure` leaves out all feedthrough, for units that declare too much; `clocks` takes clocks in.
+    pub(crate) fn new(description: &Description, ignore_structure: bool, clocks: bool) -> Ports {
         let mut ports = Ports {
             interface: Interface::default(),
             inputs: Vec::new(),
             outputs: Vec::new(),
             fed: Vec::new(),
+            clocks_in: Vec::new(),
+            clocks_out: Vec::new(),
             undeclared: BTreeSet::new(),
         };
         // Ports of each variable.
@@ -95,6 +110,23 @@ impl Ports {
                 Causality::Output => (&mut ports.interface.outputs, &mut ports.outputs, &mut output_ports),
                 _ => continue,
             };
+            let rings = variable.causality == Causality::Output
+                || variable.clock.is_some_and(|clock| clock.interval == Interval::Triggered);
+            if variable.kind == Kind::Clock && clocks && rings && variable.dimensions.is_empty() {
+                let port = Port {
+                    carries: Carries::Boolean,
+                    discrete: true,
+                    unit: None,
+                    ..Port::new(&variable.name, "", &variable.description)
+                };
+                let at = (variable.reference, list.len());
+                list.push(port.starting_at(0.0));
+                match variable.causality {
+                    Causality::Input => ports.clocks_in.push(at),
+                    _ => ports.clocks_out.push(at),
+                }
+                continue;
+            }
             if !variable.kind.is_number() {
                 continue;
             }
@@ -119,9 +151,12 @@ impl Ports {
             places.insert(index, range.clone());
             let discrete = variable.causality == Causality::Input
                 && (variable.variability != Variability::Continuous || !variable.kind.is_float());
-            let fits = |group: &Group| (group.kind, group.discrete) == (variable.kind, discrete);
+            let clocked: &[u32] = if clocks { &variable.clocks } else { &[] };
+            let fits = |group: &Group| {
+                (group.kind, group.discrete) == (variable.kind, discrete) && group.clocks == clocked
+            };
             let place = groups.iter().position(fits).unwrap_or_else(|| {
-                groups.push(Group::new(variable.kind, discrete));
+                groups.push(Group { clocks: clocked.to_vec(), ..Group::new(variable.kind, discrete) });
                 groups.len() - 1
             });
             let group = &mut groups[place];

@@ -174,6 +174,8 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
             dimensions: Vec::new(),
             description: node.attribute("description").unwrap_or_default().to_owned(),
             intermediate_update: false,
+            clock: None,
+            clocks: Vec::new(),
             items: declared.map_or(Vec::new(), items),
             place: reader.place(node),
         });

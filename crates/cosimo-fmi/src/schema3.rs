@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use roxmltree::Node;
 
 use crate::description::{
-    CAUSALITIES, Capabilities, Causality, Description, Exchange, Fmi, INITIALS, Kind, Offer, Output,
-    VARIABILITIES, Variability, Variable,
+    CAUSALITIES, Capabilities, Causality, Clock, Description, Exchange, Fmi, INITIALS, INTERVALS, Kind,
+    Offer, Output, VARIABILITIES, Variability, Variable,
 };
 use crate::quantity::{Units, definitions};
 use crate::schema2::{experiment, items};
@@ -197,11 +197,31 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
             dimensions,
             description: node.attribute("description").unwrap_or_default().to_owned(),
             intermediate_update: reader.flag(node, "intermediateUpdate"),
+            clock: if *kind == Kind::Clock { clock(reader, node, declared) } else { None },
+            clocks: reader.indices(node, "clocks").unwrap_or_default(),
             items: declared.map_or(Vec::new(), items),
             place: reader.place(node),
         });
     }
     found
+}
+
+/// Seconds, given as such or as counts of a resolution.
+fn clock(reader: &mut Reader<'_>, node: Node<'_, '_>, declared: Option<Node<'_, '_>>) -> Option<Clock> {
+    let number = |key: &str| {
+        let text = node.attribute(key).or_else(|| declared?.attribute(key))?;
+        text.trim().parse::<f64>().ok().filter(|number| number.is_finite())
+    };
+    let seconds = |decimal: &str, counter: &str| {
+        number(decimal).or_else(|| Some(number(counter)? / number("resolution").filter(|it| *it > 0.0)?))
+    };
+    let place = if node.attribute("intervalVariability").is_some() { node } else { declared.unwrap_or(node) };
+    let interval = reader.choice(place, "intervalVariability", INTERVALS)?;
+    Some(Clock {
+        interval,
+        period: seconds("intervalDecimal", "intervalCounter").filter(|period| *period > 0.0),
+        shift: seconds("shiftDecimal", "shiftCounter").unwrap_or(0.0),
+    })
 }
 
 /// Start values of what can size an array.

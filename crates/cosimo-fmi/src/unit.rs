@@ -167,6 +167,9 @@ impl Unit {
         if can.directional_derivatives {
             names.push("GetDirectionalDerivative");
         }
+        if usage == Use::CoSimulation && can.event_mode {
+            names.extend(["EnterEventMode", "UpdateDiscreteStates", "EnterStepMode"]);
+        }
         if can.input_derivative_order > 0 {
             names.push("SetRealInputDerivatives");
         }

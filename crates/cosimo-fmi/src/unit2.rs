@@ -348,7 +348,13 @@ impl Stepping for Unit2 {
     }
 
     #[inline(always)]
-    fn step(&mut self, from: f64, size: f64, _inputs: &Inputs<'_>) -> Result<Stepped, SimulatorError> {
+    fn step(
+        &mut self,
+        _base: f64,
+        from: f64,
+        size: f64,
+        _inputs: &Inputs<'_>,
+    ) -> Result<Stepped, SimulatorError> {
         let Some(function) = self.handle.functions.do_step else { return Err(absent("fmi2DoStep")) };
         let pointer = self.handle.pointer;
         let never_back = c_int::from(self.never_back);
@@ -359,6 +365,28 @@ impl Stepping for Unit2 {
             2 => self.discarded(from, size),
             _ => Err(self.handle.failed("fmi2DoStep", status)),
         }
+    }
+
+    // FMI 2.0 has neither an event mode in co-simulation nor clocks.
+    fn enter_step_mode(&mut self) -> Result<(), SimulatorError> {
+        Err(absent("EnterStepMode"))
+    }
+
+    fn set_clocks(&mut self, _references: &[u32], _values: &[u8]) -> Result<(), SimulatorError> {
+        Err(absent("SetClock"))
+    }
+
+    fn get_clocks(&mut self, _references: &[u32], _values: &mut [u8]) -> Result<(), SimulatorError> {
+        Err(absent("GetClock"))
+    }
+
+    fn intervals(
+        &mut self,
+        _references: &[u32],
+        _intervals: &mut [f64],
+        _told: &mut [c_int],
+    ) -> Result<(), SimulatorError> {
+        Err(absent("GetIntervalDecimal"))
     }
 }
 

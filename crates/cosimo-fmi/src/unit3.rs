@@ -1,4 +1,4 @@
-//! A running FMI 3.0 unit, without event mode.
+//! A running FMI 3.0 unit.
 //!
 //! A unit that updates in between asks for its inputs inside the step, so it follows whole segments.
 
@@ -37,6 +37,8 @@ pub(crate) struct Unit3 {
     scratch: Scratch,
     quiet: Option<Vec<CString>>,
     never_back: bool,
+    /// It was told that its events will be handled.
+    event_mode: bool,
 }
 
 // SAFETY: an instance is made, used and freed through one owner at a time; nothing in it belongs to a thread.
@@ -159,6 +161,7 @@ impl Unit3 {
         let resources = unit.folder.join("resources").to_string_lossy().into_owned() + MAIN_SEPARATOR_STR;
         let resources = c_string(&resources);
         let can = unit.capabilities(usage);
+        let event_mode = usage == Use::CoSimulation && can.event_mode;
         let function = match usage {
             Use::CoSimulation => "fmi3InstantiateCoSimulation",
             Use::ModelExchange => "fmi3InstantiateModelExchange",
@@ -173,8 +176,8 @@ impl Unit3 {
                     place,
                     false,
                     true,
-                    false,
-                    can.early_return,
+                    event_mode,
+                    can.early_return || event_mode,
                     required.as_ptr(),
                     required.len(),
                     environment.0.cast(),
@@ -201,7 +204,7 @@ impl Unit3 {
         let quiet = failures_only(&unit.description.log_categories);
         let never_back = !can.get_set_state;
         let handle = Handle::new(functions, pointer, log, unit.corrupt.clone());
-        Ok(Unit3 { handle, environment, scratch: Scratch::default(), quiet, never_back })
+        Ok(Unit3 { handle, environment, scratch: Scratch::default(), quiet, never_back, event_mode })
     }
 
     fn put<T>(
@@ -424,7 +427,13 @@ impl Stepping for Unit3 {
         Err(SimulatorError::new("set slopes", "FMI 3.0 has no input derivatives"))
     }
 
-    fn step(&mut self, from: f64, size: f64, inputs: &Inputs<'_>) -> Result<Stepped, SimulatorError> {
+    fn step(
+        &mut self,
+        base: f64,
+        from: f64,
+        size: f64,
+        inputs: &Inputs<'_>,
+    ) -> Result<Stepped, SimulatorError> {
         let Some(function) = self.handle.functions.do_step else { return Err(absent("fmi3DoStep")) };
         let (pointer, never_back) = (self.handle.pointer, self.never_back);
         let shared = self.environment.0;
@@ -432,7 +441,7 @@ impl Stepping for Unit3 {
         unsafe {
             let feed = &mut (*shared).feed;
             (feed.segments, feed.count) = (inputs.segments.as_ptr(), inputs.segments.len());
-            (feed.from, feed.status) = (from, 0);
+            (feed.from, feed.status) = (base, 0);
         }
         let (mut event, mut terminate, mut early, mut until) = (0u8, 0u8, 0u8, from + size);
         // SAFETY: the instance is alive; the results are ours. Callbacks reach the feed through the same pointer.
@@ -463,6 +472,53 @@ impl Stepping for Unit3 {
             return Err(SimulatorError::new("fmi3DoStep", message));
         }
         let short = early != 0 && until.is_finite() && until >= from && until < from + size;
-        Ok(if short { Stepped::Until(until) } else { Stepped::Whole })
+        Ok(match (event != 0 && self.event_mode, short) {
+            (true, true) => Stepped::Event(until),
+            (true, false) => Stepped::Event(from + size),
+            (false, true) => Stepped::Until(until),
+            (false, false) => Stepped::Whole,
+        })
+    }
+
+    fn enter_step_mode(&mut self) -> Result<(), SimulatorError> {
+        let name = "fmi3EnterStepMode";
+        let function = self.handle.functions.enter_step_mode.ok_or_else(|| absent(name))?;
+        // SAFETY: the instance is alive.
+        let status = unsafe { function(self.handle.pointer) };
+        self.handle.check(name, status)
+    }
+
+    fn set_clocks(&mut self, references: &[u32], values: &[u8]) -> Result<(), SimulatorError> {
+        let name = "fmi3SetClock";
+        let function = self.handle.functions.set_clock.ok_or_else(|| absent(name))?;
+        // SAFETY: the instance is alive; as many values, all 0 or 1, as references.
+        let status =
+            unsafe { function(self.handle.pointer, references.as_ptr(), references.len(), values.as_ptr()) };
+        self.handle.check(name, status)
+    }
+
+    fn get_clocks(&mut self, references: &[u32], values: &mut [u8]) -> Result<(), SimulatorError> {
+        let name = "fmi3GetClock";
+        let function = self.handle.functions.get_clock.ok_or_else(|| absent(name))?;
+        // SAFETY: the instance is alive; room for as many values as references.
+        let status = unsafe {
+            function(self.handle.pointer, references.as_ptr(), references.len(), values.as_mut_ptr())
+        };
+        self.handle.check(name, status)
+    }
+
+    fn intervals(
+        &mut self,
+        references: &[u32],
+        intervals: &mut [f64],
+        told: &mut [c_int],
+    ) -> Result<(), SimulatorError> {
+        let name = "fmi3GetIntervalDecimal";
+        let function = self.handle.functions.get_interval.ok_or_else(|| absent(name))?;
+        let (count, into) = (references.len(), intervals.as_mut_ptr());
+        // SAFETY: the instance is alive; room for as many of both as references.
+        let status =
+            unsafe { function(self.handle.pointer, references.as_ptr(), count, into, told.as_mut_ptr()) };
+        self.handle.check(name, status)
     }
 }

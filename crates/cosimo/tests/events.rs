@@ -5,7 +5,7 @@ mod common;
 
 use common::{Made, bits, column, folder, rows, run_to_the_end, start};
 use cosimo::engine::Run;
-use cosimo::export::{Variant, Version};
+use cosimo::export::{CLOCKS, Design, Variant, Version, built_library, write};
 use cosimo::record::Table;
 
 const EQUATIONS: [Made; 2] = [Made::Equations(Version::Two), Made::Equations(Version::Three)];
@@ -166,4 +166,61 @@ fn events_change_no_bits() {
     run_to_the_end(&mut fresh);
     assert_eq!(bits(&straight), bits(&detour));
     assert_eq!(bits(&straight), bits(&fresh));
+}
+
+/// Units for co-simulation: FMI 3.0 with an event mode, whose events everybody hears of when they happen; FMI 2.0 without.
+#[test]
+fn event_mode_of_units_for_co_simulation() {
+    let text = |version: Version, size: f64| {
+        format!(
+            "[experiment]\nstop = 3.2\n[component.stair]\nsource = \"{}\"\nparameters = {{ period = 0.7 }}\n\
+             [component.lag]\nsource = \"{}\"\nparameters = {{ \"cosimo.relative\" = 1e-11 }}\n\
+             [[wire]]\nfrom = \"stair.level\"\nto = \"lag.u\"\n[method]\nstep = {{ size = {size:?} }}\n",
+            Made::Unit(version, Variant::Plain).source("stair"),
+            Made::Equations(Version::Two).source("driven"),
+        )
+    };
+    let levels: Vec<(f64, f64)> = (0..5).map(|k| (0.7 * f64::from(k), f64::from(k))).collect();
+    let table = rows(&text(Version::Three, 0.25));
+    assert_eq!(jumps(&table), [0.7, 0.7 * 2.0, 0.7 * 3.0, 0.7 * 4.0]);
+    check(&table, "lag.x", 1e-9, |t| lag(&levels, t));
+    // Without an event mode the unit steps over its events, and nobody hears of them before the step ends.
+    let table = rows(&text(Version::Two, 0.25));
+    assert!(jumps(&table).is_empty());
+    check(&table, "lag.x", 0.5, |t| lag(&levels, t));
+    let last = column(&table, "lag.x").last().unwrap() - lag(&levels, 3.2);
+    assert!(last.abs() > 1e-3, "{last}");
+}
+
+/// A periodic clock, one that counts down, and one that the unit rings itself: all tick at their time, whatever the step.
+#[test]
+fn clocks_tick_on_time() {
+    let clocks = {
+        let design = Design::new(CLOCKS, Version::Three);
+        let name = design.file_name();
+        write(&design, &built_library().unwrap(), &folder().join(&name)).unwrap();
+        name
+    };
+    for size in [0.1, 0.3, 5.0] {
+        let table = rows(&format!(
+            "[experiment]\nstop = 5\n[component.clocks]\nsource = \"{clocks}\"\n[method]\nstep = {{ size = {size:?} }}\n"
+        ));
+        let (times, ticks) = (column(&table, "time"), column(&table, "clocks.ticks"));
+        let (alarms, full) = (column(&table, "clocks.alarms"), column(&table, "clocks.full"));
+        for (row, t) in times.iter().enumerate() {
+            let before = times.get(row + 1) == Some(t); // the first of two rows
+            let ticked = |from: f64, period: f64| {
+                let count = ((t - from) / period + 1e-9).floor() + 1.0;
+                let exactly = ((t - from) / period - (count - 1.0)).abs() < 1e-9;
+                f64::max(0.0, count - f64::from(u8::from(exactly && before)))
+            };
+            assert_eq!(ticks[row], ticked(0.25, 0.5), "ticks at {t}, steps of {size}");
+            // Each third tick, at 1.25, 2.75, 4.25, starts a countdown of 0.1 s.
+            assert_eq!(alarms[row], ticked(1.35, 1.5), "alarms at {t}, steps of {size}");
+            let rings = !before && [1.75, 3.75].iter().any(|tick| (t - tick).abs() < 1e-9);
+            assert_eq!(full[row], f64::from(u8::from(rings)), "full at {t}, steps of {size}");
+        }
+        let ringing = full.iter().filter(|full| **full == 1.0).count();
+        assert_eq!(ringing, 2);
+    }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use cosimo::engine::{Checkpoint, Run};
-use cosimo::export::{Design, SABOTEUR, Variant, Version};
+use cosimo::export::{CLOCKS, Design, SABOTEUR, Variant, Version};
 
 use crate::record::{Allowed, rounded, violations};
 use crate::units::{MASS, SPRING, new_record, planned, spy, take_record, unit};
@@ -175,6 +175,19 @@ fn all() -> Vec<Golden> {
         add("exchange-jump", format!("{driven}{jump}"), FIXED, steps);
         let stiff = equations("driven", version, Variant::Plain, "").replace("bogacki-shampine", "bdf");
         add("exchange-bdf", stiff, FIXED, one_step);
+        if version == Version::Three {
+            // Events of units for co-simulation: announced ones, inside a step and at its end; and clocks.
+            let alone = |design: Design, more: &str| {
+                let (file, _) = unit(&design.spying(), "golden");
+                format!(
+                    "[component.unit]\nsource = \"{file}\"\nparameters = {{ spy_file = \"RECORD\"{more} }}\n"
+                )
+            };
+            let stair = || alone(Design::new("native:stair", version), ", period = 0.12");
+            add("events-stair", stair(), FIXED, steps);
+            add("events-stair-checkpoint", stair(), FIXED, checkpoint);
+            add("events-clocks", alone(Design::new(CLOCKS, version), ""), "step = { size = 0.2 }", steps);
+        }
         let plain = || oscillator(version, Variant::Plain, "");
         let fixed = oscillator(version, Variant::FixedStep, "");
         add("fixedstep-cut", fixed, "step = { size = 0.2 }", steps);
