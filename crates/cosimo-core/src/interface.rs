@@ -58,6 +58,9 @@ impl Port {
 pub struct Interface {
     pub inputs: Vec<Port>,
     pub outputs: Vec<Port>,
+    /// Ports whose contents are passed on as they are, whatever they mean.
+    pub parcels_in: Vec<ParcelPort>,
+    pub parcels_out: Vec<ParcelPort>,
     /// Pairs (output, input): the output depends on the input at the same instant.
     pub feedthrough: Vec<(usize, usize)>,
     pub abilities: Abilities,
@@ -69,6 +72,30 @@ pub struct Interface {
     pub facts: Vec<(String, String)>,
     /// What its user should know before the run: variables left out, promises not kept.
     pub remarks: Vec<String>,
+}
+
+/// A port that carries texts or bytes instead of numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParcelPort {
+    pub name: String,
+    pub content: Content,
+    pub description: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Content {
+    /// UTF-8.
+    Text,
+    Bytes,
+}
+
+impl Content {
+    pub fn name(self) -> &'static str {
+        match self {
+            Content::Text => "texts",
+            Content::Bytes => "bytes",
+        }
+    }
 }
 
 /// An experiment, as far as it is known; in seconds.

@@ -51,6 +51,16 @@ pub trait Simulator: Send {
         Ok(reached)
     }
 
+    /// What has arrived at a port for texts or bytes. It holds from the next `settle` or `advance` on.
+    fn take_parcel(&mut self, _port: usize, _content: &[u8]) -> Result<(), SimulatorError> {
+        Err(SimulatorError::new("take", "this simulator takes no texts and no bytes"))
+    }
+
+    /// What a port for texts or bytes shows at the present instant; `into` is overwritten.
+    fn give_parcel(&mut self, _port: usize, _into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+        Err(SimulatorError::new("give", "this simulator gives no texts and no bytes"))
+    }
+
     fn save(&mut self, slot: Slot) -> Result<(), SimulatorError>;
 
     fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError>;

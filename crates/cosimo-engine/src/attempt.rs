@@ -6,7 +6,7 @@ use cosimo_core::method::{Passes, Record, Shape, Trial};
 use cosimo_core::{End, Segment, Slot, Time, Window};
 
 use crate::board::{Board, known};
-use crate::crew::{Blamed, Crew, Fault, Task, Who};
+use crate::crew::{Blamed, Crew, Fault, Task, Who, Whose};
 use crate::plan::Layout;
 
 pub struct Attempt<'a> {
@@ -132,6 +132,11 @@ impl Attempt<'_> {
                     }
                 }
             }
+            if !layout.parcels.is_empty() {
+                self.crew
+                    .run(Task::Take(Whose::Stage(index)), &mut board.buffers)
+                    .map_err(|blamed| stepping(layout, blamed, window))?;
+            }
             let task = Task::Advance { window, stage: index };
             let outcome =
                 self.crew.run(task, &mut board.buffers).map_err(|blamed| stepping(layout, blamed, window))?;
@@ -142,6 +147,12 @@ impl Attempt<'_> {
                 (Some(known), Some(new)) => Some(known.min(new)),
                 (known, new) => known.or(new),
             };
+            if !layout.parcels.is_empty() {
+                self.crew
+                    .run(Task::Give(Whose::Stage(index)), &mut board.buffers)
+                    .map_err(|blamed| stepping(layout, blamed, window))?;
+                board.send(|wire| layout.parcel_stages[wire] == index);
+            }
             for outputs in &stage.outputs {
                 let slopes = if layout.slopes { &board.buffers.slopes[outputs.clone()] } else { &[] };
                 board.traces.put(outputs.start, &board.buffers.left[outputs.clone()], slopes);

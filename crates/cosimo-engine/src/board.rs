@@ -43,6 +43,7 @@ struct Bookmark {
     memory: Vec<f64>,
     ledger: Ledger,
     next_event: Option<Time>,
+    parcels: Vec<Vec<u8>>,
 }
 
 impl Board {
@@ -67,6 +68,8 @@ impl Board {
                 frozen: vec![Vec::new(); layout.blocks.len()],
                 rehearsals: vec![Rehearsal::default(); layout.blocks.len()],
                 due: vec![false; layout.blocks.len()],
+                parcels: vec![Vec::new(); layout.parcels.len()],
+                given: vec![Vec::new(); layout.parcels.len()],
             },
             offsets: vec![Segment::ZERO; inputs],
             held: vec![0.0; inputs],
@@ -84,6 +87,7 @@ impl Board {
                 memory: memory.clone(),
                 ledger: ledger.clone(),
                 next_event: None,
+                parcels: vec![Vec::new(); layout.parcels.len()],
             },
             sweeps: vec![0.0; layout.iteration.scratch(&layout.shape)],
             kept: vec![0.0; outputs],
@@ -103,6 +107,7 @@ impl Board {
         self.bookmark.memory.copy_from_slice(&self.memory);
         self.bookmark.ledger.copy_from(&self.ledger);
         self.bookmark.next_event = self.next_event;
+        self.bookmark.parcels.clone_from_slice(&self.buffers.parcels);
     }
 
     pub fn rewind(&mut self) {
@@ -111,6 +116,19 @@ impl Board {
         self.memory.copy_from_slice(&self.bookmark.memory);
         self.ledger.copy_from(&self.bookmark.ledger);
         self.next_event = self.bookmark.next_event;
+        self.buffers.parcels.clone_from_slice(&self.bookmark.parcels);
+    }
+
+    /// Puts what was shown on its way; whether any of it is new.
+    pub fn send(&mut self, sent: impl Fn(usize) -> bool) -> bool {
+        let mut new = false;
+        for wire in (0..self.buffers.parcels.len()).filter(|wire| sent(*wire)) {
+            if self.buffers.parcels[wire] != self.buffers.given[wire] {
+                self.buffers.parcels[wire].clone_from(&self.buffers.given[wire]);
+                new = true;
+            }
+        }
+        new
     }
 
     /// What an input would be if outputs were exchanged now. Slopes go along where they are offered: the

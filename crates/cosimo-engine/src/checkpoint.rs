@@ -48,6 +48,9 @@ impl Checkpoint {
         for frozen in &island.board.buffers.frozen {
             put_bytes(&mut bytes, frozen);
         }
+        for parcel in &island.board.buffers.parcels {
+            put_bytes(&mut bytes, parcel);
+        }
         for count in island.counters.save() {
             bytes.extend(count.to_le_bytes());
         }
@@ -86,6 +89,9 @@ impl Checkpoint {
         for index in 0..island.layout.blocks.len() {
             let frozen = take_bytes(&mut rest).ok_or(CheckpointError::Damaged)?;
             island.board.buffers.frozen[index] = frozen.to_vec();
+        }
+        for parcel in &mut island.board.buffers.parcels {
+            *parcel = take_bytes(&mut rest).ok_or(CheckpointError::Damaged)?.to_vec();
         }
         let mut words = rest.chunks_exact(8).filter_map(|chunk| chunk.try_into().ok());
         let mut count = || words.next().map(u64::from_le_bytes);

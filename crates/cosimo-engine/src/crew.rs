@@ -54,6 +54,9 @@ pub struct Seldom {
     pub ranks: Vec<bool>,
     /// It answers without a step between, or has events.
     pub lively: bool,
+    /// Texts and bytes: the wire and the port of each.
+    pub takes: Vec<(usize, usize)>,
+    pub gives: Vec<(usize, usize)>,
     pub work: JacobianWork,
 }
 
@@ -86,12 +89,23 @@ impl std::fmt::Debug for Member {
 #[derive(Debug, Clone, Copy)]
 pub enum Task {
     Enter(Setup),
-    Settle { at: Time, who: Who },
+    Settle {
+        at: Time,
+        who: Who,
+    },
     Rehearse(Window),
-    Advance { window: Window, stage: usize },
+    Advance {
+        window: Window,
+        stage: usize,
+    },
+    /// Texts and bytes that have arrived, and those that are shown.
+    Take(Whose),
+    Give(Whose),
     Save(Slot),
     Restore(Slot),
-    Jacobian { at: Time },
+    Jacobian {
+        at: Time,
+    },
     GetStates,
     SetStates,
     Freeze,
@@ -104,6 +118,25 @@ pub enum Who {
     Rank(usize),
     /// Those that answer without a step between, or have events.
     Lively,
+}
+
+/// Whose texts and bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    All,
+    /// As [`Who::Lively`].
+    Lively,
+    Stage(usize),
+}
+
+impl Whose {
+    fn is(self, seldom: &Seldom) -> bool {
+        match self {
+            Whose::All => true,
+            Whose::Lively => seldom.lively,
+            Whose::Stage(stage) => seldom.stage == stage,
+        }
+    }
 }
 
 /// The buffers a group works on: the board's own, or a worker's copy of its share.
@@ -121,6 +154,9 @@ pub struct Buffers {
     pub rehearsals: Vec<Rehearsal>,
     /// Who stands at an event, one per member.
     pub due: Vec<bool>,
+    /// Texts and bytes on their way, one per wire of all; and those that were shown last.
+    pub parcels: Vec<Vec<u8>>,
+    pub given: Vec<Vec<u8>>,
 }
 
 /// What came out of a task beside the buffers.
@@ -292,6 +328,16 @@ fn one(
         Task::Rehearse(window) => {
             buffers.rehearsals[member.index] = simulator.rehearse(window, &inputs).map_err(Fault::Failed)?;
         }
+        Task::Take(whose) => {
+            for (wire, port) in member.seldom.takes.iter().filter(|_| whose.is(&member.seldom)) {
+                simulator.take_parcel(*port, &buffers.parcels[*wire]).map_err(Fault::Failed)?;
+            }
+        }
+        Task::Give(whose) => {
+            for (wire, port) in member.seldom.gives.iter().filter(|_| whose.is(&member.seldom)) {
+                simulator.give_parcel(*port, &mut buffers.given[*wire]).map_err(Fault::Failed)?;
+            }
+        }
         Task::Save(slot) => simulator.save(slot).map_err(Fault::Failed)?,
         Task::Restore(slot) => simulator.restore(slot).map_err(Fault::Failed)?,
         Task::Jacobian { at } => {
@@ -385,6 +431,8 @@ struct Group {
 impl Crew {
     /// Spreads the members over the threads, neighbours together.
     pub fn new(members: Vec<Member>, threads: usize, source: Option<Arc<dyn JacobianSource>>) -> Crew {
+        let seldoms = members.iter().map(|member| &member.seldom);
+        let wires = seldoms.map(|seldom| seldom.takes.len()).sum();
         let threads = threads.clamp(1, members.len().max(1));
         let share = members.len().div_ceil(threads);
         let mut rest = members.into_iter();
@@ -395,7 +443,7 @@ impl Crew {
             if group.is_empty() {
                 break;
             }
-            workers.push(Worker::start(group, source.clone()));
+            workers.push(Worker::start(group, source.clone(), wires));
         }
         Crew { own, workers, source, pinned: PhantomData }
     }
@@ -431,7 +479,7 @@ fn merge(a: Result<Outcome, Blamed>, b: Result<Outcome, Blamed>) -> Result<Outco
 }
 
 impl Worker {
-    fn start(mut members: Vec<Member>, source: Option<Arc<dyn JacobianSource>>) -> Worker {
+    fn start(mut members: Vec<Member>, source: Option<Arc<dyn JacobianSource>>, wires: usize) -> Worker {
         let (mut inputs, mut outputs, mut jacobian, mut states) = (vec![], vec![], vec![], vec![]);
         let mut indices = Vec::new();
         for (place, member) in members.iter_mut().enumerate() {
@@ -457,6 +505,8 @@ impl Worker {
             frozen: vec![Vec::new(); members.len()],
             rehearsals: vec![Rehearsal::default(); members.len()],
             due: vec![false; members.len()],
+            parcels: vec![Vec::new(); wires],
+            given: vec![Vec::new(); wires],
         };
         let team = Team::new(members);
         let busy = team.stages.iter().map(|runs| !runs.is_empty()).collect();
@@ -511,7 +561,17 @@ impl Worker {
                     local.clone_from(&board.frozen[global]);
                 }
             }
-            Task::Enter(_) | Task::Save(_) | Task::Restore(_) | Task::GetStates | Task::Freeze => {}
+            Task::Take(_) => {
+                for (local, all) in group_buffers.parcels.iter_mut().zip(&board.parcels) {
+                    local.clone_from(all);
+                }
+            }
+            Task::Enter(_)
+            | Task::Give(_)
+            | Task::Save(_)
+            | Task::Restore(_)
+            | Task::GetStates
+            | Task::Freeze => {}
         }
         group.task = task;
         group.coordinator = Some(thread::current());
@@ -563,7 +623,18 @@ impl Worker {
                     board.rehearsals[global].clone_from(rehearsal);
                 }
             }
-            Task::Enter(_) | Task::Save(_) | Task::Restore(_) | Task::SetStates | Task::Thaw => {}
+            Task::Give(_) => {
+                let own = group.team.members.iter().flat_map(|member| &member.seldom.gives);
+                for (wire, _) in own {
+                    board.given[*wire].clone_from(&group_buffers.given[*wire]);
+                }
+            }
+            Task::Enter(_)
+            | Task::Take(_)
+            | Task::Save(_)
+            | Task::Restore(_)
+            | Task::SetStates
+            | Task::Thaw => {}
         }
         group.result.clone().map_err(|(place, fault)| (self.indices[place], fault))
     }
@@ -693,6 +764,8 @@ mod tests {
                     jacobian: 0..0,
                     ranks: vec![],
                     lively: true,
+                    takes: vec![],
+                    gives: vec![],
                     work: JacobianWork::default(),
                 }),
             }

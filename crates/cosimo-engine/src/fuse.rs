@@ -6,7 +6,7 @@ use cosimo_core::link::Block;
 use cosimo_core::{Bond, End, Interface, Simulator, Term, Value};
 use cosimo_system::{Component, Problem, Span, StrongDecl, System};
 
-use crate::resolve::Links;
+use crate::resolve::{Links, ParcelWire};
 
 /// A system on its way to a plan: one of everything per simulator.
 pub(crate) struct Parts {
@@ -283,7 +283,14 @@ impl Parts {
             drivers: vec![Vec::new(); inputs],
             excused: vec![false; inputs],
             bonds: Vec::new(),
+            parcels: Vec::new(),
         };
+        // Units that are integrated together pass on no texts, so that only the numbers of the others change.
+        let renumbered = |index: usize| index - members[1..].iter().filter(|member| **member < index).count();
+        for wire in &links.parcels {
+            let moved = |(index, port): (usize, usize)| (renumbered(index), port);
+            joined.parcels.push(ParcelWire { from: moved(wire.from), to: moved(wire.to) });
+        }
         let receiver = |input: usize| blocks.iter().position(|block| block.inputs.contains(&input));
         for (input, new) in new_input.iter().enumerate() {
             let Some(new) = *new else { continue };
@@ -316,8 +323,8 @@ impl Parts {
         };
         for (member, index) in members.iter().enumerate() {
             let part = &system.components[*index];
-            let least = |a: Option<f64>, b: Option<f64>| a.into_iter().chain(b).reduce(f64::min);
-            whole.tolerance = least(whole.tolerance, part.tolerance);
+
+            whole.tolerance = part.tolerance.into_iter().chain(whole.tolerance).reduce(f64::min);
             whole.weight = part.weight.into_iter().chain(whole.weight).reduce(f64::max);
             let ports = &simulators[*index].interface().inputs;
             let is_inner = |name: &String| {

@@ -11,7 +11,7 @@ use cosimo_system::EndRule;
 use crate::attempt::{Attempt, resting, stepping};
 use crate::board::Board;
 use crate::control::Counters;
-use crate::crew::{Blamed, Crew, Task, Who, earlier};
+use crate::crew::{Blamed, Buffers, Crew, Task, Who, Whose, earlier};
 use crate::plan::Layout;
 
 /// Rounds of an event that passes from simulator to simulator.
@@ -59,6 +59,14 @@ impl Island {
             self.board.traces.open(history.times[sample]);
             self.board.traces.put(0, &history.values[sample], &[]);
             self.board.traces.commit();
+        }
+        // Texts pass through as many simulators as there are at most.
+        for _ in 0..=self.layout.blocks.len().min(self.layout.parcels.len()) {
+            self.rest(Task::Give(Whose::All))?;
+            if !self.board.send(|_| true) {
+                break;
+            }
+            self.rest(Task::Take(Whose::All))?;
         }
         self.board.traces.open(at);
         self.board.traces.put(0, &vec![0.0; self.layout.shape.outputs], &[]);
@@ -143,7 +151,19 @@ impl Island {
             board.traces.jump(&board.buffers.left, slopes, |output| due[layout.owners[output]]);
             let announced = board.next_event.filter(|event| *event > at);
             board.next_event = earlier(announced, outcome.next_event.filter(|event| *event > at));
+            let mut sent = false;
+            if !layout.parcels.is_empty() {
+                let mut pass = |task: Task, buffers: &mut Buffers| {
+                    crew.run(task, buffers).map_err(|blamed| resting(layout, blamed, at))
+                };
+                pass(Task::Give(Whose::Lively), &mut board.buffers)?;
+                sent = board.send(|_| true);
+                if sent {
+                    pass(Task::Take(Whose::Lively), &mut board.buffers)?;
+                }
+            }
             match moved {
+                None if sent && round < ROUNDS => {}
                 None if round >= layout.ranks.depth => break,
                 Some(output) if round == ROUNDS + layout.ranks.depth => {
                     return Err(StepError::Restless { output: layout.ports().path(End::Output(output)), at });

@@ -19,7 +19,7 @@ use crate::fuse::{Parts, blocks, cannot_open, fuse, kind_of};
 use crate::graph::Ranks;
 use crate::history::History;
 use crate::planner::Planner;
-use crate::resolve::{Links, Ports, links};
+use crate::resolve::{Links, ParcelWire, Ports, links};
 use crate::rows::Rows;
 
 /// Everything about a run that does not change while it runs.
@@ -31,6 +31,9 @@ pub struct Layout {
     pub owners: Vec<usize>,
     pub couplings: Couplings,
     pub bonds: Vec<Bond>,
+    pub parcels: Vec<ParcelWire>,
+    /// Per parcel: the stage in which its sender steps.
+    pub parcel_stages: Vec<usize>,
     pub shape: Shape,
     pub fits: Vec<Box<dyn Fit>>,
     /// A neighbouring degree for each of the fits.
@@ -283,6 +286,10 @@ fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Member> 
             let size = block.inputs.len() * block.outputs.len();
             let outputs = block.outputs.len();
             let abilities = &layout.interfaces[index].abilities;
+            let parcels = |end: fn(&ParcelWire) -> (usize, usize)| {
+                let wires = layout.parcels.iter().map(end).enumerate();
+                wires.filter(|(_, end)| end.0 == index).map(|(wire, end)| (wire, end.1)).collect()
+            };
             Member {
                 index,
                 inputs: block.inputs.clone(),
@@ -299,6 +306,8 @@ fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Member> 
                             block.outputs.clone().any(|output| layout.ranks.of_output[output] == rank)
                         })
                         .collect(),
+                    takes: parcels(|wire| wire.to),
+                    gives: parcels(|wire| wire.from),
                     lively: abilities.answers || abilities.events,
                     work: JacobianWork {
                         segments: vec![Segment::ZERO; block.inputs.len()],

@@ -176,6 +176,13 @@ impl Planner<'_> {
         self.check_history(&history, &fits, problems);
         let rows = Rows::new(&self.system.results, self.ports, &self.links.bonds, problems);
         let driving: Vec<usize> = (0..outputs).filter(|&output| connected[output]).collect();
+        let placed: Vec<(usize, usize)> = stages
+            .iter()
+            .enumerate()
+            .flat_map(|(place, stage)| stage.members.iter().map(move |member| (*member, place)))
+            .collect();
+        let stage_of =
+            |index: usize| placed.iter().find(|(member, _)| *member == index).map_or(0, |(_, place)| *place);
         let layout = Layout {
             companions: fits.iter().map(|fit| fit.companion()).collect(),
             fits,
@@ -224,6 +231,8 @@ impl Planner<'_> {
             owners,
             couplings,
             bonds: self.links.bonds.clone(),
+            parcel_stages: self.links.parcels.iter().map(|wire| stage_of(wire.from.0)).collect(),
+            parcels: self.links.parcels.clone(),
             shape,
         };
         Some((layout, source))

@@ -1,7 +1,7 @@
 //! From names to indices: ports, wires, bonds and junctions become one coupling matrix and facts about it.
 
 use cosimo_core::entry::suggest;
-use cosimo_core::interface::{Interface, Port};
+use cosimo_core::interface::{Interface, ParcelPort, Port};
 use cosimo_core::link::Block;
 use cosimo_core::unit::{POWER, describe};
 use cosimo_core::{Bond, End, Side, Term};
@@ -55,6 +55,15 @@ impl Ports<'_> {
         }
         let joined = |interface: &Interface| interface.members.iter().any(|member| member == component);
         self.interfaces.iter().position(joined).map(|index| (index, path))
+    }
+
+    /// A port for texts or bytes, by simulator and place.
+    pub fn parcel(&self, path: &str, input: bool) -> Option<((usize, usize), &ParcelPort)> {
+        let (index, port) = self.owner(path)?;
+        let Interface { parcels_in, parcels_out, .. } = &self.interfaces[index];
+        let list = if input { parcels_in } else { parcels_out };
+        let place = list.iter().position(|known| known.name == port)?;
+        Some(((index, place), &list[place]))
     }
 
     /// As [`Ports::find`], where only an output will do.
@@ -123,6 +132,15 @@ pub struct Links {
     /// Per input: a faulty declaration names its component, so that it is not missed a second time.
     pub excused: Vec<bool>,
     pub bonds: Vec<Bond>,
+    pub parcels: Vec<ParcelWire>,
+}
+
+/// Texts or bytes from one simulator's port to another's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ParcelWire {
+    /// Simulator and port.
+    pub from: (usize, usize),
+    pub to: (usize, usize),
 }
 
 pub fn links(system: &System, ports: &Ports<'_>, problems: &mut Vec<Problem>) -> Links {
@@ -132,8 +150,12 @@ pub fn links(system: &System, ports: &Ports<'_>, problems: &mut Vec<Problem>) ->
         drivers: vec![Vec::new(); inputs],
         excused: vec![false; inputs],
         bonds: Vec::new(),
+        parcels: Vec::new(),
     };
     for wire in &system.wires {
+        if links.parcel(wire, ports, problems) {
+            continue;
+        }
         if let Err(found) = links.wire(wire, ports, problems) {
             problems.extend(found);
             links.excuse(&[&wire.to.0], ports);
@@ -156,6 +178,52 @@ pub fn links(system: &System, ports: &Ports<'_>, problems: &mut Vec<Problem>) ->
 }
 
 impl Links {
+    /// Whether the wire passes on texts or bytes, or tries to.
+    fn parcel(&mut self, wire: &WireDecl, ports: &Ports<'_>, problems: &mut Vec<Problem>) -> bool {
+        let (from, to) = (ports.parcel(&wire.from.0, false), ports.parcel(&wire.to.0, true));
+        let wrong = |message: String, hint: &str| {
+            Problem::error("plan/type-mismatch", message, wire.to.1.clone()).hint(hint)
+        };
+        let (one, other) = (&wire.from.0, &wire.to.0);
+        match (from, to) {
+            (None, None) => return false,
+            (Some((from, given)), Some((to, taken))) => {
+                if given.content != taken.content {
+                    let (given, taken) = (given.content.name(), taken.content.name());
+                    problems.push(wrong(
+                        format!("`{one}` gives {given}, but `{other}` takes {taken}"),
+                        "connect texts with texts and bytes with bytes",
+                    ));
+                } else if let Some(known) = self.parcels.iter().find(|known| known.to == to) {
+                    let first = &ports.interfaces[known.from.0].parcels_out[known.from.1].name;
+                    let first = format!("{}.{first}", ports.names[known.from.0]);
+                    problems.push(Problem::error(
+                        "plan/driven-twice",
+                        format!("input `{other}` is driven by `{first}` and by `{one}`"),
+                        wire.to.1.clone(),
+                    ));
+                } else if wire.gain != 1.0 {
+                    let hint = "leave the gain out";
+                    problems.push(wrong(
+                        format!("what `{one}` gives has no size that a gain could change"),
+                        hint,
+                    ));
+                } else {
+                    self.parcels.push(ParcelWire { from, to });
+                }
+            }
+            (Some((_, given)), None) => problems.push(wrong(
+                format!("`{one}` gives {}, which `{other}` does not take", given.content.name()),
+                "connect it with a port that does; `cosimo info` lists the ports of a unit",
+            )),
+            (None, Some((_, taken))) => problems.push(wrong(
+                format!("`{other}` takes {}, which `{one}` does not give", taken.content.name()),
+                "connect it with a port that does; `cosimo info` lists the ports of a unit",
+            )),
+        }
+        true
+    }
+
     fn drive(
         &mut self,
         input: usize,

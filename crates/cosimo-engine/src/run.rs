@@ -192,6 +192,14 @@ impl Run {
     }
 
     /// All outputs as the others see them.
+    /// The text or the bytes on their way to a port, by the path of that port.
+    pub fn parcel(&self, path: &str) -> Option<&[u8]> {
+        let layout = &self.island.layout;
+        let (to, _) = layout.ports().parcel(path, true)?;
+        let wire = layout.parcels.iter().position(|wire| wire.to == to)?;
+        Some(&self.island.board.buffers.parcels[wire])
+    }
+
     pub fn outputs(&self) -> &[f64] {
         self.island.board.traces.newest()
     }

@@ -32,6 +32,8 @@ struct Course {
     /// Clocks that the unit gives, and values that are there only while a clock ticks.
     rung: Vec<f64>,
     clocked: Vec<f64>,
+    /// Texts and bytes that have arrived, and whether the unit has yet to be told.
+    parcels: Vec<(Vec<u8>, bool)>,
 }
 
 impl Course {
@@ -49,6 +51,7 @@ impl Course {
 
     fn copy_from(&mut self, other: &mut Course) {
         self.due = other.due;
+        self.parcels.clone_from_slice(&other.parcels);
         self.numbers().zip(other.numbers()).for_each(|(to, from)| *to = *from);
     }
 }
@@ -118,6 +121,7 @@ impl Agenda {
             told: discrete.iter().map(starts).collect(),
             rung: many(0.0, ports.clocks_out.len()),
             clocked: many(0.0, clocked_ports.len()),
+            parcels: vec![(Vec::new(), false); ports.parcels_in.len()],
         };
         Agenda {
             discrete,
@@ -156,7 +160,8 @@ impl Agenda {
     pub(crate) fn hears(&self, value: impl Fn(usize) -> f64) -> bool {
         let clocks = self.clocks_in.len();
         let plain = self.discrete.len() - clocks;
-        (0..plain).any(|place| value(self.discrete[place]) != self.now.told[place])
+        self.now.parcels.iter().any(|(_, new)| *new)
+            || (0..plain).any(|place| value(self.discrete[place]) != self.now.told[place])
             || (plain..plain + clocks).any(|place| self.rises(place, &value))
     }
 
@@ -169,6 +174,22 @@ impl Agenda {
         for (_, place) in &self.clocks_in {
             self.now.told[*place] = value(self.discrete[*place]);
         }
+    }
+
+    /// A text or bytes, for the next event.
+    pub(crate) fn take_parcel(&mut self, port: usize, content: &[u8]) {
+        let (known, new) = &mut self.now.parcels[port];
+        if known != content {
+            known.clear();
+            known.extend_from_slice(content);
+            *new = true;
+        }
+    }
+
+    /// A text or bytes that the unit knows.
+    pub(crate) fn told_parcel(&mut self, port: usize, content: &[u8]) {
+        self.take_parcel(port, content);
+        self.now.parcels[port].1 = false;
     }
 
     /// The beginning: clocks get their first ticks.
@@ -228,6 +249,11 @@ impl Agenda {
         }
         for (told, port) in self.now.told.iter_mut().zip(&self.discrete) {
             *told = value(*port);
+        }
+        for ((content, new), (kind, reference)) in self.now.parcels.iter_mut().zip(&ports.parcels_in) {
+            if std::mem::take(new) {
+                instance.set_parcel(*kind, *reference, content)?;
+            }
         }
         for ((reference, _), rung) in self.clocks_out.iter().zip(&mut self.now.rung) {
             let flag = &mut self.flags[..1];
@@ -323,6 +349,11 @@ impl Agenda {
         into.push(u8::from(self.now.due));
         let numbers: Vec<f64> = self.now.numbers().map(|number| *number).collect();
         into.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+        for (content, new) in &self.now.parcels {
+            into.push(u8::from(*new));
+            into.extend((content.len() as u64).to_le_bytes());
+            into.extend(content);
+        }
     }
 
     /// Returns what follows.
@@ -334,6 +365,15 @@ impl Agenda {
             rest = behind;
         }
         self.now.due = *due != 0;
+        for (content, new) in &mut self.now.parcels {
+            let (flag, behind) = rest.split_first()?;
+            let (length, behind) = behind.split_first_chunk()?;
+            let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
+            let (bytes, behind) = behind.split_at_checked(length)?;
+            (*new, rest) = (*flag != 0, behind);
+            content.clear();
+            content.extend_from_slice(bytes);
+        }
         Some(rest)
     }
 }

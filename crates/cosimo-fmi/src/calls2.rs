@@ -37,6 +37,7 @@ pub(crate) fn wrap(functions: Functions, pointer: Component, name: &str) -> (Fun
         get_boolean: functions.get_boolean.map(|_| get_boolean as _),
         set_boolean: functions.set_boolean.map(|_| set_boolean as _),
         set_string: functions.set_string.map(|_| set_string as _),
+        get_string: functions.get_string.map(|_| get_string as _),
         set_debug_logging: functions.set_debug_logging.map(|_| set_debug_logging as _),
         set_real_input_derivatives: functions
             .set_real_input_derivatives
@@ -176,6 +177,20 @@ unsafe extern "C" fn set_string(
         let arguments = format!("{}, {}", list(references, n), texts(values, n));
         let call = || p.functions.set_string.map_or(ERROR, |f| f(p.pointer, references, n, values));
         p.status("fmi2SetString", &arguments, call)
+    }
+}
+
+unsafe extern "C" fn get_string(
+    c: Component,
+    references: *const Reference,
+    n: usize,
+    values: *mut *const c_char,
+) -> Status {
+    // SAFETY: from `wrap`; room for so many texts, written before they are read.
+    unsafe {
+        let p = at(c);
+        let call = || p.functions.get_string.map_or(ERROR, |f| f(p.pointer, references, n, values));
+        p.answer("fmi2GetString", &list(references, n), call, || texts(values, n))
     }
 }
 

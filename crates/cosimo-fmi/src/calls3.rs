@@ -57,6 +57,9 @@ pub(crate) fn wrap(functions: Functions, pointer: Instance, name: &str) -> (Func
         get_boolean: functions.get_boolean.map(|_| get_boolean as _),
         set_boolean: functions.set_boolean.map(|_| set_boolean as _),
         set_string: functions.set_string.map(|_| set_string as _),
+        get_string: functions.get_string.map(|_| get_string as _),
+        get_binary: functions.get_binary.map(|_| get_binary as _),
+        set_binary: functions.set_binary.map(|_| set_binary as _),
         set_debug_logging: functions.set_debug_logging.map(|_| set_debug_logging as _),
         get_state: functions.get_state.map(|_| get_state as _),
         set_state: functions.set_state.map(|_| set_state as _),
@@ -172,6 +175,54 @@ unsafe extern "C" fn set_string(
         let arguments = format!("{}, {}", list(references, n), texts(values, m));
         let call = || p.functions.set_string.map_or(ERROR, |f| f(p.pointer, references, n, values, m));
         p.status("fmi3SetString", &arguments, call)
+    }
+}
+
+unsafe extern "C" fn get_string(
+    i: Instance,
+    references: *const Reference,
+    n: usize,
+    values: *mut *const c_char,
+    m: usize,
+) -> Status {
+    // SAFETY: from `wrap`; room for so many texts, written before they are read.
+    unsafe {
+        let p = at(i);
+        let call = || p.functions.get_string.map_or(ERROR, |f| f(p.pointer, references, n, values, m));
+        p.answer("fmi3GetString", &list(references, n), call, || texts(values, m))
+    }
+}
+
+unsafe extern "C" fn get_binary(
+    i: Instance,
+    references: *const Reference,
+    n: usize,
+    sizes: *mut usize,
+    values: *mut *const u8,
+    m: usize,
+) -> Status {
+    // SAFETY: from `wrap`; room for so many.
+    unsafe {
+        let p = at(i);
+        let call = || p.functions.get_binary.map_or(ERROR, |f| f(p.pointer, references, n, sizes, values, m));
+        p.answer("fmi3GetBinary", &list(references, n), call, || format!("{} bytes", list(sizes, m)))
+    }
+}
+
+unsafe extern "C" fn set_binary(
+    i: Instance,
+    references: *const Reference,
+    n: usize,
+    sizes: *const usize,
+    values: *const *const u8,
+    m: usize,
+) -> Status {
+    // SAFETY: from `wrap`; so many of each.
+    unsafe {
+        let p = at(i);
+        let arguments = format!("{}, {} bytes", list(references, n), list(sizes, m));
+        let call = || p.functions.set_binary.map_or(ERROR, |f| f(p.pointer, references, n, sizes, values, m));
+        p.status("fmi3SetBinary", &arguments, call)
     }
 }
 

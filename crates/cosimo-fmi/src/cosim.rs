@@ -97,7 +97,8 @@ impl<I: Stepping> Cosim<I> {
         let can = unit.capabilities(Use::CoSimulation);
         let events = can.event_mode && unit.description.fmi == Fmi::Three;
         let mut ports = Ports::new(&unit.description, parameters.feedthrough == Feedthrough::None, events);
-        let mut remarks = unit.description.remarks();
+        ports.add_parcels(&unit.description);
+        let mut remarks = unit.description.remarks(Use::CoSimulation);
         if parameters.feedthrough == Feedthrough::Probed {
             let (pairs, doubts) = feedthrough::probe::<I>(&unit, Use::CoSimulation, &parameters, &ports);
             ports.interface.feedthrough = pairs.into_iter().collect();
@@ -323,6 +324,28 @@ impl<I: Stepping> Simulator for Cosim<I> {
             *held = segment.start();
         }
         self.set_inputs(inputs, Segment::start)
+    }
+
+    fn take_parcel(&mut self, port: usize, content: &[u8]) -> Result<(), SimulatorError> {
+        match &mut self.agenda {
+            Some(agenda) if !self.initialising => {
+                agenda.take_parcel(port, content);
+                Ok(())
+            }
+            _ => {
+                let instance = self.instance.as_mut().ok_or_else(not_entered)?;
+                let (kind, reference) = self.ports.parcels_in[port];
+                instance.set_parcel(kind, reference, content)?;
+                self.agenda.iter_mut().for_each(|agenda| agenda.told_parcel(port, content));
+                Ok(())
+            }
+        }
+    }
+
+    fn give_parcel(&mut self, port: usize, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+        let instance = self.instance.as_mut().ok_or_else(not_entered)?;
+        let (kind, reference) = self.ports.parcels_out[port];
+        instance.get_parcel(kind, reference, into)
     }
 
     fn next_event(&mut self) -> Result<Option<Time>, SimulatorError> {

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use cosimo_core::Unit;
 
+use crate::ports::carries_parcels;
 use crate::problem::{Place, Problem};
 use crate::xml::{self, Reader};
 use crate::{schema2, schema3, terminals};
@@ -400,17 +401,25 @@ impl Description {
         if self.cosimulation.is_some() { Use::CoSimulation } else { Use::ModelExchange }
     }
 
-    /// Inputs and outputs that no number can carry, so that they are no ports.
-    pub fn left_out(&self) -> impl Iterator<Item = &Variable> {
+    /// Inputs and outputs that are no ports in the given use: arrays of texts, texts of units that Cosimo integrates,
+    /// and clocks of units without an event mode. Clocks that tick by themselves need no port.
+    pub fn left_out(&self, usage: Use) -> impl Iterator<Item = &Variable> {
         let port = |variable: &&Variable| matches!(variable.causality, Causality::Input | Causality::Output);
-        self.variables.iter().filter(port).filter(|variable| !variable.kind.is_number())
+        let events = self.offer(usage).is_some_and(|offer| offer.capabilities.event_mode);
+        let steps = usage == Use::CoSimulation;
+        let heard = move |variable: &&Variable| match variable.kind {
+            Kind::Clock => steps && events && variable.dimensions.is_empty(),
+            kind => kind.is_number() || (steps && carries_parcels(variable)),
+        };
+        self.variables.iter().filter(port).filter(move |variable| !heard(variable))
     }
 
     /// What is odd, and what is left out, for people.
-    pub fn remarks(&self) -> Vec<String> {
-        let left_out = self.left_out().map(|variable| {
-            let kind = variable.kind.name();
-            format!("`{}` is no port: values of type {kind} cannot be exchanged yet", variable.name)
+    pub fn remarks(&self, usage: Use) -> Vec<String> {
+        let left_out = self.left_out(usage).map(|variable| {
+            let (name, kind, usage) = (&variable.name, variable.kind.name(), usage.name());
+            let array = if variable.dimensions.is_empty() { "" } else { "arrays of " };
+            format!("`{name}` is no port: {array}type {kind} cannot be exchanged in {usage}")
         });
         self.remarks.iter().map(Problem::to_string).chain(left_out).collect()
     }

@@ -428,7 +428,8 @@ impl<I: Exchanged> Moving<I> {
             let found = self.inner_step(to.min(self.course.next_event), trail)?;
             let time = self.course.integrator.time();
             // The second time round rounding may put the event a little behind the end, where nobody finds it.
-            if !found && !(time == to && to == self.met) {
+            let met = time == to && to == self.met;
+            if !found && !met {
                 continue;
             }
             if to - time <= NEAR * size {
@@ -571,7 +572,7 @@ impl Known {
 /// The ports of a unit that is to be integrated, with what its user should know of it.
 pub(crate) fn ports<I: Made>(unit: &Unit, parameters: &Parameters) -> Ports {
     let mut ports = Ports::new(&unit.description, parameters.feedthrough == Feedthrough::None, false);
-    let mut remarks = unit.description.remarks();
+    let mut remarks = unit.description.remarks(Use::ModelExchange);
     if parameters.feedthrough == Feedthrough::Probed {
         let (pairs, doubts) = feedthrough::probe::<I>(unit, Use::ModelExchange, parameters, &ports);
         ports.interface.feedthrough = pairs.into_iter().collect();

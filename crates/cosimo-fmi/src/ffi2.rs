@@ -88,6 +88,7 @@ functions! {
         get_boolean = "GetBoolean": fn(Component, *const Reference, usize, *mut Bool) -> Status;
         set_boolean = "SetBoolean": fn(Component, *const Reference, usize, *const Bool) -> Status;
         set_string = "SetString": fn(Component, *const Reference, usize, *const *const c_char) -> Status;
+        get_string = "GetString": fn(Component, *const Reference, usize, *mut *const c_char) -> Status;
         set_debug_logging = "SetDebugLogging": fn(Component, Bool, usize, *const *const c_char) -> Status;
         set_real_input_derivatives = "SetRealInputDerivatives": fn(
             Component, *const Reference, usize, *const c_int, *const f64,

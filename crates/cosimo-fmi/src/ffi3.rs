@@ -80,6 +80,15 @@ functions! {
         set_string = "SetString": fn(
             Instance, *const Reference, usize, *const *const c_char, usize,
         ) -> Status;
+        get_string = "GetString": fn(
+            Instance, *const Reference, usize, *mut *const c_char, usize,
+        ) -> Status;
+        get_binary = "GetBinary": fn(
+            Instance, *const Reference, usize, *mut usize, *mut *const u8, usize,
+        ) -> Status;
+        set_binary = "SetBinary": fn(
+            Instance, *const Reference, usize, *const usize, *const *const u8, usize,
+        ) -> Status;
         set_debug_logging = "SetDebugLogging": fn(Instance, bool, usize, *const *const c_char) -> Status;
         get_state = "GetFMUState": fn(Instance, *mut State) -> Status;
         set_state = "SetFMUState": fn(Instance, State) -> Status;

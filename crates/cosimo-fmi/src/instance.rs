@@ -1,6 +1,6 @@
 //! One running unit, whatever its version: what the simulator asks of it, and what both versions share.
 
-use std::ffi::{CString, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -61,6 +61,12 @@ pub(crate) trait Instance: Send {
     fn set(&mut self, kind: Kind, references: &[u32], values: &[f64]) -> Result<(), SimulatorError>;
 
     fn get(&mut self, kind: Kind, references: &[u32], values: &mut [f64]) -> Result<(), SimulatorError>;
+
+    /// A text or bytes; a text is without NUL, which ends it in C.
+    fn set_parcel(&mut self, kind: Kind, reference: u32, content: &[u8]) -> Result<(), SimulatorError>;
+
+    /// Overwrites `into`.
+    fn get_parcel(&mut self, kind: Kind, reference: u32, into: &mut Vec<u8>) -> Result<(), SimulatorError>;
 
     fn save(&mut self, slot: Slot) -> Result<(), SimulatorError>;
 
@@ -340,6 +346,34 @@ macro_rules! states {
     };
 }
 pub(crate) use states;
+
+/// A text with the NUL that C wants, without allocating while it grows no longer.
+#[derive(Debug, Default)]
+pub(crate) struct Spelling(Vec<u8>);
+
+impl Spelling {
+    pub(crate) fn of(&mut self, text: &[u8]) -> Result<*const c_char, SimulatorError> {
+        if text.contains(&0) {
+            return Err(SimulatorError::new("set text", "a text with a NUL in it ends there"));
+        }
+        self.0.clear();
+        self.0.extend_from_slice(text);
+        self.0.push(0);
+        Ok(self.0.as_ptr().cast())
+    }
+}
+
+/// Copies a text that belongs to a unit.
+///
+/// # Safety
+/// The pointer is null or leads to a text that ends.
+pub(crate) unsafe fn copy_text(text: *const c_char, into: &mut Vec<u8>) {
+    into.clear();
+    if !text.is_null() {
+        // SAFETY: as promised.
+        into.extend_from_slice(unsafe { CStr::from_ptr(text) }.to_bytes());
+    }
+}
 
 /// Numbers in another form than double, without allocating after the first time.
 #[derive(Debug, Default)]

@@ -227,6 +227,8 @@ fn whole(members: &[Ports], parts: &[Part], net: &Net) -> Ports {
         inputs,
         outputs,
         fed: Vec::new(),
+        parcels_in: Vec::new(),
+        parcels_out: Vec::new(),
         clocks_in: Vec::new(),
         clocks_out: Vec::new(),
         undeclared: Default::default(),
@@ -522,6 +524,14 @@ impl Instance for Joined {
             *value = self.outputs[*reference as usize];
         }
         Ok(())
+    }
+
+    fn set_parcel(&mut self, _: Kind, _: u32, _: &[u8]) -> Result<(), SimulatorError> {
+        Err(SimulatorError::new("set text", "units that are joined exchange no texts"))
+    }
+
+    fn get_parcel(&mut self, _: Kind, _: u32, _: &mut Vec<u8>) -> Result<(), SimulatorError> {
+        Err(SimulatorError::new("get text", "units that are joined exchange no texts"))
     }
 
     fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {

@@ -245,6 +245,8 @@ fn settable(variable: &Variable) -> bool {
     }
     match variable.causality {
         Causality::Parameter => true,
+        // A text that nobody sends.
+        Causality::Input => variable.kind == Kind::String,
         Causality::Local | Causality::Output => {
             matches!(variable.initial, Some(Initial::Exact | Initial::Approx))
         }

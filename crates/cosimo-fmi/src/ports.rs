@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cosimo_core::{Carries, Interface, Port};
+use cosimo_core::{Carries, Content, Interface, ParcelPort, Port};
 
 use crate::description::{Causality, Description, Interval, Kind, Variability, Variable};
 
@@ -49,11 +49,21 @@ pub(crate) struct Ports {
     pub(crate) outputs: Vec<Group>,
     /// Value references of inputs that may be set inside a step, with their ports.
     pub(crate) fed: Vec<(u32, usize)>,
+    /// Type and value reference of every port for texts or bytes.
+    pub(crate) parcels_in: Vec<(Kind, u32)>,
+    pub(crate) parcels_out: Vec<(Kind, u32)>,
     /// Value references of clocks that others are to give, or hear, with their ports.
     pub(crate) clocks_in: Vec<(u32, usize)>,
     pub(crate) clocks_out: Vec<(u32, usize)>,
     /// Outputs of which the unit does not say on which inputs they depend at once.
     pub(crate) undeclared: BTreeSet<usize>,
+}
+
+/// Whether it is a port for a text or bytes.
+pub(crate) fn carries_parcels(variable: &Variable) -> bool {
+    matches!(variable.kind, Kind::String | Kind::Binary)
+        && matches!(variable.causality, Causality::Input | Causality::Output)
+        && variable.dimensions.is_empty()
 }
 
 fn carries(kind: Kind) -> Carries {
@@ -90,6 +100,23 @@ fn names(variable: &Variable) -> Vec<String> {
 }
 
 impl Ports {
+    /// Ports for texts and bytes, as far as they are no arrays.
+    pub(crate) fn add_parcels(&mut self, description: &Description) {
+        for variable in description.variables.iter().filter(|variable| carries_parcels(variable)) {
+            let content = if variable.kind == Kind::Binary { Content::Bytes } else { Content::Text };
+            let (name, about) = (variable.name.clone(), variable.description.clone());
+            let port = ParcelPort { name, content, description: about };
+            let end = (variable.kind, variable.reference);
+            if variable.causality == Causality::Input {
+                self.interface.parcels_in.push(port);
+                self.parcels_in.push(end);
+            } else {
+                self.interface.parcels_out.push(port);
+                self.parcels_out.push(end);
+            }
+        }
+    }
+
     /// `ignore_structure` leaves out all feedthrough, for units that declare too much; `clocks` takes clocks in.
     pub(crate) fn new(description: &Description, ignore_structure: bool, clocks: bool) -> Ports {
         let mut ports = Ports {
@@ -97,6 +124,8 @@ impl Ports {
             inputs: Vec::new(),
             outputs: Vec::new(),
             fed: Vec::new(),
+            parcels_in: Vec::new(),
+            parcels_out: Vec::new(),
             clocks_in: Vec::new(),
             clocks_out: Vec::new(),
             undeclared: BTreeSet::new(),

@@ -10,8 +10,8 @@ use crate::description::{Kind, Use};
 use crate::ffi2::{self, Functions};
 use crate::guard;
 use crate::instance::{
-    Closing, FOR_BYTES, Handle, Instance, Life, Made, Scratch, Setting, Stepped, Stepping, Values, absent,
-    failures_only, other_version, refusal, states, whole,
+    Closing, FOR_BYTES, Handle, Instance, Life, Made, Scratch, Setting, Spelling, Stepped, Stepping, Values,
+    absent, copy_text, failures_only, other_version, refusal, states, whole,
 };
 use crate::log::{self, Log, Sink};
 use crate::unit::{Binding, Unit};
@@ -33,6 +33,7 @@ pub(crate) struct Unit2 {
     /// Only kept.
     _callbacks: Callbacks,
     scratch: Scratch,
+    spelling: Spelling,
     quiet: Option<Vec<CString>>,
     never_back: bool,
 }
@@ -126,7 +127,14 @@ impl Unit2 {
         let never_back = !unit.capabilities(usage).get_set_state;
         let (functions, pointer) = calls2::wrap(functions, pointer, name);
         let handle = Handle::new(functions, pointer, log, unit.corrupt.clone());
-        Ok(Unit2 { handle, _callbacks: callbacks, scratch: Scratch::default(), quiet, never_back })
+        Ok(Unit2 {
+            handle,
+            _callbacks: callbacks,
+            scratch: Scratch::default(),
+            spelling: Spelling::default(),
+            quiet,
+            never_back,
+        })
     }
 
     fn set_whole(&mut self, kind: Kind, references: &[u32], values: &[f64]) -> Result<(), SimulatorError> {
@@ -295,6 +303,37 @@ impl Instance for Unit2 {
             )
         };
         self.handle.check("fmi2GetReal", status)
+    }
+
+    fn set_parcel(&mut self, kind: Kind, reference: u32, content: &[u8]) -> Result<(), SimulatorError> {
+        match kind {
+            Kind::Binary => Err(absent("SetBinary")),
+            _ => {
+                let name = "fmi2SetString";
+                let function = self.handle.functions.set_string.ok_or_else(|| absent(name))?;
+                let text = self.spelling.of(content)?;
+                // SAFETY: the instance is alive; the text lives through the call.
+                let status = unsafe { function(self.handle.pointer, &reference, 1, &text) };
+                self.handle.check(name, status)
+            }
+        }
+    }
+
+    fn get_parcel(&mut self, kind: Kind, reference: u32, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+        match kind {
+            Kind::Binary => Err(absent("GetBinary")),
+            _ => {
+                let name = "fmi2GetString";
+                let function = self.handle.functions.get_string.ok_or_else(|| absent(name))?;
+                let mut text = std::ptr::null();
+                // SAFETY: the instance is alive; the answer is ours.
+                let status = unsafe { function(self.handle.pointer, &reference, 1, &mut text) };
+                self.handle.check(name, status)?;
+                // SAFETY: a text of the unit, good until its next call.
+                unsafe { copy_text(text, into) };
+                Ok(())
+            }
+        }
     }
 
     fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {

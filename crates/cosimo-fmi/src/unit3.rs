@@ -12,8 +12,8 @@ use crate::description::{Kind, Use};
 use crate::ffi3::{Functions, Get, Set};
 use crate::guard;
 use crate::instance::{
-    Closing, FOR_BYTES, Handle, Instance, Life, Made, Scratch, Setting, Stepped, Stepping, Values, absent,
-    failures_only, other_version, refusal, states, whole,
+    Closing, FOR_BYTES, Handle, Instance, Life, Made, Scratch, Setting, Spelling, Stepped, Stepping, Values,
+    absent, copy_text, failures_only, other_version, refusal, states, whole,
 };
 use crate::log::{self, Log};
 use crate::unit::{Binding, Unit};
@@ -35,6 +35,7 @@ pub(crate) struct Unit3 {
     pub(crate) handle: Handle<Functions>,
     environment: Environment,
     scratch: Scratch,
+    spelling: Spelling,
     quiet: Option<Vec<CString>>,
     never_back: bool,
     /// It was told that its events will be handled.
@@ -204,7 +205,15 @@ impl Unit3 {
         let quiet = failures_only(&unit.description.log_categories);
         let never_back = !can.get_set_state;
         let handle = Handle::new(functions, pointer, log, unit.corrupt.clone());
-        Ok(Unit3 { handle, environment, scratch: Scratch::default(), quiet, never_back, event_mode })
+        Ok(Unit3 {
+            handle,
+            environment,
+            scratch: Scratch::default(),
+            spelling: Spelling::default(),
+            quiet,
+            never_back,
+            event_mode,
+        })
     }
 
     fn put<T>(
@@ -377,6 +386,58 @@ impl Instance for Unit3 {
             Kind::Boolean => self
                 .take((f.get_boolean, "fmi3GetBoolean"), references, values, |v| f64::from(u8::from(v != 0))),
             Kind::String | Kind::Binary | Kind::Clock => Err(absent("get")),
+        }
+    }
+
+    fn set_parcel(&mut self, kind: Kind, reference: u32, content: &[u8]) -> Result<(), SimulatorError> {
+        match kind {
+            Kind::Binary => {
+                let name = "fmi3SetBinary";
+                let function = self.handle.functions.set_binary.ok_or_else(|| absent(name))?;
+                let (size, bytes) = (content.len(), content.as_ptr());
+                // SAFETY: the instance is alive; the bytes live through the call.
+                let status = unsafe { function(self.handle.pointer, &reference, 1, &size, &bytes, 1) };
+                self.handle.check(name, status)
+            }
+            _ => {
+                let name = "fmi3SetString";
+                let function = self.handle.functions.set_string.ok_or_else(|| absent(name))?;
+                let text = self.spelling.of(content)?;
+                // SAFETY: the instance is alive; the text lives through the call.
+                let status = unsafe { function(self.handle.pointer, &reference, 1, &text, 1) };
+                self.handle.check(name, status)
+            }
+        }
+    }
+
+    fn get_parcel(&mut self, kind: Kind, reference: u32, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+        match kind {
+            Kind::Binary => {
+                let name = "fmi3GetBinary";
+                let function = self.handle.functions.get_binary.ok_or_else(|| absent(name))?;
+                let (mut size, mut bytes) = (0, std::ptr::null());
+                // SAFETY: the instance is alive; the answers are ours.
+                let status =
+                    unsafe { function(self.handle.pointer, &reference, 1, &mut size, &mut bytes, 1) };
+                self.handle.check(name, status)?;
+                into.clear();
+                if size > 0 && !bytes.is_null() {
+                    // SAFETY: so many bytes of the unit, good until its next call.
+                    into.extend_from_slice(unsafe { std::slice::from_raw_parts(bytes, size) });
+                }
+                Ok(())
+            }
+            _ => {
+                let name = "fmi3GetString";
+                let function = self.handle.functions.get_string.ok_or_else(|| absent(name))?;
+                let mut text = std::ptr::null();
+                // SAFETY: the instance is alive; the answer is ours.
+                let status = unsafe { function(self.handle.pointer, &reference, 1, &mut text, 1) };
+                self.handle.check(name, status)?;
+                // SAFETY: a text of the unit, good until its next call.
+                unsafe { copy_text(text, into) };
+                Ok(())
+            }
         }
     }
 

@@ -72,7 +72,7 @@ fn remarks(description: &Description) -> Vec<String> {
             shown.join(", ")
         )
     });
-    description.remarks().into_iter().chain(assumed).collect()
+    description.remarks(description.usual()).into_iter().chain(assumed).collect()
 }
 
 fn as_text(unit: &Unit, file: &Path) -> String {

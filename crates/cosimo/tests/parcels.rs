@@ -1,0 +1,234 @@
+//! Texts and bytes go from unit to unit as they are: at which step, through events, back and forth with everything else.
+#![allow(clippy::unwrap_used)] // helpers of tests are tests
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
+use common::{bits, folder};
+use cosimo::core::entry::{OpenRequest, Opened};
+use cosimo::core::{
+    Abilities, Content, Inputs, Interface, Outputs, ParcelPort, Port, Reached, Registry, Setup, Simulator,
+    SimulatorError, Slot, SourceEntry, Time, Trail, Window,
+};
+use cosimo::engine::{Run, plan};
+use cosimo::export::{Design, ECHO, Version, built_library, write};
+use cosimo::system::toml;
+
+/// Says what time it is, in words and in bytes.
+struct Speaker {
+    interface: Interface,
+    now: f64,
+    saved: [f64; Slot::COUNT],
+}
+
+impl Simulator for Speaker {
+    fn interface(&self) -> &Interface {
+        &self.interface
+    }
+    fn enter(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
+        self.now = setup.start.seconds();
+        Ok(())
+    }
+    fn settle(&mut self, _: Time, _: &Inputs<'_>) -> Result<(), SimulatorError> {
+        Ok(())
+    }
+    fn advance(
+        &mut self,
+        window: Window,
+        _: &Inputs<'_>,
+        _: &mut Trail<'_>,
+    ) -> Result<Reached, SimulatorError> {
+        self.now = window.to.seconds();
+        Ok(Reached::end_of(window, 1))
+    }
+    fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+        out.values[0] = self.now;
+        Ok(())
+    }
+    fn give_parcel(&mut self, port: usize, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+        into.clear();
+        match port {
+            0 => into.extend(words(self.now).as_bytes()),
+            _ => into.extend([0, 255, (self.now * 10.0).round() as u8, 0]),
+        }
+        Ok(())
+    }
+    fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        self.saved[slot.index()] = self.now;
+        Ok(())
+    }
+    fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        self.now = self.saved[slot.index()];
+        Ok(())
+    }
+    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+        into.extend(self.now.to_le_bytes());
+        Ok(())
+    }
+    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
+        self.now = f64::from_le_bytes(from.try_into().unwrap());
+        Ok(())
+    }
+}
+
+fn words(t: f64) -> String {
+    format!("fünf vor {t:.1}")
+}
+
+fn open(_: &OpenRequest<'_>) -> Opened {
+    let parcel = |name: &str, content| ParcelPort { name: name.into(), content, description: String::new() };
+    let interface = Interface {
+        outputs: vec![Port::new("t", "s", "time")],
+        parcels_out: vec![parcel("words", Content::Text), parcel("bytes", Content::Bytes)],
+        abilities: Abilities { states: false, ..Abilities::NATIVE },
+        ..Interface::default()
+    };
+    Ok(Box::new(Speaker { interface, now: 0.0, saved: [0.0; Slot::COUNT] }))
+}
+
+const SPEAKER: SourceEntry = SourceEntry {
+    name: "speaker",
+    summary: "says what time it is",
+    claims: |source| source.starts_with("speaker:"),
+    open,
+    parameters: |_, _| Vec::new(),
+    models: Vec::new,
+    join: None,
+};
+
+fn registry() -> Registry {
+    let mut registry = cosimo::registry();
+    registry.sources.push(&SPEAKER);
+    registry
+}
+
+fn echo(version: Version) -> String {
+    static WRITTEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let design = Design::new(ECHO, version);
+    let name = format!("parcels-{}", design.file_name());
+    let mut written = WRITTEN.lock().unwrap();
+    if written.insert(name.clone()) {
+        write(&design, &built_library().unwrap(), &folder().join(&name)).unwrap();
+    }
+    name
+}
+
+/// A speaker, and two units one behind the other that pass on what they hear.
+fn chain(version: Version, method: &str) -> String {
+    let echo = echo(version);
+    let bytes = match version {
+        Version::Two => "",
+        Version::Three => {
+            "[[wire]]\nfrom = \"speaker.bytes\"\nto = \"one.binary_in\"\n\
+             [[wire]]\nfrom = \"one.binary_out\"\nto = \"two.binary_in\"\n"
+        }
+    };
+    format!(
+        "[experiment]\nstop = 0.5\n[component.speaker]\nsource = \"speaker:\"\n\
+         [component.one]\nsource = \"{echo}\"\n[component.two]\nsource = \"{echo}\"\n\
+         [[wire]]\nfrom = \"speaker.words\"\nto = \"one.string_in\"\n\
+         [[wire]]\nfrom = \"one.string_out\"\nto = \"two.string_in\"\n{bytes}[method]\n{method}\n"
+    )
+}
+
+fn start(text: &str, threads: usize) -> Run {
+    let registry = registry();
+    let (system, problems) = toml::read(text, &folder(), &registry);
+    assert!(problems.is_empty(), "{problems:#?}");
+    let plan = plan(&system, &registry).unwrap_or_else(|problems| panic!("{problems:#?}"));
+    Run::new(plan, threads).unwrap()
+}
+
+fn heard(run: &Run, path: &str) -> String {
+    String::from_utf8(run.parcel(path).unwrap().to_vec()).unwrap()
+}
+
+#[test]
+fn texts_and_bytes_pass_through_units_of_both_versions() {
+    for version in Version::ALL {
+        for (partition, late) in [("jacobi", 1.0), ("gauss-seidel", 0.0)] {
+            let text = chain(version, &format!("partition = \"{partition}\"\nstep = {{ size = 0.1 }}"));
+            let mut run = start(&text, 1);
+            // At the start everything has passed through everything.
+            assert_eq!(heard(&run, "one.string_in"), words(0.0));
+            assert_eq!(heard(&run, "two.string_in"), words(0.0));
+            for step in 1..=3 {
+                run.step().unwrap();
+                let t = 0.1 * f64::from(step);
+                assert_eq!(heard(&run, "one.string_in"), words(t), "{version:?} {partition}");
+                // Whoever steps at the same time hears it a step later.
+                assert_eq!(heard(&run, "two.string_in"), words(t - 0.1 * late), "{version:?} {partition}");
+                if version == Version::Three {
+                    let passed = run.parcel("two.binary_in").unwrap();
+                    assert_eq!(passed, [0, 255, (f64::from(step) - late) as u8, 0]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn they_go_back_with_everything_else() {
+    for version in Version::ALL {
+        let method =
+            "step = { estimate = { richardson = { tolerance = 1e-3 } }, law = \"i\", size = 0.1, max = 0.1 }";
+        for method in [method, "step = { size = 0.1 }"] {
+            let text = chain(version, method);
+            let (mut straight, mut threads, mut detour) = (start(&text, 1), start(&text, 3), start(&text, 1));
+            detour.step().unwrap();
+            let kept = detour.save().unwrap();
+            detour.step().unwrap();
+            detour.load(&kept).unwrap();
+            let mut fresh = start(&text, 2);
+            fresh.load(&kept).unwrap();
+            let all = [&mut straight, &mut threads, &mut detour, &mut fresh];
+            let ends = all.map(|run| {
+                while !run.finished() {
+                    run.step().unwrap();
+                }
+                (bits(run), heard(run, "two.string_in"))
+            });
+            assert!(ends.iter().all(|end| *end == ends[0]), "{version:?} {method}: {ends:?}");
+        }
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_said() {
+    let registry = registry();
+    let (two, three) = (echo(Version::Two), echo(Version::Three));
+    for (wire, message) in [
+        (
+            "from = \"speaker.words\"\nto = \"three.binary_in\"",
+            "`speaker.words` gives texts, but `three.binary_in` takes bytes",
+        ),
+        (
+            "from = \"speaker.t\"\nto = \"two.string_in\"",
+            "`two.string_in` takes texts, which `speaker.t` does not give",
+        ),
+        (
+            "from = \"speaker.words\"\nto = \"two.integer_in\"",
+            "`speaker.words` gives texts, which `two.integer_in` does not take",
+        ),
+        (
+            "from = \"speaker.words\"\nto = \"two.string_in\"\n[[wire]]\nfrom = \"three.string_out\"\nto = \"two.string_in\"",
+            "input `two.string_in` is driven by `speaker.words` and by `three.string_out`",
+        ),
+        (
+            "from = \"speaker.words\"\nto = \"two.string_in\"\ngain = 2.0",
+            "what `speaker.words` gives has no size that a gain could change",
+        ),
+    ] {
+        let text = format!(
+            "[experiment]\nstop = 1\n[component.speaker]\nsource = \"speaker:\"\n[component.two]\nsource = \"{two}\"\n\
+             [component.three]\nsource = \"{three}\"\n[[wire]]\n{wire}\n[method]\nstep = {{ size = 0.1 }}\n"
+        );
+        let (system, problems) = toml::read(&text, &folder(), &registry);
+        assert!(problems.is_empty(), "{problems:#?}");
+        let found = plan(&system, &registry).map(|_| ()).unwrap_err();
+        let said: Vec<&String> = found.iter().map(|problem| &problem.message).collect();
+        assert!(said.iter().any(|said| *said == message), "{message}: {said:#?}");
+    }
+}
