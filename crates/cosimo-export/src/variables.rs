@@ -279,7 +279,7 @@ impl Variables {
                 description => format!("rate of change: {description}"),
             };
             let unit = port.unit.as_ref().and_then(|unit| Unit::parse(&format!("{}/s", unit.text)).ok());
-            let port = Port { name: format!("der({})", port.name), unit, start: None, description: about };
+            let port = Port { unit, ..Port::new(&format!("der({})", port.name), "", &about) };
             list.push(Variable::port(&port, Role::Derivative(place), Nature::LOCAL));
         }
         let mut indicator_references = Vec::new();

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use cosimo_core::Unit;
+use cosimo_core::{Limits, Unit};
 
 use crate::problem::{Place, Problem};
 use crate::xml::{self, Reader};
@@ -261,6 +261,8 @@ pub struct Variable {
     pub start: Vec<String>,
     pub unit_name: Option<String>,
     pub unit: Option<Unit>,
+    /// In its unit.
+    pub limits: Limits,
     /// Empty for a scalar. Sizes that a structural parameter gives have its start value.
     pub dimensions: Vec<u64>,
     pub description: String,

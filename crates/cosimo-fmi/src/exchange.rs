@@ -469,6 +469,7 @@ impl<I: Exchanged> Exchange<I> {
             Suggested { start: experiment.start, stop: experiment.stop, step: experiment.step };
         ports.interface.facts = unit.facts();
         ports.interface.remarks = remarks;
+        ports.interface.parameter_remarks = parameters.doubts.clone();
         ports.interface.abilities = Abilities {
             rollback,
             freeze: rollback && (can.serialize_state || !can.get_set_state),

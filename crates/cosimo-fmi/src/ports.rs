@@ -86,6 +86,7 @@ impl Ports {
                 name,
                 unit: variable.unit.clone(),
                 start: variable.start_number(element),
+                limits: variable.limits,
                 description: variable.description.clone(),
             }));
             let range = first..list.len();

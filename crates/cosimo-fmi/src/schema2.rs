@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use cosimo_core::Limits;
 use roxmltree::Node;
 
 use crate::description::{
@@ -171,6 +172,7 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
             start: typed.attribute("start").map(str::to_owned).into_iter().collect(),
             unit: unit_name.and_then(|name| units.find(name)),
             unit_name: unit_name.map(str::to_owned),
+            limits: limits(typed, declared),
             dimensions: Vec::new(),
             description: node.attribute("description").unwrap_or_default().to_owned(),
             intermediate_update: false,
@@ -179,6 +181,18 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
         });
     }
     found
+}
+
+/// From the variable, else from its type. What is no number limits nothing; `cosimo validate` says so.
+pub(crate) fn limits(variable: Node<'_, '_>, declared: Option<Node<'_, '_>>) -> Limits {
+    let number = |name: &str| {
+        let text = variable.attribute(name).or_else(|| declared?.attribute(name))?;
+        text.trim().parse::<f64>().ok().filter(|number| !number.is_nan())
+    };
+    Limits {
+        least: number("min").unwrap_or(Limits::NONE.least),
+        largest: number("max").unwrap_or(Limits::NONE.largest),
+    }
 }
 
 /// The named values of an enumeration's type.

@@ -9,7 +9,7 @@ use crate::description::{
     VARIABILITIES, Variability, Variable,
 };
 use crate::quantity::{Units, definitions};
-use crate::schema2::{experiment, items};
+use crate::schema2::{experiment, items, limits};
 use crate::xml::{Reader, child, children_of};
 
 /// More elements in one variable are a mistake or an attack.
@@ -194,6 +194,7 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
             start: start(node, *kind),
             unit: unit_name.and_then(|name| units.find(name)),
             unit_name: unit_name.map(str::to_owned),
+            limits: limits(node, declared),
             dimensions,
             description: node.attribute("description").unwrap_or_default().to_owned(),
             intermediate_update: reader.flag(node, "intermediateUpdate"),

@@ -26,7 +26,7 @@ pub trait Model: Send {
     fn states(&self) -> Vec<Port> {
         let state = |place: usize| {
             let (name, description) = (format!("state_{place}"), format!("state {place} of the equations"));
-            Port { name, unit: None, start: None, description }
+            Port { unit: None, ..Port::new(&name, "", &description) }
         };
         (1..=self.initial().len()).map(state).collect()
     }

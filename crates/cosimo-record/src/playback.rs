@@ -105,10 +105,8 @@ impl Playback {
         let Table { columns, mut values } = table;
         let times = values.remove(0);
         let port = |(name, unit): (&String, &String)| Port {
-            name: name.clone(),
             unit: Some(unit).filter(|unit| !unit.is_empty()).and_then(|unit| Unit::parse(unit).ok()),
-            start: None,
-            description: String::new(),
+            ..Port::new(name, "", "")
         };
         let suggested = Suggested { start: times.first().copied(), stop: times.last().copied(), step: None };
         let interface = Interface {

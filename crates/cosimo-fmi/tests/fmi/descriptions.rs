@@ -363,3 +363,33 @@ fn many_variables_in_one_line() {
         found[0]
     );
 }
+
+#[test]
+fn limits_are_taken_from_variables_and_types() {
+    let two = changed(
+        MASS2,
+        &[
+            (
+                "<Real start=\"1\" unit=\"kg\"/>",
+                "<Real start=\"1\" unit=\"kg\" declaredType=\"T\" min=\"0.5\"/>",
+            ),
+            (
+                "<LogCategories>",
+                "<TypeDefinitions><SimpleType name=\"T\"><Real min=\"0\" max=\"9\"/></SimpleType></TypeDefinitions><LogCategories>",
+            ),
+        ],
+    );
+    let description = Description::parse(&two).unwrap();
+    let limits = description.find("m").unwrap().limits;
+    assert_eq!((limits.least, limits.largest), (0.5, 9.0));
+    assert!(limits.hold(9.0) && !limits.hold(0.4) && !limits.hold(f64::NAN));
+    assert_eq!(limits.to_string(), "from 0.5 to 9");
+    let none = description.find("x").unwrap().limits;
+    assert!(none.hold(f64::MAX) && none.hold(-f64::MAX));
+    let three = changed(MASS3, &[("name=\"m\"", "name=\"m\" max=\"1e9\"")]);
+    let limits = Description::parse(&three).unwrap().find("m").unwrap().limits;
+    assert_eq!(
+        (limits.least, limits.largest, limits.to_string()),
+        (f64::NEG_INFINITY, 1e9, "at most 1e9".into())
+    );
+}
