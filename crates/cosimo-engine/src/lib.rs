@@ -4,6 +4,7 @@
 
 pub mod attempt;
 pub mod board;
+pub mod check;
 pub mod checkpoint;
 pub mod control;
 pub mod crew;
@@ -18,6 +19,7 @@ pub mod rows;
 pub mod run;
 pub mod summary;
 
+pub use check::{Findings, check};
 pub use checkpoint::{Checkpoint, CheckpointError};
 pub use control::{Control, Counters};
 pub use crew::in_simulator;

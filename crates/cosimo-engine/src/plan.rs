@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use cosimo_core::entry::{OpenRequest, Registry, Value, suggest};
-use cosimo_core::interface::Interface;
+use cosimo_core::interface::{Abilities, Interface};
 use cosimo_core::link::Block;
 use cosimo_core::method::{
     Correction, CouplingGraph, Estimate, Fit, Iteration, JacobianSource, JacobianWork, Law, Shape,
@@ -17,8 +17,8 @@ use crate::control::Control;
 use crate::crew::{Crew, Member, Seldom};
 use crate::graph::Ranks;
 use crate::history::History;
-use crate::planner::Planner;
-use crate::resolve::{Ports, links};
+use crate::planner::{Planned, Planner};
+use crate::resolve::{Links, Ports, links};
 use crate::rows::Rows;
 
 /// Everything about a run that does not change while it runs.
@@ -97,7 +97,7 @@ impl Layout {
     }
 
     pub fn ports(&self) -> Ports<'_> {
-        Ports { names: &self.names, interfaces: &self.interfaces, blocks: &self.blocks }
+        Ports { names: &self.names, interfaces: &self.interfaces, blocks: &self.blocks, closed: &[] }
     }
 }
 
@@ -154,25 +154,10 @@ impl Plan {
 
 /// Plans a system, or says everything that is wrong with it.
 pub fn plan(system: &System, registry: &Registry) -> Result<Plan, Vec<Problem>> {
-    let mut problems = Vec::new();
-    let simulators = open(system, registry, &mut problems);
-    if has_errors(&problems) {
-        return Err(problems); // without interfaces every port would be unknown
-    }
-    for (component, simulator) in system.components.iter().zip(&simulators) {
-        remark(component, &simulator.interface().remarks, &mut problems);
-    }
-    let interfaces: Vec<Interface> =
-        simulators.iter().map(|simulator| simulator.interface().clone()).collect();
-    let names: Vec<String> = system.components.iter().map(|component| component.name.clone()).collect();
-    let blocks = blocks(&interfaces);
-    let ports = Ports { names: &names, interfaces: &interfaces, blocks: &blocks };
-    let links = links(system, &ports, &mut problems);
-    let planner = Planner { system, registry, ports: &ports, links: &links };
-    let layout = planner.layout(&mut problems);
+    let Survey { simulators, layout, problems, .. } = survey(system, registry);
     match layout {
         Some((mut layout, source)) if !has_errors(&problems) => {
-            let mut simulators = simulators;
+            let mut simulators: Vec<Box<dyn Simulator>> = simulators.into_iter().flatten().collect();
             for (index, simulator) in simulators.iter_mut().enumerate() {
                 match simulator.states() {
                     Some(states) => layout.states += states.count(),
@@ -186,13 +171,68 @@ pub fn plan(system: &System, registry: &Registry) -> Result<Plan, Vec<Problem>> 
     }
 }
 
+/// What can be known of a system, however much is wrong with it.
+pub(crate) struct Survey {
+    /// In the order of the components; `None` where one did not open.
+    simulators: Vec<Option<Box<dyn Simulator>>>,
+    pub(crate) names: Vec<String>,
+    pub(crate) interfaces: Vec<Interface>,
+    pub(crate) blocks: Vec<Block>,
+    pub(crate) closed: Vec<usize>,
+    pub(crate) links: Links,
+    pub(crate) layout: Option<Planned>,
+    pub(crate) problems: Vec<Problem>,
+}
+
+impl Survey {
+    pub(crate) fn ports(&self) -> Ports<'_> {
+        Ports { names: &self.names, interfaces: &self.interfaces, blocks: &self.blocks, closed: &self.closed }
+    }
+}
+
+pub(crate) fn survey(system: &System, registry: &Registry) -> Survey {
+    let mut problems = Vec::new();
+    let simulators = open(system, registry, &mut problems);
+    for (component, simulator) in system.components.iter().zip(&simulators) {
+        if let Some(simulator) = simulator {
+            remark(component, simulator.interface(), &mut problems);
+        }
+    }
+    let interface = |simulator: &Option<Box<dyn Simulator>>| match simulator {
+        Some(simulator) => simulator.interface().clone(),
+        None => unknown(),
+    };
+    let interfaces: Vec<Interface> = simulators.iter().map(interface).collect();
+    let names: Vec<String> = system.components.iter().map(|component| component.name.clone()).collect();
+    let blocks = blocks(&interfaces);
+    let closed: Vec<usize> = (0..simulators.len()).filter(|&index| simulators[index].is_none()).collect();
+    let ports = Ports { names: &names, interfaces: &interfaces, blocks: &blocks, closed: &closed };
+    let links = links(system, &ports, &mut problems);
+    let layout = Planner { system, registry, ports: &ports, links: &links }.layout(&mut problems);
+    Survey { simulators, names, interfaces, blocks, closed, links, layout, problems }
+}
+
+/// Of a simulator that did not open nobody can say what it cannot do.
+fn unknown() -> Interface {
+    let abilities = Abilities { slopes: true, jacobian: true, integrals: true, ..Abilities::NATIVE };
+    Interface { abilities, ..Interface::default() }
+}
+
 fn has_errors(problems: &[Problem]) -> bool {
     problems.iter().any(|problem| problem.severity == Severity::Error)
 }
 
-fn open(system: &System, registry: &Registry, problems: &mut Vec<Problem>) -> Vec<Box<dyn Simulator>> {
+fn open(
+    system: &System,
+    registry: &Registry,
+    problems: &mut Vec<Problem>,
+) -> Vec<Option<Box<dyn Simulator>>> {
     let mut simulators = Vec::new();
     for component in &system.components {
+        if component.source.is_empty() {
+            simulators.push(None); // the reader of the file has said what it wanted
+            continue;
+        }
         let Some(kind) = registry.sources.iter().find(|kind| (kind.claims)(&component.source)) else {
             let known = registry.sources.iter().map(|kind| kind.name);
             problems.push(
@@ -201,8 +241,10 @@ fn open(system: &System, registry: &Registry, problems: &mut Vec<Problem>) -> Ve
                     format!("nothing can open `{}`", component.source),
                     component.source_span.clone(),
                 )
+                .about(&component.name)
                 .hint(format!("{} as in `native:dual-mass/right`", suggest(&component.source, known))),
             );
+            simulators.push(None);
             continue;
         };
         let parameters: Vec<(String, Value)> =
@@ -214,42 +256,54 @@ fn open(system: &System, registry: &Registry, problems: &mut Vec<Problem>) -> Ve
             parameters: &parameters,
         };
         match (kind.open)(&request) {
-            Ok(simulator) => simulators.push(simulator),
-            Err(found) => problems.extend(found.into_iter().map(|found| {
-                let span = match &found.parameter {
-                    Some(parameter) => component
-                        .parameters
-                        .iter()
-                        .find(|(name, ..)| name == parameter)
-                        .map_or(component.span.clone(), |(_, _, span)| span.clone()),
-                    None => component.source_span.clone(),
-                };
-                let problem = Problem::error(
-                    "plan/cannot-open",
-                    format!("component `{}`: {}", component.name, found.message),
-                    span,
-                );
-                match found.hint {
-                    Some(hint) => problem.hint(hint),
-                    None => problem,
-                }
-            })),
+            Ok(simulator) => simulators.push(Some(simulator)),
+            Err(found) => {
+                simulators.push(None);
+                problems.extend(found.into_iter().map(|found| {
+                    let span = match &found.parameter {
+                        Some(parameter) => component
+                            .parameters
+                            .iter()
+                            .find(|(name, ..)| name == parameter)
+                            .map_or(component.span.clone(), |(_, _, span)| span.clone()),
+                        None => component.source_span.clone(),
+                    };
+                    let problem = Problem::error(
+                        "plan/cannot-open",
+                        format!("component `{}`: {}", component.name, found.message),
+                        span,
+                    )
+                    .about(&component.name);
+                    match found.hint {
+                        Some(hint) => problem.hint(hint),
+                        None => problem,
+                    }
+                }));
+            }
         }
     }
     simulators
 }
 
 /// What a simulator has to say about itself; a talkative one is cut short.
-fn remark(component: &Component, said: &[String], problems: &mut Vec<Problem>) {
+fn remark(component: &Component, interface: &Interface, problems: &mut Vec<Problem>) {
     const MOST: usize = 3;
+    let said = &interface.remarks;
     let shown = if said.len() > MOST + 1 { MOST } else { said.len() };
     let mut add = |words: &str| {
         let message = format!("component `{}`: {words}", component.name);
-        problems.push(Problem::remark("plan/component", message, component.source_span.clone()));
+        let problem = Problem::remark("plan/component", message, component.source_span.clone());
+        problems.push(problem.about(&component.name));
     };
     said[..shown].iter().for_each(|words| add(words));
     if shown < said.len() {
         add(&format!("{} more remarks; `cosimo info` shows them all", said.len() - shown));
+    }
+    for (parameter, words) in &interface.parameter_remarks {
+        let given = component.parameters.iter().find(|(name, ..)| name == parameter);
+        let span = given.map_or(component.span.clone(), |(_, _, span)| span.clone());
+        let message = format!("component `{}`: {words}", component.name);
+        problems.push(Problem::remark("plan/parameter", message, span).about(&component.name));
     }
 }
 

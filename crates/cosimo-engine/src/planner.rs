@@ -103,11 +103,18 @@ impl Planner<'_> {
 
         // Algebraic loops: a start value on the way breaks one where outputs are exchanged stale.
         let cut: Vec<bool> = (0..inputs).map(|input| given[input].is_some() && !fresh[input]).collect();
-        let ranks = match graph::ranks(&couplings, outputs, &feedthrough, &cut) {
-            Ok(ranks) => ranks,
-            Err(path) => {
-                problems.push(self.loop_problem(&path));
-                Ranks::default()
+        let mut open = cut.clone();
+        let ranks = loop {
+            match graph::ranks(&couplings, outputs, &feedthrough, &open) {
+                Ok(ranks) => break ranks,
+                Err(path) => {
+                    problems.push(self.loop_problem(&path));
+                    // Cut where the message says so, to find the next one.
+                    match path.get(1) {
+                        Some(&input) => open[input] = true,
+                        None => break Ranks::default(),
+                    }
+                }
             }
         };
         let guesses: Vec<Option<f64>> = (0..inputs)
@@ -222,7 +229,9 @@ impl Planner<'_> {
     /// Values of inputs that nobody drives, and all start values that the file gives.
     fn constants(&self, receivers: &[usize], problems: &mut Vec<Problem>) -> (Vec<f64>, Vec<Option<f64>>) {
         let mut given = vec![None; receivers.len()];
-        for (index, component) in self.system.components.iter().enumerate() {
+        let opened = |index: &usize| !self.ports.closed.contains(index);
+        for index in (0..self.system.components.len()).filter(opened) {
+            let component = &self.system.components[index];
             for (port, value, span) in &component.starts {
                 let ports = &self.ports.interfaces[index].inputs;
                 match ports.iter().position(|known| known.name == *port) {
@@ -233,7 +242,8 @@ impl Planner<'_> {
                             format!("component `{}` has no input `{port}` to start", component.name),
                             span.clone(),
                         )
-                        .hint(suggest(port, ports.iter().map(|known| known.name.as_str()))),
+                        .hint(suggest(port, ports.iter().map(|known| known.name.as_str())))
+                        .about_port(&component.name, port),
                     ),
                 }
             }
@@ -255,7 +265,8 @@ impl Planner<'_> {
                         .hint(format!(
                             "add a `[[wire]]` or `[[bond]]` to it, or `start = {{ {} = 0.0 }}` to the component",
                             port.name
-                        )),
+                        ))
+                        .about_port(&component.name, &port.name),
                     );
                     0.0
                 })
@@ -270,7 +281,8 @@ impl Planner<'_> {
             .chain(recipe.correction.inputs.iter().map(|(name, _, span)| (name, span)))
             .chain(recipe.exchange.inputs.iter().map(|(name, _, span)| (name, span)));
         for (name, span) in named {
-            if !paths.contains(name) {
+            let unknown = !paths.contains(name) && self.ports.find(name, span) != Err(None);
+            if unknown {
                 problems.push(
                     Problem::error("plan/unknown-port", format!("`{name}` is no input"), span.clone())
                         .hint(suggest(name, paths.iter().map(String::as_str))),
@@ -351,6 +363,7 @@ impl Planner<'_> {
                             component.span.clone(),
                         )
                         .label(format!("`{}`", component.source))
+                        .about(&component.name)
                         .hint(format!("choose another {axis}; `cosimo methods` lists what each one needs")),
                     );
                 }
@@ -394,7 +407,8 @@ impl Planner<'_> {
                         ),
                         self.system.recipe.input.of(&self.ports.path(End::Input(input))).span.clone(),
                     )
-                    .hint("use `linear`, which takes the slope from the history"),
+                    .hint("use `linear`, which takes the slope from the history")
+                    .about(&self.ports.names[owner]),
                 );
             }
         }
@@ -415,14 +429,13 @@ impl Planner<'_> {
             let degree = fits[fit_of_input[input]].degree();
             let follows = self.ports.interfaces[receiver].abilities.input_degree;
             if degree > u32::from(follows) {
-                problems.push(Problem::remark(
-                    "plan/input-degree",
-                    format!(
-                        "`{}` follows inputs of degree {follows} only; the assumed degree {degree} does not reach it",
-                        self.ports.path(End::Input(input))
-                    ),
-                    self.system.components[receiver].span.clone(),
-                ));
+                let message = format!(
+                    "`{}` follows inputs of degree {follows} only; the assumed degree {degree} does not reach it",
+                    self.ports.path(End::Input(input))
+                );
+                let span = self.system.components[receiver].span.clone();
+                let problem = Problem::remark("plan/input-degree", message, span);
+                problems.push(self.ports.about(problem, End::Input(input)));
             }
         }
     }
@@ -498,7 +511,8 @@ impl Planner<'_> {
                     ),
                     component.span.clone(),
                 )
-                .hint(hint),
+                .hint(hint)
+                .about(&component.name),
             );
         }
     }
@@ -551,6 +565,7 @@ impl Planner<'_> {
             "break it by `start = {{ {port} = 0.0 }}` on `{component}` with stale exchange (adds one step of delay), \
              or cut the system where no output depends on an input at once"
         ))
+        .about_port(component, port)
     }
 
     #[allow(clippy::type_complexity)]
@@ -716,6 +731,7 @@ impl Planner<'_> {
                         component.span.clone(),
                     )
                     .label(format!("`{}`", component.source))
+                    .about(&component.name)
                     .hint("choose a size that divides the run, or `end = \"after\"` in `[experiment]`"),
                 );
             }

@@ -15,25 +15,32 @@ pub struct Ports<'a> {
     pub names: &'a [String],
     pub interfaces: &'a [Interface],
     pub blocks: &'a [Block],
+    /// Components that could not be opened: nothing is known of their ports.
+    pub closed: &'a [usize],
 }
 
+/// Why there is no such port; `None` where that is said elsewhere or cannot be known.
+pub type Unfound = Option<Box<Problem>>;
+
 impl Ports<'_> {
-    pub fn find(&self, path: &str, span: &Span) -> Result<End, Problem> {
+    pub fn find(&self, path: &str, span: &Span) -> Result<End, Unfound> {
+        if path.is_empty() {
+            return Err(None); // the reader of the file has said what it wanted
+        }
         let unknown = |message: String, hint: String| {
-            Err(Problem::error("plan/unknown-port", message, span.clone()).hint(hint))
+            Problem::error("plan/unknown-port", message, span.clone()).hint(hint)
         };
         let Some((component, port)) = path.split_once('.') else {
-            return unknown(
-                format!("`{path}` is no port"),
-                "ports are written `component.port`, as in `chassis.v`".into(),
-            );
+            let hint = "ports are written `component.port`, as in `chassis.v`";
+            return Err(Some(Box::new(unknown(format!("`{path}` is no port"), hint.into()))));
         };
         let Some(index) = self.names.iter().position(|name| name == component) else {
-            return unknown(
-                format!("no component is called `{component}`"),
-                suggest(component, self.names.iter().map(String::as_str)),
-            );
+            let hint = suggest(component, self.names.iter().map(String::as_str));
+            return Err(Some(Box::new(unknown(format!("no component is called `{component}`"), hint))));
         };
+        if self.closed.contains(&index) {
+            return Err(None);
+        }
         let interface = &self.interfaces[index];
         let place = |ports: &[Port]| ports.iter().position(|known| known.name == port);
         // A name may stand for an input and an output at once; the caller asks for the side it needs.
@@ -44,11 +51,12 @@ impl Ports<'_> {
             return Ok(End::Output(self.blocks[index].outputs.start + at));
         }
         let known = interface.inputs.iter().chain(&interface.outputs).map(|known| known.name.as_str());
-        unknown(format!("component `{component}` has no port `{port}`"), suggest(port, known))
+        let message = format!("component `{component}` has no port `{port}`");
+        Err(Some(Box::new(unknown(message, suggest(port, known)).about_port(component, port))))
     }
 
     /// As [`Ports::find`], where only an output will do.
-    pub fn output(&self, path: &str, span: &Span) -> Result<usize, Problem> {
+    pub fn output(&self, path: &str, span: &Span) -> Result<usize, Unfound> {
         let named = self.find(path, span)?;
         if let End::Output(output) = named {
             return Ok(output);
@@ -59,22 +67,24 @@ impl Ports<'_> {
         {
             return Ok(self.blocks[index].outputs.start + at);
         }
-        Err(Problem::error(
-            "plan/wrong-causality",
-            format!("`{path}` is an input, an output is wanted"),
-            span.clone(),
-        ))
+        Err(self.wrong_causality(named, "an input, an output", span))
     }
 
-    pub fn input(&self, path: &str, span: &Span) -> Result<usize, Problem> {
+    pub fn input(&self, path: &str, span: &Span) -> Result<usize, Unfound> {
         match self.find(path, span)? {
             End::Input(input) => Ok(input),
-            End::Output(_) => Err(Problem::error(
-                "plan/wrong-causality",
-                format!("`{path}` is an output, an input is wanted"),
-                span.clone(),
-            )),
+            named @ End::Output(_) => Err(self.wrong_causality(named, "an output, an input", span)),
         }
+    }
+
+    fn wrong_causality(&self, named: End, words: &str, span: &Span) -> Unfound {
+        let message = format!("`{}` is {words} is wanted", self.path(named));
+        Some(Box::new(self.about(Problem::error("plan/wrong-causality", message, span.clone()), named)))
+    }
+
+    /// Says of a problem that it is this port's.
+    pub fn about(&self, problem: Problem, end: End) -> Problem {
+        problem.about_port(&self.names[self.place(end).0], &self.port(end).name)
     }
 
     pub fn port(&self, end: End) -> &Port {
@@ -107,7 +117,8 @@ pub struct Links {
     pub rows: Vec<Vec<Term>>,
     /// Per input: who drives it, for messages.
     pub drivers: Vec<Vec<String>>,
-    /// Per input: a faulty declaration names its component, so that it is not missed a second time.
+    /// Per input: a faulty declaration names it or, where the port is wrong, its component, so that it is not
+    /// missed a second time.
     pub excused: Vec<bool>,
     pub bonds: Vec<Bond>,
 }
@@ -123,20 +134,20 @@ pub fn links(system: &System, ports: &Ports<'_>, problems: &mut Vec<Problem>) ->
     for wire in &system.wires {
         if let Err(found) = links.wire(wire, ports, problems) {
             problems.extend(found);
-            links.excuse(&[&wire.to.0], ports);
+            links.excuse(&wire.to, ports);
         }
     }
     for bond in &system.bonds {
         if let Err(found) = links.bond(bond, ports, problems) {
             problems.extend(found);
-            links.excuse(&[&bond.a.effort.0, &bond.b.effort.0], ports);
+            links.excuse_sides(&[&bond.a, &bond.b], ports);
         }
     }
     for junction in &system.junctions {
         if let Err(found) = links.junction(junction, ports, problems) {
             problems.extend(found);
-            let named: Vec<&String> = junction.sides.iter().map(|side| &side.port.effort.0).collect();
-            links.excuse(&named, ports);
+            let sides: Vec<&PowerPort> = junction.sides.iter().map(|side| &side.port).collect();
+            links.excuse_sides(&sides, ports);
         }
     }
     links
@@ -162,17 +173,37 @@ impl Links {
                     span.clone(),
                 )
                 .hint("an input has one driver; use a `[[junction]]` where several flows or efforts add up"),
-            );
+            )
+            .map(|problem| ports.about(problem, End::Input(input)));
         }
         self.rows[input] = terms;
         None
     }
 
-    fn excuse(&mut self, paths: &[&String], ports: &Ports<'_>) {
-        for path in paths {
-            let component = path.split_once('.').map_or(path.as_str(), |(component, _)| component);
-            if let Some(index) = ports.names.iter().position(|name| name == component) {
-                self.excused[ports.blocks[index].inputs.clone()].fill(true);
+    fn excuse(&mut self, (path, span): &(String, Span), ports: &Ports<'_>) {
+        match ports.find(path, span) {
+            Ok(End::Input(input)) => self.excused[input] = true,
+            _ => self.excuse_component(path, ports),
+        }
+    }
+
+    fn excuse_component(&mut self, path: &str, ports: &Ports<'_>) {
+        let component = path.split_once('.').map_or(path, |(component, _)| component);
+        if let Some(index) = ports.names.iter().position(|name| name == component) {
+            self.excused[ports.blocks[index].inputs.clone()].fill(true);
+        }
+    }
+
+    fn excuse_sides(&mut self, sides: &[&PowerPort], ports: &Ports<'_>) {
+        for PowerPort { effort, flow } in sides {
+            match (ports.find(&effort.0, &effort.1), ports.find(&flow.0, &flow.1)) {
+                (Ok(End::Input(input)), Ok(End::Output(_))) | (Ok(End::Output(_)), Ok(End::Input(input))) => {
+                    self.excused[input] = true;
+                }
+                _ => {
+                    self.excuse_component(&effort.0, ports);
+                    self.excuse_component(&flow.0, ports);
+                }
             }
         }
     }
@@ -187,7 +218,14 @@ impl Links {
         let input = ports.input(&wire.to.0, &wire.to.1);
         let (output, input) = match (output, input) {
             (Ok(output), Ok(input)) => (output, input),
-            (output, input) => return Err(output.err().into_iter().chain(input.err()).collect()),
+            (output, input) => {
+                // An input that exists counts as driven, whatever is wrong with the other end.
+                let by = format!("`{}`", wire.from.0);
+                let twice =
+                    input.as_ref().ok().and_then(|&input| self.drive(input, vec![], by, ports, &wire.to.1));
+                let unfound = [output.err(), input.err()].into_iter().flatten().flatten();
+                return Err(unfound.map(|problem| *problem).chain(twice).collect());
+            }
         };
         let factor =
             conversion(output, input, ports, &wire.to.1, problems).map_err(|problem| vec![problem])?;
@@ -204,8 +242,10 @@ impl Links {
         ports: &Ports<'_>,
         problems: &mut Vec<Problem>,
     ) -> Result<(), Vec<Problem>> {
-        let a = power_port(&decl.a, ports, problems)?;
-        let b = power_port(&decl.b, ports, problems)?;
+        let (a, b) = match (power_port(&decl.a, ports, problems), power_port(&decl.b, ports, problems)) {
+            (Ok(a), Ok(b)) => (a, b),
+            (a, b) => return Err([a.err(), b.err()].into_iter().flatten().flatten().collect()),
+        };
         let name = &decl.name;
         let mut found = Vec::new();
         let sign = |flips: bool| if flips { -1.0 } else { 1.0 };
@@ -369,36 +409,33 @@ fn power_port(
     let flow = ports.find(&port.flow.0, &port.flow.1);
     let (effort, flow) = match (effort, flow) {
         (Ok(effort), Ok(flow)) => (effort, flow),
-        (effort, flow) => return Err(effort.err().into_iter().chain(flow.err()).collect()),
+        (effort, flow) => {
+            let unfound = [effort.err(), flow.err()].into_iter().flatten().flatten();
+            return Err(unfound.map(|problem| *problem).collect());
+        }
     };
     let watts = match (&ports.port(effort).unit, &ports.port(flow).unit) {
         (Some(e), Some(f)) if e.product(f) == POWER => e.factor * f.factor,
         (Some(e), Some(f)) => {
-            return Err(vec![
-                Problem::error(
-                    "plan/no-power",
-                    format!(
-                        "`{}` [{e}] times `{}` [{f}] is no power: [{}], a bond needs [{}]",
-                        port.effort.0,
-                        port.flow.0,
-                        describe(e.product(f)),
-                        describe(POWER)
-                    ),
-                    port.flow.1.clone(),
-                )
+            let message = format!(
+                "`{}` [{e}] times `{}` [{f}] is no power: [{}], a bond needs [{}]",
+                port.effort.0,
+                port.flow.0,
+                describe(e.product(f)),
+                describe(POWER)
+            );
+            let problem = Problem::error("plan/no-power", message, port.flow.1.clone())
                 .label(format!("[{f}]"))
-                .hint("a power bond joins an effort and a flow, such as N and m/s; other signals are a `[[wire]]`"),
-            ]);
+                .hint("a power bond joins an effort and a flow, such as N and m/s; other signals are a `[[wire]]`");
+            return Err(vec![ports.about(problem, flow)]);
         }
         _ => {
-            problems.push(Problem::remark(
-                "plan/no-unit",
-                format!(
-                    "`{}` times `{}` cannot be checked to be a power: a unit is missing; watts are assumed",
-                    port.effort.0, port.flow.0
-                ),
-                port.effort.1.clone(),
-            ));
+            let message = format!(
+                "`{}` times `{}` cannot be checked to be a power: a unit is missing; watts are assumed",
+                port.effort.0, port.flow.0
+            );
+            let problem = Problem::remark("plan/no-unit", message, port.effort.1.clone());
+            problems.push(ports.about(problem, effort));
             1.0
         }
     };
@@ -418,28 +455,22 @@ fn conversion(
         return Ok(1.0);
     };
     if given.dimension != wanted.dimension {
-        return Err(Problem::error(
-            "plan/unit-mismatch",
-            format!(
-                "`{}` [{given}] cannot drive `{}` [{wanted}]: the dimensions differ",
-                ports.path(from),
-                ports.path(to)
-            ),
-            span.clone(),
-        ));
+        let message = format!(
+            "`{}` [{given}] cannot drive `{}` [{wanted}]: the dimensions differ",
+            ports.path(from),
+            ports.path(to)
+        );
+        return Err(ports.about(Problem::error("plan/unit-mismatch", message, span.clone()), to));
     }
     if given.factor == wanted.factor {
         return Ok(1.0);
     }
     let factor = given.factor / wanted.factor;
-    problems.push(Problem::remark(
-        "plan/unit-converted",
-        format!(
-            "`{}` [{given}] is converted to `{}` [{wanted}]: times {factor}",
-            ports.path(from),
-            ports.path(to)
-        ),
-        span.clone(),
-    ));
+    let message = format!(
+        "`{}` [{given}] is converted to `{}` [{wanted}]: times {factor}",
+        ports.path(from),
+        ports.path(to)
+    );
+    problems.push(ports.about(Problem::remark("plan/unit-converted", message, span.clone()), to));
     Ok(factor)
 }

@@ -10,7 +10,7 @@ pub mod toml;
 pub mod write;
 
 pub use overrides::Overrides;
-pub use problem::{Problem, Severity, Span};
+pub use problem::{About, Problem, Severity, Span};
 pub use recipe::{Choice, Exchange, Origin, PerInput, Recipe, Reject, Step};
 pub use system::{
     BondDecl, Common, Component, Direction, EndRule, Experiment, JunctionDecl, JunctionSide, Opposite,

@@ -244,7 +244,8 @@ fn number(number: f64) -> String {
     if number.is_nan() { "nan".into() } else { format!("{number:?}") }
 }
 
-fn key(key: &str) -> String {
+/// A key as TOML spells it: bare where that will do.
+pub fn key(key: &str) -> String {
     if is_name(key) { key.into() } else { text(key) }
 }
 

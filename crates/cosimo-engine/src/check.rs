@@ -1,0 +1,293 @@
+//! What deserves a look before a run although it does not keep the run from starting: values nobody chose, powers
+//! nobody counts, sizes that do not fit. Together with what the plan has to say it is all that can be known of a
+//! system without running it.
+
+use cosimo_core::End;
+use cosimo_core::entry::{Registry, number_text};
+use cosimo_system::{Problem, Severity, Span, System};
+
+use crate::plan::{Survey, survey};
+use crate::resolve::Ports;
+
+/// All that is wrong or odd, and how much there is of what.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Findings {
+    /// In the order of their places; those without one come first.
+    pub problems: Vec<Problem>,
+    pub components: usize,
+    pub inputs: usize,
+    pub outputs: usize,
+    pub bonds: usize,
+    /// Outputs that drive nothing, as `component.port`.
+    pub unread: Vec<String>,
+}
+
+impl Findings {
+    pub fn count(&self, severity: Severity) -> usize {
+        self.problems.iter().filter(|problem| problem.severity == severity).count()
+    }
+}
+
+/// Checks as much as can be checked, whatever is wrong with the rest. `reading` is what was found on the way to the
+/// system; what only follows from that is left out.
+pub fn check(system: &System, registry: &Registry, reading: Vec<Problem>) -> Findings {
+    let mut survey = survey(system, registry);
+    let mut found = std::mem::take(&mut survey.problems);
+    let inspection = Inspection { system, survey: &survey, ports: survey.ports() };
+    inspection.names(&mut found);
+    inspection.constants(&mut found);
+    inspection.limits(&mut found);
+    inspection.units(&mut found);
+    inspection.bonds(&mut found);
+    inspection.steps(&mut found);
+    inspection.lonely(&mut found);
+    inspection.reference(&mut found);
+
+    let (inputs, outputs) = inspection.size();
+    let unread = (0..outputs).filter(|output| !inspection.read(*output));
+    let unread = unread.map(|output| inspection.ports.path(End::Output(output))).collect();
+    found.retain(|problem| !follows(problem, &reading, system));
+    found.extend(reading);
+    found.sort_by_key(|problem| (problem.span.start, problem.span.end));
+    found.dedup();
+    Findings {
+        problems: found,
+        components: system.components.len(),
+        inputs,
+        outputs,
+        bonds: survey.links.bonds.len(),
+        unread,
+    }
+}
+
+/// Whether a problem may be nothing but the consequence of one that the reader met: at the same place, or in the
+/// choice of the step size, where a default stands in for every choice that could not be read.
+fn follows(problem: &Problem, reading: &[Problem], system: &System) -> bool {
+    let step = &system.recipe.step.span;
+    let in_step = |span: &Span| !span.is_empty() && step.start <= span.start && span.end <= step.end;
+    let errors = || reading.iter().filter(|known| known.severity == Severity::Error);
+    let same = errors().any(|known| !known.span.is_empty() && known.span == problem.span);
+    same || (in_step(&problem.span) && errors().any(|known| in_step(&known.span)))
+}
+
+struct Inspection<'a> {
+    system: &'a System,
+    survey: &'a Survey,
+    ports: Ports<'a>,
+}
+
+impl Inspection<'_> {
+    /// How many inputs and outputs there are.
+    fn size(&self) -> (usize, usize) {
+        self.survey.blocks.last().map_or((0, 0), |block| (block.inputs.end, block.outputs.end))
+    }
+
+    /// Whether a connection names the output, be it a wrong one.
+    fn read(&self, output: usize) -> bool {
+        let path = self.ports.path(End::Output(output));
+        self.named(|named| named == path)
+    }
+
+    /// Formats other than TOML may call two components the same.
+    fn names(&self, found: &mut Vec<Problem>) {
+        let components = &self.system.components;
+        for (index, component) in components.iter().enumerate() {
+            if components[..index].iter().any(|earlier| earlier.name == component.name) {
+                let message = format!("two components are called `{}`", component.name);
+                let problem = Problem::error("check/duplicate-component", message, component.span.clone());
+                found.push(
+                    problem.label("the second one").hint("give it another name").about(&component.name),
+                );
+            }
+        }
+    }
+
+    /// The value that an input keeps because nobody drives it, and whether the file says so.
+    fn constant(&self, input: usize) -> Option<(f64, bool)> {
+        let links = &self.survey.links;
+        if !links.drivers[input].is_empty() || links.excused[input] {
+            return None;
+        }
+        let given = self.given(input).map(|(value, _)| (value, true));
+        given.or_else(|| self.ports.port(End::Input(input)).start.map(|start| (start, false)))
+    }
+
+    /// The start value that the file gives to an input, with its place.
+    fn given(&self, input: usize) -> Option<(f64, Span)> {
+        let component = &self.system.components[self.owner(End::Input(input))];
+        let name = &self.ports.port(End::Input(input)).name;
+        let start = component.starts.iter().find(|(port, ..)| port == name);
+        start.map(|(_, value, span)| (*value, span.clone()))
+    }
+
+    fn owner(&self, end: End) -> usize {
+        let holds = |index: usize| match end {
+            End::Input(input) => self.survey.blocks[index].inputs.contains(&input),
+            End::Output(output) => self.survey.blocks[index].outputs.contains(&output),
+        };
+        (0..self.survey.blocks.len()).find(|&index| holds(index)).unwrap_or(0)
+    }
+
+    /// An input that was forgotten looks like one that was left alone; a start value in the file tells them apart.
+    fn constants(&self, found: &mut Vec<Problem>) {
+        for input in 0..self.size().0 {
+            let Some((value, false)) = self.constant(input) else { continue };
+            let (end, component) =
+                (End::Input(input), &self.system.components[self.owner(End::Input(input))]);
+            let port = self.ports.port(end);
+            let unit = port.unit.as_ref().map_or(String::new(), |unit| format!(" [{unit}]"));
+            let message = format!(
+                "input `{}` is driven by nobody and stays at the simulator's own start value {}{unit}",
+                self.ports.path(end),
+                number_text(value)
+            );
+            let hint = format!(
+                "connect it, or write `start = {{ {} = {} }}` to say that this is meant",
+                cosimo_system::write::key(&port.name),
+                number_text(value)
+            );
+            let problem = Problem::remark("check/constant-input", message, component.span.clone());
+            found.push(self.ports.about(problem.hint(hint), end));
+        }
+    }
+
+    fn limits(&self, found: &mut Vec<Problem>) {
+        for input in 0..self.size().0 {
+            let end = End::Input(input);
+            let (value, span, whose) = match (self.given(input), self.constant(input)) {
+                (Some((value, span)), _) => (value, span, "the start value"),
+                (None, Some((value, _))) => (
+                    value,
+                    self.system.components[self.owner(end)].span.clone(),
+                    "the simulator's own start value",
+                ),
+                (None, None) => continue,
+            };
+            let limits = self.ports.port(end).limits;
+            if !limits.hold(value) {
+                let message = format!(
+                    "{whose} of `{}` is {}, but allowed is {limits}",
+                    self.ports.path(end),
+                    number_text(value)
+                );
+                let problem =
+                    Problem::error("check/outside-limits", message, span).label("outside the limits");
+                found.push(self.ports.about(problem, end));
+            }
+        }
+    }
+
+    /// Where one end of a wire has a unit and the other none, nothing can be compared.
+    fn units(&self, found: &mut Vec<Problem>) {
+        for wire in &self.system.wires {
+            let (Ok(output), Ok(input)) = (
+                self.ports.output(&wire.from.0, &wire.from.1).map(End::Output),
+                self.ports.input(&wire.to.0, &wire.to.1).map(End::Input),
+            ) else {
+                continue;
+            };
+            let (given, wanted) = (&self.ports.port(output).unit, &self.ports.port(input).unit);
+            let (with, unit, without) = match (given, wanted) {
+                (Some(unit), None) => (output, unit, input),
+                (None, Some(unit)) => (input, unit, output),
+                _ => continue,
+            };
+            let message = format!(
+                "`{}` is in [{unit}], `{}` has no unit: nobody can tell whether they fit",
+                self.ports.path(with),
+                self.ports.path(without)
+            );
+            let problem = Problem::remark("check/unit-missing", message, wire.to.1.clone());
+            found.push(self.ports.about(problem.hint("the value is passed on as it is"), without));
+        }
+    }
+
+    /// A wire from the port of a bond may carry power that no bond counts.
+    fn bonds(&self, found: &mut Vec<Problem>) {
+        for wire in &self.system.wires {
+            let Ok(output) = self.ports.output(&wire.from.0, &wire.from.1) else { continue };
+            let bonds = &self.survey.links.bonds;
+            let end = End::Output(output);
+            let bond = bonds
+                .iter()
+                .find(|bond| bond.sides.iter().any(|side| side.effort == end || side.flow == end));
+            let Some(bond) = bond else { continue };
+            let message = format!(
+                "`{}` belongs to bond `{}` and also drives `{}` by a wire; power that goes that way is not in the ledger",
+                wire.from.0, bond.name, wire.to.0
+            );
+            let problem = Problem::remark("check/bond-also-wired", message, wire.from.1.clone());
+            let hint =
+                "fine for a measurement; where it acts back, use a `[[junction]]` of all that take part";
+            found.push(self.ports.about(problem.hint(hint), end));
+        }
+    }
+
+    fn steps(&self, found: &mut Vec<Problem>) {
+        let (experiment, recipe) = (&self.system.experiment, &self.system.recipe);
+        let (span, duration) = (&recipe.step.span, experiment.stop - experiment.start);
+        let Some(size) = recipe.step.size else { return };
+        if duration > 0.0 && size > duration {
+            let message = format!(
+                "a step of {} s is longer than the run of {} s",
+                number_text(size),
+                number_text(duration)
+            );
+            found.push(Problem::remark("check/long-step", message, span.clone()));
+        }
+        if self.survey.layout.as_ref().is_none_or(|(layout, _)| layout.control.adaptive) {
+            return; // the size is the first one only
+        }
+        for (component, interface) in self.system.components.iter().zip(&self.survey.interfaces) {
+            let Some(internal) = interface.internal_step else { continue };
+            let ratio = size / internal;
+            if ratio.round() >= 1.0 && (ratio - ratio.round()).abs() <= 1e-9 * ratio {
+                continue;
+            }
+            let fitting = internal * ratio.round().max(1.0);
+            let message = format!(
+                "`{}` steps by {} s inside, of which a step of {} s is no multiple",
+                component.name,
+                number_text(internal),
+                number_text(size)
+            );
+            let problem = Problem::remark("check/step-size", message, component.span.clone());
+            let hint = format!("the nearest size that fits is {} s", number_text(fitting));
+            found.push(problem.hint(hint).about(&component.name));
+        }
+    }
+
+    fn lonely(&self, found: &mut Vec<Problem>) {
+        let several = self.system.components.len() > 1;
+        for component in self.system.components.iter().filter(|_| several) {
+            let of =
+                |path: &str| path.strip_prefix(&component.name).is_some_and(|rest| rest.starts_with('.'));
+            if !self.named(of) {
+                let message = format!("component `{}` is connected to nobody", component.name);
+                let problem = Problem::remark("check/lonely-component", message, component.span.clone());
+                found.push(problem.about(&component.name));
+            }
+        }
+    }
+
+    /// Whether some connection, however wrong it may be, has such an end.
+    fn named(&self, such: impl Fn(&str) -> bool) -> bool {
+        let sides = (self.system.bonds.iter().flat_map(|bond| [&bond.a, &bond.b])).chain(
+            self.system.junctions.iter().flat_map(|junction| junction.sides.iter().map(|side| &side.port)),
+        );
+        self.system.wires.iter().any(|wire| such(&wire.from.0) || such(&wire.to.0))
+            || sides.into_iter().any(|side| such(&side.effort.0) || such(&side.flow.0))
+    }
+
+    /// The comparison after a run leaves out what it cannot find.
+    fn reference(&self, found: &mut Vec<Problem>) {
+        let ports = self.system.reference.iter().flat_map(|reference| &reference.ports);
+        for (path, column, span) in ports {
+            if let Err(Some(problem)) = self.ports.output(path, span) {
+                let message = format!("no comparison with `{column}`: {}", problem.message);
+                let remark = Problem::remark("check/reference-port", message, span.clone());
+                found.push(Problem { hint: problem.hint, about: problem.about, ..remark });
+            }
+        }
+    }
+}
