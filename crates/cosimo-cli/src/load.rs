@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use cosimo::core::Registry;
 use cosimo::engine::{Plan, plan};
-use cosimo::system::{EndRule, Overrides, Severity, System, overrides, sources, toml};
+use cosimo::system::{EndRule, Overrides, Problem, Severity, System, overrides, sources, toml};
 
 use crate::{exit, report};
 
@@ -55,6 +55,29 @@ pub(crate) struct Changes {
     pub record_every: Option<f64>,
 }
 
+impl Changes {
+    fn overrides(&self) -> Overrides {
+        let solver = self.solver.as_ref().map(|name| format!("cosimo.solver=\"{name}\""));
+        Overrides {
+            stop: self.stop,
+            end: self.end.map(|end| match end {
+                End::Exact => EndRule::Exact,
+                End::After => EndRule::After,
+            }),
+            step: self.step,
+            tolerance: self.tolerance,
+            connects: self.connects.clone(),
+            bonds: self.bonds.clone(),
+            input: self.input.clone(),
+            // First, so that `--set` can say otherwise of single units.
+            sets: solver.into_iter().chain(self.sets.clone()).collect(),
+            methods: self.methods.clone(),
+            record: self.record.clone(),
+            record_every: self.record_every,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum End {
     Exact,
@@ -68,8 +91,26 @@ pub(crate) struct Loaded {
     pub plan: Plan,
 }
 
+/// A system, whatever is wrong with it.
+pub(crate) struct Draft {
+    /// Empty where the system was made of sources.
+    pub path: String,
+    pub text: String,
+    pub system: System,
+    pub problems: Vec<Problem>,
+}
+
 /// Reads a system file without planning it.
 pub(crate) fn read(file: &Path, registry: &Registry) -> Result<(String, String, System), u8> {
+    let Draft { path, text, system, problems } = draft_of_file(file, registry)?;
+    if problems.iter().any(|problem| problem.severity == Severity::Error) {
+        report::problems(&problems, &path, &text);
+        return Err(exit::BAD_INPUT);
+    }
+    Ok((path, text, system))
+}
+
+fn draft_of_file(file: &Path, registry: &Registry) -> Result<Draft, u8> {
     let path = file.display().to_string();
     let mut text = String::new();
     let opened = File::open(file).and_then(|file| file.take(LARGEST + 1).read_to_string(&mut text));
@@ -91,11 +132,22 @@ pub(crate) fn read(file: &Path, registry: &Registry) -> Result<(String, String, 
     }
     let folder = file.parent().map_or_else(PathBuf::new, Path::to_owned);
     let (system, problems) = toml::read(&text, &folder, registry);
-    if problems.iter().any(|problem| problem.severity == Severity::Error) {
-        report::problems(&problems, &path, &text);
-        return Err(exit::BAD_INPUT);
-    }
-    Ok((path, text, system))
+    Ok(Draft { path, text, system, problems })
+}
+
+/// Reads a system file, or makes a system of the sources themselves, with the changes of the command line in it as far
+/// as they fit. Fails only where a file cannot be read.
+pub(crate) fn draft(what: &[String], changes: &Changes, registry: &Registry) -> Result<Draft, u8> {
+    let mut draft = match what {
+        [file] if !sources::is_source(file, registry) => draft_of_file(Path::new(file), registry)?,
+        several => {
+            exist(several, registry)?;
+            let (system, problems) = sources::system(several, registry);
+            Draft { path: String::new(), text: String::new(), system, problems }
+        }
+    };
+    draft.problems.extend(overrides::apply(&mut draft.system, &changes.overrides(), registry));
+    Ok(draft)
 }
 
 /// Reads and plans a system file, or a system made of the sources themselves.
@@ -111,25 +163,7 @@ pub(crate) fn load(what: &[String], changes: &Changes, registry: &Registry) -> R
             (String::new(), String::new(), system, problems)
         }
     };
-    let solver = changes.solver.as_ref().map(|name| format!("cosimo.solver=\"{name}\""));
-    let asked = Overrides {
-        stop: changes.stop,
-        end: changes.end.map(|end| match end {
-            End::Exact => EndRule::Exact,
-            End::After => EndRule::After,
-        }),
-        step: changes.step,
-        tolerance: changes.tolerance,
-        connects: changes.connects.clone(),
-        bonds: changes.bonds.clone(),
-        input: changes.input.clone(),
-        // First, so that `--set` can say otherwise of single units.
-        sets: solver.into_iter().chain(changes.sets.clone()).collect(),
-        methods: changes.methods.clone(),
-        record: changes.record.clone(),
-        record_every: changes.record_every,
-    };
-    problems.extend(overrides::apply(&mut system, &asked, registry));
+    problems.extend(overrides::apply(&mut system, &changes.overrides(), registry));
     match plan(&system, registry) {
         Ok(plan) if problems.is_empty() => return Ok(Loaded { text, system, plan }),
         Ok(_) => {}

@@ -18,6 +18,19 @@ pub(crate) fn problems(problems: &[Problem], path: &str, text: &str) {
     }
 }
 
+/// A problem for stdout: it is what was asked for.
+pub(crate) fn problem(problem: &Problem, path: &str, text: &str) -> String {
+    for_stdout().render(&[group(problem, path, text)])
+}
+
+/// Line and column of a problem, both from 1, in characters.
+pub(crate) fn position(problem: &Problem, text: &str) -> Option<(usize, usize)> {
+    let before = &text[..place(problem, text)?.start];
+    let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
+    let column = before.rsplit('\n').next().map_or(0, |rest| rest.chars().count()) + 1;
+    Some((line, column))
+}
+
 /// Remarks in one line each: they should be read, not be in the way.
 pub(crate) fn remarks(problems: &[Problem]) {
     for remark in remark_lines(problems) {
@@ -71,8 +84,11 @@ pub(crate) fn finding(finding: &Finding, file: &str) -> String {
     }
     group =
         group.element(Level::NOTE.message(&finding.clause)).element(Level::HELP.message(finding.rule.remedy));
-    let styled = std::io::stdout().is_terminal();
-    if styled { Renderer::styled() } else { Renderer::plain() }.render(&[group])
+    for_stdout().render(&[group])
+}
+
+fn for_stdout() -> Renderer {
+    if std::io::stdout().is_terminal() { Renderer::styled() } else { Renderer::plain() }
 }
 
 fn renderer() -> Renderer {
