@@ -6,7 +6,7 @@ use roxmltree::Node;
 
 use crate::description::{
     CAUSALITIES, Capabilities, Causality, Description, Exchange, Experiment, Fmi, INITIALS, Kind, Offer,
-    Output, VARIABILITIES, Variability, Variable,
+    Output, VARIABILITIES, Variability, Variable, token,
 };
 use crate::problem::Place;
 use crate::quantity::{Units, definitions};
@@ -22,7 +22,7 @@ pub(crate) const KINDS: &[(&str, Kind)] = &[
 
 pub(crate) fn read(reader: &mut Reader<'_>, root: Node<'_, '_>, version: &str) -> Option<Description> {
     let model_name = reader.text(root, "modelName").unwrap_or_default().to_owned();
-    let token = reader.token(root, "guid");
+    let token = token(reader, root, "guid");
     let (cosimulation, exchange) = (child(root, "CoSimulation"), child(root, "ModelExchange"));
     if cosimulation.is_none() && exchange.is_none() {
         reader.problem_hint(

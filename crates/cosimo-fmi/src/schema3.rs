@@ -6,7 +6,7 @@ use roxmltree::Node;
 
 use crate::description::{
     CAUSALITIES, Capabilities, Causality, Description, Exchange, Fmi, INITIALS, Kind, Offer, Output,
-    VARIABILITIES, Variability, Variable,
+    VARIABILITIES, Variability, Variable, token,
 };
 use crate::quantity::{Units, definitions};
 use crate::schema2::{experiment, items};
@@ -19,7 +19,7 @@ const LARGEST_SUM: u64 = 10_000_000;
 
 pub(crate) fn read(reader: &mut Reader<'_>, root: Node<'_, '_>, version: &str) -> Option<Description> {
     let model_name = reader.text(root, "modelName").unwrap_or_default().to_owned();
-    let token = reader.token(root, "instantiationToken");
+    let token = token(reader, root, "instantiationToken");
     let (cosimulation, exchange) = (child(root, "CoSimulation"), child(root, "ModelExchange"));
     if cosimulation.is_none() && exchange.is_none() {
         let offers = if child(root, "ScheduledExecution").is_some() {

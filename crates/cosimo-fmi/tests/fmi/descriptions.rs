@@ -206,7 +206,7 @@ fn texts_of_all_encodings_are_read() {
     ] {
         let file = folder.join(format!("{name}.fmu"));
         crate::common::archive(&file, &[("modelDescription.xml", bytes)]);
-        let unit = cosimo_fmi::Unit::open(&file, &cosimo_fmi::Cache::standard()).unwrap();
+        let unit = cosimo_fmi::Unit::open(&file, &cosimo_fmi::Cache::standard(&cosimo_fmi::UNIT)).unwrap();
         assert_eq!(unit.description.generation_tool, "Größe", "{name}");
         assert_eq!(unit.description.remarks.len(), remarks, "{name}: {:?}", unit.description.remarks);
     }
@@ -268,7 +268,8 @@ fn terminals_are_listed() {
     let entries: &[(&str, &[u8])] =
         &[("modelDescription.xml", MASS3.as_bytes()), ("terminalsAndIcons/terminalsAndIcons.xml", terminals)];
     crate::common::archive(&folder.join("a.fmu"), entries);
-    let unit = cosimo_fmi::Unit::open(&folder.join("a.fmu"), &cosimo_fmi::Cache::standard()).unwrap();
+    let unit = cosimo_fmi::Unit::open(&folder.join("a.fmu"), &cosimo_fmi::Cache::standard(&cosimo_fmi::UNIT))
+        .unwrap();
     assert_eq!(unit.description.terminals[0].members, [("force".to_owned(), "F".to_owned())]);
     assert_eq!(
         unit.description.remarks[0].to_string(),
