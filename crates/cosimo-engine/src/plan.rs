@@ -97,7 +97,7 @@ impl Layout {
     }
 
     pub fn ports(&self) -> Ports<'_> {
-        Ports { names: &self.names, interfaces: &self.interfaces, blocks: &self.blocks }
+        Ports::new(&self.names, &self.interfaces, &self.blocks)
     }
 }
 
@@ -166,7 +166,7 @@ pub fn plan(system: &System, registry: &Registry) -> Result<Plan, Vec<Problem>> 
         simulators.iter().map(|simulator| simulator.interface().clone()).collect();
     let names: Vec<String> = system.components.iter().map(|component| component.name.clone()).collect();
     let blocks = blocks(&interfaces);
-    let ports = Ports { names: &names, interfaces: &interfaces, blocks: &blocks };
+    let ports = Ports::new(&names, &interfaces, &blocks);
     let links = links(system, &ports, &mut problems);
     let planner = Planner { system, registry, ports: &ports, links: &links };
     let layout = planner.layout(&mut problems);
@@ -284,6 +284,10 @@ pub(crate) fn runs(mut indices: Vec<usize>) -> Vec<Range<usize>> {
 /// Puts every simulator in its place.
 fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Member> {
     let mut states = 0;
+    let mut stages = vec![0; simulators.len()];
+    for (stage, members) in layout.stages.iter().enumerate() {
+        members.members.iter().for_each(|&member| stages[member] = stage);
+    }
     simulators
         .into_iter()
         .enumerate()
@@ -302,7 +306,7 @@ fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Member> 
                 offers_slopes: layout.slopes && abilities.slopes,
                 offers_integrals: !layout.corrections.is_empty() && abilities.integrals,
                 seldom: Box::new(Seldom {
-                    stage: layout.stages.iter().position(|stage| stage.members.contains(&index)).unwrap_or(0),
+                    stage: stages[index],
                     states: states - count..states,
                     jacobian: layout.jacobian_starts[index]..layout.jacobian_starts[index] + size,
                     ranks: (0..=layout.ranks.depth)

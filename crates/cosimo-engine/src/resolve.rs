@@ -1,12 +1,16 @@
 //! From names to indices: ports, wires, bonds and junctions become one coupling matrix and facts about it.
 
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
 use cosimo_core::entry::suggest;
 use cosimo_core::interface::{Interface, Port};
 use cosimo_core::link::Block;
 use cosimo_core::unit::{POWER, describe};
 use cosimo_core::{Bond, End, Side, Term};
 use cosimo_system::{
-    BondDecl, Common, Direction, JunctionDecl, Opposite, PowerPort, Problem, Span, System, WireDecl,
+    BondDecl, Common, Direction, JunctionDecl, Lost, Names, Opposite, PowerPort, Problem, Span, System,
+    WireDecl,
 };
 
 /// All ports of a system by `component.port`.
@@ -15,34 +19,89 @@ pub struct Ports<'a> {
     pub names: &'a [String],
     pub interfaces: &'a [Interface],
     pub blocks: &'a [Block],
+    index: OnceCell<Index<'a>>,
 }
 
-impl Ports<'_> {
+/// Places by name, made when the first name is looked up: who only asks for the names of places needs none.
+#[derive(Debug)]
+struct Index<'a> {
+    components: Names<'a>,
+    /// Per component.
+    inputs: Vec<BTreeMap<&'a str, usize>>,
+    outputs: Vec<BTreeMap<&'a str, usize>>,
+}
+
+impl<'a> Index<'a> {
+    fn new(names: &'a [String], interfaces: &'a [Interface]) -> Index<'a> {
+        let places = |of: fn(&Interface) -> &[Port]| {
+            let one = |interface: &'a Interface| {
+                // Of several ports with one name, the first.
+                let ports = of(interface).iter().enumerate().rev();
+                ports.map(|(at, port)| (port.name.as_str(), at)).collect()
+            };
+            interfaces.iter().map(one).collect()
+        };
+        Index {
+            components: Names::new(names.iter().map(String::as_str)),
+            inputs: places(|interface| &interface.inputs),
+            outputs: places(|interface| &interface.outputs),
+        }
+    }
+}
+
+impl<'a> Ports<'a> {
+    pub fn new(names: &'a [String], interfaces: &'a [Interface], blocks: &'a [Block]) -> Ports<'a> {
+        Ports { names, interfaces, blocks, index: OnceCell::new() }
+    }
+
+    fn index(&self) -> &Index<'a> {
+        self.index.get_or_init(|| Index::new(self.names, self.interfaces))
+    }
+
+    /// The place of a component's input in the whole system.
+    pub fn input_of(&self, component: usize, port: &str) -> Option<usize> {
+        let at = self.index().inputs[component].get(port)?;
+        Some(self.blocks[component].inputs.start + at)
+    }
+
+    pub fn output_of(&self, component: usize, port: &str) -> Option<usize> {
+        let at = self.index().outputs[component].get(port)?;
+        Some(self.blocks[component].outputs.start + at)
+    }
+
+    /// The component that a path begins with, whether it has such a port or not.
+    pub fn component_of(&self, path: &str) -> Option<usize> {
+        let components = &self.index().components;
+        components.split(path).ok().map(|(index, ..)| index).or_else(|| components.get(path))
+    }
+
     pub fn find(&self, path: &str, span: &Span) -> Result<End, Problem> {
         let unknown = |message: String, hint: String| {
             Err(Problem::error("plan/unknown-port", message, span.clone()).hint(hint))
         };
-        let Some((component, port)) = path.split_once('.') else {
-            return unknown(
-                format!("`{path}` is no port"),
-                "ports are written `component.port`, as in `chassis.v`".into(),
-            );
+        let (index, component, port) = match self.index().components.split(path) {
+            Ok(found) => found,
+            Err(Lost::Unknown(component)) => {
+                return unknown(
+                    format!("no component is called `{component}`"),
+                    self.index().components.suggest(component),
+                );
+            }
+            Err(Lost::NoPath) => {
+                return unknown(
+                    format!("`{path}` is no port"),
+                    "ports are written `component.port`, as in `chassis.v`".into(),
+                );
+            }
         };
-        let Some(index) = self.names.iter().position(|name| name == component) else {
-            return unknown(
-                format!("no component is called `{component}`"),
-                suggest(component, self.names.iter().map(String::as_str)),
-            );
-        };
-        let interface = &self.interfaces[index];
-        let place = |ports: &[Port]| ports.iter().position(|known| known.name == port);
         // A name may stand for an input and an output at once; the caller asks for the side it needs.
-        if let Some(at) = place(&interface.inputs) {
-            return Ok(End::Input(self.blocks[index].inputs.start + at));
+        if let Some(input) = self.input_of(index, port) {
+            return Ok(End::Input(input));
         }
-        if let Some(at) = place(&interface.outputs) {
-            return Ok(End::Output(self.blocks[index].outputs.start + at));
+        if let Some(output) = self.output_of(index, port) {
+            return Ok(End::Output(output));
         }
+        let interface = &self.interfaces[index];
         let known = interface.inputs.iter().chain(&interface.outputs).map(|known| known.name.as_str());
         unknown(format!("component `{component}` has no port `{port}`"), suggest(port, known))
     }
@@ -53,11 +112,10 @@ impl Ports<'_> {
         if let End::Output(output) = named {
             return Ok(output);
         }
-        let (component, port) = path.split_once('.').unwrap_or((path, ""));
-        if let Some(index) = self.names.iter().position(|name| name == component)
-            && let Some(at) = self.interfaces[index].outputs.iter().position(|known| known.name == port)
+        if let Ok((index, _, port)) = self.index().components.split(path)
+            && let Some(output) = self.output_of(index, port)
         {
-            return Ok(self.blocks[index].outputs.start + at);
+            return Ok(output);
         }
         Err(Problem::error(
             "plan/wrong-causality",
@@ -90,12 +148,13 @@ impl Ports<'_> {
         format!("{}.{}", self.names[self.place(end).0], self.port(end).name)
     }
 
-    fn place(&self, end: End) -> (usize, usize) {
+    /// The component of a port, and the port's place in it.
+    pub fn place(&self, end: End) -> (usize, usize) {
         let (range_of, at): (fn(&Block) -> std::ops::Range<usize>, usize) = match end {
             End::Input(input) => (|block| block.inputs.clone(), input),
             End::Output(output) => (|block| block.outputs.clone(), output),
         };
-        let index = self.blocks.iter().position(|block| range_of(block).contains(&at)).unwrap_or(0);
+        let index = self.blocks.partition_point(|block| range_of(block).end <= at);
         (index, at - range_of(&self.blocks[index]).start)
     }
 }
@@ -170,8 +229,7 @@ impl Links {
 
     fn excuse(&mut self, paths: &[&String], ports: &Ports<'_>) {
         for path in paths {
-            let component = path.split_once('.').map_or(path.as_str(), |(component, _)| component);
-            if let Some(index) = ports.names.iter().position(|name| name == component) {
+            if let Some(index) = ports.component_of(path) {
                 self.excused[ports.blocks[index].inputs.clone()].fill(true);
             }
         }
