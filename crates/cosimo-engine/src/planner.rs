@@ -222,7 +222,7 @@ impl Planner<'_> {
         Some((layout, source))
     }
 
-    /// Values of inputs that nobody drives, and all start values that the file gives.
+    /// Values of inputs that nobody drives, offsets of the others, and all start values that the file gives.
     fn constants(&self, receivers: &[usize], problems: &mut Vec<Problem>) -> (Vec<f64>, Vec<Option<f64>>) {
         let mut given = vec![None; receivers.len()];
         for (index, component) in self.system.components.iter().enumerate() {
@@ -244,7 +244,7 @@ impl Planner<'_> {
         let constants = (0..receivers.len())
             .map(|input| {
                 if !self.links.drivers[input].is_empty() || self.links.excused[input] {
-                    return 0.0;
+                    return self.links.offsets[input];
                 }
                 let port = self.ports.port(End::Input(input));
                 given[input].or(port.start).unwrap_or_else(|| {

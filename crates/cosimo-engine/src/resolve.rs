@@ -164,6 +164,8 @@ impl<'a> Ports<'a> {
 pub struct Links {
     /// Per input.
     pub rows: Vec<Vec<Term>>,
+    /// Per input: what is added to its row.
+    pub offsets: Vec<f64>,
     /// Per input: who drives it, for messages.
     pub drivers: Vec<Vec<String>>,
     /// Per input: a faulty declaration names its component, so that it is not missed a second time.
@@ -175,6 +177,7 @@ pub fn links(system: &System, ports: &Ports<'_>, problems: &mut Vec<Problem>) ->
     let inputs = ports.blocks.last().map_or(0, |block| block.inputs.end);
     let mut links = Links {
         rows: vec![Vec::new(); inputs],
+        offsets: vec![0.0; inputs],
         drivers: vec![Vec::new(); inputs],
         excused: vec![false; inputs],
         bonds: Vec::new(),
@@ -247,9 +250,10 @@ impl Links {
             (Ok(output), Ok(input)) => (output, input),
             (output, input) => return Err(output.err().into_iter().chain(input.err()).collect()),
         };
-        let factor =
+        let (factor, offset) =
             conversion(output, input, ports, &wire.to.1, problems).map_err(|problem| vec![problem])?;
         let term = Term { output, gain: wire.gain * factor };
+        self.offsets[input] = wire.gain * offset;
         match self.drive(input, vec![term], format!("`{}`", wire.from.0), ports, &wire.to.1) {
             Some(problem) => Err(vec![problem]),
             None => Ok(()),
@@ -294,7 +298,7 @@ impl Links {
                 }
             };
             match conversion(output, input, ports, &decl.span, problems) {
-                Ok(factor) => {
+                Ok((factor, _)) => {
                     let term = Term { output, gain: gain * factor };
                     found.extend(self.drive(input, vec![term], format!("bond `{name}`"), ports, &decl.span));
                 }
@@ -369,7 +373,7 @@ impl Links {
                 conversion(given, taken, ports, &decl.span, problems),
                 conversion(part, sum, ports, &decl.span, problems),
             ) {
-                (Ok(common_factor), Ok(part_factor)) => {
+                (Ok((common_factor, _)), Ok((part_factor, _))) => {
                     let by = format!("junction `{name}`");
                     let common_term = vec![Term { output: given, gain: common_factor }];
                     found.extend(self.drive(taken, common_term, by, ports, &decl.span));
@@ -429,6 +433,18 @@ fn power_port(
         (Ok(effort), Ok(flow)) => (effort, flow),
         (effort, flow) => return Err(effort.err().into_iter().chain(flow.err()).collect()),
     };
+    for (end, (path, span)) in [(effort, &port.effort), (flow, &port.flow)] {
+        if let Some(level) = ports.port(end).unit.as_ref().filter(|unit| unit.offset != 0.0) {
+            let message = format!(
+                "`{path}` [{level}] is a level above a zero of its own, and no power can be made of it"
+            );
+            return Err(vec![
+                Problem::error("plan/no-power", message, span.clone()).label(format!("[{level}]")).hint(
+                    "let it be given in the unit without offset, such as K, or join it by a `[[wire]]`",
+                ),
+            ]);
+        }
+    }
     let watts = match (&ports.port(effort).unit, &ports.port(flow).unit) {
         (Some(e), Some(f)) if e.product(f) == POWER => e.factor * f.factor,
         (Some(e), Some(f)) => {
@@ -463,17 +479,17 @@ fn power_port(
     Ok(PowerEnds { effort, flow, watts })
 }
 
-/// The factor from the output's unit to the input's.
+/// Gain and offset from the output's unit to the input's. Bonds have refused units with an offset before.
 fn conversion(
     output: usize,
     input: usize,
     ports: &Ports<'_>,
     span: &Span,
     problems: &mut Vec<Problem>,
-) -> Result<f64, Problem> {
+) -> Result<(f64, f64), Problem> {
     let (from, to) = (End::Output(output), End::Input(input));
     let (Some(given), Some(wanted)) = (&ports.port(from).unit, &ports.port(to).unit) else {
-        return Ok(1.0);
+        return Ok((1.0, 0.0));
     };
     if given.dimension != wanted.dimension {
         return Err(Problem::error(
@@ -486,18 +502,23 @@ fn conversion(
             span.clone(),
         ));
     }
-    if given.factor == wanted.factor {
-        return Ok(1.0);
+    let (factor, offset) = given.conversion(wanted);
+    if (factor, offset) == (1.0, 0.0) {
+        return Ok((factor, offset));
     }
-    let factor = given.factor / wanted.factor;
+    let plus = match offset {
+        0.0 => String::new(),
+        below if below < 0.0 => format!(" minus {}", -below),
+        above => format!(" plus {above}"),
+    };
     problems.push(Problem::remark(
         "plan/unit-converted",
         format!(
-            "`{}` [{given}] is converted to `{}` [{wanted}]: times {factor}",
+            "`{}` [{given}] is converted to `{}` [{wanted}]: times {factor}{plus}",
             ports.path(from),
             ports.path(to)
         ),
         span.clone(),
     ));
-    Ok(factor)
+    Ok((factor, offset))
 }

@@ -121,7 +121,7 @@ pub struct Experiment {
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnitDefinition {
     pub name: String,
-    /// `None` where the file gives no base units, or an offset, which no port can have.
+    /// `None` where the file gives no base units.
     pub unit: Option<Unit>,
     pub place: Place,
 }

@@ -156,6 +156,8 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
         };
         let declared = typed.attribute("declaredType").and_then(|name| types.get(name)).copied();
         let unit_name = typed.attribute("unit").or_else(|| declared?.attribute("unit"));
+        let relative = [Some(typed), declared].into_iter().flatten();
+        let relative = relative.map(|node| reader.flag(node, "relativeQuantity")).fold(false, |a, b| a | b);
         let float = kind == Kind::Float64;
         found.push(Variable {
             name: name.to_owned(),
@@ -169,7 +171,7 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
             }),
             initial: reader.choice(node, "initial", INITIALS),
             start: typed.attribute("start").map(str::to_owned).into_iter().collect(),
-            unit: unit_name.and_then(|name| units.find(name)),
+            unit: unit_name.and_then(|name| units.of_variable(name, relative)),
             unit_name: unit_name.map(str::to_owned),
             dimensions: Vec::new(),
             description: node.attribute("description").unwrap_or_default().to_owned(),

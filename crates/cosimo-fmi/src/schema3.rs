@@ -180,6 +180,8 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
         }
         let declared = node.attribute("declaredType").and_then(|name| types.get(name)).copied();
         let unit_name = node.attribute("unit").or_else(|| declared?.attribute("unit"));
+        let relative = [Some(node), declared].into_iter().flatten();
+        let relative = relative.map(|node| reader.flag(node, "relativeQuantity")).fold(false, |a, b| a | b);
         found.push(Variable {
             name: name.to_owned(),
             reference,
@@ -192,7 +194,7 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
             }),
             initial: reader.choice(node, "initial", INITIALS),
             start: start(node, *kind),
-            unit: unit_name.and_then(|name| units.find(name)),
+            unit: unit_name.and_then(|name| units.of_variable(name, relative)),
             unit_name: unit_name.map(str::to_owned),
             dimensions,
             description: node.attribute("description").unwrap_or_default().to_owned(),

@@ -64,7 +64,10 @@ fn units_are_taken_from_definitions_types_and_names() {
     let unit = |name: &str| description.find(name).unwrap().unit.clone();
     assert_eq!(unit("m").map(|u| (u.dimension, u.factor)), Some(([0, 1, 0, 0, 0, 0, 0], 0.5)));
     assert_eq!(unit("x").map(|u| u.text), Some("m".into())); // not declared, but well known
-    assert_eq!(unit("x0"), None); // an offset has no place in a port
+    assert_eq!(
+        unit("x0").map(|u| (u.dimension, u.factor, u.offset)),
+        Some(([0, 0, 0, 0, 1, 0, 0], 1.0, 273.15))
+    );
 }
 
 #[test]
