@@ -3,6 +3,8 @@
 //! system without running it.
 
 use cosimo_core::End;
+use std::collections::{BTreeMap, BTreeSet};
+
 use cosimo_core::entry::{Registry, number_text};
 use cosimo_system::{Problem, Severity, Span, System};
 
@@ -33,7 +35,7 @@ impl Findings {
 pub fn check(system: &System, registry: &Registry, reading: Vec<Problem>) -> Findings {
     let mut survey = survey(system, registry);
     let mut found = std::mem::take(&mut survey.problems);
-    let inspection = Inspection { system, survey: &survey, ports: survey.ports() };
+    let inspection = Inspection { system, survey: &survey, ports: survey.ports(), named: named(system) };
     inspection.names(&mut found);
     inspection.constants(&mut found);
     inspection.limits(&mut found);
@@ -44,8 +46,8 @@ pub fn check(system: &System, registry: &Registry, reading: Vec<Problem>) -> Fin
     inspection.reference(&mut found);
 
     let (inputs, outputs) = inspection.size();
-    let unread = (0..outputs).filter(|output| !inspection.read(*output));
-    let unread = unread.map(|output| inspection.ports.path(End::Output(output))).collect();
+    let paths = (0..outputs).map(|output| inspection.ports.path(End::Output(output)));
+    let unread = paths.filter(|path| !inspection.named.contains(path.as_str())).collect();
     found.retain(|problem| !follows(problem, &reading, system));
     found.extend(reading);
     found.sort_by_key(|problem| (problem.span.start, problem.span.end));
@@ -74,6 +76,16 @@ struct Inspection<'a> {
     system: &'a System,
     survey: &'a Survey,
     ports: Ports<'a>,
+    /// All ends of connections, be they wrong ones.
+    named: BTreeSet<&'a str>,
+}
+
+fn named(system: &System) -> BTreeSet<&str> {
+    let bonds = system.bonds.iter().flat_map(|bond| [&bond.a, &bond.b]);
+    let junctions = system.junctions.iter().flat_map(|junction| &junction.sides).map(|side| &side.port);
+    let sides = bonds.chain(junctions).flat_map(|side| [&side.effort, &side.flow]);
+    let wires = system.wires.iter().flat_map(|wire| [&wire.from, &wire.to]);
+    wires.chain(sides).map(|(path, _)| path.as_str()).collect()
 }
 
 impl Inspection<'_> {
@@ -82,17 +94,11 @@ impl Inspection<'_> {
         self.survey.blocks.last().map_or((0, 0), |block| (block.inputs.end, block.outputs.end))
     }
 
-    /// Whether a connection names the output, be it a wrong one.
-    fn read(&self, output: usize) -> bool {
-        let path = self.ports.path(End::Output(output));
-        self.named(|named| named == path)
-    }
-
     /// Formats other than TOML may call two components the same.
     fn names(&self, found: &mut Vec<Problem>) {
-        let components = &self.system.components;
-        for (index, component) in components.iter().enumerate() {
-            if components[..index].iter().any(|earlier| earlier.name == component.name) {
+        let mut seen = BTreeSet::new();
+        for component in &self.system.components {
+            if !seen.insert(&component.name) {
                 let message = format!("two components are called `{}`", component.name);
                 let problem = Problem::error("check/duplicate-component", message, component.span.clone());
                 found.push(
@@ -114,26 +120,21 @@ impl Inspection<'_> {
 
     /// The start value that the file gives to an input, with its place.
     fn given(&self, input: usize) -> Option<(f64, Span)> {
-        let component = &self.system.components[self.owner(End::Input(input))];
+        let component = &self.system.components[self.owner(input)];
         let name = &self.ports.port(End::Input(input)).name;
         let start = component.starts.iter().find(|(port, ..)| port == name);
         start.map(|(_, value, span)| (*value, span.clone()))
     }
 
-    fn owner(&self, end: End) -> usize {
-        let holds = |index: usize| match end {
-            End::Input(input) => self.survey.blocks[index].inputs.contains(&input),
-            End::Output(output) => self.survey.blocks[index].outputs.contains(&output),
-        };
-        (0..self.survey.blocks.len()).find(|&index| holds(index)).unwrap_or(0)
+    fn owner(&self, input: usize) -> usize {
+        self.survey.blocks.partition_point(|block| block.inputs.end <= input)
     }
 
     /// An input that was forgotten looks like one that was left alone; a start value in the file tells them apart.
     fn constants(&self, found: &mut Vec<Problem>) {
         for input in 0..self.size().0 {
             let Some((value, false)) = self.constant(input) else { continue };
-            let (end, component) =
-                (End::Input(input), &self.system.components[self.owner(End::Input(input))]);
+            let (end, component) = (End::Input(input), &self.system.components[self.owner(input)]);
             let port = self.ports.port(end);
             let unit = port.unit.as_ref().map_or(String::new(), |unit| format!(" [{unit}]"));
             let message = format!(
@@ -158,7 +159,7 @@ impl Inspection<'_> {
                 (Some((value, span)), _) => (value, span, "the start value"),
                 (None, Some((value, _))) => (
                     value,
-                    self.system.components[self.owner(end)].span.clone(),
+                    self.system.components[self.owner(input)].span.clone(),
                     "the simulator's own start value",
                 ),
                 (None, None) => continue,
@@ -204,14 +205,18 @@ impl Inspection<'_> {
 
     /// A wire from the port of a bond may carry power that no bond counts.
     fn bonds(&self, found: &mut Vec<Problem>) {
+        let mut bonds = BTreeMap::new();
+        for bond in &self.survey.links.bonds {
+            for end in bond.sides.iter().flat_map(|side| [side.effort, side.flow]) {
+                if let End::Output(output) = end {
+                    bonds.entry(output).or_insert(bond);
+                }
+            }
+        }
         for wire in &self.system.wires {
             let Ok(output) = self.ports.output(&wire.from.0, &wire.from.1) else { continue };
-            let bonds = &self.survey.links.bonds;
+            let Some(bond) = bonds.get(&output) else { continue };
             let end = End::Output(output);
-            let bond = bonds
-                .iter()
-                .find(|bond| bond.sides.iter().any(|side| side.effort == end || side.flow == end));
-            let Some(bond) = bond else { continue };
             let message = format!(
                 "`{}` belongs to bond `{}` and also drives `{}` by a wire; power that goes that way is not in the ledger",
                 wire.from.0, bond.name, wire.to.0
@@ -258,25 +263,16 @@ impl Inspection<'_> {
     }
 
     fn lonely(&self, found: &mut Vec<Problem>) {
+        let joined: BTreeSet<usize> =
+            self.named.iter().filter_map(|path| self.ports.component_of(path)).collect();
         let several = self.system.components.len() > 1;
-        for component in self.system.components.iter().filter(|_| several) {
-            let of =
-                |path: &str| path.strip_prefix(&component.name).is_some_and(|rest| rest.starts_with('.'));
-            if !self.named(of) {
+        for (index, component) in self.system.components.iter().enumerate().filter(|_| several) {
+            if !joined.contains(&index) {
                 let message = format!("component `{}` is connected to nobody", component.name);
                 let problem = Problem::remark("check/lonely-component", message, component.span.clone());
                 found.push(problem.about(&component.name));
             }
         }
-    }
-
-    /// Whether some connection, however wrong it may be, has such an end.
-    fn named(&self, such: impl Fn(&str) -> bool) -> bool {
-        let sides = (self.system.bonds.iter().flat_map(|bond| [&bond.a, &bond.b])).chain(
-            self.system.junctions.iter().flat_map(|junction| junction.sides.iter().map(|side| &side.port)),
-        );
-        self.system.wires.iter().any(|wire| such(&wire.from.0) || such(&wire.to.0))
-            || sides.into_iter().any(|side| such(&side.effort.0) || such(&side.flow.0))
     }
 
     /// The comparison after a run leaves out what it cannot find.

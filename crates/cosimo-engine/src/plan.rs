@@ -97,7 +97,7 @@ impl Layout {
     }
 
     pub fn ports(&self) -> Ports<'_> {
-        Ports { names: &self.names, interfaces: &self.interfaces, blocks: &self.blocks, closed: &[] }
+        Ports::new(&self.names, &self.interfaces, &self.blocks)
     }
 }
 
@@ -186,7 +186,7 @@ pub(crate) struct Survey {
 
 impl Survey {
     pub(crate) fn ports(&self) -> Ports<'_> {
-        Ports { names: &self.names, interfaces: &self.interfaces, blocks: &self.blocks, closed: &self.closed }
+        Ports::new(&self.names, &self.interfaces, &self.blocks).with_closed(&self.closed)
     }
 }
 
@@ -206,7 +206,7 @@ pub(crate) fn survey(system: &System, registry: &Registry) -> Survey {
     let names: Vec<String> = system.components.iter().map(|component| component.name.clone()).collect();
     let blocks = blocks(&interfaces);
     let closed: Vec<usize> = (0..simulators.len()).filter(|&index| simulators[index].is_none()).collect();
-    let ports = Ports { names: &names, interfaces: &interfaces, blocks: &blocks, closed: &closed };
+    let ports = Ports::new(&names, &interfaces, &blocks).with_closed(&closed);
     let links = links(system, &ports, &mut problems);
     let layout = Planner { system, registry, ports: &ports, links: &links }.layout(&mut problems);
     Survey { simulators, names, interfaces, blocks, closed, links, layout, problems }
@@ -338,6 +338,10 @@ pub(crate) fn runs(mut indices: Vec<usize>) -> Vec<Range<usize>> {
 /// Puts every simulator in its place.
 fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Member> {
     let mut states = 0;
+    let mut stages = vec![0; simulators.len()];
+    for (stage, members) in layout.stages.iter().enumerate() {
+        members.members.iter().for_each(|&member| stages[member] = stage);
+    }
     simulators
         .into_iter()
         .enumerate()
@@ -356,7 +360,7 @@ fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Member> 
                 offers_slopes: layout.slopes && abilities.slopes,
                 offers_integrals: !layout.corrections.is_empty() && abilities.integrals,
                 seldom: Box::new(Seldom {
-                    stage: layout.stages.iter().position(|stage| stage.members.contains(&index)).unwrap_or(0),
+                    stage: stages[index],
                     states: states - count..states,
                     jacobian: layout.jacobian_starts[index]..layout.jacobian_starts[index] + size,
                     ranks: (0..=layout.ranks.depth)

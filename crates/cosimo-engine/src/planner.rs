@@ -1,6 +1,7 @@
 //! Every choice of a plan: which method for which input, in which stage, and whether the simulators can do
 //! what it needs. Problems are collected, never thrown: the caller wants all of them.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use cosimo_core::entry::{Entry, Options, Registry, Value, find, format_of, suggest};
@@ -58,6 +59,8 @@ impl Planner<'_> {
                     .map(move |(output, input)| (block.outputs.start + output, block.inputs.start + input))
             })
             .collect();
+        let mut passes = vec![false; inputs];
+        feedthrough.iter().for_each(|&(_, input)| passes[input] = true);
         let mut chosen: Vec<(&Choice, usize, bool)> = Vec::new(); // choice, place in `fits`, feed-through
         let mut fits: Vec<Box<dyn Fit>> = Vec::new();
         let mut fit_of_input = vec![0; inputs];
@@ -66,7 +69,7 @@ impl Planner<'_> {
         for input in 0..inputs {
             let choice = recipe.input.of(&paths[input]);
             let facts = WireFacts {
-                feedthrough: feedthrough.iter().any(|(_, through)| *through == input),
+                feedthrough: passes[input],
                 slopes: self.links.rows[input]
                     .iter()
                     .all(|term| interfaces[owners[term.output]].abilities.slopes),
@@ -226,7 +229,7 @@ impl Planner<'_> {
         Some((layout, source))
     }
 
-    /// Values of inputs that nobody drives, and all start values that the file gives.
+    /// Values of inputs that nobody drives, offsets of the others, and all start values that the file gives.
     fn constants(&self, receivers: &[usize], problems: &mut Vec<Problem>) -> (Vec<f64>, Vec<Option<f64>>) {
         let mut given = vec![None; receivers.len()];
         let opened = |index: &usize| !self.ports.closed.contains(index);
@@ -234,8 +237,8 @@ impl Planner<'_> {
             let component = &self.system.components[index];
             for (port, value, span) in &component.starts {
                 let ports = &self.ports.interfaces[index].inputs;
-                match ports.iter().position(|known| known.name == *port) {
-                    Some(at) => given[self.ports.blocks[index].inputs.start + at] = Some(*value),
+                match self.ports.input_of(index, port) {
+                    Some(input) => given[input] = Some(*value),
                     None => problems.push(
                         Problem::error(
                             "plan/unknown-port",
@@ -251,7 +254,7 @@ impl Planner<'_> {
         let constants = (0..receivers.len())
             .map(|input| {
                 if !self.links.drivers[input].is_empty() || self.links.excused[input] {
-                    return 0.0;
+                    return self.links.offsets[input];
                 }
                 let port = self.ports.port(End::Input(input));
                 given[input].or(port.start).unwrap_or_else(|| {
@@ -280,8 +283,9 @@ impl Planner<'_> {
         let named = (recipe.input.inputs.iter().map(|(name, _, span)| (name, span)))
             .chain(recipe.correction.inputs.iter().map(|(name, _, span)| (name, span)))
             .chain(recipe.exchange.inputs.iter().map(|(name, _, span)| (name, span)));
+        let known: BTreeSet<&String> = paths.iter().collect();
         for (name, span) in named {
-            let unknown = !paths.contains(name) && self.ports.find(name, span) != Err(None);
+            let unknown = !known.contains(name) && self.ports.find(name, span) != Err(None);
             if unknown {
                 problems.push(
                     Problem::error("plan/unknown-port", format!("`{name}` is no input"), span.clone())
@@ -546,16 +550,11 @@ impl Planner<'_> {
             .map(|(k, &at)| self.ports.path(if k % 2 == 0 { End::Output(at) } else { End::Input(at) }))
             .collect();
         steps.reverse();
-        let first = path.get(1).map_or(String::new(), |&input| self.ports.path(End::Input(input)));
-        let (component, port) = first.split_once('.').unwrap_or((&first, ""));
         let closing = steps[0].clone();
         steps.push(closing);
-        let span = self
-            .system
-            .components
-            .iter()
-            .find(|known| known.name == component)
-            .map_or(0..0, |known| known.span.clone());
+        let input = End::Input(path.get(1).copied().unwrap_or(0));
+        let component = &self.system.components[self.ports.place(input).0];
+        let (port, component, span) = (&self.ports.port(input).name, &component.name, component.span.clone());
         Problem::error(
             "plan/algebraic-loop",
             format!("an algebraic loop cannot be solved without iteration: {}", steps.join(" -> ")),

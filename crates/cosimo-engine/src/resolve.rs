@@ -1,12 +1,16 @@
 //! From names to indices: ports, wires, bonds and junctions become one coupling matrix and facts about it.
 
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
 use cosimo_core::entry::suggest;
 use cosimo_core::interface::{Interface, Port};
 use cosimo_core::link::Block;
 use cosimo_core::unit::{POWER, describe};
 use cosimo_core::{Bond, End, Side, Term};
 use cosimo_system::{
-    BondDecl, Common, Direction, JunctionDecl, Opposite, PowerPort, Problem, Span, System, WireDecl,
+    BondDecl, Common, Direction, JunctionDecl, Lost, Names, Opposite, PowerPort, Problem, Span, System,
+    WireDecl,
 };
 
 /// All ports of a system by `component.port`.
@@ -17,12 +21,69 @@ pub struct Ports<'a> {
     pub blocks: &'a [Block],
     /// Components that could not be opened: nothing is known of their ports.
     pub closed: &'a [usize],
+    index: OnceCell<Index<'a>>,
 }
 
 /// Why there is no such port; `None` where that is said elsewhere or cannot be known.
 pub type Unfound = Option<Box<Problem>>;
 
-impl Ports<'_> {
+/// Places by name, made when the first name is looked up: who only asks for the names of places needs none.
+#[derive(Debug)]
+struct Index<'a> {
+    components: Names<'a>,
+    /// Per component.
+    inputs: Vec<BTreeMap<&'a str, usize>>,
+    outputs: Vec<BTreeMap<&'a str, usize>>,
+}
+
+impl<'a> Index<'a> {
+    fn new(names: &'a [String], interfaces: &'a [Interface]) -> Index<'a> {
+        let places = |of: fn(&Interface) -> &[Port]| {
+            let one = |interface: &'a Interface| {
+                // Of several ports with one name, the first.
+                let ports = of(interface).iter().enumerate().rev();
+                ports.map(|(at, port)| (port.name.as_str(), at)).collect()
+            };
+            interfaces.iter().map(one).collect()
+        };
+        Index {
+            components: Names::new(names.iter().map(String::as_str)),
+            inputs: places(|interface| &interface.inputs),
+            outputs: places(|interface| &interface.outputs),
+        }
+    }
+}
+
+impl<'a> Ports<'a> {
+    pub fn new(names: &'a [String], interfaces: &'a [Interface], blocks: &'a [Block]) -> Ports<'a> {
+        Ports { names, interfaces, blocks, closed: &[], index: OnceCell::new() }
+    }
+
+    pub fn with_closed(self, closed: &'a [usize]) -> Ports<'a> {
+        Ports { closed, ..self }
+    }
+
+    fn index(&self) -> &Index<'a> {
+        self.index.get_or_init(|| Index::new(self.names, self.interfaces))
+    }
+
+    /// The place of a component's input in the whole system.
+    pub fn input_of(&self, component: usize, port: &str) -> Option<usize> {
+        let at = self.index().inputs[component].get(port)?;
+        Some(self.blocks[component].inputs.start + at)
+    }
+
+    pub fn output_of(&self, component: usize, port: &str) -> Option<usize> {
+        let at = self.index().outputs[component].get(port)?;
+        Some(self.blocks[component].outputs.start + at)
+    }
+
+    /// The component that a path begins with, whether it has such a port or not.
+    pub fn component_of(&self, path: &str) -> Option<usize> {
+        let components = &self.index().components;
+        components.split(path).ok().map(|(index, ..)| index).or_else(|| components.get(path))
+    }
+
     pub fn find(&self, path: &str, span: &Span) -> Result<End, Unfound> {
         if path.is_empty() {
             return Err(None); // the reader of the file has said what it wanted
@@ -30,26 +91,28 @@ impl Ports<'_> {
         let unknown = |message: String, hint: String| {
             Problem::error("plan/unknown-port", message, span.clone()).hint(hint)
         };
-        let Some((component, port)) = path.split_once('.') else {
-            let hint = "ports are written `component.port`, as in `chassis.v`";
-            return Err(Some(Box::new(unknown(format!("`{path}` is no port"), hint.into()))));
-        };
-        let Some(index) = self.names.iter().position(|name| name == component) else {
-            let hint = suggest(component, self.names.iter().map(String::as_str));
-            return Err(Some(Box::new(unknown(format!("no component is called `{component}`"), hint))));
+        let (index, component, port) = match self.index().components.split(path) {
+            Ok(found) => found,
+            Err(Lost::Unknown(component)) => {
+                let hint = self.index().components.suggest(component);
+                return Err(Some(Box::new(unknown(format!("no component is called `{component}`"), hint))));
+            }
+            Err(Lost::NoPath) => {
+                let hint = "ports are written `component.port`, as in `chassis.v`";
+                return Err(Some(Box::new(unknown(format!("`{path}` is no port"), hint.into()))));
+            }
         };
         if self.closed.contains(&index) {
             return Err(None);
         }
-        let interface = &self.interfaces[index];
-        let place = |ports: &[Port]| ports.iter().position(|known| known.name == port);
         // A name may stand for an input and an output at once; the caller asks for the side it needs.
-        if let Some(at) = place(&interface.inputs) {
-            return Ok(End::Input(self.blocks[index].inputs.start + at));
+        if let Some(input) = self.input_of(index, port) {
+            return Ok(End::Input(input));
         }
-        if let Some(at) = place(&interface.outputs) {
-            return Ok(End::Output(self.blocks[index].outputs.start + at));
+        if let Some(output) = self.output_of(index, port) {
+            return Ok(End::Output(output));
         }
+        let interface = &self.interfaces[index];
         let known = interface.inputs.iter().chain(&interface.outputs).map(|known| known.name.as_str());
         let message = format!("component `{component}` has no port `{port}`");
         Err(Some(Box::new(unknown(message, suggest(port, known)).about_port(component, port))))
@@ -61,11 +124,10 @@ impl Ports<'_> {
         if let End::Output(output) = named {
             return Ok(output);
         }
-        let (component, port) = path.split_once('.').unwrap_or((path, ""));
-        if let Some(index) = self.names.iter().position(|name| name == component)
-            && let Some(at) = self.interfaces[index].outputs.iter().position(|known| known.name == port)
+        if let Ok((index, _, port)) = self.index().components.split(path)
+            && let Some(output) = self.output_of(index, port)
         {
-            return Ok(self.blocks[index].outputs.start + at);
+            return Ok(output);
         }
         Err(self.wrong_causality(named, "an input, an output", span))
     }
@@ -100,12 +162,13 @@ impl Ports<'_> {
         format!("{}.{}", self.names[self.place(end).0], self.port(end).name)
     }
 
-    fn place(&self, end: End) -> (usize, usize) {
+    /// The component of a port, and the port's place in it.
+    pub fn place(&self, end: End) -> (usize, usize) {
         let (range_of, at): (fn(&Block) -> std::ops::Range<usize>, usize) = match end {
             End::Input(input) => (|block| block.inputs.clone(), input),
             End::Output(output) => (|block| block.outputs.clone(), output),
         };
-        let index = self.blocks.iter().position(|block| range_of(block).contains(&at)).unwrap_or(0);
+        let index = self.blocks.partition_point(|block| range_of(block).end <= at);
         (index, at - range_of(&self.blocks[index]).start)
     }
 }
@@ -115,6 +178,8 @@ impl Ports<'_> {
 pub struct Links {
     /// Per input.
     pub rows: Vec<Vec<Term>>,
+    /// Per input: what is added to its row.
+    pub offsets: Vec<f64>,
     /// Per input: who drives it, for messages.
     pub drivers: Vec<Vec<String>>,
     /// Per input: a faulty declaration names it or, where the port is wrong, its component, so that it is not
@@ -127,6 +192,7 @@ pub fn links(system: &System, ports: &Ports<'_>, problems: &mut Vec<Problem>) ->
     let inputs = ports.blocks.last().map_or(0, |block| block.inputs.end);
     let mut links = Links {
         rows: vec![Vec::new(); inputs],
+        offsets: vec![0.0; inputs],
         drivers: vec![Vec::new(); inputs],
         excused: vec![false; inputs],
         bonds: Vec::new(),
@@ -188,8 +254,7 @@ impl Links {
     }
 
     fn excuse_component(&mut self, path: &str, ports: &Ports<'_>) {
-        let component = path.split_once('.').map_or(path, |(component, _)| component);
-        if let Some(index) = ports.names.iter().position(|name| name == component) {
+        if let Some(index) = ports.component_of(path) {
             self.excused[ports.blocks[index].inputs.clone()].fill(true);
         }
     }
@@ -227,9 +292,10 @@ impl Links {
                 return Err(unfound.map(|problem| *problem).chain(twice).collect());
             }
         };
-        let factor =
+        let (factor, offset) =
             conversion(output, input, ports, &wire.to.1, problems).map_err(|problem| vec![problem])?;
         let term = Term { output, gain: wire.gain * factor };
+        self.offsets[input] = wire.gain * offset;
         match self.drive(input, vec![term], format!("`{}`", wire.from.0), ports, &wire.to.1) {
             Some(problem) => Err(vec![problem]),
             None => Ok(()),
@@ -276,7 +342,7 @@ impl Links {
                 }
             };
             match conversion(output, input, ports, &decl.span, problems) {
-                Ok(factor) => {
+                Ok((factor, _)) => {
                     let term = Term { output, gain: gain * factor };
                     found.extend(self.drive(input, vec![term], format!("bond `{name}`"), ports, &decl.span));
                 }
@@ -351,7 +417,7 @@ impl Links {
                 conversion(given, taken, ports, &decl.span, problems),
                 conversion(part, sum, ports, &decl.span, problems),
             ) {
-                (Ok(common_factor), Ok(part_factor)) => {
+                (Ok((common_factor, _)), Ok((part_factor, _))) => {
                     let by = format!("junction `{name}`");
                     let common_term = vec![Term { output: given, gain: common_factor }];
                     found.extend(self.drive(taken, common_term, by, ports, &decl.span));
@@ -414,6 +480,18 @@ fn power_port(
             return Err(unfound.map(|problem| *problem).collect());
         }
     };
+    for (end, (path, span)) in [(effort, &port.effort), (flow, &port.flow)] {
+        if let Some(level) = ports.port(end).unit.as_ref().filter(|unit| unit.offset != 0.0) {
+            let message = format!(
+                "`{path}` [{level}] is a level above a zero of its own, and no power can be made of it"
+            );
+            return Err(vec![
+                Problem::error("plan/no-power", message, span.clone()).label(format!("[{level}]")).hint(
+                    "let it be given in the unit without offset, such as K, or join it by a `[[wire]]`",
+                ),
+            ]);
+        }
+    }
     let watts = match (&ports.port(effort).unit, &ports.port(flow).unit) {
         (Some(e), Some(f)) if e.product(f) == POWER => e.factor * f.factor,
         (Some(e), Some(f)) => {
@@ -442,17 +520,17 @@ fn power_port(
     Ok(PowerEnds { effort, flow, watts })
 }
 
-/// The factor from the output's unit to the input's.
+/// Gain and offset from the output's unit to the input's. Bonds have refused units with an offset before.
 fn conversion(
     output: usize,
     input: usize,
     ports: &Ports<'_>,
     span: &Span,
     problems: &mut Vec<Problem>,
-) -> Result<f64, Problem> {
+) -> Result<(f64, f64), Problem> {
     let (from, to) = (End::Output(output), End::Input(input));
     let (Some(given), Some(wanted)) = (&ports.port(from).unit, &ports.port(to).unit) else {
-        return Ok(1.0);
+        return Ok((1.0, 0.0));
     };
     if given.dimension != wanted.dimension {
         let message = format!(
@@ -462,15 +540,20 @@ fn conversion(
         );
         return Err(ports.about(Problem::error("plan/unit-mismatch", message, span.clone()), to));
     }
-    if given.factor == wanted.factor {
-        return Ok(1.0);
+    let (factor, offset) = given.conversion(wanted);
+    if (factor, offset) == (1.0, 0.0) {
+        return Ok((factor, offset));
     }
-    let factor = given.factor / wanted.factor;
+    let plus = match offset {
+        0.0 => String::new(),
+        below if below < 0.0 => format!(" minus {}", -below),
+        above => format!(" plus {above}"),
+    };
     let message = format!(
-        "`{}` [{given}] is converted to `{}` [{wanted}]: times {factor}",
+        "`{}` [{given}] is converted to `{}` [{wanted}]: times {factor}{plus}",
         ports.path(from),
         ports.path(to)
     );
     problems.push(ports.about(Problem::remark("plan/unit-converted", message, span.clone()), to));
-    Ok(factor)
+    Ok((factor, offset))
 }

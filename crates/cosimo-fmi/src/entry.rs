@@ -20,7 +20,7 @@ pub const FMU: SourceEntry = SourceEntry {
     claims: |source| source.to_ascii_lowercase().ends_with(".fmu"),
     open,
     parameters: |source, folder| {
-        let unit = Unit::share(&folder.join(source), &Cache::standard());
+        let unit = Unit::share(&folder.join(source), &Cache::standard(&crate::unit::UNIT));
         unit.map(|unit| parameters::names(&unit.description)).unwrap_or_default()
     },
     models: Vec::new,
@@ -32,7 +32,7 @@ fn open(request: &OpenRequest<'_>) -> Opened {
         let (message, hint) = (problem.sentence(), problem.hint);
         OpenProblem { parameter: None, message: format!("{}: {message}", request.source), hint }
     };
-    let unit = Unit::share(&file, &Cache::standard())
+    let unit = Unit::share(&file, &Cache::standard(&crate::unit::UNIT))
         .map_err(|problems| problems.into_iter().map(source).collect::<Vec<_>>())?;
     let mut problems = Vec::new();
     let parameters = parameters::read(&unit.description, request.parameters).unwrap_or_else(|wrong| {

@@ -7,7 +7,7 @@ use roxmltree::Node;
 
 use crate::description::{
     CAUSALITIES, Capabilities, Causality, Description, Exchange, Experiment, Fmi, INITIALS, Kind, Offer,
-    Output, VARIABILITIES, Variability, Variable,
+    Output, VARIABILITIES, Variability, Variable, token,
 };
 use crate::problem::Place;
 use crate::quantity::{Units, definitions};
@@ -23,7 +23,7 @@ pub(crate) const KINDS: &[(&str, Kind)] = &[
 
 pub(crate) fn read(reader: &mut Reader<'_>, root: Node<'_, '_>, version: &str) -> Option<Description> {
     let model_name = reader.text(root, "modelName").unwrap_or_default().to_owned();
-    let token = reader.token(root, "guid");
+    let token = token(reader, root, "guid");
     let (cosimulation, exchange) = (child(root, "CoSimulation"), child(root, "ModelExchange"));
     if cosimulation.is_none() && exchange.is_none() {
         reader.problem_hint(
@@ -157,6 +157,8 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
         };
         let declared = typed.attribute("declaredType").and_then(|name| types.get(name)).copied();
         let unit_name = typed.attribute("unit").or_else(|| declared?.attribute("unit"));
+        let relative = [Some(typed), declared].into_iter().flatten();
+        let relative = relative.map(|node| reader.flag(node, "relativeQuantity")).fold(false, |a, b| a | b);
         let float = kind == Kind::Float64;
         found.push(Variable {
             name: name.to_owned(),
@@ -170,7 +172,7 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
             }),
             initial: reader.choice(node, "initial", INITIALS),
             start: typed.attribute("start").map(str::to_owned).into_iter().collect(),
-            unit: unit_name.and_then(|name| units.find(name)),
+            unit: unit_name.and_then(|name| units.of_variable(name, relative)),
             unit_name: unit_name.map(str::to_owned),
             limits: limits(typed, declared),
             dimensions: Vec::new(),

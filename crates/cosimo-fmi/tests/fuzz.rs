@@ -301,7 +301,7 @@ fn run(input: &Input, folder: &Path) {
             fs::write(&file, bytes).unwrap();
             let _ = validate(&file, Profile::Strict);
             let cache = folder.join("cache");
-            if let Ok(unit) = Unit::open(&file, &Cache::at(&cache)) {
+            if let Ok(unit) = Unit::open(&file, &Cache::at(&cosimo_fmi::UNIT, &cache)) {
                 let _ = unit.obstacle();
             }
             let _ = fs::remove_dir_all(&cache);

@@ -1,5 +1,6 @@
 //! What is to be simulated, as data; and the spelling of it that people write, `system.toml`.
 
+pub mod names;
 pub mod overrides;
 pub mod problem;
 pub mod recipe;
@@ -9,6 +10,7 @@ pub mod system;
 pub mod toml;
 pub mod write;
 
+pub use names::{Lost, Names};
 pub use overrides::Overrides;
 pub use problem::{About, Problem, Severity, Span};
 pub use recipe::{Choice, Exchange, Origin, PerInput, Recipe, Reject, Step};

@@ -33,7 +33,7 @@ pub fn json_schema(registry: &Registry) -> Value {
                 "type": "object",
                 "description": "the simulators, by name",
                 "minProperties": 1,
-                "patternProperties": { NAME: component(registry) },
+                "patternProperties": { COMPONENT: component(registry) },
                 "additionalProperties": false,
             },
             "wire": list("signals: input = gain * output", wire()),
@@ -53,6 +53,7 @@ pub fn json_schema(registry: &Registry) -> Value {
 }
 
 const NAME: &str = "^[A-Za-z0-9_-]+$";
+const COMPONENT: &str = "^[\\p{L}\\p{N}_-]+([ .][\\p{L}\\p{N}_-]+)*$";
 const PORT: &str = "^[^.]+\\..+$";
 
 fn experiment() -> Value {
@@ -377,7 +378,7 @@ mod tests {
         for (place, reader) in [
             ("", ROOT_KEYS),
             ("/properties/experiment", EXPERIMENT_KEYS),
-            (&format!("/properties/component/patternProperties/{NAME}"), COMPONENT_KEYS),
+            (&format!("/properties/component/patternProperties/{COMPONENT}"), COMPONENT_KEYS),
             ("/properties/wire/items", links::WIRE_KEYS),
             ("/properties/bond/items", links::BOND_KEYS),
             ("/properties/bond/items/properties/a", links::PORT_KEYS),

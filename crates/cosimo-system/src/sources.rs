@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use cosimo_core::entry::{OpenRequest, Registry, Value};
 use cosimo_core::{Interface, Suggested};
 
+use crate::names::{COMPONENT_RULE, is_component};
 use crate::problem::Problem;
 use crate::recipe::Origin;
 use crate::system::{Component, System, WireDecl};
-use crate::toml::is_name;
 
 /// Steps of a run where nobody says how large they are.
 const STEPS: f64 = 1000.0;
@@ -33,9 +33,8 @@ pub fn system(sources: &[String], registry: &Registry) -> (System, Vec<Problem>)
     for text in sources {
         let (given, source) = split(text);
         let name = given.map_or_else(|| derived(source), str::to_owned);
-        if !is_name(&name) {
-            let message =
-                format!("the name of a component is made of letters, digits, `_` and `-`, found {name:?}");
+        if !is_component(&name) {
+            let message = format!("{COMPONENT_RULE}, found {name:?}");
             problems.push(
                 Problem::error("system/name", message, 0..0)
                     .hint(format!("write it before the source, as in `part={source}`")),

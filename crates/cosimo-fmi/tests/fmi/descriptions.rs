@@ -64,7 +64,10 @@ fn units_are_taken_from_definitions_types_and_names() {
     let unit = |name: &str| description.find(name).unwrap().unit.clone();
     assert_eq!(unit("m").map(|u| (u.dimension, u.factor)), Some(([0, 1, 0, 0, 0, 0, 0], 0.5)));
     assert_eq!(unit("x").map(|u| u.text), Some("m".into())); // not declared, but well known
-    assert_eq!(unit("x0"), None); // an offset has no place in a port
+    assert_eq!(
+        unit("x0").map(|u| (u.dimension, u.factor, u.offset)),
+        Some(([0, 0, 0, 0, 1, 0, 0], 1.0, 273.15))
+    );
 }
 
 #[test]
@@ -206,7 +209,7 @@ fn texts_of_all_encodings_are_read() {
     ] {
         let file = folder.join(format!("{name}.fmu"));
         crate::common::archive(&file, &[("modelDescription.xml", bytes)]);
-        let unit = cosimo_fmi::Unit::open(&file, &cosimo_fmi::Cache::standard()).unwrap();
+        let unit = cosimo_fmi::Unit::open(&file, &cosimo_fmi::Cache::standard(&cosimo_fmi::UNIT)).unwrap();
         assert_eq!(unit.description.generation_tool, "Größe", "{name}");
         assert_eq!(unit.description.remarks.len(), remarks, "{name}: {:?}", unit.description.remarks);
     }
@@ -268,7 +271,8 @@ fn terminals_are_listed() {
     let entries: &[(&str, &[u8])] =
         &[("modelDescription.xml", MASS3.as_bytes()), ("terminalsAndIcons/terminalsAndIcons.xml", terminals)];
     crate::common::archive(&folder.join("a.fmu"), entries);
-    let unit = cosimo_fmi::Unit::open(&folder.join("a.fmu"), &cosimo_fmi::Cache::standard()).unwrap();
+    let unit = cosimo_fmi::Unit::open(&folder.join("a.fmu"), &cosimo_fmi::Cache::standard(&cosimo_fmi::UNIT))
+        .unwrap();
     assert_eq!(unit.description.terminals[0].members, [("force".to_owned(), "F".to_owned())]);
     assert_eq!(
         unit.description.remarks[0].to_string(),

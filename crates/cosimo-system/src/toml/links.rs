@@ -1,10 +1,11 @@
 //! Wires, bonds and junctions. Components must exist; whether they have such ports is known to the plan,
 //! which opens them.
 
-use cosimo_core::entry::{Range, suggest};
+use cosimo_core::entry::Range;
 
 use super::section::{Item, Section};
 use super::{Context, check_name};
+use crate::names::Lost;
 use crate::problem::{Problem, Span};
 use crate::system::{
     BondDecl, Common, Direction, JunctionDecl, JunctionSide, Opposite, PowerPort, System, WireDecl,
@@ -133,7 +134,8 @@ fn power_port(section: &Section<'_>, context: &Context<'_>, out: &mut Vec<Proble
     };
     let effort = variable("effort").unwrap_or_default();
     let flow = variable("flow").unwrap_or_default();
-    let owner = |port: &str| port.split_once('.').map(|(component, _)| component.to_owned());
+    let owner =
+        |port: &str| context.components.split(port).ok().map(|(_, component, _)| component.to_owned());
     if let (Some(left), Some(right)) = (owner(&effort.0), owner(&flow.0))
         && left != right
     {
@@ -153,7 +155,7 @@ fn port(item: &Item<'_>, context: &Context<'_>, out: &mut Vec<Problem>) -> Optio
     check_port(item.key, &text, span.clone(), context, out).then_some((text, span))
 }
 
-/// Whether `text` is the port of a component that exists. Ports may have dots in their names, components not.
+/// Whether `text` is the port of a component that exists.
 pub(super) fn check_port(
     key: &str,
     text: &str,
@@ -161,23 +163,18 @@ pub(super) fn check_port(
     context: &Context<'_>,
     out: &mut Vec<Problem>,
 ) -> bool {
-    match text.split_once('.') {
-        Some((component, port)) if !component.is_empty() && !port.is_empty() => {
-            let known = context.components.iter().any(|name| name == component);
-            if !known {
-                out.push(
-                    Problem::error(
-                        "system/unknown-component",
-                        format!("no component is called `{component}`"),
-                        span,
-                    )
+    match context.components.split(text) {
+        Ok(_) => true,
+        Err(Lost::Unknown(component)) => {
+            let message = format!("no component is called `{component}`");
+            out.push(
+                Problem::error("system/unknown-component", message, span)
                     .label("unknown component")
-                    .hint(suggest(component, context.components.iter().map(String::as_str))),
-                );
-            }
-            known
+                    .hint(context.components.suggest(component)),
+            );
+            false
         }
-        _ => {
+        Err(Lost::NoPath) => {
             let message = format!("`{key}` must be `component.port`, found {text:?}");
             out.push(Problem::error("system/value", message, span).label("wanted: `component.port`"));
             false

@@ -11,6 +11,7 @@ use ::toml::de::DeTable;
 use cosimo_core::Registry;
 use cosimo_core::entry::{Range, suggest};
 
+use crate::names::{COMPONENT_RULE, Names, is_component};
 use crate::problem::{Problem, Span};
 use crate::system::{Component, EndRule, Experiment, RecordPoint, ReferenceDecl, Results, System};
 use section::{Item, Section, entries, value};
@@ -30,8 +31,8 @@ pub(crate) const RECORD: &[(&str, RecordPoint)] =
 #[derive(Debug)]
 pub(crate) struct Context<'a> {
     pub registry: &'a Registry,
-    /// Names of components, the ones with problems included.
-    pub components: Vec<String>,
+    /// Components, the ones with problems included.
+    pub components: Names<'a>,
 }
 
 /// Reads a system; relative paths in it start from `folder`. Without problems the system is complete.
@@ -78,8 +79,8 @@ fn document(table: &DeTable<'_>, folder: &Path, registry: &Registry, out: &mut V
     let mut system = System { folder: folder.into(), ..System::default() };
     system.experiment = experiment(&root, out);
     system.components = components(&root, registry, out);
-    let context =
-        Context { registry, components: system.components.iter().map(|c| c.name.clone()).collect() };
+    let names: Vec<String> = system.components.iter().map(|component| component.name.clone()).collect();
+    let context = Context { registry, components: Names::new(names.iter().map(String::as_str)) };
     links::read(&root, &context, &mut system, out);
     if let Some(item) = root.get("method") {
         system.recipe = method::read(&item, &context, out);
@@ -135,7 +136,11 @@ fn components(root: &Section<'_>, registry: &Registry, out: &mut Vec<Problem>) -
 }
 
 fn component(item: &Item<'_>, registry: &Registry, out: &mut Vec<Problem>) -> Component {
-    check_name("component", item.key, item.key_span.clone(), out);
+    if !is_component(item.key) {
+        let message = format!("{COMPONENT_RULE}, found {:?}", item.key);
+        let problem = Problem::error("system/name", message, item.key_span.clone());
+        out.push(problem.label("not a name"));
+    }
     let mut component =
         Component { name: item.key.into(), span: item.key_span.clone(), ..Component::default() };
     let title = format!("component `{}`", item.key);
@@ -165,7 +170,7 @@ fn component(item: &Item<'_>, registry: &Registry, out: &mut Vec<Problem>) -> Co
     component
 }
 
-/// Names stand before the dot of a port, in file names and in column heads.
+/// Names of bonds and junctions stand before a dot, in file names and in column heads.
 pub(crate) fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-".contains(letter))
 }

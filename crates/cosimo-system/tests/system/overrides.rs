@@ -346,13 +346,13 @@ fn a_system_out_of_sources() {
         ]
     );
     assert_eq!((system.experiment.stop, system.recipe.step.size), (1.0, Some(1e-3)));
-    let (_, problems) = sources::system(&sources(&["a.fmu", "b/a.fmu", "é=c.fmu"]), &registry());
+    let (_, problems) = sources::system(&sources(&["a.fmu", "b/a.fmu", "é+=c.fmu"]), &registry());
     let messages: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
     assert_eq!(
         messages,
         [
             "two components are called `a`",
-            "the name of a component is made of letters, digits, `_` and `-`, found \"é\""
+            "the name of a component is made of letters, digits, `_` and `-`, with single dots or spaces between, found \"é+\""
         ]
     );
     assert!(sources::is_source("left=a.fmu", &registry()) && !sources::is_source("system.toml", &registry()));

@@ -196,3 +196,21 @@ fn everything_knows_its_place() {
     assert!(under(FULL, &recipe.step.span).starts_with("step = {"));
     assert_eq!((recipe.law.origin, recipe.step.size_origin), (Origin::File, Origin::File));
 }
+
+#[test]
+fn components_of_nested_systems_have_dots_in_their_names() {
+    let system = good(
+        "[experiment]\nstop = 1\n[component.Sub]\nsource = 'a.fmu'\n[component.'Sub.Comp']\nsource = 'b.fmu'\n\
+         [[wire]]\nfrom = 'Sub.Comp.y'\nto = 'Sub.x.u'\n[[bond]]\n\
+         a = { effort = 'Sub.Comp.F', flow = 'Sub.Comp.v' }\nb = { effort = 'Sub.F', flow = 'Sub.v' }\n\
+         [method]\ninput = { 'Sub.Comp.F' = 'linear' }\n",
+    );
+    assert_eq!(system.components[1].name, "Sub.Comp");
+    // `Sub.Comp` ends at the longest name, so that effort and flow of the two sides belong to one component each.
+    assert_eq!(system.bonds.len(), 1);
+    let (_, problems) = crate::read(
+        "[experiment]\nstop = 1\n[component.'Sub.Comp']\nsource = 'b.fmu'\n[[wire]]\nfrom = 'Sub.Camp.y'\nto = 'Sub.Comp.u'\n",
+    );
+    assert_eq!(problems[0].message, "no component is called `Sub.Camp`");
+    assert_eq!(problems[0].hint.as_deref(), Some("did you mean `Sub.Comp`?"));
+}

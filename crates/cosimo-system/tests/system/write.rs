@@ -29,7 +29,7 @@ fn only_what_differs_from_defaults_is_written() {
     );
 }
 
-const NAME: &str = "[a-zA-Z0-9_-]{1,6}";
+const NAME: &str = "[a-zA-Z0-9_-]{1,6}([ .][a-z]{1,3})?";
 
 fn number() -> impl Strategy<Value = f64> {
     prop_oneof![any::<f64>().prop_filter("comparable", |number| !number.is_nan()), Just(1e-6), Just(400.0)]
