@@ -1,6 +1,7 @@
 //! System + registry -> plan: every name resolved, every method chosen, every need compared with what the
 //! simulators can do. *All* problems are reported at once; remarks say what a user should know before a run.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -10,13 +11,14 @@ use cosimo_core::link::Block;
 use cosimo_core::method::{
     Correction, CouplingGraph, Estimate, Fit, Iteration, JacobianSource, JacobianWork, Law, Shape,
 };
-use cosimo_core::{Bond, Couplings, Segment, Simulator, Time};
+use cosimo_core::{Bond, Couplings, Segment, Simulator, Time, Unit};
 use cosimo_system::{Component, EndRule, Problem, RecordPoint, Severity, System};
 
 use crate::control::Control;
 use crate::crew::{Crew, Member, Seldom};
 use crate::graph::Ranks;
 use crate::history::History;
+use crate::mapped;
 use crate::planner::Planner;
 use crate::resolve::{Ports, links};
 use crate::rows::Rows;
@@ -159,11 +161,11 @@ pub fn plan(system: &System, registry: &Registry) -> Result<Plan, Vec<Problem>> 
     if has_errors(&problems) {
         return Err(problems); // without interfaces every port would be unknown
     }
+    let simulators = mapped::around(simulators, system);
     for (component, simulator) in system.components.iter().zip(&simulators) {
         remark(component, &simulator.interface().remarks, &mut problems);
     }
-    let interfaces: Vec<Interface> =
-        simulators.iter().map(|simulator| simulator.interface().clone()).collect();
+    let interfaces = interfaces(system, &simulators, &mut problems);
     let names: Vec<String> = system.components.iter().map(|component| component.name.clone()).collect();
     let blocks = blocks(&interfaces);
     let ports = Ports::new(&names, &interfaces, &blocks);
@@ -184,6 +186,34 @@ pub fn plan(system: &System, registry: &Registry) -> Result<Plan, Vec<Problem>> 
         }
         _ => Err(problems),
     }
+}
+
+/// What simulators show of themselves, with the units that the system knows better.
+fn interfaces(
+    system: &System,
+    simulators: &[Box<dyn Simulator>],
+    problems: &mut Vec<Problem>,
+) -> Vec<Interface> {
+    let mut interfaces: Vec<Interface> =
+        simulators.iter().map(|simulator| simulator.interface().clone()).collect();
+    for (component, interface) in system.components.iter().zip(&mut interfaces) {
+        let units: BTreeMap<&str, &Unit> =
+            component.units.iter().map(|(port, unit, _)| (port.as_str(), unit)).collect();
+        let mut unknown: BTreeSet<&str> = units.keys().copied().collect();
+        for port in interface.inputs.iter_mut().chain(&mut interface.outputs) {
+            if let Some(unit) = units.get(port.name.as_str()) {
+                unknown.remove(port.name.as_str());
+                port.unit = Some((*unit).clone());
+            }
+        }
+        for (port, _, span) in component.units.iter().filter(|(port, ..)| unknown.contains(port.as_str())) {
+            let known = interface.inputs.iter().chain(&interface.outputs).map(|known| known.name.as_str());
+            let message = format!("component `{}` has no port `{port}` to have a unit", component.name);
+            problems
+                .push(Problem::error("plan/unknown-port", message, span.clone()).hint(suggest(port, known)));
+        }
+    }
+    interfaces
 }
 
 fn has_errors(problems: &[Problem]) -> bool {
