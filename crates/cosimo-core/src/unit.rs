@@ -10,6 +10,9 @@ use std::fmt;
 /// Exponents of kg, m, s, A, K, mol, cd.
 pub type Dimension = [i8; 7];
 
+/// The names of those exponents.
+pub const BASE_UNITS: [&str; 7] = ["kg", "m", "s", "A", "K", "mol", "cd"];
+
 /// kg m^2 s^-3.
 pub const POWER: Dimension = [1, 2, -3, 0, 0, 0, 0];
 
@@ -167,8 +170,7 @@ fn symbol(text: &str) -> Option<(Dimension, f64, i8)> {
 
 /// A dimension in base units, for messages.
 pub fn describe(dimension: Dimension) -> String {
-    let names = ["kg", "m", "s", "A", "K", "mol", "cd"];
-    let parts: Vec<String> = names
+    let parts: Vec<String> = BASE_UNITS
         .iter()
         .zip(dimension)
         .filter(|(_, exponent)| *exponent != 0)

@@ -6,7 +6,7 @@ use cosimo_core::End;
 use std::collections::{BTreeMap, BTreeSet};
 
 use cosimo_core::entry::{Registry, number_text};
-use cosimo_system::{Problem, Severity, Span, System};
+use cosimo_system::{Problem, Severity, Span, Summand, System, WireDecl};
 
 use crate::plan::{Survey, survey};
 use crate::resolve::Ports;
@@ -84,8 +84,9 @@ fn named(system: &System) -> BTreeSet<&str> {
     let bonds = system.bonds.iter().flat_map(|bond| [&bond.a, &bond.b]);
     let junctions = system.junctions.iter().flat_map(|junction| &junction.sides).map(|side| &side.port);
     let sides = bonds.chain(junctions).flat_map(|side| [&side.effort, &side.flow]);
-    let wires = system.wires.iter().flat_map(|wire| [&wire.from, &wire.to]);
-    wires.chain(sides).map(|(path, _)| path.as_str()).collect()
+    let from = system.wires.iter().flat_map(|wire| &wire.from).map(|summand| &summand.port);
+    let to = system.wires.iter().map(|wire| &wire.to);
+    from.chain(to).chain(sides).map(|(path, _)| path.as_str()).collect()
 }
 
 impl Inspection<'_> {
@@ -180,13 +181,13 @@ impl Inspection<'_> {
 
     /// Where one end of a wire has a unit and the other none, nothing can be compared.
     fn units(&self, found: &mut Vec<Problem>) {
-        for wire in &self.system.wires {
-            let (Ok(output), Ok(input)) = (
-                self.ports.output(&wire.from.0, &wire.from.1).map(End::Output),
-                self.ports.input(&wire.to.0, &wire.to.1).map(End::Input),
-            ) else {
+        for (wire, summand, output) in self.wired() {
+            let Ok(input) = self.ports.input(&wire.to.0, &wire.to.1).map(End::Input) else { continue };
+            // A table of values has no unit on either side.
+            if !wire.convert || !summand.map.is_empty() {
                 continue;
-            };
+            }
+            let output = End::Output(output);
             let (given, wanted) = (&self.ports.port(output).unit, &self.ports.port(input).unit);
             let (with, unit, without) = match (given, wanted) {
                 (Some(unit), None) => (output, unit, input),
@@ -203,6 +204,16 @@ impl Inspection<'_> {
         }
     }
 
+    /// Wires by their outputs, where those exist.
+    fn wired(&self) -> impl Iterator<Item = (&WireDecl, &Summand, usize)> {
+        let each =
+            self.system.wires.iter().flat_map(|wire| wire.from.iter().map(move |summand| (wire, summand)));
+        each.filter_map(|(wire, summand)| {
+            let output = self.ports.output(&summand.port.0, &summand.port.1).ok()?;
+            Some((wire, summand, output))
+        })
+    }
+
     /// A wire from the port of a bond may carry power that no bond counts.
     fn bonds(&self, found: &mut Vec<Problem>) {
         let mut bonds = BTreeMap::new();
@@ -213,15 +224,14 @@ impl Inspection<'_> {
                 }
             }
         }
-        for wire in &self.system.wires {
-            let Ok(output) = self.ports.output(&wire.from.0, &wire.from.1) else { continue };
+        for (wire, summand, output) in self.wired() {
             let Some(bond) = bonds.get(&output) else { continue };
             let end = End::Output(output);
             let message = format!(
                 "`{}` belongs to bond `{}` and also drives `{}` by a wire; power that goes that way is not in the ledger",
-                wire.from.0, bond.name, wire.to.0
+                summand.port.0, bond.name, wire.to.0
             );
-            let problem = Problem::remark("check/bond-also-wired", message, wire.from.1.clone());
+            let problem = Problem::remark("check/bond-also-wired", message, summand.port.1.clone());
             let hint =
                 "fine for a measurement; where it acts back, use a `[[junction]]` of all that take part";
             found.push(self.ports.about(problem.hint(hint), end));

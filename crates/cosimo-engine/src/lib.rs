@@ -12,6 +12,7 @@ pub mod graph;
 pub mod history;
 pub mod island;
 pub mod ledger;
+mod mapped;
 pub mod plan;
 mod planner;
 pub mod resolve;

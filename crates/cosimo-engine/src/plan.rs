@@ -1,6 +1,7 @@
 //! System + registry -> plan: every name resolved, every method chosen, every need compared with what the
 //! simulators can do. *All* problems are reported at once; remarks say what a user should know before a run.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -10,13 +11,14 @@ use cosimo_core::link::Block;
 use cosimo_core::method::{
     Correction, CouplingGraph, Estimate, Fit, Iteration, JacobianSource, JacobianWork, Law, Shape,
 };
-use cosimo_core::{Bond, Couplings, Segment, Simulator, Time};
+use cosimo_core::{Bond, Couplings, Segment, Simulator, Time, Unit};
 use cosimo_system::{Component, EndRule, Problem, RecordPoint, Severity, System};
 
 use crate::control::Control;
 use crate::crew::{Crew, Member, Seldom};
 use crate::graph::Ranks;
 use crate::history::History;
+use crate::mapped;
 use crate::planner::{Planned, Planner};
 use crate::resolve::{Links, Ports, links};
 use crate::rows::Rows;
@@ -192,17 +194,13 @@ impl Survey {
 
 pub(crate) fn survey(system: &System, registry: &Registry) -> Survey {
     let mut problems = Vec::new();
-    let simulators = open(system, registry, &mut problems);
+    let simulators = mapped::around(open(system, registry, &mut problems), system);
     for (component, simulator) in system.components.iter().zip(&simulators) {
         if let Some(simulator) = simulator {
             remark(component, simulator.interface(), &mut problems);
         }
     }
-    let interface = |simulator: &Option<Box<dyn Simulator>>| match simulator {
-        Some(simulator) => simulator.interface().clone(),
-        None => unknown(),
-    };
-    let interfaces: Vec<Interface> = simulators.iter().map(interface).collect();
+    let interfaces = interfaces(system, &simulators, &mut problems);
     let names: Vec<String> = system.components.iter().map(|component| component.name.clone()).collect();
     let blocks = blocks(&interfaces);
     let closed: Vec<usize> = (0..simulators.len()).filter(|&index| simulators[index].is_none()).collect();
@@ -216,6 +214,38 @@ pub(crate) fn survey(system: &System, registry: &Registry) -> Survey {
 fn unknown() -> Interface {
     let abilities = Abilities { slopes: true, jacobian: true, integrals: true, ..Abilities::NATIVE };
     Interface { abilities, ..Interface::default() }
+}
+
+/// What simulators show of themselves, with the units that the system knows better.
+fn interfaces(
+    system: &System,
+    simulators: &[Option<Box<dyn Simulator>>],
+    problems: &mut Vec<Problem>,
+) -> Vec<Interface> {
+    let shown = |simulator: &Option<Box<dyn Simulator>>| match simulator {
+        Some(simulator) => simulator.interface().clone(),
+        None => unknown(),
+    };
+    let mut interfaces: Vec<Interface> = simulators.iter().map(shown).collect();
+    let opened = simulators.iter().zip(&mut interfaces).zip(&system.components);
+    for ((_, interface), component) in opened.filter(|((simulator, _), _)| simulator.is_some()) {
+        let units: BTreeMap<&str, &Unit> =
+            component.units.iter().map(|(port, unit, _)| (port.as_str(), unit)).collect();
+        let mut unknown: BTreeSet<&str> = units.keys().copied().collect();
+        for port in interface.inputs.iter_mut().chain(&mut interface.outputs) {
+            if let Some(unit) = units.get(port.name.as_str()) {
+                unknown.remove(port.name.as_str());
+                port.unit = Some((*unit).clone());
+            }
+        }
+        for (port, _, span) in component.units.iter().filter(|(port, ..)| unknown.contains(port.as_str())) {
+            let known = interface.inputs.iter().chain(&interface.outputs).map(|known| known.name.as_str());
+            let message = format!("component `{}` has no port `{port}` to have a unit", component.name);
+            let problem = Problem::error("plan/unknown-port", message, span.clone());
+            problems.push(problem.hint(suggest(port, known)).about_port(&component.name, port));
+        }
+    }
+    interfaces
 }
 
 fn has_errors(problems: &[Problem]) -> bool {

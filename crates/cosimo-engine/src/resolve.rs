@@ -13,6 +13,8 @@ use cosimo_system::{
     WireDecl,
 };
 
+use crate::mapped;
+
 /// All ports of a system by `component.port`.
 #[derive(Debug)]
 pub struct Ports<'a> {
@@ -238,7 +240,10 @@ impl Links {
                     format!("input `{path}` is driven by {drivers}"),
                     span.clone(),
                 )
-                .hint("an input has one driver; use a `[[junction]]` where several flows or efforts add up"),
+                .hint(
+                    "an input has one driver; use a `[[junction]]` where several flows or efforts add up, \
+                     or `from = [\"a.y\", \"b.y\"]` for other sums",
+                ),
             )
             .map(|problem| ports.about(problem, End::Input(input)));
         }
@@ -279,26 +284,51 @@ impl Links {
         ports: &Ports<'_>,
         problems: &mut Vec<Problem>,
     ) -> Result<(), Vec<Problem>> {
-        let output = ports.output(&wire.from.0, &wire.from.1);
-        let input = ports.input(&wire.to.0, &wire.to.1);
-        let (output, input) = match (output, input) {
-            (Ok(output), Ok(input)) => (output, input),
-            (output, input) => {
+        let names: Vec<String> = wire.from.iter().map(|summand| format!("`{}`", summand.port.0)).collect();
+        let names = names.join(" + ");
+        let mut found = Vec::new();
+        let mut outputs = Vec::new();
+        for summand in &wire.from {
+            let (path, span) = &summand.port;
+            let output = ports.output(path, span).and_then(|output| match summand.map.is_empty() {
+                true => Ok(output),
+                // The map is a simulator of its own around the one of the output.
+                false => ports.output(&mapped::output(path, &wire.to.0), span),
+            });
+            match output {
+                Ok(output) => outputs.push((output, summand.gain)),
+                Err(problem) => found.push(problem),
+            }
+        }
+        let input = match ports.input(&wire.to.0, &wire.to.1) {
+            Ok(input) if found.is_empty() => input,
+            other => {
                 // An input that exists counts as driven, whatever is wrong with the other end.
-                let by = format!("`{}`", wire.from.0);
-                let twice =
-                    input.as_ref().ok().and_then(|&input| self.drive(input, vec![], by, ports, &wire.to.1));
-                let unfound = [output.err(), input.err()].into_iter().flatten().flatten();
-                return Err(unfound.map(|problem| *problem).chain(twice).collect());
+                let twice = other
+                    .as_ref()
+                    .ok()
+                    .and_then(|&input| self.drive(input, vec![], names, ports, &wire.to.1));
+                let unfound = found.into_iter().chain(other.err()).flatten().map(|problem| *problem);
+                return Err(unfound.chain(twice).collect());
             }
         };
-        let (factor, offset) =
-            conversion(output, input, ports, &wire.to.1, problems).map_err(|problem| vec![problem])?;
-        let term = Term { output, gain: wire.gain * factor };
-        self.offsets[input] = wire.gain * offset;
-        match self.drive(input, vec![term], format!("`{}`", wire.from.0), ports, &wire.to.1) {
+        let mut terms = Vec::new();
+        let mut sum = wire.offset;
+        for (output, gain) in outputs {
+            let (factor, offset) = if wire.convert {
+                conversion(output, input, ports, &wire.to.1, problems).map_err(|problem| vec![problem])?
+            } else {
+                (1.0, 0.0)
+            };
+            terms.push(Term { output, gain: gain * factor });
+            sum += gain * offset;
+        }
+        match self.drive(input, terms, names, ports, &wire.to.1) {
             Some(problem) => Err(vec![problem]),
-            None => Ok(()),
+            None => {
+                self.offsets[input] = sum;
+                Ok(())
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use cosimo_core::Unit;
+use cosimo_core::unit::BASE_UNITS;
 use roxmltree::Node;
 
 use crate::description::UnitDefinition;
@@ -19,7 +20,7 @@ pub(crate) fn definitions(reader: &mut Reader<'_>, root: Node<'_, '_>) -> Vec<Un
                 let exponent = |reader: &mut Reader<'_>, key: &str| {
                     reader.parse::<i8>(base, key, "a whole number").unwrap_or(0)
                 };
-                let dimension = ["kg", "m", "s", "A", "K", "mol", "cd"].map(|key| exponent(reader, key));
+                let dimension = BASE_UNITS.map(|key| exponent(reader, key));
                 let factor = reader.number(base, "factor").unwrap_or(1.0);
                 let offset = reader.number(base, "offset").unwrap_or(0.0);
                 if !(factor.is_finite() && factor > 0.0) {

@@ -16,5 +16,5 @@ pub use problem::{About, Problem, Severity, Span};
 pub use recipe::{Choice, Exchange, Origin, PerInput, Recipe, Reject, Step};
 pub use system::{
     BondDecl, Common, Component, Direction, EndRule, Experiment, JunctionDecl, JunctionSide, Opposite,
-    PowerPort, RecordPoint, ReferenceDecl, Results, System, WireDecl,
+    PowerPort, RecordPoint, ReferenceDecl, Results, Summand, System, WireDecl,
 };

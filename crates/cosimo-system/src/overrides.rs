@@ -102,7 +102,7 @@ fn connect(system: &mut System, text: &str, out: &mut Vec<Problem>) {
         return;
     };
     if known_port(system, from, &flag, out) && known_port(system, to, &flag, out) {
-        system.wires.push(WireDecl { from: (from.into(), 0..0), to: (to.into(), 0..0), gain: 1.0 });
+        system.wires.push(WireDecl::plain((from.into(), 0..0), (to.into(), 0..0)));
     }
 }
 

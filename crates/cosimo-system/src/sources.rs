@@ -135,11 +135,9 @@ pub fn drive(system: &mut System, file: &str, registry: &Registry) -> Vec<Proble
             .collect();
         match &targets[..] {
             [] => {}
-            [target] => wires.push(WireDecl {
-                from: (format!("{name}.{column}"), 0..0),
-                to: (target.clone(), 0..0),
-                gain: 1.0,
-            }),
+            [target] => {
+                wires.push(WireDecl::plain((format!("{name}.{column}"), 0..0), (target.clone(), 0..0)));
+            }
             several => {
                 return vec![
                     wrong(format!("the column `{column}` may mean {}", several.join(" or ")))

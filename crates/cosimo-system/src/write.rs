@@ -3,10 +3,11 @@
 
 use std::fmt::Write;
 
-use cosimo_core::Value;
+use cosimo_core::unit::BASE_UNITS;
+use cosimo_core::{Unit, Value};
 
 use crate::recipe::{Choice, PerInput, Recipe, Step};
-use crate::system::{Component, Experiment, PowerPort, Results, System};
+use crate::system::{Component, Experiment, PowerPort, Results, Summand, System, WireDecl};
 use crate::toml::links::{COMMON, DIRECTION, OPPOSITE};
 use crate::toml::method::{EXCHANGE, REJECT};
 use crate::toml::{END, RECORD, is_name};
@@ -18,10 +19,7 @@ pub fn to_toml(system: &System) -> String {
         self::component(&mut page, component);
     }
     for wire in &system.wires {
-        page.head("[[wire]]");
-        page.line("from", &text(&wire.from.0));
-        page.line("to", &text(&wire.to.0));
-        page.unless(wire.gain == 1.0, "gain", &number(wire.gain));
+        self::wire(&mut page, wire);
     }
     for bond in &system.bonds {
         page.head("[[bond]]");
@@ -87,8 +85,59 @@ fn component(page: &mut Page, component: &Component) {
     let starts: Vec<_> =
         component.starts.iter().map(|(name, value, _)| (name.clone(), number(*value))).collect();
     page.unless(starts.is_empty(), "start", &table(&starts));
+    let units: Vec<_> =
+        component.units.iter().map(|(port, unit, _)| (port.clone(), self::unit(unit))).collect();
+    page.unless(units.is_empty(), "units", &table(&units));
     page.number("tolerance", component.tolerance);
     page.number("weight", component.weight);
+}
+
+fn wire(page: &mut Page, wire: &WireDecl) {
+    page.head("[[wire]]");
+    if let [one] = &wire.from[..] {
+        page.line("from", &text(&one.port.0));
+        page.line("to", &text(&wire.to.0));
+        page.unless(one.gain == 1.0, "gain", &number(one.gain));
+        page.unless(one.map.is_empty(), "map", &map(one));
+    } else {
+        let summand = |one: &Summand| {
+            let mut pairs = vec![("port".to_owned(), text(&one.port.0))];
+            if one.gain != 1.0 {
+                pairs.push(("gain".into(), number(one.gain)));
+            }
+            if !one.map.is_empty() {
+                pairs.push(("map".into(), map(one)));
+            }
+            if pairs.len() == 1 { text(&one.port.0) } else { table(&pairs) }
+        };
+        let list: Vec<String> = wire.from.iter().map(summand).collect();
+        page.line("from", &format!("[{}]", list.join(", ")));
+        page.line("to", &text(&wire.to.0));
+    }
+    page.unless(wire.offset == 0.0, "offset", &number(wire.offset));
+    page.unless(wire.convert, "convert", "false");
+}
+
+fn map(summand: &Summand) -> String {
+    // Whole numbers without a point, as people write them.
+    let pairs = summand.map.iter().map(|(from, to)| (from.to_string(), number(*to)));
+    table(&pairs.collect::<Vec<_>>())
+}
+
+/// By its name where that says all.
+fn unit(unit: &Unit) -> String {
+    if Unit::parse(&unit.text).as_ref() == Ok(unit) {
+        return text(&unit.text);
+    }
+    let mut pairs = vec![("name".to_owned(), text(&unit.text))];
+    let exponents = BASE_UNITS.iter().zip(unit.dimension).filter(|(_, exponent)| *exponent != 0);
+    pairs.extend(exponents.map(|(base, exponent)| ((*base).to_owned(), exponent.to_string())));
+    for (key, value, usual) in [("factor", unit.factor, 1.0), ("offset", unit.offset, 0.0)] {
+        if value != usual {
+            pairs.push((key.into(), number(value)));
+        }
+    }
+    table(&pairs)
 }
 
 fn recipe(page: &mut Page, recipe: &Recipe) {

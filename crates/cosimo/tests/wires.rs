@@ -190,3 +190,74 @@ fn no_power_is_made_of_a_level() {
         "`a.T` [degC] is a level above a zero of its own, and no power can be made of it"
     );
 }
+
+#[test]
+fn outputs_add_up_with_gains_and_an_offset() {
+    // 2 * (3 + t) - 0.5 * 4 + 100, one step late.
+    let wire = "[[wire]]\nfrom = [{ port = 'a.y', gain = 2 }, { port = 'b.y', gain = -0.5 }]\nto = 'c.u'\noffset = 100\n";
+    let mut run = run(&[("a", "tap:y=3+1|"), ("b", "tap:y=4|"), ("c", "tap:|u")], wire);
+    close(&run, "c.u.seen", 104.0);
+    to(&mut run, 1.0);
+    close(&run, "c.u.seen", 104.0 + 2.0 * 0.75);
+    let twice = "[[wire]]\nfrom = 'a.y'\nto = 'c.u'\n[[wire]]\nfrom = 'b.y'\nto = 'c.u'\n";
+    let problems = planned(&[("a", "tap:y=3|"), ("b", "tap:y=4|"), ("c", "tap:|u")], twice).unwrap_err();
+    assert_eq!(problems[0].message, "input `c.u` is driven by `a.y` and by `b.y`");
+}
+
+#[test]
+fn each_output_of_a_sum_is_converted_before_its_gain() {
+    // 0.5 * (20 degC in K) + 0.5 * 300 K + 1 K.
+    let wire = "[[wire]]\nfrom = [{ port = 'a.T', gain = 0.5 }, { port = 'b.T', gain = 0.5 }]\nto = 'c.T'\noffset = 1\n";
+    let sources = [("a", "tap:T[degC]=20|"), ("b", "tap:T[K]=300|"), ("c", "tap:|T[K]")];
+    close(&run(&sources, wire), "c.T.seen", 0.5 * 293.15 + 150.0 + 1.0);
+    let bare = format!("{wire}convert = false\n");
+    close(&run(&sources, &bare), "c.T.seen", 10.0 + 150.0 + 1.0);
+}
+
+#[test]
+fn the_system_knows_units_better_than_simulators() {
+    let sources = [("a", "tap:v[m/s]=36|"), ("b", "tap:|v[m/s]")];
+    let wire = "[[wire]]\nfrom = 'a.v'\nto = 'b.v'\n[component.a.units]\nv = 'km/h'\n";
+    close(&run(&sources, wire), "b.v.seen", 10.0);
+    let wrong = "[[wire]]\nfrom = 'a.v'\nto = 'b.v'\n[component.a.units]\nw = 'km/h'\n";
+    let problems = planned(&sources, wrong).unwrap_err();
+    assert_eq!(problems[0].message, "component `a` has no port `w` to have a unit");
+}
+
+#[test]
+fn maps_take_another_value_for_each() {
+    // The mode is 1 + 4 t: 1, 2, 3, 4, 5 at the communication points.
+    let sources = [("a.b", "tap:mode=1+4|"), ("c", "tap:|u w")];
+    let wire = "[[wire]]\nfrom = 'a.b.mode'\nto = 'c.u'\nmap = { 1 = 10, 2 = -20, 3 = 30, 4 = 7 }\ngain = 2\noffset = 1\n\
+                [[wire]]\nfrom = 'a.b.mode'\nto = 'c.w'\n";
+    let mut run = run(&sources, wire);
+    close(&run, "c.u.seen", 21.0);
+    close(&run, "c.w.seen", 1.0);
+    to(&mut run, 0.5);
+    close(&run, "c.u.seen", -39.0);
+    close(&run, "a.b.mode->c.u", 30.0);
+    let failed = run.run_until(Time::new(1.0).unwrap()).unwrap_err().to_string();
+    assert!(
+        failed.contains("simulator `a.b` failed")
+            && failed
+                .contains("`a.b.mode` is 5, for which the map to `c.u` has no entry, only for 1, 2, 3, 4"),
+        "{failed}"
+    );
+}
+
+#[test]
+fn a_map_waits_for_inputs_that_are_not_settled() {
+    // Before b has seen the output of a, its own is 0, for which there is no entry.
+    let sources = [("a", "tap:mode=2|"), ("b", "tap:|mode"), ("c", "tap:|u")];
+    let wires = |entries: &str| {
+        format!(
+            "[[wire]]\nfrom = 'a.mode'\nto = 'b.mode'\n[[wire]]\nfrom = 'b.mode.seen'\nto = 'c.u'\nmap = {{ {entries} }}\n"
+        )
+    };
+    let mut good = run(&sources, &wires("2 = 5"));
+    close(&good, "c.u.seen", 5.0);
+    to(&mut good, 1.0);
+    close(&good, "c.u.seen", 5.0);
+    let failed = run(&sources, &wires("3 = 5")).run_until(Time::new(1.0).unwrap()).unwrap_err().to_string();
+    assert!(failed.contains("`b.mode.seen` is 2, for which the map to `c.u` has no entry"), "{failed}");
+}

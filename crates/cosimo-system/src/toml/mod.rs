@@ -8,8 +8,9 @@ pub(crate) mod section;
 use std::path::{Path, PathBuf};
 
 use ::toml::de::DeTable;
-use cosimo_core::Registry;
 use cosimo_core::entry::{Range, suggest};
+use cosimo_core::unit::{BASE_UNITS, describe};
+use cosimo_core::{Registry, Unit};
 
 use crate::names::{COMPONENT_RULE, Names, is_component};
 use crate::problem::{Problem, Span};
@@ -19,7 +20,8 @@ use section::{Item, Section, entries, value};
 pub(crate) const ROOT_KEYS: &[&str] =
     &["experiment", "component", "wire", "bond", "junction", "method", "results", "reference"];
 pub(crate) const EXPERIMENT_KEYS: &[&str] = &["start", "stop", "end", "record", "history"];
-pub(crate) const COMPONENT_KEYS: &[&str] = &["source", "parameters", "start", "tolerance", "weight"];
+pub(crate) const COMPONENT_KEYS: &[&str] = &["source", "parameters", "start", "units", "tolerance", "weight"];
+pub(crate) const UNIT_KEYS: &[&str] = &["name", "factor", "offset", "kg", "m", "s", "A", "K", "mol", "cd"];
 pub(crate) const RESULTS_KEYS: &[&str] = &["variables", "every"];
 pub(crate) const REFERENCE_KEYS: &[&str] = &["model", "ports"];
 
@@ -165,9 +167,45 @@ fn component(item: &Item<'_>, registry: &Registry, out: &mut Vec<Problem>) -> Co
             component.starts.push((item.key.into(), number, item.whole()));
         }
     }
+    for item in section.free("units", out) {
+        if let Some(unit) = unit(&item, out) {
+            component.units.push((item.key.into(), unit, item.whole()));
+        }
+    }
     component.tolerance = section.number("tolerance", Range::Positive, out);
     component.weight = section.number("weight", Range::NotNegative, out);
     component
+}
+
+/// `"km/h"`, or its exponents of SI units with factor and offset.
+fn unit(item: &Item<'_>, out: &mut Vec<Problem>) -> Option<Unit> {
+    if item.table().is_none() {
+        let (text, span) = item.text(out)?;
+        return match Unit::parse(&text) {
+            Ok(unit) => Some(unit),
+            Err(message) => {
+                let hint = "spell it by known ones, as `m/s`, or by SI units: `{ name = \"kn\", m = 1, s = -1, factor = 0.514 }`";
+                out.push(Problem::error("system/value", message, span).label("not a unit").hint(hint));
+                None
+            }
+        };
+    }
+    let title = format!("the unit of `{}`", item.key);
+    let section = Section::open(title, item.value, UNIT_KEYS, out)?;
+    let before = out.len();
+    let name = section.get("name").and_then(|item| item.text(out)).map(|(name, _)| name);
+    let dimension = BASE_UNITS.map(|base| {
+        let Some(item) = section.get(base) else { return 0 };
+        let exponent = item.number(Range::Finite, out).unwrap_or(0.0);
+        if exponent.fract() != 0.0 || exponent.abs() > 100.0 {
+            out.push(item.wrong("a whole number from -100 to 100"));
+        }
+        exponent as i8
+    });
+    let factor = section.number("factor", Range::Positive, out).unwrap_or(1.0);
+    let offset = section.number("offset", Range::Finite, out).unwrap_or(0.0);
+    let text = name.unwrap_or_else(|| describe(dimension));
+    (out.len() == before).then_some(Unit { text, dimension, factor, offset })
 }
 
 /// Names of bonds and junctions stand before a dot, in file names and in column heads.

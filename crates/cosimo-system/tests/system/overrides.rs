@@ -280,7 +280,8 @@ fn connections_and_bonds() {
     let bond = |text: &str| Overrides { bonds: vec![text.into()], ..Overrides::default() };
     let system = changed(TWO, connect("chassis.q[1,2]=wheel.in.v"));
     let [wire] = &system.wires[..] else { panic!("{:?}", system.wires) };
-    assert_eq!((wire.from.0.as_str(), wire.to.0.as_str(), wire.gain), ("chassis.q[1,2]", "wheel.in.v", 1.0));
+    let [from] = &wire.from[..] else { panic!("{wire:?}") };
+    assert_eq!((from.port.0.as_str(), wire.to.0.as_str(), from.gain), ("chassis.q[1,2]", "wheel.in.v", 1.0));
 
     let text =
         "strut=chassis.F[1,2]:chassis.v~wheel.F:wheel.v,opposite=flow,direction=b-to-a,energy_scale=2.5";
