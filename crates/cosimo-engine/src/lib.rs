@@ -4,6 +4,7 @@
 
 pub mod attempt;
 pub mod board;
+pub mod bonds;
 pub mod check;
 pub mod checkpoint;
 pub mod control;

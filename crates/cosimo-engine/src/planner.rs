@@ -381,7 +381,8 @@ impl Planner<'_> {
                     self.system.recipe.estimate.span.clone(),
                 )
                 .hint(format!(
-                    "declare a `[[bond]]` where an effort and a flow are exchanged, or choose an {axis} that needs none"
+                    "declare a `[[bond]]` where an effort and a flow are exchanged (`cosimo bonds` finds such wires), or \
+                     choose an {axis} that needs none"
                 )),
             );
         }

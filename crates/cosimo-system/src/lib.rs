@@ -1,5 +1,6 @@
 //! What is to be simulated, as data; and the spelling of it that people write, `system.toml`.
 
+pub mod edit;
 pub mod names;
 pub mod overrides;
 pub mod problem;

@@ -7,7 +7,9 @@ use cosimo_core::unit::BASE_UNITS;
 use cosimo_core::{Unit, Value};
 
 use crate::recipe::{Choice, PerInput, Recipe, Step};
-use crate::system::{Component, Experiment, PowerPort, Results, Summand, System, WireDecl};
+use crate::system::{
+    BondDecl, Component, Direction, Experiment, Opposite, PowerPort, Results, Summand, System, WireDecl,
+};
 use crate::toml::links::{COMMON, DIRECTION, OPPOSITE};
 use crate::toml::method::{EXCHANGE, REJECT};
 use crate::toml::{END, RECORD, is_name};
@@ -22,14 +24,7 @@ pub fn to_toml(system: &System) -> String {
         self::wire(&mut page, wire);
     }
     for bond in &system.bonds {
-        page.head("[[bond]]");
-        page.line("name", &text(&bond.name));
-        page.line("a", &table(&port(&bond.a)));
-        page.line("b", &table(&port(&bond.b)));
-        page.word("opposite", OPPOSITE, bond.opposite);
-        page.word("direction", DIRECTION, bond.direction);
-        page.number("tolerance", bond.tolerance);
-        page.number("energy_scale", bond.energy_scale);
+        write_bond(&mut page, bond);
     }
     for junction in &system.junctions {
         page.head("[[junction]]");
@@ -63,6 +58,42 @@ pub fn to_toml(system: &System) -> String {
         page.unless(ports.is_empty(), "ports", &table(&ports));
     }
     page.0
+}
+
+/// One bond as a section of its own.
+pub fn bond(bond: &BondDecl) -> String {
+    let mut page = Page::default();
+    write_bond(&mut page, bond);
+    page.0
+}
+
+/// The same as `--bond` takes it.
+pub fn bond_argument(bond: &BondDecl) -> String {
+    let side = |port: &PowerPort| format!("{}:{}", port.effort.0, port.flow.0);
+    let mut text = format!("{}={}~{}", bond.name, side(&bond.a), side(&bond.b));
+    if bond.opposite != Opposite::default() {
+        text += &format!(",opposite={}", word(OPPOSITE, bond.opposite));
+    }
+    if bond.direction != Direction::default() {
+        text += &format!(",direction={}", word(DIRECTION, bond.direction));
+    }
+    for (key, value) in [("tolerance", bond.tolerance), ("energy_scale", bond.energy_scale)] {
+        if let Some(value) = value {
+            text += &format!(",{key}={}", number(value));
+        }
+    }
+    text
+}
+
+fn write_bond(page: &mut Page, bond: &BondDecl) {
+    page.head("[[bond]]");
+    page.line("name", &text(&bond.name));
+    page.line("a", &table(&port(&bond.a)));
+    page.line("b", &table(&port(&bond.b)));
+    page.word("opposite", OPPOSITE, bond.opposite);
+    page.word("direction", DIRECTION, bond.direction);
+    page.number("tolerance", bond.tolerance);
+    page.number("energy_scale", bond.energy_scale);
 }
 
 fn experiment(page: &mut Page, experiment: &Experiment) {
