@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use cosimo::core::Registry;
 use cosimo::engine::{Plan, plan};
+use cosimo::osp;
 use cosimo::system::{EndRule, Overrides, Problem, Severity, System, overrides, sources, toml};
 
 use crate::{exit, report};
@@ -100,14 +101,14 @@ pub(crate) struct Draft {
     pub problems: Vec<Problem>,
 }
 
-/// Reads a system file without planning it.
-pub(crate) fn read(file: &Path, registry: &Registry) -> Result<(String, String, System), u8> {
-    let Draft { path, text, system, problems } = draft_of_file(file, registry)?;
-    if problems.iter().any(|problem| problem.severity == Severity::Error) {
-        report::problems(&problems, &path, &text);
+/// Reads a system file without planning it; what problems are left are remarks.
+pub(crate) fn read(file: &Path, registry: &Registry) -> Result<Draft, u8> {
+    let draft = draft_of_file(file, registry)?;
+    if draft.problems.iter().any(|problem| problem.severity == Severity::Error) {
+        report::problems(&draft.problems, &draft.path, &draft.text);
         return Err(exit::BAD_INPUT);
     }
-    Ok((path, text, system))
+    Ok(draft)
 }
 
 fn draft_of_file(file: &Path, registry: &Registry) -> Result<Draft, u8> {
@@ -131,8 +132,17 @@ fn draft_of_file(file: &Path, registry: &Registry) -> Result<Draft, u8> {
         return Err(exit::BAD_INPUT);
     }
     let folder = file.parent().map_or_else(PathBuf::new, Path::to_owned);
-    let (system, problems) = toml::read(&text, &folder, registry);
+    let (system, problems) = match file.extension() {
+        Some(ending) if ending.eq_ignore_ascii_case("xml") => osp::read(&text, &path, &folder, registry),
+        _ => toml::read(&text, &folder, registry),
+    };
     Ok(Draft { path, text, system, problems })
+}
+
+fn draft_of_sources(what: &[String], registry: &Registry) -> Result<Draft, u8> {
+    exist(what, registry)?;
+    let (system, problems) = sources::system(what, registry);
+    Ok(Draft { path: String::new(), text: String::new(), system, problems })
 }
 
 /// Reads a system file, or makes a system of the sources themselves, with the changes of the command line in it as far
@@ -140,11 +150,7 @@ fn draft_of_file(file: &Path, registry: &Registry) -> Result<Draft, u8> {
 pub(crate) fn draft(what: &[String], changes: &Changes, registry: &Registry) -> Result<Draft, u8> {
     let mut draft = match what {
         [file] if !sources::is_source(file, registry) => draft_of_file(Path::new(file), registry)?,
-        several => {
-            exist(several, registry)?;
-            let (system, problems) = sources::system(several, registry);
-            Draft { path: String::new(), text: String::new(), system, problems }
-        }
+        several => draft_of_sources(several, registry)?,
     };
     draft.problems.extend(overrides::apply(&mut draft.system, &changes.overrides(), registry));
     Ok(draft)
@@ -152,20 +158,19 @@ pub(crate) fn draft(what: &[String], changes: &Changes, registry: &Registry) -> 
 
 /// Reads and plans a system file, or a system made of the sources themselves.
 pub(crate) fn load(what: &[String], changes: &Changes, registry: &Registry) -> Result<Loaded, u8> {
-    let (path, text, mut system, mut problems) = match what {
+    let (remarks, Draft { path, text, mut system, mut problems }) = match what {
         [file] if !sources::is_source(file, registry) => {
-            let (path, text, system) = read(Path::new(file), registry)?;
-            (path, text, system, Vec::new())
+            let mut draft = read(Path::new(file), registry)?;
+            (std::mem::take(&mut draft.problems), draft)
         }
-        several => {
-            exist(several, registry)?;
-            let (system, problems) = sources::system(several, registry);
-            (String::new(), String::new(), system, problems)
-        }
+        several => (Vec::new(), draft_of_sources(several, registry)?),
     };
     problems.extend(overrides::apply(&mut system, &changes.overrides(), registry));
     match plan(&system, registry) {
-        Ok(plan) if problems.is_empty() => return Ok(Loaded { text, system, plan }),
+        Ok(mut plan) if problems.is_empty() => {
+            plan.remarks.splice(0..0, remarks);
+            return Ok(Loaded { text, system, plan });
+        }
         Ok(_) => {}
         Err(found) => problems.extend(found),
     }

@@ -82,6 +82,61 @@ const PREFIXES: &[(&str, f64)] = &[
     ("G", 1e9),
 ];
 
+/// A kind of power: dimensions of effort and flow, and what people call such ports.
+#[derive(Debug)]
+pub struct Domain {
+    pub words: &'static str,
+    pub effort: Dimension,
+    pub flow: Dimension,
+    pub efforts: &'static [&'static str],
+    pub flows: &'static [&'static str],
+}
+
+pub const DOMAINS: &[Domain] = &[
+    Domain {
+        words: "force and velocity",
+        effort: [1, 1, -2, 0, 0, 0, 0],
+        flow: [0, 1, -1, 0, 0, 0, 0],
+        efforts: &["f", "force"],
+        flows: &["v", "vel", "velocity", "speed"],
+    },
+    Domain {
+        words: "torque and angular velocity",
+        effort: [1, 2, -2, 0, 0, 0, 0],
+        flow: [0, 0, -1, 0, 0, 0, 0],
+        efforts: &["tau", "t", "m", "torque", "moment"],
+        flows: &["omega", "w", "om", "speed", "rpm"],
+    },
+    Domain {
+        words: "pressure and volume flow",
+        effort: [1, -1, -2, 0, 0, 0, 0],
+        flow: [0, 3, -1, 0, 0, 0, 0],
+        efforts: &["p", "pressure"],
+        flows: &["q", "flow"],
+    },
+    Domain {
+        words: "voltage and current",
+        effort: [1, 2, -3, -1, 0, 0, 0],
+        flow: [0, 0, 0, 1, 0, 0, 0],
+        efforts: &["u", "v", "voltage"],
+        flows: &["i", "current"],
+    },
+    Domain {
+        words: "temperature and entropy flow",
+        effort: [0, 0, 0, 0, 1, 0, 0],
+        flow: [1, 2, -3, 0, -1, 0, 0],
+        efforts: &["t", "temp", "temperature"],
+        flows: &["s", "entropy"],
+    },
+    Domain {
+        words: "specific energy and mass flow",
+        effort: [0, 2, -2, 0, 0, 0, 0],
+        flow: [1, 0, -1, 0, 0, 0, 0],
+        efforts: &["h", "e", "enthalpy"],
+        flows: &["m", "mdot", "flow"],
+    },
+];
+
 impl Unit {
     /// Reads `N`, `m/s`, `N.m`, `N*m`, `kg.m2/s2`, `m3/s`, `W/(m2.K)`, `m.s^-1`, `km/h`, `degC`, `1`.
     pub fn parse(text: &str) -> Result<Unit, String> {

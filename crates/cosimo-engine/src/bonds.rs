@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use cosimo_core::entry::Registry;
-use cosimo_core::unit::{Dimension, POWER};
+use cosimo_core::unit::{DOMAINS, Domain, POWER};
 use cosimo_core::{End, Unit};
 use cosimo_system::{BondDecl, Opposite, PowerPort, Problem, System, WireDecl};
 
@@ -41,60 +41,6 @@ impl Suggestion {
         self.candidates.len() == 1
     }
 }
-
-/// A kind of power: dimensions of effort and flow, and what people call such ports.
-struct Domain {
-    words: &'static str,
-    effort: Dimension,
-    flow: Dimension,
-    efforts: &'static [&'static str],
-    flows: &'static [&'static str],
-}
-
-const DOMAINS: &[Domain] = &[
-    Domain {
-        words: "force and velocity",
-        effort: [1, 1, -2, 0, 0, 0, 0],
-        flow: [0, 1, -1, 0, 0, 0, 0],
-        efforts: &["f", "force"],
-        flows: &["v", "vel", "velocity", "speed"],
-    },
-    Domain {
-        words: "torque and angular velocity",
-        effort: [1, 2, -2, 0, 0, 0, 0],
-        flow: [0, 0, -1, 0, 0, 0, 0],
-        efforts: &["tau", "t", "m", "torque", "moment"],
-        flows: &["omega", "w", "om", "speed", "rpm"],
-    },
-    Domain {
-        words: "pressure and volume flow",
-        effort: [1, -1, -2, 0, 0, 0, 0],
-        flow: [0, 3, -1, 0, 0, 0, 0],
-        efforts: &["p", "pressure"],
-        flows: &["q", "flow"],
-    },
-    Domain {
-        words: "voltage and current",
-        effort: [1, 2, -3, -1, 0, 0, 0],
-        flow: [0, 0, 0, 1, 0, 0, 0],
-        efforts: &["u", "v", "voltage"],
-        flows: &["i", "current"],
-    },
-    Domain {
-        words: "temperature and entropy flow",
-        effort: [0, 0, 0, 0, 1, 0, 0],
-        flow: [1, 2, -3, 0, -1, 0, 0],
-        efforts: &["t", "temp", "temperature"],
-        flows: &["s", "entropy"],
-    },
-    Domain {
-        words: "specific energy and mass flow",
-        effort: [0, 2, -2, 0, 0, 0, 0],
-        flow: [1, 0, -1, 0, 0, 0, 0],
-        efforts: &["h", "e", "enthalpy"],
-        flows: &["m", "mdot", "flow"],
-    },
-];
 
 /// Finds them all, or says which simulators keep it from looking.
 pub fn bonds(system: &System, registry: &Registry) -> Result<Vec<Suggestion>, Vec<Problem>> {

@@ -30,6 +30,7 @@ pub use cosimo_core as core;
 pub use cosimo_engine as engine;
 pub use cosimo_export as export;
 pub use cosimo_fmi as fmi;
+pub use cosimo_osp as osp;
 pub use cosimo_plot as plot;
 pub use cosimo_record as record;
 pub use cosimo_report as report;

@@ -50,6 +50,13 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
 }
 
 fn apply(path: &str, text: &str, args: &Args, found: &[&Candidate]) -> Result<(), u8> {
+    if Path::new(path).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("xml")) {
+        report::error(
+            "`--apply` changes files of TOML only",
+            Some("leave it out, and change the file by hand"),
+        );
+        return Err(exit::BAD_INPUT);
+    }
     if path.is_empty() || !(args.changes.connects.is_empty() && args.changes.input.is_none()) {
         let hint =
             "leave `--apply` out, and take the lines that are printed; `cosimo explain --toml` makes a file";

@@ -11,6 +11,7 @@ mod common;
 mod examples;
 mod info;
 mod messages;
+mod osp;
 mod python;
 mod report;
 mod results;
