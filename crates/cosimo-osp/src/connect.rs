@@ -1,6 +1,7 @@
 //! Connections and functions as wires and bonds. A function is no simulator: what comes out of it is a sum of outputs
 //! with factors and an offset, and that is what a wire is.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use cosimo_core::entry::{Range, suggest};
@@ -127,10 +128,14 @@ fn functions(root: Node<'_, '_>, page: &mut Page) -> BTreeMap<String, Function> 
         };
         let Some((name, span)) = page.attribute(node, "name") else { continue };
         let Some(function) = function else { continue };
-        if found.contains_key(&name) {
-            page.error("osp/duplicate", format!("two functions are called `{name}`"), span);
-        } else {
-            found.insert(name, function);
+        match found.entry(name) {
+            Entry::Vacant(place) => {
+                place.insert(function);
+            }
+            Entry::Occupied(first) => {
+                let message = format!("two functions are called `{}`", first.key());
+                page.error("osp/duplicate", message, span);
+            }
         }
     }
     found
