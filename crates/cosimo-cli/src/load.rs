@@ -1,19 +1,15 @@
 //! From a path and overrides to a planned system, or to everything that is wrong with it.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::ValueEnum;
 use cosimo::core::Registry;
 use cosimo::engine::{Plan, plan};
-use cosimo::osp;
-use cosimo::system::{EndRule, Overrides, Problem, Severity, System, overrides, sources, toml};
+use cosimo::system::{
+    Asked, Document, EndRule, Files, Overrides, Problem, System, format, overrides, sources,
+};
 
 use crate::{exit, report};
-
-/// Bytes of a system file.
-const LARGEST: u64 = 64 << 20;
 
 /// Changes to the file that every command which plans a system understands.
 #[derive(Debug, clap::Args)]
@@ -92,89 +88,81 @@ pub(crate) struct Loaded {
     pub plan: Plan,
 }
 
-/// A system, whatever is wrong with it.
-pub(crate) struct Draft {
-    /// Empty where the system was made of sources.
-    pub path: String,
-    pub text: String,
-    pub system: System,
-    pub problems: Vec<Problem>,
-}
-
-/// Reads a system file without planning it; what problems are left are remarks.
-pub(crate) fn read(file: &Path, registry: &Registry) -> Result<Draft, u8> {
-    let draft = draft_of_file(file, registry)?;
-    if draft.problems.iter().any(|problem| problem.severity == Severity::Error) {
-        report::problems(&draft.problems, &draft.path, &draft.text);
+/// Reads a system file without planning it; what problems are left are remarks. Its format follows from its ending.
+pub(crate) fn read(file: &Path, registry: &Registry) -> Result<Document, u8> {
+    let document = document(file, registry)?;
+    if document.has_errors() {
+        report::problems(&document.problems, &document.files);
         return Err(exit::BAD_INPUT);
     }
-    Ok(draft)
+    Ok(document)
 }
 
-fn draft_of_file(file: &Path, registry: &Registry) -> Result<Draft, u8> {
-    let path = file.display().to_string();
-    let mut text = String::new();
-    let opened = File::open(file).and_then(|file| file.take(LARGEST + 1).read_to_string(&mut text));
-    opened.map_err(|cause| {
+/// As much of a system file as could be understood.
+fn document(file: &Path, registry: &Registry) -> Result<Document, u8> {
+    let reader = format::of_file(cosimo::SYSTEM_FORMATS, file).unwrap_or(cosimo::SYSTEM_FORMATS[0]);
+    (reader.read)(file, &Asked::default(), registry).map_err(|unreadable| {
         let hint = if file.is_dir() {
             Some(format!("this is a folder; did you mean `{}`?", file.join("system.toml").display()))
-        } else if cause.kind() == std::io::ErrorKind::NotFound {
+        } else if !file.exists() {
             nearby(file)
         } else {
-            None
+            unreadable.hint
         };
-        report::error(&format!("cannot read `{path}`: {cause}"), hint.as_deref());
-        exit::NO_FILE
-    })?;
-    if text.len() as u64 > LARGEST {
-        let hint = "is it the right file? a system with a thousand components needs less than one MB";
-        report::error(&format!("`{path}` is larger than {} MB", LARGEST >> 20), Some(hint));
-        return Err(exit::BAD_INPUT);
-    }
-    let folder = file.parent().map_or_else(PathBuf::new, Path::to_owned);
-    let (system, problems) = match file.extension() {
-        Some(ending) if ending.eq_ignore_ascii_case("xml") => osp::read(&text, &path, &folder, registry),
-        _ => toml::read(&text, &folder, registry),
-    };
-    Ok(Draft { path, text, system, problems })
+        report::error(&unreadable.message, hint.as_deref());
+        if unreadable.malformed { exit::BAD_INPUT } else { exit::NO_FILE }
+    })
 }
 
-fn draft_of_sources(what: &[String], registry: &Registry) -> Result<Draft, u8> {
+fn of_sources(what: &[String], registry: &Registry) -> Result<Document, u8> {
     exist(what, registry)?;
     let (system, problems) = sources::system(what, registry);
-    Ok(Draft { path: String::new(), text: String::new(), system, problems })
+    Ok(Document { system, problems, files: Files::default(), rest: None })
 }
 
 /// Reads a system file, or makes a system of the sources themselves, with the changes of the command line in it as far
 /// as they fit. Fails only where a file cannot be read.
-pub(crate) fn draft(what: &[String], changes: &Changes, registry: &Registry) -> Result<Draft, u8> {
+pub(crate) fn draft(what: &[String], changes: &Changes, registry: &Registry) -> Result<Document, u8> {
     let mut draft = match what {
-        [file] if !sources::is_source(file, registry) => draft_of_file(Path::new(file), registry)?,
-        several => draft_of_sources(several, registry)?,
+        [file] if !sources::is_source(file, registry) => document(Path::new(file), registry)?,
+        several => of_sources(several, registry)?,
     };
     draft.problems.extend(overrides::apply(&mut draft.system, &changes.overrides(), registry));
     Ok(draft)
 }
 
+/// Remarks of a file, with their places: they are shown among those of the plan.
+fn placed(remarks: Vec<Problem>, files: &Files) -> Vec<Problem> {
+    let place = |mut remark: Problem| {
+        if let Some((file, span)) = files.find(&remark.span) {
+            let line = file.text.as_bytes()[..span.start].iter().filter(|byte| **byte == b'\n').count() + 1;
+            remark.message = format!("{}:{line}: {}", file.name, remark.message);
+        }
+        remark
+    };
+    remarks.into_iter().map(place).collect()
+}
+
 /// Reads and plans a system file, or a system made of the sources themselves.
 pub(crate) fn load(what: &[String], changes: &Changes, registry: &Registry) -> Result<Loaded, u8> {
-    let (remarks, Draft { path, text, mut system, mut problems }) = match what {
+    let (remarks, Document { files, mut system, mut problems, .. }) = match what {
         [file] if !sources::is_source(file, registry) => {
-            let mut draft = read(Path::new(file), registry)?;
-            (std::mem::take(&mut draft.problems), draft)
+            let mut document = read(Path::new(file), registry)?;
+            (placed(std::mem::take(&mut document.problems), &document.files), document)
         }
-        several => (Vec::new(), draft_of_sources(several, registry)?),
+        several => (Vec::new(), of_sources(several, registry)?),
     };
     problems.extend(overrides::apply(&mut system, &changes.overrides(), registry));
     match plan(&system, registry) {
         Ok(mut plan) if problems.is_empty() => {
             plan.remarks.splice(0..0, remarks);
+            let text = files.main().map_or(String::new(), |file| file.text.clone());
             return Ok(Loaded { text, system, plan });
         }
         Ok(_) => {}
         Err(found) => problems.extend(found),
     }
-    report::problems(&problems, &path, &text);
+    report::problems(&problems, &files);
     Err(exit::BAD_INPUT)
 }
 

@@ -1,11 +1,16 @@
-//! Structures that nobody wrote: a valid one, changed at random, through the reader. Nothing may panic, hang or point
-//! outside the text. `COSIMO_FUZZ_SECONDS` says how long, `COSIMO_FUZZ_SEED` where to begin; `cargo xtask fuzz` sets the
-//! first.
+//! Structures that nobody wrote: a valid one, changed at random with its structure in mind, through the reader. Nothing
+//! may panic, hang, take memory without end or point outside the text.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail loudly")]
 
+#[path = "../../cosimo-pack/tests/common/fuzz.rs"]
+#[allow(dead_code, reason = "shared with other fuzzers")]
+mod fuzz;
+
+use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
+
+use fuzz::{Random, change_text, hunt};
 
 const GOOD: &str = r#"<?xml version="1.0"?>
 <OspSystemStructure xmlns="http://opensimulationplatform.com/MSMI/OSPSystemStructure" version="0.1">
@@ -39,112 +44,48 @@ const GOOD: &str = r#"<?xml version="1.0"?>
 </OspSystemStructure>
 "#;
 
-const PIECES: &[&str] = &[
-    "",
-    " ",
-    "\"",
-    "<",
-    ">",
-    "/>",
-    "</",
-    "<!--",
-    "-->",
-    "<![CDATA[",
-    "&amp;",
-    "&#0;",
-    "é",
-    "\u{0}",
-    "0",
-    "-1",
-    "1e999",
-    "nan",
-    "99999999999999999999",
-    "in[0]",
-    "in[1][2]",
-    "out",
-    "out[2]",
-    "%41",
-    "%",
-    "file://",
-    "a",
-    "b",
-    "l",
-    "v",
-    "powerBond=\"p\"",
-    "<Simulator name=\"a\" source=\"native:faulty/nan\"/>",
-    "<Sum name=\"l\" inputCount=\"10000\"/>",
-    "inputCount=\"10000\"",
-    "dimension=\"10000\"",
-    "<Variable simulator=\"a\" name=\"y\"/>",
-];
+const GROUPS: &str = r#"<OspModelDescription><VariableGroups>
+    <A name="g"><B name="h"><Variable ref="y"/></B><Variable ref="u"/></A><A name="i"><Variable name="y"/></A>
+</VariableGroups></OspModelDescription>
+"#;
 
-/// SplitMix64: small, and the same everywhere.
-struct Random(u64);
+struct Input {
+    structure: String,
+    groups: String,
+}
 
-impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) % end.max(1) as u64) as usize
+impl fuzz::Input for Input {
+    fn file(&self) -> (&'static str, &[u8]) {
+        ("xml", self.structure.as_bytes())
     }
 }
 
-/// The end of a piece that begins here: of a word, a tag, or a line.
-fn end_of(text: &str, start: usize, random: &mut Random) -> usize {
-    let stop: &[char] = [&['"'][..], &['>'][..], &['\n'][..], &[' ', '=', '<'][..]][random.below(4)];
-    text[start..].find(stop).map_or(text.len(), |found| start + found)
-}
-
-fn changed(random: &mut Random) -> String {
-    let mut text = GOOD.to_owned();
+/// Follows from the seed and the number alone.
+fn make(seed: u64, number: u64) -> Input {
+    let mut random = Random::new(seed, number);
+    let mut input = Input { structure: GOOD.into(), groups: GROUPS.into() };
     for _ in 0..=random.below(4) {
-        let mut start = random.below(text.len() + 1);
-        while !text.is_char_boundary(start) {
-            start -= 1;
-        }
-        let end = end_of(&text, start, random);
-        match random.below(4) {
-            0 => text.replace_range(start..end, PIECES[random.below(PIECES.len())]),
-            1 => text.insert_str(start, PIECES[random.below(PIECES.len())]),
-            2 => text.replace_range(start..end, ""),
-            _ => {
-                let piece = text[start..end].to_owned();
-                text.insert_str(start, &piece);
-            }
-        }
+        let text = if random.below(8) == 0 { &mut input.groups } else { &mut input.structure };
+        change_text(&mut random, text);
     }
-    text
+    input
 }
 
 #[test]
 fn structures_that_nobody_wrote() {
-    let number =
-        |name: &str, usual: u64| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual);
-    let (seconds, seed) = (number("COSIMO_FUZZ_SECONDS", 2), number("COSIMO_FUZZ_SEED", 0x5eed));
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("osp-fuzz");
+    fs::create_dir_all(&folder).unwrap();
     let registry = cosimo::registry();
-    let until = Instant::now() + Duration::from_secs(seconds);
-    let mut count = 0u64;
-    while Instant::now() < until {
-        let text = changed(&mut Random(seed.wrapping_add(count)));
-        let begun = Instant::now();
-        let (system, problems) = cosimo_osp::read(&text, "fuzz.xml", Path::new("/nowhere"), &registry);
+    hunt(make, move |input| {
+        for model in ["nan", "first"] {
+            fs::write(folder.join(format!("{model}_OspModelDescription.xml")), &input.groups).unwrap();
+        }
+        let text = &input.structure;
+        let (system, problems) = cosimo_osp::read(text, "fuzz.xml", &folder, &registry);
         for problem in &problems {
-            assert!(text.get(problem.span.clone()).is_some(), "seed {seed} + {count}: {problem:?} in {text}");
+            assert!(text.get(problem.span.clone()).is_some(), "{problem:?} points outside");
         }
         let wrong = problems.iter().any(|problem| problem.severity == cosimo::system::Severity::Error);
-        assert!(
-            wrong || !system.components.is_empty(),
-            "seed {seed} + {count}: nothing wrong and nothing there"
-        );
-        // By far: the machine may be busy.
-        assert!(
-            begun.elapsed() < Duration::from_secs(60),
-            "seed {seed} + {count} took {:?}: {text}",
-            begun.elapsed()
-        );
-        count += 1;
-    }
-    println!("{count} structures");
+        assert!(wrong || !system.components.is_empty(), "nothing is wrong and nothing is there");
+    });
 }

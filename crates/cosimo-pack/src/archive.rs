@@ -64,7 +64,8 @@ pub struct Unpacked {
     pub hash: String,
 }
 
-const MARKER: &str = ".cosimo-last-use";
+/// A file of ours in every unpacked archive; its age is the last use.
+pub const MARKER: &str = ".cosimo-last-use";
 const KEEP: usize = 256;
 const DAY: Duration = Duration::from_secs(24 * 3600);
 

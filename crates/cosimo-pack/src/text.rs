@@ -51,7 +51,7 @@ pub fn decode(bytes: Vec<u8>, file: &str) -> Result<(String, Option<Problem>), P
 
 fn unreadable(file: &str, error: &dyn std::fmt::Display) -> Problem {
     Problem { file: Some(file.to_owned()), ..Problem::new(format!("cannot be read as text: {error}")) }
-        .hint("wanted UTF-8; export the unit again")
+        .hint("wanted UTF-8; export it again")
 }
 
 fn declares_latin(bytes: &[u8]) -> bool {

@@ -18,7 +18,7 @@ pub fn parse<'t>(text: &'t str, file: &str) -> Result<Document<'t>, Problem> {
         let place = Lines::new(text).place(text, at);
         return Err(Problem::new(format!("has more than {most} {what}, which is the limit"))
             .at(file, place)
-            .hint("no unit needs that; do not trust this file"));
+            .hint("nobody needs that; do not trust this file"));
     }
     let options = ParsingOptions { nodes_limit: MOST_NODES, ..ParsingOptions::default() };
     Document::parse_with_options(text, options).map_err(|error| malformed(&error, file))
@@ -35,7 +35,7 @@ fn malformed(error: &roxmltree::Error, file: &str) -> Problem {
             file: Some(file.to_owned()),
             ..Problem::new(format!("has more than {MOST_NODES} elements and texts, which is the limit"))
         }
-        .hint("no unit needs that; do not trust this file"),
+        .hint("nobody needs that; do not trust this file"),
         _ => {
             // The position is said once, in front.
             let text = error.to_string();

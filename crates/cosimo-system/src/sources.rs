@@ -67,7 +67,7 @@ fn derived(source: &str) -> String {
 }
 
 /// The span that covers what everybody suggests, and the smallest step.
-fn suggest_experiment(system: &mut System, registry: &Registry) {
+pub fn suggest_experiment(system: &mut System, registry: &Registry) {
     let suggested: Vec<Suggested> = system
         .components
         .iter()

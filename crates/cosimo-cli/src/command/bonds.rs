@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use cosimo::engine::bonds::{Candidate, Suggestion, bonds};
-use cosimo::system::{Opposite, Severity, System, edit, write};
+use cosimo::system::toml::TOML;
+use cosimo::system::{Document, Files, Opposite, System, SystemFormat, edit, format, write};
 
-use crate::load::{Changes, Draft, draft};
+use crate::load::{Changes, draft};
 use crate::{exit, report};
 
 /// Find power bonds among plain wires: pairs that go opposite ways and whose units multiply to a power
@@ -23,24 +24,25 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let registry = cosimo::registry();
-    let Draft { path, text, system, problems } = draft(&args.what, &args.changes, &registry)?;
+    let document = draft(&args.what, &args.changes, &registry)?;
+    let Document { files, system, problems, .. } = &document;
     let refuse = |problems: &[_]| {
-        report::problems(problems, &path, &text);
+        report::problems(problems, files);
         exit::BAD_INPUT
     };
-    if problems.iter().any(|problem| problem.severity == Severity::Error) {
-        return Err(refuse(&problems));
+    if document.has_errors() {
+        return Err(refuse(problems));
     }
-    let suggestions = bonds(&system, &registry).map_err(|problems| refuse(&problems))?;
+    let suggestions = bonds(system, &registry).map_err(|problems| refuse(&problems))?;
     let (certain, open): (Vec<&Suggestion>, Vec<&Suggestion>) =
         suggestions.iter().partition(|suggestion| suggestion.certain());
     if args.apply {
         let candidates: Vec<&Candidate> = certain.iter().flat_map(|found| &found.candidates).collect();
-        apply(&path, &text, args, &candidates)?;
+        apply(files, args, &candidates)?;
     } else {
-        certain.iter().for_each(|found| print!("{}", choice(found, &system)));
+        certain.iter().for_each(|found| print!("{}", choice(found, system)));
     }
-    open.iter().for_each(|found| print!("{}", choices(found, &system)));
+    open.iter().for_each(|found| print!("{}", choices(found, system)));
     if suggestions.is_empty() {
         eprintln!(
             "no two wires go opposite ways between the same components with units that multiply to a power"
@@ -49,18 +51,19 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     Ok(())
 }
 
-fn apply(path: &str, text: &str, args: &Args, found: &[&Candidate]) -> Result<(), u8> {
-    if Path::new(path).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("xml")) {
-        report::error(
-            "`--apply` changes files of TOML only",
-            Some("leave it out, and change the file by hand"),
-        );
-        return Err(exit::BAD_INPUT);
-    }
-    if path.is_empty() || !(args.changes.connects.is_empty() && args.changes.input.is_none()) {
+fn apply(files: &Files, args: &Args, found: &[&Candidate]) -> Result<(), u8> {
+    let given = args.changes.connects.is_empty() && args.changes.input.is_none();
+    let Some(file) = files.main().filter(|_| given) else {
         let hint =
             "leave `--apply` out, and take the lines that are printed; `cosimo explain --toml` makes a file";
         report::error("`--apply` replaces wires of a system file, not those of the command line", Some(hint));
+        return Err(exit::BAD_INPUT);
+    };
+    let (path, text) = (&file.name, &file.text);
+    let toml = |format: &&SystemFormat| format.name == TOML.name;
+    if format::of_file(cosimo::SYSTEM_FORMATS, Path::new(path)).is_some_and(|format| !toml(&format)) {
+        let hint = "leave it out, and change the file by hand";
+        report::error("`--apply` changes files of TOML only", Some(hint));
         return Err(exit::BAD_INPUT);
     }
     if found.is_empty() {

@@ -2,10 +2,10 @@
 //! what can still be judged is judged.
 
 use cosimo::engine::{Findings, check};
-use cosimo::system::{Problem, Severity};
+use cosimo::system::{Document, Files, Problem, Severity};
 use serde_json::{Value, json};
 
-use crate::load::{Changes, Draft, draft};
+use crate::load::{Changes, draft};
 use crate::{exit, report};
 
 /// Check a system without running it: every problem and every remark, with its place
@@ -26,7 +26,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let registry = cosimo::registry();
-    let Draft { path, text, system, problems } = draft(&args.what, &args.changes, &registry)?;
+    let Document { files, system, problems, .. } = draft(&args.what, &args.changes, &registry)?;
     // Behind broken syntax nobody knows what is missing, only what is there.
     let unreadable = ["system/syntax", "osp/xml", "osp/root"];
     let readable = problems.iter().all(|problem| !unreadable.contains(&problem.code));
@@ -37,10 +37,10 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     };
     let shown = args.what.join(" ");
     if args.json {
-        println!("{:#}", as_json(&findings, &shown, &path, &text));
+        println!("{:#}", as_json(&findings, &shown, &files));
     } else {
         for problem in &findings.problems {
-            println!("{}\n", report::problem(problem, &path, &text));
+            println!("{}\n", report::problem(problem, &files));
         }
         println!("{}", verdict(&findings, &shown, readable));
     }
@@ -77,9 +77,9 @@ fn verdict(findings: &Findings, file: &str, readable: bool) -> String {
 }
 
 /// The shape is a promise to scripts.
-fn as_json(findings: &Findings, what: &str, path: &str, text: &str) -> Value {
+fn as_json(findings: &Findings, what: &str, files: &Files) -> Value {
     let problem = |problem: &Problem| {
-        let position = report::position(problem, text);
+        let position = report::position(problem, files);
         let about = problem.about.as_ref();
         json!({
             "code": problem.code,
@@ -89,9 +89,9 @@ fn as_json(findings: &Findings, what: &str, path: &str, text: &str) -> Value {
             },
             "message": problem.message,
             "hint": problem.hint,
-            "file": position.map(|_| path),
-            "line": position.map(|(line, _)| line),
-            "column": position.map(|(_, column)| column),
+            "file": position.map(|(file, ..)| file),
+            "line": position.map(|(_, line, _)| line),
+            "column": position.map(|(.., column)| column),
             "component": about.map(|about| &about.component),
             "port": about.and_then(|about| about.port.as_ref()),
         })

@@ -398,13 +398,14 @@ const CASES: &[Case] = &[
 ];
 
 /// Codes that no system file can have: names and options of methods and sources are checked on reading, components of
-/// one name are the same key, and the command line names its own.
+/// one name are the same key, the command line names its own, and only packages have variants.
 const ELSEWHERE: &[&str] = &[
     "plan/unknown-method",
     "plan/bad-option",
     "plan/unknown-source",
     "check/duplicate-component",
     "system/duplicate",
+    "system/variant",
 ];
 
 /// A unit with some text of its description replaced.

@@ -319,7 +319,7 @@ fn xml_beyond_all_measure() {
         changed(MASS2, &[("<Integer start=\"0\"/>", &format!("<Integer start=\"0\"/>{inner}"))])
     };
     assert!(Description::parse(&deep(100)).is_ok());
-    let hint = "no unit needs that; do not trust this file";
+    let hint = "nobody needs that; do not trust this file";
     assert_eq!(
         problems(&deep(100_000)),
         [format!(
