@@ -12,7 +12,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         return;
     }
     let _ = validate(&file, Profile::Strict);
-    if let Ok(unit) = Unit::open(&file, &Cache::at(&folder.join("cache"))) {
+    if let Ok(unit) = Unit::open(&file, &Cache::at(&cosimo_fmi::UNIT, &folder.join("cache"))) {
         let _ = unit.obstacle();
     }
     let _ = std::fs::remove_dir_all(&folder);

@@ -1,18 +1,15 @@
 //! From a path and overrides to a planned system, or to everything that is wrong with it.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::ValueEnum;
 use cosimo::core::Registry;
 use cosimo::engine::{Plan, plan};
-use cosimo::system::{EndRule, Overrides, Severity, System, overrides, sources, toml};
+use cosimo::system::{
+    Asked, Document, EndRule, Files, Overrides, Problem, System, format, overrides, sources,
+};
 
 use crate::{exit, report};
-
-/// Bytes of a system file.
-const LARGEST: u64 = 64 << 20;
 
 /// Changes to the file that every command which plans a system understands.
 #[derive(Debug, clap::Args)]
@@ -58,6 +55,30 @@ pub(crate) struct Changes {
     pub record_every: Option<f64>,
 }
 
+impl Changes {
+    fn overrides(&self) -> Overrides {
+        let solver = self.solver.as_ref().map(|name| format!("cosimo.solver=\"{name}\""));
+        Overrides {
+            stop: self.stop,
+            end: self.end.map(|end| match end {
+                End::Exact => EndRule::Exact,
+                End::After => EndRule::After,
+            }),
+            step: self.step,
+            tolerance: self.tolerance,
+            connects: self.connects.clone(),
+            bonds: self.bonds.clone(),
+            strong: self.strong.clone(),
+            input: self.input.clone(),
+            // First, so that `--set` can say otherwise of single units.
+            sets: solver.into_iter().chain(self.sets.clone()).collect(),
+            methods: self.methods.clone(),
+            record: self.record.clone(),
+            record_every: self.record_every,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum End {
     Exact,
@@ -71,75 +92,81 @@ pub(crate) struct Loaded {
     pub plan: Plan,
 }
 
-/// Reads a system file without planning it.
-pub(crate) fn read(file: &Path, registry: &Registry) -> Result<(String, String, System), u8> {
-    let path = file.display().to_string();
-    let mut text = String::new();
-    let opened = File::open(file).and_then(|file| file.take(LARGEST + 1).read_to_string(&mut text));
-    opened.map_err(|cause| {
+/// Reads a system file without planning it; what problems are left are remarks. Its format follows from its ending.
+pub(crate) fn read(file: &Path, registry: &Registry) -> Result<Document, u8> {
+    let document = document(file, registry)?;
+    if document.has_errors() {
+        report::problems(&document.problems, &document.files);
+        return Err(exit::BAD_INPUT);
+    }
+    Ok(document)
+}
+
+/// As much of a system file as could be understood.
+fn document(file: &Path, registry: &Registry) -> Result<Document, u8> {
+    let reader = format::of_file(cosimo::SYSTEM_FORMATS, file).unwrap_or(cosimo::SYSTEM_FORMATS[0]);
+    (reader.read)(file, &Asked::default(), registry).map_err(|unreadable| {
         let hint = if file.is_dir() {
             Some(format!("this is a folder; did you mean `{}`?", file.join("system.toml").display()))
-        } else if cause.kind() == std::io::ErrorKind::NotFound {
+        } else if !file.exists() {
             nearby(file)
         } else {
-            None
+            unreadable.hint
         };
-        report::error(&format!("cannot read `{path}`: {cause}"), hint.as_deref());
-        exit::NO_FILE
-    })?;
-    if text.len() as u64 > LARGEST {
-        let hint = "is it the right file? a system with a thousand components needs less than one MB";
-        report::error(&format!("`{path}` is larger than {} MB", LARGEST >> 20), Some(hint));
-        return Err(exit::BAD_INPUT);
-    }
-    let folder = file.parent().map_or_else(PathBuf::new, Path::to_owned);
-    let (system, problems) = toml::read(&text, &folder, registry);
-    if problems.iter().any(|problem| problem.severity == Severity::Error) {
-        report::problems(&problems, &path, &text);
-        return Err(exit::BAD_INPUT);
-    }
-    Ok((path, text, system))
+        report::error(&unreadable.message, hint.as_deref());
+        if unreadable.malformed { exit::BAD_INPUT } else { exit::NO_FILE }
+    })
+}
+
+fn of_sources(what: &[String], registry: &Registry) -> Result<Document, u8> {
+    exist(what, registry)?;
+    let (system, problems) = sources::system(what, registry);
+    Ok(Document { system, problems, files: Files::default(), rest: None })
+}
+
+/// Reads a system file, or makes a system of the sources themselves, with the changes of the command line in it as far
+/// as they fit. Fails only where a file cannot be read.
+pub(crate) fn draft(what: &[String], changes: &Changes, registry: &Registry) -> Result<Document, u8> {
+    let mut draft = match what {
+        [file] if !sources::is_source(file, registry) => document(Path::new(file), registry)?,
+        several => of_sources(several, registry)?,
+    };
+    draft.problems.extend(overrides::apply(&mut draft.system, &changes.overrides(), registry));
+    Ok(draft)
+}
+
+/// Remarks of a file, with their places: they are shown among those of the plan.
+fn placed(remarks: Vec<Problem>, files: &Files) -> Vec<Problem> {
+    let place = |mut remark: Problem| {
+        if let Some((file, span)) = files.find(&remark.span) {
+            let line = file.text.as_bytes()[..span.start].iter().filter(|byte| **byte == b'\n').count() + 1;
+            remark.message = format!("{}:{line}: {}", file.name, remark.message);
+        }
+        remark
+    };
+    remarks.into_iter().map(place).collect()
 }
 
 /// Reads and plans a system file, or a system made of the sources themselves.
 pub(crate) fn load(what: &[String], changes: &Changes, registry: &Registry) -> Result<Loaded, u8> {
-    let (path, text, mut system, mut problems) = match what {
+    let (remarks, Document { files, mut system, mut problems, .. }) = match what {
         [file] if !sources::is_source(file, registry) => {
-            let (path, text, system) = read(Path::new(file), registry)?;
-            (path, text, system, Vec::new())
+            let mut document = read(Path::new(file), registry)?;
+            (placed(std::mem::take(&mut document.problems), &document.files), document)
         }
-        several => {
-            exist(several, registry)?;
-            let (system, problems) = sources::system(several, registry);
-            (String::new(), String::new(), system, problems)
-        }
+        several => (Vec::new(), of_sources(several, registry)?),
     };
-    let solver = changes.solver.as_ref().map(|name| format!("cosimo.solver=\"{name}\""));
-    let asked = Overrides {
-        stop: changes.stop,
-        end: changes.end.map(|end| match end {
-            End::Exact => EndRule::Exact,
-            End::After => EndRule::After,
-        }),
-        step: changes.step,
-        tolerance: changes.tolerance,
-        connects: changes.connects.clone(),
-        bonds: changes.bonds.clone(),
-        strong: changes.strong.clone(),
-        input: changes.input.clone(),
-        // First, so that `--set` can say otherwise of single units.
-        sets: solver.into_iter().chain(changes.sets.clone()).collect(),
-        methods: changes.methods.clone(),
-        record: changes.record.clone(),
-        record_every: changes.record_every,
-    };
-    problems.extend(overrides::apply(&mut system, &asked, registry));
+    problems.extend(overrides::apply(&mut system, &changes.overrides(), registry));
     match plan(&system, registry) {
-        Ok(plan) if problems.is_empty() => return Ok(Loaded { text, system, plan }),
+        Ok(mut plan) if problems.is_empty() => {
+            plan.remarks.splice(0..0, remarks);
+            let text = files.main().map_or(String::new(), |file| file.text.clone());
+            return Ok(Loaded { text, system, plan });
+        }
         Ok(_) => {}
         Err(found) => problems.extend(found),
     }
-    report::problems(&problems, &path, &text);
+    report::problems(&problems, &files);
     Err(exit::BAD_INPUT)
 }
 

@@ -35,6 +35,8 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(command::run::Args),
+    Bonds(command::bonds::Args),
+    Check(command::check::Args),
     Explain(command::explain::Args),
     Info(command::info::Args),
     Methods(command::methods::Args),
@@ -50,6 +52,8 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match cli.command {
         Command::Run(args) => command::run::run(&args),
+        Command::Bonds(args) => command::bonds::run(&args),
+        Command::Check(args) => command::check::run(&args),
         Command::Explain(args) => command::explain::run(&args),
         Command::Info(args) => command::info::run(&args),
         Command::Methods(args) => command::methods::run(&args),

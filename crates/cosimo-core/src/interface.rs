@@ -1,5 +1,6 @@
 //! What a simulator shows of itself, and what a method asks of a system. The plan compares the two.
 
+use crate::entry::number_text;
 use crate::unit::Unit;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -12,6 +13,8 @@ pub struct Port {
     pub carries: Carries,
     /// Its value changes only now and then, by jumps; always so unless it carries a real number.
     pub discrete: bool,
+    /// The least and the largest value that its maker allows.
+    pub limits: Limits,
     pub description: String,
 }
 
@@ -44,6 +47,7 @@ impl Port {
             start: None,
             carries: Carries::Real,
             discrete: false,
+            limits: Limits::NONE,
             description: description.into(),
         }
     }
@@ -51,6 +55,32 @@ impl Port {
     pub fn starting_at(mut self, value: f64) -> Port {
         self.start = Some(value);
         self
+    }
+}
+
+/// Both ends included; infinite where nothing is said.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limits {
+    pub least: f64,
+    pub largest: f64,
+}
+
+impl Limits {
+    pub const NONE: Limits = Limits { least: f64::NEG_INFINITY, largest: f64::INFINITY };
+
+    pub fn hold(&self, value: f64) -> bool {
+        (self.least..=self.largest).contains(&value)
+    }
+}
+
+impl std::fmt::Display for Limits {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (least, largest) = (number_text(self.least), number_text(self.largest));
+        match (self.least.is_finite(), self.largest.is_finite()) {
+            (true, false) => write!(f, "at least {least}"),
+            (false, true) => write!(f, "at most {largest}"),
+            _ => write!(f, "from {least} to {largest}"),
+        }
     }
 }
 
@@ -72,6 +102,10 @@ pub struct Interface {
     pub facts: Vec<(String, String)>,
     /// What its user should know before the run: variables left out, promises not kept.
     pub remarks: Vec<String>,
+    /// The same about the values of single parameters, each with its name.
+    pub parameter_remarks: Vec<(String, String)>,
+    /// Its steps are multiples of this, in seconds.
+    pub internal_step: Option<f64>,
 }
 
 /// A port that carries texts or bytes instead of numbers.

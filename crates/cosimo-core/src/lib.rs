@@ -20,7 +20,7 @@ pub mod unit;
 pub use clock::Clock;
 pub use entry::{Entry, Options, Registry, SourceEntry, Spec, Value};
 pub use error::{SimulatorError, StepError};
-pub use interface::{Abilities, Carries, Content, Interface, Needs, ParcelPort, Port, Suggested};
+pub use interface::{Abilities, Carries, Content, Interface, Limits, Needs, ParcelPort, Port, Suggested};
 pub use link::{Bond, Couplings, End, Side, Term};
 pub use segment::Segment;
 pub use simulator::{Inputs, Outputs, Reached, Rehearsal, Setup, Simulator, Slot, States, Trail};

@@ -11,7 +11,8 @@ pub struct Term {
     pub gain: f64,
 }
 
-/// The coupling matrix L of u = L y, row by row, with a constant for inputs that nobody drives.
+/// The coupling matrix L of u = L y + c, row by row. The constant of an input that nobody drives is its value; of the
+/// others, what units with an offset and wires add.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Couplings {
     terms: Vec<Term>,
@@ -41,7 +42,7 @@ impl Couplings {
         &self.terms[self.starts[input]..self.starts[input + 1]]
     }
 
-    /// The constant of an input; 0 where outputs drive it.
+    /// The constant of an input; 0 where outputs alone make it.
     #[inline]
     pub fn constant(&self, input: usize) -> f64 {
         self.constants[input]
@@ -72,7 +73,7 @@ impl Couplings {
         }
     }
 
-    /// What the input should be, given the outputs: one row of L y.
+    /// What the input should be, given the outputs: one row of L y + c.
     #[inline]
     pub fn value(&self, input: usize, outputs: &[f64]) -> f64 {
         let mut sum = self.constants[input];

@@ -1,12 +1,17 @@
-//! Units of ports: read from text, compared by dimension, converted by factor.
+//! Units of ports: read from text, compared by dimension, converted by factor and offset.
 //!
-//! The radian counts as dimensionless, so that torque times angular velocity is a power. Units with an
-//! offset (degC) are refused: a difference and a level of temperature cannot be told apart by their name.
+//! The radian counts as dimensionless, so that torque times angular velocity is a power. The name of a unit with an
+//! offset (degC) does not tell a level of temperature from a difference. A wire joins two *levels*, so it converts with
+//! the offset; a power is made of neither, so bonds refuse such units; and inside a product (`W/degC`), where it could
+//! only be a difference, it is not known.
 
 use std::fmt;
 
 /// Exponents of kg, m, s, A, K, mol, cd.
 pub type Dimension = [i8; 7];
+
+/// The names of those exponents.
+pub const BASE_UNITS: [&str; 7] = ["kg", "m", "s", "A", "K", "mol", "cd"];
 
 /// kg m^2 s^-3.
 pub const POWER: Dimension = [1, 2, -3, 0, 0, 0, 0];
@@ -17,7 +22,15 @@ pub struct Unit {
     pub dimension: Dimension,
     /// How many SI units one of this is.
     pub factor: f64,
+    /// Where its zero lies, in SI units: 273.15 for degC.
+    pub offset: f64,
 }
+
+/// Units that stand alone, with factor and offset.
+const LEVELS: &[(&[&str], Dimension, f64, f64)] = &[
+    (&["degC", "°C", "Celsius"], [0, 0, 0, 0, 1, 0, 0], 1.0, 273.15),
+    (&["degF", "°F", "Fahrenheit"], [0, 0, 0, 0, 1, 0, 0], 5.0 / 9.0, 459.67 * 5.0 / 9.0),
+];
 
 const BASE: &[(&str, Dimension, f64)] = &[
     ("kg", [1, 0, 0, 0, 0, 0, 0], 1.0),
@@ -69,9 +82,68 @@ const PREFIXES: &[(&str, f64)] = &[
     ("G", 1e9),
 ];
 
+/// A kind of power: dimensions of effort and flow, and what people call such ports.
+#[derive(Debug)]
+pub struct Domain {
+    pub words: &'static str,
+    pub effort: Dimension,
+    pub flow: Dimension,
+    pub efforts: &'static [&'static str],
+    pub flows: &'static [&'static str],
+}
+
+pub const DOMAINS: &[Domain] = &[
+    Domain {
+        words: "force and velocity",
+        effort: [1, 1, -2, 0, 0, 0, 0],
+        flow: [0, 1, -1, 0, 0, 0, 0],
+        efforts: &["f", "force"],
+        flows: &["v", "vel", "velocity", "speed"],
+    },
+    Domain {
+        words: "torque and angular velocity",
+        effort: [1, 2, -2, 0, 0, 0, 0],
+        flow: [0, 0, -1, 0, 0, 0, 0],
+        efforts: &["tau", "t", "m", "torque", "moment"],
+        flows: &["omega", "w", "om", "speed", "rpm"],
+    },
+    Domain {
+        words: "pressure and volume flow",
+        effort: [1, -1, -2, 0, 0, 0, 0],
+        flow: [0, 3, -1, 0, 0, 0, 0],
+        efforts: &["p", "pressure"],
+        flows: &["q", "flow"],
+    },
+    Domain {
+        words: "voltage and current",
+        effort: [1, 2, -3, -1, 0, 0, 0],
+        flow: [0, 0, 0, 1, 0, 0, 0],
+        efforts: &["u", "v", "voltage"],
+        flows: &["i", "current"],
+    },
+    Domain {
+        words: "temperature and entropy flow",
+        effort: [0, 0, 0, 0, 1, 0, 0],
+        flow: [1, 2, -3, 0, -1, 0, 0],
+        efforts: &["t", "temp", "temperature"],
+        flows: &["s", "entropy"],
+    },
+    Domain {
+        words: "specific energy and mass flow",
+        effort: [0, 2, -2, 0, 0, 0, 0],
+        flow: [1, 0, -1, 0, 0, 0, 0],
+        efforts: &["h", "e", "enthalpy"],
+        flows: &["m", "mdot", "flow"],
+    },
+];
+
 impl Unit {
-    /// Reads `N`, `m/s`, `N.m`, `N*m`, `kg.m2/s2`, `m3/s`, `W/(m2.K)`, `m.s^-1`, `km/h`, `1`.
+    /// Reads `N`, `m/s`, `N.m`, `N*m`, `kg.m2/s2`, `m3/s`, `W/(m2.K)`, `m.s^-1`, `km/h`, `degC`, `1`.
     pub fn parse(text: &str) -> Result<Unit, String> {
+        let alone = LEVELS.iter().find(|(names, ..)| names.contains(&text.trim()));
+        if let Some(&(_, dimension, factor, offset)) = alone {
+            return Ok(Unit { text: text.trim().to_owned(), dimension, factor, offset });
+        }
         let mut dimension = [0i8; 7];
         let mut factor = 1.0;
         let mut sign = 1i8;
@@ -112,7 +184,13 @@ impl Unit {
                 }
             }
         }
-        Ok(Unit { text: text.trim().to_owned(), dimension, factor })
+        Ok(Unit { text: text.trim().to_owned(), dimension, factor, offset: 0.0 })
+    }
+
+    /// What a level in this unit is in the other one: times a gain, plus an offset. Both are of one dimension.
+    pub fn conversion(&self, to: &Unit) -> (f64, f64) {
+        // Equal numbers divide to 1 and subtract to 0 exactly, so that equal units change nothing.
+        (self.factor / to.factor, (self.offset - to.offset) / to.factor)
     }
 
     pub fn product(&self, other: &Unit) -> Dimension {
@@ -147,8 +225,7 @@ fn symbol(text: &str) -> Option<(Dimension, f64, i8)> {
 
 /// A dimension in base units, for messages.
 pub fn describe(dimension: Dimension) -> String {
-    let names = ["kg", "m", "s", "A", "K", "mol", "cd"];
-    let parts: Vec<String> = names
+    let parts: Vec<String> = BASE_UNITS
         .iter()
         .zip(dimension)
         .filter(|(_, exponent)| *exponent != 0)
@@ -193,8 +270,27 @@ mod tests {
     }
 
     #[test]
+    fn levels_are_converted_with_their_zero() {
+        let convert = |from: &str, to: &str, level: f64| {
+            let (gain, offset) = unit(from).conversion(&unit(to));
+            gain * level + offset
+        };
+        for (from, to, level, wanted) in [
+            ("degC", "K", 20.0, 293.15),
+            ("K", "degC", 0.0, -273.15),
+            ("degF", "degC", 212.0, 100.0),
+            ("degC", "degF", -40.0, -40.0),
+            ("degC", "mK", 1.0, 274_150.0),
+            ("km/h", "m/s", 36.0, 10.0),
+        ] {
+            assert!((convert(from, to, level) - wanted).abs() < 1e-9, "{level} {from} in {to}");
+        }
+        assert_eq!(unit("degF").conversion(&unit("°F")), (1.0, 0.0));
+    }
+
+    #[test]
     fn nonsense_is_refused() {
-        for bad in ["", "furlong", "degC", "m^x", "k1"] {
+        for bad in ["", "furlong", "W/degC", "mdegC", "m^x", "k1"] {
             assert!(Unit::parse(bad).is_err(), "{bad}");
         }
     }

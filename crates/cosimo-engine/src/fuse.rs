@@ -125,6 +125,21 @@ pub(crate) fn fuse(mut parts: Parts, registry: &Registry, problems: &mut Vec<Pro
             return None;
         }
         let (members, kind) = members(group, &parts.system, registry, problems)?;
+        for member in &members {
+            let shown = &parts.simulators[*member].interface().outputs;
+            if let Some(port) = shown.iter().find(|port| port.name.contains("->")) {
+                let name = &parts.system.components[*member].name;
+                problems.push(Problem::error(
+                    "plan/cannot-join",
+                    format!(
+                        "`{name}` cannot be integrated together with others: a wire maps `{name}.{}`",
+                        port.name
+                    ),
+                    group.span.clone(),
+                ));
+                return None;
+            }
+        }
         parts = join(parts, group, &members, kind, problems)?;
     }
     Some(parts)
@@ -159,8 +174,8 @@ fn join(
             wires.push(InnerWire {
                 to: (member, port),
                 outside: terms.len() < row.len(),
+                constant: if terms.len() < row.len() { 0.0 } else { parts.links.offsets[input] },
                 terms,
-                constant: 0.0,
                 start,
             });
         }
@@ -234,7 +249,7 @@ pub(crate) fn cannot_open(component: &Component, found: OpenProblem) -> Problem 
         None => component.source_span.clone(),
     };
     let message = format!("component `{}`: {}", component.name, found.message);
-    let problem = Problem::error("plan/cannot-open", message, span);
+    let problem = Problem::error("plan/cannot-open", message, span).about(&component.name);
     match found.hint {
         Some(hint) => problem.hint(hint),
         None => problem,
@@ -280,6 +295,7 @@ impl Parts {
         let of_group = |output: usize| owner(output).is_some_and(|owner| members.contains(&owner));
         let mut joined = Links {
             rows: vec![Vec::new(); inputs],
+            offsets: vec![0.0; inputs],
             drivers: vec![Vec::new(); inputs],
             excused: vec![false; inputs],
             bonds: Vec::new(),
@@ -300,6 +316,7 @@ impl Parts {
                 kept.map(|term| Term { output: new_output[term.output], gain: term.gain }).collect();
             joined.drivers[new].clone_from(&links.drivers[input]);
             joined.excused[new] = links.excused[input];
+            joined.offsets[new] = links.offsets[input];
         }
         for bond in links.bonds {
             match moved(&bond, &new_input, &new_output) {

@@ -4,6 +4,8 @@
 
 pub mod attempt;
 pub mod board;
+pub mod bonds;
+pub mod check;
 pub mod checkpoint;
 pub mod control;
 pub mod crew;
@@ -12,6 +14,7 @@ pub mod graph;
 pub mod history;
 pub mod island;
 pub mod ledger;
+mod mapped;
 pub mod plan;
 mod planner;
 pub mod resolve;
@@ -19,6 +22,7 @@ pub mod rows;
 pub mod run;
 pub mod summary;
 
+pub use check::{Findings, check};
 pub use checkpoint::{Checkpoint, CheckpointError};
 pub use control::{Control, Counters};
 pub use crew::in_simulator;

@@ -1,16 +1,17 @@
 //! System + registry -> plan: every name resolved, every method chosen, every need compared with what the
 //! simulators can do. *All* problems are reported at once; remarks say what a user should know before a run.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
 use cosimo_core::entry::{OpenRequest, Registry, Value, suggest};
-use cosimo_core::interface::Interface;
+use cosimo_core::interface::{Abilities, Interface};
 use cosimo_core::link::Block;
 use cosimo_core::method::{
     Correction, CouplingGraph, Estimate, Fit, Iteration, JacobianSource, JacobianWork, Law, Shape,
 };
-use cosimo_core::{Bond, Couplings, Segment, Simulator, Time};
+use cosimo_core::{Bond, Couplings, Segment, Simulator, Time, Unit};
 use cosimo_system::{Component, EndRule, Problem, RecordPoint, Severity, System};
 
 use crate::control::Control;
@@ -18,7 +19,8 @@ use crate::crew::{Crew, Member, Seldom};
 use crate::fuse::{Parts, blocks, cannot_open, fuse, kind_of};
 use crate::graph::Ranks;
 use crate::history::History;
-use crate::planner::Planner;
+use crate::mapped;
+use crate::planner::{Planned, Planner};
 use crate::resolve::{Links, ParcelWire, Ports, links};
 use crate::rows::Rows;
 
@@ -105,7 +107,7 @@ impl Layout {
     }
 
     pub fn ports(&self) -> Ports<'_> {
-        Ports { names: &self.names, interfaces: &self.interfaces, blocks: &self.blocks }
+        Ports::new(&self.names, &self.interfaces, &self.blocks)
     }
 }
 
@@ -162,37 +164,10 @@ impl Plan {
 
 /// Plans a system, or says everything that is wrong with it.
 pub fn plan(system: &System, registry: &Registry) -> Result<Plan, Vec<Problem>> {
-    let mut problems = Vec::new();
-    let simulators = open(system, registry, &mut problems);
-    if has_errors(&problems) {
-        return Err(problems); // without interfaces every port would be unknown
-    }
-    for (component, simulator) in system.components.iter().zip(&simulators) {
-        remark(component, &simulator.interface().remarks, &mut problems);
-    }
-    let parts = Parts { system: system.clone(), simulators, links: Links::default() };
-    let (names, interfaces) = (parts.names(), parts.interfaces());
-    let found = {
-        let blocks = blocks(&interfaces);
-        let ports = Ports { names: &names, interfaces: &interfaces, blocks: &blocks };
-        links(system, &ports, &mut problems)
-    };
-    let Some(Parts { system, simulators, links }) =
-        fuse(Parts { links: found, ..parts }, registry, &mut problems)
-    else {
-        return Err(problems);
-    };
-    let system = &system;
-    let names: Vec<String> = system.components.iter().map(|component| component.name.clone()).collect();
-    let interfaces: Vec<Interface> =
-        simulators.iter().map(|simulator| simulator.interface().clone()).collect();
-    let blocks = blocks(&interfaces);
-    let ports = Ports { names: &names, interfaces: &interfaces, blocks: &blocks };
-    let planner = Planner { system, registry, ports: &ports, links: &links };
-    let layout = planner.layout(&mut problems);
+    let Survey { simulators, layout, problems, .. } = survey(system, registry);
     match layout {
         Some((mut layout, source)) if !has_errors(&problems) => {
-            let mut simulators = simulators;
+            let mut simulators: Vec<Box<dyn Simulator>> = simulators.into_iter().flatten().collect();
             for (index, simulator) in simulators.iter_mut().enumerate() {
                 match simulator.states() {
                     Some(states) => layout.states += states.count(),
@@ -206,13 +181,123 @@ pub fn plan(system: &System, registry: &Registry) -> Result<Plan, Vec<Problem>> 
     }
 }
 
+/// What can be known of a system, however much is wrong with it.
+pub(crate) struct Survey {
+    /// In the order of the components; `None` where one did not open.
+    simulators: Vec<Option<Box<dyn Simulator>>>,
+    pub(crate) names: Vec<String>,
+    pub(crate) interfaces: Vec<Interface>,
+    pub(crate) blocks: Vec<Block>,
+    pub(crate) closed: Vec<usize>,
+    pub(crate) links: Links,
+    pub(crate) layout: Option<Planned>,
+    pub(crate) problems: Vec<Problem>,
+}
+
+impl Survey {
+    pub(crate) fn ports(&self) -> Ports<'_> {
+        Ports::new(&self.names, &self.interfaces, &self.blocks).with_closed(&self.closed)
+    }
+}
+
+pub(crate) fn survey(system: &System, registry: &Registry) -> Survey {
+    let mut problems = Vec::new();
+    let simulators = mapped::around(open(system, registry, &mut problems), system);
+    for (component, simulator) in system.components.iter().zip(&simulators) {
+        if let Some(simulator) = simulator {
+            remark(component, simulator.interface(), &mut problems);
+        }
+    }
+    let interfaces = interfaces(system, &simulators, &mut problems);
+    let names: Vec<String> = system.components.iter().map(|component| component.name.clone()).collect();
+    let blocks = blocks(&interfaces);
+    let closed: Vec<usize> = (0..simulators.len()).filter(|&index| simulators[index].is_none()).collect();
+    let ports = Ports::new(&names, &interfaces, &blocks).with_closed(&closed);
+    let links = links(system, &ports, &mut problems);
+    let (simulators, layout) = if system.strong.is_empty() || !closed.is_empty() {
+        let layout = Planner { system, registry, ports: &ports, links: &links }.layout(&mut problems);
+        (simulators, layout)
+    } else {
+        joined(system, simulators, &links, registry, &mut problems)
+    };
+    Survey { simulators, names, interfaces, blocks, closed, links, layout, problems }
+}
+
+/// The plan of a system with components that become one. What others survey stays as the file has it.
+fn joined(
+    system: &System,
+    simulators: Vec<Option<Box<dyn Simulator>>>,
+    links: &Links,
+    registry: &Registry,
+    problems: &mut Vec<Problem>,
+) -> (Vec<Option<Box<dyn Simulator>>>, Option<Planned>) {
+    let parts = Parts {
+        system: system.clone(),
+        simulators: simulators.into_iter().flatten().collect(),
+        links: links.clone(),
+    };
+    let Some(parts) = fuse(parts, registry, problems) else { return (Vec::new(), None) };
+    let (names, interfaces) = (parts.names(), parts.interfaces());
+    let blocks = blocks(&interfaces);
+    let ports = Ports::new(&names, &interfaces, &blocks);
+    let planner = Planner { system: &parts.system, registry, ports: &ports, links: &parts.links };
+    let layout = planner.layout(problems);
+    (parts.simulators.into_iter().map(Some).collect(), layout)
+}
+
+/// Of a simulator that did not open nobody can say what it cannot do.
+fn unknown() -> Interface {
+    let abilities = Abilities { slopes: true, jacobian: true, integrals: true, ..Abilities::NATIVE };
+    Interface { abilities, ..Interface::default() }
+}
+
+/// What simulators show of themselves, with the units that the system knows better.
+fn interfaces(
+    system: &System,
+    simulators: &[Option<Box<dyn Simulator>>],
+    problems: &mut Vec<Problem>,
+) -> Vec<Interface> {
+    let shown = |simulator: &Option<Box<dyn Simulator>>| match simulator {
+        Some(simulator) => simulator.interface().clone(),
+        None => unknown(),
+    };
+    let mut interfaces: Vec<Interface> = simulators.iter().map(shown).collect();
+    let opened = simulators.iter().zip(&mut interfaces).zip(&system.components);
+    for ((_, interface), component) in opened.filter(|((simulator, _), _)| simulator.is_some()) {
+        let units: BTreeMap<&str, &Unit> =
+            component.units.iter().map(|(port, unit, _)| (port.as_str(), unit)).collect();
+        let mut unknown: BTreeSet<&str> = units.keys().copied().collect();
+        for port in interface.inputs.iter_mut().chain(&mut interface.outputs) {
+            if let Some(unit) = units.get(port.name.as_str()) {
+                unknown.remove(port.name.as_str());
+                port.unit = Some((*unit).clone());
+            }
+        }
+        for (port, _, span) in component.units.iter().filter(|(port, ..)| unknown.contains(port.as_str())) {
+            let known = interface.inputs.iter().chain(&interface.outputs).map(|known| known.name.as_str());
+            let message = format!("component `{}` has no port `{port}` to have a unit", component.name);
+            let problem = Problem::error("plan/unknown-port", message, span.clone());
+            problems.push(problem.hint(suggest(port, known)).about_port(&component.name, port));
+        }
+    }
+    interfaces
+}
+
 fn has_errors(problems: &[Problem]) -> bool {
     problems.iter().any(|problem| problem.severity == Severity::Error)
 }
 
-fn open(system: &System, registry: &Registry, problems: &mut Vec<Problem>) -> Vec<Box<dyn Simulator>> {
+fn open(
+    system: &System,
+    registry: &Registry,
+    problems: &mut Vec<Problem>,
+) -> Vec<Option<Box<dyn Simulator>>> {
     let mut simulators = Vec::new();
     for component in &system.components {
+        if component.source.is_empty() {
+            simulators.push(None); // the reader of the file has said what it wanted
+            continue;
+        }
         let Some(kind) = kind_of(&component.source, registry) else {
             let known = registry.sources.iter().map(|kind| kind.name);
             problems.push(
@@ -221,8 +306,10 @@ fn open(system: &System, registry: &Registry, problems: &mut Vec<Problem>) -> Ve
                     format!("nothing can open `{}`", component.source),
                     component.source_span.clone(),
                 )
+                .about(&component.name)
                 .hint(format!("{} as in `native:dual-mass/right`", suggest(&component.source, known))),
             );
+            simulators.push(None);
             continue;
         };
         let parameters: Vec<(String, Value)> =
@@ -239,24 +326,35 @@ fn open(system: &System, registry: &Registry, problems: &mut Vec<Problem>) -> Ve
                 .any(|(name, _)| *name == component.name),
         };
         match (kind.open)(&request) {
-            Ok(simulator) => simulators.push(simulator),
-            Err(found) => problems.extend(found.into_iter().map(|found| cannot_open(component, found))),
+            Ok(simulator) => simulators.push(Some(simulator)),
+            Err(found) => {
+                simulators.push(None);
+                problems.extend(found.into_iter().map(|found| cannot_open(component, found)));
+            }
         }
     }
     simulators
 }
 
 /// What a simulator has to say about itself; a talkative one is cut short.
-fn remark(component: &Component, said: &[String], problems: &mut Vec<Problem>) {
+fn remark(component: &Component, interface: &Interface, problems: &mut Vec<Problem>) {
     const MOST: usize = 3;
+    let said = &interface.remarks;
     let shown = if said.len() > MOST + 1 { MOST } else { said.len() };
     let mut add = |words: &str| {
         let message = format!("component `{}`: {words}", component.name);
-        problems.push(Problem::remark("plan/component", message, component.source_span.clone()));
+        let problem = Problem::remark("plan/component", message, component.source_span.clone());
+        problems.push(problem.about(&component.name));
     };
     said[..shown].iter().for_each(|words| add(words));
     if shown < said.len() {
         add(&format!("{} more remarks; `cosimo info` shows them all", said.len() - shown));
+    }
+    for (parameter, words) in &interface.parameter_remarks {
+        let given = component.parameters.iter().find(|(name, ..)| name == parameter);
+        let span = given.map_or(component.span.clone(), |(_, _, span)| span.clone());
+        let message = format!("component `{}`: {words}", component.name);
+        problems.push(Problem::remark("plan/parameter", message, span).about(&component.name));
     }
 }
 
@@ -276,6 +374,10 @@ pub(crate) fn runs(mut indices: Vec<usize>) -> Vec<Range<usize>> {
 /// Puts every simulator in its place.
 fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Member> {
     let mut states = 0;
+    let mut stages = vec![0; simulators.len()];
+    for (stage, members) in layout.stages.iter().enumerate() {
+        members.members.iter().for_each(|&member| stages[member] = stage);
+    }
     simulators
         .into_iter()
         .enumerate()
@@ -298,7 +400,7 @@ fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Member> 
                 offers_slopes: layout.slopes && abilities.slopes,
                 offers_integrals: !layout.corrections.is_empty() && abilities.integrals,
                 seldom: Box::new(Seldom {
-                    stage: layout.stages.iter().position(|stage| stage.members.contains(&index)).unwrap_or(0),
+                    stage: stages[index],
                     states: states - count..states,
                     jacobian: layout.jacobian_starts[index]..layout.jacobian_starts[index] + size,
                     ranks: (0..=layout.ranks.depth)

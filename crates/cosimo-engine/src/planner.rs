@@ -1,6 +1,7 @@
 //! Every choice of a plan: which method for which input, in which stage, and whether the simulators can do
 //! what it needs. Problems are collected, never thrown: the caller wants all of them.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use cosimo_core::entry::{Entry, Options, Registry, Value, find, format_of, suggest};
@@ -58,6 +59,8 @@ impl Planner<'_> {
                     .map(move |(output, input)| (block.outputs.start + output, block.inputs.start + input))
             })
             .collect();
+        let mut passes = vec![false; inputs];
+        feedthrough.iter().for_each(|&(_, input)| passes[input] = true);
         let mut chosen: Vec<(&Choice, usize, bool)> = Vec::new(); // choice, place in `fits`, feed-through
         let mut fits: Vec<Box<dyn Fit>> = Vec::new();
         let mut fit_of_input = vec![0; inputs];
@@ -76,7 +79,7 @@ impl Planner<'_> {
             }
             let choice = recipe.input.of(&paths[input]);
             let facts = WireFacts {
-                feedthrough: feedthrough.iter().any(|(_, through)| *through == input),
+                feedthrough: passes[input],
                 slopes: self.links.rows[input]
                     .iter()
                     .all(|term| interfaces[owners[term.output]].abilities.slopes),
@@ -113,11 +116,18 @@ impl Planner<'_> {
 
         // Algebraic loops: a start value on the way breaks one where outputs are exchanged stale.
         let cut: Vec<bool> = (0..inputs).map(|input| given[input].is_some() && !fresh[input]).collect();
-        let ranks = match graph::ranks(&couplings, outputs, &feedthrough, &cut) {
-            Ok(ranks) => ranks,
-            Err(path) => {
-                problems.push(self.loop_problem(&path));
-                Ranks::default()
+        let mut open = cut.clone();
+        let ranks = loop {
+            match graph::ranks(&couplings, outputs, &feedthrough, &open) {
+                Ok(ranks) => break ranks,
+                Err(path) => {
+                    problems.push(self.loop_problem(&path));
+                    // Cut where the message says so, to find the next one.
+                    match path.get(1) {
+                        Some(&input) => open[input] = true,
+                        None => break Ranks::default(),
+                    }
+                }
             }
         };
         let guesses: Vec<Option<f64>> = (0..inputs)
@@ -272,21 +282,24 @@ impl Planner<'_> {
         stuck.is_none()
     }
 
-    /// Values of inputs that nobody drives, and all start values that the file gives.
+    /// Values of inputs that nobody drives, offsets of the others, and all start values that the file gives.
     fn constants(&self, receivers: &[usize], problems: &mut Vec<Problem>) -> (Vec<f64>, Vec<Option<f64>>) {
         let mut given = vec![None; receivers.len()];
-        for (index, component) in self.system.components.iter().enumerate() {
+        let opened = |index: &usize| !self.ports.closed.contains(index);
+        for index in (0..self.system.components.len()).filter(opened) {
+            let component = &self.system.components[index];
             for (port, value, span) in &component.starts {
                 let ports = &self.ports.interfaces[index].inputs;
-                match ports.iter().position(|known| known.name == *port) {
-                    Some(at) => given[self.ports.blocks[index].inputs.start + at] = Some(*value),
+                match self.ports.input_of(index, port) {
+                    Some(input) => given[input] = Some(*value),
                     None => problems.push(
                         Problem::error(
                             "plan/unknown-port",
                             format!("component `{}` has no input `{port}` to start", component.name),
                             span.clone(),
                         )
-                        .hint(suggest(port, ports.iter().map(|known| known.name.as_str()))),
+                        .hint(suggest(port, ports.iter().map(|known| known.name.as_str())))
+                        .about_port(&component.name, port),
                     ),
                 }
             }
@@ -294,7 +307,7 @@ impl Planner<'_> {
         let constants = (0..receivers.len())
             .map(|input| {
                 if !self.links.drivers[input].is_empty() || self.links.excused[input] {
-                    return 0.0;
+                    return self.links.offsets[input];
                 }
                 let port = self.ports.port(End::Input(input));
                 given[input].or(port.start).unwrap_or_else(|| {
@@ -308,7 +321,8 @@ impl Planner<'_> {
                         .hint(format!(
                             "add a `[[wire]]` or `[[bond]]` to it, or `start = {{ {} = 0.0 }}` to the component",
                             port.name
-                        )),
+                        ))
+                        .about_port(&component.name, &port.name),
                     );
                     0.0
                 })
@@ -322,8 +336,10 @@ impl Planner<'_> {
         let named = (recipe.input.inputs.iter().map(|(name, _, span)| (name, span)))
             .chain(recipe.correction.inputs.iter().map(|(name, _, span)| (name, span)))
             .chain(recipe.exchange.inputs.iter().map(|(name, _, span)| (name, span)));
+        let known: BTreeSet<&String> = paths.iter().collect();
         for (name, span) in named {
-            if !paths.contains(name) {
+            let unknown = !known.contains(name) && self.ports.find(name, span) != Err(None);
+            if unknown {
                 problems.push(
                     Problem::error("plan/unknown-port", format!("`{name}` is no input"), span.clone())
                         .hint(suggest(name, paths.iter().map(String::as_str))),
@@ -404,6 +420,7 @@ impl Planner<'_> {
                             component.span.clone(),
                         )
                         .label(format!("`{}`", component.source))
+                        .about(&component.name)
                         .hint(format!("choose another {axis}; `cosimo methods` lists what each one needs")),
                     );
                 }
@@ -417,7 +434,8 @@ impl Planner<'_> {
                     self.system.recipe.estimate.span.clone(),
                 )
                 .hint(format!(
-                    "declare a `[[bond]]` where an effort and a flow are exchanged, or choose an {axis} that needs none"
+                    "declare a `[[bond]]` where an effort and a flow are exchanged (`cosimo bonds` finds such wires), or \
+                     choose an {axis} that needs none"
                 )),
             );
         }
@@ -447,7 +465,8 @@ impl Planner<'_> {
                         ),
                         self.system.recipe.input.of(&self.ports.path(End::Input(input))).span.clone(),
                     )
-                    .hint("use `linear`, which takes the slope from the history"),
+                    .hint("use `linear`, which takes the slope from the history")
+                    .about(&self.ports.names[owner]),
                 );
             }
         }
@@ -468,14 +487,13 @@ impl Planner<'_> {
             let degree = fits[fit_of_input[input]].degree();
             let follows = self.ports.interfaces[receiver].abilities.input_degree;
             if degree > u32::from(follows) {
-                problems.push(Problem::remark(
-                    "plan/input-degree",
-                    format!(
-                        "`{}` follows inputs of degree {follows} only; the assumed degree {degree} does not reach it",
-                        self.ports.path(End::Input(input))
-                    ),
-                    self.system.components[receiver].span.clone(),
-                ));
+                let message = format!(
+                    "`{}` follows inputs of degree {follows} only; the assumed degree {degree} does not reach it",
+                    self.ports.path(End::Input(input))
+                );
+                let span = self.system.components[receiver].span.clone();
+                let problem = Problem::remark("plan/input-degree", message, span);
+                problems.push(self.ports.about(problem, End::Input(input)));
             }
         }
     }
@@ -551,7 +569,8 @@ impl Planner<'_> {
                     ),
                     component.span.clone(),
                 )
-                .hint(hint),
+                .hint(hint)
+                .about(&component.name),
             );
         }
     }
@@ -585,16 +604,11 @@ impl Planner<'_> {
             .map(|(k, &at)| self.ports.path(if k % 2 == 0 { End::Output(at) } else { End::Input(at) }))
             .collect();
         steps.reverse();
-        let first = path.get(1).map_or(String::new(), |&input| self.ports.path(End::Input(input)));
-        let (component, port) = first.split_once('.').unwrap_or((&first, ""));
         let closing = steps[0].clone();
         steps.push(closing);
-        let span = self
-            .system
-            .components
-            .iter()
-            .find(|known| known.name == component)
-            .map_or(0..0, |known| known.span.clone());
+        let input = End::Input(path.get(1).copied().unwrap_or(0));
+        let component = &self.system.components[self.ports.place(input).0];
+        let (port, component, span) = (&self.ports.port(input).name, &component.name, component.span.clone());
         Problem::error(
             "plan/algebraic-loop",
             format!("an algebraic loop cannot be solved without iteration: {}", steps.join(" -> ")),
@@ -604,6 +618,7 @@ impl Planner<'_> {
             "break it by `start = {{ {port} = 0.0 }}` on `{component}` with stale exchange (adds one step of delay), \
              or cut the system where no output depends on an input at once"
         ))
+        .about_port(component, port)
     }
 
     #[allow(clippy::type_complexity)]
@@ -770,6 +785,7 @@ impl Planner<'_> {
                         component.span.clone(),
                     )
                     .label(format!("`{}`", component.source))
+                    .about(&component.name)
                     .hint("choose a size that divides the run, or `end = \"after\"` in `[experiment]`"),
                 );
             }

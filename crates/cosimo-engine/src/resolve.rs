@@ -1,13 +1,19 @@
 //! From names to indices: ports, wires, bonds and junctions become one coupling matrix and facts about it.
 
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
 use cosimo_core::entry::suggest;
 use cosimo_core::interface::{Interface, ParcelPort, Port};
 use cosimo_core::link::Block;
 use cosimo_core::unit::{POWER, describe};
 use cosimo_core::{Bond, End, Side, Term};
 use cosimo_system::{
-    BondDecl, Common, Direction, JunctionDecl, Opposite, PowerPort, Problem, Span, System, WireDecl,
+    BondDecl, Common, Direction, JunctionDecl, Lost, Names, Opposite, PowerPort, Problem, Span, System,
+    WireDecl,
 };
+
+use crate::mapped;
 
 /// All ports of a system by `component.port`.
 #[derive(Debug)]
@@ -15,51 +21,128 @@ pub struct Ports<'a> {
     pub names: &'a [String],
     pub interfaces: &'a [Interface],
     pub blocks: &'a [Block],
+    /// Components that could not be opened: nothing is known of their ports.
+    pub closed: &'a [usize],
+    index: OnceCell<Index<'a>>,
 }
 
-impl Ports<'_> {
-    pub fn find(&self, path: &str, span: &Span) -> Result<End, Problem> {
-        let unknown = |message: String, hint: String| {
-            Err(Problem::error("plan/unknown-port", message, span.clone()).hint(hint))
+/// Why there is no such port; `None` where that is said elsewhere or cannot be known.
+pub type Unfound = Option<Box<Problem>>;
+
+/// Places by name, made when the first name is looked up: who only asks for the names of places needs none.
+#[derive(Debug)]
+struct Index<'a> {
+    components: Names<'a>,
+    /// Per component.
+    inputs: Vec<BTreeMap<&'a str, usize>>,
+    outputs: Vec<BTreeMap<&'a str, usize>>,
+}
+
+impl<'a> Index<'a> {
+    fn new(names: &'a [String], interfaces: &'a [Interface]) -> Index<'a> {
+        let places = |of: fn(&Interface) -> &[Port]| {
+            let one = |interface: &'a Interface| {
+                // Of several ports with one name, the first.
+                let ports = of(interface).iter().enumerate().rev();
+                ports.map(|(at, port)| (port.name.as_str(), at)).collect()
+            };
+            interfaces.iter().map(one).collect()
         };
-        let Some((component, shown)) = path.split_once('.') else {
-            return unknown(
-                format!("`{path}` is no port"),
-                "ports are written `component.port`, as in `chassis.v`".into(),
-            );
-        };
-        let Some((index, port)) = self.owner(path) else {
-            return unknown(
-                format!("no component is called `{component}`"),
-                suggest(component, self.names.iter().map(String::as_str)),
-            );
-        };
-        let interface = &self.interfaces[index];
-        let place = |ports: &[Port]| ports.iter().position(|known| known.name == port);
-        // A name may stand for an input and an output at once; the caller asks for the side it needs.
-        if let Some(at) = place(&interface.inputs) {
-            return Ok(End::Input(self.blocks[index].inputs.start + at));
+        Index {
+            components: Names::new(names.iter().map(String::as_str)),
+            inputs: places(|interface| &interface.inputs),
+            outputs: places(|interface| &interface.outputs),
         }
-        if let Some(at) = place(&interface.outputs) {
-            return Ok(End::Output(self.blocks[index].outputs.start + at));
-        }
-        let known = interface.inputs.iter().chain(&interface.outputs).map(|known| known.name.as_str());
-        unknown(format!("component `{component}` has no port `{shown}`"), suggest(port, known))
+    }
+}
+
+impl<'a> Ports<'a> {
+    pub fn new(names: &'a [String], interfaces: &'a [Interface], blocks: &'a [Block]) -> Ports<'a> {
+        Ports { names, interfaces, blocks, closed: &[], index: OnceCell::new() }
     }
 
-    /// The simulator that a path leads to, and what the port is called there.
-    fn owner<'a>(&self, path: &'a str) -> Option<(usize, &'a str)> {
-        let (component, port) = path.split_once('.')?;
-        if let Some(index) = self.names.iter().position(|name| name == component) {
-            return Some((index, port));
+    pub fn with_closed(self, closed: &'a [usize]) -> Ports<'a> {
+        Ports { closed, ..self }
+    }
+
+    fn index(&self) -> &Index<'a> {
+        self.index.get_or_init(|| Index::new(self.names, self.interfaces))
+    }
+
+    /// The place of a component's input in the whole system.
+    pub fn input_of(&self, component: usize, port: &str) -> Option<usize> {
+        let at = self.index().inputs[component].get(port)?;
+        Some(self.blocks[component].inputs.start + at)
+    }
+
+    pub fn output_of(&self, component: usize, port: &str) -> Option<usize> {
+        let at = self.index().outputs[component].get(port)?;
+        Some(self.blocks[component].outputs.start + at)
+    }
+
+    /// The component that a path begins with, whether it has such a port or not.
+    pub fn component_of(&self, path: &str) -> Option<usize> {
+        let components = &self.index().components;
+        components.split(path).ok().map(|(index, ..)| index).or_else(|| components.get(path))
+    }
+
+    pub fn find(&self, path: &str, span: &Span) -> Result<End, Unfound> {
+        if path.is_empty() {
+            return Err(None); // the reader of the file has said what it wanted
         }
-        let joined = |interface: &Interface| interface.members.iter().any(|member| member == component);
-        self.interfaces.iter().position(joined).map(|index| (index, path))
+        let unknown = |message: String, hint: String| {
+            Problem::error("plan/unknown-port", message, span.clone()).hint(hint)
+        };
+        let (index, component, port) = match self.owner(path) {
+            Ok(found) => found,
+            Err(Lost::Unknown(component)) => {
+                let hint = self.index().components.suggest(component);
+                return Err(Some(Box::new(unknown(format!("no component is called `{component}`"), hint))));
+            }
+            Err(Lost::NoPath) => {
+                let hint = "ports are written `component.port`, as in `chassis.v`";
+                return Err(Some(Box::new(unknown(format!("`{path}` is no port"), hint.into()))));
+            }
+        };
+        if self.closed.contains(&index) {
+            return Err(None);
+        }
+        // A name may stand for an input and an output at once; the caller asks for the side it needs.
+        if let Some(input) = self.input_of(index, port) {
+            return Ok(End::Input(input));
+        }
+        if let Some(output) = self.output_of(index, port) {
+            return Ok(End::Output(output));
+        }
+        let interface = &self.interfaces[index];
+        let known = interface.inputs.iter().chain(&interface.outputs).map(|known| known.name.as_str());
+        let message = format!("component `{component}` has no port `{port}`");
+        Err(Some(Box::new(unknown(message, suggest(port, known)).about_port(component, port))))
+    }
+
+    /// The simulator that a path leads to, the component that it names, and what the port is called in the simulator.
+    fn owner<'p>(&self, path: &'p str) -> Result<(usize, &'p str, &'p str), Lost<'p>> {
+        let lost = match self.index().components.split(path) {
+            Ok(found) => return Ok(found),
+            Err(lost) => lost,
+        };
+        // Of components that were joined, the ports have whole paths.
+        for (index, interface) in self.interfaces.iter().enumerate() {
+            let of = |member: &String| {
+                path.strip_prefix(member.as_str()).is_some_and(|rest| rest.starts_with('.'))
+            };
+            if let Some(member) =
+                interface.members.iter().filter(|member| of(member)).max_by_key(|it| it.len())
+            {
+                return Ok((index, &path[..member.len()], path));
+            }
+        }
+        Err(lost)
     }
 
     /// A port for texts or bytes, by simulator and place.
     pub fn parcel(&self, path: &str, input: bool) -> Option<((usize, usize), &ParcelPort)> {
-        let (index, port) = self.owner(path)?;
+        let (index, _, port) = self.owner(path).ok()?;
         let Interface { parcels_in, parcels_out, .. } = &self.interfaces[index];
         let list = if input { parcels_in } else { parcels_out };
         let place = list.iter().position(|known| known.name == port)?;
@@ -67,32 +150,34 @@ impl Ports<'_> {
     }
 
     /// As [`Ports::find`], where only an output will do.
-    pub fn output(&self, path: &str, span: &Span) -> Result<usize, Problem> {
+    pub fn output(&self, path: &str, span: &Span) -> Result<usize, Unfound> {
         let named = self.find(path, span)?;
         if let End::Output(output) = named {
             return Ok(output);
         }
-        if let Some((index, port)) = self.owner(path)
-            && let Some(at) = self.interfaces[index].outputs.iter().position(|known| known.name == port)
+        if let Ok((index, _, port)) = self.owner(path)
+            && let Some(output) = self.output_of(index, port)
         {
-            return Ok(self.blocks[index].outputs.start + at);
+            return Ok(output);
         }
-        Err(Problem::error(
-            "plan/wrong-causality",
-            format!("`{path}` is an input, an output is wanted"),
-            span.clone(),
-        ))
+        Err(self.wrong_causality(named, "an input, an output", span))
     }
 
-    pub fn input(&self, path: &str, span: &Span) -> Result<usize, Problem> {
+    pub fn input(&self, path: &str, span: &Span) -> Result<usize, Unfound> {
         match self.find(path, span)? {
             End::Input(input) => Ok(input),
-            End::Output(_) => Err(Problem::error(
-                "plan/wrong-causality",
-                format!("`{path}` is an output, an input is wanted"),
-                span.clone(),
-            )),
+            named @ End::Output(_) => Err(self.wrong_causality(named, "an output, an input", span)),
         }
+    }
+
+    fn wrong_causality(&self, named: End, words: &str, span: &Span) -> Unfound {
+        let message = format!("`{}` is {words} is wanted", self.path(named));
+        Some(Box::new(self.about(Problem::error("plan/wrong-causality", message, span.clone()), named)))
+    }
+
+    /// Says of a problem that it is this port's.
+    pub fn about(&self, problem: Problem, end: End) -> Problem {
+        problem.about_port(&self.names[self.place(end).0], &self.port(end).name)
     }
 
     pub fn port(&self, end: End) -> &Port {
@@ -112,24 +197,28 @@ impl Ports<'_> {
         }
     }
 
-    fn place(&self, end: End) -> (usize, usize) {
+    /// The component of a port, and the port's place in it.
+    pub fn place(&self, end: End) -> (usize, usize) {
         let (range_of, at): (fn(&Block) -> std::ops::Range<usize>, usize) = match end {
             End::Input(input) => (|block| block.inputs.clone(), input),
             End::Output(output) => (|block| block.outputs.clone(), output),
         };
-        let index = self.blocks.iter().position(|block| range_of(block).contains(&at)).unwrap_or(0);
+        let index = self.blocks.partition_point(|block| range_of(block).end <= at);
         (index, at - range_of(&self.blocks[index]).start)
     }
 }
 
 /// What the declarations of a system amount to.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Links {
     /// Per input.
     pub rows: Vec<Vec<Term>>,
+    /// Per input: what is added to its row.
+    pub offsets: Vec<f64>,
     /// Per input: who drives it, for messages.
     pub drivers: Vec<Vec<String>>,
-    /// Per input: a faulty declaration names its component, so that it is not missed a second time.
+    /// Per input: a faulty declaration names it or, where the port is wrong, its component, so that it is not
+    /// missed a second time.
     pub excused: Vec<bool>,
     pub bonds: Vec<Bond>,
     pub parcels: Vec<ParcelWire>,
@@ -147,6 +236,7 @@ pub fn links(system: &System, ports: &Ports<'_>, problems: &mut Vec<Problem>) ->
     let inputs = ports.blocks.last().map_or(0, |block| block.inputs.end);
     let mut links = Links {
         rows: vec![Vec::new(); inputs],
+        offsets: vec![0.0; inputs],
         drivers: vec![Vec::new(); inputs],
         excused: vec![false; inputs],
         bonds: Vec::new(),
@@ -158,20 +248,20 @@ pub fn links(system: &System, ports: &Ports<'_>, problems: &mut Vec<Problem>) ->
         }
         if let Err(found) = links.wire(wire, ports, problems) {
             problems.extend(found);
-            links.excuse(&[&wire.to.0], ports);
+            links.excuse(&wire.to, ports);
         }
     }
     for bond in &system.bonds {
         if let Err(found) = links.bond(bond, ports, problems) {
             problems.extend(found);
-            links.excuse(&[&bond.a.effort.0, &bond.b.effort.0], ports);
+            links.excuse_sides(&[&bond.a, &bond.b], ports);
         }
     }
     for junction in &system.junctions {
         if let Err(found) = links.junction(junction, ports, problems) {
             problems.extend(found);
-            let named: Vec<&String> = junction.sides.iter().map(|side| &side.port.effort.0).collect();
-            links.excuse(&named, ports);
+            let sides: Vec<&PowerPort> = junction.sides.iter().map(|side| &side.port).collect();
+            links.excuse_sides(&sides, ports);
         }
     }
     links
@@ -180,14 +270,28 @@ pub fn links(system: &System, ports: &Ports<'_>, problems: &mut Vec<Problem>) ->
 impl Links {
     /// Whether the wire passes on texts or bytes, or tries to.
     fn parcel(&mut self, wire: &WireDecl, ports: &Ports<'_>, problems: &mut Vec<Problem>) -> bool {
-        let (from, to) = (ports.parcel(&wire.from.0, false), ports.parcel(&wire.to.0, true));
+        let sources = wire.from.iter().map(|summand| (summand, ports.parcel(&summand.port.0, false)));
+        let sources: Vec<_> = sources.collect();
+        let to = ports.parcel(&wire.to.0, true);
         let wrong = |message: String, hint: &str| {
             Problem::error("plan/type-mismatch", message, wire.to.1.clone()).hint(hint)
         };
-        let (one, other) = (&wire.from.0, &wire.to.0);
-        match (from, to) {
-            (None, None) => return false,
-            (Some((from, given)), Some((to, taken))) => {
+        let other = &wire.to.0;
+        let lists = "connect it with a port that does; `cosimo info` lists the ports of a unit";
+        let Some((to, taken)) = to else {
+            let Some((summand, (_, given))) =
+                sources.iter().find_map(|(summand, port)| Some((summand, port.as_ref()?)))
+            else {
+                return false;
+            };
+            let (one, given) = (&summand.port.0, given.content.name());
+            problems.push(wrong(format!("`{one}` gives {given}, which `{other}` does not take"), lists));
+            return true;
+        };
+        let one = wire.from.first().map_or("", |summand| summand.port.0.as_str());
+        match &sources[..] {
+            [(summand, Some((from, given)))] => {
+                let changed = summand.gain != 1.0 || wire.offset != 0.0 || !summand.map.is_empty();
                 if given.content != taken.content {
                     let (given, taken) = (given.content.name(), taken.content.name());
                     problems.push(wrong(
@@ -202,23 +306,26 @@ impl Links {
                         format!("input `{other}` is driven by `{first}` and by `{one}`"),
                         wire.to.1.clone(),
                     ));
-                } else if wire.gain != 1.0 {
-                    let hint = "leave the gain out";
+                } else if changed {
                     problems.push(wrong(
                         format!("what `{one}` gives has no size that a gain could change"),
-                        hint,
+                        "leave gain, offset and map out",
                     ));
                 } else {
-                    self.parcels.push(ParcelWire { from, to });
+                    self.parcels.push(ParcelWire { from: *from, to });
                 }
             }
-            (Some((_, given)), None) => problems.push(wrong(
-                format!("`{one}` gives {}, which `{other}` does not take", given.content.name()),
-                "connect it with a port that does; `cosimo info` lists the ports of a unit",
-            )),
-            (None, Some((_, taken))) => problems.push(wrong(
-                format!("`{other}` takes {}, which `{one}` does not give", taken.content.name()),
-                "connect it with a port that does; `cosimo info` lists the ports of a unit",
+            [(_, None)] => {
+                // A name that does not exist is said by those who look numbers up.
+                if ports.output(one, &wire.to.1).is_err() {
+                    return false;
+                }
+                let taken = taken.content.name();
+                problems.push(wrong(format!("`{other}` takes {taken}, which `{one}` does not give"), lists));
+            }
+            _ => problems.push(wrong(
+                format!("`{other}` takes {}, of which there is no sum", taken.content.name()),
+                "connect one port with it",
             )),
         }
         true
@@ -242,18 +349,40 @@ impl Links {
                     format!("input `{path}` is driven by {drivers}"),
                     span.clone(),
                 )
-                .hint("an input has one driver; use a `[[junction]]` where several flows or efforts add up"),
-            );
+                .hint(
+                    "an input has one driver; use a `[[junction]]` where several flows or efforts add up, \
+                     or `from = [\"a.y\", \"b.y\"]` for other sums",
+                ),
+            )
+            .map(|problem| ports.about(problem, End::Input(input)));
         }
         self.rows[input] = terms;
         None
     }
 
-    fn excuse(&mut self, paths: &[&String], ports: &Ports<'_>) {
-        for path in paths {
-            let component = path.split_once('.').map_or(path.as_str(), |(component, _)| component);
-            if let Some(index) = ports.names.iter().position(|name| name == component) {
-                self.excused[ports.blocks[index].inputs.clone()].fill(true);
+    fn excuse(&mut self, (path, span): &(String, Span), ports: &Ports<'_>) {
+        match ports.find(path, span) {
+            Ok(End::Input(input)) => self.excused[input] = true,
+            _ => self.excuse_component(path, ports),
+        }
+    }
+
+    fn excuse_component(&mut self, path: &str, ports: &Ports<'_>) {
+        if let Some(index) = ports.component_of(path) {
+            self.excused[ports.blocks[index].inputs.clone()].fill(true);
+        }
+    }
+
+    fn excuse_sides(&mut self, sides: &[&PowerPort], ports: &Ports<'_>) {
+        for PowerPort { effort, flow } in sides {
+            match (ports.find(&effort.0, &effort.1), ports.find(&flow.0, &flow.1)) {
+                (Ok(End::Input(input)), Ok(End::Output(_))) | (Ok(End::Output(_)), Ok(End::Input(input))) => {
+                    self.excused[input] = true;
+                }
+                _ => {
+                    self.excuse_component(&effort.0, ports);
+                    self.excuse_component(&flow.0, ports);
+                }
             }
         }
     }
@@ -264,18 +393,51 @@ impl Links {
         ports: &Ports<'_>,
         problems: &mut Vec<Problem>,
     ) -> Result<(), Vec<Problem>> {
-        let output = ports.output(&wire.from.0, &wire.from.1);
-        let input = ports.input(&wire.to.0, &wire.to.1);
-        let (output, input) = match (output, input) {
-            (Ok(output), Ok(input)) => (output, input),
-            (output, input) => return Err(output.err().into_iter().chain(input.err()).collect()),
+        let names: Vec<String> = wire.from.iter().map(|summand| format!("`{}`", summand.port.0)).collect();
+        let names = names.join(" + ");
+        let mut found = Vec::new();
+        let mut outputs = Vec::new();
+        for summand in &wire.from {
+            let (path, span) = &summand.port;
+            let output = ports.output(path, span).and_then(|output| match summand.map.is_empty() {
+                true => Ok(output),
+                // The map is a simulator of its own around the one of the output.
+                false => ports.output(&mapped::output(path, &wire.to.0), span),
+            });
+            match output {
+                Ok(output) => outputs.push((output, summand.gain)),
+                Err(problem) => found.push(problem),
+            }
+        }
+        let input = match ports.input(&wire.to.0, &wire.to.1) {
+            Ok(input) if found.is_empty() => input,
+            other => {
+                // An input that exists counts as driven, whatever is wrong with the other end.
+                let twice = other
+                    .as_ref()
+                    .ok()
+                    .and_then(|&input| self.drive(input, vec![], names, ports, &wire.to.1));
+                let unfound = found.into_iter().chain(other.err()).flatten().map(|problem| *problem);
+                return Err(unfound.chain(twice).collect());
+            }
         };
-        let factor =
-            conversion(output, input, ports, &wire.to.1, problems).map_err(|problem| vec![problem])?;
-        let term = Term { output, gain: wire.gain * factor };
-        match self.drive(input, vec![term], format!("`{}`", wire.from.0), ports, &wire.to.1) {
+        let mut terms = Vec::new();
+        let mut sum = wire.offset;
+        for (output, gain) in outputs {
+            let (factor, offset) = if wire.convert {
+                conversion(output, input, ports, &wire.to.1, problems).map_err(|problem| vec![problem])?
+            } else {
+                (1.0, 0.0)
+            };
+            terms.push(Term { output, gain: gain * factor });
+            sum += gain * offset;
+        }
+        match self.drive(input, terms, names, ports, &wire.to.1) {
             Some(problem) => Err(vec![problem]),
-            None => Ok(()),
+            None => {
+                self.offsets[input] = sum;
+                Ok(())
+            }
         }
     }
 
@@ -285,8 +447,10 @@ impl Links {
         ports: &Ports<'_>,
         problems: &mut Vec<Problem>,
     ) -> Result<(), Vec<Problem>> {
-        let a = power_port(&decl.a, ports, problems)?;
-        let b = power_port(&decl.b, ports, problems)?;
+        let (a, b) = match (power_port(&decl.a, ports, problems), power_port(&decl.b, ports, problems)) {
+            (Ok(a), Ok(b)) => (a, b),
+            (a, b) => return Err([a.err(), b.err()].into_iter().flatten().flatten().collect()),
+        };
         let name = &decl.name;
         let mut found = Vec::new();
         let sign = |flips: bool| if flips { -1.0 } else { 1.0 };
@@ -317,7 +481,7 @@ impl Links {
                 }
             };
             match conversion(output, input, ports, &decl.span, problems) {
-                Ok(factor) => {
+                Ok((factor, _)) => {
                     let term = Term { output, gain: gain * factor };
                     found.extend(self.drive(input, vec![term], format!("bond `{name}`"), ports, &decl.span));
                 }
@@ -392,7 +556,7 @@ impl Links {
                 conversion(given, taken, ports, &decl.span, problems),
                 conversion(part, sum, ports, &decl.span, problems),
             ) {
-                (Ok(common_factor), Ok(part_factor)) => {
+                (Ok((common_factor, _)), Ok((part_factor, _))) => {
                     let by = format!("junction `{name}`");
                     let common_term = vec![Term { output: given, gain: common_factor }];
                     found.extend(self.drive(taken, common_term, by, ports, &decl.span));
@@ -450,77 +614,85 @@ fn power_port(
     let flow = ports.find(&port.flow.0, &port.flow.1);
     let (effort, flow) = match (effort, flow) {
         (Ok(effort), Ok(flow)) => (effort, flow),
-        (effort, flow) => return Err(effort.err().into_iter().chain(flow.err()).collect()),
+        (effort, flow) => {
+            let unfound = [effort.err(), flow.err()].into_iter().flatten().flatten();
+            return Err(unfound.map(|problem| *problem).collect());
+        }
     };
+    for (end, (path, span)) in [(effort, &port.effort), (flow, &port.flow)] {
+        if let Some(level) = ports.port(end).unit.as_ref().filter(|unit| unit.offset != 0.0) {
+            let message = format!(
+                "`{path}` [{level}] is a level above a zero of its own, and no power can be made of it"
+            );
+            return Err(vec![
+                Problem::error("plan/no-power", message, span.clone()).label(format!("[{level}]")).hint(
+                    "let it be given in the unit without offset, such as K, or join it by a `[[wire]]`",
+                ),
+            ]);
+        }
+    }
     let watts = match (&ports.port(effort).unit, &ports.port(flow).unit) {
         (Some(e), Some(f)) if e.product(f) == POWER => e.factor * f.factor,
         (Some(e), Some(f)) => {
-            return Err(vec![
-                Problem::error(
-                    "plan/no-power",
-                    format!(
-                        "`{}` [{e}] times `{}` [{f}] is no power: [{}], a bond needs [{}]",
-                        port.effort.0,
-                        port.flow.0,
-                        describe(e.product(f)),
-                        describe(POWER)
-                    ),
-                    port.flow.1.clone(),
-                )
+            let message = format!(
+                "`{}` [{e}] times `{}` [{f}] is no power: [{}], a bond needs [{}]",
+                port.effort.0,
+                port.flow.0,
+                describe(e.product(f)),
+                describe(POWER)
+            );
+            let problem = Problem::error("plan/no-power", message, port.flow.1.clone())
                 .label(format!("[{f}]"))
-                .hint("a power bond joins an effort and a flow, such as N and m/s; other signals are a `[[wire]]`"),
-            ]);
+                .hint("a power bond joins an effort and a flow, such as N and m/s; other signals are a `[[wire]]`");
+            return Err(vec![ports.about(problem, flow)]);
         }
         _ => {
-            problems.push(Problem::remark(
-                "plan/no-unit",
-                format!(
-                    "`{}` times `{}` cannot be checked to be a power: a unit is missing; watts are assumed",
-                    port.effort.0, port.flow.0
-                ),
-                port.effort.1.clone(),
-            ));
+            let message = format!(
+                "`{}` times `{}` cannot be checked to be a power: a unit is missing; watts are assumed",
+                port.effort.0, port.flow.0
+            );
+            let problem = Problem::remark("plan/no-unit", message, port.effort.1.clone());
+            problems.push(ports.about(problem, effort));
             1.0
         }
     };
     Ok(PowerEnds { effort, flow, watts })
 }
 
-/// The factor from the output's unit to the input's.
+/// Gain and offset from the output's unit to the input's. Bonds have refused units with an offset before.
 fn conversion(
     output: usize,
     input: usize,
     ports: &Ports<'_>,
     span: &Span,
     problems: &mut Vec<Problem>,
-) -> Result<f64, Problem> {
+) -> Result<(f64, f64), Problem> {
     let (from, to) = (End::Output(output), End::Input(input));
     let (Some(given), Some(wanted)) = (&ports.port(from).unit, &ports.port(to).unit) else {
-        return Ok(1.0);
+        return Ok((1.0, 0.0));
     };
     if given.dimension != wanted.dimension {
-        return Err(Problem::error(
-            "plan/unit-mismatch",
-            format!(
-                "`{}` [{given}] cannot drive `{}` [{wanted}]: the dimensions differ",
-                ports.path(from),
-                ports.path(to)
-            ),
-            span.clone(),
-        ));
-    }
-    if given.factor == wanted.factor {
-        return Ok(1.0);
-    }
-    let factor = given.factor / wanted.factor;
-    problems.push(Problem::remark(
-        "plan/unit-converted",
-        format!(
-            "`{}` [{given}] is converted to `{}` [{wanted}]: times {factor}",
+        let message = format!(
+            "`{}` [{given}] cannot drive `{}` [{wanted}]: the dimensions differ",
             ports.path(from),
             ports.path(to)
-        ),
-        span.clone(),
-    ));
-    Ok(factor)
+        );
+        return Err(ports.about(Problem::error("plan/unit-mismatch", message, span.clone()), to));
+    }
+    let (factor, offset) = given.conversion(wanted);
+    if (factor, offset) == (1.0, 0.0) {
+        return Ok((factor, offset));
+    }
+    let plus = match offset {
+        0.0 => String::new(),
+        below if below < 0.0 => format!(" minus {}", -below),
+        above => format!(" plus {above}"),
+    };
+    let message = format!(
+        "`{}` [{given}] is converted to `{}` [{wanted}]: times {factor}{plus}",
+        ports.path(from),
+        ports.path(to)
+    );
+    problems.push(ports.about(Problem::remark("plan/unit-converted", message, span.clone()), to));
+    Ok((factor, offset))
 }

@@ -53,8 +53,8 @@ impl Rows {
         let all = all(ports, bonds);
         let patterns: Vec<Pattern> = results.variables.iter().map(|(text, _)| Pattern::new(text)).collect();
         for (pattern, (text, span)) in patterns.iter().zip(&results.variables) {
-            if !all.iter().any(|column| pattern.fits(&column.name)) {
-                let wanted = text.strip_prefix('!').unwrap_or(text);
+            let wanted = text.strip_prefix('!').unwrap_or(text);
+            if !all.iter().any(|column| pattern.fits(&column.name)) && judged(wanted, ports) {
                 problems.push(
                     Problem::error("plan/results", format!("no variable fits `{wanted}`"), span.clone())
                         .label("fits nothing")
@@ -98,6 +98,13 @@ impl Rows {
             },
         }));
     }
+}
+
+/// Whether all names that a pattern may fit are known: those of components that did not open are not.
+fn judged(pattern: &str, ports: &Ports<'_>) -> bool {
+    let of =
+        |index: usize| pattern.strip_prefix(&ports.names[index]).is_some_and(|rest| rest.starts_with('.'));
+    ports.closed.is_empty() || (0..ports.names.len()).any(|index| of(index) && !ports.closed.contains(&index))
 }
 
 struct Pattern {

@@ -120,6 +120,8 @@ impl<I: Stepping> Cosim<I> {
             Suggested { start: about.start, stop: about.stop, step: can.fixed_step.or(about.step) };
         ports.interface.facts = unit.facts();
         ports.interface.remarks = remarks;
+        ports.interface.parameter_remarks = parameters.doubts.clone();
+        ports.interface.internal_step = can.fixed_step.filter(|step| *step > 0.0);
         ports.interface.abilities = Abilities {
             rollback,
             freeze: rollback && can.serialize_state,

@@ -6,17 +6,16 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use cosimo_core::Unit;
+use cosimo_core::{Limits, Unit};
+use roxmltree::Node;
 
 use crate::ports::carries_parcels;
 use crate::problem::{Place, Problem};
+use crate::text::read_text;
 use crate::xml::{self, Reader};
 use crate::{schema2, schema3, terminals};
 
 pub(crate) const FILE: &str = "modelDescription.xml";
-
-/// Larger files are refused; 200 000 variables need 17 MB.
-pub(crate) const LARGEST: u64 = 200_000_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fmi {
@@ -123,7 +122,7 @@ pub struct Experiment {
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnitDefinition {
     pub name: String,
-    /// `None` where the file gives no base units, or an offset, which no port can have.
+    /// `None` where the file gives no base units.
     pub unit: Option<Unit>,
     pub place: Place,
 }
@@ -262,6 +261,8 @@ pub struct Variable {
     pub start: Vec<String>,
     pub unit_name: Option<String>,
     pub unit: Option<Unit>,
+    /// In its unit.
+    pub limits: Limits,
     /// Empty for a scalar. Sizes that a structural parameter gives have its start value.
     pub dimensions: Vec<u64>,
     pub description: String,
@@ -443,54 +444,11 @@ impl Description {
     }
 }
 
-/// The text of a file, and what is odd about it.
-pub(crate) fn read_text(folder: &Path, file: &'static str) -> Result<(String, Option<Problem>), Problem> {
-    let path = folder.join(file);
-    let failed = |error: &dyn std::fmt::Display| unreadable(file, error);
-    let size = std::fs::metadata(&path).map_err(|error| failed(&error))?.len();
-    if size > LARGEST {
-        return Err(Problem {
-            file: Some(file),
-            ..Problem::new(format!("has {size} bytes, at most {LARGEST} are allowed"))
-        });
+/// What the unit compares before it starts. Some are made without and compare nothing.
+pub(crate) fn token(reader: &mut Reader<'_>, node: Node<'_, '_>, name: &str) -> String {
+    let found = node.attribute(name);
+    if found.is_none() {
+        reader.remark(node, format!("there is no `{name}`; the unit is started with an empty one"));
     }
-    let bytes = std::fs::read(&path).map_err(|error| failed(&error))?;
-    decode(bytes, file)
-}
-
-/// As `read_text`, of bytes that are in memory.
-pub(crate) fn decode(bytes: Vec<u8>, file: &'static str) -> Result<(String, Option<Problem>), Problem> {
-    let failed = |error: &dyn std::fmt::Display| unreadable(file, error);
-    let wide = |join: fn([u8; 2]) -> u16| -> Result<String, Problem> {
-        let units: Vec<u16> = bytes[2..].chunks_exact(2).map(|pair| join([pair[0], pair[1]])).collect();
-        String::from_utf16(&units).map_err(|error| failed(&error))
-    };
-    match bytes.as_slice() {
-        [0xff, 0xfe, ..] => return Ok((wide(u16::from_le_bytes)?, None)),
-        [0xfe, 0xff, ..] => return Ok((wide(u16::from_be_bytes)?, None)),
-        _ => {}
-    }
-    match String::from_utf8(bytes) {
-        Ok(text) => Ok((text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text), None)),
-        // Old tools write Latin-1, and not all say so in the first line; its bytes are the first characters of Unicode.
-        Err(error) => {
-            let remark = (!declares_latin(error.as_bytes())).then(|| Problem {
-                file: Some(file),
-                ..Problem::new(
-                    "is not the UTF-8 that it says; it is read as Latin-1, and some letters may be wrong",
-                )
-            });
-            Ok((error.as_bytes().iter().map(|byte| char::from(*byte)).collect(), remark))
-        }
-    }
-}
-
-fn unreadable(file: &'static str, error: &dyn std::fmt::Display) -> Problem {
-    Problem { file: Some(file), ..Problem::new(format!("cannot be read as text: {error}")) }
-        .hint("wanted UTF-8; export the unit again")
-}
-
-fn declares_latin(bytes: &[u8]) -> bool {
-    let head = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]).to_lowercase();
-    head.split("?>").next().is_some_and(|line| line.contains("iso-8859-1") || line.contains("windows-1252"))
+    found.unwrap_or_default().to_owned()
 }

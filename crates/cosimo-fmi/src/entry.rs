@@ -23,7 +23,7 @@ pub const FMU: SourceEntry = SourceEntry {
     claims: |source| source.to_ascii_lowercase().ends_with(".fmu"),
     open,
     parameters: |source, folder| {
-        let unit = Unit::share(&folder.join(source), &Cache::standard());
+        let unit = Unit::share(&folder.join(source), &Cache::standard(&crate::unit::UNIT));
         unit.map(|unit| parameters::names(&unit.description)).unwrap_or_default()
     },
     models: Vec::new,
@@ -68,7 +68,7 @@ fn prepare(request: &OpenRequest<'_>) -> Result<(Arc<Unit>, Use, Parameters), Ve
         let (message, hint) = (problem.sentence(), problem.hint);
         OpenProblem { parameter: None, message: format!("{}: {message}", request.source), hint }
     };
-    let unit = Unit::share(&file, &Cache::standard())
+    let unit = Unit::share(&file, &Cache::standard(&crate::unit::UNIT))
         .map_err(|problems| problems.into_iter().map(source).collect::<Vec<_>>())?;
     let mut problems = Vec::new();
     let wish = request.joined.then_some(Use::ModelExchange);

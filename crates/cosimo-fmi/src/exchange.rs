@@ -583,6 +583,7 @@ pub(crate) fn ports<I: Made>(unit: &Unit, parameters: &Parameters) -> Ports {
         Suggested { start: experiment.start, stop: experiment.stop, step: experiment.step };
     ports.interface.facts = unit.facts();
     ports.interface.remarks = remarks;
+    ports.interface.parameter_remarks = parameters.doubts.clone();
     ports
 }
 

@@ -1,12 +1,11 @@
 //! Functional Mock-up Units (FMI 2.0 and 3.0) as simulators of Cosimo.
 //!
-//! `archive` unpacks, `description` reads, `platform` and `library` find and load the binary, `unit2` and
+//! `cosimo-pack` unpacks, `description` reads, `platform` and `library` find and load the binary, `unit2` and
 //! `unit3` speak to an instance, `cosim` makes it a simulator that brings its own solver, `exchange` one whose
 //! equations Cosimo integrates. Foreign code runs behind `library` and the two units only; nothing else in Cosimo
 //! holds a pointer. `validate` compares a unit with the standard and runs nothing. Deliberately without clocks and binary variables.
 
 mod agenda;
-pub mod archive;
 #[allow(unsafe_code)] // stands between Cosimo and the C interface
 mod calls;
 #[allow(unsafe_code)] // stands between Cosimo and the C interface
@@ -39,7 +38,6 @@ mod net;
 mod parameters;
 pub mod platform;
 mod ports;
-mod problem;
 #[allow(unsafe_code)] // starts Python for the units that need it
 mod python;
 mod quantity;
@@ -53,11 +51,10 @@ mod unit2;
 #[allow(unsafe_code)] // calls into the unit, is called by it
 mod unit3;
 pub mod validate;
-mod xml;
 
-pub use archive::{Cache, use_cache};
 pub use calls::record_calls;
+pub use cosimo_pack::{Cache, Kind, Place, Problem, archive, use_cache};
+use cosimo_pack::{problem, text, xml};
 pub use description::Description;
 pub use entry::FMU;
-pub use problem::{Place, Problem};
-pub use unit::Unit;
+pub use unit::{UNIT, Unit};

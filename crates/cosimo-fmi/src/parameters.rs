@@ -4,7 +4,7 @@
 use std::ffi::CString;
 
 use cosimo_core::Value;
-use cosimo_core::entry::{OpenProblem, suggest};
+use cosimo_core::entry::{OpenProblem, number_text, suggest};
 use cosimo_ode::{INTEGRATORS, IntegratorEntry};
 
 use crate::description::{Causality, Description, Initial, Kind, Use, Variability, Variable};
@@ -33,6 +33,8 @@ pub(crate) struct Parameters {
     /// The usual one unless it was said.
     pub(crate) usage: Option<Use>,
     pub(crate) settings: Vec<Setting>,
+    /// Values that the unit's maker does not allow, each with the name of its parameter.
+    pub(crate) doubts: Vec<(String, String)>,
     /// Into how many steps of the unit a macro step is split.
     pub(crate) substep: Option<u32>,
     pub(crate) feedthrough: Feedthrough,
@@ -49,6 +51,7 @@ impl Default for Parameters {
         Parameters {
             usage: None,
             settings: Vec::new(),
+            doubts: Vec::new(),
             substep: None,
             feedthrough: Feedthrough::default(),
             rollback: Rollback::default(),
@@ -106,7 +109,12 @@ pub(crate) fn read(
         let outcome = if name.starts_with(PREFIX) {
             option(name, value, &mut parameters)
         } else {
-            setting(description, name, value).map(|setting| parameters.settings.push(setting))
+            setting(description, name, value).map(|setting| {
+                parameters
+                    .doubts
+                    .extend(beyond(description, name, &setting).map(|doubt| (name.clone(), doubt)));
+                parameters.settings.push(setting);
+            })
         };
         if let Err((message, hint)) = outcome {
             problems.push(OpenProblem { parameter: Some(name.clone()), message, hint });
@@ -309,6 +317,15 @@ fn setting(description: &Description, name: &str, value: &Value) -> Result<Setti
         Some(values) => Ok(Setting { reference: variable.reference, kind: variable.kind, values }),
         None => wrong(wanted(variable)),
     }
+}
+
+/// A value outside the limits that the unit declares. The unit may still take it; only it can know.
+fn beyond(description: &Description, name: &str, setting: &Setting) -> Option<String> {
+    let limits = description.find(name)?.limits;
+    let Values::Numbers(numbers) = &setting.values else { return None };
+    let wrong = numbers.iter().find(|number| !limits.hold(**number))?;
+    let (model, wrong) = (&description.model_name, number_text(*wrong));
+    Some(format!("`{name}` of unit `{model}` is {wrong}, but allowed is {limits}"))
 }
 
 /// The smallest and the largest value of a type of whole numbers.

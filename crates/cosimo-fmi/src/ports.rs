@@ -166,6 +166,7 @@ impl Ports {
                 start: variable.start_number(element),
                 carries: carries(variable.kind),
                 discrete: variable.variability != Variability::Continuous,
+                limits: variable.limits,
                 description: variable.description.clone(),
             }));
             let range = first..list.len();

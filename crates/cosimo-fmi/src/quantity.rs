@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use cosimo_core::Unit;
+use cosimo_core::unit::BASE_UNITS;
 use roxmltree::Node;
 
 use crate::description::UnitDefinition;
@@ -19,16 +20,18 @@ pub(crate) fn definitions(reader: &mut Reader<'_>, root: Node<'_, '_>) -> Vec<Un
                 let exponent = |reader: &mut Reader<'_>, key: &str| {
                     reader.parse::<i8>(base, key, "a whole number").unwrap_or(0)
                 };
-                let dimension = ["kg", "m", "s", "A", "K", "mol", "cd"].map(|key| exponent(reader, key));
+                let dimension = BASE_UNITS.map(|key| exponent(reader, key));
                 let factor = reader.number(base, "factor").unwrap_or(1.0);
                 let offset = reader.number(base, "offset").unwrap_or(0.0);
                 if !(factor.is_finite() && factor > 0.0) {
                     reader.remark(base, format!("unit `{name}` has the factor {factor} and is not used"));
                 }
+                if !offset.is_finite() {
+                    reader.remark(base, format!("unit `{name}` has the offset {offset} and is not used"));
+                }
                 // A unit with a wrong part is worse than none.
                 let understood = reader.remarks.len() == before;
-                let usable = understood && offset == 0.0;
-                usable.then(|| Unit { text: name.to_owned(), dimension, factor })
+                understood.then(|| Unit { text: name.to_owned(), dimension, factor, offset })
             }
         };
         found.push(UnitDefinition { name: name.to_owned(), unit, place: reader.place(node) });
@@ -43,6 +46,12 @@ pub(crate) struct Units<'a>(BTreeMap<&'a str, &'a Option<Unit>>);
 impl<'a> Units<'a> {
     pub(crate) fn new(definitions: &'a [UnitDefinition]) -> Units<'a> {
         Units(definitions.iter().map(|unit| (unit.name.as_str(), &unit.unit)).collect())
+    }
+
+    /// The unit of a variable; `relative` says that it is a difference, for which zero is zero in every unit.
+    pub(crate) fn of_variable(&self, name: &str, relative: bool) -> Option<Unit> {
+        let unit = self.find(name)?;
+        Some(if relative { Unit { offset: 0.0, ..unit } } else { unit })
     }
 
     pub(crate) fn find(&self, name: &str) -> Option<Unit> {

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use cosimo_core::Limits;
 use roxmltree::Node;
 
 use crate::description::{
     CAUSALITIES, Capabilities, Causality, Description, Exchange, Experiment, Fmi, INITIALS, Kind, Offer,
-    Output, VARIABILITIES, Variability, Variable,
+    Output, VARIABILITIES, Variability, Variable, token,
 };
 use crate::problem::Place;
 use crate::quantity::{Units, definitions};
@@ -22,7 +23,7 @@ pub(crate) const KINDS: &[(&str, Kind)] = &[
 
 pub(crate) fn read(reader: &mut Reader<'_>, root: Node<'_, '_>, version: &str) -> Option<Description> {
     let model_name = reader.text(root, "modelName").unwrap_or_default().to_owned();
-    let token = reader.token(root, "guid");
+    let token = token(reader, root, "guid");
     let (cosimulation, exchange) = (child(root, "CoSimulation"), child(root, "ModelExchange"));
     if cosimulation.is_none() && exchange.is_none() {
         reader.problem_hint(
@@ -156,6 +157,8 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
         };
         let declared = typed.attribute("declaredType").and_then(|name| types.get(name)).copied();
         let unit_name = typed.attribute("unit").or_else(|| declared?.attribute("unit"));
+        let relative = [Some(typed), declared].into_iter().flatten();
+        let relative = relative.map(|node| reader.flag(node, "relativeQuantity")).fold(false, |a, b| a | b);
         let float = kind == Kind::Float64;
         found.push(Variable {
             name: name.to_owned(),
@@ -169,8 +172,9 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
             }),
             initial: reader.choice(node, "initial", INITIALS),
             start: typed.attribute("start").map(str::to_owned).into_iter().collect(),
-            unit: unit_name.and_then(|name| units.find(name)),
+            unit: unit_name.and_then(|name| units.of_variable(name, relative)),
             unit_name: unit_name.map(str::to_owned),
+            limits: limits(typed, declared),
             dimensions: Vec::new(),
             description: node.attribute("description").unwrap_or_default().to_owned(),
             intermediate_update: false,
@@ -181,6 +185,18 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
         });
     }
     found
+}
+
+/// From the variable, else from its type. What is no number limits nothing; `cosimo validate` says so.
+pub(crate) fn limits(variable: Node<'_, '_>, declared: Option<Node<'_, '_>>) -> Limits {
+    let number = |name: &str| {
+        let text = variable.attribute(name).or_else(|| declared?.attribute(name))?;
+        text.trim().parse::<f64>().ok().filter(|number| !number.is_nan())
+    };
+    Limits {
+        least: number("min").unwrap_or(Limits::NONE.least),
+        largest: number("max").unwrap_or(Limits::NONE.largest),
+    }
 }
 
 /// The named values of an enumeration's type.

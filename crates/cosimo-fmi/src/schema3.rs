@@ -6,10 +6,10 @@ use roxmltree::Node;
 
 use crate::description::{
     CAUSALITIES, Capabilities, Causality, Clock, Description, Exchange, Fmi, INITIALS, INTERVALS, Kind,
-    Offer, Output, VARIABILITIES, Variability, Variable,
+    Offer, Output, VARIABILITIES, Variability, Variable, token,
 };
 use crate::quantity::{Units, definitions};
-use crate::schema2::{experiment, items};
+use crate::schema2::{experiment, items, limits};
 use crate::xml::{Reader, child, children_of};
 
 /// More elements in one variable are a mistake or an attack.
@@ -19,7 +19,7 @@ const LARGEST_SUM: u64 = 10_000_000;
 
 pub(crate) fn read(reader: &mut Reader<'_>, root: Node<'_, '_>, version: &str) -> Option<Description> {
     let model_name = reader.text(root, "modelName").unwrap_or_default().to_owned();
-    let token = reader.token(root, "instantiationToken");
+    let token = token(reader, root, "instantiationToken");
     let (cosimulation, exchange) = (child(root, "CoSimulation"), child(root, "ModelExchange"));
     if cosimulation.is_none() && exchange.is_none() {
         let offers = if child(root, "ScheduledExecution").is_some() {
@@ -180,6 +180,8 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
         }
         let declared = node.attribute("declaredType").and_then(|name| types.get(name)).copied();
         let unit_name = node.attribute("unit").or_else(|| declared?.attribute("unit"));
+        let relative = [Some(node), declared].into_iter().flatten();
+        let relative = relative.map(|node| reader.flag(node, "relativeQuantity")).fold(false, |a, b| a | b);
         found.push(Variable {
             name: name.to_owned(),
             reference,
@@ -192,8 +194,9 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
             }),
             initial: reader.choice(node, "initial", INITIALS),
             start: start(node, *kind),
-            unit: unit_name.and_then(|name| units.find(name)),
+            unit: unit_name.and_then(|name| units.of_variable(name, relative)),
             unit_name: unit_name.map(str::to_owned),
+            limits: limits(node, declared),
             dimensions,
             description: node.attribute("description").unwrap_or_default().to_owned(),
             intermediate_update: reader.flag(node, "intermediateUpdate"),

@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::description::{Description, Terminal, read_text};
+use crate::description::{Description, Terminal};
 use crate::problem::Problem;
+use crate::text::read_text;
 use crate::xml::{self, Reader, children_of};
 
 pub(crate) const FILE: &str = "terminalsAndIcons/terminalsAndIcons.xml";

@@ -9,11 +9,20 @@ use std::time::SystemTime;
 use cosimo_core::SimulatorError;
 use libloading::Library;
 
-use crate::archive::Cache;
+use crate::archive::{Cache, Kind};
 use crate::description::{Capabilities, Description, Fmi, Use};
 use crate::instance::Made;
 use crate::problem::Problem;
 use crate::{ffi2, ffi3, library, platform, python};
+
+/// What an archive must be to hold a unit.
+pub const UNIT: Kind = Kind {
+    title: "an FMU",
+    noun: "unit",
+    folder: "fmu",
+    proof: "modelDescription.xml",
+    proof_hint: "zip the contents of the unit's folder, not the folder itself",
+};
 
 #[derive(Debug)]
 pub struct Unit {

@@ -1,5 +1,9 @@
 //! What is to be simulated, as data; and the spelling of it that people write, `system.toml`.
 
+pub mod edit;
+pub mod files;
+pub mod format;
+pub mod names;
 pub mod overrides;
 pub mod problem;
 pub mod recipe;
@@ -9,10 +13,13 @@ pub mod system;
 pub mod toml;
 pub mod write;
 
+pub use files::{File, Files};
+pub use format::{Asked, Document, SystemFormat, Unreadable, Unwritten};
+pub use names::{Lost, Names};
 pub use overrides::Overrides;
-pub use problem::{Problem, Severity, Span};
+pub use problem::{About, Problem, Severity, Span};
 pub use recipe::{Choice, Exchange, Origin, PerInput, Recipe, Reject, Step};
 pub use system::{
     BondDecl, Common, Component, Direction, EndRule, Experiment, JunctionDecl, JunctionSide, Opposite,
-    PowerPort, RecordPoint, ReferenceDecl, Results, StrongDecl, System, WireDecl,
+    PowerPort, RecordPoint, ReferenceDecl, Results, StrongDecl, Summand, System, WireDecl,
 };

@@ -9,6 +9,7 @@ use ::toml::de::DeValue;
 use cosimo_core::Value;
 use cosimo_core::entry::{Options, Range, Registry, suggest};
 
+use crate::names::{Lost, Names};
 use crate::problem::Problem;
 use crate::recipe::{Choice, Origin};
 use crate::sources;
@@ -128,7 +129,7 @@ fn connect(system: &mut System, text: &str, out: &mut Vec<Problem>) {
         return;
     };
     if known_port(system, from, &flag, out) && known_port(system, to, &flag, out) {
-        system.wires.push(WireDecl { from: (from.into(), 0..0), to: (to.into(), 0..0), gain: 1.0 });
+        system.wires.push(WireDecl::plain((from.into(), 0..0), (to.into(), 0..0)));
     }
 }
 
@@ -196,16 +197,16 @@ fn word<T: Copy>(of: &[(&str, T)], spelled: &str) -> Option<T> {
 
 /// Whether this is the port of a component that exists; whether it has such a port is the plan's to say.
 fn known_port(system: &System, path: &str, flag: &str, out: &mut Vec<Problem>) -> bool {
-    let names = || system.components.iter().map(|known| known.name.as_str());
-    let problem = match path.split_once('.') {
-        Some((component, port)) if !component.is_empty() && !port.is_empty() => {
-            if names().any(|name| name == component) {
-                return true;
-            }
+    let names = Names::new(system.components.iter().map(|known| known.name.as_str()));
+    let problem = match names.split(path) {
+        Ok(_) => return true,
+        Err(Lost::Unknown(component)) => {
             let message = format!("no component is called `{component}`");
-            wrong("override/unknown-component", flag, &message).hint(suggest(component, names()))
+            wrong("override/unknown-component", flag, &message).hint(names.suggest(component))
         }
-        _ => wrong("override/syntax", flag, &format!("wanted `component.port`, found `{path}`")),
+        Err(Lost::NoPath) => {
+            wrong("override/syntax", flag, &format!("wanted `component.port`, found `{path}`"))
+        }
     };
     out.push(problem);
     false
@@ -242,8 +243,8 @@ fn set_method(system: &mut System, text: &str, registry: &Registry, out: &mut Ve
             return;
         }
     };
-    let context =
-        Context { registry, components: system.components.iter().map(|c| c.name.clone()).collect() };
+    let names: Vec<String> = system.components.iter().map(|component| component.name.clone()).collect();
+    let context = Context { registry, components: Names::new(names.iter().map(String::as_str)) };
     let item = Item { key: axis, key_span: 0..0, value: &value };
     let mut recipe = system.recipe.clone();
     let mut found = Vec::new();
@@ -340,10 +341,9 @@ fn set_parameter(system: &mut System, text: &str, registry: &Registry, out: &mut
             return;
         }
     };
-    let names: Vec<String> = system.components.iter().map(|component| component.name.clone()).collect();
-    let dotted = target
-        .split_once('.')
-        .filter(|(component, name)| !name.is_empty() && names.iter().any(|known| known == component));
+    let owned: Vec<String> = system.components.iter().map(|component| component.name.clone()).collect();
+    let names = Names::new(owned.iter().map(String::as_str));
+    let dotted = names.split(target).ok().map(|(_, component, name)| (component, name));
     let folder = system.folder.clone();
     let mut known = Vec::new();
     let mut hit = false;
@@ -383,11 +383,11 @@ fn set_parameter(system: &mut System, text: &str, registry: &Registry, out: &mut
     }
     known.sort();
     known.dedup();
-    let (code, message, hint) = match target.split_once('.') {
-        Some((component, _)) if !known.iter().any(|name| name.contains('.')) => (
+    let (code, message, hint) = match names.split(target) {
+        Err(Lost::Unknown(component)) if !known.iter().any(|name| name.contains('.')) => (
             "override/unknown-component",
             format!("no component is called `{component}`"),
-            suggest(component, names.iter().map(String::as_str)),
+            names.suggest(component),
         ),
         _ => (
             "override/unknown-parameter",

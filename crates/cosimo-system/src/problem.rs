@@ -23,6 +23,14 @@ pub struct Problem {
     /// What stands at the place.
     pub label: String,
     pub hint: Option<String>,
+    pub about: Option<Box<About>>,
+}
+
+/// Whose fault it is, as far as it is one part's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct About {
+    pub component: String,
+    pub port: Option<String>,
 }
 
 impl Problem {
@@ -34,6 +42,7 @@ impl Problem {
             span,
             label: String::new(),
             hint: None,
+            about: None,
         }
     }
 
@@ -50,6 +59,18 @@ impl Problem {
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Problem {
         self.hint = Some(hint.into());
+        self
+    }
+
+    #[must_use]
+    pub fn about(mut self, component: &str) -> Problem {
+        self.about = Some(Box::new(About { component: component.into(), port: None }));
+        self
+    }
+
+    #[must_use]
+    pub fn about_port(mut self, component: &str, port: &str) -> Problem {
+        self.about = Some(Box::new(About { component: component.into(), port: Some(port.into()) }));
         self
     }
 }

@@ -3,6 +3,7 @@
 
 use cosimo_core::Registry;
 use cosimo_core::entry::{Kind, Listed, Range, Spec};
+use cosimo_core::unit::BASE_UNITS;
 use serde_json::{Map, Value, json};
 
 use crate::recipe::{Recipe, Step};
@@ -33,10 +34,10 @@ pub fn json_schema(registry: &Registry) -> Value {
                 "type": "object",
                 "description": "the simulators, by name",
                 "minProperties": 1,
-                "patternProperties": { NAME: component(registry) },
+                "patternProperties": { COMPONENT: component(registry) },
                 "additionalProperties": false,
             },
-            "wire": list("signals: input = gain * output", wire()),
+            "wire": list("signals: input = sum of gain * output + offset", wire()),
             "bond": list("power bonds: effort one way, flow the other", bond()),
             "junction": list("bonds that share one effort or one flow", junction()),
             "strong": {
@@ -59,6 +60,7 @@ pub fn json_schema(registry: &Registry) -> Value {
 }
 
 const NAME: &str = "^[A-Za-z0-9_-]+$";
+const COMPONENT: &str = "^[\\p{L}\\p{N}_-]+([ .][\\p{L}\\p{N}_-]+)*$";
 const PORT: &str = "^[^.]+\\..+$";
 
 fn experiment() -> Value {
@@ -95,6 +97,11 @@ fn component(registry: &Registry) -> Value {
                 "description": "inputs that nobody drives, and first guesses in algebraic loops, by port",
                 "additionalProperties": { "type": "number" },
             },
+            "units": {
+                "type": "object",
+                "description": "units of ports, where they are others than the simulator says, or it says none",
+                "additionalProperties": unit(),
+            },
             "tolerance": number(Range::Positive, "for estimates that weigh outputs by simulator", None),
             "weight": number(Range::NotNegative, "for estimates that weigh outputs by simulator", None),
         }),
@@ -106,13 +113,61 @@ fn component(registry: &Registry) -> Value {
 fn wire() -> Value {
     object(
         json!({
-            "from": reference_to("port"),
+            "from": {
+                "description": "the output, or several whose sum is wanted",
+                "anyOf": [
+                    reference_to("port"),
+                    { "type": "array", "minItems": 1, "items": { "anyOf": [reference_to("port"), summand()] } },
+                ],
+            },
             "to": reference_to("port"),
-            "gain": number(Range::Finite, "input = gain * output", Some(1.0)),
+            "gain": number(Range::Finite, "input = gain * output + offset", Some(1.0)),
+            "offset": number(Range::Finite, "in the unit of the input", Some(0.0)),
+            "map": map(),
+            "convert": {
+                "type": "boolean", "default": true,
+                "description": "whether outputs are converted to the unit of the input, before anything else",
+            },
         }),
         &["from", "to"],
-        "a signal from an output to an input",
+        "a signal from outputs to an input",
     )
+}
+
+fn summand() -> Value {
+    object(
+        json!({
+            "port": reference_to("port"),
+            "gain": number(Range::Finite, "what it is multiplied by", Some(1.0)),
+            "map": map(),
+        }),
+        &["port"],
+        "one of several outputs",
+    )
+}
+
+fn map() -> Value {
+    json!({
+        "type": "object",
+        "description": "what to take instead of each value that the output may have, as `{ 0 = 1, 1 = 0 }`",
+        "additionalProperties": { "anyOf": [{ "type": "number" }, { "type": "boolean" }] },
+    })
+}
+
+fn unit() -> Value {
+    let mut keys = json!({
+        "name": { "type": "string", "description": "what it is called" },
+        "factor": number(Range::Positive, "how many SI units one of it is", Some(1.0)),
+        "offset": number(Range::Finite, "where its zero lies, in SI units", Some(0.0)),
+    });
+    for base in BASE_UNITS {
+        keys[base] = json!({
+            "type": "integer", "minimum": -100, "maximum": 100, "default": 0,
+            "description": format!("exponent of {base}"),
+        });
+    }
+    let spelled = json!({ "type": "string", "description": "as `km/h` or `degC`" });
+    json!({ "anyOf": [spelled, object(keys, &[], "a unit by SI units")] })
 }
 
 fn bond() -> Value {
@@ -384,7 +439,8 @@ fn per_input(definition: &str, default: &str, description: &str) -> Value {
 mod tests {
     use super::*;
     use crate::toml::{
-        COMPONENT_KEYS, EXPERIMENT_KEYS, REFERENCE_KEYS, RESULTS_KEYS, ROOT_KEYS, STRONG_KEYS, links, method,
+        COMPONENT_KEYS, EXPERIMENT_KEYS, REFERENCE_KEYS, RESULTS_KEYS, ROOT_KEYS, STRONG_KEYS, UNIT_KEYS,
+        links, method,
     };
 
     fn keys(schema: &Value, place: &str) -> Vec<String> {
@@ -397,8 +453,15 @@ mod tests {
         for (place, reader) in [
             ("", ROOT_KEYS),
             ("/properties/experiment", EXPERIMENT_KEYS),
-            (&format!("/properties/component/patternProperties/{NAME}"), COMPONENT_KEYS),
+            (&format!("/properties/component/patternProperties/{COMPONENT}"), COMPONENT_KEYS),
+            (
+                &format!(
+                    "/properties/component/patternProperties/{COMPONENT}/properties/units/additionalProperties/anyOf/1"
+                ),
+                UNIT_KEYS,
+            ),
             ("/properties/wire/items", links::WIRE_KEYS),
+            ("/properties/wire/items/properties/from/anyOf/1/items/anyOf/1", links::SUMMAND_KEYS),
             ("/properties/bond/items", links::BOND_KEYS),
             ("/properties/bond/items/properties/a", links::PORT_KEYS),
             ("/properties/junction/items", links::JUNCTION_KEYS),

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use cosimo_core::entry::{OpenRequest, Registry, Value};
 use cosimo_core::{Interface, Suggested};
 
+use crate::names::{COMPONENT_RULE, is_component};
 use crate::problem::Problem;
 use crate::recipe::Origin;
 use crate::system::{Component, System, WireDecl};
-use crate::toml::is_name;
 
 /// Steps of a run where nobody says how large they are.
 const STEPS: f64 = 1000.0;
@@ -33,9 +33,8 @@ pub fn system(sources: &[String], registry: &Registry) -> (System, Vec<Problem>)
     for text in sources {
         let (given, source) = split(text);
         let name = given.map_or_else(|| derived(source), str::to_owned);
-        if !is_name(&name) {
-            let message =
-                format!("the name of a component is made of letters, digits, `_` and `-`, found {name:?}");
+        if !is_component(&name) {
+            let message = format!("{COMPONENT_RULE}, found {name:?}");
             problems.push(
                 Problem::error("system/name", message, 0..0)
                     .hint(format!("write it before the source, as in `part={source}`")),
@@ -68,7 +67,7 @@ fn derived(source: &str) -> String {
 }
 
 /// The span that covers what everybody suggests, and the smallest step.
-fn suggest_experiment(system: &mut System, registry: &Registry) {
+pub fn suggest_experiment(system: &mut System, registry: &Registry) {
     let suggested: Vec<Suggested> = system
         .components
         .iter()
@@ -89,7 +88,7 @@ fn suggest_experiment(system: &mut System, registry: &Registry) {
 }
 
 /// What a component shows of itself; `None` if it does not open, which is the plan's to explain.
-pub(crate) fn interface(component: &Component, folder: &Path, registry: &Registry) -> Option<Interface> {
+pub fn interface(component: &Component, folder: &Path, registry: &Registry) -> Option<Interface> {
     let kind = registry.sources.iter().find(|kind| (kind.claims)(&component.source))?;
     let parameters: Vec<(String, Value)> =
         component.parameters.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect();
@@ -141,11 +140,9 @@ pub fn drive(system: &mut System, file: &str, registry: &Registry) -> Vec<Proble
             .collect();
         match &targets[..] {
             [] => {}
-            [target] => wires.push(WireDecl {
-                from: (format!("{name}.{column}"), 0..0),
-                to: (target.clone(), 0..0),
-                gain: 1.0,
-            }),
+            [target] => {
+                wires.push(WireDecl::plain((format!("{name}.{column}"), 0..0), (target.clone(), 0..0)));
+            }
             several => {
                 return vec![
                     wrong(format!("the column `{column}` may mean {}", several.join(" or ")))

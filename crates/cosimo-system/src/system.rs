@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use cosimo_core::Value;
+use cosimo_core::{Unit, Value};
 
 use crate::problem::Span;
 use crate::recipe::Recipe;
@@ -74,18 +74,45 @@ pub struct Component {
     pub parameters: Vec<(String, Value, Span)>,
     /// Values of inputs that nobody drives, or first guesses in an algebraic loop.
     pub starts: Vec<(String, f64, Span)>,
+    /// Units of ports, where they are others than the simulator says, or it says none.
+    pub units: Vec<(String, Unit, Span)>,
     /// For estimates that weigh outputs by simulator.
     pub tolerance: Option<f64>,
     pub weight: Option<f64>,
     pub span: Span,
 }
 
-/// A signal: input = gain * output, unit conversion apart.
-#[derive(Debug, Clone, PartialEq, Default)]
+/// A signal: the input is the sum of what comes in, plus an offset.
+#[derive(Debug, Clone, PartialEq)]
 pub struct WireDecl {
-    pub from: (String, Span),
+    pub from: Vec<Summand>,
     pub to: (String, Span),
+    /// In the unit of the input.
+    pub offset: f64,
+    /// Outputs are converted to the unit of the input, before anything else happens to them.
+    pub convert: bool,
+}
+
+/// One of the outputs that make an input: gain * output, in the unit of the input.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summand {
+    pub port: (String, Span),
     pub gain: f64,
+    /// What to take instead of each value that the output may have; empty takes the value itself.
+    pub map: Vec<(f64, f64)>,
+}
+
+impl WireDecl {
+    /// From one output to one input, with nothing on the way.
+    pub fn plain(from: (String, Span), to: (String, Span)) -> WireDecl {
+        WireDecl { from: vec![Summand::plain(from)], to, offset: 0.0, convert: true }
+    }
+}
+
+impl Summand {
+    pub fn plain(port: (String, Span)) -> Summand {
+        Summand { port, gain: 1.0, map: Vec::new() }
+    }
 }
 
 /// The two variables of a power port, as `component.port`.

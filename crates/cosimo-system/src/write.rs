@@ -3,10 +3,13 @@
 
 use std::fmt::Write;
 
-use cosimo_core::Value;
+use cosimo_core::unit::BASE_UNITS;
+use cosimo_core::{Unit, Value};
 
 use crate::recipe::{Choice, PerInput, Recipe, Step};
-use crate::system::{Component, Experiment, PowerPort, Results, System};
+use crate::system::{
+    BondDecl, Component, Direction, Experiment, Opposite, PowerPort, Results, Summand, System, WireDecl,
+};
 use crate::toml::links::{COMMON, DIRECTION, OPPOSITE};
 use crate::toml::method::{EXCHANGE, REJECT};
 use crate::toml::{END, RECORD, is_name};
@@ -17,21 +20,43 @@ pub fn to_toml(system: &System) -> String {
     for component in &system.components {
         self::component(&mut page, component);
     }
+    rest(&mut page, system);
+    page.0
+}
+
+/// What another format has no words for: everything but start, stop and sources, as [`crate::toml::supplement`] reads
+/// it. Leave out of the system what the other format does say.
+pub fn to_supplement(system: &System) -> String {
+    let mut page = Page::default();
+    let usual = Experiment::default();
+    let Experiment { end, record, history, .. } = &system.experiment;
+    if (*end, *record, history) != (usual.end, usual.record, &None) {
+        page.head("[experiment]");
+        experiment_rest(&mut page, &system.experiment);
+    }
+    for component in &system.components {
+        let nothing = Component {
+            name: component.name.clone(),
+            source: component.source.clone(),
+            span: component.span.clone(),
+            source_span: component.source_span.clone(),
+            ..Component::default()
+        };
+        if *component != nothing {
+            page.head(&format!("[component.{}]", key(&component.name)));
+            component_rest(&mut page, component);
+        }
+    }
+    rest(&mut page, system);
+    page.0
+}
+
+fn rest(page: &mut Page, system: &System) {
     for wire in &system.wires {
-        page.head("[[wire]]");
-        page.line("from", &text(&wire.from.0));
-        page.line("to", &text(&wire.to.0));
-        page.unless(wire.gain == 1.0, "gain", &number(wire.gain));
+        self::wire(page, wire);
     }
     for bond in &system.bonds {
-        page.head("[[bond]]");
-        page.line("name", &text(&bond.name));
-        page.line("a", &table(&port(&bond.a)));
-        page.line("b", &table(&port(&bond.b)));
-        page.word("opposite", OPPOSITE, bond.opposite);
-        page.word("direction", DIRECTION, bond.direction);
-        page.number("tolerance", bond.tolerance);
-        page.number("energy_scale", bond.energy_scale);
+        write_bond(page, bond);
     }
     for junction in &system.junctions {
         page.head("[[junction]]");
@@ -55,7 +80,7 @@ pub fn to_toml(system: &System) -> String {
         page.line("components", &format!("[{}]", names.join(", ")));
         group.options.iter().for_each(|(name, option, _)| page.line(name, &value(option)));
     }
-    recipe(&mut page, &system.recipe);
+    recipe(page, &system.recipe);
     if system.results != Results::default() {
         page.head("[results]");
         let variables: Vec<String> =
@@ -70,13 +95,52 @@ pub fn to_toml(system: &System) -> String {
         let ports: Vec<_> = ports.map(|(port, column, _)| (port.clone(), text(column))).collect();
         page.unless(ports.is_empty(), "ports", &table(&ports));
     }
+}
+
+/// One bond as a section of its own.
+pub fn bond(bond: &BondDecl) -> String {
+    let mut page = Page::default();
+    write_bond(&mut page, bond);
     page.0
+}
+
+/// The same as `--bond` takes it.
+pub fn bond_argument(bond: &BondDecl) -> String {
+    let side = |port: &PowerPort| format!("{}:{}", port.effort.0, port.flow.0);
+    let mut text = format!("{}={}~{}", bond.name, side(&bond.a), side(&bond.b));
+    if bond.opposite != Opposite::default() {
+        text += &format!(",opposite={}", word(OPPOSITE, bond.opposite));
+    }
+    if bond.direction != Direction::default() {
+        text += &format!(",direction={}", word(DIRECTION, bond.direction));
+    }
+    for (key, value) in [("tolerance", bond.tolerance), ("energy_scale", bond.energy_scale)] {
+        if let Some(value) = value {
+            text += &format!(",{key}={}", number(value));
+        }
+    }
+    text
+}
+
+fn write_bond(page: &mut Page, bond: &BondDecl) {
+    page.head("[[bond]]");
+    page.line("name", &text(&bond.name));
+    page.line("a", &table(&port(&bond.a)));
+    page.line("b", &table(&port(&bond.b)));
+    page.word("opposite", OPPOSITE, bond.opposite);
+    page.word("direction", DIRECTION, bond.direction);
+    page.number("tolerance", bond.tolerance);
+    page.number("energy_scale", bond.energy_scale);
 }
 
 fn experiment(page: &mut Page, experiment: &Experiment) {
     page.head("[experiment]");
     page.unless(experiment.start == 0.0, "start", &number(experiment.start));
     page.line("stop", &number(experiment.stop));
+    experiment_rest(page, experiment);
+}
+
+fn experiment_rest(page: &mut Page, experiment: &Experiment) {
     page.word("end", END, experiment.end);
     page.word("record", RECORD, experiment.record);
     if let Some((path, _)) = &experiment.history {
@@ -87,14 +151,69 @@ fn experiment(page: &mut Page, experiment: &Experiment) {
 fn component(page: &mut Page, component: &Component) {
     page.head(&format!("[component.{}]", key(&component.name)));
     page.line("source", &text(&component.source));
+    component_rest(page, component);
+}
+
+fn component_rest(page: &mut Page, component: &Component) {
     let parameters: Vec<_> =
         component.parameters.iter().map(|(name, value, _)| (name.clone(), self::value(value))).collect();
     page.unless(parameters.is_empty(), "parameters", &table(&parameters));
     let starts: Vec<_> =
         component.starts.iter().map(|(name, value, _)| (name.clone(), number(*value))).collect();
     page.unless(starts.is_empty(), "start", &table(&starts));
+    let units: Vec<_> =
+        component.units.iter().map(|(port, unit, _)| (port.clone(), self::unit(unit))).collect();
+    page.unless(units.is_empty(), "units", &table(&units));
     page.number("tolerance", component.tolerance);
     page.number("weight", component.weight);
+}
+
+fn wire(page: &mut Page, wire: &WireDecl) {
+    page.head("[[wire]]");
+    if let [one] = &wire.from[..] {
+        page.line("from", &text(&one.port.0));
+        page.line("to", &text(&wire.to.0));
+        page.unless(one.gain == 1.0, "gain", &number(one.gain));
+        page.unless(one.map.is_empty(), "map", &map(one));
+    } else {
+        let summand = |one: &Summand| {
+            let mut pairs = vec![("port".to_owned(), text(&one.port.0))];
+            if one.gain != 1.0 {
+                pairs.push(("gain".into(), number(one.gain)));
+            }
+            if !one.map.is_empty() {
+                pairs.push(("map".into(), map(one)));
+            }
+            if pairs.len() == 1 { text(&one.port.0) } else { table(&pairs) }
+        };
+        let list: Vec<String> = wire.from.iter().map(summand).collect();
+        page.line("from", &format!("[{}]", list.join(", ")));
+        page.line("to", &text(&wire.to.0));
+    }
+    page.unless(wire.offset == 0.0, "offset", &number(wire.offset));
+    page.unless(wire.convert, "convert", "false");
+}
+
+fn map(summand: &Summand) -> String {
+    // Whole numbers without a point, as people write them.
+    let pairs = summand.map.iter().map(|(from, to)| (from.to_string(), number(*to)));
+    table(&pairs.collect::<Vec<_>>())
+}
+
+/// By its name where that says all.
+fn unit(unit: &Unit) -> String {
+    if Unit::parse(&unit.text).as_ref() == Ok(unit) {
+        return text(&unit.text);
+    }
+    let mut pairs = vec![("name".to_owned(), text(&unit.text))];
+    let exponents = BASE_UNITS.iter().zip(unit.dimension).filter(|(_, exponent)| *exponent != 0);
+    pairs.extend(exponents.map(|(base, exponent)| ((*base).to_owned(), exponent.to_string())));
+    for (key, value, usual) in [("factor", unit.factor, 1.0), ("offset", unit.offset, 0.0)] {
+        if value != usual {
+            pairs.push((key.into(), number(value)));
+        }
+    }
+    table(&pairs)
 }
 
 fn recipe(page: &mut Page, recipe: &Recipe) {
@@ -250,7 +369,8 @@ fn number(number: f64) -> String {
     if number.is_nan() { "nan".into() } else { format!("{number:?}") }
 }
 
-fn key(key: &str) -> String {
+/// A key as TOML spells it: bare where that will do.
+pub fn key(key: &str) -> String {
     if is_name(key) { key.into() } else { text(key) }
 }
 

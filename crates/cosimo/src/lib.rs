@@ -30,6 +30,7 @@ pub use cosimo_core as core;
 pub use cosimo_engine as engine;
 pub use cosimo_export as export;
 pub use cosimo_fmi as fmi;
+pub use cosimo_osp as osp;
 pub use cosimo_plot as plot;
 pub use cosimo_record as record;
 pub use cosimo_report as report;
@@ -39,6 +40,10 @@ pub mod reference;
 pub mod reproduce;
 
 use cosimo_core::Registry;
+use cosimo_system::SystemFormat;
+
+/// Formats of system files. The first one is also what files with an unknown ending are taken for.
+pub const SYSTEM_FORMATS: &[&SystemFormat] = &[&cosimo_system::toml::TOML, &cosimo_osp::OSP];
 
 /// Every method, simulator kind, reference model and result format that ships with Cosimo. Add your own to the lists.
 pub fn registry() -> Registry {

@@ -28,12 +28,12 @@ fn cases() -> Vec<Case> {
         };
         add(Kind::ModelExchange, "bouncing-ball", &["height", "velocity", "bounces"], 1.9, 0.1, 1e-6);
         add(Kind::ModelExchange, "thermostat", &["T", "q", "heating"], 2000.0, 70.0, 1e-5);
-        add(Kind::ModelExchange, "stair", &["level", "height"], 3.3, 0.3, 1e-12);
+        add(Kind::ModelExchange, "stair", &["level", "height"], 3.15, 0.35, 1e-12);
         add(Kind::ModelExchange, "driven", &["x", "e"], 2.0, 0.1, 1e-7);
         add(Kind::ModelExchange, "van-der-pol", &["x", "v"], 5.0, 0.25, 1e-4);
         add(Kind::ModelExchange, "dual-mass/left", &["x", "v"], 4.0, 0.2, 1e-7);
         add(Kind::CoSimulation, "dual-mass/left", &["x", "v"], 4.0, 0.2, 1e-12);
-        add(Kind::CoSimulation, "stair", &["level", "height"], 3.3, 0.3, 1e-12);
+        add(Kind::CoSimulation, "stair", &["level", "height"], 3.15, 0.35, 1e-12);
     }
     cases
 }

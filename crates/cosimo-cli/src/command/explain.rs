@@ -99,12 +99,19 @@ fn inputs(out: &mut String, layout: &Layout) -> fmt::Result {
         writeln!(
             out,
             "  {path:<20} = {}; {}, correction {}, exchange {exchange}",
-            terms.join(" + "),
+            sum(terms, layout.couplings.constant(input)),
             layout.fit_names[input],
             layout.correction_names[input]
         )?;
     }
     Ok(())
+}
+
+fn sum(mut terms: Vec<String>, constant: f64) -> String {
+    if constant != 0.0 {
+        terms.push(number_text(constant));
+    }
+    terms.join(" + ")
 }
 
 fn bonds(out: &mut String, layout: &Layout) -> fmt::Result {

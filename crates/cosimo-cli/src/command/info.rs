@@ -23,7 +23,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         report::error(&format!("{} does not exist", args.file.display()), None);
         return Err(exit::NO_FILE);
     }
-    let unit = Unit::open(&args.file, &Cache::standard()).map_err(|problems| {
+    let unit = Unit::open(&args.file, &Cache::standard(&cosimo::fmi::UNIT)).map_err(|problems| {
         for problem in &problems {
             report::error(&problem.sentence(), problem.hint.as_deref());
         }

@@ -1,5 +1,7 @@
 //! One file per command.
 
+pub(crate) mod bonds;
+pub(crate) mod check;
 pub(crate) mod explain;
 pub(crate) mod info;
 pub(crate) mod methods;

@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         report::error(&format!("`--out`: {problem}"), Some(&problem.hint()));
         exit::BAD_INPUT
     })?;
-    let (_, _, system) = read(&args.file, &registry)?;
+    let system = read(&args.file, &registry)?.system;
     let from = args.from.unwrap_or(system.experiment.start);
     let stop = args.stop.unwrap_or(system.experiment.stop);
     if !(args.step.is_finite() && args.step > 0.0 && from.is_finite() && stop.is_finite() && stop >= from) {

@@ -2,13 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail loudly")]
 
+mod bonds;
 mod broken;
+mod check;
 mod combinations;
 mod command;
 mod common;
 mod examples;
 mod info;
 mod messages;
+mod osp;
 mod python;
 mod report;
 mod results;

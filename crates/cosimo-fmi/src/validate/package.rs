@@ -7,10 +7,11 @@ use std::io::{self, BufReader, Read};
 use std::path::Path;
 
 use crate::archive::{Limits, inside, listed, other_than_zip};
-use crate::description::{FILE, LARGEST, decode};
+use crate::description::FILE;
 use crate::elf::{self, Elf};
 use crate::problem::Problem;
 use crate::terminals;
+use crate::text::{LARGEST, decode};
 
 pub(crate) const BUILD: &str = "sources/buildDescription.xml";
 /// A library that is larger is not looked into.

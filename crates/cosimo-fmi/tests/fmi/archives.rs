@@ -12,7 +12,7 @@ use crate::common::{MASS2, archive, folder};
 
 /// A cache of its own in the test's folder, and what it says to a file.
 fn refused(folder: &Path, file: &str, limits: Limits) -> String {
-    let cache = Cache { limits, ..Cache::at(&folder.join("cache")) };
+    let cache = Cache { limits, ..Cache::at(&cosimo_fmi::UNIT, &folder.join("cache")) };
     let problem: Problem = cache.unpack(&folder.join(file)).unwrap_err();
     // Nothing is left behind, not even a draft.
     let left: Vec<_> =
@@ -128,7 +128,7 @@ fn every_cut_of_an_archive_is_an_error_and_no_panic() {
     let folder = folder("cuts");
     archive(&folder.join("a.fmu"), &[("modelDescription.xml", b"<fmiModelDescription/>")]);
     let whole = fs::read(folder.join("a.fmu")).unwrap();
-    let cache = Cache::at(&folder.join("cache"));
+    let cache = Cache::at(&cosimo_fmi::UNIT, &folder.join("cache"));
     for end in 0..whole.len() {
         fs::write(folder.join("b.fmu"), &whole[..end]).unwrap();
         assert!(cache.unpack(&folder.join("b.fmu")).is_err(), "{end}");
@@ -143,7 +143,7 @@ fn a_unit_is_unpacked_once_and_seen_whole() {
         &[("modelDescription.xml", MASS2.as_bytes()), ("resources/a/b.txt", b"b")];
     archive(&folder.join("a.fmu"), entries);
     fs::copy(folder.join("a.fmu"), folder.join("same.fmu")).unwrap();
-    let cache = Cache::at(&folder.join("cache"));
+    let cache = Cache::at(&cosimo_fmi::UNIT, &folder.join("cache"));
     let all: Vec<_> = std::thread::scope(|scope| {
         let threads: Vec<_> = ["a.fmu", "same.fmu", "a.fmu", "same.fmu"]
             .map(|name| {
@@ -162,7 +162,7 @@ fn a_unit_is_unpacked_once_and_seen_whole() {
 #[test]
 fn units_that_nobody_used_for_long_are_forgotten() {
     let folder = folder("cleaning");
-    let cache = Cache { keep: 1, ..Cache::at(&folder.join("cache")) };
+    let cache = Cache { keep: 1, ..Cache::at(&cosimo_fmi::UNIT, &folder.join("cache")) };
     let unpack = |name: &str| {
         archive(&folder.join("a.fmu"), &[("modelDescription.xml", name.as_bytes())]);
         cache.unpack(&folder.join("a.fmu")).unwrap().folder
@@ -179,7 +179,7 @@ fn a_cache_that_others_can_write_to_is_not_used() {
     use std::os::unix::fs::PermissionsExt;
     let folder = folder("open-cache");
     archive(&folder.join("a.fmu"), &[("modelDescription.xml", b"<a/>")]);
-    let cache = Cache::at(&folder.join("cache"));
+    let cache = Cache::at(&cosimo_fmi::UNIT, &folder.join("cache"));
     fs::create_dir(&cache.folder).unwrap();
     fs::set_permissions(&cache.folder, fs::Permissions::from_mode(0o777)).unwrap();
     let problem = cache.unpack(&folder.join("a.fmu")).unwrap_err().to_string();

@@ -64,7 +64,10 @@ fn units_are_taken_from_definitions_types_and_names() {
     let unit = |name: &str| description.find(name).unwrap().unit.clone();
     assert_eq!(unit("m").map(|u| (u.dimension, u.factor)), Some(([0, 1, 0, 0, 0, 0, 0], 0.5)));
     assert_eq!(unit("x").map(|u| u.text), Some("m".into())); // not declared, but well known
-    assert_eq!(unit("x0"), None); // an offset has no place in a port
+    assert_eq!(
+        unit("x0").map(|u| (u.dimension, u.factor, u.offset)),
+        Some(([0, 0, 0, 0, 1, 0, 0], 1.0, 273.15))
+    );
 }
 
 #[test]
@@ -206,7 +209,7 @@ fn texts_of_all_encodings_are_read() {
     ] {
         let file = folder.join(format!("{name}.fmu"));
         crate::common::archive(&file, &[("modelDescription.xml", bytes)]);
-        let unit = cosimo_fmi::Unit::open(&file, &cosimo_fmi::Cache::standard()).unwrap();
+        let unit = cosimo_fmi::Unit::open(&file, &cosimo_fmi::Cache::standard(&cosimo_fmi::UNIT)).unwrap();
         assert_eq!(unit.description.generation_tool, "Größe", "{name}");
         assert_eq!(unit.description.remarks.len(), remarks, "{name}: {:?}", unit.description.remarks);
     }
@@ -268,7 +271,8 @@ fn terminals_are_listed() {
     let entries: &[(&str, &[u8])] =
         &[("modelDescription.xml", MASS3.as_bytes()), ("terminalsAndIcons/terminalsAndIcons.xml", terminals)];
     crate::common::archive(&folder.join("a.fmu"), entries);
-    let unit = cosimo_fmi::Unit::open(&folder.join("a.fmu"), &cosimo_fmi::Cache::standard()).unwrap();
+    let unit = cosimo_fmi::Unit::open(&folder.join("a.fmu"), &cosimo_fmi::Cache::standard(&cosimo_fmi::UNIT))
+        .unwrap();
     assert_eq!(unit.description.terminals[0].members, [("force".to_owned(), "F".to_owned())]);
     assert_eq!(
         unit.description.remarks[0].to_string(),
@@ -315,7 +319,7 @@ fn xml_beyond_all_measure() {
         changed(MASS2, &[("<Integer start=\"0\"/>", &format!("<Integer start=\"0\"/>{inner}"))])
     };
     assert!(Description::parse(&deep(100)).is_ok());
-    let hint = "no unit needs that; do not trust this file";
+    let hint = "nobody needs that; do not trust this file";
     assert_eq!(
         problems(&deep(100_000)),
         [format!(
@@ -361,5 +365,35 @@ fn many_variables_in_one_line() {
         found[0].starts_with("modelDescription.xml:22:90: inputs `é0` (line 22) and `é1`"),
         "{}",
         found[0]
+    );
+}
+
+#[test]
+fn limits_are_taken_from_variables_and_types() {
+    let two = changed(
+        MASS2,
+        &[
+            (
+                "<Real start=\"1\" unit=\"kg\"/>",
+                "<Real start=\"1\" unit=\"kg\" declaredType=\"T\" min=\"0.5\"/>",
+            ),
+            (
+                "<LogCategories>",
+                "<TypeDefinitions><SimpleType name=\"T\"><Real min=\"0\" max=\"9\"/></SimpleType></TypeDefinitions><LogCategories>",
+            ),
+        ],
+    );
+    let description = Description::parse(&two).unwrap();
+    let limits = description.find("m").unwrap().limits;
+    assert_eq!((limits.least, limits.largest), (0.5, 9.0));
+    assert!(limits.hold(9.0) && !limits.hold(0.4) && !limits.hold(f64::NAN));
+    assert_eq!(limits.to_string(), "from 0.5 to 9");
+    let none = description.find("x").unwrap().limits;
+    assert!(none.hold(f64::MAX) && none.hold(-f64::MAX));
+    let three = changed(MASS3, &[("name=\"m\"", "name=\"m\" max=\"1e9\"")]);
+    let limits = Description::parse(&three).unwrap().find("m").unwrap().limits;
+    assert_eq!(
+        (limits.least, limits.largest, limits.to_string()),
+        (f64::NEG_INFINITY, 1e9, "at most 1e9".into())
     );
 }

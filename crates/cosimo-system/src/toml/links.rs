@@ -1,16 +1,18 @@
 //! Wires, bonds and junctions. Components must exist; whether they have such ports is known to the plan,
 //! which opens them.
 
-use cosimo_core::entry::{Range, suggest};
+use cosimo_core::entry::Range;
 
 use super::section::{Item, Section};
 use super::{Context, check_name};
+use crate::names::Lost;
 use crate::problem::{Problem, Span};
 use crate::system::{
-    BondDecl, Common, Direction, JunctionDecl, JunctionSide, Opposite, PowerPort, System, WireDecl,
+    BondDecl, Common, Direction, JunctionDecl, JunctionSide, Opposite, PowerPort, Summand, System, WireDecl,
 };
 
-pub(crate) const WIRE_KEYS: &[&str] = &["from", "to", "gain"];
+pub(crate) const WIRE_KEYS: &[&str] = &["from", "to", "gain", "offset", "map", "convert"];
+pub(crate) const SUMMAND_KEYS: &[&str] = &["port", "gain", "map"];
 pub(crate) const BOND_KEYS: &[&str] =
     &["name", "a", "b", "opposite", "direction", "tolerance", "energy_scale"];
 pub(crate) const JUNCTION_KEYS: &[&str] = &["name", "common", "sides", "tolerance", "energy_scale"];
@@ -51,13 +53,76 @@ pub(super) fn read(root: &Section<'_>, context: &Context<'_>, system: &mut Syste
 }
 
 fn wire(section: &Section<'_>, context: &Context<'_>, out: &mut Vec<Problem>) -> WireDecl {
-    let mut end = |key: &str, example: &str| {
-        let item = section.required(key, example, out)?;
-        port(&item, context, out)
+    let from = section.required("from", "from = \"component.output\"", out);
+    let from = match from.as_ref().map(|item| (item, item.list())) {
+        Some((item, Some(items))) => {
+            for key in ["gain", "map"] {
+                if let Some(wrong) = section.get(key) {
+                    let message = format!("`{key}` stands beside each of several outputs, not beside all");
+                    out.push(
+                        Problem::error("system/value", message, wrong.whole())
+                            .label("of which one?")
+                            .hint(format!("write `from = [{{ port = \"a.y\", {key} = .. }}, \"b.y\"]`")),
+                    );
+                }
+            }
+            if items.is_empty() {
+                out.push(item.wrong("at least one output"));
+            }
+            items.iter().filter_map(|one| summand(one, context, out)).collect()
+        }
+        Some((item, None)) => {
+            let port = port(item, context, out).unwrap_or_default();
+            let gain = section.number("gain", Range::Finite, out).unwrap_or(1.0);
+            vec![Summand { port, gain, map: map(section, out) }]
+        }
+        None => Vec::new(),
     };
-    let from = end("from", "from = \"component.output\"").unwrap_or_default();
-    let to = end("to", "to = \"component.input\"").unwrap_or_default();
-    WireDecl { from, to, gain: section.number("gain", Range::Finite, out).unwrap_or(1.0) }
+    let to = section.required("to", "to = \"component.input\"", out);
+    let to = to.and_then(|item| port(&item, context, out)).unwrap_or_default();
+    let offset = section.number("offset", Range::Finite, out).unwrap_or(0.0);
+    WireDecl { from, to, offset, convert: section.flag("convert", out).unwrap_or(true) }
+}
+
+/// One of several outputs: a port, or a table with one in it.
+fn summand(item: &Item<'_>, context: &Context<'_>, out: &mut Vec<Problem>) -> Option<Summand> {
+    if item.table().is_none() {
+        return port(item, context, out).map(Summand::plain);
+    }
+    let section = Section::open("an output of `from`", item.value, SUMMAND_KEYS, out)?;
+    let port = port(&section.required("port", "port = \"component.output\"", out)?, context, out)?;
+    let gain = section.number("gain", Range::Finite, out).unwrap_or(1.0);
+    Some(Summand { port, gain, map: map(&section, out) })
+}
+
+/// `{ 0 = 1, 1 = 0 }`: what to take instead of each value; `true` is 1 and `false` is 0.
+fn map(section: &Section<'_>, out: &mut Vec<Problem>) -> Vec<(f64, f64)> {
+    let mut map: Vec<(f64, f64)> = Vec::new();
+    for item in section.free("map", out) {
+        let from = match item.key {
+            "true" => Some(1.0),
+            "false" => Some(0.0),
+            text => text.parse::<f64>().ok().filter(|number| number.is_finite()),
+        };
+        let Some(from) = from else {
+            let message = format!("a key of `map` must be a number, `true` or `false`, found {:?}", item.key);
+            out.push(
+                Problem::error("system/value", message, item.key_span.clone()).label("wanted: a number"),
+            );
+            continue;
+        };
+        if map.iter().any(|(known, _)| *known == from) {
+            let message = format!("`map` says twice what becomes of {from}");
+            out.push(Problem::error("system/value", message, item.key_span.clone()).label("the second one"));
+            continue;
+        }
+        let to = match item.truth() {
+            Some(truth) => Some(f64::from(u8::from(truth))),
+            None => item.number(Range::Finite, out),
+        };
+        map.extend(to.map(|to| (from, to)));
+    }
+    map
 }
 
 fn bond(mut section: Section<'_>, index: usize, context: &Context<'_>, out: &mut Vec<Problem>) -> BondDecl {
@@ -133,7 +198,8 @@ fn power_port(section: &Section<'_>, context: &Context<'_>, out: &mut Vec<Proble
     };
     let effort = variable("effort").unwrap_or_default();
     let flow = variable("flow").unwrap_or_default();
-    let owner = |port: &str| port.split_once('.').map(|(component, _)| component.to_owned());
+    let owner =
+        |port: &str| context.components.split(port).ok().map(|(_, component, _)| component.to_owned());
     if let (Some(left), Some(right)) = (owner(&effort.0), owner(&flow.0))
         && left != right
     {
@@ -153,7 +219,7 @@ fn port(item: &Item<'_>, context: &Context<'_>, out: &mut Vec<Problem>) -> Optio
     check_port(item.key, &text, span.clone(), context, out).then_some((text, span))
 }
 
-/// Whether `text` is the port of a component that exists. Ports may have dots in their names, components not.
+/// Whether `text` is the port of a component that exists.
 pub(super) fn check_port(
     key: &str,
     text: &str,
@@ -161,23 +227,18 @@ pub(super) fn check_port(
     context: &Context<'_>,
     out: &mut Vec<Problem>,
 ) -> bool {
-    match text.split_once('.') {
-        Some((component, port)) if !component.is_empty() && !port.is_empty() => {
-            let known = context.components.iter().any(|name| name == component);
-            if !known {
-                out.push(
-                    Problem::error(
-                        "system/unknown-component",
-                        format!("no component is called `{component}`"),
-                        span,
-                    )
+    match context.components.split(text) {
+        Ok(_) => true,
+        Err(Lost::Unknown(component)) => {
+            let message = format!("no component is called `{component}`");
+            out.push(
+                Problem::error("system/unknown-component", message, span)
                     .label("unknown component")
-                    .hint(suggest(component, context.components.iter().map(String::as_str))),
-                );
-            }
-            known
+                    .hint(context.components.suggest(component)),
+            );
+            false
         }
-        _ => {
+        Err(Lost::NoPath) => {
             let message = format!("`{key}` must be `component.port`, found {text:?}");
             out.push(Problem::error("system/value", message, span).label("wanted: `component.port`"));
             false

@@ -118,8 +118,8 @@ fn not_an_input(inner: &Item<'_>, item: &Item<'_>, context: &Context<'_>) -> Pro
 /// TOML takes the dot of `wheel.F` without quotes for a table in a table.
 fn unquoted(inner: &Item<'_>, context: &Context<'_>) -> Option<String> {
     let table = inner.table()?;
-    let component = context.components.iter().find(|name| *name == inner.key)?;
-    let port = entries(table).first()?.key;
+    context.components.get(inner.key)?;
+    let (component, port) = (inner.key, entries(table).first()?.key);
     Some(format!("names with a dot need quotes: `\"{component}.{port}\"`"))
 }
 

@@ -1,16 +1,23 @@
 //! `system.toml`, the spelling of a system that people write. Reading never stops at the first problem: it
 //! returns all of them, each with its place in the text, and as much of the system as could be understood.
 
+mod file;
 pub(crate) mod links;
 pub(crate) mod method;
 pub(crate) mod section;
+mod supplement;
+
+pub use file::TOML;
+pub use supplement::supplement;
 
 use std::path::{Path, PathBuf};
 
 use ::toml::de::DeTable;
-use cosimo_core::Registry;
 use cosimo_core::entry::{Range, suggest};
+use cosimo_core::unit::{BASE_UNITS, describe};
+use cosimo_core::{Registry, Unit};
 
+use crate::names::{COMPONENT_RULE, Names, is_component};
 use crate::problem::{Problem, Span};
 use crate::system::{
     Component, EndRule, Experiment, RecordPoint, ReferenceDecl, Results, StrongDecl, System,
@@ -20,8 +27,9 @@ use section::{Item, Section, entries, value};
 pub(crate) const ROOT_KEYS: &[&str] =
     &["experiment", "component", "wire", "bond", "junction", "strong", "method", "results", "reference"];
 pub(crate) const EXPERIMENT_KEYS: &[&str] = &["start", "stop", "end", "record", "history"];
-pub(crate) const COMPONENT_KEYS: &[&str] = &["source", "parameters", "start", "tolerance", "weight"];
+pub(crate) const COMPONENT_KEYS: &[&str] = &["source", "parameters", "start", "units", "tolerance", "weight"];
 pub(crate) const STRONG_KEYS: &[&str] = &["components", "solver", "relative", "absolute", "largest_step"];
+pub(crate) const UNIT_KEYS: &[&str] = &["name", "factor", "offset", "kg", "m", "s", "A", "K", "mol", "cd"];
 pub(crate) const RESULTS_KEYS: &[&str] = &["variables", "every"];
 pub(crate) const REFERENCE_KEYS: &[&str] = &["model", "ports"];
 
@@ -33,8 +41,8 @@ pub(crate) const RECORD: &[(&str, RecordPoint)] =
 #[derive(Debug)]
 pub(crate) struct Context<'a> {
     pub registry: &'a Registry,
-    /// Names of components, the ones with problems included.
-    pub components: Vec<String>,
+    /// Components, the ones with problems included.
+    pub components: Names<'a>,
 }
 
 /// Reads a system; relative paths in it start from `folder`. Without problems the system is complete.
@@ -81,8 +89,8 @@ fn document(table: &DeTable<'_>, folder: &Path, registry: &Registry, out: &mut V
     let mut system = System { folder: folder.into(), ..System::default() };
     system.experiment = experiment(&root, out);
     system.components = components(&root, registry, out);
-    let context =
-        Context { registry, components: system.components.iter().map(|c| c.name.clone()).collect() };
+    let names: Vec<String> = system.components.iter().map(|component| component.name.clone()).collect();
+    let context = Context { registry, components: Names::new(names.iter().map(String::as_str)) };
     links::read(&root, &context, &mut system, out);
     if let Some(item) = root.get("strong") {
         system.strong = strong(&item, &context, out);
@@ -141,7 +149,11 @@ fn components(root: &Section<'_>, registry: &Registry, out: &mut Vec<Problem>) -
 }
 
 fn component(item: &Item<'_>, registry: &Registry, out: &mut Vec<Problem>) -> Component {
-    check_name("component", item.key, item.key_span.clone(), out);
+    if !is_component(item.key) {
+        let message = format!("{COMPONENT_RULE}, found {:?}", item.key);
+        let problem = Problem::error("system/name", message, item.key_span.clone());
+        out.push(problem.label("not a name"));
+    }
     let mut component =
         Component { name: item.key.into(), span: item.key_span.clone(), ..Component::default() };
     let title = format!("component `{}`", item.key);
@@ -166,6 +178,11 @@ fn component(item: &Item<'_>, registry: &Registry, out: &mut Vec<Problem>) -> Co
             component.starts.push((item.key.into(), number, item.whole()));
         }
     }
+    for item in section.free("units", out) {
+        if let Some(unit) = unit(&item, out) {
+            component.units.push((item.key.into(), unit, item.whole()));
+        }
+    }
     component.tolerance = section.number("tolerance", Range::Positive, out);
     component.weight = section.number("weight", Range::NotNegative, out);
     component
@@ -181,7 +198,7 @@ fn strong(item: &Item<'_>, context: &Context<'_>, out: &mut Vec<Problem>) -> Vec
     let mut groups: Vec<StrongDecl> = Vec::new();
     for item in entries(table) {
         check_name("group", item.key, item.key_span.clone(), out);
-        if context.components.iter().any(|name| name == item.key) {
+        if context.components.get(item.key).is_some() {
             let message = format!("`{}` is the name of a component and of a group", item.key);
             out.push(Problem::error("system/name", message, item.key_span.clone()).label("taken"));
         }
@@ -190,13 +207,12 @@ fn strong(item: &Item<'_>, context: &Context<'_>, out: &mut Vec<Problem>) -> Vec
         let listed = section.required("components", "components = [\"a\", \"b\"]", out);
         let components = listed.as_ref().map(|item| item.texts(out)).unwrap_or_default();
         for (name, span) in &components {
-            if !context.components.contains(name) {
+            if context.components.get(name).is_none() {
                 let message = format!("no component is called `{name}`");
-                let known = context.components.iter().map(String::as_str);
                 out.push(
                     Problem::error("system/unknown-component", message, span.clone())
                         .label("unknown component")
-                        .hint(suggest(name, known)),
+                        .hint(context.components.suggest(name)),
                 );
             }
         }
@@ -208,7 +224,38 @@ fn strong(item: &Item<'_>, context: &Context<'_>, out: &mut Vec<Problem>) -> Vec
     groups
 }
 
-/// Names stand before the dot of a port, in file names and in column heads.
+/// `"km/h"`, or its exponents of SI units with factor and offset.
+fn unit(item: &Item<'_>, out: &mut Vec<Problem>) -> Option<Unit> {
+    if item.table().is_none() {
+        let (text, span) = item.text(out)?;
+        return match Unit::parse(&text) {
+            Ok(unit) => Some(unit),
+            Err(message) => {
+                let hint = "spell it by known ones, as `m/s`, or by SI units: `{ name = \"kn\", m = 1, s = -1, factor = 0.514 }`";
+                out.push(Problem::error("system/value", message, span).label("not a unit").hint(hint));
+                None
+            }
+        };
+    }
+    let title = format!("the unit of `{}`", item.key);
+    let section = Section::open(title, item.value, UNIT_KEYS, out)?;
+    let before = out.len();
+    let name = section.get("name").and_then(|item| item.text(out)).map(|(name, _)| name);
+    let dimension = BASE_UNITS.map(|base| {
+        let Some(item) = section.get(base) else { return 0 };
+        let exponent = item.number(Range::Finite, out).unwrap_or(0.0);
+        if exponent.fract() != 0.0 || exponent.abs() > 100.0 {
+            out.push(item.wrong("a whole number from -100 to 100"));
+        }
+        exponent as i8
+    });
+    let factor = section.number("factor", Range::Positive, out).unwrap_or(1.0);
+    let offset = section.number("offset", Range::Finite, out).unwrap_or(0.0);
+    let text = name.unwrap_or_else(|| describe(dimension));
+    (out.len() == before).then_some(Unit { text, dimension, factor, offset })
+}
+
+/// Names of bonds and junctions stand before a dot, in file names and in column heads.
 pub(crate) fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-".contains(letter))
 }

@@ -31,6 +31,17 @@ impl<'t> Item<'t> {
         self.value.get_ref().as_table()
     }
 
+    /// The items of a list, each under the key of the whole; `None` if it is none.
+    pub(crate) fn list(&self) -> Option<Vec<Item<'t>>> {
+        let item = |value| Item { key: self.key, key_span: self.key_span.clone(), value };
+        Some(self.value.get_ref().as_array()?.iter().map(item).collect())
+    }
+
+    /// `true` or `false`.
+    pub(crate) fn truth(&self) -> Option<bool> {
+        self.value.get_ref().as_bool()
+    }
+
     pub(crate) fn found(&self) -> String {
         found(self.value.get_ref())
     }
@@ -58,13 +69,12 @@ impl<'t> Item<'t> {
 
     /// A list of texts; those that are none are left out.
     pub(crate) fn texts(&self, problems: &mut Vec<Problem>) -> Vec<(String, Span)> {
-        let Some(items) = self.value.get_ref().as_array() else {
+        let Some(items) = self.list() else {
             let hint = format!("write `{} = [\"...\"]`", self.key);
             problems.push(self.wrong("a list of texts in quotes").hint(hint));
             return Vec::new();
         };
-        let item = |value| Item { key: self.key, key_span: self.key_span.clone(), value };
-        items.iter().filter_map(|value| item(value).text(problems)).collect()
+        items.iter().filter_map(|item| item.text(problems)).collect()
     }
 
     pub(crate) fn one_of<T: Copy>(&self, words: &[(&str, T)], problems: &mut Vec<Problem>) -> Option<T> {
@@ -160,6 +170,15 @@ impl<'t> Section<'t> {
 
     pub(crate) fn number(&self, key: &str, range: Range, problems: &mut Vec<Problem>) -> Option<f64> {
         self.get(key)?.number(range, problems)
+    }
+
+    pub(crate) fn flag(&self, key: &str, problems: &mut Vec<Problem>) -> Option<bool> {
+        let item = self.get(key)?;
+        let flag = item.truth();
+        if flag.is_none() {
+            problems.push(item.wrong("true or false"));
+        }
+        flag
     }
 
     pub(crate) fn one_of<T: Copy>(

@@ -95,9 +95,10 @@ fn bare(mut system: System) -> System {
         component.source_span = 0..0;
         component.parameters.iter_mut().for_each(|(_, _, span)| *span = 0..0);
         component.starts.iter_mut().for_each(|(_, _, span)| *span = 0..0);
+        component.units.iter_mut().for_each(|(_, _, span)| *span = 0..0);
     }
     for wire in &mut system.wires {
-        wire.from.1 = 0..0;
+        wire.from.iter_mut().for_each(|summand| summand.port.1 = 0..0);
         wire.to.1 = 0..0;
     }
     for bond in &mut system.bonds {

@@ -281,7 +281,8 @@ fn connections_and_bonds() {
     let bond = |text: &str| Overrides { bonds: vec![text.into()], ..Overrides::default() };
     let system = changed(TWO, connect("chassis.q[1,2]=wheel.in.v"));
     let [wire] = &system.wires[..] else { panic!("{:?}", system.wires) };
-    assert_eq!((wire.from.0.as_str(), wire.to.0.as_str(), wire.gain), ("chassis.q[1,2]", "wheel.in.v", 1.0));
+    let [from] = &wire.from[..] else { panic!("{wire:?}") };
+    assert_eq!((from.port.0.as_str(), wire.to.0.as_str(), from.gain), ("chassis.q[1,2]", "wheel.in.v", 1.0));
 
     let text =
         "strut=chassis.F[1,2]:chassis.v~wheel.F:wheel.v,opposite=flow,direction=b-to-a,energy_scale=2.5";
@@ -347,13 +348,13 @@ fn a_system_out_of_sources() {
         ]
     );
     assert_eq!((system.experiment.stop, system.recipe.step.size), (1.0, Some(1e-3)));
-    let (_, problems) = sources::system(&sources(&["a.fmu", "b/a.fmu", "é=c.fmu"]), &registry());
+    let (_, problems) = sources::system(&sources(&["a.fmu", "b/a.fmu", "é+=c.fmu"]), &registry());
     let messages: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
     assert_eq!(
         messages,
         [
             "two components are called `a`",
-            "the name of a component is made of letters, digits, `_` and `-`, found \"é\""
+            "the name of a component is made of letters, digits, `_` and `-`, with single dots or spaces between, found \"é+\""
         ]
     );
     assert!(sources::is_source("left=a.fmu", &registry()) && !sources::is_source("system.toml", &registry()));

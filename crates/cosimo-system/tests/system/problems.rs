@@ -69,7 +69,7 @@ fn unknown_keys_are_named_with_their_neighbours() {
         code,
         "factor",
         "`[[wire]]` has no key `factor`",
-        Some("known are `from`, `to`, `gain`"),
+        Some("known are `from`, `to`, `gain`, `offset`, `map`, `convert`"),
     );
     let side = "{ effort = 'a.F', flow = 'a.v' }";
     line(
@@ -419,8 +419,9 @@ fn ports_belong_to_components() {
 
 #[test]
 fn names_are_plain_and_used_once() {
-    let found = "the name of a component is made of letters, digits, `_` and `-`, found \"a b\"";
-    line("[component.'a b']\nsource = 'x.fmu'", "system/name", "'a b'", found, None);
+    let found = "the name of a component is made of letters, digits, `_` and `-`, with single dots or spaces between, \
+                 found \"a/b\"";
+    line("[component.'a/b']\nsource = 'x.fmu'", "system/name", "'a/b'", found, None);
     let side = "{ effort = 'a.F', flow = 'a.v' }";
     let bond = |name: &str| format!("[[bond]]\nname = '{name}'\na = {side}\nb = {side}\n");
     let found = "the name of a bond is made of letters, digits, `_` and `-`, found \"\"";
@@ -525,4 +526,38 @@ model = "half-car"
             ("system/unknown-reference", "\"half-car\""),
         ]
     );
+}
+
+#[test]
+fn wires_say_what_is_wrong_with_sums_maps_and_units() {
+    let wire = |more: &str| format!("[[wire]]\nto = 'a.u'\n{more}");
+    line(
+        &wire("from = ['a.y', 'b.y']\ngain = 2"),
+        "system/value",
+        "gain = 2",
+        "`gain` stands beside each of several outputs, not beside all",
+        Some("write `from = [{ port = \"a.y\", gain = .. }, \"b.y\"]`"),
+    );
+    line(&wire("from = []"), "system/value", "[]", "`from` must be at least one output, found a list", None);
+    line(
+        &wire("from = 'b.y'\nmap = { on = 1 }"),
+        "system/value",
+        "on",
+        "a key of `map` must be a number, `true` or `false`, found \"on\"",
+        None,
+    );
+    let twice = "`map` says twice what becomes of 1";
+    line(&wire("from = 'b.y'\nmap = { 1 = 2, true = 3 }"), "system/value", "true", twice, None);
+    let flag = "`convert` must be true or false, found 1";
+    line(&wire("from = 'b.y'\nconvert = 1"), "system/value", "1", flag, None);
+    let hint = "spell it by known ones, as `m/s`, or by SI units: `{ name = \"kn\", m = 1, s = -1, factor = 0.514 }`";
+    in_component(
+        "units = { x = 'furlong' }",
+        "system/value",
+        "'furlong'",
+        "`furlong` in the unit `furlong` is not known",
+        Some(hint),
+    );
+    let exponent = "`m` must be a whole number from -100 to 100, found 0.5";
+    in_component("units = { x = { m = 0.5 } }", "system/value", "0.5", exponent, None);
 }

@@ -41,7 +41,8 @@ fn every_key_arrives() {
     assert_eq!((chassis.tolerance, chassis.weight), (Some(1e-3), Some(0.0)));
 
     let wire = &system.wires[0];
-    assert_eq!((wire.from.0.as_str(), wire.to.0.as_str(), wire.gain), ("wheel.out.y", "chassis.u", -2.5));
+    let [from] = &wire.from[..] else { panic!("{wire:?}") };
+    assert_eq!((from.port.0.as_str(), wire.to.0.as_str(), from.gain), ("wheel.out.y", "chassis.u", -2.5));
 
     let bond = &system.bonds[0];
     assert_eq!(
@@ -105,7 +106,8 @@ fn what_is_left_out_has_its_default() {
          [method]\n[reference]\nmodel = 'quarter-car'\n"
     );
     let system = good(&more);
-    assert_eq!(system.wires[0].gain, 1.0);
+    assert_eq!(system.wires[0].from[0].gain, 1.0);
+    assert_eq!((system.wires[0].offset, system.wires[0].convert), (0.0, true));
     let names: Vec<&str> = system.bonds.iter().map(|bond| bond.name.as_str()).collect();
     assert_eq!(names, ["bond1", "bond2"]);
     assert_eq!(system.junctions[0].name, "junction1");
@@ -195,4 +197,38 @@ fn everything_knows_its_place() {
     }
     assert!(under(FULL, &recipe.step.span).starts_with("step = {"));
     assert_eq!((recipe.law.origin, recipe.step.size_origin), (Origin::File, Origin::File));
+}
+
+#[test]
+fn components_of_nested_systems_have_dots_in_their_names() {
+    let system = good(
+        "[experiment]\nstop = 1\n[component.Sub]\nsource = 'a.fmu'\n[component.'Sub.Comp']\nsource = 'b.fmu'\n\
+         [[wire]]\nfrom = 'Sub.Comp.y'\nto = 'Sub.x.u'\n[[bond]]\n\
+         a = { effort = 'Sub.Comp.F', flow = 'Sub.Comp.v' }\nb = { effort = 'Sub.F', flow = 'Sub.v' }\n\
+         [method]\ninput = { 'Sub.Comp.F' = 'linear' }\n",
+    );
+    assert_eq!(system.components[1].name, "Sub.Comp");
+    // `Sub.Comp` ends at the longest name, so that effort and flow of the two sides belong to one component each.
+    assert_eq!(system.bonds.len(), 1);
+    let (_, problems) = crate::read(
+        "[experiment]\nstop = 1\n[component.'Sub.Comp']\nsource = 'b.fmu'\n[[wire]]\nfrom = 'Sub.Camp.y'\nto = 'Sub.Comp.u'\n",
+    );
+    assert_eq!(problems[0].message, "no component is called `Sub.Camp`");
+    assert_eq!(problems[0].hint.as_deref(), Some("did you mean `Sub.Comp`?"));
+}
+
+#[test]
+fn wires_add_scale_shift_and_map() {
+    let system = good(
+        "[experiment]\nstop = 1\n[component.a]\nsource = 'a.fmu'\nunits = { T = 'degC', v = { name = 'kn', m = 1, s = -1, factor = 0.5 } }\n\
+         [[wire]]\nfrom = ['a.x', { port = 'a.y', gain = -1, map = { 0 = 1, true = false } }]\nto = 'a.u'\noffset = 2\n\
+         [[wire]]\nfrom = 'a.x'\nto = 'a.w'\ngain = 3\nmap = { -1 = 0.5 }\nconvert = false\n",
+    );
+    let [sum, one] = &system.wires[..] else { panic!("{:?}", system.wires) };
+    assert_eq!((sum.offset, sum.convert, sum.from[0].gain), (2.0, true, 1.0));
+    assert_eq!((sum.from[1].gain, &sum.from[1].map[..]), (-1.0, &[(0.0, 1.0), (1.0, 0.0)][..]));
+    assert_eq!((one.convert, one.from[0].gain, &one.from[0].map[..]), (false, 3.0, &[(-1.0, 0.5)][..]));
+    let [celsius, knot] = &system.components[0].units[..] else { panic!() };
+    assert_eq!((celsius.0.as_str(), celsius.1.offset), ("T", 273.15));
+    assert_eq!((knot.1.text.as_str(), knot.1.dimension, knot.1.factor), ("kn", [0, 1, -1, 0, 0, 0, 0], 0.5));
 }

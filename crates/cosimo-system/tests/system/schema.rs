@@ -25,7 +25,7 @@ fn bad_files_fail_where_the_reader_does() {
         ("tolerance = 0", "component.a.tolerance"),
         ("start = { F = 'x' }", "component.a.start.F"),
         ("[component.b]", "component.b"),
-        ("[component.'a b']\nsource = 'x.fmu'", "component"),
+        ("[component.'a/b']\nsource = 'x.fmu'", "component"),
         ("[[wire]]\nfrom = 'a.y'", "wire.0"),
         ("[[wire]]\nfrom = 'ay'\nto = 'a.u'", "wire.0.from"),
         (&format!("[[bond]]\na = {side}"), "bond.0"),
@@ -68,7 +68,7 @@ fn options_carry_their_documentation() {
     );
     assert_eq!(nepce["properties"]["form"]["enum"], json!(["account", "paper"]));
     assert_eq!(nepce["additionalProperties"], json!(false));
-    let component = &schema["properties"]["component"]["patternProperties"]["^[A-Za-z0-9_-]+$"];
+    let component = &schema["properties"]["component"]["patternProperties"]["^[\\p{L}\\p{N}_-]+([ .][\\p{L}\\p{N}_-]+)*$"];
     assert_eq!(component["properties"]["source"]["examples"][1], json!("native:quarter-car/wheel"));
 }
 
@@ -148,12 +148,15 @@ fn check(root: &Value, schema: &Value, value: &Value, place: &str) -> Result<(),
     Ok(())
 }
 
-/// The three patterns of the schema, by hand.
+/// The four patterns of the schema, by hand.
 fn matches(pattern: &str, text: &str) -> bool {
     match pattern {
         "^[A-Za-z0-9_-]+$" => {
             !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c))
         }
+        "^[\\p{L}\\p{N}_-]+([ .][\\p{L}\\p{N}_-]+)*$" => text
+            .split([' ', '.'])
+            .all(|word| !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "_-".contains(c))),
         "^[^.]+\\..+$" => {
             text.split_once('.').is_some_and(|(left, right)| !left.is_empty() && !right.is_empty())
         }

@@ -1,6 +1,6 @@
 //! Writing and reading again changes nothing.
 
-use cosimo_core::Value;
+use cosimo_core::{Unit, Value};
 use cosimo_system::write::to_toml;
 use cosimo_system::*;
 use proptest::prelude::*;
@@ -29,7 +29,7 @@ fn only_what_differs_from_defaults_is_written() {
     );
 }
 
-const NAME: &str = "[a-zA-Z0-9_-]{1,6}";
+const NAME: &str = "[a-zA-Z0-9_-]{1,6}([ .][a-z]{1,3})?";
 
 fn number() -> impl Strategy<Value = f64> {
     prop_oneof![any::<f64>().prop_filter("comparable", |number| !number.is_nan()), Just(1e-6), Just(400.0)]
@@ -58,17 +58,26 @@ fn component() -> impl Strategy<Value = Component> {
     (
         prop::collection::btree_map(any::<String>(), value(), 0..4),
         prop::collection::btree_map(any::<String>(), -1e9..1e9, 0..3),
+        prop::collection::btree_map(any::<String>(), unit(), 0..3),
         prop::option::of(positive()),
         prop::option::of(0.0..1e9),
     )
-        .prop_map(|(parameters, starts, tolerance, weight)| Component {
+        .prop_map(|(parameters, starts, units, tolerance, weight)| Component {
             source: "a \"quoted\" \\ file.fmu".into(),
             parameters: parameters.into_iter().map(|(name, value)| (name, value, 0..0)).collect(),
             starts: starts.into_iter().map(|(name, value)| (name, value, 0..0)).collect(),
+            units: units.into_iter().map(|(name, value)| (name, value, 0..0)).collect(),
             tolerance,
             weight,
             ..Component::default()
         })
+}
+
+fn unit() -> impl Strategy<Value = Unit> {
+    let known = prop::sample::select(vec!["m/s", "degC", "kN.m"]).prop_map(|text| Unit::parse(text).unwrap());
+    let own = (any::<String>(), prop::array::uniform7(-9i8..9), positive(), -1e3..1e3)
+        .prop_map(|(text, dimension, factor, offset)| Unit { text, dimension, factor, offset });
+    prop_oneof![known, own]
 }
 
 fn components() -> impl Strategy<Value = Vec<Component>> {
@@ -123,8 +132,10 @@ prop_compose! {
         mut recipe in recipe(),
         start in -1e3..1e3,
         length in 1e-3..1e3,
+        extra in prop::collection::btree_map(-5i32..5, -1e3..1e3, 0..3),
         (port, gain, special) in ("[^.\\p{C}][^\\p{C}]{0,5}", -1e9..1e9, any::<bool>()),
     ) -> System {
+        let extra: Vec<(f64, f64)> = extra.into_iter().map(|(from, to)| (f64::from(from) / 2.0, to)).collect();
         let owner = components[0].name.clone();
         let port = format!("{owner}.{port}");
         let named = || (port.clone(), 0..0);
@@ -142,7 +153,13 @@ prop_compose! {
             folder: "folder".into(),
             experiment: Experiment { start, stop: start + length, ..Experiment::default() },
             components,
-            wires: vec![WireDecl { from: named(), to: named(), gain }],
+            wires: vec![
+                WireDecl {
+                    from: (0..1 + extra.len() % 3).map(|_| Summand { port: named(), gain, map: extra.clone() }).collect(),
+                    to: named(), offset: length, convert: special,
+                },
+                WireDecl::plain(named(), named()),
+            ],
             bonds,
             junctions: vec![JunctionDecl {
                 name: "node".into(), common: Common::Flow, sides: vec![side(special), side(false)],

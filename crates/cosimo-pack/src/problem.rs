@@ -1,8 +1,8 @@
-//! What is wrong with a unit, or worth knowing about it: what, where in which file, and what to do.
+//! What is wrong with a file, or worth knowing about it: what, where in which file, and what to do.
 
 use std::fmt;
 
-/// A position in a file of the unit, counted from 1.
+/// A position in a file, counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Place {
     pub line: u32,
@@ -11,8 +11,8 @@ pub struct Place {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
-    /// The file inside the unit, if it is one file's fault.
-    pub file: Option<&'static str>,
+    /// The file inside the archive, if it is one file's fault.
+    pub file: Option<String>,
     pub place: Option<Place>,
     pub message: String,
     pub hint: Option<String>,
@@ -23,8 +23,8 @@ impl Problem {
         Problem { file: None, place: None, message: message.into(), hint: None }
     }
 
-    pub fn at(mut self, file: &'static str, place: Place) -> Problem {
-        (self.file, self.place) = (Some(file), Some(place));
+    pub fn at(mut self, file: &str, place: Place) -> Problem {
+        (self.file, self.place) = (Some(file.to_owned()), Some(place));
         self
     }
 
@@ -35,7 +35,7 @@ impl Problem {
 
     /// The message with its place, without the hint.
     pub fn sentence(&self) -> String {
-        match (self.file, self.place) {
+        match (&self.file, self.place) {
             (Some(file), Some(place)) => format!("{file}:{}:{}: {}", place.line, place.column, self.message),
             (Some(file), None) => format!("{file}: {}", self.message),
             _ => self.message.clone(),

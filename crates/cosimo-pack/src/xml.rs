@@ -1,5 +1,5 @@
-//! Attributes out of an XML document: read, checked and, if wrong, reported with their position. Only what a unit
-//! cannot run without is a problem; of the rest, what is not understood is left out with a remark.
+//! Attributes out of an XML document: read, checked and, if wrong, reported with their position. Only what nobody
+//! can do without is a problem; of the rest, what is not understood is left out with a remark.
 
 use roxmltree::{Document, Node, ParsingOptions};
 
@@ -13,27 +13,29 @@ const DEEPEST: usize = 500;
 const MOST_ATTRIBUTES: usize = 1000;
 
 /// Reads a file of XML, unless it is none or more than any unit needs.
-pub(crate) fn parse<'t>(text: &'t str, file: &'static str) -> Result<Document<'t>, Problem> {
+pub fn parse<'t>(text: &'t str, file: &str) -> Result<Document<'t>, Problem> {
     if let Some((at, what, most)) = excess(text) {
         let place = Lines::new(text).place(text, at);
         return Err(Problem::new(format!("has more than {most} {what}, which is the limit"))
             .at(file, place)
-            .hint("no unit needs that; do not trust this file"));
+            .hint("nobody needs that; do not trust this file"));
     }
     let options = ParsingOptions { nodes_limit: MOST_NODES, ..ParsingOptions::default() };
     Document::parse_with_options(text, options).map_err(|error| malformed(&error, file))
 }
 
-fn malformed(error: &roxmltree::Error, file: &'static str) -> Problem {
+fn malformed(error: &roxmltree::Error, file: &str) -> Problem {
     let place = Place { line: error.pos().row, column: error.pos().col };
     match error {
-        roxmltree::Error::DtdDetected => Problem { file: Some(file), ..Problem::new("has a document type") }
-            .hint("entities can be bombs, so none are read; remove the `<!DOCTYPE ..>`"),
+        roxmltree::Error::DtdDetected => {
+            Problem { file: Some(file.to_owned()), ..Problem::new("has a document type") }
+                .hint("entities can be bombs, so none are read; remove the `<!DOCTYPE ..>`")
+        }
         roxmltree::Error::NodesLimitReached => Problem {
-            file: Some(file),
+            file: Some(file.to_owned()),
             ..Problem::new(format!("has more than {MOST_NODES} elements and texts, which is the limit"))
         }
-        .hint("no unit needs that; do not trust this file"),
+        .hint("nobody needs that; do not trust this file"),
         _ => {
             // The position is said once, in front.
             let text = error.to_string();
@@ -88,7 +90,7 @@ fn excess(text: &str) -> Option<(usize, &'static str, usize)> {
 /// From offsets in a text to lines and columns, at a bounded cost for each: descriptions with 200 000 variables
 /// exist, and some are one long line.
 #[derive(Debug)]
-pub(crate) struct Lines {
+pub struct Lines {
     starts: Vec<usize>,
     /// Characters before each block of `BLOCK` bytes.
     letters: Vec<usize>,
@@ -102,7 +104,7 @@ fn letters(bytes: &[u8]) -> usize {
 }
 
 impl Lines {
-    pub(crate) fn new(text: &str) -> Lines {
+    pub fn new(text: &str) -> Lines {
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
         let counts = text.as_bytes().chunks(BLOCK).scan(0, |sum, block| {
             *sum += letters(block);
@@ -114,14 +116,14 @@ impl Lines {
         }
     }
 
-    pub(crate) fn place(&self, text: &str, at: usize) -> Place {
+    pub fn place(&self, text: &str, at: usize) -> Place {
         let line = self.line(at);
         let column = self.before(text, at) - self.before(text, self.starts[line]);
         Place { line: line as u32 + 1, column: column as u32 + 1 }
     }
 
     /// Where the line of this offset begins, and where its last character ends.
-    pub(crate) fn extent(&self, text: &str, at: usize) -> std::ops::Range<usize> {
+    pub fn extent(&self, text: &str, at: usize) -> std::ops::Range<usize> {
         let line = self.line(at);
         let end = self.starts.get(line + 1).map_or(text.len(), |next| next - 1);
         self.starts[line]..end
@@ -139,40 +141,47 @@ impl Lines {
     }
 }
 
-pub(crate) struct Reader<'a> {
+#[derive(Debug)]
+pub struct Reader<'a> {
     lines: Lines,
     text: &'a str,
-    file: &'static str,
-    pub(crate) problems: Vec<Problem>,
-    pub(crate) remarks: Vec<Problem>,
+    file: String,
+    pub problems: Vec<Problem>,
+    pub remarks: Vec<Problem>,
 }
 
 impl<'a> Reader<'a> {
-    pub(crate) fn new(text: &'a str, file: &'static str) -> Reader<'a> {
-        Reader { lines: Lines::new(text), text, file, problems: Vec::new(), remarks: Vec::new() }
+    pub fn new(text: &'a str, file: &str) -> Reader<'a> {
+        Reader {
+            lines: Lines::new(text),
+            text,
+            file: file.to_owned(),
+            problems: Vec::new(),
+            remarks: Vec::new(),
+        }
     }
 
-    pub(crate) fn place(&self, node: Node<'_, '_>) -> Place {
+    pub fn place(&self, node: Node<'_, '_>) -> Place {
         self.lines.place(self.text, node.range().start)
     }
 
-    pub(crate) fn problem(&mut self, node: Node<'_, '_>, message: impl Into<String>) {
+    pub fn problem(&mut self, node: Node<'_, '_>, message: impl Into<String>) {
         let place = self.place(node);
-        self.problems.push(Problem::new(message).at(self.file, place));
+        self.problems.push(Problem::new(message).at(&self.file, place));
     }
 
-    pub(crate) fn problem_hint(&mut self, node: Node<'_, '_>, message: impl Into<String>, hint: &str) {
+    pub fn problem_hint(&mut self, node: Node<'_, '_>, message: impl Into<String>, hint: &str) {
         let place = self.place(node);
-        self.problems.push(Problem::new(message).at(self.file, place).hint(hint));
+        self.problems.push(Problem::new(message).at(&self.file, place).hint(hint));
     }
 
-    pub(crate) fn remark(&mut self, node: Node<'_, '_>, message: impl Into<String>) {
+    pub fn remark(&mut self, node: Node<'_, '_>, message: impl Into<String>) {
         let place = self.place(node);
-        self.remarks.push(Problem::new(message).at(self.file, place));
+        self.remarks.push(Problem::new(message).at(&self.file, place));
     }
 
     /// An attribute that must be there.
-    pub(crate) fn text<'n>(&mut self, node: Node<'n, '_>, name: &str) -> Option<&'n str> {
+    pub fn text<'n>(&mut self, node: Node<'n, '_>, name: &str) -> Option<&'n str> {
         let found = node.attribute(name);
         if found.is_none() {
             let tag = node.tag_name().name();
@@ -182,17 +191,8 @@ impl<'a> Reader<'a> {
         found
     }
 
-    /// What the unit compares before it starts. Some are made without and compare nothing.
-    pub(crate) fn token(&mut self, node: Node<'_, '_>, name: &str) -> String {
-        let found = node.attribute(name);
-        if found.is_none() {
-            self.remark(node, format!("there is no `{name}`; the unit is started with an empty one"));
-        }
-        found.unwrap_or_default().to_owned()
-    }
-
-    /// An attribute without which there is no unit, if it is there at all.
-    pub(crate) fn needed<T: std::str::FromStr>(
+    /// An attribute that must be right, if it is there at all.
+    pub fn needed<T: std::str::FromStr>(
         &mut self,
         node: Node<'_, '_>,
         name: &str,
@@ -206,13 +206,8 @@ impl<'a> Reader<'a> {
         parsed
     }
 
-    /// An attribute that the unit can do without: tools write many things there.
-    pub(crate) fn parse<T: std::str::FromStr>(
-        &mut self,
-        node: Node<'_, '_>,
-        name: &str,
-        wanted: &str,
-    ) -> Option<T> {
+    /// An attribute that one can do without: tools write many things there.
+    pub fn parse<T: std::str::FromStr>(&mut self, node: Node<'_, '_>, name: &str, wanted: &str) -> Option<T> {
         let text = node.attribute(name)?.trim();
         let parsed = text.parse().ok();
         if parsed.is_none() {
@@ -225,11 +220,11 @@ impl<'a> Reader<'a> {
         self.remark(node, format!("`{name}` is \"{text}\", wanted {wanted}; it is left out"));
     }
 
-    pub(crate) fn number(&mut self, node: Node<'_, '_>, name: &str) -> Option<f64> {
+    pub fn number(&mut self, node: Node<'_, '_>, name: &str) -> Option<f64> {
         self.parse(node, name, "a number")
     }
 
-    pub(crate) fn flag(&mut self, node: Node<'_, '_>, name: &str) -> bool {
+    pub fn flag(&mut self, node: Node<'_, '_>, name: &str) -> bool {
         let Some(text) = node.attribute(name).map(str::trim) else { return false };
         let is = |words: [&str; 2]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
         if !is(["true", "1"]) && !is(["false", "0"]) {
@@ -239,12 +234,7 @@ impl<'a> Reader<'a> {
     }
 
     /// One of some words.
-    pub(crate) fn choice<T: Copy>(
-        &mut self,
-        node: Node<'_, '_>,
-        name: &str,
-        words: &[(&str, T)],
-    ) -> Option<T> {
+    pub fn choice<T: Copy>(&mut self, node: Node<'_, '_>, name: &str, words: &[(&str, T)]) -> Option<T> {
         let text = node.attribute(name)?.trim();
         let found = words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
         if found.is_none() {
@@ -255,7 +245,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A list of numbers, separated by spaces.
-    pub(crate) fn indices(&mut self, node: Node<'_, '_>, name: &str) -> Option<Vec<u32>> {
+    pub fn indices(&mut self, node: Node<'_, '_>, name: &str) -> Option<Vec<u32>> {
         let text = node.attribute(name)?;
         let parsed: Result<Vec<u32>, _> = text.split_whitespace().map(str::parse).collect();
         if parsed.is_err() {
@@ -265,14 +255,11 @@ impl<'a> Reader<'a> {
     }
 }
 
-pub(crate) fn child<'a, 'i>(node: Node<'a, 'i>, name: &str) -> Option<Node<'a, 'i>> {
+pub fn child<'a, 'i>(node: Node<'a, 'i>, name: &str) -> Option<Node<'a, 'i>> {
     node.children().find(|child| child.is_element() && child.tag_name().name() == name)
 }
 
 /// The children of a child; empty if that is not there.
-pub(crate) fn children_of<'a, 'i>(
-    node: Node<'a, 'i>,
-    name: &'static str,
-) -> impl Iterator<Item = Node<'a, 'i>> {
+pub fn children_of<'a, 'i>(node: Node<'a, 'i>, name: &'static str) -> impl Iterator<Item = Node<'a, 'i>> {
     child(node, name).into_iter().flat_map(|list| list.children()).filter(Node::is_element)
 }

@@ -1,7 +1,7 @@
-//! An `.fmu` file is a zip archive from somewhere: checked before a byte is written, then unpacked once per
-//! content into a private cache folder.
+//! A zip archive from somewhere: checked before a byte is written, then unpacked once per content into a private
+//! cache folder.
 //!
-//! A folder appears by one rename, so that no process ever sees half a unit. Nothing is trusted that the
+//! A folder appears by one rename, so that no process ever sees half an archive. Nothing is trusted that the
 //! archive says about itself: sizes are counted again while unpacking.
 
 use std::fs::{self, File};
@@ -15,7 +15,21 @@ use sha2::{Digest, Sha256};
 
 use crate::problem::Problem;
 
-/// What an archive may cost. The defaults hold every unit that is not an attack.
+/// What an archive is meant to be: what messages call it, and what proves it.
+#[derive(Debug, PartialEq)]
+pub struct Kind {
+    /// With its article: `an FMU`.
+    pub title: &'static str,
+    /// For short: `unit`.
+    pub noun: &'static str,
+    /// The folder of the cache.
+    pub folder: &'static str,
+    /// The file at the top, and the hint where it is missing.
+    pub proof: &'static str,
+    pub proof_hint: &'static str,
+}
+
+/// What an archive may cost. The defaults hold everything that is not an attack.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
     pub entries: usize,
@@ -32,62 +46,65 @@ impl Default for Limits {
     }
 }
 
-/// Where unpacked units are kept.
+/// Where unpacked archives are kept.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cache {
+    pub kind: &'static Kind,
     pub folder: PathBuf,
     pub limits: Limits,
-    /// So many units are kept; of the others, those go that nobody used for a day.
+    /// So many archives are kept; of the others, those go that nobody used for a day.
     pub keep: usize,
 }
 
-/// A unit on disk.
+/// An archive on disk.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unpacked {
     pub folder: PathBuf,
-    /// SHA-256 of the `.fmu` file.
+    /// SHA-256 of the file.
     pub hash: String,
 }
 
-const MARKER: &str = ".cosimo-last-use";
+/// A file of ours in every unpacked archive; its age is the last use.
+pub const MARKER: &str = ".cosimo-last-use";
 const KEEP: usize = 256;
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 static CHOSEN: OnceLock<PathBuf> = OnceLock::new();
 
-/// For programs that keep their caches elsewhere; the first call counts, and only before the first unit.
+/// For programs that keep their caches elsewhere; the first call counts, and only before the first archive.
 pub fn use_cache(folder: &Path) {
     let _ = CHOSEN.set(folder.to_owned());
 }
 
 impl Cache {
-    pub fn at(folder: &Path) -> Cache {
-        Cache { folder: folder.to_owned(), limits: Limits::default(), keep: KEEP }
+    pub fn at(kind: &'static Kind, folder: &Path) -> Cache {
+        Cache { kind, folder: folder.to_owned(), limits: Limits::default(), keep: KEEP }
     }
 
-    /// `$XDG_CACHE_HOME/cosimo/fmu`, `~/.cache/cosimo/fmu`, or a folder for temporary files: where the others cannot be
+    /// For FMUs `$XDG_CACHE_HOME/cosimo/fmu`, `~/.cache/cosimo/fmu`, or a folder for temporary files: where the others cannot be
     /// used, or have a name that units trip over.
-    pub fn standard() -> Cache {
+    pub fn standard(kind: &'static Kind) -> Cache {
         if let Some(folder) = CHOSEN.get() {
-            return Cache::at(folder);
+            return Cache::at(kind, folder);
         }
         let absolute =
             |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let base = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
         if let Some(base) = base.filter(|base| plain(base)) {
-            let cache = Cache::at(&base.join("cosimo").join("fmu"));
+            let cache = Cache::at(kind, &base.join("cosimo").join(kind.folder));
             if make_private(&cache.folder).is_ok() {
                 return cache;
             }
         }
         let user = std::env::var("USER").unwrap_or_default();
         let user: String = user.chars().filter(|c| c.is_ascii_alphanumeric()).collect();
-        Cache::at(&std::env::temp_dir().join(format!("cosimo-{user}")).join("fmu"))
+        Cache::at(kind, &std::env::temp_dir().join(format!("cosimo-{user}")).join(kind.folder))
     }
 
-    /// Unpacks the unit unless that was done before.
+    /// Unpacks the archive unless that was done before.
     pub fn unpack(&self, file: &Path) -> Result<Unpacked, Problem> {
         let shown = file.display();
+        let noun = self.kind.noun;
         let unreadable = |error: io::Error| {
             Problem::new(format!("{shown} cannot be read: {error}"))
                 .hint("the path is relative to the folder of the system file")
@@ -95,7 +112,7 @@ impl Cache {
         let mut source = File::open(file).map_err(unreadable)?;
         if source.metadata().map_err(unreadable)?.is_dir() {
             return Err(Problem::new(format!("{shown} is a folder, wanted a zip archive"))
-                .hint("zip the contents of the folder, so that modelDescription.xml is at the top"));
+                .hint(format!("zip the contents of the folder, so that {} is at the top", self.kind.proof)));
         }
         let hash = hash(&mut source).map_err(unreadable)?;
         let folder = self.folder.join(&hash);
@@ -104,8 +121,11 @@ impl Cache {
             return Ok(Unpacked { folder, hash });
         }
         let unwritable = |error: io::Error| {
-            Problem::new(format!("{} cannot be used to unpack {shown}: {error}", self.folder.display()))
-                .hint("set XDG_CACHE_HOME to a folder that only you can write to, with room for the unit")
+            Problem::new(format!("{} cannot be used to unpack {shown}: {error}", self.folder.display())).hint(
+                format!(
+                    "set XDG_CACHE_HOME to a folder that only you can write to, with room for the {noun}"
+                ),
+            )
         };
         make_private(&self.folder).map_err(unwritable)?;
         self.clean();
@@ -129,9 +149,12 @@ impl Cache {
 
     fn extract(&self, mut source: File, into: &Path, file: &Path) -> Result<(), Problem> {
         let shown = file.display();
+        let noun = self.kind.noun;
         if let Some(found) = other_than_zip(&mut source) {
-            return Err(Problem::new(format!("{shown} is {found}, wanted a zip archive"))
-                .hint("an FMU is a zip archive; was the file fetched whole, and is it the right one?"));
+            return Err(Problem::new(format!("{shown} is {found}, wanted a zip archive")).hint(format!(
+                "{} is a zip archive; was the file fetched whole, and is it the right one?",
+                self.kind.title
+            )));
         }
         let entries = listed(&mut source);
         let broken = |error: &dyn std::fmt::Display| {
@@ -139,14 +162,14 @@ impl Cache {
                 .hint("the file was cut or changed on its way here; fetch or export it again")
         };
         let limits = self.limits;
-        let attack = "no unit needs that; do not trust this file";
+        let attack = || format!("no {noun} needs that; do not trust this file");
         let mut archive = zip::ZipArchive::new(io::BufReader::new(source)).map_err(|error| broken(&error))?;
         // The reader keeps the last entry of a name; other programs may see the first, so neither can be trusted.
         if entries.is_some_and(|entries| entries != archive.len()) {
             return Err(Problem::new(format!(
                 "{shown} has several entries of one name, wanted each name once"
             ))
-            .hint("nobody can tell which of them is meant; zip the unit again"));
+            .hint(format!("nobody can tell which of them is meant; zip the {noun} again")));
         }
         if archive.len() > limits.entries {
             let found = archive.len();
@@ -154,7 +177,7 @@ impl Cache {
                 "{shown} has {found} entries, at most {} are allowed",
                 limits.entries
             ))
-            .hint(attack));
+            .hint(attack()));
         }
         let mut total = 0;
         let mut buffer = vec![0; 1 << 16];
@@ -162,14 +185,14 @@ impl Cache {
             let mut entry = archive.by_index(index).map_err(|error| match error {
                 zip::result::ZipError::UnsupportedArchive(reason) => {
                     Problem::new(format!("{shown} is packed in a way that Cosimo cannot read: {reason}"))
-                        .hint("zip the unit again with the usual method, which is called deflate")
+                        .hint(format!("zip the {noun} again with the usual method, which is called deflate"))
                 }
                 other => broken(&other),
             })?;
             let name = entry.name().map_err(|error| broken(&error))?.into_owned();
             let Some(inside) = inside(&name) else {
                 return Err(Problem::new(format!(
-                    "{shown} has an entry `{name}`, which leads out of the unit"
+                    "{shown} has an entry `{name}`, which leads out of the {noun}"
                 ))
                 .hint("nothing was unpacked; do not trust this file"));
             };
@@ -177,7 +200,7 @@ impl Cache {
                 return Err(Problem::new(format!(
                     "{shown} has an entry `{name}`, which is a link or a device; wanted files and folders"
                 ))
-                .hint("zip the unit again with the files themselves instead of links"));
+                .hint(format!("zip the {noun} again with the files themselves instead of links")));
             }
             let target = into.join(inside);
             let failed = |error: io::Error| {
@@ -209,29 +232,28 @@ impl Cache {
                         "`{name}` of {shown} unpacks to more than {} times its size, at most {} is allowed beyond {} bytes",
                         limits.ratio, limits.ratio, limits.ratio_from
                     ))
-                    .hint(attack));
+                    .hint(attack()));
                 }
                 if total > limits.total {
                     return Err(Problem::new(format!(
                         "{shown} unpacks to more than {} bytes, which is the limit",
                         limits.total
                     ))
-                    .hint(attack));
+                    .hint(attack()));
                 }
                 file.write_all(&buffer[..count]).map_err(failed)?;
             }
         }
-        if !into.join("modelDescription.xml").is_file() {
-            return Err(Problem::new(format!(
-                "{shown} has no modelDescription.xml at its top, so it is not an FMU"
-            ))
-            .hint("zip the contents of the unit's folder, not the folder itself"));
+        let Kind { title, proof, proof_hint, .. } = self.kind;
+        if !into.join(proof).is_file() {
+            return Err(Problem::new(format!("{shown} has no {proof} at its top, so it is not {title}"))
+                .hint(*proof_hint));
         }
         Ok(())
     }
 
-    /// Forgets units that nobody used lately, beyond those that are kept anyhow, and drafts of processes
-    /// that ended early. A unit in use today is never touched. Failures do not matter here.
+    /// Forgets archives that nobody used lately, beyond those that are kept anyhow, and drafts of processes
+    /// that ended early. One in use today is never touched. Failures do not matter here.
     fn clean(&self) {
         let Ok(entries) = fs::read_dir(&self.folder) else { return };
         let mut known: Vec<(SystemTime, PathBuf)> = entries
@@ -260,7 +282,7 @@ fn plain(folder: &Path) -> bool {
 }
 
 /// What the file is if it cannot be a zip archive. The stream is afterwards where it was.
-pub(crate) fn other_than_zip(source: &mut File) -> Option<String> {
+pub fn other_than_zip(source: &mut File) -> Option<String> {
     let mut first = Vec::new();
     let read = source.take(8).read_to_end(&mut first);
     source.rewind().ok()?;
@@ -272,7 +294,7 @@ pub(crate) fn other_than_zip(source: &mut File) -> Option<String> {
 }
 
 /// How many entries the archive says it has; `None` where it is broken, or too large to say so in this place.
-pub(crate) fn listed(source: &mut File) -> Option<usize> {
+pub fn listed(source: &mut File) -> Option<usize> {
     const END: &[u8] = b"PK\x05\x06";
     const LONGEST: u64 = 22 + 65535;
     let length = source.metadata().ok()?.len();
@@ -288,7 +310,7 @@ pub(crate) fn listed(source: &mut File) -> Option<usize> {
 }
 
 /// Relative, without `..`, and the same on every system: a backslash separates too.
-pub(crate) fn inside(name: &str) -> Option<PathBuf> {
+pub fn inside(name: &str) -> Option<PathBuf> {
     let name = name.replace('\\', "/");
     // A colon is a drive in the second place, and a part of any name elsewhere, except on Windows.
     let drive = name.as_bytes().get(1) == Some(&b':') || cfg!(windows) && name.contains(':');
@@ -315,7 +337,7 @@ fn hash(source: &mut File) -> io::Result<String> {
     Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Marks a unit as used now.
+/// Marks an archive as used now.
 fn touch(folder: &Path) {
     // A cache on a read-only disk still serves; its age does not matter then.
     let _ = File::create(folder.join(MARKER)).and_then(|file| file.set_modified(SystemTime::now()));
@@ -353,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn only_names_inside_the_unit_are_taken() {
+    fn only_names_inside_the_archive_are_taken() {
         for (name, wanted) in [
             ("modelDescription.xml", Some("modelDescription.xml")),
             ("./binaries/linux64/a.so", Some("binaries/linux64/a.so")),

@@ -1,0 +1,214 @@
+//! A simulator with more outputs: values of its own, looked up in a table. Wires with a `map` lead from there, so that
+//! the step loop knows nothing of maps.
+
+use cosimo_core::interface::{Interface, Port};
+use cosimo_core::{
+    Inputs, Outputs, Reached, Rehearsal, Setup, Simulator, SimulatorError, Slot, States, Time, Trail, Window,
+};
+use cosimo_system::{Names, System};
+
+/// What the output of a map is called: `a.mode->b.u`.
+pub(crate) fn output(from: &str, to: &str) -> String {
+    format!("{from}->{to}")
+}
+
+/// Puts a [`Mapped`] around every simulator with an output that some wire maps. Wires whose ports do not exist are left
+/// for those who look them up.
+pub(crate) fn around(
+    simulators: Vec<Option<Box<dyn Simulator>>>,
+    system: &System,
+) -> Vec<Option<Box<dyn Simulator>>> {
+    let names = Names::new(system.components.iter().map(|component| component.name.as_str()));
+    let mut tables: Vec<Vec<Table>> = simulators.iter().map(|_| Vec::new()).collect();
+    for wire in &system.wires {
+        for summand in wire.from.iter().filter(|summand| !summand.map.is_empty()) {
+            let Ok((owner, component, port)) = names.split(&summand.port.0) else { continue };
+            let Some(interface) = simulators[owner].as_ref().map(|simulator| simulator.interface()) else {
+                continue;
+            };
+            let Some(source) = interface.outputs.iter().position(|known| known.name == port) else {
+                continue;
+            };
+            tables[owner].push(Table {
+                source,
+                name: output(port, &wire.to.0),
+                path: format!("{component}.{port}"),
+                to: wire.to.0.clone(),
+                entries: summand.map.clone(),
+                waits: interface.feedthrough.iter().any(|(output, _)| *output == source),
+            });
+        }
+    }
+    let wrap = |(inner, tables): (Box<dyn Simulator>, Vec<Table>)| -> Box<dyn Simulator> {
+        if tables.is_empty() { inner } else { Box::new(Mapped::new(inner, tables)) }
+    };
+    let each = simulators.into_iter().zip(tables);
+    each.map(|(simulator, tables)| simulator.map(|inner| wrap((inner, tables)))).collect()
+}
+
+struct Table {
+    /// The output that is looked up.
+    source: usize,
+    /// Of the output that is made of it.
+    name: String,
+    /// For messages.
+    path: String,
+    to: String,
+    entries: Vec<(f64, f64)>,
+    /// The output answers inputs at once, so before the first step it may have no meaning yet.
+    waits: bool,
+}
+
+struct Mapped {
+    inner: Box<dyn Simulator>,
+    interface: Interface,
+    tables: Vec<Table>,
+    /// Outputs of the inner one.
+    own: usize,
+    stepped: bool,
+    /// A table that waits, and the value that it had no entry for when outputs were read last.
+    open: Option<(usize, f64)>,
+}
+
+impl Mapped {
+    fn new(inner: Box<dyn Simulator>, tables: Vec<Table>) -> Mapped {
+        let mut interface = inner.interface().clone();
+        let own = interface.outputs.len();
+        for (at, table) in tables.iter().enumerate() {
+            let description = format!("`{}` as `{}` takes it", table.path, table.to);
+            interface.outputs.push(Port { unit: None, ..Port::new(&table.name, "", &description) });
+            let through: Vec<(usize, usize)> = interface
+                .feedthrough
+                .iter()
+                .filter(|(output, _)| *output == table.source)
+                .map(|(_, input)| (own + at, *input))
+                .collect();
+            interface.feedthrough.extend(through);
+        }
+        // What a value was inside a step does not follow from what it is at its end.
+        interface.abilities.integrals = false;
+        Mapped { inner, interface, tables, own, stepped: false, open: None }
+    }
+
+    /// From here on outputs mean something.
+    fn begin(&mut self) -> Result<(), SimulatorError> {
+        self.stepped = true;
+        match self.open.take() {
+            Some((table, value)) => Err(missing(&self.tables[table], value)),
+            None => Ok(()),
+        }
+    }
+
+    fn inner_outputs<'o>(&self, out: &'o mut Outputs<'_>) -> Outputs<'o> {
+        let slopes = if out.slopes.is_empty() { &mut out.slopes[..] } else { &mut out.slopes[..self.own] };
+        Outputs { values: &mut out.values[..self.own], slopes }
+    }
+
+    fn look_up(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+        self.open = None;
+        let (own, more) = out.values.split_at_mut(self.own);
+        for (at, (table, into)) in self.tables.iter().zip(more).enumerate() {
+            let value = own[table.source];
+            *into = match table.entries.iter().find(|(from, _)| *from == value) {
+                Some((_, to)) => *to,
+                // Inputs on the way to it are not settled; any entry will do until they are.
+                None if table.waits && !self.stepped => {
+                    self.open = Some((at, value));
+                    table.entries.first().map_or(0.0, |(_, to)| *to)
+                }
+                None => return Err(missing(table, value)),
+            };
+        }
+        if let Some(slopes) = out.slopes.get_mut(self.own..) {
+            slopes.fill(0.0); // between its jumps
+        }
+        Ok(())
+    }
+}
+
+fn missing(table: &Table, value: f64) -> SimulatorError {
+    let known: Vec<String> = table.entries.iter().map(|(from, _)| from.to_string()).collect();
+    let message = format!(
+        "`{}` is {value}, for which the map to `{}` has no entry, only for {}",
+        table.path,
+        table.to,
+        known.join(", ")
+    );
+    SimulatorError::new("map", message)
+}
+
+impl Simulator for Mapped {
+    fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
+    fn enter(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
+        self.inner.enter(setup)
+    }
+
+    fn settle(&mut self, at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
+        self.inner.settle(at, inputs)
+    }
+
+    fn advance(
+        &mut self,
+        window: Window,
+        inputs: &Inputs<'_>,
+        trail: &mut Trail<'_>,
+    ) -> Result<Reached, SimulatorError> {
+        self.begin()?;
+        self.inner.advance(window, inputs, trail)
+    }
+
+    fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+        let mut inner = self.inner_outputs(out);
+        self.inner.outputs(&mut inner)?;
+        self.look_up(out)
+    }
+
+    fn advance_and_read(
+        &mut self,
+        window: Window,
+        inputs: &Inputs<'_>,
+        trail: &mut Trail<'_>,
+        out: &mut Outputs<'_>,
+    ) -> Result<Reached, SimulatorError> {
+        self.begin()?;
+        let mut inner = self.inner_outputs(out);
+        let reached = self.inner.advance_and_read(window, inputs, trail, &mut inner)?;
+        if reached.to >= window.to {
+            self.look_up(out)?;
+        }
+        Ok(reached)
+    }
+
+    fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        self.inner.save(slot)
+    }
+
+    fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        self.inner.restore(slot)
+    }
+
+    fn rehearse(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Rehearsal, SimulatorError> {
+        self.inner.rehearse(window, inputs)
+    }
+
+    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+        self.inner.freeze(into)
+    }
+
+    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
+        self.inner.thaw(from)
+    }
+
+    fn jacobian(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
+        let (own, more) = into.split_at_mut(self.own * self.interface.inputs.len());
+        more.fill(0.0); // between its jumps
+        self.inner.jacobian(own)
+    }
+
+    fn states(&mut self) -> Option<&mut dyn States> {
+        self.inner.states()
+    }
+}

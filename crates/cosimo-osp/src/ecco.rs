@@ -1,0 +1,137 @@
+//! `<Algorithm>` and `<EccoConfiguration>` as methods. libcosim calls its step control ECCO; where it is not what the
+//! paper (Sadjina et al. 2017) describes, a remark says what is done here instead.
+
+use cosimo_core::Value;
+use cosimo_core::entry::{Range, number_text, suggest};
+use cosimo_system::{Choice, Origin, Recipe};
+use roxmltree::Node;
+
+use crate::page::{Page, child, content, head};
+
+const ALGORITHMS: &[&str] = &["fixedStep", "ecco"];
+const SETTINGS: &[&str] = &[
+    "SafetyFactor",
+    "StepSize",
+    "MinimumStepSize",
+    "MaximumStepSize",
+    "MinimumChangeRate",
+    "MaximumChangeRate",
+    "ProportionalGain",
+    "IntegralGain",
+    "RelativeTolerance",
+    "AbsoluteTolerance",
+];
+/// The paper divides gains by the order of the error, which is 2 for held inputs; libcosim takes them as they are.
+const ORDER: f64 = 2.0;
+
+/// Methods of the file; `base` is the step size where it is fixed.
+pub(crate) fn recipe(root: Node<'_, '_>, base: f64, page: &mut Page) -> Recipe {
+    let mut recipe = Recipe::default();
+    recipe.step.size = Some(base);
+    recipe.step.size_origin = Origin::File;
+    let settings = child(root, "EccoConfiguration");
+    if let Some(node) = settings {
+        page.only(node, &[], SETTINGS);
+    }
+    let Some(node) = child(root, "Algorithm") else { return recipe };
+    let (algorithm, span) = content(node);
+    if !ALGORITHMS.contains(&algorithm.as_str()) {
+        let message = format!("no algorithm is called {algorithm:?}");
+        page.error("osp/algorithm", message, span).hint =
+            Some(suggest(&algorithm, ALGORITHMS.iter().copied()));
+        return recipe;
+    }
+    if algorithm == "fixedStep" {
+        return recipe;
+    }
+    recipe.estimate = Choice { origin: Origin::File, ..Choice::named("power-residual") };
+    recipe.law = Choice { origin: Origin::File, ..Choice::named("pi") };
+    match settings {
+        Some(node) => configure(node, &mut recipe, page),
+        None => {
+            let message = "`ecco` without an `<EccoConfiguration>`: the paper's settings are taken";
+            page.remark("osp/ecco", message, span);
+        }
+    }
+    recipe
+}
+
+fn configure(node: Node<'_, '_>, recipe: &mut Recipe, page: &mut Page) {
+    for name in SETTINGS {
+        if child(node, name).is_none() {
+            page.error("osp/missing", format!("`<EccoConfiguration>` needs `<{name}>`"), head(node));
+        }
+    }
+    let mut law = |option: &str, value: f64| {
+        recipe.law.options.push((option.into(), Value::Number(value), 0..0));
+    };
+    if let Some((safety, _)) = page.child_number(node, "SafetyFactor", Range::Unit) {
+        law("safety", safety);
+    }
+    if let Some((gain, span)) = page.child_number(node, "IntegralGain", Range::NotNegative) {
+        law("integral", gain * ORDER);
+        let message = "gains are exponents of the error to libcosim; the paper divides them by its order, 2 with held \
+                       inputs, so they are doubled here to mean the same";
+        page.remark("osp/ecco", message, span);
+    }
+    if let Some((gain, _)) = page.child_number(node, "ProportionalGain", Range::NotNegative) {
+        law("proportional", gain * ORDER);
+    }
+    let step = &mut recipe.step;
+    step.span = head(node);
+    if let Some((size, span)) = page.child_number(node, "StepSize", Range::Positive) {
+        step.size = Some(size);
+        let message = "libcosim leaves the step as it is after the first one and where the residual is 0; here the law \
+                       counts errors before the start as 1, and a residual of 0 lets the step grow as far as it may";
+        page.remark("osp/ecco", message, span);
+    }
+    let least = page.child_number(node, "MinimumStepSize", Range::Positive);
+    let largest = page.child_number(node, "MaximumStepSize", Range::Positive);
+    if let (Some((least, _)), Some((largest, span))) = (least, largest) {
+        if least > largest {
+            let message =
+                format!("`MaximumStepSize` must be at least `MinimumStepSize`, {} s", number_text(least));
+            page.error("osp/value", message, span);
+        } else {
+            (step.min, step.max) = (least, largest);
+        }
+    }
+    if let Some((rate, span)) = page.child_number(node, "MinimumChangeRate", Range::Positive) {
+        if rate > 1.0 {
+            let message =
+                "`MinimumChangeRate` above 1 makes every step larger than the one before; 1 is taken";
+            page.remark("osp/ecco", message, span);
+        }
+        step.shrink = rate.min(1.0);
+    }
+    if let Some((rate, span)) = page.child_number(node, "MaximumChangeRate", Range::Positive) {
+        if rate < 1.0 {
+            let rate = number_text(rate);
+            let message = format!(
+                "`MaximumChangeRate` {rate} makes every step smaller than the one before, down to the smallest; 1 is taken"
+            );
+            page.remark("osp/ecco", message, span).hint = Some("1.5 is the paper's choice".into());
+        }
+        step.grow = rate.max(1.0);
+    }
+    tolerances(node, recipe, page);
+}
+
+/// abs + rel L of libcosim against r (E0 + |E|) of the paper, Eq. (14): r = rel and E0 = abs / rel.
+fn tolerances(node: Node<'_, '_>, recipe: &mut Recipe, page: &mut Page) {
+    let relative = page.child_number(node, "RelativeTolerance", Range::Positive);
+    let absolute = page.child_number(node, "AbsoluteTolerance", Range::Positive);
+    let (Some((relative, span)), Some((absolute, _))) = (relative, absolute) else { return };
+    let scale = absolute / relative;
+    let shown = (scale * 1e6).round() / 1e6;
+    for (option, value) in [("tolerance", relative), ("energy_scale", scale)] {
+        recipe.estimate.options.push((option.into(), Value::Number(value), 0..0));
+    }
+    let message = format!(
+        "libcosim takes this relative to the largest residual, the paper to the energy that a step transmits; here it is \
+         the paper's r, with E0 = AbsoluteTolerance / RelativeTolerance = {} J",
+        number_text(if shown == 0.0 { scale } else { shown })
+    );
+    page.remark("osp/ecco", message, span).hint =
+        Some("steps will not be those of libcosim; look at the energy defect, and choose anew".into());
+}

@@ -1,0 +1,295 @@
+//! The file from top to bottom: experiment, simulators with their initial values, then what joins them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use cosimo_core::entry::{Range, Registry, number_text, suggest};
+use cosimo_core::{Interface, Value};
+use cosimo_pack::xml;
+use cosimo_system::names::{COMPONENT_RULE, is_component};
+use cosimo_system::{Component, Problem, Span, System, sources};
+use roxmltree::Node;
+
+use crate::page::{Page, Spelled, child, children, head, line, optional};
+use crate::{connect, ecco};
+
+const NAMESPACE: &str = "http://opensimulationplatform.com/MSMI/OSPSystemStructure";
+const VERSION: &str = "0.1";
+/// What libcosim takes where a file says nothing.
+const BASE_STEP: f64 = 0.1;
+const PARTS: &[&str] = &[
+    "StartTime",
+    "EndTime",
+    "BaseStepSize",
+    "Algorithm",
+    "Simulators",
+    "Functions",
+    "Connections",
+    "EccoConfiguration",
+];
+const TYPES: &[&str] = &["Real", "Integer", "Boolean", "String", "Enumeration"];
+
+/// Reads a system structure; relative sources in it start from `folder`. Without errors the system is complete.
+pub fn read(text: &str, file: &str, folder: &Path, registry: &Registry) -> (System, Vec<Problem>) {
+    let mut page = Page::default();
+    let mut system = System { folder: folder.into(), ..System::default() };
+    let document = match xml::parse(text, file) {
+        Ok(document) => document,
+        Err(problem) => {
+            let found = page.error("osp/xml", problem.message.clone(), line(text, problem.place));
+            found.hint = problem.hint;
+            return (system, page.problems);
+        }
+    };
+    let root = document.root_element();
+    let tag = root.tag_name();
+    if tag.name() != "OspSystemStructure" {
+        let message = format!("found `<{}>`, wanted `<OspSystemStructure>`", tag.name());
+        page.error("osp/root", message, head(root)).hint = Some(
+            "this is the file for the whole system; those of single models are found by their names".into(),
+        );
+        return (system, page.problems);
+    }
+    if tag.namespace() != Some(NAMESPACE) {
+        let found = tag.namespace().map_or("none".into(), |namespace| format!("`{namespace}`"));
+        page.remark("osp/namespace", format!("the namespace is {found}, wanted `{NAMESPACE}`"), head(root));
+    }
+    page.only(root, &["version"], PARTS);
+    match optional(root, "version") {
+        Some((version, span)) if version != VERSION => {
+            page.remark("osp/version", format!("the version is {version:?}; it is read as {VERSION}"), span);
+        }
+        Some(_) => {}
+        None => {
+            page.remark("osp/version", format!("there is no version; it is read as {VERSION}"), head(root));
+        }
+    }
+    experiment(root, &mut system, &mut page);
+    let base = page.child_number(root, "BaseStepSize", Range::Positive);
+    let readable = base.is_some() || child(root, "BaseStepSize").is_none();
+    let base = base.map_or(BASE_STEP, |(size, _)| size);
+    if child(root, "BaseStepSize").is_none() {
+        let message =
+            format!("there is no `<BaseStepSize>`; {} s is taken, as libcosim does", number_text(BASE_STEP));
+        page.remark("osp/step", message, head(root));
+    }
+    let opened = simulators(root, readable.then_some(base), &mut system, registry, &mut page);
+    connect::connect(root, &mut system, &opened, &mut page);
+    system.recipe = ecco::recipe(root, base, &mut page);
+    let mut problems = page.problems;
+    problems.sort_by_key(|problem| (problem.span.start, problem.span.end));
+    problems.dedup();
+    (system, problems)
+}
+
+fn experiment(root: Node<'_, '_>, system: &mut System, page: &mut Page) {
+    let experiment = &mut system.experiment;
+    experiment.span = head(root);
+    experiment.start = page.child_number(root, "StartTime", Range::Finite).map_or(0.0, |(start, _)| start);
+    match page.child_number(root, "EndTime", Range::Finite) {
+        Some((stop, span)) if stop <= experiment.start => {
+            let message =
+                format!("`EndTime` must be later than the start, {} s, found {stop}", experiment.start);
+            page.error("osp/value", message, span);
+        }
+        Some((stop, _)) => experiment.stop = stop,
+        None => {
+            experiment.stop = experiment.start + 1.0;
+            if child(root, "EndTime").is_none() {
+                page.remark("osp/end", "there is no `<EndTime>`; the run takes 1 s", head(root)).hint =
+                    Some("`--stop` says how long".into());
+            }
+        }
+    }
+}
+
+/// What units show of themselves, by their source; `None` where one does not open, which is the plan's to explain.
+pub(crate) type Opened = BTreeMap<String, Option<Interface>>;
+
+fn simulators(
+    root: Node<'_, '_>,
+    base: Option<f64>,
+    system: &mut System,
+    registry: &Registry,
+    page: &mut Page,
+) -> Opened {
+    let mut opened = Opened::new();
+    let Some(list) = child(root, "Simulators") else {
+        page.error("osp/missing", "`<OspSystemStructure>` needs `<Simulators>`", head(root));
+        return opened;
+    };
+    page.only(list, &[], &["Simulator"]);
+    for node in children(list, "Simulator") {
+        page.only(node, &["name", "source", "stepSize"], &["InitialValues"]);
+        let (name, source) = (page.attribute(node, "name"), page.attribute(node, "source"));
+        let Some((name, span)) = name else { continue };
+        if !is_component(&name) {
+            page.error("osp/name", format!("{COMPONENT_RULE}, found {name:?}"), span.clone());
+        }
+        if system.components.iter().any(|known| known.name == name) {
+            page.error("osp/duplicate", format!("two simulators are called `{name}`"), span.clone());
+            continue;
+        }
+        let mut component = Component { name, span, ..Component::default() };
+        if let Some(spelled) = source {
+            component.source_span = spelled.1.clone();
+            component.source = path(&spelled, registry, page).unwrap_or_default();
+        }
+        if let Some(step) = page.number(node, "stepSize", Range::NotNegative)
+            && step != 0.0
+            && let Some(base) = base.filter(|base| step != *base)
+        {
+            let span = optional(node, "stepSize").map_or(head(node), |(_, span)| span);
+            let message = format!(
+                "`{}` asks for steps of {} s; all simulators step together, by {} s",
+                component.name,
+                number_text(step),
+                number_text(base)
+            );
+            page.remark("osp/step", message, span);
+        }
+        // Those of one source are alike.
+        let interface = opened
+            .entry(component.source.clone())
+            .or_insert_with(|| sources::interface(&component, &system.folder, registry));
+        initial_values(node, &mut component, interface.as_ref(), page);
+        system.components.push(component);
+    }
+    if system.components.is_empty() {
+        page.error("osp/missing", "`<Simulators>` needs at least one `<Simulator>`", head(list));
+    }
+    opened
+}
+
+/// The file that a source means: a path, or the path of a `file:` address. What Cosimo knows by name is taken as it is.
+fn path((source, span): &Spelled, registry: &Registry, page: &mut Page) -> Option<String> {
+    let scheme = source.split_once(':').filter(|(scheme, _)| {
+        scheme.len() > 1
+            && scheme.chars().all(|letter| letter.is_ascii_alphanumeric() || "+-.".contains(letter))
+    });
+    let file = match scheme {
+        None => decoded(source),
+        Some(("file", rest)) => {
+            let rest =
+                rest.strip_prefix("//").map_or(rest, |rest| rest.strip_prefix("localhost").unwrap_or(rest));
+            decoded(rest)
+        }
+        Some(_)
+            if registry.sources.iter().any(|kind| !(kind.models)().is_empty() && (kind.claims)(source)) =>
+        {
+            return Some(source.clone());
+        }
+        Some((scheme, _)) => {
+            let message = format!("units at `{scheme}:` addresses cannot be opened, wanted a file");
+            page.error("osp/source", message, span.clone()).hint =
+                Some("write the path of the unit, relative to this file".into());
+            return None;
+        }
+    };
+    let Some(file) = file else {
+        page.error("osp/source", format!("`{source}` has a `%` that is no escaped letter"), span.clone());
+        return None;
+    };
+    if !registry.sources.iter().any(|kind| (kind.claims)(&file)) {
+        let kinds: Vec<String> =
+            registry.sources.iter().map(|kind| format!("`{}` ({})", kind.name, kind.summary)).collect();
+        page.error("osp/source", format!("no kind of simulator takes the source `{file}`"), span.clone())
+            .hint = Some(format!("known kinds are {}", kinds.join(", ")));
+        return None;
+    }
+    Some(file)
+}
+
+/// `%20` and the like; `None` where that makes no sense.
+fn decoded(text: &str) -> Option<String> {
+    let bytes = text.as_bytes();
+    let mut found = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        if byte == b'%' {
+            let digits = text.get(at + 1..at + 3)?;
+            found.push(u8::from_str_radix(digits, 16).ok()?);
+            at += 3;
+        } else {
+            found.push(byte);
+            at += 1;
+        }
+    }
+    String::from_utf8(found).ok().filter(|text| !text.contains('\0'))
+}
+
+/// Values of inputs are start values, all others parameters.
+fn initial_values(
+    node: Node<'_, '_>,
+    component: &mut Component,
+    interface: Option<&Interface>,
+    page: &mut Page,
+) {
+    let Some(list) = child(node, "InitialValues") else { return };
+    page.only(list, &[], &["InitialValue"]);
+    for node in children(list, "InitialValue") {
+        page.only(node, &["variable"], TYPES);
+        let variable = page.attribute(node, "variable");
+        let typed: Vec<Node<'_, '_>> = node.children().filter(Node::is_element).collect();
+        let [typed] = typed[..] else {
+            let message = format!("`<InitialValue>` holds one value, found {}", typed.len());
+            page.error("osp/value", message, head(node)).hint = Some("as in `<Real value=\"1.5\"/>`".into());
+            continue;
+        };
+        let value = value(typed, page);
+        let (Some((variable, span)), Some((value, value_span))) = (variable, value) else { continue };
+        let whole = span.start..value_span.end;
+        let input =
+            interface.is_some_and(|interface| interface.inputs.iter().any(|port| port.name == variable));
+        let given = component.parameters.iter().map(|(name, ..)| name);
+        if given.chain(component.starts.iter().map(|(name, ..)| name)).any(|name| *name == variable) {
+            let message = format!("`{variable}` of `{}` has two initial values", component.name);
+            page.error("osp/duplicate", message, span);
+            continue;
+        }
+        match (input, number(&value)) {
+            (true, Some(number)) => component.starts.push((variable, number, whole)),
+            (true, None) => {
+                let message = format!("`{variable}` is an input of numbers, found {}", value.describe());
+                page.error("osp/value", message, value_span);
+            }
+            (false, _) => component.parameters.push((variable, value, whole)),
+        }
+    }
+}
+
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(number) => Some(*number),
+        Value::Flag(flag) => Some(f64::from(u8::from(*flag))),
+        _ => None,
+    }
+}
+
+fn value(node: Node<'_, '_>, page: &mut Page) -> Option<(Value, Span)> {
+    let tag = node.tag_name().name();
+    if !TYPES.contains(&tag) {
+        return None; // said with the other unknown elements
+    }
+    page.only(node, &["value"], &[]);
+    let Some((text, span)) = optional(node, "value") else {
+        page.attribute(node, "value");
+        return None;
+    };
+    let value = match tag {
+        "Real" => text.parse::<f64>().ok().filter(|number| number.is_finite()).map(Value::Number),
+        "Integer" | "Enumeration" => text.parse::<i32>().ok().map(|number| Value::Number(f64::from(number))),
+        "Boolean" => match text.as_str() {
+            "true" | "1" => Some(Value::Flag(true)),
+            "false" | "0" => Some(Value::Flag(false)),
+            _ => None,
+        },
+        // Blanks around a text may be meant.
+        _ => node.attribute("value").map(|text| Value::Text(text.to_owned())),
+    };
+    if value.is_none() {
+        page.error("osp/value", format!("this is no value of type {tag}: {text:?}"), span.clone()).hint =
+            (tag == "Boolean").then(|| suggest(&text, ["true", "false"].into_iter()));
+    }
+    value.map(|value| (value, span))
+}

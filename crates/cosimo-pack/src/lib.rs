@@ -1,0 +1,10 @@
+//! Files from outside: zip archives that are measured before they are believed, and XML whose elements know their
+//! place. Shared by everything that reads standards made of both.
+
+pub mod archive;
+pub mod problem;
+pub mod text;
+pub mod xml;
+
+pub use archive::{Cache, Kind, use_cache};
+pub use problem::{Place, Problem};

@@ -1,0 +1,85 @@
+//! Changes inside a `system.toml` that a person wrote: comments, order and layout stay.
+
+use toml_edit::{ArrayOfTables, DocumentMut, InlineTable, Item, Table, Value};
+
+use crate::system::{BondDecl, Opposite, PowerPort};
+use crate::toml::links::OPPOSITE;
+
+/// A bond, and the wires that it stands for, by their places in the file.
+pub type Replacement<'a> = (&'a BondDecl, [usize; 2]);
+
+/// Puts bonds in the place of wires. The text must be one that was read without problems.
+pub fn replace_wires(text: &str, replacements: &[Replacement<'_>]) -> Result<String, String> {
+    let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| error.to_string())?;
+    let Some(Item::ArrayOfTables(wires)) = document.get_mut("wire") else {
+        return Err("the wires are no `[[wire]]` sections".into());
+    };
+    let mut bonds = Vec::new();
+    for (bond, places) in replacements {
+        let found: Vec<&Table> = places.iter().filter_map(|place| wires.get(*place)).collect();
+        let position = found.iter().filter_map(|wire| wire.position()).min();
+        let layout: Vec<String> = found.iter().map(|wire| around(wire)).collect();
+        bonds.push(section(bond, position, &layout));
+    }
+    let mut removed: Vec<usize> = replacements.iter().flat_map(|(_, places)| *places).collect();
+    removed.sort_unstable();
+    for place in removed.iter().rev() {
+        wires.remove(*place);
+    }
+    if wires.is_empty() {
+        document.remove("wire");
+    }
+    let list = document.entry("bond").or_insert(Item::ArrayOfTables(ArrayOfTables::new()));
+    let Item::ArrayOfTables(list) = list else { return Err("the bonds are no `[[bond]]` sections".into()) };
+    bonds.into_iter().for_each(|bond| list.push(bond));
+    Ok(document.to_string())
+}
+
+/// What stands before a section, and all comments inside it.
+fn around(section: &Table) -> String {
+    let mut text = section.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default().to_owned();
+    let mut keep = |words: &str| {
+        for comment in words.lines().map(str::trim).filter(|line| line.starts_with('#')) {
+            text.push_str(comment);
+            text.push('\n');
+        }
+    };
+    keep(section.decor().suffix().and_then(|suffix| suffix.as_str()).unwrap_or_default());
+    for (key, item) in section.iter() {
+        let before = section.key(key).and_then(|key| key.leaf_decor().prefix()?.as_str());
+        keep(before.unwrap_or_default());
+        let behind = item.as_value().and_then(|value| value.decor().suffix()?.as_str());
+        keep(behind.unwrap_or_default());
+    }
+    text
+}
+
+fn section(bond: &BondDecl, position: Option<isize>, layout: &[String]) -> Table {
+    let mut table = Table::new();
+    table.insert("name", toml_edit::value(&bond.name));
+    table.insert("a", toml_edit::value(side(&bond.a)));
+    table.insert("b", toml_edit::value(side(&bond.b)));
+    if bond.opposite != Opposite::Neither {
+        let word =
+            OPPOSITE.iter().find(|(_, opposite)| *opposite == bond.opposite).map_or("none", |(word, _)| word);
+        table.insert("opposite", toml_edit::value(word));
+    }
+    // Of two wires, the blank lines of the first and the comments of both.
+    let mut prefix = layout.first().cloned().unwrap_or_default();
+    for line in layout.iter().skip(1).flat_map(|text| text.lines()) {
+        if line.trim_start().starts_with('#') {
+            prefix.push_str(line);
+            prefix.push('\n');
+        }
+    }
+    table.decor_mut().set_prefix(prefix);
+    table.set_position(position);
+    table
+}
+
+fn side(port: &PowerPort) -> InlineTable {
+    let mut table = InlineTable::new();
+    table.insert("effort", Value::from(&port.effort.0));
+    table.insert("flow", Value::from(&port.flow.0));
+    table
+}
