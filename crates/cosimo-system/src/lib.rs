@@ -1,5 +1,7 @@
 //! What is to be simulated, as data; and the spelling of it that people write, `system.toml`.
 
+pub mod files;
+pub mod format;
 pub mod names;
 pub mod overrides;
 pub mod problem;
@@ -10,6 +12,8 @@ pub mod system;
 pub mod toml;
 pub mod write;
 
+pub use files::{File, Files};
+pub use format::{Asked, Document, SystemFormat, Unreadable, Unwritten};
 pub use names::{Lost, Names};
 pub use overrides::Overrides;
 pub use problem::{Problem, Severity, Span};

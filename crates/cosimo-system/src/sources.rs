@@ -67,7 +67,7 @@ fn derived(source: &str) -> String {
 }
 
 /// The span that covers what everybody suggests, and the smallest step.
-fn suggest_experiment(system: &mut System, registry: &Registry) {
+pub fn suggest_experiment(system: &mut System, registry: &Registry) {
     let suggested: Vec<Suggested> = system
         .components
         .iter()
@@ -88,7 +88,7 @@ fn suggest_experiment(system: &mut System, registry: &Registry) {
 }
 
 /// What a component shows of itself; `None` if it does not open, which is the plan's to explain.
-pub(crate) fn interface(component: &Component, folder: &Path, registry: &Registry) -> Option<Interface> {
+pub fn interface(component: &Component, folder: &Path, registry: &Registry) -> Option<Interface> {
     let kind = registry.sources.iter().find(|kind| (kind.claims)(&component.source))?;
     let parameters: Vec<(String, Value)> =
         component.parameters.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect();

@@ -18,8 +18,40 @@ pub fn to_toml(system: &System) -> String {
     for component in &system.components {
         self::component(&mut page, component);
     }
+    rest(&mut page, system);
+    page.0
+}
+
+/// What another format has no words for: everything but start, stop and sources, as [`crate::toml::supplement`] reads
+/// it. Leave out of the system what the other format does say.
+pub fn to_supplement(system: &System) -> String {
+    let mut page = Page::default();
+    let usual = Experiment::default();
+    let Experiment { end, record, history, .. } = &system.experiment;
+    if (*end, *record, history) != (usual.end, usual.record, &None) {
+        page.head("[experiment]");
+        experiment_rest(&mut page, &system.experiment);
+    }
+    for component in &system.components {
+        let nothing = Component {
+            name: component.name.clone(),
+            source: component.source.clone(),
+            span: component.span.clone(),
+            source_span: component.source_span.clone(),
+            ..Component::default()
+        };
+        if *component != nothing {
+            page.head(&format!("[component.{}]", key(&component.name)));
+            component_rest(&mut page, component);
+        }
+    }
+    rest(&mut page, system);
+    page.0
+}
+
+fn rest(page: &mut Page, system: &System) {
     for wire in &system.wires {
-        self::wire(&mut page, wire);
+        self::wire(page, wire);
     }
     for bond in &system.bonds {
         page.head("[[bond]]");
@@ -47,7 +79,7 @@ pub fn to_toml(system: &System) -> String {
         page.number("tolerance", junction.tolerance);
         page.number("energy_scale", junction.energy_scale);
     }
-    recipe(&mut page, &system.recipe);
+    recipe(page, &system.recipe);
     if system.results != Results::default() {
         page.head("[results]");
         let variables: Vec<String> =
@@ -62,13 +94,16 @@ pub fn to_toml(system: &System) -> String {
         let ports: Vec<_> = ports.map(|(port, column, _)| (port.clone(), text(column))).collect();
         page.unless(ports.is_empty(), "ports", &table(&ports));
     }
-    page.0
 }
 
 fn experiment(page: &mut Page, experiment: &Experiment) {
     page.head("[experiment]");
     page.unless(experiment.start == 0.0, "start", &number(experiment.start));
     page.line("stop", &number(experiment.stop));
+    experiment_rest(page, experiment);
+}
+
+fn experiment_rest(page: &mut Page, experiment: &Experiment) {
     page.word("end", END, experiment.end);
     page.word("record", RECORD, experiment.record);
     if let Some((path, _)) = &experiment.history {
@@ -79,6 +114,10 @@ fn experiment(page: &mut Page, experiment: &Experiment) {
 fn component(page: &mut Page, component: &Component) {
     page.head(&format!("[component.{}]", key(&component.name)));
     page.line("source", &text(&component.source));
+    component_rest(page, component);
+}
+
+fn component_rest(page: &mut Page, component: &Component) {
     let parameters: Vec<_> =
         component.parameters.iter().map(|(name, value, _)| (name.clone(), self::value(value))).collect();
     page.unless(parameters.is_empty(), "parameters", &table(&parameters));

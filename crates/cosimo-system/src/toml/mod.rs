@@ -1,9 +1,14 @@
 //! `system.toml`, the spelling of a system that people write. Reading never stops at the first problem: it
 //! returns all of them, each with its place in the text, and as much of the system as could be understood.
 
+mod file;
 pub(crate) mod links;
 pub(crate) mod method;
 pub(crate) mod section;
+mod supplement;
+
+pub use file::TOML;
+pub use supplement::supplement;
 
 use std::path::{Path, PathBuf};
 

@@ -1,0 +1,80 @@
+//! Formats of system files, by the endings of their names: how each is read and, where it can be, written.
+
+use std::any::Any;
+use std::path::{Path, PathBuf};
+
+use cosimo_core::Registry;
+
+use crate::files::Files;
+use crate::problem::{Problem, Severity};
+use crate::system::System;
+
+/// Writes a document, and says what the format could not say.
+pub type Write = fn(&Document, &Path, &Registry) -> Result<Vec<Problem>, Unwritten>;
+
+pub struct SystemFormat {
+    pub name: &'static str,
+    pub summary: &'static str,
+    /// Without the dot, the usual one first.
+    pub endings: &'static [&'static str],
+    pub read: fn(&Path, &Asked, &Registry) -> Result<Document, Unreadable>,
+    pub write: Option<Write>,
+}
+
+impl std::fmt::Debug for SystemFormat {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SystemFormat({})", self.name)
+    }
+}
+
+/// What to read of a file that holds several systems.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Asked {
+    pub variant: Option<String>,
+}
+
+/// A system with the file that it came from.
+#[derive(Debug)]
+pub struct Document {
+    /// As much as could be understood; complete where no problem is an error.
+    pub system: System,
+    pub problems: Vec<Problem>,
+    pub files: Files,
+    /// What the format would write again and a system has no place for; only the format itself knows what it is.
+    pub rest: Option<Box<dyn Any + Send + Sync>>,
+}
+
+impl Document {
+    pub fn has_errors(&self) -> bool {
+        self.problems.iter().any(|problem| problem.severity == Severity::Error)
+    }
+}
+
+/// A file that could not even be read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unreadable {
+    pub message: String,
+    pub hint: Option<String>,
+    /// The file was there, and is not what it should be.
+    pub malformed: bool,
+}
+
+/// Why nothing was written.
+#[derive(Debug)]
+pub enum Unwritten {
+    /// The system cannot be said in this format.
+    Problems(Vec<Problem>),
+    Failed {
+        file: PathBuf,
+        cause: std::io::Error,
+    },
+}
+
+/// The format that claims a file, by the ending of its name.
+pub fn of_file(formats: &[&'static SystemFormat], file: &Path) -> Option<&'static SystemFormat> {
+    let ending = file.extension()?;
+    let has = |format: &&&'static SystemFormat| {
+        format.endings.iter().any(|known| ending.eq_ignore_ascii_case(known))
+    };
+    formats.iter().find(has).copied()
+}

@@ -1,0 +1,95 @@
+//! `system.toml` as a file among other formats of systems.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use cosimo_core::Registry;
+
+use crate::files::Files;
+use crate::format::{Asked, Document, SystemFormat, Unreadable, Unwritten};
+use crate::problem::Problem;
+use crate::{sources, write};
+
+/// Bytes of a system file.
+const LARGEST: u64 = 64 << 20;
+
+pub const TOML: SystemFormat = SystemFormat {
+    name: "toml",
+    summary: "the spelling of a system that people write",
+    endings: &["toml"],
+    read,
+    write: Some(write),
+};
+
+fn read(file: &Path, asked: &Asked, registry: &Registry) -> Result<Document, Unreadable> {
+    let path = file.display().to_string();
+    let mut text = String::new();
+    let opened = File::open(file).and_then(|file| file.take(LARGEST + 1).read_to_string(&mut text));
+    opened.map_err(|cause| Unreadable {
+        message: format!("cannot read `{path}`: {cause}"),
+        hint: None,
+        malformed: false,
+    })?;
+    if text.len() as u64 > LARGEST {
+        return Err(Unreadable {
+            message: format!("`{path}` is larger than {} MB", LARGEST >> 20),
+            hint: Some(
+                "is it the right file? a system with a thousand components needs less than one MB".into(),
+            ),
+            malformed: true,
+        });
+    }
+    let folder = file.parent().map_or_else(PathBuf::new, Path::to_owned);
+    let (system, mut problems) = super::read(&text, &folder, registry);
+    if let Some(variant) = &asked.variant {
+        let message =
+            format!("there is no variant `{variant}` in a system file; only packages have variants");
+        problems.push(Problem::error("system/variant", message, 0..0));
+    }
+    Ok(Document { system, problems, files: Files::one(path, text), rest: None })
+}
+
+/// Files of a system that came out of an archive are put beside; others stay where they are, and are named from here.
+fn write(document: &Document, path: &Path, _: &Registry) -> Result<Vec<Problem>, Unwritten> {
+    let mut system = document.system.clone();
+    let here = path.parent().map_or_else(PathBuf::new, Path::to_owned);
+    let mut taken = std::collections::BTreeMap::new();
+    let folder = system.folder.clone();
+    let mut place = |file: &str| -> Result<String, Unwritten> {
+        let from = folder.join(file);
+        let failed = |cause| Unwritten::Failed { file: from.clone(), cause };
+        if document.rest.is_none() {
+            let whole = from.canonicalize().map_err(failed)?;
+            let near =
+                here.canonicalize().ok().and_then(|here| whole.strip_prefix(here).ok().map(Path::to_owned));
+            return Ok(near.unwrap_or(whole).to_string_lossy().into_owned());
+        }
+        let name = from.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let mut number = 1;
+        let to = loop {
+            let prefix = if number == 1 { String::new() } else { format!("{number}-") };
+            let to = format!("resources/{prefix}{name}");
+            if taken.entry(to.clone()).or_insert_with(|| from.clone()) == &from {
+                break to;
+            }
+            number += 1;
+        };
+        std::fs::create_dir_all(here.join("resources")).map_err(failed)?;
+        if from.canonicalize().ok() != here.join(&to).canonicalize().ok() {
+            std::fs::copy(&from, here.join(&to)).map_err(failed)?;
+        }
+        Ok(to)
+    };
+    for component in &mut system.components {
+        if let Some(file) = sources::file(&component.source) {
+            component.source = place(file)?;
+        }
+    }
+    if let Some((history, _)) = &mut system.experiment.history {
+        *history = place(&history.to_string_lossy())?.into();
+    }
+    let failed = |cause| Unwritten::Failed { file: path.to_owned(), cause };
+    std::fs::write(path, write::to_toml(&system)).map_err(failed)?;
+    Ok(Vec::new())
+}
