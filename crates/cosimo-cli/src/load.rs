@@ -1,22 +1,22 @@
 //! From a path and overrides to a planned system, or to everything that is wrong with it.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::ValueEnum;
 use cosimo::core::Registry;
 use cosimo::engine::{Plan, plan};
-use cosimo::system::{EndRule, Overrides, Severity, System, overrides, sources, toml};
+use cosimo::system::{
+    Asked, Document, EndRule, Files, Overrides, Problem, System, format, overrides, sources,
+};
 
 use crate::{exit, report};
-
-/// Bytes of a system file.
-const LARGEST: u64 = 64 << 20;
 
 /// Changes to the file that every command which plans a system understands.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Changes {
+    /// Which system of a package that holds several, by the name of its description
+    #[arg(long, value_name = "NAME")]
+    pub variant: Option<String>,
     /// End of the run, in seconds
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub stop: Option<f64>,
@@ -62,53 +62,58 @@ pub(crate) enum End {
 }
 
 pub(crate) struct Loaded {
-    /// The file as it was read.
-    pub text: String,
+    /// The texts that the system was read from.
+    pub files: Files,
     pub system: System,
     pub plan: Plan,
 }
 
-/// Reads a system file without planning it.
-pub(crate) fn read(file: &Path, registry: &Registry) -> Result<(String, String, System), u8> {
-    let path = file.display().to_string();
-    let mut text = String::new();
-    let opened = File::open(file).and_then(|file| file.take(LARGEST + 1).read_to_string(&mut text));
-    opened.map_err(|cause| {
+/// Reads a system file without planning it. Its format follows from its ending.
+pub(crate) fn read(file: &Path, asked: &Asked, registry: &Registry) -> Result<Document, u8> {
+    let reader = format::of_file(cosimo::SYSTEM_FORMATS, file).unwrap_or(cosimo::SYSTEM_FORMATS[0]);
+    let document = (reader.read)(file, asked, registry).map_err(|unreadable| {
         let hint = if file.is_dir() {
             Some(format!("this is a folder; did you mean `{}`?", file.join("system.toml").display()))
-        } else if cause.kind() == std::io::ErrorKind::NotFound {
+        } else if !file.exists() {
             nearby(file)
         } else {
-            None
+            unreadable.hint
         };
-        report::error(&format!("cannot read `{path}`: {cause}"), hint.as_deref());
-        exit::NO_FILE
+        report::error(&unreadable.message, hint.as_deref());
+        if unreadable.malformed { exit::BAD_INPUT } else { exit::NO_FILE }
     })?;
-    if text.len() as u64 > LARGEST {
-        let hint = "is it the right file? a system with a thousand components needs less than one MB";
-        report::error(&format!("`{path}` is larger than {} MB", LARGEST >> 20), Some(hint));
+    if document.has_errors() {
+        report::problems(&document.problems, &document.files);
         return Err(exit::BAD_INPUT);
     }
-    let folder = file.parent().map_or_else(PathBuf::new, Path::to_owned);
-    let (system, problems) = toml::read(&text, &folder, registry);
-    if problems.iter().any(|problem| problem.severity == Severity::Error) {
-        report::problems(&problems, &path, &text);
-        return Err(exit::BAD_INPUT);
-    }
-    Ok((path, text, system))
+    Ok(document)
+}
+
+/// Remarks of a file, with their places: they are shown among those of the plan.
+fn placed(remarks: Vec<Problem>, files: &Files) -> Vec<Problem> {
+    let place = |mut remark: Problem| {
+        if let Some((file, span)) = files.find(&remark.span) {
+            let line = file.text.as_bytes()[..span.start].iter().filter(|byte| **byte == b'\n').count() + 1;
+            remark.message = format!("{}:{line}: {}", file.name, remark.message);
+        }
+        remark
+    };
+    remarks.into_iter().map(place).collect()
 }
 
 /// Reads and plans a system file, or a system made of the sources themselves.
 pub(crate) fn load(what: &[String], changes: &Changes, registry: &Registry) -> Result<Loaded, u8> {
-    let (path, text, mut system, mut problems) = match what {
+    let (files, mut system, remarks, mut problems) = match what {
         [file] if !sources::is_source(file, registry) => {
-            let (path, text, system) = read(Path::new(file), registry)?;
-            (path, text, system, Vec::new())
+            let asked = Asked { variant: changes.variant.clone() };
+            let Document { files, system, problems, .. } = read(Path::new(file), &asked, registry)?;
+            let remarks = placed(problems, &files);
+            (files, system, remarks, Vec::new())
         }
         several => {
             exist(several, registry)?;
             let (system, problems) = sources::system(several, registry);
-            (String::new(), String::new(), system, problems)
+            (Files::default(), system, Vec::new(), problems)
         }
     };
     let solver = changes.solver.as_ref().map(|name| format!("cosimo.solver=\"{name}\""));
@@ -131,11 +136,14 @@ pub(crate) fn load(what: &[String], changes: &Changes, registry: &Registry) -> R
     };
     problems.extend(overrides::apply(&mut system, &asked, registry));
     match plan(&system, registry) {
-        Ok(plan) if problems.is_empty() => return Ok(Loaded { text, system, plan }),
+        Ok(mut plan) if problems.is_empty() => {
+            plan.remarks.splice(0..0, remarks);
+            return Ok(Loaded { files, system, plan });
+        }
         Ok(_) => {}
         Err(found) => problems.extend(found),
     }
-    report::problems(&problems, &path, &text);
+    report::problems(&problems, &files);
     Err(exit::BAD_INPUT)
 }
 

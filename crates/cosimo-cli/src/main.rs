@@ -36,6 +36,7 @@ struct Cli {
 enum Command {
     Run(command::run::Args),
     Explain(command::explain::Args),
+    Convert(command::convert::Args),
     Info(command::info::Args),
     Methods(command::methods::Args),
     Models(command::models::Args),
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Run(args) => command::run::run(&args),
         Command::Explain(args) => command::explain::run(&args),
+        Command::Convert(args) => command::convert::run(&args),
         Command::Info(args) => command::info::run(&args),
         Command::Methods(args) => command::methods::run(&args),
         Command::Models(args) => command::models::run(&args),

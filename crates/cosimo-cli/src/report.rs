@@ -4,13 +4,13 @@ use std::io::IsTerminal;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use cosimo::fmi::validate::{self, Finding};
-use cosimo::system::{Problem, Severity, Span};
+use cosimo::system::{File, Files, Problem, Severity, Span};
 
 /// Prints problems to stderr, the errors with a count behind them.
-pub(crate) fn problems(problems: &[Problem], path: &str, text: &str) {
+pub(crate) fn problems(problems: &[Problem], files: &Files) {
     let renderer = renderer();
     for problem in problems {
-        eprintln!("{}\n", renderer.render(&[group(problem, path, text)]));
+        eprintln!("{}\n", renderer.render(&[group(problem, files)]));
     }
     let errors = problems.iter().filter(|problem| problem.severity == Severity::Error).count();
     if errors > 1 {
@@ -80,30 +80,27 @@ fn renderer() -> Renderer {
 }
 
 /// Where to point at. A parser that misses something points between two characters; the one before is shown.
-fn place(problem: &Problem, text: &str) -> Option<Span> {
-    let span = problem.span.clone();
-    if span == (0..0) || span.end > text.len() {
-        return None;
-    }
+fn place<'f>(problem: &Problem, files: &'f Files) -> Option<(&'f File, Span)> {
+    let (file, span) = files.find(&problem.span)?;
     if !span.is_empty() {
-        return Some(span);
+        return Some((file, span));
     }
-    let before = text[..span.start].char_indices().next_back().map_or(0, |(at, _)| at);
-    Some(before..span.start)
+    let before = file.text[..span.start].char_indices().next_back().map_or(0, |(at, _)| at);
+    Some((file, before..span.start))
 }
 
-fn group<'a>(problem: &'a Problem, path: &'a str, text: &'a str) -> Group<'a> {
+fn group<'a>(problem: &'a Problem, files: &'a Files) -> Group<'a> {
     let level = match problem.severity {
         Severity::Error => Level::ERROR,
         Severity::Remark => Level::NOTE.with_name("remark"),
     };
     let mut group = Group::with_title(level.primary_title(&problem.message).id(problem.code));
-    if let Some(span) = place(problem, text) {
+    if let Some((file, span)) = place(problem, files) {
         let mut annotation = AnnotationKind::Primary.span(span);
         if !problem.label.is_empty() {
             annotation = annotation.label(&problem.label);
         }
-        group = group.element(Snippet::source(text).path(path).annotation(annotation));
+        group = group.element(Snippet::source(&file.text).path(&file.name).annotation(annotation));
     }
     if let Some(hint) = &problem.hint {
         group = group.element(Level::HELP.message(hint));

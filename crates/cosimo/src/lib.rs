@@ -33,12 +33,17 @@ pub use cosimo_fmi as fmi;
 pub use cosimo_plot as plot;
 pub use cosimo_record as record;
 pub use cosimo_report as report;
+pub use cosimo_ssp as ssp;
 pub use cosimo_system as system;
 
 pub mod reference;
 pub mod reproduce;
 
 use cosimo_core::Registry;
+use cosimo_system::SystemFormat;
+
+/// Formats of system files. The first one is also what files with an unknown ending are taken for.
+pub const SYSTEM_FORMATS: &[&SystemFormat] = &[&cosimo_system::toml::TOML, &cosimo_ssp::SSP];
 
 /// Every method, simulator kind, reference model and result format that ships with Cosimo. Add your own to the lists.
 pub fn registry() -> Registry {
