@@ -14,7 +14,7 @@ pub(crate) const NAMESPACE: &str = "urn:cosimo:ssp:1";
 pub(crate) fn merge(system: &mut System, structure: &Structure, registry: &Registry, log: &mut Log) {
     if let Some((text, start)) = &structure.own {
         let problems = toml::supplement(text, *start, system, registry);
-        log.problems.extend(problems);
+        problems.into_iter().for_each(|problem| log.push(problem));
         drop_implied(system);
         if structure.stop.is_some() {
             return;

@@ -409,6 +409,7 @@ impl<'t> Flat<'t> {
             None => (system, true),
             Some(element) => match self.owners[system].elements.get(element.as_str()) {
                 Some(&owner) => (owner, false),
+                None if log.is_full() => return None,
                 None => {
                     let known = self.owners[system].elements.keys().copied();
                     let message = format!("no element of this system is called `{element}`");
@@ -419,6 +420,9 @@ impl<'t> Flat<'t> {
         };
         let connectors = &self.owners[owner].connectors;
         let Some(&connector) = connectors.get(end.connector.as_str()) else {
+            if log.is_full() {
+                return None;
+            }
             let whose = end.element.as_ref().map_or("this system".to_owned(), |name| format!("`{name}`"));
             let message = format!("{whose} has no connector `{}`", end.connector);
             let hint = suggest(&end.connector, connectors.keys().copied());

@@ -52,21 +52,25 @@ pub(crate) fn read(path: &Path, asked: &Asked, registry: &Registry) -> Result<Do
     let Some(structure) = loader.structure(&mut log, &member, None) else {
         return Ok(document(System::default(), log, None));
     };
-    let text = log.files.main().map(|file| file.text.clone()).unwrap_or_default();
     let mut flat = flatten::flatten(&structure, &folder, registry, &mut log);
     bindings::apply(&mut flat, &mut log);
     let mut system = flat.finish(&structure, &mut log);
     annotation::merge(&mut system, &structure, registry, &mut log);
     let archive = matches!(loader.shown, Shown::Archive(_));
     let members = loader.shared.borrow().members.clone();
-    let rest = Rest { folder, members, archive, member, text, system: system.clone() };
+    let rest = Rest { folder, members, archive, member, system: system.clone() };
     Ok(document(system, log, Some(rest)))
 }
 
 fn document(system: System, log: Log, rest: Option<Rest>) -> Document {
-    let Log { files, mut problems } = log;
+    let left_out = log.left_out();
+    let Log { files, mut problems, .. } = log;
     problems.sort_by_key(|problem| (problem.span.start, problem.span.end));
     problems.dedup();
+    if left_out > 0 {
+        let message = format!("{left_out} more problems were found and are not shown");
+        problems.push(Problem::remark("ssp/more", message, 0..0));
+    }
     Document { system, problems, files, rest: rest.map(|rest| Box::new(rest) as _) }
 }
 
@@ -238,7 +242,7 @@ impl<'a> Loader<'a> {
             Ok(found) => found,
             Err(problem) => {
                 let message = format!("{name}: {}", problem.message);
-                log.problems.push(match problem.hint {
+                log.push(match problem.hint {
                     Some(hint) => {
                         Problem::error("ssp/unreadable", message, span.cloned().unwrap_or(0..0)).hint(hint)
                     }
@@ -262,7 +266,7 @@ impl<'a> Loader<'a> {
                 let at = problem.place.map_or(0..content.len().min(1), |place| offset(&content, place));
                 let span = base + at.start..base + at.end;
                 let error = Problem::error("ssp/xml", problem.message, span);
-                log.problems.push(match problem.hint {
+                log.push(match problem.hint {
                     Some(hint) => error.hint(hint),
                     None => error,
                 });

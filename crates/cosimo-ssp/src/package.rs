@@ -26,7 +26,8 @@ pub(crate) fn write(
         Some(rest) => {
             let files =
                 kept_files(rest).map_err(|cause| Unwritten::Failed { file: rest.folder.clone(), cause })?;
-            (rest.text.clone(), files, Vec::new())
+            let text = document.files.main().map(|file| file.text.clone());
+            (text.unwrap_or_default(), files, Vec::new())
         }
         None => {
             let stem = path.file_stem().unwrap_or_default().to_string_lossy();

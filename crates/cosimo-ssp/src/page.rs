@@ -2,7 +2,7 @@
 
 use cosimo_core::entry;
 use cosimo_pack::xml::Lines;
-use cosimo_system::{Files, Problem, Span};
+use cosimo_system::{Files, Problem, Severity, Span};
 use roxmltree::Node;
 
 /// All files and problems of a structure.
@@ -10,11 +10,39 @@ use roxmltree::Node;
 pub(crate) struct Log {
     pub(crate) files: Files,
     pub(crate) problems: Vec<Problem>,
+    errors: usize,
+    remarks: usize,
 }
 
+/// More errors, or more remarks, are not read by anybody, and each costs a search for what may have been meant.
+const MOST: usize = 1000;
+
 impl Log {
+    /// Whether one more error would only be counted; if so, it is.
+    pub(crate) fn is_full(&mut self) -> bool {
+        let full = self.errors >= MOST;
+        self.errors += usize::from(full);
+        full
+    }
+
+    /// How many were counted only.
+    pub(crate) fn left_out(&self) -> usize {
+        self.errors.saturating_sub(MOST) + self.remarks.saturating_sub(MOST)
+    }
+
+    pub(crate) fn push(&mut self, problem: Problem) {
+        let count = match problem.severity {
+            Severity::Error => &mut self.errors,
+            Severity::Remark => &mut self.remarks,
+        };
+        *count += 1;
+        if *count <= MOST {
+            self.problems.push(problem);
+        }
+    }
+
     pub(crate) fn error(&mut self, code: &'static str, message: impl Into<String>, span: &Span) {
-        self.problems.push(Problem::error(code, message, span.clone()));
+        self.push(Problem::error(code, message, span.clone()));
     }
 
     pub(crate) fn hinted(
@@ -26,11 +54,11 @@ impl Log {
     ) {
         let hint = hint.into();
         let problem = Problem::error(code, message, span.clone());
-        self.problems.push(if hint.is_empty() { problem } else { problem.hint(hint) });
+        self.push(if hint.is_empty() { problem } else { problem.hint(hint) });
     }
 
     pub(crate) fn remark(&mut self, code: &'static str, message: impl Into<String>, span: &Span) {
-        self.problems.push(Problem::remark(code, message, span.clone()));
+        self.push(Problem::remark(code, message, span.clone()));
     }
 }
 
@@ -137,7 +165,7 @@ impl Page<'_> {
                     let inside = node.tag_name().name();
                     let message = format!("`<{name}>` has no meaning inside `<{inside}>`, and is not read");
                     let problem = Problem::remark("ssp/unknown-element", message, self.span(child));
-                    self.log.problems.push(problem.hint(suggest(name, known.iter().copied())));
+                    self.log.push(problem.hint(suggest(name, known.iter().copied())));
                 }
                 (false, true) => {
                     let space = child.tag_name().namespace();

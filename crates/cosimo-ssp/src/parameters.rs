@@ -195,7 +195,7 @@ pub(crate) fn mapping(page: &mut Page<'_>, root: Node<'_, '_>) -> Vec<Mapping> {
     let entry = |node: Node<'_, '_>| {
         let (source, target) = (page.required(node, "source"), page.required(node, "target"));
         Some(Mapping {
-            transformation: transformation(page, node, &["Annotations"]),
+            transformation: transformation(page, node),
             suppress: page.flag(node, "suppressUnitConversion"),
             span: page.span(node),
             source: source?,

@@ -38,15 +38,37 @@ const USES: &[(&str, Option<&str>)] = &[
     ("ScheduledExecution", Some("scheduled-execution")),
 ];
 
-const NUMBERS: &[&str] = &[
-    "Real", "Float64", "Float32", "Integer", "Int8", "UInt8", "Int16", "UInt16", "Int32", "UInt32", "Int64",
-    "UInt64", "Boolean",
+/// What may stand in a connector: its type, and what is not about values.
+const IN_CONNECTOR: &[&str] = &[
+    "Real",
+    "Float64",
+    "Float32",
+    "Integer",
+    "Int8",
+    "UInt8",
+    "Int16",
+    "UInt16",
+    "Int32",
+    "UInt32",
+    "Int64",
+    "UInt64",
+    "Boolean",
+    "Enumeration",
+    "String",
+    "Binary",
+    "Clock",
+    "Dimension",
+    "ConnectorGeometry",
+    "Annotations",
 ];
+/// What may stand in a connection or a mapping entry.
 const TRANSFORMATIONS: &[&str] = &[
     "LinearTransformation",
     "BooleanMappingTransformation",
     "IntegerMappingTransformation",
     "EnumerationMappingTransformation",
+    "ConnectionGeometry",
+    "Annotations",
 ];
 
 /// Units and enumerations of a file, by name.
@@ -99,7 +121,7 @@ impl Definitions {
             if parsed.is_some() { "it is taken for what its name says" } else { "nothing is converted" };
         let message = format!("the unit `{name}` is not among the `<Units>` of this file; {what}");
         let problem = Problem::remark("ssp/unknown-unit", message, page.span_of(node, "unit"));
-        page.log.problems.push(match suggest(name, self.units.keys().map(String::as_str)) {
+        page.log.push(match suggest(name, self.units.keys().map(String::as_str)) {
             none if none.is_empty() => problem,
             hint => problem.hint(hint),
         });
@@ -363,17 +385,7 @@ fn connector(
         sizes: Some(Vec::new()),
         span: page.span_of(node, "name"),
     };
-    let mut known: Vec<&str> = NUMBERS.to_vec();
-    known.extend([
-        "Enumeration",
-        "String",
-        "Binary",
-        "Clock",
-        "Dimension",
-        "ConnectorGeometry",
-        "Annotations",
-    ]);
-    for part in page.children(node, &known) {
+    for part in page.children(node, IN_CONNECTOR) {
         match part.tag_name().name() {
             "ConnectorGeometry" | "Annotations" => {}
             "Dimension" => {
@@ -406,7 +418,7 @@ fn connection(page: &mut Page<'_>, node: Node<'_, '_>) -> Option<Connection> {
     let start = end(page, "startElement", "startConnector", "startIndices");
     let end = end(page, "endElement", "endConnector", "endIndices");
     Some(Connection {
-        transformation: transformation(page, node, &["ConnectionGeometry", "Annotations"]),
+        transformation: transformation(page, node),
         suppress: page.flag(node, "suppressUnitConversion"),
         span: page.span(node),
         start: start?,
@@ -415,12 +427,11 @@ fn connection(page: &mut Page<'_>, node: Node<'_, '_>) -> Option<Connection> {
 }
 
 /// The one transformation inside a connection or a mapping entry.
-pub(crate) fn transformation(page: &mut Page<'_>, node: Node<'_, '_>, others: &[&str]) -> Transformation {
-    let known: Vec<&str> = TRANSFORMATIONS.iter().chain(others).copied().collect();
+pub(crate) fn transformation(page: &mut Page<'_>, node: Node<'_, '_>) -> Transformation {
     let mut found = Transformation::None;
-    for part in page.children(node, &known) {
+    for part in page.children(node, TRANSFORMATIONS) {
         let name = part.tag_name().name();
-        if others.contains(&name) {
+        if matches!(name, "ConnectionGeometry" | "Annotations") {
             continue;
         }
         if found != Transformation::None {

@@ -180,9 +180,8 @@ pub(crate) struct Rest {
     pub(crate) members: BTreeSet<PathBuf>,
     /// It came as an archive, so that everything in the folder belongs to it.
     pub(crate) archive: bool,
-    /// The description that was read, and its text.
+    /// The description that was read.
     pub(crate) member: String,
-    pub(crate) text: String,
     /// The system as it was read: unless it changed, the text can be kept.
     pub(crate) system: cosimo_system::System,
 }

@@ -191,3 +191,20 @@ fn files_that_grow_without_end_meet_a_limit() {
         description("growing", &ssd(&format!("<ssd:Elements>{systems}{last}</ssd:Elements>"), EXPERIMENT));
     assert!(text.contains("the system has more than 100000 components, which is the limit"), "{text}");
 }
+
+/// Each wrong name is compared with a thousand right ones: that many comparisons would take a minute.
+#[test]
+fn a_hundred_thousand_problems_are_counted() {
+    let names: Vec<String> = (0..1000).map(|number| format!("output-{number} output")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let a = component("a", "tap:y=1|", &names, "");
+    let wrong = connection("a.outptu", "a.inptu", "").repeat(50_000);
+    let inside = format!("<ssd:Elements>{a}</ssd:Elements><ssd:Connections>{wrong}</ssd:Connections>");
+    let text = description("many", &ssd(&inside, EXPERIMENT));
+    assert!(text.matches("error[ssp/unknown-connector]").count() <= 1000);
+    assert!(
+        text.contains("99000 more problems were found and are not shown"),
+        "{}",
+        &text[text.len() - 300..]
+    );
+}
