@@ -127,7 +127,7 @@ fn variable_of(
     let path = format!("{}.{name}", flat.parts[part].component.name);
     let kind = match connector.map(|connector| connector.kind) {
         Some(kind) => kind,
-        None if name.starts_with("cosimo.") || flat.has_parameter(part, name) => Kind::Parameter,
+        None if name.starts_with("cosimo.") || flat.parameter(part, name).is_some() => Kind::Parameter,
         None => {
             let is_input =
                 flat.interface(part).is_some_and(|known| known.inputs.iter().any(|port| port.name == name));
@@ -136,7 +136,10 @@ fn variable_of(
     };
     match kind {
         Kind::Parameter => {
-            let unit = connector.and_then(|connector| connector.unit.clone());
+            let unit = connector.and_then(|connector| connector.unit.clone()).or_else(|| {
+                given.unit.as_ref()?; // looked up only if there is something to convert
+                flat.parameter(part, name).cloned().flatten()
+            });
             let Some(value) = converted(given.clone(), unit, mapping, connector, &path, log) else { return };
             let parameters = &mut flat.parts[part].component.parameters;
             match parameters.iter_mut().find(|(known, ..)| known == name) {

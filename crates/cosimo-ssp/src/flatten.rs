@@ -43,7 +43,7 @@ pub(crate) struct Part<'t> {
     owner: usize,
     pub(crate) connectors: BTreeMap<&'t str, &'t Connector>,
     interface: OnceCell<Option<Interface>>,
-    parameters: OnceCell<BTreeSet<String>>,
+    parameters: OnceCell<BTreeMap<String, Option<Unit>>>,
 }
 
 /// Who has connectors.
@@ -580,15 +580,16 @@ impl<'t> Flat<'t> {
         interface.get_or_init(|| sources::interface(component, &self.folder, self.registry)).as_ref()
     }
 
-    /// Whether a component says that it has this parameter.
-    pub(crate) fn has_parameter(&self, part: usize, name: &str) -> bool {
+    /// The unit of a parameter, if the component says that it has one of this name.
+    pub(crate) fn parameter(&self, part: usize, name: &str) -> Option<&Option<Unit>> {
         let Part { component, parameters, .. } = &self.parts[part];
         let known = parameters.get_or_init(|| {
             let kind = self.registry.sources.iter().find(|kind| (kind.claims)(&component.source));
-            let names = kind.map(|kind| (kind.parameters)(&component.source, &self.folder));
-            names.unwrap_or_default().into_iter().collect()
+            let known =
+                kind.map(|kind| (kind.parameters)(&component.source, &self.folder)).unwrap_or_default();
+            known.into_iter().map(|parameter| (parameter.name, parameter.unit)).collect()
         });
-        known.contains(name)
+        known.get(name)
     }
 
     /// The unit of a node: its connector's, else the port's own.

@@ -207,6 +207,22 @@ fn parameters_come_from_files_with_prefix_mapping_and_units() {
 }
 
 #[test]
+fn without_a_connector_the_unit_of_the_parameter_itself_counts() {
+    let given = |unit: &str| {
+        let set = format!(
+            "<ssv:Parameter name=\"T.start\"><ssv:Real value=\"20\" unit=\"{unit}\"/></ssv:Parameter>"
+        );
+        let units = "</ssv:Parameters><ssv:Units><ssc:Unit name=\"C\"><ssc:BaseUnit K=\"1\" offset=\"273.15\"/></ssc:Unit>\
+                     <ssc:Unit name=\"h\"><ssc:BaseUnit s=\"1\" factor=\"3600\"/></ssc:Unit></ssv:Units>";
+        let c = component("c", "tap:T[K]=1 x=1|", &[], &values(&set).replace("</ssv:Parameters>", units));
+        written(unit, &[("a.ssd", &ssd(&format!("<ssd:Elements>{c}</ssd:Elements>"), EXPERIMENT))])
+    };
+    close(&run(&given("C")), "c.T", 293.15);
+    let wrong = "the value [h] cannot be set to `c.T.start` [K]: the dimensions differ";
+    assert_eq!(remarks(&given("h")), [wrong]);
+}
+
+#[test]
 fn parameters_of_systems_go_on_to_their_components() {
     let c = component("c", "tap:y=1|", &["y.start parameter", "y output"], "");
     let d = component("d", "tap:y=1|", &["y.start parameter", "y output"], "");

@@ -1,7 +1,7 @@
 //! A simulator for tests whose ports and values are its source.
 #![allow(dead_code)] // each test takes its share
 
-use cosimo::core::entry::{OpenRequest, Opened};
+use cosimo::core::entry::{OpenRequest, Opened, Parameter};
 use cosimo::core::interface::{Abilities, Interface, Port};
 use cosimo::core::{
     Inputs, Outputs, Reached, Setup, Simulator, SimulatorError, Slot, SourceEntry, Time, Trail, Unit, Value,
@@ -25,20 +25,27 @@ pub(crate) const TAP: SourceEntry = SourceEntry {
     parameters: |source, _| {
         let outputs =
             source.strip_prefix("tap:").and_then(|ports| ports.split('|').next()).unwrap_or_default();
-        let names =
-            outputs.split_whitespace().map(|output| output.split(['[', '=']).next().unwrap_or_default());
-        names.map(|name| format!("{name}.start")).collect()
+        let parameter = |output: &str| {
+            let port = port(output.split('=').next().unwrap_or_default());
+            Parameter { name: format!("{}.start", port.name), unit: port.unit }
+        };
+        outputs.split_whitespace().map(parameter).collect()
     },
     models: Vec::new,
 };
 
+/// `name[unit]`.
+fn port(text: &str) -> Port {
+    let (name, unit) =
+        text.split_once('[').map_or((text, None), |(name, unit)| (name, unit.strip_suffix(']')));
+    match unit.map(Unit::parse) {
+        Some(Ok(unit)) => Port { unit: Some(unit), ..Port::new(name, "", "") },
+        _ => Port::new(text, "", ""),
+    }
+}
+
 fn open(request: &OpenRequest<'_>) -> Opened {
     let (outputs, inputs) = request.source.strip_prefix("tap:").unwrap().split_once('|').unwrap();
-    let port = |text: &str| {
-        let (name, unit) =
-            text.split_once('[').map_or((text, None), |(name, unit)| (name, unit.strip_suffix(']')));
-        Port { unit: unit.map(|unit| Unit::parse(unit).unwrap()), ..Port::new(name, "", "") }
-    };
     let (mut ports, mut lines) = (Vec::new(), Vec::new());
     for output in outputs.split_whitespace() {
         let (name, line) = output.split_once('=').unwrap();
