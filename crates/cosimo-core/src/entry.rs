@@ -7,6 +7,7 @@ use crate::interface::Needs;
 use crate::method::{Approximation, Correction, Estimate, Iteration, JacobianSource, Law, Partition};
 use crate::recorder::{Columns, RecordError, Table, TableError, TableWriter};
 use crate::simulator::Simulator;
+use crate::unit::Unit;
 
 /// A value as files and command lines give it.
 #[derive(Debug, Clone, PartialEq)]
@@ -339,8 +340,8 @@ pub struct SourceEntry {
     pub summary: &'static str,
     pub claims: fn(&str) -> bool,
     pub open: fn(&OpenRequest<'_>) -> Opened,
-    /// Names of parameters that a source takes; the folder is where relative paths start.
-    pub parameters: fn(&str, &Path) -> Vec<String>,
+    /// Parameters that a source takes; the folder is where relative paths start.
+    pub parameters: fn(&str, &Path) -> Vec<Parameter>,
     /// What it can offer by name; empty for kinds that come from files.
     pub models: fn() -> Vec<ModelInfo>,
     /// Makes one simulator of several, if the kind can solve what its simulators exchange inside of one.
@@ -350,6 +351,24 @@ pub struct SourceEntry {
 impl std::fmt::Debug for SourceEntry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "SourceEntry({})", self.name)
+    }
+}
+
+/// What is known of a parameter before its source is opened.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parameter {
+    pub name: String,
+    /// `None` where the source does not say.
+    pub unit: Option<Unit>,
+}
+
+impl From<&Spec> for Parameter {
+    fn from(spec: &Spec) -> Parameter {
+        let unit = match spec.kind {
+            Kind::Number { unit, .. } => Unit::parse(unit).ok(),
+            _ => None,
+        };
+        Parameter { name: spec.name.to_owned(), unit }
     }
 }
 

@@ -24,7 +24,7 @@ pub const FMU: SourceEntry = SourceEntry {
     open,
     parameters: |source, folder| {
         let unit = Unit::share(&folder.join(source), &Cache::standard(&crate::unit::UNIT));
-        unit.map(|unit| parameters::names(&unit.description)).unwrap_or_default()
+        unit.map(|unit| parameters::known(&unit.description)).unwrap_or_default()
     },
     models: Vec::new,
     join: Some(join),

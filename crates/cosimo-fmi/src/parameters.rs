@@ -4,7 +4,7 @@
 use std::ffi::CString;
 
 use cosimo_core::Value;
-use cosimo_core::entry::{OpenProblem, number_text, suggest};
+use cosimo_core::entry::{OpenProblem, Parameter, number_text, suggest};
 use cosimo_ode::{INTEGRATORS, IntegratorEntry};
 
 use crate::description::{Causality, Description, Initial, Kind, Use, Variability, Variable};
@@ -88,14 +88,16 @@ pub(crate) enum Rollback {
 }
 
 /// Everything that can be given.
-pub(crate) fn names(description: &Description) -> Vec<String> {
+pub(crate) fn known(description: &Description) -> Vec<Parameter> {
     let own = description.variables.iter().filter(|variable| settable(variable));
     let fits = |name: &&&str| {
         (description.cosimulation.is_some() || !CO_SIMULATION.contains(*name))
             && (description.exchange.is_some() || !MODEL_EXCHANGE.contains(*name))
     };
-    let options = OPTIONS.iter().filter(fits).map(|name| (*name).to_owned());
-    own.map(|variable| variable.name.clone()).chain(options).collect()
+    let options = OPTIONS.iter().filter(fits).map(|name| Parameter { name: (*name).to_owned(), unit: None });
+    own.map(|variable| Parameter { name: variable.name.clone(), unit: variable.unit.clone() })
+        .chain(options)
+        .collect()
 }
 
 pub(crate) fn read(

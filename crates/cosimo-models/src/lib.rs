@@ -137,7 +137,7 @@ pub const NATIVE: SourceEntry = SourceEntry {
     open,
     parameters: |source, _| {
         let model = MODELS.iter().find(|model| source.strip_prefix(PREFIX) == Some(model.name));
-        model.map_or(&[][..], |model| model.parameters).iter().map(|spec| spec.name.to_owned()).collect()
+        model.map_or(&[][..], |model| model.parameters).iter().map(Into::into).collect()
     },
     models: || {
         let info = |model: &&ModelEntry| ModelInfo {

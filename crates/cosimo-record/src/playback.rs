@@ -21,7 +21,7 @@ pub const TABLE: SourceEntry = SourceEntry {
     summary: "a table of numbers over time: .csv, .arrow or .parquet",
     claims: |source| cosimo_core::entry::format_of(FORMATS, Path::new(source)).is_ok(),
     open,
-    parameters: |_, _| PARAMETERS.iter().map(|spec| spec.name.to_owned()).collect(),
+    parameters: |_, _| PARAMETERS.iter().map(Into::into).collect(),
     models: Vec::new,
     join: None,
 };

@@ -423,7 +423,8 @@ fn set_results(system: &mut System, overrides: &Overrides, out: &mut Vec<Problem
 fn parameters(component: &Component, folder: &Path, registry: &Registry) -> Vec<String> {
     let own = component.parameters.iter().map(|(name, ..)| name.clone());
     let kind = registry.sources.iter().find(|kind| (kind.claims)(&component.source));
-    own.chain(kind.map(|kind| (kind.parameters)(&component.source, folder)).unwrap_or_default()).collect()
+    let known = kind.map(|kind| (kind.parameters)(&component.source, folder)).unwrap_or_default();
+    own.chain(known.into_iter().map(|parameter| parameter.name)).collect()
 }
 
 fn inputs(component: &Component, folder: &Path, registry: &Registry) -> Vec<String> {

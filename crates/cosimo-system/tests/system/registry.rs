@@ -63,7 +63,7 @@ static NATIVE: SourceEntry = SourceEntry {
     open: |_| Err(Vec::new()),
     parameters: |source, _| {
         let specs = if source.ends_with("chassis") { CHASSIS } else { WHEEL };
-        specs.iter().map(|spec| spec.name.to_owned()).collect()
+        specs.iter().map(Into::into).collect()
     },
     models: || {
         vec![
