@@ -405,6 +405,8 @@ pub struct FormatEntry {
     pub endings: &'static [&'static str],
     /// Creates the file, complete but for rows.
     pub create: fn(&Path, &Columns) -> Created,
+    /// Opens a file of the same columns again and cuts off what was written behind the bookmark.
+    pub resume: fn(&Path, &Columns, &[u8]) -> Created,
     pub read: fn(&Path) -> Result<Table, TableError>,
 }
 
