@@ -96,6 +96,12 @@ impl Layout {
         self.fits.iter().map(|fit| fit.history()).max().unwrap_or(1)
     }
 
+    /// Simulators whose state does not outlive the process, so that the run cannot be saved.
+    pub fn unsaved(&self) -> impl Iterator<Item = &str> {
+        let cannot = self.interfaces.iter().map(|interface| !interface.abilities.freeze);
+        self.names.iter().zip(cannot).filter_map(|(name, cannot)| cannot.then_some(name.as_str()))
+    }
+
     pub fn ports(&self) -> Ports<'_> {
         Ports { names: &self.names, interfaces: &self.interfaces, blocks: &self.blocks }
     }

@@ -3,10 +3,10 @@
 use cosimo_core::clock::Beat;
 use cosimo_core::error::StepError;
 use cosimo_core::recorder::{Columns, RecordError, Recorder};
-use cosimo_core::{Rehearsal, Time};
+use cosimo_core::{Clock, Rehearsal, Time};
 use cosimo_system::Problem;
 
-use crate::checkpoint::{Checkpoint, CheckpointError};
+use crate::checkpoint::{Checkpoint, CheckpointError, Progress};
 use crate::control::Counters;
 use crate::island::Island;
 use crate::ledger::Ledger;
@@ -107,13 +107,32 @@ impl Run {
     }
 
     pub fn save(&mut self) -> Result<Checkpoint, CheckpointError> {
-        Checkpoint::take(&mut self.island, self.worst_indicator)
+        let (worst, unwritten) = (self.worst_indicator, self.unwritten);
+        let progress = Progress { worst, beat: self.beat.map(|beat| beat.count()), unwritten };
+        Checkpoint::take(&mut self.island, &progress)
     }
 
     /// Continues where the checkpoint was taken, bit for bit. The plan must be the same.
     pub fn load(&mut self, checkpoint: &Checkpoint) -> Result<(), CheckpointError> {
-        self.worst_indicator = checkpoint.put(&mut self.island)?;
+        let progress = checkpoint.put(&mut self.island)?;
+        self.worst_indicator = progress.worst;
+        self.unwritten = progress.unwritten;
         self.restart_beat();
+        if let Some(count) = progress.beat {
+            self.beat = self.beat.map(|beat| beat.after(count));
+        }
+        Ok(())
+    }
+
+    /// Makes the rows so far safe, and says where they end. Belongs to the checkpoint that is saved at the same point.
+    pub fn bookmark(&mut self) -> Result<Vec<u8>, RecordError> {
+        self.recorder.as_mut().map_or(Ok(Vec::new()), |recorder| recorder.bookmark())
+    }
+
+    /// As [`Run::record`], after [`Run::load`]: goes on behind the bookmark. The present point has its row already.
+    pub fn resume(&mut self, mut recorder: Box<dyn Recorder>, bookmark: &[u8]) -> Result<(), RunError> {
+        recorder.resume(self.columns(), bookmark)?;
+        self.recorder = Some(recorder);
         Ok(())
     }
 
@@ -125,6 +144,11 @@ impl Run {
 
     pub fn time(&self) -> Time {
         self.island.clock.now()
+    }
+
+    /// For beats of callers.
+    pub fn clock(&self) -> &Clock {
+        &self.island.clock
     }
 
     pub fn finished(&self) -> bool {
