@@ -30,6 +30,8 @@ pub struct Interface {
     /// Pairs (output, input): the output depends on the input at the same instant.
     pub feedthrough: Vec<(usize, usize)>,
     pub abilities: Abilities,
+    /// Parameters that may change while it runs, in the order of `Simulator::tune`.
+    pub tunable: Vec<String>,
     /// What its maker would run it with.
     pub suggested: Suggested,
     /// Where it comes from, as pairs of a word and its value: versions, hashes, tools.

@@ -84,16 +84,30 @@ impl std::fmt::Debug for Member {
 #[derive(Debug, Clone, Copy)]
 pub enum Task {
     Enter(Setup),
-    Settle { at: Time, who: Who },
+    Settle {
+        at: Time,
+        who: Who,
+    },
     Rehearse(Window),
-    Advance { window: Window, stage: usize },
+    Advance {
+        window: Window,
+        stage: usize,
+    },
     Save(Slot),
     Restore(Slot),
-    Jacobian { at: Time },
+    Jacobian {
+        at: Time,
+    },
     GetStates,
     SetStates,
     Freeze,
     Thaw,
+    /// One member alone, by its index in the system.
+    Tune {
+        member: usize,
+        parameter: usize,
+        value: f64,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -300,6 +314,10 @@ fn one(
             simulator.freeze(bytes).map_err(Fault::Failed)
         }
         Task::Thaw => simulator.thaw(&buffers.frozen[member.index]).map_err(Fault::Failed),
+        Task::Tune { member: tuned, parameter, value } if tuned == member.index => {
+            simulator.tune(parameter, value).map_err(Fault::Failed)
+        }
+        Task::Tune { .. } => Ok(()),
     }
 }
 
@@ -461,6 +479,17 @@ impl Worker {
         matches!(task, Task::Advance { stage, .. } if !self.busy.get(stage).copied().unwrap_or(false))
     }
 
+    /// With the places that members have in this group.
+    fn local(&self, task: Task) -> Task {
+        match task {
+            Task::Tune { member, parameter, value } => {
+                let place = self.indices.iter().position(|index| *index == member);
+                Task::Tune { member: place.unwrap_or(usize::MAX), parameter, value }
+            }
+            other => other,
+        }
+    }
+
     fn give(&mut self, task: Task, board: &Buffers) {
         if self.idle(task) {
             return;
@@ -489,8 +518,9 @@ impl Worker {
                 }
             }
             Task::Enter(_) | Task::Save(_) | Task::Restore(_) | Task::GetStates | Task::Freeze => {}
+            Task::Tune { .. } => {}
         }
-        group.task = task;
+        group.task = self.local(task);
         group.coordinator = Some(thread::current());
         drop(group);
         self.shared.given.fetch_add(1, Ordering::Release);
@@ -536,6 +566,7 @@ impl Worker {
                 }
             }
             Task::Enter(_) | Task::Save(_) | Task::Restore(_) | Task::SetStates | Task::Thaw => {}
+            Task::Tune { .. } => {}
         }
         group.result.clone().map_err(|(place, fault)| (self.indices[place], fault))
     }

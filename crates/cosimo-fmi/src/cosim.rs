@@ -17,7 +17,7 @@ use crate::description::{Fmi, Kind, Use};
 use crate::feedthrough;
 use crate::instance::{Instance, Life, Stepped};
 use crate::jacobian::{Column, columns};
-use crate::parameters::{Feedthrough, Parameters, Rollback};
+use crate::parameters::{self, Feedthrough, Parameters, Rollback};
 use crate::ports::{Group, Ports};
 use crate::rehearsal::{self, Rehearsed};
 use crate::unit::Unit;
@@ -79,6 +79,8 @@ pub(crate) struct Cosim<I> {
     plain: Option<Plain>,
     columns: Vec<Column>,
     slopes: Slopes,
+    /// Value references and types of tunable parameters, in the order of the interface.
+    tunable: Vec<(u32, Kind)>,
     instance: Option<I>,
     initialising: bool,
     setup: Option<Setup>,
@@ -108,6 +110,8 @@ impl<I: Instance> Cosim<I> {
         let about = unit.description.experiment;
         ports.interface.suggested =
             Suggested { start: about.start, stop: about.stop, step: can.fixed_step.or(about.step) };
+        let (names, tunable) = parameters::tunable(&unit.description);
+        ports.interface.tunable = names;
         ports.interface.facts = unit.facts();
         ports.interface.remarks = remarks;
         ports.interface.abilities = Abilities {
@@ -140,6 +144,7 @@ impl<I: Instance> Cosim<I> {
             plain,
             columns,
             slopes,
+            tunable,
             instance: None,
             initialising: false,
             setup: None,
@@ -331,6 +336,13 @@ impl<I: Instance> Simulator for Cosim<I> {
         };
         self.slopes.told = usize::from(*told);
         self.running()?.thaw(state)
+    }
+
+    /// Between steps both standards allow it; no event mode is in use (FMI 2.0, 4.2.4; FMI 3.0, 4.2.1).
+    fn tune(&mut self, parameter: usize, value: f64) -> Result<(), SimulatorError> {
+        let unknown = || SimulatorError::new("tune", "there is no such parameter");
+        let (reference, kind) = *self.tunable.get(parameter).ok_or_else(unknown)?;
+        self.running()?.set(kind, &[reference], &[value])
     }
 
     fn jacobian(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
