@@ -3,6 +3,7 @@
 use crate::control::Counters;
 use crate::crew::Task;
 use crate::island::Island;
+use crate::scenario::Scenario;
 use cosimo_core::error::StepError;
 use cosimo_core::{Clock, Time, Window};
 
@@ -43,7 +44,11 @@ impl Checkpoint {
         }
     }
 
-    pub(crate) fn take(island: &mut Island, progress: &Progress) -> Result<Checkpoint, CheckpointError> {
+    pub(crate) fn take(
+        island: &mut Island,
+        scenario: Option<&Scenario>,
+        progress: &Progress,
+    ) -> Result<Checkpoint, CheckpointError> {
         let layout = &island.layout;
         for (name, interface) in layout.names.iter().zip(&layout.interfaces) {
             if !interface.abilities.freeze {
@@ -52,7 +57,7 @@ impl Checkpoint {
         }
         island.rest(Task::Freeze)?;
         let mut bytes = MAGIC.to_vec();
-        put_bytes(&mut bytes, fingerprint(island).as_bytes());
+        put_bytes(&mut bytes, fingerprint(island, scenario).as_bytes());
         for frozen in &island.board.buffers.frozen {
             put_bytes(&mut bytes, frozen);
         }
@@ -78,6 +83,9 @@ impl Checkpoint {
         numbers.extend(&island.board.held);
         numbers.extend(&island.board.buffers.left);
         numbers.extend(island.board.buffers.segments.iter().flat_map(|segment| segment.0));
+        if let Some(scenario) = scenario {
+            scenario.save(&mut numbers);
+        }
         for number in numbers {
             bytes.extend(number.to_le_bytes());
         }
@@ -85,11 +93,15 @@ impl Checkpoint {
         Ok(Checkpoint(bytes))
     }
 
-    pub(crate) fn put(&self, island: &mut Island) -> Result<Progress, CheckpointError> {
+    pub(crate) fn put(
+        &self,
+        island: &mut Island,
+        mut scenario: Option<&mut Scenario>,
+    ) -> Result<Progress, CheckpointError> {
         let content = self.0.split_last_chunk::<8>().ok_or(CheckpointError::Damaged)?.0;
         let mut rest = content.strip_prefix(MAGIC).ok_or(CheckpointError::NotACheckpoint)?;
         let theirs = take_bytes(&mut rest).ok_or(CheckpointError::Damaged)?;
-        let ours = fingerprint(island);
+        let ours = fingerprint(island, scenario.as_deref());
         if theirs != ours.as_bytes() {
             let theirs = String::from_utf8_lossy(theirs);
             return Err(CheckpointError::OtherSystem(format!("it is of `{theirs}`, this is `{ours}`")));
@@ -109,6 +121,9 @@ impl Checkpoint {
         let unwritten = count().ok_or(CheckpointError::Damaged)? != 0;
         let mut numbers = words.map(f64::from_le_bytes);
         let worst = numbers_into(island, &mut numbers).ok_or(CheckpointError::Damaged)?;
+        if let Some(scenario) = &mut scenario {
+            scenario.load(island, &mut numbers).ok_or(CheckpointError::Damaged)??;
+        }
         island.counters = Counters::load(saved);
         island.board.evaluations = evaluations;
         island.rest(Task::Thaw)?;
@@ -160,10 +175,10 @@ fn numbers_into(island: &mut Island, numbers: &mut impl Iterator<Item = f64>) ->
 }
 
 /// Enough to notice that a checkpoint is loaded into another system or method.
-fn fingerprint(island: &Island) -> String {
+fn fingerprint(island: &Island, scenario: Option<&Scenario>) -> String {
     let layout = &island.layout;
     format!(
-        "{} inputs={} outputs={} bonds={} memory={} law={} estimate={}",
+        "{} inputs={} outputs={} bonds={} memory={} law={} estimate={} actions={}",
         layout.names.join(","),
         layout.shape.inputs,
         layout.shape.outputs,
@@ -171,6 +186,7 @@ fn fingerprint(island: &Island) -> String {
         island.board.memory.len(),
         island.board.law.len(),
         layout.estimate.name(),
+        scenario.map_or(0, Scenario::len),
     )
 }
 

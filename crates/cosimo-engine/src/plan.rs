@@ -20,8 +20,9 @@ use crate::history::History;
 use crate::planner::Planner;
 use crate::resolve::{Ports, links};
 use crate::rows::Rows;
+use crate::scenario::Scenario;
 
-/// Everything about a run that does not change while it runs.
+/// Everything about a run that does not change while it runs, but for rows of the couplings that a scenario acts on.
 pub struct Layout {
     pub names: Vec<String>,
     pub interfaces: Vec<Interface>,
@@ -143,6 +144,7 @@ pub struct Plan {
     pub remarks: Vec<Problem>,
     members: Vec<Member>,
     source: Option<Arc<dyn JacobianSource>>,
+    scenario: Option<Scenario>,
 }
 
 impl std::fmt::Debug for Plan {
@@ -152,9 +154,9 @@ impl std::fmt::Debug for Plan {
 }
 
 impl Plan {
-    pub(crate) fn into_parts(self, threads: usize) -> (Layout, Crew, Vec<Problem>) {
+    pub(crate) fn into_parts(self, threads: usize) -> (Layout, Crew, Vec<Problem>, Option<Scenario>) {
         let crew = Crew::new(self.members, threads, self.source);
-        (self.layout, crew, self.remarks)
+        (self.layout, crew, self.remarks, self.scenario)
     }
 }
 
@@ -176,6 +178,7 @@ pub fn plan(system: &System, registry: &Registry) -> Result<Plan, Vec<Problem>> 
     let links = links(system, &ports, &mut problems);
     let planner = Planner { system, registry, ports: &ports, links: &links };
     let layout = planner.layout(&mut problems);
+    let scenario = Scenario::plan(system, &ports, &links, registry, &mut problems);
     match layout {
         Some((mut layout, source)) if !has_errors(&problems) => {
             let mut simulators = simulators;
@@ -186,7 +189,7 @@ pub fn plan(system: &System, registry: &Registry) -> Result<Plan, Vec<Problem>> 
                 }
             }
             let members = members(simulators, &layout);
-            Ok(Plan { layout, remarks: problems, members, source })
+            Ok(Plan { layout, remarks: problems, members, source, scenario })
         }
         _ => Err(problems),
     }

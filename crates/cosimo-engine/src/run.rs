@@ -11,6 +11,7 @@ use crate::control::Counters;
 use crate::island::Island;
 use crate::ledger::Ledger;
 use crate::plan::{Layout, Plan};
+use crate::scenario::Scenario;
 use crate::summary::Summary;
 
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +31,7 @@ pub enum RunError {
 /// ```
 pub struct Run {
     island: Island,
+    scenario: Option<Scenario>,
     remarks: Vec<Problem>,
     recorder: Option<Box<dyn Recorder>>,
     row: Vec<f64>,
@@ -49,8 +51,8 @@ impl std::fmt::Debug for Run {
 impl Run {
     /// Initialises all simulators on their threads; `threads` above the number of simulators are not used.
     pub fn new(plan: Plan, threads: usize) -> Result<Run, RunError> {
-        let (layout, crew, mut remarks) = plan.into_parts(threads);
-        let island = Island::new(layout, crew)?;
+        let (layout, crew, mut remarks, mut scenario) = plan.into_parts(threads);
+        let mut island = Island::new(layout, crew)?;
         let named = island.layout.names.iter().zip(&island.board.buffers.rehearsals);
         for (name, rehearsal) in named {
             if let Rehearsal::Doubtful(words) = rehearsal {
@@ -58,8 +60,12 @@ impl Run {
                 remarks.push(Problem::remark("run/doubtful-rollback", message, 0..0));
             }
         }
+        if let Some(scenario) = &mut scenario {
+            scenario.begin(&mut island)?;
+        }
         Ok(Run {
             island,
+            scenario,
             remarks,
             recorder: None,
             row: Vec::new(),
@@ -82,6 +88,9 @@ impl Run {
         self.unwritten = false; // of a step that fails there is nothing to write
         self.island.step()?;
         self.worst_indicator = self.worst_indicator.max(self.island.error);
+        if let Some(scenario) = &mut self.scenario {
+            scenario.act(&mut self.island)?;
+        }
         Ok(self.write_row()?)
     }
 
@@ -109,12 +118,12 @@ impl Run {
     pub fn save(&mut self) -> Result<Checkpoint, CheckpointError> {
         let (worst, unwritten) = (self.worst_indicator, self.unwritten);
         let progress = Progress { worst, beat: self.beat.map(|beat| beat.count()), unwritten };
-        Checkpoint::take(&mut self.island, &progress)
+        Checkpoint::take(&mut self.island, self.scenario.as_ref(), &progress)
     }
 
     /// Continues where the checkpoint was taken, bit for bit. The plan must be the same.
     pub fn load(&mut self, checkpoint: &Checkpoint) -> Result<(), CheckpointError> {
-        let progress = checkpoint.put(&mut self.island)?;
+        let progress = checkpoint.put(&mut self.island, self.scenario.as_mut())?;
         self.worst_indicator = progress.worst;
         self.unwritten = progress.unwritten;
         self.restart_beat();
@@ -152,7 +161,12 @@ impl Run {
     }
 
     pub fn finished(&self) -> bool {
-        self.island.finished()
+        self.island.finished() || self.scenario.as_ref().is_some_and(Scenario::stopped)
+    }
+
+    /// What is done to the run, and what was.
+    pub fn scenario(&self) -> Option<&Scenario> {
+        self.scenario.as_ref()
     }
 
     pub fn layout(&self) -> &Layout {
@@ -228,10 +242,11 @@ impl Run {
 
     /// A row where one is due; the last point of a run always has one.
     fn write_row(&mut self) -> Result<(), RecordError> {
+        let finished = self.finished();
         let Some(recorder) = &mut self.recorder else { return Ok(()) };
         let island = &self.island;
         let due = self.beat.as_mut().is_none_or(|beat| beat.strikes(&island.clock));
-        self.unwritten = !due && !island.finished();
+        self.unwritten = !due && !finished;
         if self.unwritten {
             return Ok(());
         }
