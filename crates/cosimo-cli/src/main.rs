@@ -43,6 +43,7 @@ enum Command {
     Reproduce(command::reproduce::Args),
     Schema(command::schema::Args),
     Validate(command::validate::Args),
+    Completions(command::completions::Args),
 }
 
 fn main() -> ExitCode {
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         Command::Reproduce(args) => command::reproduce::run(&args),
         Command::Schema(args) => command::schema::run(&args),
         Command::Validate(args) => command::validate::run(&args),
+        Command::Completions(args) => command::completions::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,5 +1,6 @@
 //! One file per command.
 
+pub(crate) mod completions;
 pub(crate) mod explain;
 pub(crate) mod info;
 pub(crate) mod methods;
