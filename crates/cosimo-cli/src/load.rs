@@ -140,7 +140,7 @@ pub(crate) fn load(what: &[String], changes: &Changes, registry: &Registry) -> R
 }
 
 /// Whether all of them are sources, and their files are there.
-fn exist(what: &[String], registry: &Registry) -> Result<(), u8> {
+pub(crate) fn exist(what: &[String], registry: &Registry) -> Result<(), u8> {
     for text in what {
         if !sources::is_source(text, registry) {
             let kinds: Vec<String> =

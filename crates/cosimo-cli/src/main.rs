@@ -4,6 +4,7 @@
 mod command;
 mod load;
 mod page;
+mod paths;
 mod report;
 
 use std::process::ExitCode;
@@ -39,6 +40,7 @@ enum Command {
     Info(command::info::Args),
     Methods(command::methods::Args),
     Models(command::models::Args),
+    New(command::new::Args),
     Reference(command::reference::Args),
     Reproduce(command::reproduce::Args),
     Schema(command::schema::Args),
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
         Command::Info(args) => command::info::run(&args),
         Command::Methods(args) => command::methods::run(&args),
         Command::Models(args) => command::models::run(&args),
+        Command::New(args) => command::new::run(&args),
         Command::Reference(args) => command::reference::run(&args),
         Command::Reproduce(args) => command::reproduce::run(&args),
         Command::Schema(args) => command::schema::run(&args),

@@ -5,6 +5,7 @@ pub(crate) mod explain;
 pub(crate) mod info;
 pub(crate) mod methods;
 pub(crate) mod models;
+pub(crate) mod new;
 pub(crate) mod reference;
 pub(crate) mod reproduce;
 pub(crate) mod run;
