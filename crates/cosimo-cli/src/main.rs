@@ -3,9 +3,12 @@
 
 mod command;
 mod load;
+mod pace;
 mod page;
 mod paths;
+mod progress;
 mod report;
+mod ticker;
 
 use std::process::ExitCode;
 
@@ -35,7 +38,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Run(command::run::Args),
+    Run(Box<command::run::Args>),
     Explain(command::explain::Args),
     Info(command::info::Args),
     Methods(command::methods::Args),

@@ -10,10 +10,12 @@ use cosimo::engine::{BondSummary, Run, RunError, Summary};
 use cosimo::record::{Files, Tee};
 use cosimo::reference;
 use cosimo::system::System;
-use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::load::{Changes, Loaded, load};
+use crate::pace::Pace;
 use crate::page::{Page, Told};
+use crate::progress::{Mode, Progress};
+use crate::ticker::Ticker;
 use crate::{exit, report};
 
 /// Run a system and show what its coupling did to the energy
@@ -24,6 +26,13 @@ pub(crate) struct Args {
     what: Vec<String>,
     #[command(flatten)]
     changes: Changes,
+    #[command(flatten)]
+    manner: Manner,
+}
+
+/// Everything around a run that changes none of its numbers.
+#[derive(Debug, clap::Args)]
+struct Manner {
     /// Result file, by its ending: .csv, .arrow (fastest) or .parquet (smallest); may be given several times
     #[arg(long, value_name = "FILE")]
     out: Vec<PathBuf>,
@@ -36,33 +45,46 @@ pub(crate) struct Args {
     /// A report to look at in a browser: one HTML file with verdict, ledger, plan and curves of what is recorded
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// Threads that simulators are spread over; the results do not depend on it
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
-    threads: u32,
+    /// Threads that simulators are spread over; the results do not depend on it [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    threads: Option<u32>,
+    /// Keep pace with the wall clock, or with FACTOR times it; the results do not depend on it
+    #[arg(long, value_name = "FACTOR", num_args = 0..=1, require_equals = true, default_missing_value = "1",
+          value_parser = factor)]
+    real_time: Option<f64>,
+    /// What is shown while it runs [default: bar]
+    #[arg(long, value_enum)]
+    progress: Option<Mode>,
+}
+
+fn factor(text: &str) -> Result<f64, String> {
+    let factor = text.parse().ok().filter(|factor: &f64| factor.is_finite() && *factor > 0.0);
+    factor.ok_or_else(|| "a number above 0 is wanted".into())
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
-    let registry = cosimo::registry();
-    let files = result_files(&args.out, &registry)?;
+    let (manner, registry) = (&args.manner, cosimo::registry());
+    let files = result_files(&manner.out, &registry)?;
     let Loaded { text, system, plan } = load(&args.what, &args.changes, &registry)?;
     report::remarks(&plan.remarks);
     let planned = plan.remarks.len();
-    if let Some(file) = &args.log_fmi_calls {
+    if let Some(file) = &manner.log_fmi_calls {
         cosimo::fmi::record_calls(file)
             .map_err(|cause| unwritable(&format!("cannot write `{}`: {cause}", file.display()), file))?;
     }
     let stop = interrupted();
     let begun = Instant::now();
-    let mut run = Run::new(plan, args.threads as usize).map_err(|error| failed(&error))?;
+    let threads = manner.threads.unwrap_or(1) as usize;
+    let mut run = Run::new(plan, threads).map_err(|error| failed(&error))?;
     report::remarks(&run.remarks()[planned..]);
     let mut recorders = Tee::default();
     if let Some(files) = files {
         recorders.0.push(Box::new(files));
     }
     let mut page = None;
-    if let Some(file) = &args.report {
+    if let Some(file) = &manner.report {
         let named = args.what.iter().map(Path::new);
-        let written = args.out.iter().chain(&args.summary_json).chain(&args.log_fmi_calls);
+        let written = manner.out.iter().chain(&manner.summary_json).chain(&manner.log_fmi_calls);
         let taken: Vec<&Path> = named.chain(written.map(PathBuf::as_path)).collect();
         let created = Page::create(file, &taken, &mut recorders);
         page = Some(created.map_err(|message| unwritable(&message, file))?);
@@ -70,8 +92,16 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     if !recorders.0.is_empty() {
         run.record(Box::new(recorders)).map_err(|error| failed(&error))?;
     }
+    let from = run.time().seconds();
     let mut watch = Watch::new(&system, &run);
-    let outcome = drive(&mut run, &system, &stop, |run| {
+    let progress = Progress::new(
+        manner.progress.unwrap_or(Mode::Bar),
+        system.experiment.start,
+        from,
+        system.experiment.stop,
+    );
+    let mut pace = manner.real_time.map(|factor| Pace::new(factor, from));
+    let outcome = drive(&mut run, &stop, progress, &mut pace, |run| {
         watch.look(run);
         page.iter_mut().for_each(|page| page.look(run));
     });
@@ -95,19 +125,26 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         elapsed,
     };
     let reported = page.map_or(Ok(()), |page| page.write(&told));
-    let results = args.out.iter().map(|file| ("results", file.as_path()));
-    let report = args.report.iter().map(|file| ("report", file.as_path()));
-    print(&summary, elapsed, &system, results.chain(report));
+    let results = manner.out.iter().map(|file| ("results", file.as_path()));
+    let report = manner.report.iter().map(|file| ("report", file.as_path()));
+    print(&summary, elapsed, (from, &system), results.chain(report));
+    if let Some(pace) = &pace {
+        println!("{}", pace.line());
+    }
+    verdict(&summary);
     if summary.finished {
         watch.print(&system, &registry);
     }
-    if let Some(file) = &args.summary_json {
-        let json = json(&summary, elapsed, &args.what, error);
+    if let Some(file) = &manner.summary_json {
+        let mut json = json(&summary, elapsed, &args.what, error);
+        if let Some(pace) = &pace {
+            json["real_time"] = pace.json();
+        }
         std::fs::write(file, format!("{json:#}\n"))
             .map_err(|cause| unwritable(&format!("cannot write `{}`: {cause}", file.display()), file))?;
     }
     closed.map_err(|error| unwritable(&error.to_string(), &error.file))?;
-    reported.map_err(|message| unwritable(&message, args.report.as_deref().unwrap_or(Path::new("."))))?;
+    reported.map_err(|message| unwritable(&message, manner.report.as_deref().unwrap_or(Path::new("."))))?;
     match outcome {
         Err(RunError::Record(_)) => Err(exit::NO_FILE),
         Err(_) => Err(exit::FAILED),
@@ -140,15 +177,12 @@ fn result_files(paths: &[PathBuf], registry: &Registry) -> Result<Option<Files>,
 /// Steps to the end, the first failure, or Ctrl-C.
 fn drive(
     run: &mut Run,
-    system: &System,
     stop: &AtomicBool,
+    mut progress: Progress,
+    pace: &mut Option<Pace>,
     mut look: impl FnMut(&Run),
 ) -> Result<(), RunError> {
-    let (start, end) = (system.experiment.start, system.experiment.stop);
-    let bar = ProgressBar::new(1000);
-    let style = "{bar:30} {percent:>3} %  {msg}  {eta} left";
-    bar.set_style(ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()));
-    let mut shown = Instant::now();
+    let mut ticker = Ticker::new();
     let mut result = Ok(());
     while !run.finished() && !stop.load(Ordering::Relaxed) {
         result = run.step();
@@ -156,15 +190,19 @@ fn drive(
             break;
         }
         look(run);
-        // Reading the clock and drawing cost more than a small step.
-        if run.counters().steps.is_multiple_of(64) && shown.elapsed() > Duration::from_millis(50) {
-            shown = Instant::now();
-            let time = run.time().seconds();
-            bar.set_position(((time - start) / (end - start) * 1000.0) as u64);
-            bar.set_message(format!("t = {time:.4} s, step {:.2e} s", run.sizes().0));
+        if let Some(now) = ticker.look() {
+            progress.look(run, now);
+        }
+        if let Some(pace) = pace {
+            pace.wait(run.time().seconds(), stop);
         }
     }
-    bar.finish_and_clear();
+    let outcome = match &result {
+        Err(_) => "failed",
+        Ok(()) if run.finished() => "finished",
+        Ok(()) => "interrupted",
+    };
+    progress.finish(run, outcome);
     result
 }
 
@@ -253,11 +291,11 @@ impl Watch {
 fn print<'a>(
     summary: &Summary,
     elapsed: Duration,
-    system: &System,
+    (from, system): (f64, &System),
     written: impl Iterator<Item = (&'a str, &'a Path)>,
 ) {
     let counters = &summary.counters;
-    let simulated = summary.time - system.experiment.start;
+    let simulated = summary.time - from.max(system.experiment.start);
     println!(
         "{} steps to t = {} s, mean {:.3e} s; {} rejected",
         counters.steps, summary.time, summary.mean_step, counters.rejected
@@ -275,6 +313,10 @@ fn print<'a>(
     for (what, file) in written {
         println!("{what} in {}", file.display());
     }
+}
+
+/// The ledger and what to think of it.
+fn verdict(summary: &Summary) {
     if !summary.bonds.is_empty() {
         println!(
             "\nbond             transmitted J    exchanged J     residual J   |residual| J  of exchanged  local error W"
