@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use cosimo::core::Registry;
 use cosimo::engine::{Plan, plan};
-use cosimo::system::{EndRule, Overrides, Severity, System, overrides, sources, toml};
+use cosimo::system::{
+    EndRule, Overrides, Problem, Scenario, Severity, System, overrides, scenario, sources, toml,
+};
 
 use crate::{exit, report};
 
@@ -41,6 +43,14 @@ pub(crate) struct Changes {
     /// A power bond: name=effort:flow~effort:flow, as in joint=a.F:a.v~b.F:b.v
     #[arg(long = "bond", value_name = "NAME=PORTS")]
     pub bonds: Vec<String>,
+    /// What happens during the run: a file of timed and conditional actions
+    ///
+    /// Each `[[action]]` has `at = 2.0` or `when = "a.v > 1 and not t < 2"` (with `once = false` each time that becomes true)
+    /// and does one thing: `set = "b.u"` `to = 1.0` for an input that nobody drives; `override` (`to`), `stuck`, `scale` (`by`)
+    /// and `offset` (`by`) for what an input is told, or what everybody is told of an output, and `release`;
+    /// `parameter = "b.m"` `to = 2.0`; `stop = true`. A `name` is shown in the results. Actions on one signal replace each other.
+    #[arg(long, value_name = "FILE")]
+    pub scenario: Option<PathBuf>,
     /// A table whose columns drive the inputs of the same names
     #[arg(long, value_name = "FILE")]
     pub input: Option<String>,
@@ -130,10 +140,35 @@ pub(crate) fn load(what: &[String], changes: &Changes, registry: &Registry) -> R
         record_every: changes.record_every,
     };
     problems.extend(overrides::apply(&mut system, &asked, registry));
+    let acted = changes.scenario.as_deref().map(read_scenario).transpose()?;
+    let (scenario_path, scenario_text) = acted.map_or_else(Default::default, |(path, text, scenario)| {
+        system.scenario = Some(scenario);
+        (path, text)
+    });
     match plan(&system, registry) {
         Ok(plan) if problems.is_empty() => return Ok(Loaded { text, system, plan }),
         Ok(_) => {}
         Err(found) => problems.extend(found),
+    }
+    let (acts, rest): (Vec<Problem>, Vec<Problem>) =
+        problems.into_iter().partition(|problem| problem.code.starts_with("scenario/"));
+    report::problems(&rest, &path, &text);
+    report::problems(&acts, &scenario_path, &scenario_text);
+    Err(exit::BAD_INPUT)
+}
+
+/// Reads a scenario, whose names are not looked up yet.
+fn read_scenario(file: &Path) -> Result<(String, String, Scenario), u8> {
+    let path = file.display().to_string();
+    let text = std::fs::read_to_string(file).map_err(|cause| {
+        let missing = cause.kind() == std::io::ErrorKind::NotFound;
+        let hint = if missing { nearby(file) } else { None };
+        report::error(&format!("cannot read the scenario `{path}`: {cause}"), hint.as_deref());
+        exit::NO_FILE
+    })?;
+    let (scenario, problems) = scenario::read(&text);
+    if problems.is_empty() {
+        return Ok((path, text, scenario));
     }
     report::problems(&problems, &path, &text);
     Err(exit::BAD_INPUT)

@@ -133,10 +133,14 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     }
     verdict(&summary);
     if summary.finished {
-        watch.print(&system, &registry);
+        let about = if summary.events.is_empty() { "" } else { "which knows nothing of the scenario" };
+        watch.print(&system, &registry, about);
     }
     if let Some(file) = &manner.summary_json {
         let mut json = json(&summary, elapsed, &args.what, error);
+        if run.scenario().is_some() {
+            json["scenario"] = scenario(&summary);
+        }
         if let Some(pace) = &pace {
             json["real_time"] = pace.json();
         }
@@ -264,7 +268,7 @@ impl Watch {
     }
 
     /// How far the coupled run is from the undivided model.
-    fn print(&self, system: &System, registry: &Registry) {
+    fn print(&self, system: &System, registry: &Registry, about: &str) {
         let declared = system.reference.as_ref().map_or(0, |reference| reference.ports.len());
         if self.outputs.is_empty() || declared != self.outputs.len() {
             return;
@@ -277,6 +281,9 @@ impl Watch {
             }
         };
         println!("\nagainst the undivided model          largest error   of largest value");
+        if !about.is_empty() {
+            println!("  ({about})");
+        }
         for (k, name) in solution.names.iter().enumerate() {
             let (mut error, mut size) = (0.0f64, 0.0f64);
             for (row, values) in solution.rows.iter().zip(self.values.chunks(self.outputs.len())) {
@@ -287,6 +294,9 @@ impl Watch {
         }
     }
 }
+
+/// Actions of a scenario that are listed one by one.
+const SHOWN_EVENTS: usize = 20;
 
 fn print<'a>(
     summary: &Summary,
@@ -303,6 +313,13 @@ fn print<'a>(
     let reasons = reasons(summary);
     if !reasons.is_empty() {
         println!("of the steps: {reasons}");
+    }
+    for (time, name) in summary.events.iter().take(SHOWN_EVENTS) {
+        println!("scenario: at t = {time} s {name}");
+    }
+    let hidden = (summary.events.len().saturating_sub(SHOWN_EVENTS)) as u64 + summary.more_events;
+    if hidden > 0 {
+        println!("scenario: and {hidden} more times");
     }
     let seconds = elapsed.as_secs_f64();
     println!(
@@ -403,5 +420,14 @@ fn json(
         "words": summary.words(),
         "wall_seconds": elapsed.as_secs_f64(),
         "error": error,
+    })
+}
+
+fn scenario(summary: &Summary) -> serde_json::Value {
+    let event = |(time, name): &(f64, String)| serde_json::json!({ "time": time, "action": name });
+    serde_json::json!({
+        "events": summary.events.iter().map(event).collect::<Vec<_>>(),
+        "more_events": summary.more_events,
+        "tampered_bonds": summary.tampered,
     })
 }
