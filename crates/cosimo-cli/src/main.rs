@@ -8,6 +8,7 @@ mod page;
 mod paths;
 mod progress;
 mod report;
+mod saver;
 mod ticker;
 
 use std::process::ExitCode;
@@ -39,6 +40,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(Box<command::run::Args>),
+    Resume(Box<command::resume::Args>),
     Explain(command::explain::Args),
     Info(command::info::Args),
     Methods(command::methods::Args),
@@ -56,6 +58,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match cli.command {
         Command::Run(args) => command::run::run(&args),
+        Command::Resume(args) => command::resume::run(&args),
         Command::Explain(args) => command::explain::run(&args),
         Command::Info(args) => command::info::run(&args),
         Command::Methods(args) => command::methods::run(&args),
@@ -70,6 +73,15 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(code) => ExitCode::from(code),
+    }
+}
+
+/// The options of a `cosimo run` as they were typed, without the program. `None` where they are none.
+pub(crate) fn run_args(words: &[String]) -> Option<command::run::Args> {
+    let words = std::iter::once("cosimo").chain(words.iter().map(String::as_str));
+    match Cli::try_parse_from(words).ok()?.command {
+        Command::Run(args) => Some(*args),
+        _ => None,
     }
 }
 

@@ -11,3 +11,8 @@ pub(crate) fn relative(from: &Path, to: &Path) -> std::io::Result<PathBuf> {
     let way: PathBuf = up.chain(to.components().skip(shared)).collect();
     Ok(here(&way))
 }
+
+/// The folder of a file, `.` where it is the present one.
+pub(crate) fn folder(file: &Path) -> &Path {
+    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}

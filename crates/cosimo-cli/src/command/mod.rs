@@ -8,6 +8,7 @@ pub(crate) mod models;
 pub(crate) mod new;
 pub(crate) mod reference;
 pub(crate) mod reproduce;
+pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod validate;

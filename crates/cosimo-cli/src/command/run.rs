@@ -9,12 +9,14 @@ use cosimo::core::Registry;
 use cosimo::engine::{BondSummary, Run, RunError, Summary};
 use cosimo::record::{Files, Tee};
 use cosimo::reference;
+use cosimo::saved::{Origin, Saved};
 use cosimo::system::System;
 
 use crate::load::{Changes, Loaded, load};
 use crate::pace::Pace;
 use crate::page::{Page, Told};
 use crate::progress::{Mode, Progress};
+use crate::saver::{self, Saver, Schedule};
 use crate::ticker::Ticker;
 use crate::{exit, report};
 
@@ -25,14 +27,14 @@ pub(crate) struct Args {
     #[arg(required = true, value_name = "FILE")]
     what: Vec<String>,
     #[command(flatten)]
-    changes: Changes,
+    pub(crate) changes: Changes,
     #[command(flatten)]
-    manner: Manner,
+    pub(crate) manner: Manner,
 }
 
 /// Everything around a run that changes none of its numbers.
 #[derive(Debug, clap::Args)]
-struct Manner {
+pub(crate) struct Manner {
     /// Result file, by its ending: .csv, .arrow (fastest) or .parquet (smallest); may be given several times
     #[arg(long, value_name = "FILE")]
     out: Vec<PathBuf>,
@@ -48,6 +50,10 @@ struct Manner {
     /// Threads that simulators are spread over; the results do not depend on it [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: Option<u32>,
+    /// Save the run for `cosimo resume`: every=10s of computing, simulated=0.5 (seconds), at the end; on Ctrl-C always,
+    /// and with `interrupt` only then; file=NAME
+    #[arg(long, value_name = "WHEN")]
+    checkpoint: Option<Schedule>,
     /// Keep pace with the wall clock, or with FACTOR times it; the results do not depend on it
     #[arg(long, value_name = "FACTOR", num_args = 0..=1, require_equals = true, default_missing_value = "1",
           value_parser = factor)]
@@ -62,12 +68,75 @@ fn factor(text: &str) -> Result<f64, String> {
     factor.ok_or_else(|| "a number above 0 is wanted".into())
 }
 
+impl Manner {
+    /// With paths that hold in any folder.
+    pub(crate) fn absolute(&self) -> Manner {
+        Manner {
+            out: self.out.iter().map(absolute).collect(),
+            summary_json: self.summary_json.as_ref().map(absolute),
+            log_fmi_calls: self.log_fmi_calls.as_ref().map(absolute),
+            report: self.report.as_ref().map(absolute),
+            checkpoint: self.checkpoint.clone().map(|schedule| schedule.at(absolute)),
+            ..*self
+        }
+    }
+
+    /// What is given for a run that goes on, over what it was begun with. Its result files come first; those that are
+    /// named again are no others.
+    pub(crate) fn after(self, begun: Manner, results: Vec<PathBuf>) -> Manner {
+        let known: Vec<PathBuf> = results.iter().map(absolute).collect();
+        let others = self.out.into_iter().filter(|file| !known.contains(file));
+        Manner {
+            out: results.into_iter().chain(others).collect(),
+            summary_json: self.summary_json.or(begun.summary_json),
+            log_fmi_calls: self.log_fmi_calls, // another one would replace that of the first part
+            report: self.report.or(begun.report),
+            threads: self.threads.or(begun.threads),
+            checkpoint: self.checkpoint.or(begun.checkpoint),
+            real_time: self.real_time.or(begun.real_time),
+            progress: self.progress.or(begun.progress),
+        }
+    }
+}
+
+fn absolute(path: &PathBuf) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.clone())
+}
+
+/// Where a run goes on.
+pub(crate) struct Resumed {
+    /// The checkpoint, for people.
+    pub(crate) file: String,
+    pub(crate) saved: Saved,
+    /// The end of the run, where it is not the first command line's.
+    pub(crate) stop: Option<f64>,
+}
+
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
+    let words: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    go(args, &words, None)
+}
+
+/// Runs from the start, or goes on. `words` are the command line that began it.
+pub(crate) fn go(args: &Args, words: &[String], resumed: Option<Resumed>) -> Result<(), u8> {
     let (manner, registry) = (&args.manner, cosimo::registry());
     let files = result_files(&manner.out, &registry)?;
     let Loaded { text, system, plan } = load(&args.what, &args.changes, &registry)?;
     report::remarks(&plan.remarks);
     let planned = plan.remarks.len();
+    let mut saver = None;
+    if let Some(schedule) = &manner.checkpoint {
+        let origin = Origin {
+            words: words.to_vec(),
+            folder: String::new(),
+            stop: resumed.as_ref().and_then(|resumed| resumed.stop),
+            inputs: saver::inputs(&args.what, &args.changes, &system, &registry)?,
+            results: manner.out.iter().map(|file| file.to_string_lossy().into_owned()).collect(),
+        };
+        let before = resumed.as_ref().map_or(0.0, |resumed| resumed.saved.computing);
+        saver = Some(Saver::new(schedule, &args.what, origin, &system, &plan.layout, before)?);
+    }
     if let Some(file) = &manner.log_fmi_calls {
         cosimo::fmi::record_calls(file)
             .map_err(|cause| unwritable(&format!("cannot write `{}`: {cause}", file.display()), file))?;
@@ -77,6 +146,12 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let threads = manner.threads.unwrap_or(1) as usize;
     let mut run = Run::new(plan, threads).map_err(|error| failed(&error))?;
     report::remarks(&run.remarks()[planned..]);
+    if let Some(resumed) = &resumed {
+        run.load(&resumed.saved.checkpoint).map_err(|error| {
+            report::error(&format!("cannot go on from `{}`: {error}", resumed.file), None);
+            exit::FAILED
+        })?;
+    }
     let mut recorders = Tee::default();
     if let Some(files) = files {
         recorders.0.push(Box::new(files));
@@ -90,7 +165,15 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         page = Some(created.map_err(|message| unwritable(&message, file))?);
     }
     if !recorders.0.is_empty() {
-        run.record(Box::new(recorders)).map_err(|error| failed(&error))?;
+        let recorders = Box::new(recorders);
+        match &resumed {
+            Some(resumed) => run.resume(recorders, &resumed.saved.bookmark),
+            None => run.record(recorders),
+        }
+        .map_err(|error| failed(&error))?;
+    }
+    if let Some(saver) = &mut saver {
+        saver.begin(&mut run)?;
     }
     let from = run.time().seconds();
     let mut watch = Watch::new(&system, &run);
@@ -101,10 +184,14 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         system.experiment.stop,
     );
     let mut pace = manner.real_time.map(|factor| Pace::new(factor, from));
-    let outcome = drive(&mut run, &stop, progress, &mut pace, |run| {
+    let outcome = drive(&mut run, &stop, progress, &mut saver, &mut pace, |run| {
         watch.look(run);
         page.iter_mut().for_each(|page| page.look(run));
     });
+    let saved = match &outcome {
+        Ok(()) => saver.as_mut().and_then(|saver| saver.close(&mut run)),
+        Err(_) => None, // a failed state leads nowhere
+    };
     // Whatever happened, the rows so far must be readable.
     let closed = run.finish();
     let elapsed = begun.elapsed();
@@ -123,21 +210,32 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         error,
         reasons: &reasons(&summary),
         elapsed,
+        resumed: resumed.as_ref().map(|resumed| (resumed.file.as_str(), from)),
     };
     let reported = page.map_or(Ok(()), |page| page.write(&told));
     let results = manner.out.iter().map(|file| ("results", file.as_path()));
     let report = manner.report.iter().map(|file| ("report", file.as_path()));
-    print(&summary, elapsed, (from, &system), results.chain(report));
+    let checkpoint = saved.iter().map(|file| ("checkpoint", *file));
+    if let Some(resumed) = &resumed {
+        println!("resumed at t = {from} s from {}; what follows is about the whole run", resumed.file);
+    }
+    print(&summary, elapsed, (from, &system), results.chain(report).chain(checkpoint));
     if let Some(pace) = &pace {
         println!("{}", pace.line());
     }
     verdict(&summary);
     if summary.finished {
-        let about = if summary.events.is_empty() { "" } else { "which knows nothing of the scenario" };
-        watch.print(&system, &registry, about);
+        let mut about = Vec::new();
+        about.extend(resumed.is_some().then(|| format!("from t = {from} s on")));
+        about.extend((!summary.events.is_empty()).then(|| "which knows nothing of the scenario".into()));
+        watch.print(&system, &registry, &about.join(", "));
     }
     if let Some(file) = &manner.summary_json {
         let mut json = json(&summary, elapsed, &args.what, error);
+        if let Some(resumed) = &resumed {
+            json["resumed_at"] = from.into();
+            json["wall_seconds"] = (resumed.saved.computing + elapsed.as_secs_f64()).into();
+        }
         if run.scenario().is_some() {
             json["scenario"] = scenario(&summary);
         }
@@ -154,6 +252,9 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         Err(_) => Err(exit::FAILED),
         Ok(()) if !summary.finished => {
             eprintln!("interrupted at t = {} s; the rows so far are complete", summary.time);
+            if let Some(file) = saved {
+                eprintln!("`cosimo resume {}` goes on from here", file.display());
+            }
             Err(exit::INTERRUPTED)
         }
         Ok(()) => Ok(()),
@@ -183,6 +284,7 @@ fn drive(
     run: &mut Run,
     stop: &AtomicBool,
     mut progress: Progress,
+    saver: &mut Option<Saver>,
     pace: &mut Option<Pace>,
     mut look: impl FnMut(&Run),
 ) -> Result<(), RunError> {
@@ -194,8 +296,12 @@ fn drive(
             break;
         }
         look(run);
-        if let Some(now) = ticker.look() {
+        let now = ticker.look();
+        if let Some(now) = now {
             progress.look(run, now);
+        }
+        if let Some(saver) = saver {
+            saver.look(run, now);
         }
         if let Some(pace) = pace {
             pace.wait(run.time().seconds(), stop);
@@ -234,7 +340,7 @@ fn failed(error: &RunError) -> u8 {
     }
 }
 
-fn unwritable(message: &str, file: &Path) -> u8 {
+pub(crate) fn unwritable(message: &str, file: &Path) -> u8 {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     let hint = match folder {
         Some(folder) if !folder.exists() => format!("the folder `{}` does not exist", folder.display()),
