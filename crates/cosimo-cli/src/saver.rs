@@ -8,7 +8,7 @@ use cosimo::core::clock::Beat;
 use cosimo::core::{Registry, Time};
 use cosimo::engine::{Layout, Run};
 use cosimo::report::sha256;
-use cosimo::saved::{Origin, Saved, draft};
+use cosimo::saved::{Input, Origin, Saved, draft};
 use cosimo::system::{System, sources};
 
 use crate::load::Changes;
@@ -190,46 +190,51 @@ fn default_file(what: &[String]) -> PathBuf {
     Path::new(stem).with_extension("checkpoint")
 }
 
-/// Every file that went into a run, with its hash.
+/// Every file that went into a run.
 pub(crate) fn inputs(
     what: &[String],
     changes: &Changes,
     system: &System,
     registry: &Registry,
-) -> Result<Vec<(String, String)>, u8> {
+) -> Result<Vec<Input>, u8> {
     let mut files: Vec<PathBuf> = Vec::new();
     if let [file] = what
         && !sources::is_source(file, registry)
     {
         files.push(file.into());
     }
+    files.extend(changes.scenario.clone());
+    let written = files.len();
     for component in &system.components {
         files.extend(sources::file(&component.source).map(|file| system.folder.join(file)));
     }
     files.extend(system.experiment.history.iter().map(|(file, _)| system.folder.join(file)));
-    files.extend(changes.scenario.clone());
-    files.sort();
+    files[written..].sort();
     files.dedup();
-    let hashed = files.into_iter().map(|file| {
-        let hash = hash(&file).map_err(|cause| {
+    let input = |(place, file): (usize, &PathBuf)| {
+        let sha256 = hash(file).map_err(|cause| {
             report::error(&format!("cannot read `{}`: {cause}", file.display()), None);
             exit::NO_FILE
         })?;
-        Ok((file.to_string_lossy().into_owned(), hash))
-    });
-    hashed.collect()
+        let text = if place < written { std::fs::read_to_string(file).ok() } else { None };
+        Ok(Input { file: file.to_string_lossy().into_owned(), sha256, text })
+    };
+    files.iter().enumerate().map(input).collect()
 }
 
 /// Whether the files are as they were; all that are not are told.
-pub(crate) fn compare(inputs: &[(String, String)]) -> Result<(), u8> {
+pub(crate) fn compare(inputs: &[Input]) -> Result<(), u8> {
     let mut code = Ok(());
-    for (file, before) in inputs {
+    for input in inputs {
+        let file = &input.file;
         match hash(Path::new(file)) {
-            Ok(now) if now == *before => {}
+            Ok(now) if now == input.sha256 => {}
             Ok(_) => {
+                let message =
+                    format!("`{file}` has changed since the checkpoint was made{}", difference(input));
                 let hint =
                     "a run goes on only with what it began with; bring the file back, or run from the start";
-                report::error(&format!("`{file}` has changed since the checkpoint was made"), Some(hint));
+                report::error(&message, Some(hint));
                 code = Err(exit::BAD_INPUT);
             }
             Err(cause) => {
@@ -240,6 +245,21 @@ pub(crate) fn compare(inputs: &[(String, String)]) -> Result<(), u8> {
         }
     }
     code
+}
+
+/// The first line that is not as it was, where that is known.
+fn difference(input: &Input) -> String {
+    let Some((before, now)) = input.text.as_ref().zip(std::fs::read_to_string(&input.file).ok()) else {
+        return String::new();
+    };
+    let end = ["(end of the file)"];
+    let lines = before.lines().chain(end).zip(now.lines().chain(end));
+    match lines.enumerate().find(|(_, (before, now))| before != now) {
+        Some((place, (before, now))) => {
+            format!(": line {} was `{}` and is `{}`", place + 1, before.trim(), now.trim())
+        }
+        None => String::new(),
+    }
 }
 
 /// Of a file, or of all files of an unpacked unit in the order of their names.

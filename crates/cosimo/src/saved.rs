@@ -27,10 +27,19 @@ pub struct Origin {
     pub folder: String,
     /// Where the run ends, where a later command line said so.
     pub stop: Option<f64>,
-    /// Files that went in and their SHA-256; paths start from the folder.
-    pub inputs: Vec<(String, String)>,
+    /// Files that went in; paths start from the folder.
+    pub inputs: Vec<Input>,
     /// Result files in the order of the bookmark; paths start from the folder.
     pub results: Vec<String>,
+}
+
+/// A file that went into a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Input {
+    pub file: String,
+    pub sha256: String,
+    /// What stood in it, where people wrote it: the system and the scenario.
+    pub text: Option<String>,
 }
 
 /// A run in a file.
@@ -116,6 +125,10 @@ impl Saved {
 
     fn bytes(&self) -> Vec<u8> {
         let Origin { words, folder, stop, inputs, results } = &self.origin;
+        let inputs: Vec<Value> = inputs
+            .iter()
+            .map(|input| json!({ "file": input.file, "sha256": input.sha256, "text": input.text }))
+            .collect();
         // Numbers as texts: they must come back to the last bit.
         let about = json!({
             "version": env!("CARGO_PKG_VERSION"),
@@ -157,15 +170,15 @@ fn described(about: &Value, checkpoint: Checkpoint, bookmark: Vec<u8>) -> Option
     let texts = |value: &Value| -> Option<Vec<String>> {
         value.as_array()?.iter().map(|text| Some(text.as_str()?.to_owned())).collect()
     };
-    let pair = |value: &Value| {
-        let [name, hash]: [String; 2] = texts(value)?.try_into().ok()?;
-        Some((name, hash))
+    let input = |value: &Value| {
+        let text = |key: &str| Some(value.get(key)?.as_str()?.to_owned());
+        Some(Input { file: text("file")?, sha256: text("sha256")?, text: text("text") })
     };
     let origin = Origin {
         words: texts(about.get("words")?)?,
         folder: about.get("folder")?.as_str()?.to_owned(),
         stop: number("stop"),
-        inputs: about.get("inputs")?.as_array()?.iter().map(pair).collect::<Option<_>>()?,
+        inputs: about.get("inputs")?.as_array()?.iter().map(input).collect::<Option<_>>()?,
         results: texts(about.get("results")?)?,
     };
     let (time, computing) = (number("time")?, number("computing")?);

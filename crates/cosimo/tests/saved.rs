@@ -10,7 +10,7 @@ use cosimo::core::recorder::Table;
 use cosimo::engine::Run;
 use cosimo::export::{Variant, Version};
 use cosimo::record::{FORMATS, Files, read};
-use cosimo::saved::{Origin, Saved, SavedError};
+use cosimo::saved::{Input, Origin, Saved, SavedError};
 use proptest::prelude::*;
 
 const FIXED: &str = "input = \"linear\"\nstep = { size = 0.01 }";
@@ -31,7 +31,10 @@ fn saved(run: &mut Run) -> Saved {
         words: vec!["run".into(), "ä b".into()],
         folder: "..".into(),
         stop: Some(0.1 + 0.2),
-        inputs: vec![("a".into(), "b".into())],
+        inputs: vec![
+            Input { file: "a".into(), sha256: "b".into(), text: None },
+            Input { file: "ß".into(), sha256: "c".into(), text: Some("stop = 1\n".into()) },
+        ],
         results: vec!["c".into()],
     };
     let (time, checkpoint) = (run.time().seconds(), run.save().unwrap());
