@@ -146,6 +146,16 @@ impl Scenario {
             }
         }
         scenario.stack = Vec::with_capacity(deepest);
+        let timed = |action: &&Planned| matches!(action.when, When::At(_));
+        let rigid = ports.interfaces.iter().position(|interface| !interface.abilities.variable_step);
+        if let (Some(rigid), Some(action)) = (rigid, scenario.actions.iter().find(timed)) {
+            let message = format!(
+                "component `{}` takes steps of one size only, so `{}` happens at the first communication point at or after \
+                 its instant",
+                ports.names[rigid], action.name
+            );
+            problems.push(Problem::remark("scenario/instant", message, 0..0));
+        }
         Some(scenario)
     }
 
@@ -171,7 +181,10 @@ impl Scenario {
             let message =
                 format!("component `{name}` has no parameter `{parameter}` that may change during a run");
             return Err(wrong(message).hint(match tunable.is_empty() {
-                true => "none of its parameters may; FMUs say so by `variability=\"tunable\"`".into(),
+                true => {
+                    "none of its parameters may; units for co-simulation say so by `variability=\"tunable\"`"
+                        .into()
+                }
                 false => suggest(parameter, tunable.iter().map(String::as_str)),
             }));
         };

@@ -233,3 +233,36 @@ fn words(deed: Deed, target: &str) -> String {
         Deed::Stop => "stop".into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const GOOD: &str = "[[action]]\nname = \"ä\"\nat = 2.0\nstuck = \"a.u\"\n\n[[action]]\nonce = false\n\
+                        when = 'not (a.x > 1e-3 and t >= 2) or `b-c.y[1]` < -a.u'\nscale = \"a.u\"\nby = -0.5\n";
+
+    #[test]
+    fn what_is_written_is_read() {
+        let (scenario, problems) = read(GOOD);
+        assert_eq!(problems, []);
+        let [first, second] = scenario.actions.as_slice() else { panic!("{scenario:?}") };
+        assert_eq!((first.name.as_str(), first.deed), ("ä", Deed::Stuck));
+        assert!(matches!(first.trigger, Trigger::At(2.0, _)));
+        assert_eq!((second.name.as_str(), second.deed), ("scale a.u by -0.5", Deed::Scale(-0.5)));
+        assert!(matches!(second.trigger, Trigger::When { once: false, .. }));
+    }
+
+    proptest! {
+        /// Whatever is left out or put in, there is a scenario or a problem with a place in the text.
+        #[test]
+        fn no_text_panics(at in 0..GOOD.len(), length in 0usize..20, put in "[a-z0-9.=\\[\\]\"'`()<>\n -]{0,6}") {
+            let end = (at + length).min(GOOD.len());
+            prop_assume!(GOOD.is_char_boundary(at) && GOOD.is_char_boundary(end));
+            let text = format!("{}{put}{}", &GOOD[..at], &GOOD[end..]);
+            for problem in read(&text).1 {
+                prop_assert!(text.get(problem.span.clone()).is_some(), "{:?}", problem);
+            }
+        }
+    }
+}

@@ -127,13 +127,16 @@ fn units_are_told_the_same_as_native_models() {
     let actions = "[[action]]\nat = 0.25\noverride = \"b.u\"\nto = 2.0\n[[action]]\nat = 0.5\nset = \"a.u\"\nto = 1.0\n\
                    [[action]]\nat = 0.75\nscale = \"b.u\"\nby = 0.5\n";
     let wanted = rows(&lags(FIXED, Made::Native), actions).0;
-    for made in [Made::Unit(Version::Two, Variant::Plain), Made::Unit(Version::Three, Variant::Plain)] {
+    let units = [Version::Two, Version::Three].map(|version| (Made::Unit(version, Variant::Plain), 1e-12));
+    // Those that Cosimo integrates follow as closely as its integrator does.
+    let equations = [Version::Two, Version::Three].map(|version| (Made::Equations(version), 1e-4));
+    for (made, within) in units.into_iter().chain(equations) {
         let found = rows(&lags(FIXED, made), actions).0;
         assert_eq!(found.columns.names, wanted.columns.names);
         for (name, (found, wanted)) in found.columns.names.iter().zip(found.values.iter().zip(&wanted.values))
         {
             for (found, wanted) in found.iter().zip(wanted) {
-                close(*found, *wanted, &format!("{name} of {made:?}"));
+                assert!((found - wanted).abs() < within, "{name} of {made:?}: {found} instead of {wanted}");
             }
         }
     }
@@ -264,4 +267,19 @@ fn everything_wrong_is_told_at_once() {
     for words in wanted {
         assert!(errors.iter().any(|message| message.contains(words)), "{words}: {errors:#?}");
     }
+}
+
+/// A unit that cannot take a shorter step is not asked to; the plan says so.
+#[test]
+fn a_unit_with_steps_of_one_size_hears_of_it_at_its_next_point() {
+    let text = lags(FIXED, Made::Unit(Version::Two, Variant::FixedStep));
+    let actions = "[[action]]\nat = 0.35\nset = \"a.u\"\nto = 2.0\n";
+    let plan = planned(&text, actions).unwrap();
+    assert!(
+        plan.remarks.iter().any(|remark| remark.message.contains("first communication point at or after"))
+    );
+    let (table, run) = rows(&text, actions);
+    assert_eq!(table.rows(), 11);
+    assert_eq!(events(&run), [(0.4, "set a.u to 2".into())]);
+    close(*column(&table, "a.x").last().unwrap(), lag(lag(1.0, 0.0, 0.4), 2.0, 0.6), "from 0.4 on");
 }
