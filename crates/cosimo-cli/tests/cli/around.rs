@@ -29,6 +29,14 @@ fn assert_same_results(one: &Path, other: &Path) {
     }
 }
 
+fn wait_for(file: &Path) {
+    let begun = Instant::now();
+    while !file.exists() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{} did not come", file.display());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 /// The same numbers, whatever the clock says.
 fn ledger(stdout: &str) -> Vec<&str> {
     let lines = stdout.lines();
@@ -57,11 +65,7 @@ fn a_killed_run_goes_on_as_if_it_had_not_been() {
         .spawn()
         .unwrap();
     let file = killed.join("saved/run.checkpoint");
-    let begun = Instant::now();
-    while !file.exists() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "no checkpoint came");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_for(&file);
     std::thread::sleep(Duration::from_millis(300)); // rows behind the checkpoint, to be cut off
     child.kill().unwrap();
     child.wait().unwrap();
@@ -100,7 +104,8 @@ fn a_stopped_run_is_saved_and_says_how_to_go_on() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    std::thread::sleep(Duration::from_millis(800));
+    wait_for(&stopped.join("rows.csv"));
+    std::thread::sleep(Duration::from_millis(300)); // some steps
     assert!(!stopped.join("system.checkpoint").exists());
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     let output = child.wait_with_output().unwrap();
@@ -298,7 +303,8 @@ fn pace_and_progress_change_no_number() {
     ];
     let begun = Instant::now();
     let output = cosimo(&folder, &[&args[..], &["--summary-json", "s.json"]].concat());
-    assert!(begun.elapsed() >= Duration::from_millis(200), "0.1 s at half speed");
+    let elapsed = begun.elapsed();
+    assert!(elapsed >= Duration::from_millis(200), "0.1 s at half speed");
     let paced = String::from_utf8(output.stdout).unwrap();
     assert_eq!(ledger(&paced), ledger(&plain));
     assert!(paced.contains("kept to 0.5 times real time: lateness p50 "), "{paced}");
@@ -309,7 +315,8 @@ fn pace_and_progress_change_no_number() {
 
     let told = String::from_utf8(output.stderr).unwrap();
     let lines: Vec<&str> = told.lines().filter(|line| line.starts_with('{')).collect();
-    assert!((2..=12).contains(&lines.len()), "{told}");
+    let most = 2 + elapsed.as_millis() as usize / 100;
+    assert!((2..=most).contains(&lines.len()), "{told}");
     for line in &lines {
         for key in ["\"time\":", "\"share\":", "\"steps\":", "\"rejected\":", "\"step\":", "\"eta\":"] {
             assert!(line.contains(key), "{line}");
@@ -321,6 +328,12 @@ fn pace_and_progress_change_no_number() {
         "{last}"
     );
     assert!(before.iter().all(|line| !line.contains("outcome")));
+
+    // Time enough for checkpoints by the clock.
+    let saving = ["--real-time=0.5", "--checkpoint", "every=1ms,file=e.checkpoint"];
+    run(&folder, &[&["run", "system.toml", "--stop", "0.1"], &saving[..]].concat());
+    let resumed = run(&folder, &["resume", "e.checkpoint"]);
+    assert_eq!(ledger(&resumed), ledger(&plain));
 
     let quiet = cosimo(&folder, &["run", "system.toml", "--stop", "0.1", "--progress", "none"]);
     assert_eq!(complaint(&quiet), "exit 0\n");
