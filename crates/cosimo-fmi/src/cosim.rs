@@ -338,7 +338,7 @@ impl<I: Instance> Simulator for Cosim<I> {
         self.running()?.thaw(state)
     }
 
-    /// Between steps both standards allow it; no event mode is in use (FMI 2.0, 4.2.4; FMI 3.0, 4.2.1).
+    /// Between two steps, where FMI 2.0 allows it (4.2.4), and FMI 3.0 as long as no event mode is in use.
     fn tune(&mut self, parameter: usize, value: f64) -> Result<(), SimulatorError> {
         let unknown = || SimulatorError::new("tune", "there is no such parameter");
         let (reference, kind) = *self.tunable.get(parameter).ok_or_else(unknown)?;
