@@ -1,12 +1,13 @@
 //! From a path and overrides to a planned system, or to everything that is wrong with it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use cosimo::core::Registry;
 use cosimo::engine::{Plan, plan};
 use cosimo::system::{
-    Asked, Document, EndRule, Files, Overrides, Problem, System, format, overrides, sources,
+    Asked, Document, EndRule, Files, Overrides, Problem, Scenario, System, format, overrides, scenario,
+    sources,
 };
 
 use crate::{exit, report};
@@ -44,6 +45,14 @@ pub(crate) struct Changes {
     /// Units for model exchange that are integrated together, without any coupling error: a,b, or * for all
     #[arg(long = "strong", value_name = "NAMES")]
     pub strong: Vec<String>,
+    /// What happens during the run: a file of timed and conditional actions
+    ///
+    /// Each `[[action]]` has `at = 2.0` or `when = "a.v > 1 and not t < 2"` (with `once = false` each time that becomes true)
+    /// and does one thing: `set = "b.u"` `to = 1.0` for an input that nobody drives; `override` (`to`), `stuck`, `scale` (`by`)
+    /// and `offset` (`by`) for what an input is told, or what everybody is told of an output, and `release`;
+    /// `parameter = "b.m"` `to = 2.0`; `stop = true`. A `name` is shown in the results. Actions on one signal replace each other.
+    #[arg(long, value_name = "FILE")]
+    pub scenario: Option<PathBuf>,
     /// A table whose columns drive the inputs of the same names
     #[arg(long, value_name = "FILE")]
     pub input: Option<String>,
@@ -166,6 +175,11 @@ pub(crate) fn load(what: &[String], changes: &Changes, registry: &Registry) -> R
         several => (Vec::new(), of_sources(several, registry)?),
     };
     problems.extend(overrides::apply(&mut system, &changes.overrides(), registry));
+    let acted = changes.scenario.as_deref().map(read_scenario).transpose()?;
+    let (scenario_path, scenario_text) = acted.map_or_else(Default::default, |(path, text, scenario)| {
+        system.scenario = Some(scenario);
+        (path, text)
+    });
     match plan(&system, registry) {
         Ok(mut plan) if problems.is_empty() => {
             plan.remarks.splice(0..0, remarks);
@@ -174,12 +188,32 @@ pub(crate) fn load(what: &[String], changes: &Changes, registry: &Registry) -> R
         Ok(_) => {}
         Err(found) => problems.extend(found),
     }
-    report::problems(&problems, &files);
+    let (acts, rest): (Vec<Problem>, Vec<Problem>) =
+        problems.into_iter().partition(|problem| problem.code.starts_with("scenario/"));
+    report::problems(&rest, &files);
+    report::problems(&acts, &Files::one(&scenario_path, &scenario_text));
+    Err(exit::BAD_INPUT)
+}
+
+/// Reads a scenario, whose names are not looked up yet.
+fn read_scenario(file: &Path) -> Result<(String, String, Scenario), u8> {
+    let path = file.display().to_string();
+    let text = std::fs::read_to_string(file).map_err(|cause| {
+        let missing = cause.kind() == std::io::ErrorKind::NotFound;
+        let hint = if missing { nearby(file) } else { None };
+        report::error(&format!("cannot read the scenario `{path}`: {cause}"), hint.as_deref());
+        exit::NO_FILE
+    })?;
+    let (scenario, problems) = scenario::read(&text);
+    if problems.is_empty() {
+        return Ok((path, text, scenario));
+    }
+    report::problems(&problems, &Files::one(&path, &text));
     Err(exit::BAD_INPUT)
 }
 
 /// Whether all of them are sources, and their files are there.
-fn exist(what: &[String], registry: &Registry) -> Result<(), u8> {
+pub(crate) fn exist(what: &[String], registry: &Registry) -> Result<(), u8> {
     for text in what {
         if !sources::is_source(text, registry) {
             let kinds: Vec<String> =

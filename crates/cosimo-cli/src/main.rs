@@ -3,8 +3,13 @@
 
 mod command;
 mod load;
+mod pace;
 mod page;
+mod paths;
+mod progress;
 mod report;
+mod saver;
+mod ticker;
 
 use std::process::ExitCode;
 
@@ -34,7 +39,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Run(command::run::Args),
+    Run(Box<command::run::Args>),
+    Resume(Box<command::resume::Args>),
     Bonds(command::bonds::Args),
     Check(command::check::Args),
     Explain(command::explain::Args),
@@ -42,10 +48,12 @@ enum Command {
     Info(command::info::Args),
     Methods(command::methods::Args),
     Models(command::models::Args),
+    New(command::new::Args),
     Reference(command::reference::Args),
     Reproduce(command::reproduce::Args),
     Schema(command::schema::Args),
     Validate(command::validate::Args),
+    Completions(command::completions::Args),
 }
 
 fn main() -> ExitCode {
@@ -55,19 +63,31 @@ fn main() -> ExitCode {
         Command::Run(args) => command::run::run(&args),
         Command::Bonds(args) => command::bonds::run(&args),
         Command::Check(args) => command::check::run(&args),
+        Command::Resume(args) => command::resume::run(&args),
         Command::Explain(args) => command::explain::run(&args),
         Command::Convert(args) => command::convert::run(&args),
         Command::Info(args) => command::info::run(&args),
         Command::Methods(args) => command::methods::run(&args),
         Command::Models(args) => command::models::run(&args),
+        Command::New(args) => command::new::run(&args),
         Command::Reference(args) => command::reference::run(&args),
         Command::Reproduce(args) => command::reproduce::run(&args),
         Command::Schema(args) => command::schema::run(&args),
         Command::Validate(args) => command::validate::run(&args),
+        Command::Completions(args) => command::completions::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(code) => ExitCode::from(code),
+    }
+}
+
+/// The options of a `cosimo run` as they were typed, without the program. `None` where they are none.
+pub(crate) fn run_args(words: &[String]) -> Option<command::run::Args> {
+    let words = std::iter::once("cosimo").chain(words.iter().map(String::as_str));
+    match Cli::try_parse_from(words).ok()?.command {
+        Command::Run(args) => Some(*args),
+        _ => None,
     }
 }
 

@@ -34,6 +34,8 @@ pub(crate) struct Told<'a> {
     pub error: Option<&'a RunError>,
     pub reasons: &'a str,
     pub elapsed: Duration,
+    /// The checkpoint that the run went on from, and its time.
+    pub resumed: Option<(&'a str, f64)>,
 }
 
 impl Page {
@@ -70,6 +72,13 @@ impl Page {
         let components: Vec<Component<'_>> =
             told.system.components.iter().map(|named| component(named, layout)).collect();
         let experiment = &told.system.experiment;
+        let mut remarks = report::remark_lines(told.run.remarks());
+        remarks.extend(told.resumed.map(|(file, from)| {
+            format!(
+                "resumed at t = {from} s from `{file}`: curves and rejected steps are drawn from there on; ledger, \
+                 verdict and counts are those of the whole run"
+            )
+        }));
         let page = Report {
             name: &name(told.what),
             file: &told.what.join(" "),
@@ -78,7 +87,7 @@ impl Page {
             span: (experiment.start, experiment.stop),
             reasons: told.reasons,
             computing: told.elapsed,
-            remarks: &report::remark_lines(told.run.remarks()),
+            remarks: &remarks,
             plan: &explain::text(told.system, told.run.layout(), told.registry),
             components: &components,
             inputs: &inputs(told),

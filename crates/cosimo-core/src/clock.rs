@@ -103,6 +103,17 @@ impl Beat {
         Beat { start, every, next: 0 }
     }
 
+    /// How many instants are behind, for checkpoints.
+    pub fn count(&self) -> u64 {
+        self.next
+    }
+
+    /// As after that many instants.
+    #[must_use]
+    pub fn after(self, count: u64) -> Beat {
+        Beat { next: count, ..self }
+    }
+
     fn reached(&self, clock: &Clock) -> bool {
         clock.reached(time(self.start.seconds() + self.next as f64 * self.every))
     }

@@ -46,6 +46,8 @@ pub fn number_text(number: f64) -> String {
 pub struct Spec {
     pub name: &'static str,
     pub doc: &'static str,
+    /// It is looked at when a run begins and never again.
+    pub initial: bool,
     pub kind: Kind,
 }
 
@@ -103,6 +105,17 @@ impl Range {
 }
 
 impl Spec {
+    /// A number that is looked at when a run begins and never again.
+    pub const fn initial(
+        name: &'static str,
+        default: f64,
+        range: Range,
+        unit: &'static str,
+        doc: &'static str,
+    ) -> Spec {
+        Spec { initial: true, ..Spec::number(name, default, range, unit, doc) }
+    }
+
     pub const fn number(
         name: &'static str,
         default: f64,
@@ -110,15 +123,15 @@ impl Spec {
         unit: &'static str,
         doc: &'static str,
     ) -> Spec {
-        Spec { name, doc, kind: Kind::Number { default: Some(default), range, unit } }
+        Spec { name, doc, initial: false, kind: Kind::Number { default: Some(default), range, unit } }
     }
 
     pub const fn optional(name: &'static str, range: Range, unit: &'static str, doc: &'static str) -> Spec {
-        Spec { name, doc, kind: Kind::Number { default: None, range, unit } }
+        Spec { name, doc, initial: false, kind: Kind::Number { default: None, range, unit } }
     }
 
     pub const fn count(name: &'static str, default: u32, least: u32, doc: &'static str) -> Spec {
-        Spec { name, doc, kind: Kind::Count { default, least } }
+        Spec { name, doc, initial: false, kind: Kind::Count { default, least } }
     }
 
     pub const fn choice(
@@ -127,15 +140,15 @@ impl Spec {
         of: &'static [&'static str],
         doc: &'static str,
     ) -> Spec {
-        Spec { name, doc, kind: Kind::Choice { default, of } }
+        Spec { name, doc, initial: false, kind: Kind::Choice { default, of } }
     }
 
     pub const fn flag(name: &'static str, default: bool, doc: &'static str) -> Spec {
-        Spec { name, doc, kind: Kind::Flag { default } }
+        Spec { name, doc, initial: false, kind: Kind::Flag { default } }
     }
 
     pub const fn names(name: &'static str, doc: &'static str) -> Spec {
-        Spec { name, doc, kind: Kind::Names }
+        Spec { name, doc, initial: false, kind: Kind::Names }
     }
 
     /// What is wanted, in words.
@@ -456,6 +469,8 @@ pub struct FormatEntry {
     pub endings: &'static [&'static str],
     /// Creates the file, complete but for rows.
     pub create: fn(&Path, &Columns) -> Created,
+    /// Opens a file of the same columns again and cuts off what was written behind the bookmark.
+    pub resume: fn(&Path, &Columns, &[u8]) -> Created,
     pub read: fn(&Path) -> Result<Table, TableError>,
 }
 

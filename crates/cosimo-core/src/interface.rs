@@ -96,6 +96,8 @@ pub struct Interface {
     pub abilities: Abilities,
     /// Components that it is made of, if several were joined; its ports then carry their names.
     pub members: Vec<String>,
+    /// Parameters that may change while it runs, in the order of `Simulator::tune`.
+    pub tunable: Vec<String>,
     /// What its maker would run it with.
     pub suggested: Suggested,
     /// Where it comes from, as pairs of a word and its value: versions, hashes, tools.

@@ -83,8 +83,13 @@ impl Couplings {
         sum
     }
 
-    pub fn set_constant(&mut self, input: usize, value: f64) {
-        self.constants[input] = value;
+    /// Makes the row of an input `factor` times that of other couplings of the same shape, plus `offset`.
+    pub fn set_row(&mut self, input: usize, from: &Couplings, factor: f64, offset: f64) {
+        let range = self.starts[input]..self.starts[input + 1];
+        for (term, untouched) in self.terms[range.clone()].iter_mut().zip(&from.terms[range]) {
+            term.gain = factor * untouched.gain;
+        }
+        self.constants[input] = factor * from.constants[input] + offset;
     }
 }
 

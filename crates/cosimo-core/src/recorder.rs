@@ -53,6 +53,18 @@ pub trait Recorder: Send {
 
     /// Makes everything so far readable by others; called on success, failure and interruption alike.
     fn finish(&mut self) -> Result<(), RecordError>;
+
+    /// Makes the rows so far safe from a crash, and says where they end, for [`Recorder::resume`]. Empty where
+    /// nothing outlives the process.
+    fn bookmark(&mut self) -> Result<Vec<u8>, RecordError> {
+        Ok(Vec::new())
+    }
+
+    /// As `begin`, in another process: goes on behind the bookmark, and forgets the rows that came after it. An
+    /// empty bookmark is a beginning.
+    fn resume(&mut self, columns: &Columns, _bookmark: &[u8]) -> Result<(), RecordError> {
+        self.begin(columns)
+    }
 }
 
 /// A result file that grows.
@@ -60,6 +72,9 @@ pub trait TableWriter: Send {
     /// Appends rows, given column by column. When it returns the file on disk is complete and readable by others,
     /// with the new rows or, if it failed, without them.
     fn append(&mut self, columns: &[&[f64]]) -> Result<(), RecordError>;
+
+    /// Brings the file to the disk, and says where its rows end in the way its format wants to hear again.
+    fn bookmark(&mut self) -> Result<Vec<u8>, RecordError>;
 }
 
 /// Why there is no table.

@@ -76,6 +76,12 @@ pub trait Simulator: Send {
 
     fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError>;
 
+    /// Changes one of the tunable parameters of the interface at the present instant. Never inside a step that may be
+    /// taken back.
+    fn tune(&mut self, _parameter: usize, _value: f64) -> Result<(), SimulatorError> {
+        Err(SimulatorError::new("tune", "this simulator has no tunable parameters"))
+    }
+
     /// Derivatives of outputs by inputs, row by row, at the present state and the inputs last seen.
     fn jacobian(&mut self, _into: &mut [f64]) -> Result<(), SimulatorError> {
         Err(SimulatorError::new("jacobian", "this simulator declares no derivatives"))

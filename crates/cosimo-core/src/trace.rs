@@ -203,9 +203,10 @@ impl Traces {
         into.extend(&self.slopes);
     }
 
-    /// The inverse of [`Traces::save`] for traces without tentative samples; `None` if the numbers run out.
+    /// The inverse of [`Traces::save`] for traces without tentative samples; `None` if the numbers run out or
+    /// make no sense.
     pub fn load(&mut self, from: &mut impl Iterator<Item = f64>) -> Option<()> {
-        self.opened = from.next()? as usize;
+        self.opened = from.next().filter(|opened| *opened >= 1.0)? as usize;
         for since in &mut self.since {
             *since = from.next()? as usize;
         }

@@ -186,6 +186,9 @@ impl Attempt<'_> {
             let known = known(self.layout, traces, &buffers.jacobian, &planned.inputs);
             planned.correction.offsets(&known, &memory[planned.memory.clone()], window, offsets, scratch);
         }
+        for &input in &self.board.overridden {
+            self.board.offsets[input] = Segment::ZERO;
+        }
     }
 
     /// Energies of the window, from the outputs as the step left them.

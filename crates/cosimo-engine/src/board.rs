@@ -25,6 +25,10 @@ pub struct Board {
     pub kept: Vec<f64>,
     /// Outputs as the step left them, while simulators settle on new inputs.
     pub scratch_left: Vec<f64>,
+    /// Inputs whose signal is not their sources', so that no correction of it makes sense.
+    pub overridden: Vec<usize>,
+    /// How many signals are not what their sources say.
+    pub changed: usize,
     pub ledger: Ledger,
     pub law: Vec<f64>,
     pub next_event: Option<Time>,
@@ -92,6 +96,8 @@ impl Board {
             sweeps: vec![0.0; layout.iteration.scratch(&layout.shape)],
             kept: vec![0.0; outputs],
             scratch_left: vec![0.0; outputs],
+            overridden: Vec::with_capacity(inputs),
+            changed: 0,
             memory,
             ledger,
             law,

@@ -3,11 +3,12 @@
 use crate::control::Counters;
 use crate::crew::Task;
 use crate::island::Island;
+use crate::scenario::Scenario;
 use cosimo_core::error::StepError;
 use cosimo_core::{Clock, Time, Window};
 
 /// Version of the layout below; other versions are refused.
-const MAGIC: &[u8; 8] = b"COSIMO\x001";
+const MAGIC: &[u8; 8] = b"COSIMO\x002";
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Checkpoint(Vec<u8>);
@@ -18,7 +19,7 @@ pub enum CheckpointError {
     NotACheckpoint,
     #[error("the checkpoint belongs to another system: {0}")]
     OtherSystem(String),
-    #[error("the checkpoint is damaged: it ends too early")]
+    #[error("the checkpoint is damaged")]
     Damaged,
     #[error("simulator `{0}` cannot be saved to bytes")]
     CannotFreeze(String),
@@ -32,10 +33,22 @@ impl Checkpoint {
     }
 
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Checkpoint, CheckpointError> {
-        if bytes.starts_with(MAGIC) { Ok(Checkpoint(bytes)) } else { Err(CheckpointError::NotACheckpoint) }
+        if !bytes.starts_with(MAGIC) {
+            return Err(CheckpointError::NotACheckpoint);
+        }
+        match bytes.split_last_chunk() {
+            Some((content, check)) if checksum(content) == u64::from_le_bytes(*check) => {
+                Ok(Checkpoint(bytes))
+            }
+            _ => Err(CheckpointError::Damaged),
+        }
     }
 
-    pub(crate) fn take(island: &mut Island, worst: f64) -> Result<Checkpoint, CheckpointError> {
+    pub(crate) fn take(
+        island: &mut Island,
+        scenario: Option<&Scenario>,
+        progress: &Progress,
+    ) -> Result<Checkpoint, CheckpointError> {
         let layout = &island.layout;
         for (name, interface) in layout.names.iter().zip(&layout.interfaces) {
             if !interface.abilities.freeze {
@@ -44,7 +57,7 @@ impl Checkpoint {
         }
         island.rest(Task::Freeze)?;
         let mut bytes = MAGIC.to_vec();
-        put_bytes(&mut bytes, fingerprint(island).as_bytes());
+        put_bytes(&mut bytes, fingerprint(island, scenario).as_bytes());
         for frozen in &island.board.buffers.frozen {
             put_bytes(&mut bytes, frozen);
         }
@@ -55,9 +68,11 @@ impl Checkpoint {
             bytes.extend(count.to_le_bytes());
         }
         bytes.extend(island.board.evaluations.to_le_bytes());
+        bytes.extend(progress.beat.unwrap_or(NO_BEAT).to_le_bytes());
+        bytes.extend(u64::from(progress.unwritten).to_le_bytes());
         let mut numbers = Vec::new();
         numbers.extend(island.clock.save());
-        numbers.extend([island.size, island.error, worst]);
+        numbers.extend([island.size, island.error, progress.worst]);
         numbers.extend([
             island.window.from.seconds(),
             island.window.to.seconds(),
@@ -71,17 +86,25 @@ impl Checkpoint {
         numbers.extend(&island.board.held);
         numbers.extend(&island.board.buffers.left);
         numbers.extend(island.board.buffers.segments.iter().flat_map(|segment| segment.0));
+        if let Some(scenario) = scenario {
+            scenario.save(&mut numbers);
+        }
         for number in numbers {
             bytes.extend(number.to_le_bytes());
         }
+        bytes.extend(checksum(&bytes).to_le_bytes());
         Ok(Checkpoint(bytes))
     }
 
-    /// Returns the worst indicator so far.
-    pub(crate) fn put(&self, island: &mut Island) -> Result<f64, CheckpointError> {
-        let mut rest = self.0.strip_prefix(MAGIC).ok_or(CheckpointError::NotACheckpoint)?;
+    pub(crate) fn put(
+        &self,
+        island: &mut Island,
+        mut scenario: Option<&mut Scenario>,
+    ) -> Result<Progress, CheckpointError> {
+        let content = self.0.split_last_chunk::<8>().ok_or(CheckpointError::Damaged)?.0;
+        let mut rest = content.strip_prefix(MAGIC).ok_or(CheckpointError::NotACheckpoint)?;
         let theirs = take_bytes(&mut rest).ok_or(CheckpointError::Damaged)?;
-        let ours = fingerprint(island);
+        let ours = fingerprint(island, scenario.as_deref());
         if theirs != ours.as_bytes() {
             let theirs = String::from_utf8_lossy(theirs);
             return Err(CheckpointError::OtherSystem(format!("it is of `{theirs}`, this is `{ours}`")));
@@ -100,13 +123,37 @@ impl Checkpoint {
             *slot = count().ok_or(CheckpointError::Damaged)?;
         }
         let evaluations = count().ok_or(CheckpointError::Damaged)?;
+        let beat = count().ok_or(CheckpointError::Damaged)?;
+        let unwritten = count().ok_or(CheckpointError::Damaged)? != 0;
         let mut numbers = words.map(f64::from_le_bytes);
         let worst = numbers_into(island, &mut numbers).ok_or(CheckpointError::Damaged)?;
+        if let Some(scenario) = &mut scenario {
+            scenario.load(island, &mut numbers).ok_or(CheckpointError::Damaged)??;
+        }
         island.counters = Counters::load(saved);
         island.board.evaluations = evaluations;
         island.rest(Task::Thaw)?;
-        Ok(worst)
+        Ok(Progress { worst, beat: (beat != NO_BEAT).then_some(beat), unwritten })
     }
+}
+
+/// What a run remembers beside its island.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Progress {
+    /// The worst indicator so far.
+    pub(crate) worst: f64,
+    /// How many times a row was due, where rows are not due at every point.
+    pub(crate) beat: Option<u64>,
+    /// The present point has no row yet.
+    pub(crate) unwritten: bool,
+}
+
+const NO_BEAT: u64 = u64::MAX;
+
+/// FNV-1a. Each byte is mixed in reversibly, so that no change of a single one goes unnoticed.
+fn checksum(bytes: &[u8]) -> u64 {
+    let mix = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix)
 }
 
 fn numbers_into(island: &mut Island, numbers: &mut impl Iterator<Item = f64>) -> Option<f64> {
@@ -134,10 +181,10 @@ fn numbers_into(island: &mut Island, numbers: &mut impl Iterator<Item = f64>) ->
 }
 
 /// Enough to notice that a checkpoint is loaded into another system or method.
-fn fingerprint(island: &Island) -> String {
+fn fingerprint(island: &Island, scenario: Option<&Scenario>) -> String {
     let layout = &island.layout;
     format!(
-        "{} inputs={} outputs={} bonds={} memory={} law={} estimate={}",
+        "{} inputs={} outputs={} bonds={} memory={} law={} estimate={} actions={}",
         layout.names.join(","),
         layout.shape.inputs,
         layout.shape.outputs,
@@ -145,6 +192,7 @@ fn fingerprint(island: &Island) -> String {
         island.board.memory.len(),
         island.board.law.len(),
         layout.estimate.name(),
+        scenario.map_or(0, Scenario::len),
     )
 }
 

@@ -110,6 +110,12 @@ pub enum Task {
     SetStates,
     Freeze,
     Thaw,
+    /// One member alone, by its index in the system.
+    Tune {
+        member: usize,
+        parameter: usize,
+        value: f64,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -369,6 +375,10 @@ fn one(
             simulator.freeze(bytes).map_err(Fault::Failed)?;
         }
         Task::Thaw => simulator.thaw(&buffers.frozen[member.index]).map_err(Fault::Failed)?,
+        Task::Tune { member: tuned, parameter, value } if tuned == member.index => {
+            simulator.tune(parameter, value).map_err(Fault::Failed)?;
+        }
+        Task::Tune { .. } => {}
     }
     Ok(None)
 }
@@ -534,6 +544,17 @@ impl Worker {
         matches!(task, Task::Advance { stage, .. } if !self.busy.get(stage).copied().unwrap_or(false))
     }
 
+    /// With the places that members have in this group.
+    fn local(&self, task: Task) -> Task {
+        match task {
+            Task::Tune { member, parameter, value } => {
+                let place = self.indices.iter().position(|index| *index == member);
+                Task::Tune { member: place.unwrap_or(usize::MAX), parameter, value }
+            }
+            other => other,
+        }
+    }
+
     fn give(&mut self, task: Task, board: &Buffers) {
         if self.idle(task) {
             return;
@@ -572,8 +593,9 @@ impl Worker {
             | Task::Restore(_)
             | Task::GetStates
             | Task::Freeze => {}
+            Task::Tune { .. } => {}
         }
-        group.task = task;
+        group.task = self.local(task);
         group.coordinator = Some(thread::current());
         drop(group);
         self.shared.given.fetch_add(1, Ordering::Release);
@@ -635,6 +657,7 @@ impl Worker {
             | Task::Restore(_)
             | Task::SetStates
             | Task::Thaw => {}
+            Task::Tune { .. } => {}
         }
         group.result.clone().map_err(|(place, fault)| (self.indices[place], fault))
     }

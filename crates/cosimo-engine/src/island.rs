@@ -29,6 +29,8 @@ pub struct Island {
     /// The window that was committed last.
     pub window: Window,
     pub error: f64,
+    /// No window crosses this instant, as somebody wants to act at it.
+    pub appointment: Option<Time>,
 }
 
 impl Island {
@@ -41,6 +43,7 @@ impl Island {
             counters: Counters::default(),
             window: Window { from: start, to: start, size: 0.0 },
             error: 0.0,
+            appointment: None,
             layout,
             board,
             crew,
@@ -268,12 +271,9 @@ impl Island {
 
     fn limit(&self) -> Limit {
         let end = (self.layout.end == EndRule::Exact).then_some(self.layout.stop);
-        let announced = self.board.next_event.filter(|event| self.layout.cuts && *event > self.clock.now());
-        match (end, announced) {
-            (Some(end), Some(event)) => Limit::At(end.min(event)),
-            (Some(at), None) | (None, Some(at)) => Limit::At(at),
-            (None, None) => Limit::None,
-        }
+        let ahead = |at: &Time| self.layout.cuts && *at > self.clock.now();
+        let known = [self.board.next_event.filter(ahead), self.appointment.filter(ahead), end];
+        known.into_iter().flatten().min().map_or(Limit::None, Limit::At)
     }
 
     pub(crate) fn rest(&mut self, task: Task) -> Result<(), StepError> {

@@ -20,6 +20,7 @@ mod planner;
 pub mod resolve;
 pub mod rows;
 pub mod run;
+pub mod scenario;
 pub mod summary;
 
 pub use check::{Findings, check};
@@ -29,4 +30,5 @@ pub use crew::in_simulator;
 pub use ledger::{BondTotals, Ledger};
 pub use plan::{Layout, Plan, plan};
 pub use run::{Run, RunError};
+pub use scenario::Scenario;
 pub use summary::{BondSummary, Summary, Verdict};

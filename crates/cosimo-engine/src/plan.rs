@@ -23,8 +23,9 @@ use crate::mapped;
 use crate::planner::{Planned, Planner};
 use crate::resolve::{Links, ParcelWire, Ports, links};
 use crate::rows::Rows;
+use crate::scenario::Scenario;
 
-/// Everything about a run that does not change while it runs.
+/// Everything about a run that does not change while it runs, but for rows of the couplings that a scenario acts on.
 pub struct Layout {
     pub names: Vec<String>,
     pub interfaces: Vec<Interface>,
@@ -106,6 +107,12 @@ impl Layout {
         self.fits.iter().map(|fit| fit.history()).max().unwrap_or(1)
     }
 
+    /// Simulators whose state does not outlive the process, so that the run cannot be saved.
+    pub fn unsaved(&self) -> impl Iterator<Item = &str> {
+        let cannot = self.interfaces.iter().map(|interface| !interface.abilities.freeze);
+        self.names.iter().zip(cannot).filter_map(|(name, cannot)| cannot.then_some(name.as_str()))
+    }
+
     pub fn ports(&self) -> Ports<'_> {
         Ports::new(&self.names, &self.interfaces, &self.blocks)
     }
@@ -147,6 +154,7 @@ pub struct Plan {
     pub remarks: Vec<Problem>,
     members: Vec<Member>,
     source: Option<Arc<dyn JacobianSource>>,
+    scenario: Option<Scenario>,
 }
 
 impl std::fmt::Debug for Plan {
@@ -156,15 +164,15 @@ impl std::fmt::Debug for Plan {
 }
 
 impl Plan {
-    pub(crate) fn into_parts(self, threads: usize) -> (Layout, Crew, Vec<Problem>) {
+    pub(crate) fn into_parts(self, threads: usize) -> (Layout, Crew, Vec<Problem>, Option<Scenario>) {
         let crew = Crew::new(self.members, threads, self.source);
-        (self.layout, crew, self.remarks)
+        (self.layout, crew, self.remarks, self.scenario)
     }
 }
 
 /// Plans a system, or says everything that is wrong with it.
 pub fn plan(system: &System, registry: &Registry) -> Result<Plan, Vec<Problem>> {
-    let Survey { simulators, layout, problems, .. } = survey(system, registry);
+    let Survey { simulators, layout, scenario, problems, .. } = survey(system, registry);
     match layout {
         Some((mut layout, source)) if !has_errors(&problems) => {
             let mut simulators: Vec<Box<dyn Simulator>> = simulators.into_iter().flatten().collect();
@@ -175,7 +183,7 @@ pub fn plan(system: &System, registry: &Registry) -> Result<Plan, Vec<Problem>> 
                 }
             }
             let members = members(simulators, &layout);
-            Ok(Plan { layout, remarks: problems, members, source })
+            Ok(Plan { layout, remarks: problems, members, source, scenario })
         }
         _ => Err(problems),
     }
@@ -191,6 +199,7 @@ pub(crate) struct Survey {
     pub(crate) closed: Vec<usize>,
     pub(crate) links: Links,
     pub(crate) layout: Option<Planned>,
+    scenario: Option<Scenario>,
     pub(crate) problems: Vec<Problem>,
 }
 
@@ -214,13 +223,14 @@ pub(crate) fn survey(system: &System, registry: &Registry) -> Survey {
     let closed: Vec<usize> = (0..simulators.len()).filter(|&index| simulators[index].is_none()).collect();
     let ports = Ports::new(&names, &interfaces, &blocks).with_closed(&closed);
     let links = links(system, &ports, &mut problems);
-    let (simulators, layout) = if system.strong.is_empty() || !closed.is_empty() {
+    let (simulators, layout, scenario) = if system.strong.is_empty() || !closed.is_empty() {
         let layout = Planner { system, registry, ports: &ports, links: &links }.layout(&mut problems);
-        (simulators, layout)
+        let scenario = Scenario::plan(system, &ports, &links, registry, &mut problems);
+        (simulators, layout, scenario)
     } else {
         joined(system, simulators, &links, registry, &mut problems)
     };
-    Survey { simulators, names, interfaces, blocks, closed, links, layout, problems }
+    Survey { simulators, names, interfaces, blocks, closed, links, layout, scenario, problems }
 }
 
 /// The plan of a system with components that become one. What others survey stays as the file has it.
@@ -230,19 +240,20 @@ fn joined(
     links: &Links,
     registry: &Registry,
     problems: &mut Vec<Problem>,
-) -> (Vec<Option<Box<dyn Simulator>>>, Option<Planned>) {
+) -> (Vec<Option<Box<dyn Simulator>>>, Option<Planned>, Option<Scenario>) {
     let parts = Parts {
         system: system.clone(),
         simulators: simulators.into_iter().flatten().collect(),
         links: links.clone(),
     };
-    let Some(parts) = fuse(parts, registry, problems) else { return (Vec::new(), None) };
+    let Some(parts) = fuse(parts, registry, problems) else { return (Vec::new(), None, None) };
     let (names, interfaces) = (parts.names(), parts.interfaces());
     let blocks = blocks(&interfaces);
     let ports = Ports::new(&names, &interfaces, &blocks);
     let planner = Planner { system: &parts.system, registry, ports: &ports, links: &parts.links };
     let layout = planner.layout(problems);
-    (parts.simulators.into_iter().map(Some).collect(), layout)
+    let scenario = Scenario::plan(&parts.system, &ports, &parts.links, registry, problems);
+    (parts.simulators.into_iter().map(Some).collect(), layout, scenario)
 }
 
 /// Of a simulator that did not open nobody can say what it cannot do.

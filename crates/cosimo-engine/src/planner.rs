@@ -184,7 +184,13 @@ impl Planner<'_> {
         let experiment = &self.system.experiment;
         let history = self.history(outputs, &connected, problems);
         self.check_history(&history, &fits, problems);
-        let rows = Rows::new(&self.system.results, self.ports, &self.links.bonds, problems);
+        let rows = Rows::new(
+            &self.system.results,
+            self.system.scenario.is_some(),
+            self.ports,
+            &self.links.bonds,
+            problems,
+        );
         let driving: Vec<usize> = (0..outputs).filter(|&output| connected[output]).collect();
         let placed: Vec<(usize, usize)> = stages
             .iter()

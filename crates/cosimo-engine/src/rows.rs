@@ -28,6 +28,7 @@ enum Source {
     Input(usize),
     Size,
     Indicator,
+    Changed,
     Side(usize),
     Bond(usize, BondValue),
 }
@@ -46,11 +47,12 @@ impl Rows {
     /// Chooses columns; a pattern that fits none of them is a problem.
     pub(crate) fn new(
         results: &Results,
+        scenario: bool,
         ports: &Ports<'_>,
         bonds: &[Bond],
         problems: &mut Vec<Problem>,
     ) -> Rows {
-        let all = all(ports, bonds);
+        let all = all(ports, bonds, scenario);
         let patterns: Vec<Pattern> = results.variables.iter().map(|(text, _)| Pattern::new(text)).collect();
         for (pattern, (text, span)) in patterns.iter().zip(&results.variables) {
             let wanted = text.strip_prefix('!').unwrap_or(text);
@@ -86,6 +88,7 @@ impl Rows {
             Source::Input(input) => board.buffers.segments[input].at(window.size),
             Source::Size => window.size,
             Source::Indicator => island.error,
+            Source::Changed => board.changed as f64,
             Source::Side(side) => ledger.sides[side],
             Source::Bond(bond, value) => match value {
                 BondValue::TransmittedPower => ledger.powers[bond].transmitted,
@@ -138,7 +141,7 @@ struct Column {
 }
 
 /// Everything that a row could hold, in the order of the file.
-fn all(ports: &Ports<'_>, bonds: &[Bond]) -> Vec<Column> {
+fn all(ports: &Ports<'_>, bonds: &[Bond], scenario: bool) -> Vec<Column> {
     let mut columns = Vec::new();
     let mut add = |name: String, unit: &str, source: Source| {
         columns.push(Column { name, unit: unit.into(), source });
@@ -162,6 +165,9 @@ fn all(ports: &Ports<'_>, bonds: &[Bond]) -> Vec<Column> {
     }
     add("step.size".into(), "s", Source::Size);
     add("step.indicator".into(), "1", Source::Indicator);
+    if scenario {
+        add("scenario.active".into(), "1", Source::Changed);
+    }
     let mut sides = 0;
     for (k, bond) in bonds.iter().enumerate() {
         let name = &bond.name;

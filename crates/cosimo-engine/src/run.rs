@@ -3,14 +3,15 @@
 use cosimo_core::clock::Beat;
 use cosimo_core::error::StepError;
 use cosimo_core::recorder::{Columns, RecordError, Recorder};
-use cosimo_core::{Rehearsal, Time};
+use cosimo_core::{Clock, Rehearsal, Time};
 use cosimo_system::Problem;
 
-use crate::checkpoint::{Checkpoint, CheckpointError};
+use crate::checkpoint::{Checkpoint, CheckpointError, Progress};
 use crate::control::Counters;
 use crate::island::Island;
 use crate::ledger::Ledger;
 use crate::plan::{Layout, Plan};
+use crate::scenario::Scenario;
 use crate::summary::Summary;
 
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +31,7 @@ pub enum RunError {
 /// ```
 pub struct Run {
     island: Island,
+    scenario: Option<Scenario>,
     remarks: Vec<Problem>,
     recorder: Option<Box<dyn Recorder>>,
     row: Vec<f64>,
@@ -51,8 +53,8 @@ impl std::fmt::Debug for Run {
 impl Run {
     /// Initialises all simulators on their threads; `threads` above the number of simulators are not used.
     pub fn new(plan: Plan, threads: usize) -> Result<Run, RunError> {
-        let (layout, crew, mut remarks) = plan.into_parts(threads);
-        let island = Island::new(layout, crew)?;
+        let (layout, crew, mut remarks, mut scenario) = plan.into_parts(threads);
+        let mut island = Island::new(layout, crew)?;
         let named = island.layout.names.iter().zip(&island.board.buffers.rehearsals);
         for (name, rehearsal) in named {
             if let Rehearsal::Doubtful(words) = rehearsal {
@@ -60,8 +62,12 @@ impl Run {
                 remarks.push(Problem::remark("run/doubtful-rollback", message, 0..0));
             }
         }
+        if let Some(scenario) = &mut scenario {
+            scenario.begin(&mut island)?;
+        }
         Ok(Run {
             island,
+            scenario,
             remarks,
             recorder: None,
             row: Vec::new(),
@@ -85,12 +91,18 @@ impl Run {
         self.unwritten = false; // of a step that fails there is nothing to write
         self.island.step()?;
         self.worst_indicator = self.worst_indicator.max(self.island.error);
-        self.write_row()?;
-        if self.island.due() {
-            self.island.handle_events()?;
-            self.write_jump()?;
+        if !self.island.due() {
+            if let Some(scenario) = &mut self.scenario {
+                scenario.act(&mut self.island)?;
+            }
+            return Ok(self.write_row()?);
         }
-        Ok(())
+        self.write_row()?;
+        self.island.handle_events()?;
+        if let Some(scenario) = &mut self.scenario {
+            scenario.act(&mut self.island)?;
+        }
+        Ok(self.write_jump()?)
     }
 
     /// Steps to the first communication point at or past `t`, or to the end of the run. Never changes the
@@ -115,13 +127,32 @@ impl Run {
     }
 
     pub fn save(&mut self) -> Result<Checkpoint, CheckpointError> {
-        Checkpoint::take(&mut self.island, self.worst_indicator)
+        let (worst, unwritten) = (self.worst_indicator, self.unwritten);
+        let progress = Progress { worst, beat: self.beat.map(|beat| beat.count()), unwritten };
+        Checkpoint::take(&mut self.island, self.scenario.as_ref(), &progress)
     }
 
     /// Continues where the checkpoint was taken, bit for bit. The plan must be the same.
     pub fn load(&mut self, checkpoint: &Checkpoint) -> Result<(), CheckpointError> {
-        self.worst_indicator = checkpoint.put(&mut self.island)?;
+        let progress = checkpoint.put(&mut self.island, self.scenario.as_mut())?;
+        self.worst_indicator = progress.worst;
+        self.unwritten = progress.unwritten;
         self.restart_beat();
+        if let Some(count) = progress.beat {
+            self.beat = self.beat.map(|beat| beat.after(count));
+        }
+        Ok(())
+    }
+
+    /// Makes the rows so far safe, and says where they end. Belongs to the checkpoint that is saved at the same point.
+    pub fn bookmark(&mut self) -> Result<Vec<u8>, RecordError> {
+        self.recorder.as_mut().map_or(Ok(Vec::new()), |recorder| recorder.bookmark())
+    }
+
+    /// As [`Run::record`], after [`Run::load`]: goes on behind the bookmark. The present point has its row already.
+    pub fn resume(&mut self, mut recorder: Box<dyn Recorder>, bookmark: &[u8]) -> Result<(), RunError> {
+        recorder.resume(self.columns(), bookmark)?;
+        self.recorder = Some(recorder);
         Ok(())
     }
 
@@ -135,8 +166,18 @@ impl Run {
         self.island.clock.now()
     }
 
+    /// For beats of callers.
+    pub fn clock(&self) -> &Clock {
+        &self.island.clock
+    }
+
     pub fn finished(&self) -> bool {
-        self.island.finished()
+        self.island.finished() || self.scenario.as_ref().is_some_and(Scenario::stopped)
+    }
+
+    /// What is done to the run, and what was.
+    pub fn scenario(&self) -> Option<&Scenario> {
+        self.scenario.as_ref()
     }
 
     pub fn layout(&self) -> &Layout {
@@ -225,10 +266,11 @@ impl Run {
 
     /// A row where one is due; the last point of a run always has one.
     fn write_row(&mut self) -> Result<(), RecordError> {
+        let finished = self.finished();
         let Some(recorder) = &mut self.recorder else { return Ok(()) };
         let island = &self.island;
         let due = self.beat.as_mut().is_none_or(|beat| beat.strikes(&island.clock));
-        self.unwritten = !due && !island.finished();
+        self.unwritten = !due && !finished;
         if self.unwritten {
             return Ok(());
         }

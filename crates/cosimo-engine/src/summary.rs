@@ -3,6 +3,8 @@
 //! The words are about the energy defect. They never claim a bound on the state error: residual energy does
 //! not bound it.
 
+use cosimo_core::Bond;
+
 use crate::control::Counters;
 use crate::ledger::BondTotals;
 use crate::run::Run;
@@ -23,6 +25,12 @@ pub struct Summary {
     pub worst_indicator: f64,
     pub bonds: Vec<BondSummary>,
     pub verdict: Verdict,
+    /// What a scenario did, with the time in seconds; of endless ones the first.
+    pub events: Vec<(f64, String)>,
+    /// How many more there were.
+    pub more_events: u64,
+    /// Bonds whose signals the scenario changed.
+    pub tampered: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -79,7 +87,17 @@ impl Summary {
             Some(worst) if worst <= LARGE => Verdict::Noticeable,
             Some(_) => Verdict::Large,
         };
+        let scenario = run.scenario();
+        let (events, more_events) = scenario.map_or((Vec::new(), 0), |scenario| {
+            let (events, more) = scenario.events();
+            (events.map(|(time, name)| (time.seconds(), name.to_owned())).collect(), more)
+        });
+        let touched = |bond: &&Bond| scenario.is_some_and(|scenario| scenario.touched(bond));
+        let tampered = run.layout().bonds.iter().filter(touched).map(|bond| bond.name.clone()).collect();
         Summary {
+            events,
+            more_events,
+            tampered,
             coupled: run.layout().connected.contains(&true),
             time: run.time().seconds(),
             finished: run.finished(),
@@ -102,10 +120,21 @@ impl Summary {
                 percent(bond.share)
             )
         });
+        let tampered = if self.tampered.is_empty() {
+            String::new()
+        } else {
+            format!(
+                " The scenario changed signals of {}: what that did to the energy is in the defect, too, which says \
+                 nothing about the coupling as long as it lasts.",
+                self.tampered.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+            )
+        };
         let limits = format!("(small up to {}, large above {})", percent(SMALL), percent(LARGE));
-        match self.verdict {
+        let words = match self.verdict {
             Verdict::Unmeasured if !self.coupled => {
-                "nothing is coupled, so there is nothing to measure: the result is as good as the simulator itself.".into()
+                String::from(
+                    "nothing is coupled, so there is nothing to measure: the result is as good as the simulator itself.",
+                )
             }
             Verdict::Unmeasured => {
                 "nothing was measured: the system has no power bond. Declare a `[[bond]]` where an effort and a flow \
@@ -121,7 +150,8 @@ impl Summary {
             Verdict::Large => format!(
                 "{defect}: large {limits}. Do not rely on this result; take smaller steps, a correction, or another cut."
             ),
-        }
+        };
+        words + &tampered
     }
 }
 

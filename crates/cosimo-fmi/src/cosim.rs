@@ -18,7 +18,7 @@ use crate::description::{Fmi, Kind, Use};
 use crate::feedthrough;
 use crate::instance::{Life, Stepped, Stepping};
 use crate::jacobian::{Column, columns};
-use crate::parameters::{Feedthrough, Parameters, Rollback};
+use crate::parameters::{self, Feedthrough, Parameters, Rollback};
 use crate::ports::{Group, Ports};
 use crate::rehearsal::{self, Rehearsed};
 use crate::unit::Unit;
@@ -83,6 +83,8 @@ pub(crate) struct Cosim<I> {
     plain: Option<Plain>,
     columns: Vec<Column>,
     slopes: Slopes,
+    /// Value references and types of tunable parameters, in the order of the interface.
+    tunable: Vec<(u32, Kind)>,
     instance: Option<I>,
     initialising: bool,
     setup: Option<Setup>,
@@ -118,6 +120,8 @@ impl<I: Stepping> Cosim<I> {
         let about = unit.description.experiment;
         ports.interface.suggested =
             Suggested { start: about.start, stop: about.stop, step: can.fixed_step.or(about.step) };
+        let (names, tunable) = parameters::tunable(&unit.description);
+        ports.interface.tunable = names;
         ports.interface.facts = unit.facts();
         ports.interface.remarks = remarks;
         ports.interface.parameter_remarks = parameters.doubts.clone();
@@ -155,6 +159,7 @@ impl<I: Stepping> Cosim<I> {
             plain,
             columns,
             slopes,
+            tunable,
             instance: None,
             initialising: false,
             setup: None,
@@ -485,6 +490,13 @@ impl<I: Stepping> Simulator for Cosim<I> {
             state = agenda.thaw(state).ok_or_else(damaged)?;
         }
         self.running()?.thaw(state)
+    }
+
+    /// Between two steps, where FMI 2.0 allows it (4.2.4), and FMI 3.0 as long as no event mode is in use.
+    fn tune(&mut self, parameter: usize, value: f64) -> Result<(), SimulatorError> {
+        let unknown = || SimulatorError::new("tune", "there is no such parameter");
+        let (reference, kind) = *self.tunable.get(parameter).ok_or_else(unknown)?;
+        self.running()?.set(kind, &[reference], &[value])
     }
 
     fn jacobian(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {

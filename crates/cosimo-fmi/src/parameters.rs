@@ -87,6 +87,18 @@ pub(crate) enum Rollback {
     None,
 }
 
+/// Parameters that may change between steps, as far as a number says what they are: names, references and types.
+pub(crate) fn tunable(description: &Description) -> (Vec<String>, Vec<(u32, Kind)>) {
+    let changes = |variable: &&Variable| {
+        variable.causality == Causality::Parameter
+            && variable.variability == Variability::Tunable
+            && variable.dimensions.is_empty()
+            && (matches!(variable.kind, Kind::Float64 | Kind::Float32) || bounds(variable.kind).is_some())
+    };
+    let variables = description.variables.iter().filter(changes);
+    variables.map(|variable| (variable.name.clone(), (variable.reference, variable.kind))).unzip()
+}
+
 /// Everything that can be given.
 pub(crate) fn known(description: &Description) -> Vec<Parameter> {
     let own = description.variables.iter().filter(|variable| settable(variable));

@@ -1,6 +1,8 @@
 //! Simulators that misbehave on purpose, so that the handling of it can be tested. Until their time comes
 //! they pass their input on. Deliberately no early return and no refusal: those are not faults.
 
+use std::any::Any;
+
 use cosimo_core::entry::Range;
 use cosimo_core::{
     Abilities, Inputs, Interface, Options, Outputs, Reached, Setup, Simulator, SimulatorError, Slot, Spec,
@@ -56,6 +58,10 @@ fn build(options: &Options, fault: Fault) -> Box<dyn Native> {
 impl Native for Faulty {
     fn equations(self: Box<Self>) -> Option<Box<dyn Hybrid>> {
         None
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
     }
 }
 

@@ -31,8 +31,10 @@ mod thermal_wall;
 mod thermostat;
 mod van_der_pol;
 
-use cosimo_core::entry::{ModelInfo, OpenProblem, OpenRequest, OptionProblem, ReferenceEntry, suggest};
-use cosimo_core::{Options, Port, Simulator, SourceEntry, Spec, Value};
+use std::any::Any;
+
+use cosimo_core::entry::{self, ModelInfo, OpenProblem, OpenRequest, OptionProblem, ReferenceEntry, suggest};
+use cosimo_core::{Options, Port, Simulator, SimulatorError, SourceEntry, Spec, Value};
 
 pub use bouncing_ball::BouncingBall;
 pub use driven::lagging;
@@ -52,10 +54,52 @@ struct ModelEntry {
     build: fn(&Options) -> Box<dyn Native>,
 }
 
+impl std::fmt::Debug for ModelEntry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ModelEntry({})", self.name)
+    }
+}
+
 /// A simulator that may be made of equations.
 trait Native: Simulator {
     /// The equations without the solver; `None` where there are none.
     fn equations(self: Box<Self>) -> Option<Box<dyn Hybrid>>;
+
+    /// Learns what it was built from, so that parameters can change while it runs; those that cannot forget it.
+    fn remember(&mut self, _recipe: Recipe) {}
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any>;
+}
+
+/// What a simulator was built from.
+#[derive(Debug)]
+struct Recipe {
+    model: &'static ModelEntry,
+    parameters: Vec<(String, Value)>,
+}
+
+impl Recipe {
+    /// Parameters that the equations look at all the time.
+    fn tunable(&self) -> Vec<String> {
+        let stays = |spec: &&Spec| {
+            let number = matches!(spec.kind, entry::Kind::Number { .. });
+            number && !spec.initial && !SOLVER_PARAMETERS.contains(&spec.name)
+        };
+        self.model.parameters.iter().filter(stays).map(|spec| spec.name.to_owned()).collect()
+    }
+
+    /// The same simulator with one parameter changed, at its start.
+    fn rebuilt(&mut self, name: &str, value: f64) -> Result<Box<dyn Native>, SimulatorError> {
+        let mut parameters = self.parameters.clone();
+        parameters.retain(|(known, _)| known != name);
+        parameters.push((name.to_owned(), Value::Number(value)));
+        let options = resolve(self.model.name, self.model.parameters, &parameters).map_err(|problems| {
+            let messages: Vec<String> = problems.into_iter().map(|problem| problem.message).collect();
+            SimulatorError::new("tune", messages.join("; "))
+        })?;
+        self.parameters = parameters;
+        Ok((self.model.build)(&options))
+    }
 }
 
 const MODELS: &[&ModelEntry] = &[
@@ -163,7 +207,10 @@ fn build(request: &OpenRequest<'_>) -> Result<Box<dyn Native>, Vec<OpenProblem>>
             hint: Some(suggest(name, MODELS.iter().map(|model| model.name))),
         }]);
     };
-    resolve(name, model.parameters, request.parameters).map(|options| (model.build)(&options))
+    let options = resolve(name, model.parameters, request.parameters)?;
+    let mut native = (model.build)(&options);
+    native.remember(Recipe { model, parameters: request.parameters.to_vec() });
+    Ok(native)
 }
 
 fn resolve(name: &str, parameters: &[Spec], given: &[(String, Value)]) -> Result<Options, Vec<OpenProblem>> {

@@ -4,16 +4,18 @@
 //! Deliberately without events and without a step size of its own: a step takes as many micro steps as it
 //! was told.
 
+use std::any::Any;
+
 use cosimo_core::{
     Abilities, Inputs, Interface, Outputs, Port, Reached, Setup, Simulator, SimulatorError, Slot, States,
     Time, Trail, Window,
 };
 
-use crate::Native;
 use crate::hybrid::{Direction, Hybrid, Known, Unknown};
 use crate::linear::Linear;
 use crate::memory::Memory;
 use crate::solver::{Exact, Explicit, Solver};
+use crate::{Native, Recipe};
 
 /// Equations: x' = f(x, u), y = g(x, u).
 pub trait Model: Send {
@@ -79,6 +81,7 @@ pub struct Ode<M> {
     memory: Memory<Box<[f64]>>,
     states: usize,
     slope: Vec<f64>,
+    recipe: Option<Recipe>,
 }
 
 #[derive(Debug)]
@@ -97,7 +100,8 @@ impl<M: Model> Ode<M> {
         let mut interface = model.interface();
         interface.abilities.integrals = matches!(stepper, Stepper::Exact(_));
         let (now, states) = (start(&model, &interface), model.initial().len());
-        Ode { model, interface, stepper, memory: Memory::new(now), states, slope: vec![0.0; states] }
+        let slope = vec![0.0; states];
+        Ode { model, interface, stepper, memory: Memory::new(now), states, slope, recipe: None }
     }
 }
 
@@ -132,7 +136,7 @@ fn hold(inputs: &Inputs<'_>, s: f64, u: &mut [f64], du: &mut [f64]) {
     }
 }
 
-impl<M: Model> Simulator for Ode<M> {
+impl<M: Model + 'static> Simulator for Ode<M> {
     fn interface(&self) -> &Interface {
         &self.interface
     }
@@ -191,6 +195,18 @@ impl<M: Model> Simulator for Ode<M> {
         self.memory.thaw(from)
     }
 
+    /// Equations and solver are built anew; states and inputs stay.
+    fn tune(&mut self, parameter: usize, value: f64) -> Result<(), SimulatorError> {
+        let unknown = || SimulatorError::new("tune", "there is no such parameter");
+        let name = self.interface.tunable.get(parameter).ok_or_else(unknown)?;
+        let recipe = self.recipe.as_mut().ok_or_else(unknown)?;
+        let rebuilt = recipe.rebuilt(name, value)?.into_any().downcast::<Ode<M>>();
+        let Ode { model, stepper, .. } = *rebuilt.map_err(|_| unknown())?;
+        self.model = model;
+        self.stepper = stepper;
+        Ok(())
+    }
+
     fn jacobian(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
         if !self.interface.abilities.jacobian {
             return Err(SimulatorError::new("jacobian", "this model declares no derivatives"));
@@ -209,9 +225,18 @@ impl<M: Model + 'static> Native for Ode<M> {
     fn equations(self: Box<Self>) -> Option<Box<dyn Hybrid>> {
         Some(Box::new(self.model))
     }
+
+    fn remember(&mut self, recipe: Recipe) {
+        self.interface.tunable = recipe.tunable();
+        self.recipe = Some(recipe);
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
 }
 
-impl<M: Model> States for Ode<M> {
+impl<M: Model + 'static> States for Ode<M> {
     fn count(&self) -> usize {
         self.states
     }

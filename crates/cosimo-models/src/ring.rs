@@ -1,6 +1,8 @@
 //! The least a simulator can do: turn a pair of numbers by a small angle. For benchmarks of the engine,
 //! where all time that is spent should be the engine's own. No physics, and no states to probe.
 
+use std::any::Any;
+
 use cosimo_core::entry::Range;
 use cosimo_core::{
     Abilities, Inputs, Interface, Outputs, Reached, Setup, Simulator, SimulatorError, Slot, Spec, Time,
@@ -48,6 +50,10 @@ pub(crate) const ROTOR: ModelEntry = ModelEntry {
 impl Native for Rotor {
     fn equations(self: Box<Self>) -> Option<Box<dyn Hybrid>> {
         None
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
     }
 }
 

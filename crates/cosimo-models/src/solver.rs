@@ -32,7 +32,7 @@ const SOLVER: &str =
 
 /// An initial value.
 pub(crate) const fn initial(name: &'static str, value: f64, unit: &'static str, doc: &'static str) -> Spec {
-    Spec::number(name, value, Range::Finite, unit, doc)
+    Spec::initial(name, value, Range::Finite, unit, doc)
 }
 
 impl Solver {

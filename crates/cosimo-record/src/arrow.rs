@@ -25,6 +25,7 @@ pub const ARROW: FormatEntry = FormatEntry {
     summary: "Arrow IPC file: fastest",
     endings: &["arrow", "feather", "ipc"],
     create: |path, columns| Ok(Box::new(Arrow::create(path, columns)?)),
+    resume: |path, columns, bookmark| Ok(Box::new(Arrow::resume(path, columns, bookmark)?)),
     read: |path| crate::guarded(path, "Arrow", read),
 };
 
@@ -51,6 +52,17 @@ impl Arrow {
         let header = std::mem::take(arrow.pieces.get_mut());
         arrow.put(header)?;
         Ok(arrow)
+    }
+
+    /// The batches so far are listed in the footer of the bookmark.
+    fn resume(path: &Path, columns: &Columns, bookmark: &[u8]) -> Result<Arrow, RecordError> {
+        let (tail, footer) = Tail::resume(path, bookmark)?;
+        let schema = Arc::new(schema(columns));
+        let mut pieces = FileWriter::try_new(Vec::new(), &schema).map_err(|cause| tail.failed(cause))?;
+        pieces.get_mut().clear(); // the header is in the file
+        let blocks = listed(&footer).ok_or_else(|| tail.failed("the bookmark is damaged"))?;
+        let end = tail.end() as usize;
+        Ok(Arrow { tail, schema, pieces, blocks, end })
     }
 
     /// Puts encoded pieces and the footer for all of the file.
@@ -97,6 +109,16 @@ impl TableWriter for Arrow {
         self.blocks.push(Block::new(self.end as i64, header, bytes.len() as i64 - i64::from(header)));
         self.put(bytes)
     }
+
+    fn bookmark(&mut self) -> Result<Vec<u8>, RecordError> {
+        self.tail.bookmark()
+    }
+}
+
+/// The batches of a footer, which stands between the end of the stream and its own length.
+fn listed(footer: &[u8]) -> Option<Vec<Block>> {
+    let footer = root_as_footer(footer.get(8..footer.len().checked_sub(10)?)?).ok()?;
+    Some(footer.recordBatches().map_or_else(Vec::new, |blocks| blocks.iter().copied().collect()))
 }
 
 /// The schema of a result, also for Parquet.

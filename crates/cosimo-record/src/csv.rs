@@ -17,6 +17,10 @@ pub const CSV: FormatEntry = FormatEntry {
     summary: "comma-separated values",
     endings: &["csv"],
     create: |path, columns| Ok(Box::new(Csv::create(path, columns)?)),
+    resume: |path, _, bookmark| {
+        let (tail, _) = Tail::resume(path, bookmark)?;
+        Ok(Box::new(Csv { tail, text: Vec::with_capacity(PIECE + PIECE / 4) }))
+    },
     read,
 };
 
@@ -63,6 +67,10 @@ impl TableWriter for Csv {
             }
         }
         self.put()
+    }
+
+    fn bookmark(&mut self) -> Result<Vec<u8>, RecordError> {
+        self.tail.bookmark()
     }
 }
 

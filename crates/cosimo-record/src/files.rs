@@ -1,6 +1,7 @@
 //! A run's result files. Rows are collected column by column and written in chunks; after each chunk the files on
 //! disk are complete, so that a crash costs at most the rows since the last one.
 
+use std::io::Error;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -90,6 +91,41 @@ impl Recorder for Files {
     fn finish(&mut self) -> Result<(), RecordError> {
         if self.chunk.rows == 0 { Ok(()) } else { self.write() }
     }
+
+    /// One bookmark per file, each behind its length.
+    fn bookmark(&mut self) -> Result<Vec<u8>, RecordError> {
+        self.finish()?;
+        let mut bookmarks = Vec::new();
+        for (writer, (file, _)) in self.writers.iter_mut().zip(&self.files) {
+            let lost = || RecordError { file: file.clone(), cause: Error::other("an earlier write failed") };
+            let bookmark = writer.as_mut().ok_or_else(lost)?.bookmark()?;
+            bookmarks.extend((bookmark.len() as u64).to_le_bytes());
+            bookmarks.extend(bookmark);
+        }
+        Ok(bookmarks)
+    }
+
+    /// Files that have no bookmark, behind those that have one, are created.
+    fn resume(&mut self, columns: &Columns, mut bookmarks: &[u8]) -> Result<(), RecordError> {
+        self.chunk = Chunk::new(columns.names.len());
+        self.timer = Timer::start();
+        self.writers.clear();
+        for (file, format) in &self.files {
+            let writer = match next(&mut bookmarks) {
+                Some(bookmark) => (format.resume)(file, columns, bookmark)?,
+                None => (format.create)(file, columns)?,
+            };
+            self.writers.push(Some(writer));
+        }
+        Ok(())
+    }
+}
+
+fn next<'a>(bookmarks: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let (length, rest) = bookmarks.split_first_chunk()?;
+    let (bookmark, rest) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
+    *bookmarks = rest;
+    Some(bookmark)
 }
 
 impl Drop for Files {

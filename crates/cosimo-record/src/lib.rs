@@ -2,6 +2,7 @@
 //! played back as a simulator.
 
 mod arrow;
+mod bookmark;
 mod csv;
 mod files;
 mod limits;

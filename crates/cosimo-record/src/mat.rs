@@ -6,13 +6,14 @@
 //! appended, then its size is set, so that a process that is killed leaves a whole file, at most with bytes behind it
 //! that are not counted.
 
-use std::fs::File;
-use std::io::{Seek, SeekFrom, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use cosimo_core::entry::FormatEntry;
 use cosimo_core::recorder::{Columns, RecordError, Table, TableError, TableWriter};
 
+use crate::bookmark;
 use crate::limits::{LARGEST_FILE, Room};
 
 pub const MAT: FormatEntry = FormatEntry {
@@ -20,6 +21,7 @@ pub const MAT: FormatEntry = FormatEntry {
     summary: "MATLAB v4, as Dymola and OpenModelica write it",
     endings: &["mat"],
     create: |path, columns| Ok(Box::new(Mat::create(path, columns)?)),
+    resume: |path, columns, bookmark| Ok(Box::new(Mat::resume(path, columns, bookmark)?)),
     read: |path| crate::guarded(path, "MATLAB v4", read),
 };
 
@@ -43,9 +45,16 @@ struct Mat {
     bytes: Vec<u8>,
 }
 
-impl Mat {
-    fn create(path: &Path, columns: &Columns) -> Result<Mat, RecordError> {
-        let failed = |cause| RecordError { file: path.into(), cause };
+/// Everything before the rows.
+struct Opening {
+    bytes: Vec<u8>,
+    /// As in [`Mat`].
+    last: u64,
+    count: u64,
+}
+
+impl Opening {
+    fn of(columns: &Columns) -> Opening {
         let mut bytes = Vec::new();
         let class = ["Atrajectory", "1.1", "", TRANSPOSED];
         text(&mut bytes, "Aclass", &class, true);
@@ -69,21 +78,47 @@ impl Mat {
         header(&mut bytes, DOUBLE, 1, 2, "data_1");
         let last = bytes.len() as u64 + 8;
         bytes.extend([0; 16]);
-        let size = bytes.len() as u64 + 8;
+        let place = bytes.len() as u64 + 8;
         header(&mut bytes, DOUBLE, count, 0, "data_2");
-        let mut file = File::create(path).map_err(failed)?;
+        Opening { bytes, last, count: place }
+    }
+}
+
+impl Mat {
+    fn create(path: &Path, columns: &Columns) -> Result<Mat, RecordError> {
+        let failed = |cause| RecordError { file: path.into(), cause };
+        let Opening { bytes, last, count } = Opening::of(columns);
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path);
+        let mut file = file.map_err(failed)?;
         file.write_all(&bytes).map_err(failed)?;
-        let end = bytes.len() as u64;
-        Ok(Mat {
-            path: path.into(),
-            file,
-            columns: count,
-            rows: 0,
-            last,
-            count: size,
-            end,
-            bytes: Vec::new(),
-        })
+        let (columns, end) = (columns.names.len(), bytes.len() as u64);
+        Ok(Mat { path: path.into(), file, columns, rows: 0, last, count, end, bytes: Vec::new() })
+    }
+
+    fn resume(path: &Path, columns: &Columns, bookmark: &[u8]) -> Result<Mat, RecordError> {
+        let failed = |cause| RecordError { file: path.into(), cause };
+        let (file, end, rows) = bookmark::resume(path, bookmark).map_err(failed)?;
+        let rows = rows.first_chunk().copied().map(u32::from_le_bytes);
+        let rows = rows.ok_or_else(|| failed(std::io::Error::other("the bookmark is damaged")))?;
+        let Opening { last, count, .. } = Opening::of(columns);
+        let columns = columns.names.len();
+        let mut mat = Mat { path: path.into(), file, columns, rows, last, count, end, bytes: Vec::new() };
+        mat.forget_later_rows().map_err(failed)?;
+        Ok(mat)
+    }
+
+    /// The number of rows and the last instant, as they were.
+    fn forget_later_rows(&mut self) -> std::io::Result<()> {
+        self.file.seek(SeekFrom::Start(self.count))?;
+        self.file.write_all(&self.rows.to_le_bytes())?;
+        if self.rows > 0 {
+            let mut instant = [0; 8];
+            self.file.seek(SeekFrom::Start(self.end.saturating_sub(8 * self.columns as u64)))?;
+            self.file.read_exact(&mut instant)?;
+            self.file.seek(SeekFrom::Start(self.last))?;
+            self.file.write_all(&instant)?;
+        }
+        Ok(())
     }
 
     fn put(&mut self, columns: &[&[f64]]) -> std::io::Result<()> {
@@ -124,6 +159,13 @@ impl TableWriter for Mat {
     fn append(&mut self, columns: &[&[f64]]) -> Result<(), RecordError> {
         debug_assert_eq!(columns.len(), self.columns);
         self.put(columns).map_err(|cause| RecordError { file: self.path.clone(), cause })
+    }
+
+    fn bookmark(&mut self) -> Result<Vec<u8>, RecordError> {
+        // Before the rows stand their number and the last instant.
+        let start = self.end - 8 * self.columns as u64 * u64::from(self.rows);
+        let marked = bookmark::take(&mut self.file, start, self.end, &self.rows.to_le_bytes());
+        marked.map_err(|cause| RecordError { file: self.path.clone(), cause })
     }
 }
 

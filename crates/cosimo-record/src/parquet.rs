@@ -16,7 +16,7 @@ use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{DataType, DoubleType};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{
-    FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataWriter, RowGroupMetaData,
+    FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataReader, ParquetMetaDataWriter, RowGroupMetaData,
 };
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::reader::{FileReader, RowGroupReader};
@@ -33,6 +33,7 @@ pub const PARQUET: FormatEntry = FormatEntry {
     summary: "Parquet, compressed: smallest",
     endings: &["parquet"],
     create: |path, columns| Ok(Box::new(Parquet::create(path, columns)?)),
+    resume: |path, columns, bookmark| Ok(Box::new(Parquet::resume(path, columns, bookmark)?)),
     read: |path| crate::guarded(path, "Parquet", read),
 };
 
@@ -43,21 +44,34 @@ struct Parquet {
     tail: Tail,
     /// Encodes row groups and knows where they lie. It would write the footer only once, so that is done here.
     groups: SerializedFileWriter<Vec<u8>>,
+    /// Row groups of an earlier process.
+    before: Vec<RowGroupMetaData>,
 }
 
 impl Parquet {
     fn create(path: &Path, columns: &Columns) -> Result<Parquet, RecordError> {
         let tail = Tail::create(path)?;
         let groups = open(columns).map_err(|cause| tail.failed(cause))?;
-        let mut parquet = Parquet { tail, groups };
+        let mut parquet = Parquet { tail, groups, before: Vec::new() };
         parquet.put()?;
         Ok(parquet)
+    }
+
+    /// The row groups so far are listed in the footer of the bookmark.
+    fn resume(path: &Path, columns: &Columns, bookmark: &[u8]) -> Result<Parquet, RecordError> {
+        let (tail, footer) = Tail::resume(path, bookmark)?;
+        // Behind the list stand its length and the magic word.
+        let listed = footer.get(..footer.len().saturating_sub(8)).unwrap_or_default();
+        let before = ParquetMetaDataReader::decode_metadata(listed).map_err(|cause| tail.failed(cause))?;
+        let mut groups = open(columns).map_err(|cause| tail.failed(cause))?;
+        count_up(&mut groups, tail.end()).map_err(|cause| tail.failed(cause))?;
+        Ok(Parquet { tail, groups, before: before.row_groups().to_vec() })
     }
 
     /// Puts what was encoded and the footer for all of the file.
     fn put(&mut self) -> Result<(), RecordError> {
         let (bytes, footer) =
-            encoded_with_footer(&mut self.groups).map_err(|cause| self.tail.failed(cause))?;
+            encoded_with_footer(&mut self.groups, &self.before).map_err(|cause| self.tail.failed(cause))?;
         self.tail.put(&bytes, footer)
     }
 }
@@ -85,17 +99,45 @@ fn open(columns: &Columns) -> Result<SerializedFileWriter<Vec<u8>>, ParquetError
 }
 
 /// What was encoded since the last time, the footer behind it, and the footer's length.
-fn encoded_with_footer(groups: &mut SerializedFileWriter<Vec<u8>>) -> Result<(Vec<u8>, usize), ParquetError> {
+fn encoded_with_footer(
+    groups: &mut SerializedFileWriter<Vec<u8>>,
+    before: &[RowGroupMetaData],
+) -> Result<(Vec<u8>, usize), ParquetError> {
     groups.flush()?;
     let mut bytes = std::mem::take(groups.inner_mut());
     let data = bytes.len();
-    footer(groups, &mut bytes)?;
+    footer(groups, before, &mut bytes)?;
     let footer = bytes.len() - data;
     Ok((bytes, footer))
 }
 
-fn footer(groups: &SerializedFileWriter<Vec<u8>>, bytes: &mut Vec<u8>) -> Result<(), ParquetError> {
-    let (properties, flushed) = (groups.properties(), groups.flushed_row_groups().to_vec());
+/// Lets the writer believe that it wrote all of the file up to `end`: it counts bytes to know where groups lie.
+fn count_up(groups: &mut SerializedFileWriter<Vec<u8>>, end: u64) -> Result<(), ParquetError> {
+    let piece = vec![0; 1 << 20];
+    let mut rest = (end as usize).saturating_sub(groups.bytes_written());
+    while rest > 0 {
+        let count = rest.min(piece.len());
+        groups.write_all(&piece[..count])?;
+        rest -= count;
+        groups.flush()?;
+        groups.inner_mut().clear();
+    }
+    groups.flush()?;
+    groups.inner_mut().clear();
+    Ok(())
+}
+
+fn footer(
+    groups: &SerializedFileWriter<Vec<u8>>,
+    before: &[RowGroupMetaData],
+    bytes: &mut Vec<u8>,
+) -> Result<(), ParquetError> {
+    let properties = groups.properties();
+    let mut flushed = before.to_vec();
+    for group in groups.flushed_row_groups() {
+        let ordinal = i16::try_from(flushed.len()).unwrap_or(i16::MAX);
+        flushed.push(group.clone().into_builder().set_ordinal(ordinal).build()?);
+    }
     let metadata = FileMetaData::new(
         properties.writer_version().as_num(),
         flushed.iter().map(RowGroupMetaData::num_rows).sum(),
@@ -121,6 +163,10 @@ impl TableWriter for Parquet {
         };
         encode(&mut self.groups).map_err(|cause| self.tail.failed(cause))?;
         self.put()
+    }
+
+    fn bookmark(&mut self) -> Result<Vec<u8>, RecordError> {
+        self.tail.bookmark()
     }
 }
 

@@ -1,11 +1,13 @@
 //! A file that grows at its end and is complete after every change. What stands behind the data, such as the
 //! list of chunks that Arrow and Parquet readers look for, is replaced together with the data that it lists.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use cosimo_core::recorder::RecordError;
+
+use crate::bookmark;
 
 #[derive(Debug)]
 pub(crate) struct Tail {
@@ -18,8 +20,30 @@ pub(crate) struct Tail {
 
 impl Tail {
     pub(crate) fn create(path: &Path) -> Result<Tail, RecordError> {
-        let file = File::create(path).map_err(|cause| RecordError { file: path.into(), cause })?;
+        // Also for reading: a bookmark looks at the last bytes.
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path);
+        let file = file.map_err(|cause| RecordError { file: path.into(), cause })?;
         Ok(Tail { path: path.into(), file, end: 0, footer: Vec::new() })
+    }
+
+    /// Where the data ends, with the footer as it is now.
+    pub(crate) fn bookmark(&mut self) -> Result<Vec<u8>, RecordError> {
+        let marked = bookmark::take(&mut self.file, 0, self.end, &self.footer);
+        marked.map_err(|cause| RecordError { file: self.path.clone(), cause })
+    }
+
+    /// The file as it was at the bookmark, and its footer.
+    pub(crate) fn resume(path: &Path, marked: &[u8]) -> Result<(Tail, Vec<u8>), RecordError> {
+        let resumed = bookmark::resume(path, marked).and_then(|(mut file, end, footer)| {
+            file.seek(SeekFrom::Start(end))?;
+            file.write_all(&footer)?;
+            Ok((Tail { path: path.into(), file, end, footer: footer.clone() }, footer))
+        });
+        resumed.map_err(|cause| RecordError { file: path.into(), cause })
+    }
+
+    pub(crate) fn end(&self) -> u64 {
+        self.end
     }
 
     /// Puts bytes over the old footer, of which the last ones are the new footer. It is a single write:

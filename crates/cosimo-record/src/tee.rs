@@ -25,6 +25,19 @@ impl Recorder for Tee {
         let results: Vec<_> = self.0.iter_mut().map(|recorder| recorder.finish()).collect();
         results.into_iter().collect()
     }
+
+    /// That of the first one: the others keep nothing that outlives the process.
+    fn bookmark(&mut self) -> Result<Vec<u8>, RecordError> {
+        self.0.first_mut().map_or(Ok(Vec::new()), |recorder| recorder.bookmark())
+    }
+
+    fn resume(&mut self, columns: &Columns, bookmark: &[u8]) -> Result<(), RecordError> {
+        let mut recorders = self.0.iter_mut();
+        if let Some(first) = recorders.next() {
+            first.resume(columns, bookmark)?;
+        }
+        recorders.try_for_each(|recorder| recorder.resume(columns, &[]))
+    }
 }
 
 #[cfg(test)]

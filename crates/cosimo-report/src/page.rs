@@ -71,6 +71,7 @@ pub fn write(report: &Report<'_>, mut to: impl Write) -> io::Result<()> {
     verdict(report, to)?;
     figures(report, to)?;
     remarks(report, to)?;
+    events(report, to)?;
     tools(report, to)?;
     energy(report, to)?;
     steps(report, to)?;
@@ -162,6 +163,22 @@ fn remarks(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     writeln!(to, "<section aria-labelledby=remarks>\n<h2 id=remarks>Remarks</h2>\n<ul>")?;
     for remark in report.remarks {
         writeln!(to, "<li>{}</li>", code(remark))?;
+    }
+    writeln!(to, "</ul>\n</section>")
+}
+
+/// What a scenario did.
+fn events(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
+    let Summary { events, more_events, .. } = report.summary;
+    if events.is_empty() {
+        return Ok(());
+    }
+    writeln!(to, "<section aria-labelledby=events>\n<h2 id=events>Scenario</h2>\n<ul>")?;
+    for (time, name) in events {
+        writeln!(to, "<li>t = {} s: {}</li>", instant(*time), Text(name))?;
+    }
+    if *more_events > 0 {
+        writeln!(to, "<li>and {more_events} more times</li>")?;
     }
     writeln!(to, "</ul>\n</section>")
 }

@@ -22,6 +22,9 @@ fn summary(bonds: &[&str]) -> Summary {
         worst_indicator: 1.25,
         bonds: bonds.iter().map(bond).collect(),
         verdict: if bonds.is_empty() { Verdict::Unmeasured } else { Verdict::Noticeable },
+        events: Vec::new(),
+        more_events: 0,
+        tampered: Vec::new(),
     }
 }
 

@@ -1,12 +1,14 @@
 //! What is to be simulated, as data; and the spelling of it that people write, `system.toml`.
 
 pub mod edit;
+pub mod expression;
 pub mod files;
 pub mod format;
 pub mod names;
 pub mod overrides;
 pub mod problem;
 pub mod recipe;
+pub mod scenario;
 pub mod schema;
 pub mod sources;
 pub mod system;
@@ -19,6 +21,7 @@ pub use names::{Lost, Names};
 pub use overrides::Overrides;
 pub use problem::{About, Problem, Severity, Span};
 pub use recipe::{Choice, Exchange, Origin, PerInput, Recipe, Reject, Step};
+pub use scenario::{Action, Deed, Scenario, Trigger};
 pub use system::{
     BondDecl, Common, Component, Direction, EndRule, Experiment, JunctionDecl, JunctionSide, Opposite,
     PowerPort, RecordPoint, ReferenceDecl, Results, StrongDecl, Summand, System, WireDecl,

@@ -6,6 +6,7 @@ use cosimo_core::{Unit, Value};
 
 use crate::problem::Span;
 use crate::recipe::Recipe;
+use crate::scenario::Scenario;
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct System {
@@ -20,6 +21,8 @@ pub struct System {
     pub recipe: Recipe,
     pub results: Results,
     pub reference: Option<ReferenceDecl>,
+    /// What happens to it while it runs; from a file of its own.
+    pub scenario: Option<Scenario>,
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -39,6 +39,7 @@ pub use cosimo_system as system;
 
 pub mod reference;
 pub mod reproduce;
+pub mod saved;
 
 use cosimo_core::Registry;
 use cosimo_system::SystemFormat;

@@ -124,6 +124,17 @@ fn no_step_after_the_first_allocates() {
         assert_eq!(allocations(&side_by_side(4, method), 8, 20), 0, "{method}");
     }
 
+    // Nor do conditions, nor what they do to signals.
+    let method = "correction = { nepce = { gain = 0.5 } }\nstep = { size = 1e-3 }";
+    let registry = cosimo::registry();
+    let mut acted = common::system(&DualMass { stop: 1000.0, method, ..DUAL_MASS }.text(), &registry);
+    let actions = "[[action]]\nonce = false\nwhen = \"left.x > right.x and t > 0\"\nstuck = \"right.f\"\n\
+                   [[action]]\nonce = false\nwhen = \"not (left.x > right.x) or -right.v * 2 > 9\"\nrelease = \"right.f\"\n\
+                   [[action]]\nat = 0.5\nscale = \"left.v_far\"\nby = 0.5\n";
+    acted.scenario = Some(cosimo::system::scenario::read(actions).0);
+    let run = Run::new(cosimo::engine::plan(&acted, &registry).unwrap(), 1).unwrap();
+    assert_eq!(counted(run, 9_000), 0, "with a scenario");
+
     // Nor does keeping curves for a report, over several times what it keeps.
     let method = "step = { size = 1e-3 }";
     let mut run = start(&DualMass { stop: 1000.0, method, ..DUAL_MASS }.text(), 1);

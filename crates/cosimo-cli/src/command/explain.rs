@@ -7,7 +7,7 @@ use cosimo::core::entry::{Listed, Options, Value, number_text};
 use cosimo::core::{End, Registry};
 use cosimo::engine::Layout;
 use cosimo::engine::rows::side_letter;
-use cosimo::system::{Choice, EndRule, Origin, RecordPoint, Reject, System};
+use cosimo::system::{Action, Choice, EndRule, Origin, RecordPoint, Reject, System, Trigger};
 
 use crate::load::{Changes, Loaded, load};
 use crate::report;
@@ -43,7 +43,8 @@ pub(crate) fn text(system: &System, layout: &Layout, registry: &Registry) -> Str
     let written = simulators(&mut out, system, layout)
         .and_then(|()| inputs(&mut out, layout))
         .and_then(|()| bonds(&mut out, layout))
-        .and_then(|()| methods(&mut out, system, layout, &registry.axes()));
+        .and_then(|()| methods(&mut out, system, layout, &registry.axes()))
+        .and_then(|()| actions(&mut out, system));
     debug_assert!(written.is_ok(), "a string takes everything");
     out
 }
@@ -193,6 +194,19 @@ fn methods(out: &mut String, system: &System, layout: &Layout, axes: &[(&str, Ve
     };
     writeln!(out, "  {:<12} {record}\n", "record")?;
     Ok(())
+}
+
+fn actions(out: &mut String, system: &System) -> fmt::Result {
+    let Some(scenario) = &system.scenario else { return Ok(()) };
+    writeln!(out, "scenario (acts at communication points; windows end at instants)")?;
+    for Action { name, trigger, .. } in &scenario.actions {
+        match trigger {
+            Trigger::At(time, _) => writeln!(out, "  at t = {time} s: {name}")?,
+            Trigger::When { once: true, text, .. } => writeln!(out, "  when {text}: {name}")?,
+            Trigger::When { once: false, text, .. } => writeln!(out, "  each time {text}: {name}")?,
+        }
+    }
+    writeln!(out)
 }
 
 fn origin(origin: Origin) -> &'static str {

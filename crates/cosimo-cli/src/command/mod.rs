@@ -2,13 +2,16 @@
 
 pub(crate) mod bonds;
 pub(crate) mod check;
+pub(crate) mod completions;
 pub(crate) mod convert;
 pub(crate) mod explain;
 pub(crate) mod info;
 pub(crate) mod methods;
 pub(crate) mod models;
+pub(crate) mod new;
 pub(crate) mod reference;
 pub(crate) mod reproduce;
+pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod validate;

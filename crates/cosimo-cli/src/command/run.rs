@@ -9,11 +9,15 @@ use cosimo::core::Registry;
 use cosimo::engine::{BondSummary, Run, RunError, Summary};
 use cosimo::record::{Files, Tee};
 use cosimo::reference;
+use cosimo::saved::{Origin, Saved};
 use cosimo::system::System;
-use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::load::{Changes, Loaded, load};
+use crate::pace::Pace;
 use crate::page::{Page, Told};
+use crate::progress::{Mode, Progress};
+use crate::saver::{self, Saver, Schedule};
+use crate::ticker::Ticker;
 use crate::{exit, report};
 
 /// Run a system and show what its coupling did to the energy
@@ -23,7 +27,14 @@ pub(crate) struct Args {
     #[arg(required = true, value_name = "FILE")]
     what: Vec<String>,
     #[command(flatten)]
-    changes: Changes,
+    pub(crate) changes: Changes,
+    #[command(flatten)]
+    pub(crate) manner: Manner,
+}
+
+/// Everything around a run that changes none of its numbers.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Manner {
     /// Result file, by its ending: .csv, .arrow (fastest) or .parquet (smallest); may be given several times
     #[arg(long, value_name = "FILE")]
     out: Vec<PathBuf>,
@@ -36,45 +47,151 @@ pub(crate) struct Args {
     /// A report to look at in a browser: one HTML file with verdict, ledger, plan and curves of what is recorded
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// Threads that simulators are spread over; the results do not depend on it
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
-    threads: u32,
+    /// Threads that simulators are spread over; the results do not depend on it [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    threads: Option<u32>,
+    /// Save the run for `cosimo resume`: every=10s of computing, simulated=0.5 (seconds), at the end; on Ctrl-C always,
+    /// and with `interrupt` only then; file=NAME
+    #[arg(long, value_name = "WHEN")]
+    checkpoint: Option<Schedule>,
+    /// Keep pace with the wall clock, or with FACTOR times it; the results do not depend on it
+    #[arg(long, value_name = "FACTOR", num_args = 0..=1, require_equals = true, default_missing_value = "1",
+          value_parser = factor)]
+    real_time: Option<f64>,
+    /// What is shown while it runs [default: bar]
+    #[arg(long, value_enum)]
+    progress: Option<Mode>,
+}
+
+fn factor(text: &str) -> Result<f64, String> {
+    let factor = text.parse().ok().filter(|factor: &f64| factor.is_finite() && *factor > 0.0);
+    factor.ok_or_else(|| "a number above 0 is wanted".into())
+}
+
+impl Manner {
+    /// With paths that hold in any folder.
+    pub(crate) fn absolute(&self) -> Manner {
+        Manner {
+            out: self.out.iter().map(absolute).collect(),
+            summary_json: self.summary_json.as_ref().map(absolute),
+            log_fmi_calls: self.log_fmi_calls.as_ref().map(absolute),
+            report: self.report.as_ref().map(absolute),
+            checkpoint: self.checkpoint.clone().map(|schedule| schedule.at(absolute)),
+            ..*self
+        }
+    }
+
+    /// What is given for a run that goes on, over what it was begun with. Its result files come first; those that are
+    /// named again are no others.
+    pub(crate) fn after(self, begun: Manner, results: Vec<PathBuf>) -> Manner {
+        let known: Vec<PathBuf> = results.iter().map(absolute).collect();
+        let others = self.out.into_iter().filter(|file| !known.contains(file));
+        Manner {
+            out: results.into_iter().chain(others).collect(),
+            summary_json: self.summary_json.or(begun.summary_json),
+            log_fmi_calls: self.log_fmi_calls, // another one would replace that of the first part
+            report: self.report.or(begun.report),
+            threads: self.threads.or(begun.threads),
+            checkpoint: self.checkpoint.or(begun.checkpoint),
+            real_time: self.real_time.or(begun.real_time),
+            progress: self.progress.or(begun.progress),
+        }
+    }
+}
+
+fn absolute(path: &PathBuf) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.clone())
+}
+
+/// Where a run goes on.
+pub(crate) struct Resumed {
+    /// The checkpoint, for people.
+    pub(crate) file: String,
+    pub(crate) saved: Saved,
+    /// The end of the run, where it is not the first command line's.
+    pub(crate) stop: Option<f64>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
-    let registry = cosimo::registry();
-    let files = result_files(&args.out, &registry)?;
+    let words: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    go(args, &words, None)
+}
+
+/// Runs from the start, or goes on. `words` are the command line that began it.
+pub(crate) fn go(args: &Args, words: &[String], resumed: Option<Resumed>) -> Result<(), u8> {
+    let (manner, registry) = (&args.manner, cosimo::registry());
+    let files = result_files(&manner.out, &registry)?;
     let Loaded { files: texts, system, plan } = load(&args.what, &args.changes, &registry)?;
     report::remarks(&plan.remarks);
     let planned = plan.remarks.len();
-    if let Some(file) = &args.log_fmi_calls {
+    let mut saver = None;
+    if let Some(schedule) = &manner.checkpoint {
+        let origin = Origin {
+            words: words.to_vec(),
+            folder: String::new(),
+            stop: resumed.as_ref().and_then(|resumed| resumed.stop),
+            inputs: saver::inputs(&args.what, &args.changes, &system, &registry)?,
+            results: manner.out.iter().map(|file| file.to_string_lossy().into_owned()).collect(),
+        };
+        let before = resumed.as_ref().map_or(0.0, |resumed| resumed.saved.computing);
+        saver = Some(Saver::new(schedule, &args.what, origin, &system, &plan.layout, before)?);
+    }
+    if let Some(file) = &manner.log_fmi_calls {
         cosimo::fmi::record_calls(file)
             .map_err(|cause| unwritable(&format!("cannot write `{}`: {cause}", file.display()), file))?;
     }
     let stop = interrupted();
     let begun = Instant::now();
-    let mut run = Run::new(plan, args.threads as usize).map_err(|error| failed(&error))?;
+    let threads = manner.threads.unwrap_or(1) as usize;
+    let mut run = Run::new(plan, threads).map_err(|error| failed(&error))?;
     report::remarks(&run.remarks()[planned..]);
+    if let Some(resumed) = &resumed {
+        run.load(&resumed.saved.checkpoint).map_err(|error| {
+            report::error(&format!("cannot go on from `{}`: {error}", resumed.file), None);
+            exit::FAILED
+        })?;
+    }
     let mut recorders = Tee::default();
     if let Some(files) = files {
         recorders.0.push(Box::new(files));
     }
     let mut page = None;
-    if let Some(file) = &args.report {
+    if let Some(file) = &manner.report {
         let named = args.what.iter().map(Path::new);
-        let written = args.out.iter().chain(&args.summary_json).chain(&args.log_fmi_calls);
+        let written = manner.out.iter().chain(&manner.summary_json).chain(&manner.log_fmi_calls);
         let taken: Vec<&Path> = named.chain(written.map(PathBuf::as_path)).collect();
         let created = Page::create(file, &taken, &mut recorders);
         page = Some(created.map_err(|message| unwritable(&message, file))?);
     }
     if !recorders.0.is_empty() {
-        run.record(Box::new(recorders)).map_err(|error| failed(&error))?;
+        let recorders = Box::new(recorders);
+        match &resumed {
+            Some(resumed) => run.resume(recorders, &resumed.saved.bookmark),
+            None => run.record(recorders),
+        }
+        .map_err(|error| failed(&error))?;
     }
+    if let Some(saver) = &mut saver {
+        saver.begin(&mut run)?;
+    }
+    let from = run.time().seconds();
     let mut watch = Watch::new(&system, &run);
-    let outcome = drive(&mut run, &system, &stop, |run| {
+    let progress = Progress::new(
+        manner.progress.unwrap_or(Mode::Bar),
+        system.experiment.start,
+        from,
+        system.experiment.stop,
+    );
+    let mut pace = manner.real_time.map(|factor| Pace::new(factor, from));
+    let outcome = drive(&mut run, &stop, progress, &mut saver, &mut pace, |run| {
         watch.look(run);
         page.iter_mut().for_each(|page| page.look(run));
     });
+    let saved = match &outcome {
+        Ok(()) => saver.as_mut().and_then(|saver| saver.close(&mut run)),
+        Err(_) => None, // a failed state leads nowhere
+    };
     // Whatever happened, the rows so far must be readable.
     let closed = run.finish();
     let elapsed = begun.elapsed();
@@ -93,26 +210,51 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         error,
         reasons: &reasons(&summary),
         elapsed,
+        resumed: resumed.as_ref().map(|resumed| (resumed.file.as_str(), from)),
     };
     let reported = page.map_or(Ok(()), |page| page.write(&told));
-    let results = args.out.iter().map(|file| ("results", file.as_path()));
-    let report = args.report.iter().map(|file| ("report", file.as_path()));
-    print(&summary, elapsed, &system, results.chain(report));
-    if summary.finished {
-        watch.print(&system, &registry);
+    let results = manner.out.iter().map(|file| ("results", file.as_path()));
+    let report = manner.report.iter().map(|file| ("report", file.as_path()));
+    let checkpoint = saved.iter().map(|file| ("checkpoint", *file));
+    if let Some(resumed) = &resumed {
+        println!("resumed at t = {from} s from {}; what follows is about the whole run", resumed.file);
     }
-    if let Some(file) = &args.summary_json {
-        let json = json(&summary, elapsed, &args.what, error);
+    print(&summary, elapsed, (from, &system), results.chain(report).chain(checkpoint));
+    if let Some(pace) = &pace {
+        println!("{}", pace.line());
+    }
+    verdict(&summary);
+    if summary.finished {
+        let mut about = Vec::new();
+        about.extend(resumed.is_some().then(|| format!("from t = {from} s on")));
+        about.extend((!summary.events.is_empty()).then(|| "which knows nothing of the scenario".into()));
+        watch.print(&system, &registry, &about.join(", "));
+    }
+    if let Some(file) = &manner.summary_json {
+        let mut json = json(&summary, elapsed, &args.what, error);
+        if let Some(resumed) = &resumed {
+            json["resumed_at"] = from.into();
+            json["wall_seconds"] = (resumed.saved.computing + elapsed.as_secs_f64()).into();
+        }
+        if run.scenario().is_some() {
+            json["scenario"] = scenario(&summary);
+        }
+        if let Some(pace) = &pace {
+            json["real_time"] = pace.json();
+        }
         std::fs::write(file, format!("{json:#}\n"))
             .map_err(|cause| unwritable(&format!("cannot write `{}`: {cause}", file.display()), file))?;
     }
     closed.map_err(|error| unwritable(&error.to_string(), &error.file))?;
-    reported.map_err(|message| unwritable(&message, args.report.as_deref().unwrap_or(Path::new("."))))?;
+    reported.map_err(|message| unwritable(&message, manner.report.as_deref().unwrap_or(Path::new("."))))?;
     match outcome {
         Err(RunError::Record(_)) => Err(exit::NO_FILE),
         Err(_) => Err(exit::FAILED),
         Ok(()) if !summary.finished => {
             eprintln!("interrupted at t = {} s; the rows so far are complete", summary.time);
+            if let Some(file) = saved {
+                eprintln!("`cosimo resume {}` goes on from here", file.display());
+            }
             Err(exit::INTERRUPTED)
         }
         Ok(()) => Ok(()),
@@ -140,15 +282,13 @@ fn result_files(paths: &[PathBuf], registry: &Registry) -> Result<Option<Files>,
 /// Steps to the end, the first failure, or Ctrl-C.
 fn drive(
     run: &mut Run,
-    system: &System,
     stop: &AtomicBool,
+    mut progress: Progress,
+    saver: &mut Option<Saver>,
+    pace: &mut Option<Pace>,
     mut look: impl FnMut(&Run),
 ) -> Result<(), RunError> {
-    let (start, end) = (system.experiment.start, system.experiment.stop);
-    let bar = ProgressBar::new(1000);
-    let style = "{bar:30} {percent:>3} %  {msg}  {eta} left";
-    bar.set_style(ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()));
-    let mut shown = Instant::now();
+    let mut ticker = Ticker::new();
     let mut result = Ok(());
     while !run.finished() && !stop.load(Ordering::Relaxed) {
         result = run.step();
@@ -156,15 +296,23 @@ fn drive(
             break;
         }
         look(run);
-        // Reading the clock and drawing cost more than a small step.
-        if run.counters().steps.is_multiple_of(64) && shown.elapsed() > Duration::from_millis(50) {
-            shown = Instant::now();
-            let time = run.time().seconds();
-            bar.set_position(((time - start) / (end - start) * 1000.0) as u64);
-            bar.set_message(format!("t = {time:.4} s, step {:.2e} s", run.sizes().0));
+        let now = ticker.look();
+        if let Some(now) = now {
+            progress.look(run, now);
+        }
+        if let Some(saver) = saver {
+            saver.look(run, now);
+        }
+        if let Some(pace) = pace {
+            pace.wait(run.time().seconds(), stop);
         }
     }
-    bar.finish_and_clear();
+    let outcome = match &result {
+        Err(_) => "failed",
+        Ok(()) if run.finished() => "finished",
+        Ok(()) => "interrupted",
+    };
+    progress.finish(run, outcome);
     result
 }
 
@@ -192,7 +340,7 @@ fn failed(error: &RunError) -> u8 {
     }
 }
 
-fn unwritable(message: &str, file: &Path) -> u8 {
+pub(crate) fn unwritable(message: &str, file: &Path) -> u8 {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     let hint = match folder {
         Some(folder) if !folder.exists() => format!("the folder `{}` does not exist", folder.display()),
@@ -226,7 +374,7 @@ impl Watch {
     }
 
     /// How far the coupled run is from the undivided model.
-    fn print(&self, system: &System, registry: &Registry) {
+    fn print(&self, system: &System, registry: &Registry, about: &str) {
         let declared = system.reference.as_ref().map_or(0, |reference| reference.ports.len());
         if self.outputs.is_empty() || declared != self.outputs.len() {
             return;
@@ -239,6 +387,9 @@ impl Watch {
             }
         };
         println!("\nagainst the undivided model          largest error   of largest value");
+        if !about.is_empty() {
+            println!("  ({about})");
+        }
         for (k, name) in solution.names.iter().enumerate() {
             let (mut error, mut size) = (0.0f64, 0.0f64);
             for (row, values) in solution.rows.iter().zip(self.values.chunks(self.outputs.len())) {
@@ -250,14 +401,17 @@ impl Watch {
     }
 }
 
+/// Actions of a scenario that are listed one by one.
+const SHOWN_EVENTS: usize = 20;
+
 fn print<'a>(
     summary: &Summary,
     elapsed: Duration,
-    system: &System,
+    (from, system): (f64, &System),
     written: impl Iterator<Item = (&'a str, &'a Path)>,
 ) {
     let counters = &summary.counters;
-    let simulated = summary.time - system.experiment.start;
+    let simulated = summary.time - from.max(system.experiment.start);
     println!(
         "{} steps to t = {} s, mean {:.3e} s; {} rejected",
         counters.steps, summary.time, summary.mean_step, counters.rejected
@@ -265,6 +419,13 @@ fn print<'a>(
     let reasons = reasons(summary);
     if !reasons.is_empty() {
         println!("of the steps: {reasons}");
+    }
+    for (time, name) in summary.events.iter().take(SHOWN_EVENTS) {
+        println!("scenario: at t = {time} s {name}");
+    }
+    let hidden = (summary.events.len().saturating_sub(SHOWN_EVENTS)) as u64 + summary.more_events;
+    if hidden > 0 {
+        println!("scenario: and {hidden} more times");
     }
     let seconds = elapsed.as_secs_f64();
     println!(
@@ -275,6 +436,10 @@ fn print<'a>(
     for (what, file) in written {
         println!("{what} in {}", file.display());
     }
+}
+
+/// The ledger and what to think of it.
+fn verdict(summary: &Summary) {
     if !summary.bonds.is_empty() {
         println!(
             "\nbond             transmitted J    exchanged J     residual J   |residual| J  of exchanged  local error W"
@@ -361,5 +526,14 @@ fn json(
         "words": summary.words(),
         "wall_seconds": elapsed.as_secs_f64(),
         "error": error,
+    })
+}
+
+fn scenario(summary: &Summary) -> serde_json::Value {
+    let event = |(time, name): &(f64, String)| serde_json::json!({ "time": time, "action": name });
+    serde_json::json!({
+        "events": summary.events.iter().map(event).collect::<Vec<_>>(),
+        "more_events": summary.more_events,
+        "tampered_bonds": summary.tampered,
     })
 }

@@ -117,6 +117,47 @@ fn a_run_continues_from_bytes() {
     }
 }
 
+/// A constant force, and a mass that is halved at 0.35: v = v0 + F t / m before and after.
+#[test]
+fn a_scenario_changes_a_tunable_parameter() {
+    for version in [2, 3] {
+        let folder = folder(&format!("tunable{version}"));
+        let (from, to) = match version {
+            2 => (
+                "variability=\"fixed\"><Real start=\"1\" unit=\"kg\"/>",
+                "variability=\"tunable\"><Real start=\"1\" unit=\"kg\"/>",
+            ),
+            _ => (
+                "variability=\"fixed\" start=\"1\" unit=\"kg\"/>",
+                "variability=\"tunable\" start=\"1\" unit=\"kg\"/>",
+            ),
+        };
+        unit(&folder, version, "mass", &[(from, to)], &[]);
+        let text = "[experiment]\nstop = 1.0\n[component.mass]\nsource = \"mass.fmu\"\nstart = { F = 2.0 }\n\
+                    [method]\nstep = { size = 0.1 }\n";
+        let registry = cosimo::registry();
+        let planned = |parameter: &str| {
+            let (mut system, problems) = cosimo::system::toml::read(text, &folder, &registry);
+            assert!(problems.is_empty(), "{problems:?}");
+            let actions = format!("[[action]]\nat = 0.35\nparameter = \"mass.{parameter}\"\nto = 0.5\n");
+            system.scenario = Some(cosimo::system::scenario::read(&actions).0);
+            plan(&system, &registry)
+        };
+        let mut run = Run::new(planned("m").unwrap(), 1).unwrap();
+        run.run_until(Time::new(0.5).unwrap()).unwrap();
+        let saved = run.save().unwrap();
+        run.run_until(Time::new(1.0).unwrap()).unwrap();
+        let found = run.output("mass.v").unwrap();
+        assert!((found - (2.0 * 0.35 + 4.0 * 0.65)).abs() < 1e-12, "version {version}: {found}");
+        let mut again = Run::new(planned("m").unwrap(), 1).unwrap();
+        again.load(&saved).unwrap();
+        again.run_until(Time::new(1.0).unwrap()).unwrap();
+        assert_eq!(again.output("mass.v"), Some(found));
+        let refused = planned("x0").unwrap_err();
+        assert!(refused.iter().any(|problem| problem.message.contains("no parameter `x0` that may change")));
+    }
+}
+
 #[test]
 fn rewinding_happens_and_leaves_no_trace_of_the_lost_steps() {
     let folder = folder("rewinds");

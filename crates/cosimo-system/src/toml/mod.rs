@@ -61,7 +61,7 @@ pub fn read(text: &str, folder: &Path, registry: &Registry) -> (System, Vec<Prob
     (system, problems)
 }
 
-fn syntax(error: &::toml::de::Error, text: &str) -> Problem {
+pub(crate) fn syntax(error: &::toml::de::Error, text: &str) -> Problem {
     let mut span = error.span().unwrap_or(0..0);
     span.end = span.end.min(text.len());
     span.start = span.start.min(span.end);

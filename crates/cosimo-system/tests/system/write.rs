@@ -179,6 +179,7 @@ prop_compose! {
             reference: special.then(|| ReferenceDecl {
                 model: ("quarter-car".into(), 0..0), ports: vec![(port.clone(), "vw".into(), 0..0)],
             }),
+            scenario: None,
         }
     }
 }

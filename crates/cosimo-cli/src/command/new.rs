@@ -1,0 +1,188 @@
+//! `cosimo new`: a system to begin with, of native models or around FMUs.
+
+use std::fmt::Write;
+use std::fs::OpenOptions;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use cosimo::core::entry::{OpenRequest, number_text};
+use cosimo::core::interface::Port;
+use cosimo::core::{Interface, Registry};
+use cosimo::system::{Files, System, sources};
+
+use crate::{exit, paths, report};
+
+/// Write a commented system file to begin with
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Where `system.toml` goes; made if it is not there
+    #[arg(value_name = "DIR", default_value = ".")]
+    folder: PathBuf,
+    /// Simulators to couple, as in `a.fmu` or `left=a.fmu`: their ports come as comments, with connections that may be meant
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    from: Vec<String>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), u8> {
+    let file = args.folder.join("system.toml");
+    let unwritable = |cause: io::Error| {
+        let (message, hint) = if cause.kind() == io::ErrorKind::AlreadyExists {
+            let message = format!("`{}` exists already and is left as it is", file.display());
+            (message, "choose another folder, or remove the file")
+        } else {
+            (
+                format!("cannot write `{}`: {cause}", file.display()),
+                "choose another place, or check rights and space",
+            )
+        };
+        report::error(&message, Some(hint));
+        exit::NO_FILE
+    };
+    if file.exists() {
+        return Err(unwritable(io::ErrorKind::AlreadyExists.into()));
+    }
+    let registry = cosimo::registry();
+    let parts = if args.from.is_empty() { None } else { Some(open(&args.from, &registry)?) };
+    std::fs::create_dir_all(&args.folder).map_err(unwritable)?;
+    let text = match parts {
+        None => STARTER.to_owned(),
+        Some((system, interfaces)) => around(&system, &interfaces, &args.folder),
+    };
+    let mut opened = OpenOptions::new().write(true).create_new(true).open(&file).map_err(unwritable)?;
+    io::Write::write_all(&mut opened, text.as_bytes()).map_err(unwritable)?;
+    println!("wrote {}", file.display());
+    println!("`cosimo run {}` runs it, `cosimo explain {}` shows the plan", file.display(), file.display());
+    Ok(())
+}
+
+/// The simulators as components, and what they show of themselves.
+fn open(from: &[String], registry: &Registry) -> Result<(System, Vec<Interface>), u8> {
+    crate::load::exist(from, registry)?;
+    let (system, mut problems) = sources::system(from, registry);
+    let mut interfaces = Vec::new();
+    for component in &system.components {
+        let request = OpenRequest {
+            name: &component.name,
+            source: &component.source,
+            folder: &system.folder,
+            parameters: &[],
+            joined: false,
+        };
+        let kind = registry.sources.iter().find(|kind| (kind.claims)(&component.source));
+        match kind.map(|kind| (kind.open)(&request)) {
+            Some(Ok(simulator)) => interfaces.push(simulator.interface().clone()),
+            Some(Err(found)) => problems.extend(found.into_iter().map(|found| {
+                let message = format!("component `{}`: {}", component.name, found.message);
+                let problem = cosimo::system::Problem::error("plan/cannot-open", message, 0..0);
+                match found.hint {
+                    Some(hint) => problem.hint(hint),
+                    None => problem,
+                }
+            })),
+            None => {}
+        }
+    }
+    if problems.is_empty() {
+        return Ok((system, interfaces));
+    }
+    report::problems(&problems, &Files::default());
+    Err(exit::BAD_INPUT)
+}
+
+/// A system of the given parts, not connected yet.
+fn around(system: &System, interfaces: &[Interface], folder: &Path) -> String {
+    let mut text = String::new();
+    let written = parts(&mut text, system, interfaces, folder)
+        .and_then(|()| connections(&mut text, system, interfaces))
+        .and_then(|()| {
+            let step = system.recipe.step.size.unwrap_or(1e-3);
+            writeln!(text, "{METHOD}step = {{ size = {} }} # s", number_text(step))
+        });
+    debug_assert!(written.is_ok(), "a string takes everything");
+    text
+}
+
+fn parts(text: &mut String, system: &System, interfaces: &[Interface], folder: &Path) -> std::fmt::Result {
+    let experiment = &system.experiment;
+    writeln!(
+        text,
+        "# A system to begin with. `cosimo run system.toml` runs it, `cosimo explain system.toml` shows the plan.\n"
+    )?;
+    writeln!(text, "[experiment]")?;
+    if experiment.start != 0.0 {
+        writeln!(text, "start = {} # s", number_text(experiment.start))?;
+    }
+    writeln!(text, "stop = {} # s", number_text(experiment.stop))?;
+    for (component, interface) in system.components.iter().zip(interfaces) {
+        writeln!(text, "\n[component.{}]", component.name)?;
+        let source = match sources::file(&component.source) {
+            Some(file) => paths::relative(folder, Path::new(file)).unwrap_or_else(|_| file.into()),
+            None => PathBuf::from(&component.source),
+        };
+        // Single quotes: nothing in a path is an escape.
+        writeln!(text, "source = '{}'", source.display())?;
+        let without: Vec<String> = interface
+            .inputs
+            .iter()
+            .filter(|port| port.start.is_none())
+            .map(|port| format!("\"{}\" = 0.0", port.name))
+            .collect();
+        if !without.is_empty() {
+            writeln!(text, "start = {{ {} }} # until something drives them", without.join(", "))?;
+        }
+        ports(text, "inputs", &interface.inputs)?;
+        ports(text, "outputs", &interface.outputs)?;
+    }
+    Ok(())
+}
+
+fn ports(text: &mut String, what: &str, ports: &[Port]) -> std::fmt::Result {
+    if !ports.is_empty() {
+        writeln!(text, "# {what}:")?;
+    }
+    for port in ports {
+        let unit = port.unit.as_ref().map_or("", |unit| unit.text.as_str());
+        let start = port.start.map_or(String::new(), |start| format!(", starts at {}", number_text(start)));
+        // A description is one line, whatever a unit says.
+        let about = port.description.split_whitespace().collect::<Vec<_>>().join(" ");
+        let line = format!("#   {:<20} [{unit}]{start} {about}", port.name);
+        writeln!(text, "{}", line.trim_end())?;
+    }
+    Ok(())
+}
+
+/// An output and an input of one name may belong together.
+fn connections(text: &mut String, system: &System, interfaces: &[Interface]) -> std::fmt::Result {
+    let mut found = String::new();
+    for (from, source) in system.components.iter().zip(interfaces) {
+        for (to, sink) in system.components.iter().zip(interfaces).filter(|(to, _)| to.name != from.name) {
+            for output in &source.outputs {
+                if sink.inputs.iter().any(|input| input.name == output.name) {
+                    let (from, to, port) = (&from.name, &to.name, &output.name);
+                    write!(found, "\n# [[wire]]\n# from = \"{from}.{port}\"\n# to = \"{to}.{port}\"\n")?;
+                }
+            }
+        }
+    }
+    writeln!(
+        text,
+        "\n# Connections. A wire is a signal; where an effort and a flow are exchanged, a bond watches the energy:"
+    )?;
+    writeln!(
+        text,
+        "# [[bond]]\n# name = \"joint\"\n# a = {{ effort = \"one.F\", flow = \"one.v\" }}\n# b = {{ effort = \"other.F\", flow = \"other.v\" }}"
+    )?;
+    if !found.is_empty() {
+        writeln!(text, "#\n# Outputs and inputs of the same name; keep those that are meant:")?;
+        text.push_str(found.strip_prefix('\n').unwrap_or(&found));
+    }
+    writeln!(text)
+}
+
+const METHOD: &str = "# How it is coupled. `cosimo methods` lists everything that can stand here.
+[method]
+schedule = \"jacobi\" # or \"gauss-seidel\"
+input = \"hold\" # what inputs do between communication points: \"linear\", \"quadratic\", ...
+";
+
+const STARTER: &str = include_str!("starter.toml");

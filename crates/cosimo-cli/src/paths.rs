@@ -1,0 +1,18 @@
+//! Paths as seen from another folder.
+
+use std::path::{Component, Path, PathBuf};
+
+/// The way from a folder to a file or folder that exist, without names that they share.
+pub(crate) fn relative(from: &Path, to: &Path) -> std::io::Result<PathBuf> {
+    let here = |path: &Path| if path.as_os_str().is_empty() { PathBuf::from(".") } else { path.to_owned() };
+    let (from, to) = (here(from).canonicalize()?, here(to).canonicalize()?);
+    let shared = from.components().zip(to.components()).take_while(|(one, other)| one == other).count();
+    let up = from.components().skip(shared).map(|_| Component::ParentDir);
+    let way: PathBuf = up.chain(to.components().skip(shared)).collect();
+    Ok(here(&way))
+}
+
+/// The folder of a file, `.` where it is the present one.
+pub(crate) fn folder(file: &Path) -> &Path {
+    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}

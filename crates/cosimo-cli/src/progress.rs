@@ -1,0 +1,89 @@
+//! What is seen while a run goes on: a bar for people, or JSON lines for programs. Both go to stderr.
+
+use std::time::{Duration, Instant};
+
+use clap::ValueEnum;
+use cosimo::engine::Run;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mode {
+    /// A bar, where stderr is a terminal
+    Bar,
+    /// One JSON object per line on stderr, at most ten per second, and a last one with the outcome
+    Json,
+    None,
+}
+
+/// How often the bar moves, and lines are written.
+const BAR: Duration = Duration::from_millis(50);
+const LINE: Duration = Duration::from_millis(100);
+
+pub(crate) struct Progress {
+    mode: Mode,
+    bar: ProgressBar,
+    begun: Instant,
+    shown: Instant,
+    /// Where the run began, where this process took over, and where it ends; in simulated seconds.
+    start: f64,
+    from: f64,
+    stop: f64,
+}
+
+impl Progress {
+    pub(crate) fn new(mode: Mode, start: f64, from: f64, stop: f64) -> Progress {
+        let bar = if mode == Mode::Bar { ProgressBar::new(1000) } else { ProgressBar::hidden() };
+        let style = "{bar:30} {percent:>3} %  {msg}  {eta} left";
+        bar.set_style(ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()));
+        let begun = Instant::now();
+        Progress { mode, bar, begun, shown: begun, start, from, stop }
+    }
+
+    /// To be called whenever the clock was looked at.
+    pub(crate) fn look(&mut self, run: &Run, now: Instant) {
+        let pause = if self.mode == Mode::Json { LINE } else { BAR };
+        if now - self.shown < pause {
+            return;
+        }
+        self.shown = now;
+        match self.mode {
+            Mode::Bar => {
+                let time = run.time().seconds();
+                self.bar.set_position((self.share(time) * 1000.0) as u64);
+                self.bar.set_message(format!("t = {time:.4} s, step {:.2e} s", run.sizes().0));
+            }
+            Mode::Json => eprintln!("{}", self.line(run)),
+            Mode::None => {}
+        }
+    }
+
+    /// `outcome` is one word.
+    pub(crate) fn finish(&self, run: &Run, outcome: &str) {
+        self.bar.finish_and_clear();
+        if self.mode == Mode::Json {
+            let mut line = self.line(run);
+            line["outcome"] = outcome.into();
+            eprintln!("{line}");
+        }
+    }
+
+    fn share(&self, time: f64) -> f64 {
+        ((time - self.start) / (self.stop - self.start)).clamp(0.0, 1.0)
+    }
+
+    fn line(&self, run: &Run) -> Value {
+        let (time, counters) = (run.time().seconds(), run.counters());
+        // As fast as so far in this process.
+        let eta = (self.stop - time) / (time - self.from) * self.begun.elapsed().as_secs_f64();
+        let eta = if eta.is_finite() { json!(eta.max(0.0)) } else { Value::Null };
+        json!({
+            "time": time,
+            "share": self.share(time),
+            "steps": counters.steps,
+            "rejected": counters.rejected,
+            "step": run.sizes().0,
+            "eta": eta,
+        })
+    }
+}

@@ -1,0 +1,32 @@
+//! The wall clock, looked at now and then: reading it costs more than a small step.
+
+use std::time::{Duration, Instant};
+
+/// Steps between two looks, as long as they are faster than this.
+const STEPS: u32 = 64;
+const FAST: Duration = Duration::from_millis(10);
+
+#[derive(Debug)]
+pub(crate) struct Ticker {
+    looked: Instant,
+    /// Steps until the next look.
+    rest: u32,
+}
+
+impl Ticker {
+    pub(crate) fn new() -> Ticker {
+        Ticker { looked: Instant::now(), rest: 1 }
+    }
+
+    /// The time, if it was looked at. To be called after every step.
+    pub(crate) fn look(&mut self) -> Option<Instant> {
+        self.rest -= 1;
+        if self.rest > 0 {
+            return None;
+        }
+        let now = Instant::now();
+        self.rest = if now - self.looked < FAST { STEPS } else { 1 };
+        self.looked = now;
+        Some(now)
+    }
+}

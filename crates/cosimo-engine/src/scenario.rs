@@ -1,0 +1,599 @@
+//! What is done to a run while it goes on: timed and conditional actions, at communication points only.
+//!
+//! Actions on signals change rows of the coupling matrix. So they act between output and input, the source's own output
+//! stays what it is, and every method sees the system as it is from then on: no correction pays back what a fault took.
+//! Windows end at timed actions. After an action the outputs are read again and put into the traces as second samples of
+//! the same instant, which is how fits know a jump that they must not look across.
+
+use cosimo_core::entry::{OpenRequest, Registry, Value, suggest};
+use cosimo_core::error::StepError;
+use cosimo_core::{Bond, Couplings, End, Segment, Time};
+use cosimo_system::expression::{Expression, Operator};
+use cosimo_system::{Deed, Problem, Span, System, Trigger};
+
+use crate::crew::{Task, Who};
+use crate::island::Island;
+use crate::resolve::{Links, Ports};
+
+/// Events that are kept one by one; a condition that flutters is only counted beyond.
+const KEPT: usize = 1000;
+
+/// The actions of a run and what became of them.
+#[derive(Debug)]
+pub struct Scenario {
+    actions: Vec<Planned>,
+    /// The coupling matrix as nobody has touched it.
+    untouched: Couplings,
+    /// Per input: the signal is `factor` times what it should be, plus `offset`.
+    changes: Vec<Change>,
+    /// Per input: its signal was tampered with at some time.
+    tampered: Vec<bool>,
+    /// Per tunable parameter that is named: simulator, place, and its value if it was changed.
+    tuned: Vec<(usize, usize, Option<f64>)>,
+    events: Vec<(Time, usize)>,
+    more_events: u64,
+    stopped: bool,
+    /// Actions that are due at the present point.
+    due: Vec<usize>,
+    stack: Vec<f64>,
+}
+
+#[derive(Debug)]
+struct Planned {
+    name: String,
+    when: When,
+    what: What,
+    done: bool,
+}
+
+#[derive(Debug)]
+enum When {
+    At(Time),
+    /// `held` is whether it was true at the last point.
+    True {
+        code: Vec<Code>,
+        once: bool,
+        held: bool,
+    },
+}
+
+#[derive(Debug)]
+enum What {
+    Set {
+        input: usize,
+        value: f64,
+    },
+    /// Inputs with the gain of the output that was named, or 1.
+    Signal {
+        inputs: Vec<(usize, f64)>,
+        deed: Deed,
+    },
+    /// A place in `tuned`.
+    Tune {
+        place: usize,
+        value: f64,
+    },
+    Stop,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Change {
+    factor: f64,
+    offset: f64,
+}
+
+const NO_CHANGE: Change = Change { factor: 1.0, offset: 0.0 };
+
+/// A condition for a machine with a stack. True is 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Code {
+    Number(f64),
+    Time,
+    Output(usize),
+    Input(usize),
+    Negative,
+    Not,
+    Pair(Operator),
+}
+
+impl Scenario {
+    /// Resolves all names; everything that is wrong is told.
+    pub(crate) fn plan(
+        system: &System,
+        ports: &Ports<'_>,
+        links: &Links,
+        registry: &Registry,
+        problems: &mut Vec<Problem>,
+    ) -> Option<Scenario> {
+        let declared = system.scenario.as_ref()?;
+        let inputs = links.rows.len();
+        let mut scenario = Scenario {
+            actions: Vec::new(),
+            untouched: Couplings::default(),
+            changes: vec![NO_CHANGE; inputs],
+            tampered: vec![false; inputs],
+            tuned: Vec::new(),
+            events: Vec::with_capacity(KEPT),
+            more_events: 0,
+            stopped: false,
+            due: Vec::with_capacity(declared.actions.len()),
+            stack: Vec::new(),
+        };
+        let mut deepest = 0;
+        for action in &declared.actions {
+            let target = (action.target.0.as_str(), &action.target.1);
+            let what = match action.deed {
+                Deed::Stop => Ok(What::Stop),
+                Deed::Parameter(value) => scenario.tune(target, value, system, ports, registry),
+                Deed::Set(value) => undriven(target, value, ports, links),
+                deed => signal(target, deed, ports, links),
+            };
+            let when = match &action.trigger {
+                Trigger::At(time, span) => instant(*time, span, system, problems),
+                Trigger::When { condition, once, .. } => {
+                    let mut code = Vec::new();
+                    compile(condition, ports, &mut code, problems);
+                    deepest = deepest.max(code.len());
+                    Some(When::True { code, once: *once, held: false })
+                }
+            };
+            match (what, when) {
+                (Ok(what), Some(when)) => {
+                    scenario.actions.push(Planned { name: action.name.clone(), when, what, done: false });
+                }
+                (Ok(_), None) => {}
+                (Err(problem), _) => problems.push(problem),
+            }
+        }
+        scenario.stack = Vec::with_capacity(deepest);
+        let timed = |action: &&Planned| matches!(action.when, When::At(_));
+        let rigid = ports.interfaces.iter().position(|interface| !interface.abilities.variable_step);
+        if let (Some(rigid), Some(action)) = (rigid, scenario.actions.iter().find(timed)) {
+            let message = format!(
+                "component `{}` takes steps of one size only, so `{}` happens at the first communication point at or after \
+                 its instant",
+                ports.names[rigid], action.name
+            );
+            problems.push(Problem::remark("scenario/instant", message, 0..0));
+        }
+        Some(scenario)
+    }
+
+    fn tune(
+        &mut self,
+        (path, span): (&str, &Span),
+        value: f64,
+        system: &System,
+        ports: &Ports<'_>,
+        registry: &Registry,
+    ) -> Result<What, Problem> {
+        let wrong = |message: String| Problem::error("scenario/parameter", message, span.clone());
+        // Names of components may have dots; the longest that fits is meant.
+        let owners = ports.names.iter().enumerate();
+        let owner = owners
+            .filter_map(|(member, name)| {
+                Some((member, name, path.strip_prefix(name.as_str())?.strip_prefix('.')?))
+            })
+            .max_by_key(|(_, name, _)| name.len());
+        let Some((member, name, parameter)) = owner else {
+            return Err(match path.split_once('.') {
+                None => wrong(format!("`{path}` is no parameter"))
+                    .hint("parameters are written `component.parameter`, as in `chassis.mc`"),
+                Some((name, _)) => wrong(format!("no component is called `{name}`"))
+                    .hint(suggest(name, ports.names.iter().map(String::as_str))),
+            });
+        };
+        let tunable = &ports.interfaces[member].tunable;
+        let Some(place) = tunable.iter().position(|known| known == parameter) else {
+            let message =
+                format!("component `{name}` has no parameter `{parameter}` that may change during a run");
+            return Err(wrong(message).hint(match tunable.is_empty() {
+                true => {
+                    "none of its parameters may; units for co-simulation say so by `variability=\"tunable\"`"
+                        .into()
+                }
+                false => suggest(parameter, tunable.iter().map(String::as_str)),
+            }));
+        };
+        // Whether the simulator takes the value is known by trying it from the start.
+        let component = &system.components[member];
+        let given = component.parameters.iter().filter(|(known, ..)| known != parameter);
+        let mut parameters: Vec<(String, Value)> =
+            given.map(|(known, value, _)| (known.clone(), value.clone())).collect();
+        parameters.push((parameter.to_owned(), Value::Number(value)));
+        let request = OpenRequest {
+            name,
+            source: &component.source,
+            folder: &system.folder,
+            parameters: &parameters,
+            joined: false,
+        };
+        let kind = registry.sources.iter().find(|kind| (kind.claims)(&component.source));
+        if let Some(Err(found)) = kind.map(|kind| (kind.open)(&request)) {
+            let messages: Vec<String> = found.into_iter().map(|problem| problem.message).collect();
+            return Err(wrong(format!("component `{name}`: {}", messages.join("; "))));
+        }
+        let known = self.tuned.iter().position(|tuned| (tuned.0, tuned.1) == (member, place));
+        let place = known.unwrap_or_else(|| {
+            self.tuned.push((member, place, None));
+            self.tuned.len() - 1
+        });
+        Ok(What::Tune { place, value })
+    }
+
+    /// Before anything has happened.
+    pub(crate) fn begin(&mut self, island: &mut Island) -> Result<(), StepError> {
+        self.untouched = island.layout.couplings.clone();
+        self.act(island)
+    }
+
+    /// Does what is due at the present point, and says up to when the next window may go.
+    pub(crate) fn act(&mut self, island: &mut Island) -> Result<(), StepError> {
+        self.due.clear();
+        for (index, action) in self.actions.iter_mut().enumerate() {
+            let due = match &mut action.when {
+                When::At(time) => {
+                    !action.done && (island.clock.now() >= *time || island.clock.reached(*time))
+                }
+                When::True { code, once, held } => {
+                    let holds = holds(code, island, &mut self.stack);
+                    let rises = holds && !*held;
+                    *held = holds;
+                    rises && !(*once && action.done)
+                }
+            };
+            if due {
+                action.done = true;
+                self.due.push(index);
+            }
+        }
+        let due = std::mem::take(&mut self.due);
+        let mut jumps = false;
+        for &index in &due {
+            jumps |= self.perform(index, island)?;
+            if self.events.len() < KEPT {
+                self.events.push((island.clock.now(), index));
+            } else {
+                self.more_events += 1;
+            }
+        }
+        self.due = due;
+        if jumps {
+            jump(island)?;
+        }
+        self.show(island);
+        Ok(())
+    }
+
+    /// Says whether something was changed.
+    fn perform(&mut self, index: usize, island: &mut Island) -> Result<bool, StepError> {
+        match &self.actions[index].what {
+            What::Set { input, value } => {
+                self.changes[*input] = Change { factor: 0.0, offset: *value };
+                apply(*input, self.changes[*input], &self.untouched, island);
+            }
+            What::Signal { inputs, deed } => {
+                for &(input, gain) in inputs {
+                    let change = match deed {
+                        Deed::Override(value) => Change { factor: 0.0, offset: gain * value },
+                        Deed::Stuck => {
+                            let outputs = island.board.traces.newest();
+                            Change { factor: 0.0, offset: island.layout.couplings.value(input, outputs) }
+                        }
+                        Deed::Scale(factor) => Change { factor: *factor, offset: 0.0 },
+                        Deed::Offset(offset) => Change { factor: 1.0, offset: gain * offset },
+                        _ => NO_CHANGE,
+                    };
+                    self.changes[input] = change;
+                    self.tampered[input] |= change != NO_CHANGE;
+                    apply(input, change, &self.untouched, island);
+                }
+            }
+            What::Tune { place, value } => {
+                let (member, parameter, now) = &mut self.tuned[*place];
+                *now = Some(*value);
+                island.rest(Task::Tune { member: *member, parameter: *parameter, value: *value })?;
+            }
+            What::Stop => {
+                self.stopped = true;
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// What the island must know: the next instant, signals that nobody may correct, and how many are changed.
+    fn show(&self, island: &mut Island) {
+        let pending = self.actions.iter().filter(|action| !action.done);
+        let instants = pending.filter_map(|action| match action.when {
+            When::At(time) => Some(time),
+            When::True { .. } => None,
+        });
+        island.appointment = instants.min();
+        island.board.overridden.clear();
+        island.board.changed = 0;
+        for (input, change) in self.changes.iter().enumerate() {
+            let driven = !self.untouched.terms(input).is_empty();
+            if driven && *change != NO_CHANGE {
+                island.board.changed += 1;
+                if change.factor == 0.0 {
+                    island.board.overridden.push(input);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// What was done when, in order; and how many more times beyond those that are kept.
+    pub fn events(&self) -> (impl Iterator<Item = (Time, &str)>, u64) {
+        let event = |(time, index): &(Time, usize)| (*time, self.actions[*index].name.as_str());
+        (self.events.iter().map(event), self.more_events)
+    }
+
+    /// Whether a signal of the bond was ever tampered with.
+    pub(crate) fn touched(&self, bond: &Bond) -> bool {
+        let mut ends = bond.sides.iter().flat_map(|side| [side.effort, side.flow]);
+        ends.any(|end| matches!(end, End::Input(input) if self.tampered[input]))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.actions.len()
+    }
+
+    pub(crate) fn save(&self, into: &mut Vec<f64>) {
+        let number = |flag: bool| f64::from(u8::from(flag));
+        for action in &self.actions {
+            let held = matches!(action.when, When::True { held: true, .. });
+            into.extend([number(action.done), number(held)]);
+        }
+        for (change, tampered) in self.changes.iter().zip(&self.tampered) {
+            into.extend([change.factor, change.offset, number(*tampered)]);
+        }
+        into.extend(self.tuned.iter().map(|(.., value)| value.unwrap_or(f64::NAN)));
+        into.extend([number(self.stopped), self.more_events as f64, self.events.len() as f64]);
+        into.extend(self.events.iter().flat_map(|(time, index)| [time.seconds(), *index as f64]));
+    }
+
+    /// The inverse of [`Scenario::save`], on an island at its start. Parameters are changed again.
+    pub(crate) fn load(
+        &mut self,
+        island: &mut Island,
+        from: &mut impl Iterator<Item = f64>,
+    ) -> Option<Result<(), StepError>> {
+        for action in &mut self.actions {
+            action.done = from.next()? != 0.0;
+            let was = from.next()? != 0.0;
+            if let When::True { held, .. } = &mut action.when {
+                *held = was;
+            }
+        }
+        for input in 0..self.changes.len() {
+            self.changes[input] = Change { factor: from.next()?, offset: from.next()? };
+            self.tampered[input] = from.next()? != 0.0;
+            apply(input, self.changes[input], &self.untouched, island);
+        }
+        for (member, parameter, value) in &mut self.tuned {
+            let number = from.next()?;
+            *value = (!number.is_nan()).then_some(number);
+            if let Some(value) = *value {
+                let task = Task::Tune { member: *member, parameter: *parameter, value };
+                if let Err(error) = island.rest(task) {
+                    return Some(Err(error));
+                }
+            }
+        }
+        self.stopped = from.next()? != 0.0;
+        self.more_events = from.next()? as u64;
+        let count = from.next()? as usize;
+        self.events.clear();
+        for _ in 0..count.min(KEPT) {
+            let (time, index) = (Time::new(from.next()?)?, from.next()? as usize);
+            self.events.push((time, Some(index).filter(|index| *index < self.actions.len())?));
+        }
+        self.show(island);
+        Some(Ok(()))
+    }
+}
+
+fn instant(time: f64, span: &Span, system: &System, problems: &mut Vec<Problem>) -> Option<When> {
+    let (start, stop) = (system.experiment.start, system.experiment.stop);
+    if time < start {
+        let message = format!("`at` must not lie before the start of the run, {start} s, found {time}");
+        problems.push(Problem::error("scenario/instant", message, span.clone()));
+        return None;
+    }
+    if time > stop {
+        let message =
+            format!("the action at {time} s lies behind the end of the run, {stop} s, and never happens");
+        problems.push(Problem::remark("scenario/instant", message, span.clone()));
+    }
+    Time::new(time).map(When::At)
+}
+
+/// As `Ports::find`, told as a problem of the scenario.
+fn find((path, span): (&str, &Span), ports: &Ports<'_>) -> Result<End, Problem> {
+    ports.find(path, span).map_err(|unfound| match unfound {
+        Some(problem) => Problem { code: "scenario/port", ..*problem },
+        None => {
+            let message = format!("`{path}` cannot be looked up, because its component cannot be opened");
+            Problem::error("scenario/port", message, span.clone())
+        }
+    })
+}
+
+fn undriven(target: (&str, &Span), value: f64, ports: &Ports<'_>, links: &Links) -> Result<What, Problem> {
+    let wrong = |message: String, hint: String| {
+        Err(Problem::error("scenario/port", message, target.1.clone()).hint(hint))
+    };
+    let path = target.0;
+    match find(target, ports)? {
+        End::Input(input) if links.rows[input].is_empty() => Ok(What::Set { input, value }),
+        End::Input(input) => wrong(
+            format!("`{path}` is driven by {}, so it cannot be set", links.drivers[input].join(" and ")),
+            format!("write `override = \"{path}\"` to put something else in the place of its signal"),
+        ),
+        End::Output(_) => wrong(
+            format!("`{path}` is an output, an input is wanted"),
+            format!("write `override = \"{path}\"` to change what others are told of it"),
+        ),
+    }
+}
+
+fn signal(target: (&str, &Span), deed: Deed, ports: &Ports<'_>, links: &Links) -> Result<What, Problem> {
+    let wrong = |message: String, hint: String| {
+        Err(Problem::error("scenario/port", message, target.1.clone()).hint(hint))
+    };
+    let path = target.0;
+    let inputs = match find(target, ports)? {
+        End::Input(input) if links.rows[input].is_empty() => {
+            return wrong(
+                format!("nobody drives `{path}`, so it has no signal to change"),
+                format!("write `set = \"{path}\"` and `to = 1.0`"),
+            );
+        }
+        End::Input(input) => vec![(input, 1.0)],
+        End::Output(output) => {
+            let mut inputs = Vec::new();
+            for (input, row) in links.rows.iter().enumerate() {
+                let Some(term) = row.iter().find(|term| term.output == output) else { continue };
+                if row.len() > 1 {
+                    let name = ports.path(End::Input(input));
+                    return wrong(
+                        format!("`{path}` is only one part of what `{name}` is told"),
+                        format!("name the input instead: `{name}`"),
+                    );
+                }
+                inputs.push((input, term.gain));
+            }
+            if inputs.is_empty() {
+                return wrong(
+                    format!("nobody is told `{path}`, so there is no signal to change"),
+                    "name an output that is connected, or an input".into(),
+                );
+            }
+            inputs
+        }
+    };
+    Ok(What::Signal { inputs, deed })
+}
+
+fn compile(condition: &Expression, ports: &Ports<'_>, code: &mut Vec<Code>, problems: &mut Vec<Problem>) {
+    match condition {
+        Expression::Number(number) => code.push(Code::Number(*number)),
+        Expression::Time => code.push(Code::Time),
+        Expression::Port(path, span) => {
+            // Of a name that is both, the output: it is what the simulator says itself.
+            let end = ports.output(path, span).map(End::Output);
+            match end.or_else(|_| find((path, span), ports)) {
+                Ok(End::Output(output)) => code.push(Code::Output(output)),
+                Ok(End::Input(input)) => code.push(Code::Input(input)),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        Expression::Negative(inner) => {
+            compile(inner, ports, code, problems);
+            code.push(Code::Negative);
+        }
+        Expression::Not(inner) => {
+            compile(inner, ports, code, problems);
+            code.push(Code::Not);
+        }
+        Expression::Pair(operator, left, right) => {
+            compile(left, ports, code, problems);
+            compile(right, ports, code, problems);
+            code.push(Code::Pair(*operator));
+        }
+    }
+}
+
+/// Whether a condition is true of outputs as the others see them, and of inputs as they follow from them.
+fn holds(code: &[Code], island: &Island, stack: &mut Vec<f64>) -> bool {
+    let (outputs, couplings) = (island.board.traces.newest(), &island.layout.couplings);
+    stack.clear();
+    for step in code {
+        let value = match step {
+            Code::Number(number) => *number,
+            Code::Time => island.clock.now().seconds(),
+            Code::Output(output) => outputs[*output],
+            Code::Input(input) => couplings.value(*input, outputs),
+            Code::Negative => -stack.pop().unwrap_or(0.0),
+            Code::Not => truth(stack.pop() == Some(0.0)),
+            Code::Pair(operator) => {
+                let (right, left) = (stack.pop().unwrap_or(0.0), stack.pop().unwrap_or(0.0));
+                pair(*operator, left, right)
+            }
+        };
+        stack.push(value);
+    }
+    stack.last() == Some(&1.0)
+}
+
+fn pair(operator: Operator, left: f64, right: f64) -> f64 {
+    match operator {
+        Operator::Add => left + right,
+        Operator::Subtract => left - right,
+        Operator::Multiply => left * right,
+        Operator::Divide => left / right,
+        Operator::Less => truth(left < right),
+        Operator::LessOrEqual => truth(left <= right),
+        Operator::Greater => truth(left > right),
+        Operator::GreaterOrEqual => truth(left >= right),
+        Operator::Equal => truth(left == right),
+        Operator::NotEqual => truth(left != right),
+        Operator::And => truth(left != 0.0 && right != 0.0),
+        Operator::Or => truth(left != 0.0 || right != 0.0),
+    }
+}
+
+fn truth(holds: bool) -> f64 {
+    f64::from(u8::from(holds))
+}
+
+fn apply(input: usize, change: Change, untouched: &Couplings, island: &mut Island) {
+    island.layout.couplings.set_row(input, untouched, change.factor, change.offset);
+}
+
+/// Everybody hears the new inputs at the present instant, and what they say then becomes a second sample of it.
+fn jump(island: &mut Island) -> Result<(), StepError> {
+    let (depth, at) = (island.layout.ranks.depth, island.clock.now());
+    let board = &mut island.board;
+    // A row may show what the step left and what was applied in it, so both are put aside meanwhile.
+    board.offsets.copy_from_slice(&board.buffers.segments);
+    board.scratch_left.copy_from_slice(&board.buffers.left);
+    board.kept.copy_from_slice(board.traces.newest());
+    board.traces.open(at);
+    board.traces.put(0, &board.kept, &[]);
+    for rank in 0..=depth {
+        hear(island, if rank == 0 { Who::All } else { Who::Rank(rank) })?;
+    }
+    // Once more, so that everybody has seen the inputs that belong to the outputs everybody shows.
+    if depth > 0 {
+        hear(island, Who::All)?;
+    }
+    let Island { board, layout, .. } = island;
+    board.traces.commit();
+    for input in 0..layout.shape.inputs {
+        if !layout.couplings.terms(input).is_empty() {
+            board.buffers.segments[input] = board.offsets[input];
+        }
+    }
+    board.buffers.left.copy_from_slice(&board.scratch_left);
+    Ok(())
+}
+
+fn hear(island: &mut Island, who: Who) -> Result<(), StepError> {
+    let Island { board, layout, .. } = &mut *island;
+    for input in 0..layout.shape.inputs {
+        let told: Segment = board.coupled(layout, input);
+        board.held[input] = told.at(0.0);
+        board.buffers.segments[input] = told;
+    }
+    island.rest(Task::Settle { at: island.clock.now(), who })?;
+    let Island { board, layout, .. } = island;
+    let slopes: &[f64] = if layout.slopes { &board.buffers.slopes } else { &[] };
+    board.traces.put(0, &board.buffers.left, slopes);
+    Ok(())
+}

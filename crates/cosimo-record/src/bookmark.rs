@@ -1,0 +1,52 @@
+//! Where the rows of a growing file end. Rows are never changed once they are written, so whatever comes behind the
+//! bookmark can be cut off, be it whole or torn. The last bytes before it are kept to notice another file in its place.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Error, Read, Result, Seek, SeekFrom};
+use std::path::Path;
+
+/// Bytes that are compared: some rows of any format.
+const COMPARED: u64 = 1024;
+
+/// What stands between `start` and `end` does not change any more; `more` is what the format wants to hear again.
+pub(crate) fn take(file: &mut File, start: u64, end: u64, more: &[u8]) -> Result<Vec<u8>> {
+    file.sync_data()?;
+    let last = last_bytes(file, end, (end - start).min(COMPARED))?;
+    let mut bookmark = end.to_le_bytes().to_vec();
+    bookmark.extend((last.len() as u64).to_le_bytes());
+    bookmark.extend(last);
+    bookmark.extend(more);
+    Ok(bookmark)
+}
+
+/// The file without what was written after the bookmark, where its data ends, and what the format wanted to hear.
+pub(crate) fn resume(path: &Path, bookmark: &[u8]) -> Result<(File, u64, Vec<u8>)> {
+    let (end, last, more) = split(bookmark).ok_or_else(|| Error::other("the bookmark is damaged"))?;
+    let mut file = OpenOptions::new().read(true).write(true).open(path)?;
+    let length = file.metadata()?.len();
+    if length < end {
+        return Err(Error::other(format!(
+            "it has {length} bytes, and had at least {end} when the checkpoint was made"
+        )));
+    }
+    if last_bytes(&mut file, end, last.len() as u64)? != last {
+        return Err(Error::other("its rows are not those of the run that made the checkpoint"));
+    }
+    file.set_len(end)?;
+    Ok((file, end, more.to_vec()))
+}
+
+fn split(bookmark: &[u8]) -> Option<(u64, &[u8], &[u8])> {
+    let (end, rest) = bookmark.split_first_chunk()?;
+    let (length, rest) = rest.split_first_chunk()?;
+    let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
+    let (last, more) = rest.split_at_checked(length)?;
+    Some((u64::from_le_bytes(*end), last, more))
+}
+
+fn last_bytes(file: &mut File, end: u64, count: u64) -> Result<Vec<u8>> {
+    file.seek(SeekFrom::Start(end.saturating_sub(count)))?;
+    let mut bytes = Vec::new();
+    file.take(count).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}

@@ -1,0 +1,268 @@
+//! What happens to a system while it runs: timed and conditional actions, and their spelling in a file of their own.
+
+use ::toml::de::DeTable;
+use cosimo_core::entry::Range;
+
+use crate::expression::{self, Expression};
+use crate::problem::{Problem, Span};
+use crate::toml::section::{Item, Section};
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Scenario {
+    pub actions: Vec<Action>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Action {
+    /// In the words of the file, or what it does.
+    pub name: String,
+    pub trigger: Trigger,
+    pub deed: Deed,
+    /// What it acts on, `component.name`; empty where it stops the run.
+    pub target: (String, Span),
+    pub span: Span,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Trigger {
+    At(f64, Span),
+    /// Each time the condition becomes true, or only the first time; `text` is how it is written.
+    When {
+        condition: Expression,
+        text: String,
+        once: bool,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Deed {
+    /// An input that nobody drives.
+    Set(f64),
+    /// What an input is told instead of what it is connected to.
+    Override(f64),
+    /// What it was told last.
+    Stuck,
+    Scale(f64),
+    Offset(f64),
+    /// Back to what it is connected to.
+    Release,
+    Parameter(f64),
+    Stop,
+}
+
+const KEYS: &[&str] = &[
+    "name",
+    "at",
+    "when",
+    "once",
+    "set",
+    "override",
+    "stuck",
+    "scale",
+    "offset",
+    "release",
+    "parameter",
+    "stop",
+    "to",
+    "by",
+];
+
+/// A key, the key of its number, and what it means with that number.
+type Verb = (&'static str, Option<&'static str>, fn(f64) -> Deed);
+
+const VERBS: [Verb; 8] = [
+    ("set", Some("to"), Deed::Set),
+    ("override", Some("to"), Deed::Override),
+    ("stuck", None, |_| Deed::Stuck),
+    ("scale", Some("by"), Deed::Scale),
+    ("offset", Some("by"), Deed::Offset),
+    ("release", None, |_| Deed::Release),
+    ("parameter", Some("to"), Deed::Parameter),
+    ("stop", None, |_| Deed::Stop),
+];
+
+/// Reads a scenario, or all that is wrong with it.
+pub fn read(text: &str) -> (Scenario, Vec<Problem>) {
+    let (table, broken) = DeTable::parse_recoverable(text);
+    let mut problems: Vec<Problem> = broken.iter().map(|error| crate::toml::syntax(error, text)).collect();
+    let mut scenario = Scenario::default();
+    if !problems.is_empty() {
+        return (scenario, problems);
+    }
+    let root = Section::over("the scenario", table.get_ref(), 0..0, &["action"], &mut problems);
+    let example = "[[action]]` with `at = 2.0` and `override = \"a.u\"` `to = 0.0";
+    if let Some(item) = root.required("action", example, &mut problems) {
+        for table in item.tables(&mut problems) {
+            if let Some(section) = Section::open("`[[action]]`", table, KEYS, &mut problems) {
+                scenario.actions.extend(action(&section, text, &mut problems));
+            }
+        }
+    }
+    problems.sort_by_key(|problem| (problem.span.start, problem.span.end));
+    (scenario, problems)
+}
+
+fn action(section: &Section<'_>, text: &str, out: &mut Vec<Problem>) -> Option<Action> {
+    let trigger = trigger(section, text, out);
+    let (deed, target) = deed(section, out)?;
+    let name = section.get("name").and_then(|item| item.text(out)).map(|(name, _)| name);
+    let name = name.unwrap_or_else(|| words(deed, &target.0));
+    Some(Action { name, trigger: trigger?, deed, target, span: section.span.clone() })
+}
+
+fn trigger(section: &Section<'_>, text: &str, out: &mut Vec<Problem>) -> Option<Trigger> {
+    let (at, when, once) = (section.get("at"), section.get("when"), section.get("once"));
+    if let (Some(_), Some(once)) = (&at, &once) {
+        out.push(
+            Problem::error(
+                "scenario/action",
+                "`once` goes with `when`; an instant comes only once",
+                once.whole(),
+            )
+            .hint("leave it out"),
+        );
+    }
+    match (at, when) {
+        (Some(at), None) => {
+            let time = at.number(Range::Finite, out)?;
+            Some(Trigger::At(time, at.span()))
+        }
+        (None, Some(when)) => {
+            let (written, span) = when.text(out)?;
+            let once = once.map_or(Some(true), |item| {
+                let flag = item.value.get_ref().as_bool();
+                if flag.is_none() {
+                    out.push(item.wrong("true or false"));
+                }
+                flag
+            })?;
+            match condition_at(&written, &span, text) {
+                Ok(condition) => Some(Trigger::When { condition, text: written, once }),
+                Err(problem) => {
+                    out.push(problem);
+                    None
+                }
+            }
+        }
+        (Some(_), Some(when)) => {
+            let message = "an action has either `at` or `when`, found both";
+            let hint = "leave one out; a condition may have the time in it, as in `a.v > 1 and t >= 2`";
+            out.push(
+                Problem::error("scenario/action", message, when.whole()).label("the second one").hint(hint),
+            );
+            None
+        }
+        (None, None) => {
+            let message = "an action needs `at` or `when`, found neither";
+            let hint = "write for example `at = 2.0` or `when = \"a.v > 1\"`";
+            out.push(Problem::error("scenario/action", message, section.span.clone()).hint(hint));
+            None
+        }
+    }
+}
+
+/// Places inside a text that the file spells letter by letter; of others only the whole is known.
+fn condition_at(condition: &str, span: &Span, text: &str) -> Result<Expression, Problem> {
+    let inside = span.start + 1..span.end.saturating_sub(1);
+    let literal = text.get(inside.clone()) == Some(condition);
+    expression::parse(condition, if literal { inside.start } else { 0 }).map_err(|mut problem| {
+        if !literal {
+            problem.span = span.clone();
+        }
+        problem
+    })
+}
+
+fn deed(section: &Section<'_>, out: &mut Vec<Problem>) -> Option<(Deed, (String, Span))> {
+    let found: Vec<(&Verb, Item<'_>)> =
+        VERBS.iter().filter_map(|verb| Some((verb, section.get(verb.0)?))).collect();
+    let ((key, number, deed), item) = match found.as_slice() {
+        [(verb, item)] => (*verb, item),
+        [] => {
+            let known: Vec<String> = VERBS.iter().map(|(key, ..)| format!("`{key}`")).collect();
+            let message = "an action must say what to do";
+            let hint = format!("known are {}", known.join(", "));
+            out.push(Problem::error("scenario/action", message, section.span.clone()).hint(hint));
+            return None;
+        }
+        [_, (_, second), ..] => {
+            let message = "an action does one thing";
+            let problem = Problem::error("scenario/action", message, second.whole()).label("the second one");
+            out.push(problem.hint("write another `[[action]]` for it"));
+            return None;
+        }
+    };
+    let target = if *key == "stop" {
+        if item.value.get_ref().as_bool() != Some(true) {
+            out.push(item.wrong("true"));
+            return None;
+        }
+        Some((String::new(), item.span()))
+    } else {
+        item.text(out)
+    };
+    for other in ["to", "by"].iter().filter(|other| Some(**other) != *number) {
+        if let Some(item) = section.get(other) {
+            let message = format!("`{other}` does not go with `{key}`");
+            let problem = Problem::error("scenario/action", message, item.whole());
+            out.push(match number {
+                Some(number) => problem.hint(format!("`{key}` takes `{number}`")),
+                None => problem.hint("leave it out"),
+            });
+        }
+    }
+    let value = match number {
+        Some(number) => {
+            section.required(number, &format!("{number} = 1.0"), out)?.number(Range::Finite, out)?
+        }
+        None => 0.0,
+    };
+    Some((deed(value), target?))
+}
+
+/// An action without a name, for people.
+fn words(deed: Deed, target: &str) -> String {
+    match deed {
+        Deed::Set(value) => format!("set {target} to {value}"),
+        Deed::Override(value) => format!("override {target} with {value}"),
+        Deed::Stuck => format!("{target} stuck"),
+        Deed::Scale(factor) => format!("scale {target} by {factor}"),
+        Deed::Offset(offset) => format!("offset {target} by {offset}"),
+        Deed::Release => format!("release {target}"),
+        Deed::Parameter(value) => format!("set parameter {target} to {value}"),
+        Deed::Stop => "stop".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const GOOD: &str = "[[action]]\nname = \"ä\"\nat = 2.0\nstuck = \"a.u\"\n\n[[action]]\nonce = false\n\
+                        when = 'not (a.x > 1e-3 and t >= 2) or `b-c.y[1]` < -a.u'\nscale = \"a.u\"\nby = -0.5\n";
+
+    #[test]
+    fn what_is_written_is_read() {
+        let (scenario, problems) = read(GOOD);
+        assert_eq!(problems, []);
+        let [first, second] = scenario.actions.as_slice() else { panic!("{scenario:?}") };
+        assert_eq!((first.name.as_str(), first.deed), ("ä", Deed::Stuck));
+        assert!(matches!(first.trigger, Trigger::At(2.0, _)));
+        assert_eq!((second.name.as_str(), second.deed), ("scale a.u by -0.5", Deed::Scale(-0.5)));
+        assert!(matches!(second.trigger, Trigger::When { once: false, .. }));
+    }
+
+    proptest! {
+        /// Whatever is left out or put in, there is a scenario or a problem with a place in the text.
+        #[test]
+        fn no_text_panics(at in 0..GOOD.len(), length in 0usize..20, put in "[a-z0-9.=\\[\\]\"'`()<>\n -]{0,6}") {
+            let end = (at + length).min(GOOD.len());
+            prop_assume!(GOOD.is_char_boundary(at) && GOOD.is_char_boundary(end));
+            let text = format!("{}{put}{}", &GOOD[..at], &GOOD[end..]);
+            for problem in read(&text).1 {
+                prop_assert!(text.get(problem.span.clone()).is_some(), "{:?}", problem);
+            }
+        }
+    }
+}
