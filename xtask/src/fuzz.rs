@@ -1,5 +1,5 @@
-//! `cargo xtask fuzz [--seconds N]`: random units through the code that reads them. Our own fuzzer needs nothing but
-//! cargo; where cargo-fuzz and a nightly compiler are installed, its targets in `fuzz` run as well, for as long each.
+//! `cargo xtask fuzz [--seconds N]`: random units and structures through the code that reads them. Our own fuzzers need
+//! nothing but cargo; where cargo-fuzz and a nightly compiler are installed, its targets in `fuzz` run as well, for as long each.
 
 use std::path::Path;
 use std::process::Command;

@@ -14,6 +14,9 @@ use crate::{exit, report};
 /// Changes to the file that every command which plans a system understands.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Changes {
+    /// Which system of a package that holds several, by the name of its description
+    #[arg(long, value_name = "NAME")]
+    pub variant: Option<String>,
     /// End of the run, in seconds
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub stop: Option<f64>,
@@ -53,6 +56,10 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
+    fn asked(&self) -> Asked {
+        Asked { variant: self.variant.clone() }
+    }
+
     fn overrides(&self) -> Overrides {
         let solver = self.solver.as_ref().map(|name| format!("cosimo.solver=\"{name}\""));
         Overrides {
@@ -82,15 +89,15 @@ pub(crate) enum End {
 }
 
 pub(crate) struct Loaded {
-    /// The file as it was read.
-    pub text: String,
+    /// The texts that the system was read from.
+    pub files: Files,
     pub system: System,
     pub plan: Plan,
 }
 
 /// Reads a system file without planning it; what problems are left are remarks. Its format follows from its ending.
-pub(crate) fn read(file: &Path, registry: &Registry) -> Result<Document, u8> {
-    let document = document(file, registry)?;
+pub(crate) fn read(file: &Path, asked: &Asked, registry: &Registry) -> Result<Document, u8> {
+    let document = document(file, asked, registry)?;
     if document.has_errors() {
         report::problems(&document.problems, &document.files);
         return Err(exit::BAD_INPUT);
@@ -99,9 +106,9 @@ pub(crate) fn read(file: &Path, registry: &Registry) -> Result<Document, u8> {
 }
 
 /// As much of a system file as could be understood.
-fn document(file: &Path, registry: &Registry) -> Result<Document, u8> {
+fn document(file: &Path, asked: &Asked, registry: &Registry) -> Result<Document, u8> {
     let reader = format::of_file(cosimo::SYSTEM_FORMATS, file).unwrap_or(cosimo::SYSTEM_FORMATS[0]);
-    (reader.read)(file, &Asked::default(), registry).map_err(|unreadable| {
+    (reader.read)(file, asked, registry).map_err(|unreadable| {
         let hint = if file.is_dir() {
             Some(format!("this is a folder; did you mean `{}`?", file.join("system.toml").display()))
         } else if !file.exists() {
@@ -124,7 +131,9 @@ fn of_sources(what: &[String], registry: &Registry) -> Result<Document, u8> {
 /// as they fit. Fails only where a file cannot be read.
 pub(crate) fn draft(what: &[String], changes: &Changes, registry: &Registry) -> Result<Document, u8> {
     let mut draft = match what {
-        [file] if !sources::is_source(file, registry) => document(Path::new(file), registry)?,
+        [file] if !sources::is_source(file, registry) => {
+            document(Path::new(file), &changes.asked(), registry)?
+        }
         several => of_sources(several, registry)?,
     };
     draft.problems.extend(overrides::apply(&mut draft.system, &changes.overrides(), registry));
@@ -147,7 +156,7 @@ fn placed(remarks: Vec<Problem>, files: &Files) -> Vec<Problem> {
 pub(crate) fn load(what: &[String], changes: &Changes, registry: &Registry) -> Result<Loaded, u8> {
     let (remarks, Document { files, mut system, mut problems, .. }) = match what {
         [file] if !sources::is_source(file, registry) => {
-            let mut document = read(Path::new(file), registry)?;
+            let mut document = read(Path::new(file), &changes.asked(), registry)?;
             (placed(std::mem::take(&mut document.problems), &document.files), document)
         }
         several => (Vec::new(), of_sources(several, registry)?),
@@ -156,8 +165,7 @@ pub(crate) fn load(what: &[String], changes: &Changes, registry: &Registry) -> R
     match plan(&system, registry) {
         Ok(mut plan) if problems.is_empty() => {
             plan.remarks.splice(0..0, remarks);
-            let text = files.main().map_or(String::new(), |file| file.text.clone());
-            return Ok(Loaded { text, system, plan });
+            return Ok(Loaded { files, system, plan });
         }
         Ok(_) => {}
         Err(found) => problems.extend(found),

@@ -9,7 +9,7 @@ use cosimo::core::{Interface, Registry};
 use cosimo::engine::{Run, RunError, Summary};
 use cosimo::record::Tee;
 use cosimo::report::{Component, Outcome, Recording, Rejections, Report, sha256};
-use cosimo::system::{self, System};
+use cosimo::system::{self, Files, System};
 
 use crate::command::explain;
 use crate::report;
@@ -25,8 +25,8 @@ pub(crate) struct Page {
 pub(crate) struct Told<'a> {
     /// What the run was asked to run.
     pub what: &'a [String],
-    /// The text of the system file; empty where there is none.
-    pub text: &'a str,
+    /// The texts that the system was read from.
+    pub files: &'a Files,
     pub system: &'a System,
     pub registry: &'a Registry,
     pub run: &'a Run,
@@ -133,8 +133,8 @@ fn outcome(told: &Told<'_>) -> Outcome {
 
 fn inputs(told: &Told<'_>) -> Vec<(String, String)> {
     let mut inputs = Vec::new();
-    if !told.text.is_empty() {
-        inputs.push((told.what.join(" "), sha256(told.text.as_bytes())));
+    for file in told.files.iter() {
+        inputs.push((file.name.clone(), sha256(file.text.as_bytes())));
     }
     if let Some((history, _)) = &told.system.experiment.history {
         let path = told.system.folder.join(history);

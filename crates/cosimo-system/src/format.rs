@@ -9,13 +9,16 @@ use crate::files::Files;
 use crate::problem::{Problem, Severity};
 use crate::system::System;
 
+/// Writes a document, and says what the format could not say.
+pub type Write = fn(&Document, &Path, &Registry) -> Result<Vec<Problem>, Unwritten>;
+
 pub struct SystemFormat {
     pub name: &'static str,
     pub summary: &'static str,
     /// Without the dot, the usual one first.
     pub endings: &'static [&'static str],
     pub read: fn(&Path, &Asked, &Registry) -> Result<Document, Unreadable>,
-    pub write: Option<fn(&Document, &Path, &Registry) -> Result<Vec<Problem>, Unwritten>>,
+    pub write: Option<Write>,
 }
 
 impl std::fmt::Debug for SystemFormat {

@@ -34,6 +34,7 @@ pub use cosimo_osp as osp;
 pub use cosimo_plot as plot;
 pub use cosimo_record as record;
 pub use cosimo_report as report;
+pub use cosimo_ssp as ssp;
 pub use cosimo_system as system;
 
 pub mod reference;
@@ -43,7 +44,8 @@ use cosimo_core::Registry;
 use cosimo_system::SystemFormat;
 
 /// Formats of system files. The first one is also what files with an unknown ending are taken for.
-pub const SYSTEM_FORMATS: &[&SystemFormat] = &[&cosimo_system::toml::TOML, &cosimo_osp::OSP];
+pub const SYSTEM_FORMATS: &[&SystemFormat] =
+    &[&cosimo_system::toml::TOML, &cosimo_ssp::SSP, &cosimo_osp::OSP];
 
 /// Every method, simulator kind, reference model and result format that ships with Cosimo. Add your own to the lists.
 pub fn registry() -> Registry {

@@ -2,6 +2,7 @@
 
 pub(crate) mod bonds;
 pub(crate) mod check;
+pub(crate) mod convert;
 pub(crate) mod explain;
 pub(crate) mod info;
 pub(crate) mod methods;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use cosimo::core::entry::format_of;
 use cosimo::core::recorder::{Columns, Table};
+use cosimo::system::Asked;
 use cosimo::{record, reference};
 
 use crate::load::read;
@@ -35,7 +36,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         report::error(&format!("`--out`: {problem}"), Some(&problem.hint()));
         exit::BAD_INPUT
     })?;
-    let system = read(&args.file, &registry)?.system;
+    let system = read(&args.file, &Asked::default(), &registry)?.system;
     let from = args.from.unwrap_or(system.experiment.start);
     let stop = args.stop.unwrap_or(system.experiment.stop);
     if !(args.step.is_finite() && args.step > 0.0 && from.is_finite() && stop.is_finite() && stop >= from) {

@@ -44,7 +44,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let registry = cosimo::registry();
     let files = result_files(&args.out, &registry)?;
-    let Loaded { text, system, plan } = load(&args.what, &args.changes, &registry)?;
+    let Loaded { files: texts, system, plan } = load(&args.what, &args.changes, &registry)?;
     report::remarks(&plan.remarks);
     let planned = plan.remarks.len();
     if let Some(file) = &args.log_fmi_calls {
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let error = outcome.as_ref().err();
     let told = Told {
         what: &args.what,
-        text: &text,
+        files: &texts,
         system: &system,
         registry: &registry,
         run: &run,

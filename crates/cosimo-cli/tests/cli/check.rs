@@ -363,6 +363,7 @@ const CASES: &[Case] = &[
         &["check/reference-port"],
     ),
     // The command line.
+    command("variant", &["--variant", "winter"], &["system/variant"]),
     command("override-value", &["--step", "0"], &["override/value"]),
     command("override-syntax", &["--connect", "chassis.F"], &["override/syntax"]),
     command("override-axis", &["--method", "laws=pi"], &["override/unknown-axis"]),
@@ -397,10 +398,10 @@ const CASES: &[Case] = &[
     },
 ];
 
-/// Codes that no system file can have: names and options of methods and sources are checked on reading, a
-/// component of a name is the only key of that name, and only packages have variants.
+/// Codes that no system file can have: names and options of methods and sources are checked on reading, and
+/// a component of a name is the only key of that name.
 const ELSEWHERE: &[&str] =
-    &["plan/unknown-method", "plan/bad-option", "plan/unknown-source", "system/duplicate", "system/variant"];
+    &["plan/unknown-method", "plan/bad-option", "plan/unknown-source", "system/duplicate"];
 
 /// A unit with some text of its description replaced.
 fn altered(design: &Design, changes: &[(&str, &str)], into: &Path) {

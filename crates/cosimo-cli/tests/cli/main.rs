@@ -16,4 +16,5 @@ mod python;
 mod report;
 mod results;
 mod single;
+mod structures;
 mod validate;

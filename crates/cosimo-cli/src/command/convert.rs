@@ -1,0 +1,60 @@
+//! `cosimo convert`: a system from one format to another, with the files it needs.
+
+use std::path::PathBuf;
+
+use cosimo::system::{Asked, Unwritten, format};
+
+use crate::load::read;
+use crate::{exit, report};
+
+/// Write a system in another format: system.toml, .ssp or .ssd
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The system: system.toml, .ssp or .ssd
+    from: PathBuf,
+    /// Where to write it; the ending says how
+    to: PathBuf,
+    /// Which system of a package that holds several, by the name of its description
+    #[arg(long, value_name = "NAME")]
+    variant: Option<String>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), u8> {
+    let registry = cosimo::registry();
+    let writer = format::of_file(cosimo::SYSTEM_FORMATS, &args.to).and_then(|format| format.write);
+    let Some(write) = writer else {
+        let known: Vec<String> = cosimo::SYSTEM_FORMATS
+            .iter()
+            .filter(|format| format.write.is_some())
+            .flat_map(|format| {
+                format.endings.iter().map(|ending| format!("`.{ending}` ({})", format.summary))
+            })
+            .collect();
+        let message = format!("no format of systems that can be written ends like `{}`", args.to.display());
+        report::error(&message, Some(&format!("known are {}", known.join(", "))));
+        return Err(exit::BAD_INPUT);
+    };
+    let same = args.from.canonicalize().ok().zip(args.to.canonicalize().ok()).is_some_and(|(a, b)| a == b);
+    if same {
+        report::error(&format!("`{}` would be written over itself", args.to.display()), None);
+        return Err(exit::BAD_INPUT);
+    }
+    let document = read(&args.from, &Asked { variant: args.variant.clone() }, &registry)?;
+    report::remarks(&document.problems);
+    match write(&document, &args.to, &registry) {
+        Ok(remarks) => {
+            report::remarks(&remarks);
+            Ok(())
+        }
+        Err(Unwritten::Problems(problems)) => {
+            report::problems(&problems, &document.files);
+            Err(exit::BAD_INPUT)
+        }
+        Err(Unwritten::Failed { file, cause }) => {
+            let why =
+                if file == args.to { String::new() } else { format!(" because of `{}`", file.display()) };
+            report::error(&format!("cannot write `{}`{why}: {cause}", args.to.display()), None);
+            Err(exit::NO_FILE)
+        }
+    }
+}

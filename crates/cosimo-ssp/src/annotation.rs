@@ -1,0 +1,65 @@
+//! What SSP has no words for: methods, bonds, tolerances, results. It stands in an annotation of the description, as
+//! `system.toml` would say it, so that its reader and writer serve here, too.
+
+use cosimo_core::Registry;
+use cosimo_system::{JunctionDecl, System, sources, toml};
+
+use crate::page::Log;
+use crate::tree::Structure;
+
+/// The namespace of the one element inside the annotation.
+pub(crate) const NAMESPACE: &str = "urn:cosimo:ssp:1";
+
+/// Adds what the annotation says; where there is none, the experiment is what the components suggest.
+pub(crate) fn merge(system: &mut System, structure: &Structure, registry: &Registry, log: &mut Log) {
+    if let Some((text, start)) = &structure.own {
+        let problems = toml::supplement(text, *start, system, registry);
+        problems.into_iter().for_each(|problem| log.push(problem));
+        drop_implied(system);
+        if structure.stop.is_some() {
+            return;
+        }
+    }
+    let mut suggested = system.clone();
+    sources::suggest_experiment(&mut suggested, registry);
+    if structure.start.is_none() {
+        system.experiment.start = suggested.experiment.start;
+    }
+    if structure.stop.is_none() && suggested.experiment.stop > system.experiment.start {
+        system.experiment.stop = suggested.experiment.stop;
+    }
+    if structure.own.is_none() {
+        system.recipe.step = suggested.recipe.step;
+    }
+}
+
+/// Bonds and junctions are written as connections as well, for tools that do not know them; here they imply theirs.
+fn drop_implied(system: &mut System) {
+    let bonds = system
+        .bonds
+        .iter()
+        .flat_map(|bond| [(&bond.a.effort.0, &bond.b.effort.0), (&bond.a.flow.0, &bond.b.flow.0)]);
+    let junctions = system.junctions.iter().flat_map(pairs);
+    let mut implied = std::collections::BTreeSet::new();
+    for (one, other) in bonds.chain(junctions) {
+        implied.insert((one.clone(), other.clone()));
+        implied.insert((other.clone(), one.clone()));
+    }
+    system.wires.retain(|wire| match &wire.from[..] {
+        [from] => !implied.contains(&(from.port.0.clone(), wire.to.0.clone())),
+        _ => true,
+    });
+}
+
+/// Ports of the common variable, every one with every other: who gives it is for the plan to find.
+fn pairs(junction: &JunctionDecl) -> Vec<(&String, &String)> {
+    let common = |at: usize| {
+        let port = &junction.sides[at].port;
+        if junction.common == cosimo_system::Common::Effort { &port.effort.0 } else { &port.flow.0 }
+    };
+    let count = junction.sides.len();
+    (0..count)
+        .flat_map(|one| (0..one).map(move |other| (one, other)))
+        .map(|(a, b)| (common(a), common(b)))
+        .collect()
+}

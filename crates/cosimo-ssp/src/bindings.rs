@@ -1,0 +1,383 @@
+//! Parameter bindings onto components: parameters, and values of inputs that nobody drives.
+//!
+//! Who overrules whom is said in SystemStructureDescription.xsd, `ParameterBinding`: at one level later bindings take
+//! priority over earlier ones, and "bindings at a higher hierarchy level take precedence over lower levels". So they are
+//! applied from the inside out, and the last value stays.
+
+use std::collections::BTreeMap;
+
+use cosimo_core::{Unit, Value};
+use cosimo_system::Span;
+
+use crate::flatten::{Flat, Role, unknown_item};
+use crate::page::Log;
+use crate::tree::{Binding, Connector, Kind, Mapping, Transformation, Type};
+
+/// A value on its way to a variable.
+#[derive(Debug, Clone)]
+struct Given {
+    value: Value,
+    unit: Option<Unit>,
+    span: Span,
+}
+
+/// What a name means at some level.
+enum Target {
+    /// A variable of a component.
+    Variable(usize, String),
+    /// A connector of a system.
+    Connector(usize, String),
+}
+
+pub(crate) fn apply(flat: &mut Flat<'_>, log: &mut Log) {
+    for (owner, bindings) in std::mem::take(&mut flat.levels) {
+        for binding in bindings {
+            bind(flat, owner, binding, log);
+        }
+    }
+}
+
+fn bind(flat: &mut Flat<'_>, owner: usize, binding: &Binding, log: &mut Log) {
+    let mut unmapped = Vec::new();
+    let mut mapped: BTreeMap<&str, Vec<&Mapping>> = BTreeMap::new();
+    for entry in binding.mapping.iter().flatten() {
+        mapped.entry(&entry.source).or_default().push(entry);
+    }
+    for parameter in &binding.values {
+        let name = format!("{}{}", binding.prefix, parameter.name);
+        let given = Given {
+            value: parameter.value.clone(),
+            unit: parameter.unit.clone(),
+            span: parameter.span.clone(),
+        };
+        if binding.mapping.is_none() {
+            set(flat, owner, &name, given, None, log);
+            continue;
+        }
+        // "If no mapping is supplied, the parameter names .. are used as is": with one, it alone says where values go.
+        match mapped.remove(name.as_str()) {
+            Some(entries) => {
+                entries
+                    .iter()
+                    .for_each(|entry| set(flat, owner, &entry.target, given.clone(), Some(entry), log));
+            }
+            None => unmapped.push((name, &parameter.span)),
+        }
+    }
+    if let Some((first, span)) = unmapped.first() {
+        let more = unmapped.len() - 1;
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let message =
+            format!("the mapping has no entry for `{first}`{more}; what it does not map is not set");
+        log.remark("ssp/unmapped", message, span);
+    }
+    for entry in mapped.into_values().flatten() {
+        let message = format!("there is no parameter `{}` to be mapped", entry.source);
+        log.remark("ssp/unmapped", message, &entry.span);
+    }
+}
+
+fn set(
+    flat: &mut Flat<'_>,
+    owner: usize,
+    name: &str,
+    given: Given,
+    mapping: Option<&Mapping>,
+    log: &mut Log,
+) {
+    match target(flat, owner, name) {
+        Some(Target::Variable(part, variable)) => variable_of(flat, part, &variable, given, mapping, log),
+        Some(Target::Connector(owner, connector)) => {
+            connector_of(flat, owner, &connector, given, mapping, log)
+        }
+        None => {
+            let message = format!("nothing here is called `{name}`, so its value is not used");
+            log.remark("ssp/unknown-parameter", message, &given.span);
+        }
+    }
+}
+
+/// "The hierarchical names .. are formed by prepending the element name and a dot": the longest element that fits.
+fn target(flat: &Flat<'_>, owner: usize, name: &str) -> Option<Target> {
+    let here = &flat.owners[owner];
+    match here.role {
+        Role::Component(part) => Some(Target::Variable(part, name.to_owned())),
+        Role::System => {
+            if here.connectors.contains_key(name) {
+                return Some(Target::Connector(owner, name.to_owned()));
+            }
+            name.rmatch_indices('.').find_map(|(at, _)| {
+                let &inner = here.elements.get(&name[..at])?;
+                target(flat, inner, &name[at + 1..])
+            })
+        }
+        Role::Dictionary | Role::Reference(_) => None,
+    }
+}
+
+fn variable_of(
+    flat: &mut Flat<'_>,
+    part: usize,
+    name: &str,
+    given: Given,
+    mapping: Option<&Mapping>,
+    log: &mut Log,
+) {
+    let connector = flat.parts[part].connectors.get(name).copied();
+    let path = format!("{}.{name}", flat.parts[part].component.name);
+    let kind = match connector.map(|connector| connector.kind) {
+        Some(kind) => kind,
+        None if name.starts_with("cosimo.") || flat.has_parameter(part, name) => Kind::Parameter,
+        None => {
+            let is_input =
+                flat.interface(part).is_some_and(|known| known.inputs.iter().any(|port| port.name == name));
+            if is_input { Kind::Input } else { Kind::Either }
+        }
+    };
+    match kind {
+        Kind::Parameter => {
+            let unit = connector.and_then(|connector| connector.unit.clone());
+            let Some(value) = converted(given.clone(), unit, mapping, connector, &path, log) else { return };
+            let parameters = &mut flat.parts[part].component.parameters;
+            match parameters.iter_mut().find(|(known, ..)| known == name) {
+                Some((_, old, span)) => (*old, *span) = (value, given.span),
+                None => parameters.push((name.to_owned(), value, given.span)),
+            }
+        }
+        Kind::Input => start(flat, part, name, given, mapping, connector, log),
+        Kind::Output | Kind::Calculated => {
+            let message = format!("`{path}` is what the component gives, so it is not set");
+            log.remark("ssp/not-set", message, &given.span);
+        }
+        Kind::Either => {
+            let message = format!("`{path}` is neither a parameter nor an input, so its value is not used");
+            log.remark("ssp/unknown-parameter", message, &given.span);
+        }
+    }
+}
+
+/// The value of an input that nobody drives. Others get theirs from who drives them, from the start on.
+fn start(
+    flat: &mut Flat<'_>,
+    part: usize,
+    name: &str,
+    given: Given,
+    mapping: Option<&Mapping>,
+    connector: Option<&Connector>,
+    log: &mut Log,
+) {
+    let path = format!("{}.{name}", flat.parts[part].component.name);
+    let unit = connector.and_then(|connector| connector.unit.clone()).or_else(|| {
+        given.unit.as_ref()?; // opened only if there is something to convert
+        let ports = &flat.interface(part)?.inputs;
+        ports.iter().find(|port| port.name == name)?.unit.clone()
+    });
+    let Some(value) = converted(given.clone(), unit, mapping, connector, &path, log) else { return };
+    let values = match value {
+        Value::List(values) => {
+            let sizes = connector.and_then(|connector| connector.sizes.clone()).unwrap_or_default();
+            let names = (0..values.len() as u64).map(|at| element(name, at, &sizes));
+            names.zip(values).collect()
+        }
+        value => vec![(name.to_owned(), value)],
+    };
+    for (port, value) in values {
+        let number = match (&value, connector.map(|connector| &connector.of)) {
+            (Value::Number(number), _) => Some(*number),
+            (Value::Flag(flag), _) => Some(f64::from(u8::from(*flag))),
+            (Value::Text(item), Some(Type::Enumeration(items))) => {
+                if !items.contains_key(item) {
+                    unknown_item(name, item, items, &given.span, log);
+                }
+                items.get(item).copied()
+            }
+            _ => {
+                let message =
+                    format!("the start of input `{path}` must be a number, found {}", value.describe());
+                log.error("ssp/value", message, &given.span);
+                None
+            }
+        };
+        let Some(number) = number else { continue };
+        if flat.is_driven(part, &port) {
+            let message = format!("`{path}` is connected, so its start value has no effect");
+            log.remark("ssp/not-set", message, &given.span);
+            continue;
+        }
+        let starts = &mut flat.parts[part].component.starts;
+        match starts.iter_mut().find(|(known, ..)| *known == port) {
+            Some((_, old, span)) => (*old, *span) = (number, given.span.clone()),
+            None => starts.push((port, number, given.span.clone())),
+        }
+    }
+}
+
+/// Elements of arrays are listed row by row and counted from 1.
+fn element(name: &str, at: u64, sizes: &[u64]) -> String {
+    let mut rest = at;
+    let mut indices = Vec::new();
+    for size in sizes.iter().skip(1).rev() {
+        indices.push((rest % size.max(&1) + 1).to_string());
+        rest /= size.max(&1);
+    }
+    indices.push((rest + 1).to_string());
+    indices.reverse();
+    format!("{name}[{}]", indices.join(","))
+}
+
+/// A value for the connector of a system goes on to everything that the connector leads to.
+fn connector_of(
+    flat: &mut Flat<'_>,
+    owner: usize,
+    name: &str,
+    given: Given,
+    mapping: Option<&Mapping>,
+    log: &mut Log,
+) {
+    let Some(&connector) = flat.owners[owner].connectors.get(name) else { return };
+    if matches!(connector.kind, Kind::Output | Kind::Calculated) {
+        let message = format!("the connector `{name}` is what the system gives, so it is not set");
+        log.remark("ssp/not-set", message, &given.span);
+        return;
+    }
+    let span = given.span.clone();
+    let unit = connector.unit.clone();
+    let known = unit.clone().or(given.unit.clone());
+    let Some(value) = converted(given, unit, mapping, Some(connector), name, log) else { return };
+    let Some(&first) = flat.owners[owner].nodes.get(name) else {
+        log.remark(
+            "ssp/not-set",
+            format!("the connector `{name}` leads nowhere, so its value is not used"),
+            &span,
+        );
+        return;
+    };
+    if flat.edge_into(first).is_some() {
+        log.remark("ssp/not-set", format!("`{name}` is connected, so its value has no effect"), &span);
+        return;
+    }
+    let mut waiting = vec![(first, value, known)];
+    let mut seen = 0;
+    while let Some((node, value, unit)) = waiting.pop() {
+        seen += 1;
+        if seen > flat.nodes.len() {
+            return; // round in a circle, which is said where inputs look for what drives them
+        }
+        for next in flat.nodes[node].outgoing.clone() {
+            let Some(edge) = flat.edge_into(next).cloned() else { continue };
+            let to = flat.nodes[next].connector;
+            let transformation = match edge.map {
+                Some(map) => Transformation::Map(map),
+                None => Transformation::Linear { factor: edge.factor, offset: edge.offset },
+            };
+            let hop = Mapping {
+                source: String::new(),
+                target: String::new(),
+                transformation,
+                suppress: edge.suppress,
+                span: span.clone(),
+            };
+            let given = Given { value: value.clone(), unit: unit.clone(), span: span.clone() };
+            if let Role::Component(part) = flat.nodes[next].role {
+                let port = flat.nodes[next].port.clone();
+                variable_of(flat, part, &port, given, Some(&hop), log);
+            } else {
+                let known = to.unit.clone().or(unit.clone());
+                let Some(value) = converted(given, to.unit.clone(), Some(&hop), Some(to), &to.name, log)
+                else {
+                    continue;
+                };
+                waiting.push((next, value, known));
+            }
+        }
+    }
+}
+
+/// A value in the unit of its target, and then transformed.
+fn converted(
+    given: Given,
+    wanted: Option<Unit>,
+    mapping: Option<&Mapping>,
+    connector: Option<&Connector>,
+    path: &str,
+    log: &mut Log,
+) -> Option<Value> {
+    let Given { mut value, unit, span } = given;
+    let suppress = mapping.is_some_and(|mapping| mapping.suppress);
+    match (&unit, &wanted) {
+        (Some(unit), Some(wanted)) if !suppress => {
+            if unit.dimension != wanted.dimension {
+                let message =
+                    format!("the value [{unit}] cannot be set to `{path}` [{wanted}]: the dimensions differ");
+                log.error("ssp/unit-mismatch", message, &span);
+                return None;
+            }
+            let (gain, offset) = unit.conversion(wanted);
+            if (gain, offset) != (1.0, 0.0) {
+                value = numbers(value, &|number| gain * number + offset);
+            }
+        }
+        (Some(unit), None) if !suppress && !si(unit) => {
+            let message =
+                format!("the unit of `{path}` is not said, so the value in [{unit}] is set as it is");
+            log.remark("ssp/no-unit", message, &span);
+        }
+        _ => {}
+    }
+    let Some(mapping) = mapping else { return Some(value) };
+    match &mapping.transformation {
+        Transformation::None => Some(value),
+        Transformation::Linear { factor, offset } => {
+            if (*factor, *offset) == (1.0, 0.0) {
+                return Some(value);
+            }
+            Some(numbers(value, &|number| factor * number + offset))
+        }
+        Transformation::Map(map) => looked_up(&value, map, path, &mapping.span, log),
+        Transformation::Names(names) => {
+            let Value::Text(item) = &value else {
+                let message =
+                    format!("`{path}` is mapped by names of items, and its value is {}", value.describe());
+                log.error("ssp/transformation", message, &mapping.span);
+                return None;
+            };
+            let found = names.iter().find(|(from, _)| from == item).map(|(_, to)| Value::Text(to.clone()));
+            if found.is_none() {
+                let message = format!("the map to `{path}` has no entry for `{item}`");
+                log.error("ssp/transformation", message, &mapping.span);
+            }
+            let known = |item: &str| match connector.map(|connector| &connector.of) {
+                Some(Type::Enumeration(items)) => items.contains_key(item),
+                _ => true,
+            };
+            found.filter(|value| matches!(value, Value::Text(item) if known(item)))
+        }
+    }
+}
+
+/// Whether a value in this unit is one in SI units.
+fn si(unit: &Unit) -> bool {
+    (unit.factor, unit.offset) == (1.0, 0.0)
+}
+
+fn numbers(value: Value, change: &impl Fn(f64) -> f64) -> Value {
+    match value {
+        Value::Number(number) => Value::Number(change(number)),
+        Value::List(values) => Value::List(values.into_iter().map(|value| numbers(value, change)).collect()),
+        other => other,
+    }
+}
+
+fn looked_up(value: &Value, map: &[(f64, f64)], path: &str, span: &Span, log: &mut Log) -> Option<Value> {
+    let of = |number: f64| map.iter().find(|(from, _)| *from == number).map(|(_, to)| *to);
+    let found = match value {
+        Value::Number(number) => of(*number).map(Value::Number),
+        Value::Flag(flag) => of(f64::from(u8::from(*flag))).map(|to| Value::Flag(to != 0.0)),
+        _ => None,
+    };
+    if found.is_none() {
+        let message = format!("the map to `{path}` has no entry for {}", value.describe());
+        log.error("ssp/transformation", message, span);
+    }
+    found
+}

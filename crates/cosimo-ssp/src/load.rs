@@ -1,0 +1,531 @@
+//! From a path to a document: unpacks the archive, chooses the variant, and opens the files that a description names.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use cosimo_core::Registry;
+use cosimo_pack::{Cache, Kind as Archive, archive, text, xml};
+use cosimo_system::{Asked, Document, Problem, Span, System, Unreadable};
+use roxmltree::Node;
+
+use crate::page::{Kind, Log, Page, offset, suggest};
+use crate::tree::{Connector, Content, Mapping, Parameter, Rest, Structure};
+use crate::{annotation, bindings, flatten, parameters, ssd};
+
+/// What an archive must be to hold a structure.
+pub(crate) const PACKAGE: Archive = Archive {
+    title: "an SSP",
+    noun: "package",
+    folder: "ssp",
+    proof: DEFAULT,
+    proof_hint: "zip the contents of the folder, not the folder itself",
+};
+/// Parameters may lie inside of units.
+const UNIT: Archive = Archive {
+    title: "an FMU",
+    noun: "unit",
+    folder: "fmu",
+    proof: "modelDescription.xml",
+    proof_hint: "zip the contents of the unit's folder, not the folder itself",
+};
+pub(crate) const DEFAULT: &str = "SystemStructure.ssd";
+/// Structures inside each other.
+const DEEPEST: usize = 50;
+
+pub(crate) const FMU: &str = "application/x-fmu-sharedlibrary";
+const SSP: &str = "application/x-ssp-package";
+const SSD: &str = "application/x-ssp-definition";
+pub(crate) const NATIVE: &str = "application/x-cosimo-native";
+pub(crate) const TABLE: &str = "text/csv";
+
+/// Reads a structure as a system.
+pub(crate) fn read(path: &Path, asked: &Asked, registry: &Registry) -> Result<Document, Unreadable> {
+    let mut log = Log::default();
+    let Place { folder, member, shown } = match place(path, asked, &mut log)? {
+        Ok(place) => place,
+        Err(()) => return Ok(document(System::default(), log, None)),
+    };
+    let mut loader = Loader::new(registry, &folder, shown);
+    let Some(structure) = loader.structure(&mut log, &member, None) else {
+        return Ok(document(System::default(), log, None));
+    };
+    let mut flat = flatten::flatten(&structure, &folder, registry, &mut log);
+    bindings::apply(&mut flat, &mut log);
+    let mut system = flat.finish(&structure, &mut log);
+    annotation::merge(&mut system, &structure, registry, &mut log);
+    let archive = matches!(loader.shown, Shown::Archive(_));
+    let members = loader.shared.borrow().members.clone();
+    let rest = Rest { folder, members, archive, member, system: system.clone() };
+    Ok(document(system, log, Some(rest)))
+}
+
+fn document(system: System, log: Log, rest: Option<Rest>) -> Document {
+    let left_out = log.left_out();
+    let Log { files, mut problems, .. } = log;
+    problems.sort_by_key(|problem| (problem.span.start, problem.span.end));
+    problems.dedup();
+    if left_out > 0 {
+        let message = format!("{left_out} more problems were found and are not shown");
+        problems.push(Problem::remark("ssp/more", message, 0..0));
+    }
+    Document { system, problems, files, rest: rest.map(|rest| Box::new(rest) as _) }
+}
+
+/// Where a description lies, and what people call the files around it.
+struct Place {
+    folder: PathBuf,
+    member: String,
+    shown: Shown,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Shown {
+    /// As a path below this one.
+    Path(PathBuf),
+    /// As a member of this archive.
+    Archive(String),
+}
+
+impl Shown {
+    fn of(&self, member: &str) -> String {
+        match self {
+            Shown::Path(folder) => folder.join(member).display().to_string(),
+            Shown::Archive(archive) => format!("{archive}: {member}"),
+        }
+    }
+}
+
+fn place(path: &Path, asked: &Asked, log: &mut Log) -> Result<Result<Place, ()>, Unreadable> {
+    let shown = path.display().to_string();
+    if let Err(cause) = File::open(path) {
+        return Err(Unreadable {
+            message: format!("cannot read `{shown}`: {cause}"),
+            hint: None,
+            malformed: false,
+        });
+    }
+    if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("ssd")) {
+        if let Some(variant) = &asked.variant {
+            let message =
+                format!("there is no variant `{variant}` in a description; only packages have variants");
+            log.error("ssp/variant", message, &(0..0));
+            return Ok(Err(()));
+        }
+        let folder = path.parent().map_or_else(PathBuf::new, Path::to_owned);
+        let member = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        return Ok(Ok(Place { shown: Shown::Path(folder.clone()), folder, member }));
+    }
+    let unpacked = Cache::standard(&PACKAGE).unpack(path).map_err(|problem| Unreadable {
+        message: problem.sentence(),
+        hint: problem.hint.clone(),
+        malformed: true,
+    })?;
+    let folder = unpacked.folder;
+    let member = match &asked.variant {
+        None => DEFAULT.to_owned(),
+        Some(asked) => match variant(&folder, asked) {
+            Ok(member) => member,
+            Err(known) => {
+                let message = format!("`{shown}` has no variant `{asked}`");
+                let listed: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
+                log.hinted("ssp/variant", message, &(0..0), format!("variants are {}", listed.join(", ")));
+                return Ok(Err(()));
+            }
+        },
+    };
+    Ok(Ok(Place { folder, member, shown: Shown::Archive(shown) }))
+}
+
+/// The description of a variant, by its file name, with or without ending; or the names of all.
+fn variant(folder: &Path, asked: &str) -> Result<String, Vec<String>> {
+    let mut known: Vec<String> = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| name.to_lowercase().ends_with(".ssd"))
+        .collect();
+    known.sort();
+    let fits = |name: &&String| *name == asked || name.strip_suffix(".ssd") == Some(asked);
+    match known.iter().find(fits) {
+        Some(name) => Ok(name.clone()),
+        None => Err(known),
+    }
+}
+
+/// Opens what a description names. One per description.
+pub(crate) struct Loader<'a> {
+    registry: &'a Registry,
+    /// Relative paths of the whole system start from here.
+    root: PathBuf,
+    /// URIs of the present description start from here.
+    folder: PathBuf,
+    shown: Shown,
+    /// Descriptions that are being read, from the outermost to this one.
+    stack: Vec<PathBuf>,
+    by_id: BTreeMap<String, Rc<crate::tree::System>>,
+    shared: Rc<RefCell<Shared>>,
+}
+
+/// What all descriptions of a system have in common. Files are read once, however often they are named.
+#[derive(Debug, Default)]
+struct Shared {
+    structures: BTreeMap<PathBuf, Option<Rc<Structure>>>,
+    values: BTreeMap<PathBuf, Vec<Parameter>>,
+    mappings: BTreeMap<PathBuf, Vec<Mapping>>,
+    /// Files below the outermost folder that are named anywhere.
+    members: BTreeSet<PathBuf>,
+}
+
+impl<'a> Loader<'a> {
+    fn new(registry: &'a Registry, folder: &Path, shown: Shown) -> Loader<'a> {
+        Loader {
+            registry,
+            root: folder.to_owned(),
+            folder: folder.to_owned(),
+            shown,
+            stack: Vec::new(),
+            by_id: BTreeMap::new(),
+            shared: Rc::default(),
+        }
+    }
+
+    pub(crate) fn remember(&mut self, system: &Rc<crate::tree::System>) {
+        if let Some(id) = &system.id {
+            self.by_id.insert(id.clone(), system.clone());
+        }
+    }
+
+    pub(crate) fn remembered(&mut self) -> BTreeMap<String, Rc<crate::tree::System>> {
+        std::mem::take(&mut self.by_id)
+    }
+
+    /// Reads a description of the present folder; `span` is where it was asked for.
+    fn structure(&mut self, log: &mut Log, member: &str, span: Option<&Span>) -> Option<Rc<Structure>> {
+        let path = self.folder.join(member);
+        let path = path.canonicalize().unwrap_or(path);
+        if self.stack.contains(&path) || self.stack.len() >= DEEPEST {
+            let message = if self.stack.len() >= DEEPEST {
+                format!("more than {DEEPEST} structures are inside each other, which is the limit")
+            } else {
+                format!("`{}` is inside itself", self.shown.of(member))
+            };
+            log.error("ssp/circular", message, span.unwrap_or(&(0..0)));
+            return None;
+        }
+        if let Some(known) = self.shared.borrow().structures.get(&path) {
+            return known.clone();
+        }
+        self.stack.push(path.clone());
+        let structure = self.open(log, member, Kind::Description, span, |page, root, loader| {
+            Rc::new(ssd::structure(page, root, loader))
+        });
+        self.stack.pop();
+        self.shared.borrow_mut().structures.insert(path, structure.clone());
+        structure
+    }
+
+    /// Reads one file, and has its root looked at if it is the right one.
+    fn open<T>(
+        &mut self,
+        log: &mut Log,
+        member: &str,
+        kind: Kind,
+        span: Option<&Span>,
+        read: impl FnOnce(&mut Page<'_>, Node<'_, '_>, &mut Loader<'a>) -> T,
+    ) -> Option<T> {
+        let name = self.shown.of(member);
+        let (content, odd) = match text::read_text(&self.folder, member) {
+            Ok(found) => found,
+            Err(problem) => {
+                let message = format!("{name}: {}", problem.message);
+                log.push(match problem.hint {
+                    Some(hint) => {
+                        Problem::error("ssp/unreadable", message, span.cloned().unwrap_or(0..0)).hint(hint)
+                    }
+                    None => Problem::error("ssp/unreadable", message, span.cloned().unwrap_or(0..0)),
+                });
+                return None;
+            }
+        };
+        let base = log.files.add(name, content.clone());
+        if let Some(odd) = odd {
+            log.remark("ssp/encoding", odd.message, &(base..base));
+        }
+        if content.trim().is_empty() {
+            let message = format!("`{}` is empty, wanted `<{}>`", self.shown.of(member), kind.root());
+            log.error("ssp/xml", message, span.unwrap_or(&(0..0)));
+            return None;
+        }
+        let document = match xml::parse(&content, member) {
+            Ok(document) => document,
+            Err(problem) => {
+                let at = problem.place.map_or(0..content.len().min(1), |place| offset(&content, place));
+                let span = base + at.start..base + at.end;
+                let error = Problem::error("ssp/xml", problem.message, span);
+                log.push(match problem.hint {
+                    Some(hint) => error.hint(hint),
+                    None => error,
+                });
+                return None;
+            }
+        };
+        let mut page = Page { log, text: &content, base };
+        let root = document.root_element();
+        page.check_root(root, kind).then(|| read(&mut page, root, self))
+    }
+
+    /// A file of the present folder by its URI, checked to be there.
+    fn find(&self, page: &mut Page<'_>, uri: &str, span: &Span) -> Option<String> {
+        let Some(member) = decode(uri) else {
+            let message = format!("the URI `{uri}` has an escape that means nothing");
+            page.log.error("ssp/uri", message, span);
+            return None;
+        };
+        let in_archive = matches!(self.shown, Shown::Archive(_));
+        let scheme = member.split_once(':').is_some_and(|(scheme, _)| !scheme.contains('/'));
+        if scheme || Path::new(&member).is_absolute() {
+            let message = format!("`{uri}` is not relative to the description; no other sources are read");
+            let hint = "put the file beside the description, as in `resources/part.fmu`";
+            page.log.hinted("ssp/uri", message, span, hint);
+            return None;
+        }
+        if in_archive && archive::inside(&member).is_none() {
+            let message = format!("`{uri}` leads out of the package");
+            page.log.error("ssp/uri", message, span);
+            return None;
+        }
+        let path = self.folder.join(&member);
+        if !path.is_file() {
+            let message = format!("there is no file `{}`", self.shown.of(&member));
+            let hint = suggest(&member, self.nearby(&path).iter().map(String::as_str));
+            page.log.hinted("ssp/missing-file", message, span, hint);
+            return None;
+        }
+        if let Ok(below) = path.strip_prefix(&self.root) {
+            self.shared.borrow_mut().members.insert(below.to_owned());
+        }
+        Some(member)
+    }
+
+    /// Files in the folder of one that is missing.
+    fn nearby(&self, missing: &Path) -> Vec<String> {
+        let Some(folder) = missing.parent() else { return Vec::new() };
+        let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let relative = |path: PathBuf| path.strip_prefix(&self.folder).ok()?.to_str().map(str::to_owned);
+        let mut names: Vec<String> = files.filter_map(|entry| relative(entry.path())).collect();
+        names.sort();
+        names
+    }
+
+    /// What is inside a component.
+    pub(crate) fn component(
+        &mut self,
+        page: &mut Page<'_>,
+        source: &str,
+        of: Option<&str>,
+        span: &Span,
+        type_span: &Span,
+    ) -> Content {
+        let ending = Path::new(source.split('#').next().unwrap_or(source)).extension();
+        let ends = |with: &str| ending.is_some_and(|ending| ending.eq_ignore_ascii_case(with));
+        match of {
+            Some(NATIVE) => Content::Simulator(source.to_owned()),
+            Some(SSP | SSD) => self.nested(page, source, span),
+            None if ends("ssp") || ends("ssd") => self.nested(page, source, span),
+            None | Some(FMU | TABLE) => self.simulator(page, source, span),
+            Some(other) => {
+                let known = [FMU, SSP, SSD, TABLE, NATIVE];
+                if self.registry.sources.iter().any(|kind| (kind.claims)(source)) {
+                    return self.simulator(page, source, span);
+                }
+                let message = format!("components of type `{other}` cannot be run");
+                let hint = suggest(other, known.into_iter());
+                page.log.hinted("ssp/type", message, type_span, hint);
+                Content::Unknown
+            }
+        }
+    }
+
+    fn simulator(&mut self, page: &mut Page<'_>, source: &str, span: &Span) -> Content {
+        let Some(member) = self.find(page, source, span) else { return Content::Unknown };
+        let path = self.folder.join(&member);
+        let source = path.strip_prefix(&self.root).unwrap_or(&path).to_string_lossy().into_owned();
+        if !self.registry.sources.iter().any(|kind| (kind.claims)(&source)) {
+            let message = format!("no kind of simulator takes `{source}`");
+            let known: Vec<&str> = self.registry.sources.iter().map(|kind| kind.summary).collect();
+            page.log.hinted("ssp/type", message, span, format!("known are {}", known.join(", ")));
+            return Content::Unknown;
+        }
+        Content::Simulator(source)
+    }
+
+    /// Another package or description, or a system of this one: `resources/sub.ssp#VariantB.ssd`, `#id`.
+    fn nested(&mut self, page: &mut Page<'_>, source: &str, span: &Span) -> Content {
+        let (uri, fragment) = source.split_once('#').map_or((source, None), |(uri, part)| (uri, Some(part)));
+        if let ("", Some(id)) = (uri, fragment) {
+            return Content::Local(id.to_owned());
+        }
+        let Some(member) = self.find(page, uri, span) else { return Content::Unknown };
+        let path = self.folder.join(&member);
+        let (folder, inner, shown) = if member.to_lowercase().ends_with(".ssd") {
+            let folder = path.parent().map_or_else(PathBuf::new, Path::to_owned);
+            let inner = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let shown = match &self.shown {
+                Shown::Path(_) => Shown::Path(folder.clone()),
+                Shown::Archive(archive) => {
+                    let below = Path::new(&member).parent().filter(|below| !below.as_os_str().is_empty());
+                    Shown::Archive(
+                        below.map_or(archive.clone(), |below| format!("{archive}: {}", below.display())),
+                    )
+                }
+            };
+            (folder, inner, shown)
+        } else {
+            let unpacked = match Cache::standard(&PACKAGE).unpack(&path) {
+                Ok(unpacked) => unpacked,
+                Err(problem) => {
+                    let hint = problem.hint.clone().unwrap_or_default();
+                    page.log.hinted("ssp/unreadable", problem.sentence(), span, hint);
+                    return Content::Unknown;
+                }
+            };
+            let inner = match variant(&unpacked.folder, fragment.unwrap_or(DEFAULT)) {
+                Ok(inner) => inner,
+                Err(known) => {
+                    let message = format!("`{member}` has no variant `{}`", fragment.unwrap_or(DEFAULT));
+                    page.log.hinted(
+                        "ssp/variant",
+                        message,
+                        span,
+                        format!("variants are {}", known.join(", ")),
+                    );
+                    return Content::Unknown;
+                }
+            };
+            (unpacked.folder, inner, Shown::Archive(self.shown.of(&member)))
+        };
+        let mut loader = Loader {
+            root: self.root.clone(),
+            stack: std::mem::take(&mut self.stack),
+            shared: self.shared.clone(),
+            ..Loader::new(self.registry, &folder, shown)
+        };
+        let structure = loader.structure(page.log, &inner, Some(span));
+        self.stack = loader.stack;
+        structure.map_or(Content::Unknown, Content::Structure)
+    }
+
+    pub(crate) fn values(
+        &mut self,
+        page: &mut Page<'_>,
+        source: &str,
+        component: Option<&str>,
+        span: &Span,
+    ) -> Option<Vec<Parameter>> {
+        let (mut inside, member) = self.base(page, source, component, span)?;
+        let path = inside.as_ref().map_or(&self.folder, |loader| &loader.folder).join(&member);
+        if let Some(known) = self.shared.borrow().values.get(&path) {
+            return Some(known.clone());
+        }
+        let loader = inside.as_mut().unwrap_or(self);
+        let read = loader.open(page.log, &member, Kind::Values, Some(span), |page, root, _| {
+            parameters::values(page, root)
+        })?;
+        self.shared.borrow_mut().values.insert(path, read.clone());
+        Some(read)
+    }
+
+    pub(crate) fn mapping(
+        &mut self,
+        page: &mut Page<'_>,
+        source: &str,
+        component: Option<&str>,
+        span: &Span,
+    ) -> Option<Vec<Mapping>> {
+        let (mut inside, member) = self.base(page, source, component, span)?;
+        let path = inside.as_ref().map_or(&self.folder, |loader| &loader.folder).join(&member);
+        if let Some(known) = self.shared.borrow().mappings.get(&path) {
+            return Some(known.clone());
+        }
+        let loader = inside.as_mut().unwrap_or(self);
+        let read = loader.open(page.log, &member, Kind::Mapping, Some(span), |page, root, _| {
+            parameters::mapping(page, root)
+        })?;
+        self.shared.borrow_mut().mappings.insert(path, read.clone());
+        Some(read)
+    }
+
+    /// A file beside the description, or inside of a component.
+    fn base(
+        &mut self,
+        page: &mut Page<'_>,
+        source: &str,
+        component: Option<&str>,
+        span: &Span,
+    ) -> Option<(Option<Loader<'a>>, String)> {
+        let Some(component) = component else { return Some((None, self.find(page, source, span)?)) };
+        let unit = self.find(page, component, span)?;
+        match Cache::standard(&UNIT).unpack(&self.folder.join(&unit)) {
+            Ok(unpacked) => {
+                let shown = Shown::Archive(self.shown.of(&unit));
+                let inside = Loader::new(self.registry, &unpacked.folder, shown);
+                let member = inside.find(page, source, span)?;
+                Some((Some(inside), member))
+            }
+            Err(problem) => {
+                page.log.hinted(
+                    "ssp/unreadable",
+                    problem.sentence(),
+                    span,
+                    problem.hint.clone().unwrap_or_default(),
+                );
+                None
+            }
+        }
+    }
+
+    pub(crate) fn dictionary(
+        &mut self,
+        page: &mut Page<'_>,
+        source: &str,
+        span: &Span,
+    ) -> Option<Vec<Connector>> {
+        let member = self.find(page, source, span)?;
+        self.open(page.log, &member, Kind::Dictionary, Some(span), |page, root, _| ssd::entries(page, root))
+    }
+}
+
+/// `my%20unit.fmu` is `my unit.fmu`.
+fn decode(uri: &str) -> Option<String> {
+    let mut bytes = Vec::new();
+    let mut rest = uri.as_bytes();
+    while let Some((&first, more)) = rest.split_first() {
+        rest = more;
+        if first != b'%' {
+            bytes.push(first);
+            continue;
+        }
+        let digits = rest.get(..2).and_then(|digits| std::str::from_utf8(digits).ok())?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        rest = &rest[2..];
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_of_uris_are_read() {
+        assert_eq!(decode("resources/my%20unit.fmu").as_deref(), Some("resources/my unit.fmu"));
+        assert_eq!(decode("gr%C3%B6%C3%9Fe").as_deref(), Some("größe"));
+        for bad in ["%", "%2", "%zz", "%ff"] {
+            assert_eq!(decode(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,548 @@
+//! A system as a SystemStructureDescription 1.0, flat. Other tools find components, connectors, connections, units,
+//! parameters and the experiment; what the standard has no words for goes into our annotation. Bonds are both: the
+//! connections that they imply, and the fact that they are bonds.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use cosimo_core::unit::BASE_UNITS;
+use cosimo_core::{Interface, Registry, Unit, Value};
+use cosimo_system::{
+    Common, Component, Names, Opposite, Problem, Summand, System, WireDecl, sources, write::to_supplement,
+};
+
+use crate::annotation::NAMESPACE;
+use crate::load::{FMU, NATIVE, TABLE};
+use crate::ssd::OWN;
+
+/// A description, the files it wants beside it, and what should be known about it.
+#[derive(Debug)]
+pub(crate) struct Written {
+    pub(crate) text: String,
+    /// Where each file is, and where the description expects it.
+    pub(crate) resources: Vec<(PathBuf, String)>,
+    pub(crate) remarks: Vec<Problem>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Input,
+    Output,
+    Parameter,
+}
+
+/// What is written of one component.
+#[derive(Debug, Default)]
+struct Element {
+    connectors: BTreeMap<String, (Option<Kind>, Option<String>)>,
+    values: Vec<(String, Value)>,
+    implementation: Option<&'static str>,
+}
+
+struct Connection {
+    from: (usize, String),
+    to: (usize, String),
+    gain: f64,
+    offset: f64,
+    map: Vec<(f64, f64)>,
+    convert: bool,
+}
+
+pub(crate) fn ssd(system: &System, name: &str, registry: &Registry) -> Result<Written, Vec<Problem>> {
+    let mut writer = Writer::new(system, registry)?;
+    writer.links();
+    writer.values();
+    writer.units();
+    let (resources, history) = writer.resources();
+    if let (Some((path, _)), Some(history)) = (&mut writer.rest.experiment.history, history) {
+        *path = history.into();
+    }
+    let text = writer.page(name);
+    Ok(Written { text, resources, remarks: writer.remarks })
+}
+
+struct Writer<'a> {
+    system: &'a System,
+    names: Names<'a>,
+    interfaces: Vec<Interface>,
+    elements: Vec<Element>,
+    connections: Vec<Connection>,
+    /// By what the file calls them.
+    units: BTreeMap<String, Unit>,
+    sources: Vec<String>,
+    /// What the annotation says.
+    rest: System,
+    remarks: Vec<Problem>,
+}
+
+impl<'a> Writer<'a> {
+    fn new(system: &'a System, registry: &Registry) -> Result<Writer<'a>, Vec<Problem>> {
+        let mut problems = Vec::new();
+        let mut interfaces = Vec::new();
+        for component in &system.components {
+            match sources::interface(component, &system.folder, registry) {
+                Some(interface) => interfaces.push(interface),
+                None => {
+                    let message = format!(
+                        "component `{}` cannot be opened, so its connectors are not known",
+                        component.name
+                    );
+                    let problem = Problem::error("ssp/cannot-open", message, component.source_span.clone());
+                    problems.push(problem.hint("`cosimo explain` says why"));
+                }
+            }
+        }
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        let bare = |component: &Component| Component {
+            name: component.name.clone(),
+            tolerance: component.tolerance,
+            weight: component.weight,
+            ..Component::default()
+        };
+        Ok(Writer {
+            system,
+            names: Names::new(system.components.iter().map(|component| component.name.as_str())),
+            interfaces,
+            elements: system.components.iter().map(|_| Element::default()).collect(),
+            connections: Vec::new(),
+            units: BTreeMap::new(),
+            sources: Vec::new(),
+            rest: System {
+                components: system.components.iter().map(bare).collect(),
+                wires: Vec::new(),
+                ..system.clone()
+            },
+            remarks: Vec::new(),
+        })
+    }
+
+    fn port(&self, path: &str) -> Option<(usize, String)> {
+        let (component, _, port) = self.names.split(path).ok()?;
+        Some((component, port.to_owned()))
+    }
+
+    fn gives(&self, (component, port): &(usize, String)) -> bool {
+        self.interfaces[*component].outputs.iter().any(|known| known.name == *port)
+    }
+
+    fn takes(&self, (component, port): &(usize, String)) -> bool {
+        self.interfaces[*component].inputs.iter().any(|known| known.name == *port)
+    }
+
+    /// Whether the component has, or can still get, a connector of this name and kind. A native model may have an
+    /// input and an output of one name; a component of the standard cannot.
+    fn connector(&mut self, component: usize, name: &str, kind: Kind) -> bool {
+        if !is_text(name) {
+            return false;
+        }
+        let connector = self.elements[component].connectors.entry(name.to_owned()).or_default();
+        *connector.0.get_or_insert(kind) == kind
+    }
+
+    fn connect(&mut self, connection: Connection) -> bool {
+        let (from, to) = (connection.from.clone(), connection.to.clone());
+        let good = self.gives(&from)
+            && self.takes(&to)
+            && self.connector(from.0, &from.1, Kind::Output)
+            && self.connector(to.0, &to.1, Kind::Input);
+        if good {
+            self.connections.push(connection);
+        }
+        good
+    }
+
+    fn links(&mut self) {
+        for wire in &self.system.wires {
+            if !self.wire(wire) {
+                self.rest.wires.push(wire.clone());
+                let message = format!(
+                    "what drives `{}` cannot be said in SSP 1.0; it stands in the annotation, for Cosimo alone",
+                    wire.to.0
+                );
+                self.remarks.push(Problem::remark("ssp/annotated", message, wire.to.1.clone()));
+            }
+        }
+        for bond in &self.system.bonds {
+            let effort = if bond.opposite == Opposite::Effort { -1.0 } else { 1.0 };
+            let flow = if bond.opposite == Opposite::Flow { -1.0 } else { 1.0 };
+            self.both_ways(&bond.a.effort.0, &bond.b.effort.0, effort);
+            self.both_ways(&bond.a.flow.0, &bond.b.flow.0, flow);
+        }
+        for junction in &self.system.junctions {
+            let common: Vec<&String> = junction
+                .sides
+                .iter()
+                .map(|side| match junction.common {
+                    Common::Effort => &side.port.effort.0,
+                    Common::Flow => &side.port.flow.0,
+                })
+                .collect();
+            let host =
+                common.iter().find(|path| self.port(path).is_some_and(|port| self.gives(&port))).copied();
+            for other in common.iter().filter(|path| Some(**path) != host) {
+                if let Some(host) = host {
+                    self.both_ways(host, other, 1.0);
+                }
+            }
+            let message = format!(
+                "the sum in junction `{}` cannot be said in SSP 1.0; it stands in the annotation, for Cosimo alone",
+                junction.name
+            );
+            self.remarks.push(Problem::remark("ssp/annotated", message, junction.span.clone()));
+        }
+    }
+
+    fn wire(&mut self, wire: &WireDecl) -> bool {
+        let [Summand { port, gain, map }] = &wire.from[..] else { return false };
+        let (Some(from), Some(to)) = (self.port(&port.0), self.port(&wire.to.0)) else { return false };
+        let whole = |number: f64| number.fract() == 0.0 && number.abs() < f64::from(i32::MAX);
+        let said = map.is_empty()
+            || (*gain, wire.offset) == (1.0, 0.0) && map.iter().all(|(from, to)| whole(*from) && whole(*to));
+        let connection = Connection {
+            from,
+            to,
+            gain: *gain,
+            offset: wire.offset,
+            map: map.clone(),
+            convert: wire.convert,
+        };
+        said && self.connect(connection)
+    }
+
+    /// From the one that gives to the one that takes.
+    fn both_ways(&mut self, one: &str, other: &str, gain: f64) {
+        let (Some(one), Some(other)) = (self.port(one), self.port(other)) else { return };
+        let (from, to) = if self.gives(&one) && self.takes(&other) { (one, other) } else { (other, one) };
+        self.connect(Connection { from, to, gain, offset: 0.0, map: Vec::new(), convert: true });
+    }
+
+    /// Parameters, and starts of inputs that nobody drives.
+    fn values(&mut self) {
+        let driven = self.driven();
+        for (at, component) in self.system.components.iter().enumerate() {
+            for (name, value, span) in &component.parameters {
+                let usage = match value {
+                    Value::Text(text) if name == "cosimo.use" => match text.as_str() {
+                        "co-simulation" => Some("CoSimulation"),
+                        "model-exchange" => Some("ModelExchange"),
+                        _ => None,
+                    },
+                    _ => None,
+                };
+                if usage.is_some() {
+                    self.elements[at].implementation = usage;
+                    continue;
+                }
+                let said = match value {
+                    Value::Number(number) => !number.is_nan(),
+                    Value::Flag(_) => true,
+                    Value::Text(text) => is_text(text),
+                    Value::List(_) | Value::Table(_) => false,
+                };
+                if said && !name.starts_with("cosimo.") && self.connector(at, name, Kind::Parameter) {
+                    self.elements[at].values.push((name.clone(), value.clone()));
+                } else {
+                    self.rest.components[at].parameters.push((name.clone(), value.clone(), span.clone()));
+                }
+            }
+            for (port, value, span) in &component.starts {
+                let free = !driven.contains(&(at, port.clone())) && self.takes(&(at, port.clone()));
+                if free && self.connector(at, port, Kind::Input) {
+                    self.elements[at].values.push((port.clone(), Value::Number(*value)));
+                } else {
+                    self.rest.components[at].starts.push((port.clone(), *value, span.clone()));
+                }
+            }
+        }
+    }
+
+    fn driven(&self) -> BTreeSet<(usize, String)> {
+        let wires = self.system.wires.iter().map(|wire| &wire.to.0);
+        let bonds = self.system.bonds.iter().flat_map(|bond| [&bond.a, &bond.b]);
+        let sides =
+            self.system.junctions.iter().flat_map(|junction| junction.sides.iter().map(|side| &side.port));
+        let bonded = bonds.chain(sides).flat_map(|port| [&port.effort.0, &port.flow.0]);
+        wires.chain(bonded).filter_map(|path| self.port(path)).filter(|port| self.takes(port)).collect()
+    }
+
+    fn units(&mut self) {
+        for (at, component) in self.system.components.iter().enumerate() {
+            for (port, unit, span) in &component.units {
+                let here = (at, port.clone());
+                let kind = if self.gives(&here) { Kind::Output } else { Kind::Input };
+                let known = self.units.get(&unit.text);
+                let said =
+                    is_text(&unit.text) && !unit.text.is_empty() && known.is_none_or(|known| known == unit);
+                if said && (self.gives(&here) || self.takes(&here)) && self.connector(at, port, kind) {
+                    self.units.insert(unit.text.clone(), unit.clone());
+                    if let Some(connector) = self.elements[at].connectors.get_mut(port) {
+                        connector.1 = Some(unit.text.clone());
+                    }
+                } else {
+                    self.rest.components[at].units.push((port.clone(), unit.clone(), span.clone()));
+                }
+            }
+        }
+    }
+
+    /// Files to be copied, each under a name of its own; and the new name of the history.
+    fn resources(&mut self) -> (Vec<(PathBuf, String)>, Option<String>) {
+        let mut copies: Vec<(PathBuf, String)> = Vec::new();
+        let mut places: BTreeMap<PathBuf, String> = BTreeMap::new();
+        let mut taken = BTreeSet::new();
+        let mut copy = |path: PathBuf| {
+            places
+                .entry(path.clone())
+                .or_insert_with(|| {
+                    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                    let (stem, ending) = name.rsplit_once('.').unwrap_or((&name, ""));
+                    let numbered = (2..).map(|number| format!("{stem}-{number}.{ending}"));
+                    let free =
+                        std::iter::once(name.clone()).chain(numbered).find(|name| taken.insert(name.clone()));
+                    let place = format!("resources/{}", free.unwrap_or_default());
+                    copies.push((path, place.clone()));
+                    place
+                })
+                .clone()
+        };
+        for component in &self.system.components {
+            self.sources.push(match sources::file(&component.source) {
+                Some(file) => copy(self.system.folder.join(file)),
+                None => component.source.clone(),
+            });
+        }
+        let history = self.system.experiment.history.as_ref();
+        let history = history.map(|(path, _)| copy(self.system.folder.join(path)));
+        (copies, history)
+    }
+
+    fn page(&self, name: &str) -> String {
+        let mut page = Page::default();
+        page.0.push_str("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+        page.open(
+            "ssd:SystemStructureDescription",
+            &[
+                ("xmlns:ssd", "http://ssp-standard.org/SSP1/SystemStructureDescription"),
+                ("xmlns:ssc", "http://ssp-standard.org/SSP1/SystemStructureCommon"),
+                ("xmlns:ssv", "http://ssp-standard.org/SSP1/SystemStructureParameterValues"),
+                ("version", "1.0"),
+                ("name", name),
+                ("generationTool", concat!("Cosimo ", env!("CARGO_PKG_VERSION"))),
+            ],
+        );
+        page.open("ssd:System", &[("name", name)]);
+        page.open("ssd:Elements", &[]);
+        for at in 0..self.elements.len() {
+            self.component(&mut page, at);
+        }
+        page.close("ssd:Elements");
+        if !self.connections.is_empty() {
+            page.open("ssd:Connections", &[]);
+            self.connections.iter().for_each(|connection| self.connection(&mut page, connection));
+            page.close("ssd:Connections");
+        }
+        page.close("ssd:System");
+        if !self.units.is_empty() {
+            page.open("ssd:Units", &[]);
+            for (name, unit) in &self.units {
+                page.unit(name, unit);
+            }
+            page.close("ssd:Units");
+        }
+        let experiment = &self.system.experiment;
+        let (start, stop) = (number(experiment.start), number(experiment.stop));
+        page.leaf("ssd:DefaultExperiment", &[("startTime", &start), ("stopTime", &stop)]);
+        let own = to_supplement(&self.rest);
+        page.open("ssd:Annotations", &[]);
+        page.open("ssc:Annotation", &[("type", OWN)]);
+        // A section cannot hold its own end.
+        let own = own.replace("]]>", "]]]]><![CDATA[>");
+        let _ = writeln!(
+            page.0,
+            "<cosimo:system xmlns:cosimo=\"{NAMESPACE}\"><![CDATA[\n{own}]]></cosimo:system>"
+        );
+        page.close("ssc:Annotation");
+        page.close("ssd:Annotations");
+        page.close("ssd:SystemStructureDescription");
+        page.0
+    }
+
+    fn component(&self, page: &mut Page, at: usize) {
+        let (component, element) = (&self.system.components[at], &self.elements[at]);
+        let source = &self.sources[at];
+        let of = match sources::file(&component.source) {
+            None => Some(NATIVE),
+            Some(file) if file.to_lowercase().ends_with(".fmu") => None,
+            Some(file) if file.to_lowercase().ends_with(".csv") => Some(TABLE),
+            Some(_) => Some("application/octet-stream"),
+        };
+        let encoded = if of == Some(NATIVE) { source.clone() } else { encode(source) };
+        let mut attributes = vec![("name", component.name.as_str())];
+        attributes.push(("type", of.unwrap_or(FMU)));
+        attributes.push(("source", &encoded));
+        attributes.extend(element.implementation.map(|usage| ("implementation", usage)));
+        if element.connectors.is_empty() && element.values.is_empty() {
+            page.leaf("ssd:Component", &attributes);
+            return;
+        }
+        page.open("ssd:Component", &attributes);
+        if !element.connectors.is_empty() {
+            page.open("ssd:Connectors", &[]);
+            for (name, (kind, unit)) in &element.connectors {
+                let kind = match kind {
+                    Some(Kind::Output) => "output",
+                    Some(Kind::Parameter) => "parameter",
+                    _ => "input",
+                };
+                let attributes = [("name", name.as_str()), ("kind", kind)];
+                match unit {
+                    None => page.leaf("ssd:Connector", &attributes),
+                    Some(unit) => {
+                        page.open("ssd:Connector", &attributes);
+                        page.leaf("ssc:Real", &[("unit", unit)]);
+                        page.close("ssd:Connector");
+                    }
+                }
+            }
+            page.close("ssd:Connectors");
+        }
+        if !element.values.is_empty() {
+            page.open("ssd:ParameterBindings", &[]);
+            page.open("ssd:ParameterBinding", &[]);
+            page.open("ssd:ParameterValues", &[]);
+            page.open("ssv:ParameterSet", &[("version", "1.0"), ("name", &component.name)]);
+            page.open("ssv:Parameters", &[]);
+            for (name, value) in &element.values {
+                page.open("ssv:Parameter", &[("name", name)]);
+                match value {
+                    Value::Number(value) => page.leaf("ssv:Real", &[("value", &number(*value))]),
+                    Value::Flag(value) => page.leaf("ssv:Boolean", &[("value", &value.to_string())]),
+                    Value::Text(value) => page.leaf("ssv:String", &[("value", value)]),
+                    Value::List(_) | Value::Table(_) => {}
+                }
+                page.close("ssv:Parameter");
+            }
+            page.close("ssv:Parameters");
+            page.close("ssv:ParameterSet");
+            page.close("ssd:ParameterValues");
+            page.close("ssd:ParameterBinding");
+            page.close("ssd:ParameterBindings");
+        }
+        page.close("ssd:Component");
+    }
+
+    fn connection(&self, page: &mut Page, connection: &Connection) {
+        let name = |end: &(usize, String)| self.system.components[end.0].name.clone();
+        let (start, end) = (name(&connection.from), name(&connection.to));
+        let mut attributes = vec![
+            ("startElement", start.as_str()),
+            ("startConnector", &connection.from.1),
+            ("endElement", &end),
+            ("endConnector", &connection.to.1),
+        ];
+        if !connection.convert {
+            attributes.push(("suppressUnitConversion", "true"));
+        }
+        if connection.map.is_empty() && (connection.gain, connection.offset) == (1.0, 0.0) {
+            page.leaf("ssd:Connection", &attributes);
+            return;
+        }
+        page.open("ssd:Connection", &attributes);
+        if connection.map.is_empty() {
+            let (factor, offset) = (number(connection.gain), number(connection.offset));
+            page.leaf("ssc:LinearTransformation", &[("factor", &factor), ("offset", &offset)]);
+        } else {
+            page.open("ssc:IntegerMappingTransformation", &[]);
+            for (from, to) in &connection.map {
+                page.leaf("ssc:MapEntry", &[("source", &from.to_string()), ("target", &to.to_string())]);
+            }
+            page.close("ssc:IntegerMappingTransformation");
+        }
+        page.close("ssd:Connection");
+    }
+}
+
+/// The shortest text that reads back as the same number, as XML Schema spells it.
+fn number(number: f64) -> String {
+    match number {
+        f64::INFINITY => "INF".into(),
+        f64::NEG_INFINITY => "-INF".into(),
+        finite => format!("{finite:?}"),
+    }
+}
+
+/// Whether XML can hold it.
+fn is_text(text: &str) -> bool {
+    text.chars().all(|letter| {
+        matches!(letter, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
+    })
+}
+
+/// A relative path as a URI.
+fn encode(path: &str) -> String {
+    let mut uri = String::new();
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~/!$&'()*+,;=@".contains(&byte) {
+            uri.push(char::from(byte));
+        } else {
+            let _ = write!(uri, "%{byte:02X}");
+        }
+    }
+    uri
+}
+
+#[derive(Default)]
+struct Page(String, usize);
+
+impl Page {
+    fn tag(&mut self, name: &str, attributes: &[(&str, &str)], end: &str) {
+        let _ = write!(self.0, "{}<{name}", "  ".repeat(self.1));
+        for (key, value) in attributes {
+            let _ = write!(self.0, " {key}=\"");
+            for letter in value.chars() {
+                match letter {
+                    '&' => self.0.push_str("&amp;"),
+                    '<' => self.0.push_str("&lt;"),
+                    '"' => self.0.push_str("&quot;"),
+                    // Attributes would turn them into spaces.
+                    '\t' | '\n' | '\r' => {
+                        let _ = write!(self.0, "&#{};", u32::from(letter));
+                    }
+                    _ => self.0.push(letter),
+                }
+            }
+            self.0.push('"');
+        }
+        self.0.push_str(end);
+    }
+
+    fn open(&mut self, name: &str, attributes: &[(&str, &str)]) {
+        self.tag(name, attributes, ">\n");
+        self.1 += 1;
+    }
+
+    fn leaf(&mut self, name: &str, attributes: &[(&str, &str)]) {
+        self.tag(name, attributes, "/>\n");
+    }
+
+    fn close(&mut self, name: &str) {
+        self.1 -= 1;
+        let _ = writeln!(self.0, "{}</{name}>", "  ".repeat(self.1));
+    }
+
+    fn unit(&mut self, name: &str, unit: &Unit) {
+        self.open("ssc:Unit", &[("name", name)]);
+        let mut attributes: Vec<(&str, String)> = Vec::new();
+        let exponents = BASE_UNITS.iter().zip(unit.dimension).filter(|(_, exponent)| *exponent != 0);
+        attributes.extend(exponents.map(|(base, exponent)| (*base, exponent.to_string())));
+        attributes.push(("factor", number(unit.factor)));
+        attributes.push(("offset", number(unit.offset)));
+        let attributes: Vec<(&str, &str)> =
+            attributes.iter().map(|(key, value)| (*key, value.as_str())).collect();
+        self.leaf("ssc:BaseUnit", &attributes);
+        self.close("ssc:Unit");
+    }
+}
