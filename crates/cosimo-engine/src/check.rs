@@ -2,9 +2,9 @@
 //! nobody counts, sizes that do not fit. Together with what the plan has to say it is all that can be known of a
 //! system without running it.
 
-use cosimo_core::End;
 use std::collections::{BTreeMap, BTreeSet};
 
+use cosimo_core::End;
 use cosimo_core::entry::{Registry, number_text};
 use cosimo_system::{Problem, Severity, Span, Summand, System, WireDecl};
 
@@ -36,7 +36,6 @@ pub fn check(system: &System, registry: &Registry, reading: Vec<Problem>) -> Fin
     let mut survey = survey(system, registry);
     let mut found = std::mem::take(&mut survey.problems);
     let inspection = Inspection { system, survey: &survey, ports: survey.ports(), named: named(system) };
-    inspection.names(&mut found);
     inspection.constants(&mut found);
     inspection.limits(&mut found);
     inspection.units(&mut found);
@@ -46,7 +45,9 @@ pub fn check(system: &System, registry: &Registry, reading: Vec<Problem>) -> Fin
     inspection.reference(&mut found);
 
     let (inputs, outputs) = inspection.size();
-    let paths = (0..outputs).map(|output| inspection.ports.path(End::Output(output)));
+    let read: BTreeSet<usize> = survey.links.rows.iter().flatten().map(|term| term.output).collect();
+    let rest = (0..outputs).filter(|output| !read.contains(output));
+    let paths = rest.map(|output| inspection.ports.path(End::Output(output)));
     let unread = paths.filter(|path| !inspection.named.contains(path.as_str())).collect();
     found.retain(|problem| !follows(problem, &reading, system));
     found.extend(reading);
@@ -93,20 +94,6 @@ impl Inspection<'_> {
     /// How many inputs and outputs there are.
     fn size(&self) -> (usize, usize) {
         self.survey.blocks.last().map_or((0, 0), |block| (block.inputs.end, block.outputs.end))
-    }
-
-    /// Formats other than TOML may call two components the same.
-    fn names(&self, found: &mut Vec<Problem>) {
-        let mut seen = BTreeSet::new();
-        for component in &self.system.components {
-            if !seen.insert(&component.name) {
-                let message = format!("two components are called `{}`", component.name);
-                let problem = Problem::error("check/duplicate-component", message, component.span.clone());
-                found.push(
-                    problem.label("the second one").hint("give it another name").about(&component.name),
-                );
-            }
-        }
     }
 
     /// The value that an input keeps because nobody drives it, and whether the file says so.

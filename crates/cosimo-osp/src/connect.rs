@@ -70,6 +70,20 @@ pub(crate) fn connect(root: Node<'_, '_>, system: &mut System, opened: &Opened, 
         page,
     };
     let (wires, bonds) = connector.read(root);
+    let sides = bonds.iter().flat_map(|bond| [&bond.a.effort, &bond.a.flow, &bond.b.effort, &bond.b.flow]);
+    let driven: BTreeSet<String> =
+        wires.iter().map(|wire| &wire.to).chain(sides).map(|(path, _)| path.clone()).collect();
+    for component in &system.components {
+        for (input, _, span) in &component.starts {
+            if driven.contains(&format!("{}.{input}", component.name)) {
+                let message = format!(
+                    "`{input}` of `{}` is driven, so this is only what outputs that answer it at once see before the start",
+                    component.name
+                );
+                page.remark("osp/driven-start", message, span.clone());
+            }
+        }
+    }
     system.wires = wires;
     system.bonds = bonds;
 }

@@ -26,10 +26,12 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let registry = cosimo::registry();
-    let Document { files, system, problems, .. } = draft(&args.what, &args.changes, &registry)?;
-    // Behind broken syntax nobody knows what is missing, only what is there.
-    let unreadable = ["system/syntax", "osp/xml", "osp/root"];
-    let readable = problems.iter().all(|problem| !unreadable.contains(&problem.code));
+    let document = draft(&args.what, &args.changes, &registry)?;
+    // Behind broken syntax nobody knows what is missing, only what is there; and where nothing is, there is no system.
+    let syntax = document.problems.iter().any(|problem| problem.code == "system/syntax");
+    let nothing = document.has_errors() && document.system.components.is_empty();
+    let readable = !(syntax || nothing);
+    let Document { files, system, problems, .. } = document;
     let findings = if readable {
         check(&system, &registry, problems)
     } else {

@@ -363,6 +363,7 @@ const CASES: &[Case] = &[
         &["check/reference-port"],
     ),
     // The command line.
+    command("variant", &["--variant", "winter"], &["system/variant"]),
     command("override-value", &["--step", "0"], &["override/value"]),
     command("override-syntax", &["--connect", "chassis.F"], &["override/syntax"]),
     command("override-axis", &["--method", "laws=pi"], &["override/unknown-axis"]),
@@ -397,16 +398,10 @@ const CASES: &[Case] = &[
     },
 ];
 
-/// Codes that no system file can have: names and options of methods and sources are checked on reading, components of
-/// one name are the same key, the command line names its own, and only packages have variants.
-const ELSEWHERE: &[&str] = &[
-    "plan/unknown-method",
-    "plan/bad-option",
-    "plan/unknown-source",
-    "check/duplicate-component",
-    "system/duplicate",
-    "system/variant",
-];
+/// Codes that no system file can have: names and options of methods and sources are checked on reading, and
+/// a component of a name is the only key of that name.
+const ELSEWHERE: &[&str] =
+    &["plan/unknown-method", "plan/bad-option", "plan/unknown-source", "system/duplicate"];
 
 /// A unit with some text of its description replaced.
 fn altered(design: &Design, changes: &[(&str, &str)], into: &Path) {
@@ -534,6 +529,9 @@ fn simulators_on_the_command_line() {
     let output = cosimo(workshop(), &joined);
     assert_snapshot!("check-simulators", String::from_utf8(output.stdout).unwrap());
     assert_eq!(output.status.code(), Some(0));
+    let output = cosimo(workshop(), &["check", "mass.fmu", "mass.fmu", "--json"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.code() == Some(2) && text.contains("system/duplicate"), "{text}");
     let output = cosimo(workshop(), &["check", "sprung.fmu"]);
     assert_eq!(output.status.code(), Some(3));
 }

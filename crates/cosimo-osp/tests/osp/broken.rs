@@ -137,6 +137,11 @@ const CASES: &[Case] = &[
         &["osp/duplicate"],
     ),
     (
+        "driven-start",
+        &[("variable=\"mc\"><Real value=\"400\"/>", "variable=\"v\"><Real value=\"0.5\"/>")],
+        &["osp/driven-start"],
+    ),
+    (
         "initial-input",
         &[("variable=\"mc\"><Real value=\"400\"/>", "variable=\"v\"><String value=\"fast\"/>")],
         &["osp/value"],
