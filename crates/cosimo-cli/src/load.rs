@@ -112,7 +112,11 @@ pub(crate) fn load(what: &[String], changes: &Changes, registry: &Registry) -> R
         }
         several => {
             exist(several, registry)?;
-            let (system, problems) = sources::system(several, registry);
+            let (system, mut problems) = sources::system(several, registry);
+            if changes.variant.is_some() {
+                let message = "`--variant`: simulators have no variants, only packages have";
+                problems.push(Problem::error("override/variant", message, 0..0));
+            }
             (Files::default(), system, Vec::new(), problems)
         }
     };
