@@ -134,9 +134,13 @@ fn document(file: &Path, asked: &Asked, registry: &Registry) -> Result<Document,
     })
 }
 
-fn of_sources(what: &[String], registry: &Registry) -> Result<Document, u8> {
+fn of_sources(what: &[String], changes: &Changes, registry: &Registry) -> Result<Document, u8> {
     exist(what, registry)?;
-    let (system, problems) = sources::system(what, registry);
+    let (system, mut problems) = sources::system(what, registry);
+    if changes.variant.is_some() {
+        let message = "`--variant`: simulators have no variants, only packages have";
+        problems.push(Problem::error("override/variant", message, 0..0));
+    }
     Ok(Document { system, problems, files: Files::default(), rest: None })
 }
 
@@ -147,7 +151,7 @@ pub(crate) fn draft(what: &[String], changes: &Changes, registry: &Registry) -> 
         [file] if !sources::is_source(file, registry) => {
             document(Path::new(file), &changes.asked(), registry)?
         }
-        several => of_sources(several, registry)?,
+        several => of_sources(several, changes, registry)?,
     };
     draft.problems.extend(overrides::apply(&mut draft.system, &changes.overrides(), registry));
     Ok(draft)
@@ -172,7 +176,7 @@ pub(crate) fn load(what: &[String], changes: &Changes, registry: &Registry) -> R
             let mut document = read(Path::new(file), &changes.asked(), registry)?;
             (placed(std::mem::take(&mut document.problems), &document.files), document)
         }
-        several => (Vec::new(), of_sources(several, registry)?),
+        several => (Vec::new(), of_sources(several, changes, registry)?),
     };
     problems.extend(overrides::apply(&mut system, &changes.overrides(), registry));
     let acted = changes.scenario.as_deref().map(read_scenario).transpose()?;

@@ -139,3 +139,59 @@ fn files_of_an_archive_are_put_beside_a_system_file() {
     assert_eq!(back.system.components[0].source, "resources/drive.csv");
     assert_eq!((back.system.experiment.stop, back.system.recipe.step.size), (1.0, Some(0.25)));
 }
+
+#[test]
+fn parameters_may_lie_inside_of_a_component() {
+    let folder = folder("inside");
+    let values = "<ssv:ParameterSet xmlns:ssv=\"http://ssp-standard.org/SSP1/SystemStructureParameterValues\" \
+                  version=\"1.0\" name=\"p\"><ssv:Parameters><ssv:Parameter name=\"m\"><ssv:Real value=\"7\"/>\
+                  </ssv:Parameter></ssv:Parameters></ssv:ParameterSet>";
+    zipped(
+        &folder.join("unit.fmu"),
+        &[("modelDescription.xml", b"<a/>"), ("extra/p.ssv", values.as_bytes())],
+    );
+    let unit = |source: &str| {
+        format!(
+            "<ssd:Component name=\"u\" source=\"unit.fmu\" implementation=\"CoSimulation\">{}<ssd:ParameterBindings>\
+             <ssd:ParameterBinding source=\"{source}\" sourceBase=\"component\"/></ssd:ParameterBindings></ssd:Component>",
+            connectors_of(&["m parameter"])
+        )
+    };
+    let read = |source: &str| {
+        let path = folder.join("a.ssd");
+        fs::write(&path, ssd(&format!("<ssd:Elements>{}</ssd:Elements>", unit(source)), EXPERIMENT)).unwrap();
+        read(&path)
+    };
+    let document = read("extra/p.ssv");
+    assert_eq!(document.problems, []);
+    let found: Vec<(String, String)> = document.system.components[0]
+        .parameters
+        .iter()
+        .map(|(name, value, _)| (name.clone(), value.describe()))
+        .collect();
+    let wanted = [("cosimo.use", "\"co-simulation\""), ("m", "7")];
+    assert_eq!(found, wanted.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    let missing = read("extra/q.ssv").problems;
+    assert!(missing[0].message.ends_with("unit.fmu: extra/q.ssv`"), "{missing:#?}");
+    assert_eq!(missing[0].hint.as_deref(), Some("did you mean `extra/p.ssv`?"));
+}
+
+#[test]
+fn a_history_goes_along() {
+    let folder = folder("history");
+    fs::create_dir_all(folder.join("data")).unwrap();
+    fs::write(folder.join("data/before.csv"), "time,a.y\n-1,0\n").unwrap();
+    let text = "[experiment]\nstop = 1\nhistory = 'data/before.csv'\n[component.a]\nsource = 'tap:y=1|u'\n\
+                [component.b]\nsource = 'tap:y=1|u'\n[[wire]]\nfrom = 'a.y'\nto = 'b.u'\n[component.a.start]\nu = 3\n\
+                [method]\nstep = { size = 0.1 }\n";
+    fs::write(folder.join("system.toml"), text).unwrap();
+    let document = (toml::TOML.read)(&folder.join("system.toml"), &Asked::default(), &registry()).unwrap();
+    assert_eq!(document.problems, []);
+    (SSP.write.unwrap())(&document, &folder.join("a.ssp"), &registry()).unwrap();
+    let again = read(&folder.join("a.ssp"));
+    assert_eq!(again.problems, []);
+    let (history, _) = again.system.experiment.history.unwrap();
+    assert_eq!(history.to_str(), Some("resources/before.csv"));
+    assert!(again.system.folder.join(history).is_file());
+    assert_eq!(again.system.components[0].starts[0].1, 3.0);
+}
