@@ -374,7 +374,8 @@ pub fn key(key: &str) -> String {
     if is_name(key) { key.into() } else { text(key) }
 }
 
-fn text(text: &str) -> String {
+/// A text in quotes.
+pub fn text(text: &str) -> String {
     let mut quoted = String::from("\"");
     for letter in text.chars() {
         match letter {

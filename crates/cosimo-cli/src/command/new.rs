@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use cosimo::core::entry::{OpenRequest, number_text};
 use cosimo::core::interface::Port;
 use cosimo::core::{Interface, Registry};
+use cosimo::system::write::text as quoted;
 use cosimo::system::{Files, System, sources};
 
 use crate::{exit, paths, report};
@@ -119,13 +120,12 @@ fn parts(text: &mut String, system: &System, interfaces: &[Interface], folder: &
             Some(file) => paths::relative(folder, Path::new(file)).unwrap_or_else(|_| file.into()),
             None => PathBuf::from(&component.source),
         };
-        // Single quotes: nothing in a path is an escape.
-        writeln!(text, "source = '{}'", source.display())?;
+        writeln!(text, "source = {}", quoted(&source.to_string_lossy()))?;
         let without: Vec<String> = interface
             .inputs
             .iter()
             .filter(|port| port.start.is_none())
-            .map(|port| format!("\"{}\" = 0.0", port.name))
+            .map(|port| format!("{} = 0.0", quoted(&port.name)))
             .collect();
         if !without.is_empty() {
             writeln!(text, "start = {{ {} }} # until something drives them", without.join(", "))?;
@@ -143,9 +143,9 @@ fn ports(text: &mut String, what: &str, ports: &[Port]) -> std::fmt::Result {
     for port in ports {
         let unit = port.unit.as_ref().map_or("", |unit| unit.text.as_str());
         let start = port.start.map_or(String::new(), |start| format!(", starts at {}", number_text(start)));
-        // A description is one line, whatever a unit says.
-        let about = port.description.split_whitespace().collect::<Vec<_>>().join(" ");
-        let line = format!("#   {:<20} [{unit}]{start} {about}", port.name);
+        let line = format!("#   {:<20} [{unit}]{start} {}", port.name, port.description);
+        // A comment is one line, whatever a unit says.
+        let line = line.replace(['\n', '\r'], " ");
         writeln!(text, "{}", line.trim_end())?;
     }
     Ok(())
@@ -158,8 +158,8 @@ fn connections(text: &mut String, system: &System, interfaces: &[Interface]) -> 
         for (to, sink) in system.components.iter().zip(interfaces).filter(|(to, _)| to.name != from.name) {
             for output in &source.outputs {
                 if sink.inputs.iter().any(|input| input.name == output.name) {
-                    let (from, to, port) = (&from.name, &to.name, &output.name);
-                    write!(found, "\n# [[wire]]\n# from = \"{from}.{port}\"\n# to = \"{to}.{port}\"\n")?;
+                    let [from, to] = [from, to].map(|end| quoted(&format!("{}.{}", end.name, output.name)));
+                    write!(found, "\n# [[wire]]\n# from = {from}\n# to = {to}\n")?;
                 }
             }
         }

@@ -375,6 +375,12 @@ fn a_new_system_runs_at_once() {
         .collect();
     std::fs::write(folder.join("deep/second/system.toml"), wired).unwrap();
     run(&folder, &["run", "deep/second/system.toml", "--stop", "0.01"]);
+    // Paths may have anything in them.
+    let odd = folder.join("it's \"odd\"");
+    std::fs::create_dir(&odd).unwrap();
+    std::fs::copy(folder.join("wheel.fmu"), odd.join("wheel.fmu")).unwrap();
+    run(&folder, &["new", "odd", "--from", "it's \"odd\"/wheel.fmu"]);
+    run(&folder, &["run", "odd/system.toml", "--stop", "0.01"]);
     let wrong: Vec<String> =
         [&["new", "third", "--from", "none.fmu"][..], &["new", "third", "--from", "first/system.toml"]]
             .iter()
