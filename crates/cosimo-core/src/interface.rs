@@ -31,10 +31,10 @@ pub enum Carries {
 impl Carries {
     pub fn name(self) -> &'static str {
         match self {
-            Carries::Real => "real",
-            Carries::Integer => "integer",
-            Carries::Boolean => "boolean",
-            Carries::Enumeration => "enumeration",
+            Carries::Real => "real numbers",
+            Carries::Integer => "integers",
+            Carries::Boolean => "booleans",
+            Carries::Enumeration => "items of an enumeration",
         }
     }
 }

@@ -189,10 +189,12 @@ pub fn plan(system: &System, registry: &Registry) -> Result<Plan, Vec<Problem>> 
     }
 }
 
+/// In the order of the components; `None` where one did not open.
+type Opened = Vec<Option<Box<dyn Simulator>>>;
+
 /// What can be known of a system, however much is wrong with it.
 pub(crate) struct Survey {
-    /// In the order of the components; `None` where one did not open.
-    simulators: Vec<Option<Box<dyn Simulator>>>,
+    simulators: Opened,
     pub(crate) names: Vec<String>,
     pub(crate) interfaces: Vec<Interface>,
     pub(crate) blocks: Vec<Block>,
@@ -236,11 +238,11 @@ pub(crate) fn survey(system: &System, registry: &Registry) -> Survey {
 /// The plan of a system with components that become one. What others survey stays as the file has it.
 fn joined(
     system: &System,
-    simulators: Vec<Option<Box<dyn Simulator>>>,
+    simulators: Opened,
     links: &Links,
     registry: &Registry,
     problems: &mut Vec<Problem>,
-) -> (Vec<Option<Box<dyn Simulator>>>, Option<Planned>, Option<Scenario>) {
+) -> (Opened, Option<Planned>, Option<Scenario>) {
     let parts = Parts {
         system: system.clone(),
         simulators: simulators.into_iter().flatten().collect(),
@@ -298,11 +300,7 @@ fn has_errors(problems: &[Problem]) -> bool {
     problems.iter().any(|problem| problem.severity == Severity::Error)
 }
 
-fn open(
-    system: &System,
-    registry: &Registry,
-    problems: &mut Vec<Problem>,
-) -> Vec<Option<Box<dyn Simulator>>> {
+fn open(system: &System, registry: &Registry, problems: &mut Vec<Problem>) -> Opened {
     let mut simulators = Vec::new();
     for component in &system.components {
         if component.source.is_empty() {

@@ -7,7 +7,7 @@ use cosimo_core::entry::suggest;
 use cosimo_core::interface::{Interface, ParcelPort, Port};
 use cosimo_core::link::Block;
 use cosimo_core::unit::{POWER, describe};
-use cosimo_core::{Bond, End, Side, Term};
+use cosimo_core::{Bond, Carries, End, Side, Term};
 use cosimo_system::{
     BondDecl, Common, Direction, JunctionDecl, Lost, Names, Opposite, PowerPort, Problem, Span, System,
     WireDecl,
@@ -431,6 +431,7 @@ impl Links {
             };
             terms.push(Term { output, gain: gain * factor });
             sum += gain * offset;
+            problems.extend(rounded(output, input, ports, &wire.to.1));
         }
         match self.drive(input, terms, names, ports, &wire.to.1) {
             Some(problem) => Err(vec![problem]),
@@ -581,6 +582,22 @@ impl Links {
         });
         Ok(())
     }
+}
+
+/// Values that the input has no words for are rounded. Reals take everything; a map says itself what it gives.
+fn rounded(output: usize, input: usize, ports: &Ports<'_>, span: &Span) -> Option<Problem> {
+    let (from, to) = (ports.port(End::Output(output)), ports.port(End::Input(input)));
+    if to.carries == Carries::Real || from.carries == to.carries || from.name.contains("->") {
+        return None;
+    }
+    let message = format!(
+        "`{}` gives {}, but `{}` takes {}: values are rounded",
+        ports.path(End::Output(output)),
+        from.carries.name(),
+        ports.path(End::Input(input)),
+        to.carries.name()
+    );
+    Some(Problem::remark("plan/type-rounded", message, span.clone()))
 }
 
 fn wrong_way(name: &str, port: &PowerEnds, ports: &Ports<'_>, span: &Span) -> Problem {

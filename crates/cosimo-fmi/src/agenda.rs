@@ -3,7 +3,7 @@
 
 use cosimo_core::{SimulatorError, Slot};
 
-use crate::description::{Causality, Clock, Description, Interval};
+use crate::description::{Causality, Clock, Description, Interval, Kind};
 use crate::exchange::settle_events;
 use crate::instance::Stepping;
 use crate::ports::{Group, Ports};
@@ -269,6 +269,21 @@ impl Agenda {
         instance.enter_step_mode()?;
         self.now.due = false;
         Ok(())
+    }
+
+    /// A parameter changes, which is an event of its own.
+    pub(crate) fn tune<I: Stepping>(
+        &mut self,
+        instance: &mut I,
+        kind: Kind,
+        reference: u32,
+        value: f64,
+    ) -> Result<(), SimulatorError> {
+        instance.enter_event_mode()?;
+        instance.set(kind, &[reference], &[value])?;
+        // Whatever was announced before, the unit says it anew.
+        self.now.announced = settle_events(instance, f64::NEG_INFINITY)?.1;
+        instance.enter_step_mode()
     }
 
     /// Values that are there because their clock ticks.

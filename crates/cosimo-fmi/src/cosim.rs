@@ -492,11 +492,16 @@ impl<I: Stepping> Simulator for Cosim<I> {
         self.running()?.thaw(state)
     }
 
-    /// Between two steps, where FMI 2.0 allows it (4.2.4), and FMI 3.0 as long as no event mode is in use.
+    /// Between two steps, where FMI 2.0 allows it (4.2.4), and FMI 3.0 as long as no event mode is in use; else there.
     fn tune(&mut self, parameter: usize, value: f64) -> Result<(), SimulatorError> {
         let unknown = || SimulatorError::new("tune", "there is no such parameter");
         let (reference, kind) = *self.tunable.get(parameter).ok_or_else(unknown)?;
-        self.running()?.set(kind, &[reference], &[value])
+        self.running()?;
+        let instance = self.instance.as_mut().ok_or_else(not_entered)?;
+        match &mut self.agenda {
+            Some(agenda) => agenda.tune(instance, kind, reference, value),
+            None => instance.set(kind, &[reference], &[value]),
+        }
     }
 
     fn jacobian(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {

@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use cosimo::export::{Design, Variant, Version, built_library, write};
+use cosimo::export::{Design, ECHO, Kind, Variant, Version, built_library, write};
 use insta::assert_snapshot;
 use serde_json::Value;
 use zip::write::SimpleFileOptions;
@@ -72,6 +72,47 @@ to = "b.u"
 [[wire]]
 from = "b.y"
 to = "a.u"
+
+[method]
+step = { size = 0.1 }
+"#;
+
+/// Two units for model exchange, joined by a bond.
+const EQUATIONS: &str = r#"[experiment]
+stop = 1.0
+
+[component.spring]
+source = "spring-exchange.fmu"
+
+[component.mass]
+source = "mass-exchange.fmu"
+
+[[bond]]
+name = "joint"
+a = { effort = "spring.F", flow = "spring.v" }
+b = { effort = "mass.F", flow = "mass.v" }
+
+[method]
+step = { size = 0.1 }
+"#;
+
+/// A ball that pulls at a mass which cannot go back.
+const BALL: &str = r#"[experiment]
+stop = 1.0
+
+[component.ball]
+source = "ball.fmu"
+
+[component.pulled]
+source = "pulled.fmu"
+
+[[wire]]
+from = "ball.height"
+to = "pulled.x_far"
+
+[[wire]]
+from = "ball.velocity"
+to = "pulled.v_far"
 
 [method]
 step = { size = 0.1 }
@@ -398,10 +439,64 @@ const CASES: &[Case] = &[
     },
 ];
 
+const JOINED: &[Case] = &[
+    car(
+        "cannot-join",
+        &[("[method]", "[strong.both]\ncomponents = [\"chassis\", \"wheel\"]\n\n[method]")],
+        &["plan/cannot-join", "plan/cannot-join"],
+    ),
+    Case {
+        name: "nothing-to-join",
+        base: EQUATIONS,
+        changes: &[("[method]", "[strong.both]\ncomponents = [\"mass\"]\n\n[method]")],
+        args: &[],
+        codes: &["plan/nothing-to-join"],
+    },
+    Case {
+        name: "joined-twice",
+        base: EQUATIONS,
+        changes: &[(
+            "[method]",
+            "[strong.both]\ncomponents = [\"mass\", \"spring\"]\n\n[strong.more]\ncomponents = [\"spring\", \"mass\"]\n\n[method]",
+        )],
+        args: &[],
+        codes: &["plan/joined-twice"],
+    },
+    Case {
+        name: "bond-inside",
+        base: EQUATIONS,
+        changes: &[("[method]", "[strong.both]\ncomponents = [\"mass\", \"spring\"]\n\n[method]")],
+        args: &[],
+        codes: &["plan/bond-inside"],
+    },
+    Case { name: "events-inside", base: BALL, changes: &[], args: &[], codes: &["plan/events-inside"] },
+    units(
+        "type-mismatch",
+        &[
+            ("[method]", "[component.echo]\nsource = \"echo.fmu\"\n\n[method]"),
+            ("from = \"spring.F\"", "from = \"echo.string_out\""),
+        ],
+        &["plan/type-mismatch"],
+    ),
+    units(
+        "type-rounded",
+        &[(
+            "[method]",
+            "[component.echo]\nsource = \"echo.fmu\"\n\n[[wire]]\nfrom = \"mass.x\"\nto = \"echo.integer_in\"\n\n[method]",
+        )],
+        &["plan/type-rounded"],
+    ),
+];
+
 /// Codes that no system file can have: names and options of methods and sources are checked on reading, and
 /// a component of a name is the only key of that name.
-const ELSEWHERE: &[&str] =
-    &["plan/unknown-method", "plan/bad-option", "plan/unknown-source", "system/duplicate"];
+const ELSEWHERE: &[&str] = &[
+    "plan/unknown-method",
+    "plan/bad-option",
+    "plan/unknown-source",
+    "plan/unknown-component",
+    "system/duplicate",
+];
 
 /// A unit with some text of its description replaced.
 fn altered(design: &Design, changes: &[(&str, &str)], into: &Path) {
@@ -439,11 +534,17 @@ fn workshop() -> &'static PathBuf {
         let mass = |version| Design::new("native:oscillator/mass", version);
         let spring = Design::new("native:oscillator/spring-damper", Version::Two);
         let two = mass(Version::Two);
+        let pulled = Design::new("native:dual-mass/left-force", Version::Two).variant(Variant::NoRollback);
         let limits =
             ("<Real unit=\"N\" start=\"0\"/>", "<Real unit=\"N\" start=\"0\" min=\"-100\" max=\"100\"/>");
         let least = ("<Real unit=\"kg\"", "<Real min=\"0.001\" unit=\"kg\"");
         for (file, design, changes) in [
-            ("spring.fmu", spring.clone(), &[][..]),
+            ("spring-exchange.fmu", spring.clone().kind(Kind::ModelExchange), &[][..]),
+            ("mass-exchange.fmu", two.clone().kind(Kind::ModelExchange), &[]),
+            ("ball.fmu", Design::exchange("native:bouncing-ball", Version::Two), &[]),
+            ("pulled.fmu", pulled, &[]),
+            ("echo.fmu", Design::new(ECHO, Version::Two), &[]),
+            ("spring.fmu", spring.clone(), &[]),
             ("mass.fmu", two.clone(), &[]),
             ("limited.fmu", two.clone(), &[limits, least]),
             (
@@ -490,7 +591,7 @@ fn check(case: &Case, more: &[&str]) -> (i32, String) {
 #[test]
 fn every_message_as_people_and_programs_read_it() {
     let mut wrong = Vec::new();
-    for case in CASES {
+    for case in CASES.iter().chain(JOINED) {
         let (code, text) = check(case, &[]);
         let (same, json) = check(case, &["--json"]);
         assert_eq!(code, same, "{}", case.name);
@@ -539,7 +640,8 @@ fn simulators_on_the_command_line() {
 /// All codes in the sources, against those of the cases.
 #[test]
 fn every_code_has_a_case() {
-    let known: BTreeSet<&str> = CASES.iter().flat_map(|case| case.codes).chain(ELSEWHERE).copied().collect();
+    let known: BTreeSet<&str> =
+        CASES.iter().chain(JOINED).flat_map(|case| case.codes).chain(ELSEWHERE).copied().collect();
     let mut folders = vec![root().join("crates/cosimo-engine/src"), root().join("crates/cosimo-system/src")];
     let mut found = BTreeSet::new();
     while let Some(folder) = folders.pop() {

@@ -1,0 +1,114 @@
+//! What Cosimo adds to one right-hand side of a unit that it integrates: SetTime, SetContinuousStates and GetDerivatives of a
+//! unit with two states and no inputs, against a bare loop in C over the same calls of the same library, and against the
+//! integrator alone on the same equations in Rust.
+//!
+//! `cargo bench -p cosimo-fmi --bench equations`. On two shared cores of an AMD EPYC, in ns per right-hand side, the
+//! least of ten rounds: see what it prints; the aim is that at most 100 are ours.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use cosimo_core::entry::OpenRequest;
+use cosimo_core::{Inputs, Setup, Time, Trail, Value, Window};
+use cosimo_export::{Design, Version, built_library, write};
+use cosimo_ode::{Absolute, Fault, Integrator, Outcome, Settings, System};
+
+const MU: f64 = 5.0;
+const STOP: f64 = 200.0;
+const RELATIVE: f64 = 1e-9;
+
+struct VanDerPol;
+
+impl System for VanDerPol {
+    fn derivatives(&mut self, _t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Fault> {
+        dx[0] = x[1];
+        dx[1] = MU * (1.0 - x[0] * x[0]) * x[1] - x[0];
+        Ok(())
+    }
+}
+
+/// Nanoseconds per right-hand side, the least of ten rounds.
+fn least(mut round: impl FnMut() -> u64) -> (f64, u64) {
+    let (mut least, mut evaluations) = (f64::INFINITY, 0);
+    for _ in 0..10 {
+        let begun = Instant::now();
+        evaluations = round();
+        least = least.min(begun.elapsed().as_secs_f64() * 1e9 / evaluations as f64);
+    }
+    (least, evaluations)
+}
+
+fn integrator() -> (f64, u64) {
+    let settings =
+        Settings { relative: RELATIVE, absolute: Absolute::Same(RELATIVE * 1e-2), ..Settings::default() };
+    let entry = cosimo_ode::entry("dormand-prince").expect("it exists");
+    least(|| {
+        let mut integrator = Integrator::new(entry, 2, &settings).expect("settings are right");
+        integrator.restart(0.0, &[2.0, 0.0]);
+        while integrator.step(&mut VanDerPol, STOP).expect("it is smooth") != Outcome::Reached {}
+        integrator.counters().evaluations
+    })
+}
+
+fn unit(folder: &Path, file: &str) -> (f64, u64) {
+    let number = |name: &str, value: f64| (name.to_owned(), Value::Number(value));
+    let parameters = [
+        number("mu", MU),
+        number("cosimo.relative", RELATIVE),
+        ("cosimo.solver".to_owned(), Value::Text("dormand-prince".into())),
+    ];
+    let request = OpenRequest { name: "unit", source: file, folder, parameters: &parameters, joined: false };
+    let mut simulator = (cosimo_fmi::FMU.open)(&request).unwrap_or_else(|found| panic!("{found:#?}"));
+    let at = |seconds: f64| Time::new(seconds).expect("a number");
+    let window = Window { from: at(0.0), to: at(STOP), size: STOP };
+    least(|| {
+        simulator.enter(&Setup { start: at(0.0), stop: None, meets: false }).expect("it enters");
+        let (inputs, mut trail) = (Inputs { segments: &[] }, Trail { integrals: &mut [] });
+        simulator.advance(window, &inputs, &mut trail).expect("it steps").evaluations
+    })
+}
+
+fn bare(folder: &Path, file: &str) -> f64 {
+    let program = folder.join("equations");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/equations.c");
+    let compiled = Command::new("cc").args(["-O2", "-o"]).arg(&program).arg(source).arg("-ldl").status();
+    assert!(compiled.is_ok_and(|status| status.success()), "a C compiler is needed");
+    let unpacked = folder.join("unpacked");
+    let archive = std::fs::File::open(folder.join(file)).expect("the unit was written");
+    zip::ZipArchive::new(archive).expect("a unit is an archive").extract(&unpacked).expect("there is room");
+    let text = std::fs::read_to_string(unpacked.join("modelDescription.xml")).expect("it was unpacked");
+    let guid = text.split("guid=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("it has a guid");
+    let mut binary = PathBuf::new();
+    let mut folders = vec![unpacked.join("binaries")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("it was unpacked").flatten() {
+            if entry.path().is_dir() { folders.push(entry.path()) } else { binary = entry.path() }
+        }
+    }
+    let resources = format!("file://{}", unpacked.join("resources").display());
+    let output = Command::new(program).arg(binary).arg(resources).arg(guid).arg("200000").output();
+    let output = output.expect("it was compiled");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).trim().parse().expect("a number")
+}
+
+fn main() {
+    if !std::env::args().any(|word| word == "--bench") {
+        return; // a test run: nothing is measured
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("equations-bench");
+    std::fs::create_dir_all(&folder).expect("the target folder can be written");
+    cosimo_fmi::use_cache(&folder.join("cache"));
+    let design = Design::exchange("native:van-der-pol", Version::Two);
+    let library = built_library().expect("the library of units is built");
+    write(&design, &library, &folder.join("van-der-pol.fmu")).expect("there is room");
+    let calls = bare(&folder, "van-der-pol.fmu");
+    let (alone, evaluations) = integrator();
+    let (whole, asked) = unit(&folder, "van-der-pol.fmu");
+    println!("ns per right-hand side");
+    println!("  three calls by hand      {calls:8.1}");
+    println!("  integrator alone         {alone:8.1}   ({evaluations} right-hand sides)");
+    println!("  unit integrated          {whole:8.1}   ({asked} right-hand sides)");
+    println!("  ours beside both         {:8.1}", whole - calls - alone);
+}
