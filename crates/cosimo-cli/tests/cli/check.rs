@@ -460,7 +460,7 @@ const JOINED: &[Case] = &[
             "[strong.both]\ncomponents = [\"mass\", \"spring\"]\n\n[strong.more]\ncomponents = [\"spring\", \"mass\"]\n\n[method]",
         )],
         args: &[],
-        codes: &["plan/joined-twice"],
+        codes: &["plan/bond-inside", "plan/joined-twice"],
     },
     Case {
         name: "bond-inside",
@@ -476,15 +476,28 @@ const JOINED: &[Case] = &[
             ("[method]", "[component.echo]\nsource = \"echo.fmu\"\n\n[method]"),
             ("from = \"spring.F\"", "from = \"echo.string_out\""),
         ],
-        &["plan/type-mismatch"],
+        &[
+            "check/constant-input",
+            "plan/type-mismatch",
+            "check/constant-input",
+            "check/constant-input",
+            "check/constant-input",
+            "check/constant-input",
+        ],
     ),
     units(
         "type-rounded",
         &[(
             "[method]",
-            "[component.echo]\nsource = \"echo.fmu\"\n\n[[wire]]\nfrom = \"mass.x\"\nto = \"echo.integer_in\"\n\n[method]",
+            "[component.echo]\nsource = \"echo.fmu\"\n\n[[wire]]\nfrom = \"mass.v\"\nto = \"echo.int32_in\"\n\n[method]",
         )],
-        &["plan/type-rounded"],
+        &[
+            "check/constant-input",
+            "check/constant-input",
+            "check/constant-input",
+            "plan/type-rounded",
+            "check/unit-missing",
+        ],
     ),
 ];
 
