@@ -52,6 +52,7 @@ fn strong(system: &mut System, text: &str, problems: &mut Vec<Problem>) {
         "*" => all().collect(),
         list => list.split(',').map(|name| name.trim().to_owned()).collect(),
     };
+    let before = problems.len();
     for name in &names {
         if !all().any(|known| known == *name) {
             let message = format!("`--strong {text}`: no component is called `{name}`");
@@ -59,6 +60,9 @@ fn strong(system: &mut System, text: &str, problems: &mut Vec<Problem>) {
             let hint = suggest(name, known.iter().map(String::as_str));
             problems.push(Problem::error("system/unknown-component", message, 0..0).hint(hint));
         }
+    }
+    if problems.len() > before {
+        return;
     }
     let name = match system.strong.len() {
         0 => "strong".to_owned(),

@@ -370,6 +370,7 @@ impl Instance {
             Body::Exchanged(exchange) => {
                 let (equations, point) = exchange.at(self.time, &self.inputs);
                 equations.outputs(&point, &mut self.outputs);
+                self.unsettled = false;
                 return Ok(());
             }
         };

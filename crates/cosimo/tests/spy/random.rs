@@ -3,7 +3,7 @@
 
 use cosimo::core::Interface;
 use cosimo::engine::{Checkpoint, Run};
-use cosimo::export::{Design, Kind, SABOTEUR, Variant, Version};
+use cosimo::export::{CLOCKS, Design, ECHO, Kind, SABOTEUR, Variant, Version};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -45,8 +45,12 @@ fn designs() -> Vec<Design> {
             exchange(BALL, version, Variant::Iterates),
             exchange(ROOM, version, Variant::StepEvents),
             exchange(STAIR, version, Variant::Completed),
+            // In FMI 3.0 with an event mode.
+            spy(STAIR, version, Variant::Plain),
+            spy(ECHO, version, Variant::Plain),
         ]);
     }
+    all.push(spy(CLOCKS, Version::Three, Variant::Plain));
     all
 }
 
