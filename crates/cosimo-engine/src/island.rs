@@ -135,10 +135,10 @@ impl Island {
     }
 
     fn pass_on(&mut self, at: Time) -> Result<(), StepError> {
-        let Island { layout, board, crew, .. } = self;
-        // What breaks a loop does so here too: it stays as it was before.
+        let Island { layout, board, crew, window, .. } = self;
+        // What breaks a loop does so here too: it stays what it was applied as, at the start the guess.
         for input in (0..layout.shape.inputs).filter(|input| layout.guesses[*input].is_some()) {
-            board.buffers.segments[input] = Segment::constant(board.coupled(layout, input).at(0.0));
+            board.buffers.segments[input] = Segment::constant(board.buffers.segments[input].at(window.size));
         }
         for round in 0.. {
             for input in (0..layout.shape.inputs).filter(|input| layout.guesses[*input].is_none()) {

@@ -224,3 +224,25 @@ fn clocks_tick_on_time() {
         assert_eq!(ringing, 2);
     }
 }
+
+/// A guess that breaks a loop holds at the start whether or not somebody else has events.
+#[test]
+fn events_of_others_leave_a_broken_loop_alone() {
+    let text = |more: &str| {
+        format!(
+            "[experiment]\nstop = 0.2\n[component.first]\nsource = \"native:gain-loop/first\"\nstart = {{ u = 7.0 }}\n\
+             [component.second]\nsource = \"native:gain-loop/second\"\n[component.lag]\nsource = \"native:gain-loop/lag\"\n\
+             {more}[[wire]]\nfrom = \"second.y\"\nto = \"first.u\"\n[[wire]]\nfrom = \"lag.x\"\nto = \"first.w\"\n\
+             [[wire]]\nfrom = \"first.y\"\nto = \"second.u\"\n[[wire]]\nfrom = \"second.y\"\nto = \"lag.u\"\n\
+             [method]\nstep = {{ size = 0.1 }}\n"
+        )
+    };
+    let alone = rows(&text(""));
+    let stair = format!("[component.stair]\nsource = \"{}\"\n", EQUATIONS[0].source("stair"));
+    let beside = rows(&text(&stair));
+    for name in ["first.y", "second.y", "lag.x"] {
+        assert_eq!(column(&alone, name), column(&beside, name), "{name}");
+    }
+    // By hand: y1 = a u + w with a = 0.5, u = 7, w = 1.
+    assert_eq!(column(&alone, "first.y")[0], 4.5);
+}
