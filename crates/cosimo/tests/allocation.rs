@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use common::{DUAL_MASS, DualMass, Made, folder, sample, side_by_side, start};
 use cosimo::engine::Run;
+use cosimo::export::{Variant, Version};
 use cosimo::record::{FORMATS, Files};
 
 struct Counting;
@@ -112,6 +113,15 @@ fn no_step_after_the_first_allocates() {
     }
     let loops = ["first", "second", "lag"].map(|part| Made::UNITS[4].source(&format!("gain-loop/{part}")));
     assert_eq!(allocations(&common::gain_loop(&loops, 3.0, -2.0), 1, 20), 0, "a loop inside");
+    // Nor do events: those of a unit for co-simulation with an event mode, and those that its listener hears of.
+    let (stair, driven) =
+        (Made::Unit(Version::Three, Variant::Plain).source("stair"), Made::UNITS[4].source("driven"));
+    let text = format!(
+        "[experiment]\nstop = 1000\n[component.stair]\nsource = \"{stair}\"\nparameters = {{ period = 0.07 }}\n\
+         [component.driven]\nsource = \"{driven}\"\n[[wire]]\nfrom = \"stair.level\"\nto = \"driven.u\"\n\
+         [method]\nstep = {{ size = 0.1 }}\n"
+    );
+    assert_eq!(allocations(&text, 1, 40), 0, "events");
     // Nor does a row, between one chunk and the next: as many of them as fill none, and in less than the time of one.
     for format in FORMATS {
         let path = folder().join(format!("allocation.{}", format.endings[0]));
