@@ -7,6 +7,7 @@
 pub mod clock;
 pub mod entry;
 pub mod error;
+pub mod graph;
 pub mod interface;
 pub mod link;
 pub mod method;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use cosimo_core::entry::InnerWire;
+use cosimo_core::graph::components;
 
 use crate::description::Kind;
 use crate::ports::{Group, Ports};
@@ -181,8 +182,8 @@ impl Net {
 
 /// Nodes that depend on each other are one; what depends on nothing comes first.
 fn in_turns(needs: &[BTreeSet<usize>], inputs: usize) -> Vec<Turn> {
-    let groups = Tarjan::of(needs);
-    // In the order of Tarjan whatever a group needs is before it.
+    let lists: Vec<Vec<usize>> = needs.iter().map(|needs| needs.iter().copied().collect()).collect();
+    let groups = components(needs.len(), |node, k| lists[node].get(k).copied());
     let mut group_of = vec![0; needs.len()];
     for (index, group) in groups.iter().enumerate() {
         group.iter().for_each(|node| group_of[*node] = index);
@@ -212,72 +213,4 @@ fn in_turns(needs: &[BTreeSet<usize>], inputs: usize) -> Vec<Turn> {
         }
     }
     turns
-}
-
-/// Strongly connected components. Source: Tarjan, Depth-first search and linear graph algorithms, SIAM J. Comput. 1 (1972).
-struct Tarjan<'a> {
-    needs: &'a [BTreeSet<usize>],
-    index: Vec<Option<usize>>,
-    low: Vec<usize>,
-    on_stack: Vec<bool>,
-    stack: Vec<usize>,
-    count: usize,
-    groups: Vec<Vec<usize>>,
-}
-
-impl Tarjan<'_> {
-    fn of(needs: &[BTreeSet<usize>]) -> Vec<Vec<usize>> {
-        let size = needs.len();
-        let mut search = Tarjan {
-            needs,
-            index: vec![None; size],
-            low: vec![0; size],
-            on_stack: vec![false; size],
-            stack: Vec::new(),
-            count: 0,
-            groups: Vec::new(),
-        };
-        for node in 0..size {
-            if search.index[node].is_none() {
-                search.visit(node);
-            }
-        }
-        search.groups
-    }
-
-    /// Without recursion: chains of units may be long.
-    fn visit(&mut self, start: usize) {
-        let mut path: Vec<(usize, Vec<usize>)> = Vec::new();
-        self.enter(start, &mut path);
-        while let Some((node, rest)) = path.last_mut() {
-            let node = *node;
-            if let Some(next) = rest.pop() {
-                match self.index[next] {
-                    None => self.enter(next, &mut path),
-                    Some(index) if self.on_stack[next] => self.low[node] = self.low[node].min(index),
-                    Some(_) => {}
-                }
-                continue;
-            }
-            path.pop();
-            if let Some((parent, _)) = path.last() {
-                self.low[*parent] = self.low[*parent].min(self.low[node]);
-            }
-            if self.index[node] == Some(self.low[node]) {
-                let from = self.stack.iter().rposition(|on| *on == node).unwrap_or(0);
-                let group = self.stack.split_off(from);
-                group.iter().for_each(|member| self.on_stack[*member] = false);
-                self.groups.push(group);
-            }
-        }
-    }
-
-    fn enter(&mut self, node: usize, path: &mut Vec<(usize, Vec<usize>)>) {
-        self.index[node] = Some(self.count);
-        self.low[node] = self.count;
-        self.count += 1;
-        self.stack.push(node);
-        self.on_stack[node] = true;
-        path.push((node, self.needs[node].iter().rev().copied().collect()));
-    }
 }
