@@ -39,7 +39,7 @@ mod system;
 pub use failure::{Cause, Failure};
 pub use integrator::{Counters, Integrator, IntegratorEntry, Outcome};
 pub use jacobian::Pattern;
-pub use newton::{Newton, Solved, Unsolved};
+pub use newton::{Equations, Newton, Solved, Unsolved};
 pub use root::{Direction, Roots};
 pub use settings::{Absolute, HIGHEST_ORDER, Refusal, Settings};
 pub use snapshot::Unreadable;

@@ -5,7 +5,8 @@
 
 use crate::lu::Lu;
 
-const ITERATIONS: u32 = 50;
+/// Exponentials are climbed down one e at a time.
+const ITERATIONS: u32 = 250;
 /// The least part of a step that is tried.
 const SMALLEST_PART: f64 = 1.0 / 4096.0;
 /// A Jacobian is kept while every step leaves at most this part of the residual.
@@ -41,6 +42,29 @@ pub enum Unsolved<E> {
     Stuck { iterations: u32, unknown: usize, residual: f64 },
 }
 
+/// A loop with more to it than a function.
+pub trait Equations {
+    type Error;
+
+    /// g(u). Asked for the same values again at the end, so that whatever it sets is set for the solution.
+    fn value(&mut self, u: &[f64], g: &mut [f64]) -> Result<(), Self::Error>;
+
+    /// dg/du, row by row, where `value` was asked last. `false` where differences must do.
+    fn derivatives(&mut self, _into: &mut [f64]) -> Result<bool, Self::Error> {
+        Ok(false)
+    }
+}
+
+struct Function<G>(G);
+
+impl<E, G: FnMut(&[f64], &mut [f64]) -> Result<(), E>> Equations for Function<G> {
+    type Error = E;
+
+    fn value(&mut self, u: &[f64], g: &mut [f64]) -> Result<(), E> {
+        (self.0)(u, g)
+    }
+}
+
 impl Newton {
     pub fn new(size: usize) -> Newton {
         let room = || vec![0.0; size];
@@ -59,10 +83,20 @@ impl Newton {
     pub fn solve<E>(
         &mut self,
         u: &mut [f64],
-        mut g: impl FnMut(&[f64], &mut [f64]) -> Result<(), E>,
+        g: impl FnMut(&[f64], &mut [f64]) -> Result<(), E>,
     ) -> Result<Solved, Unsolved<E>> {
+        self.solve_equations(u, &mut Function(g))
+    }
+
+    /// As [`Newton::solve`], with derivatives where there are any. Where these lead nowhere, differences are tried.
+    pub fn solve_equations<G: Equations>(
+        &mut self,
+        u: &mut [f64],
+        g: &mut G,
+    ) -> Result<Solved, Unsolved<G::Error>> {
         let mut evaluations = 1;
-        g(u, &mut self.value).map_err(Unsolved::Refused)?;
+        let mut declared = true;
+        g.value(u, &mut self.value).map_err(Unsolved::Refused)?;
         self.measure(u);
         let mut norm = self.look(u);
         let mut sharp = false; // the Jacobian is that of this iterate
@@ -70,9 +104,18 @@ impl Newton {
         let mut iterations = 0;
         while norm.is_finite() && !self.settled(u) && iterations < ITERATIONS {
             if !known {
-                evaluations += self.differentiate(u, &mut g)?;
+                declared = declared && g.derivatives(self.lu.matrix()).map_err(Unsolved::Refused)?;
+                if declared {
+                    self.subtract_from_one(u.len());
+                } else {
+                    evaluations += self.differentiate(u, g)?;
+                }
                 sharp = true;
                 if !self.lu.factorise() {
+                    if declared {
+                        declared = false;
+                        continue;
+                    }
                     break;
                 }
             }
@@ -85,7 +128,7 @@ impl Newton {
                     *trial = u - part * step;
                 }
                 let trial = std::mem::take(&mut self.trial);
-                let asked = g(&trial, &mut self.value);
+                let asked = g.value(&trial, &mut self.value);
                 evaluations += 1;
                 self.trial = trial;
                 asked.map_err(Unsolved::Refused)?;
@@ -97,12 +140,13 @@ impl Newton {
             }
             if norm.is_nan() || norm >= before {
                 // Worse than where it was: with a fresh Jacobian that is the end, and rounding perhaps the reason.
-                g(u, &mut self.value).map_err(Unsolved::Refused)?;
+                g.value(u, &mut self.value).map_err(Unsolved::Refused)?;
                 evaluations += 1;
                 norm = self.look(u);
-                if sharp {
+                if sharp && !declared {
                     break;
                 }
+                declared = declared && !sharp;
                 known = false;
                 continue;
             }
@@ -110,10 +154,14 @@ impl Newton {
             known = norm <= CONTRACTION * before;
             sharp = false;
         }
-        g(u, &mut self.value).map_err(Unsolved::Refused)?;
+        g.value(u, &mut self.value).map_err(Unsolved::Refused)?;
         self.look(u);
         let (unknown, residual) = self.worst();
-        let near = |place: usize| self.scale[place].max(u[place].abs()).max(self.value[place].abs());
+        let near = |place: usize| {
+            // Where it began tells how large things are, unless it is still on its way.
+            let began = if iterations < ITERATIONS { self.scale[place] } else { self.usual(place) };
+            began.max(u[place].abs()).max(self.value[place].abs())
+        };
         if u.is_empty() || residual <= NEAR * near(unknown) {
             return Ok(Solved { iterations, evaluations: evaluations + 1 });
         }
@@ -150,8 +198,15 @@ impl Newton {
 
     /// Nothing but rounding is left.
     fn settled(&self, u: &[f64]) -> bool {
-        let parts = self.residual.iter().zip(u).zip(&self.value);
-        parts.into_iter().all(|((residual, u), g)| residual.abs() <= f64::EPSILON * (u.abs() + g.abs()))
+        let mut parts = self.residual.iter().zip(u).zip(&self.value).enumerate();
+        parts.all(|(place, ((residual, u), g))| {
+            residual.abs() <= f64::EPSILON * (u.abs() + g.abs()).max(4.0 * self.usual(place))
+        })
+    }
+
+    /// How large an unknown is that may be zero: as where it began, unless that lies beyond all bounds.
+    fn usual(&self, place: usize) -> f64 {
+        self.scale[place].min(1.0)
     }
 
     fn worst(&self) -> (usize, f64) {
@@ -169,19 +224,15 @@ impl Newton {
     }
 
     /// 1 - dg/du, column by column. `value` holds g(u) before and after.
-    fn differentiate<E>(
-        &mut self,
-        u: &[f64],
-        g: &mut impl FnMut(&[f64], &mut [f64]) -> Result<(), E>,
-    ) -> Result<u64, Unsolved<E>> {
+    fn differentiate<G: Equations>(&mut self, u: &[f64], g: &mut G) -> Result<u64, Unsolved<G::Error>> {
         let n = u.len();
         for column in 0..n {
             self.trial.copy_from_slice(u);
-            let size = self.scale[column].max(u[column].abs());
+            let size = u[column].abs().max(1e-3 * self.usual(column));
             let shifted = u[column] + f64::EPSILON.sqrt() * size;
             let shift = shifted - u[column];
             self.trial[column] = shifted;
-            g(&self.trial, &mut self.step).map_err(Unsolved::Refused)?;
+            g.value(&self.trial, &mut self.step).map_err(Unsolved::Refused)?;
             let matrix = self.lu.matrix();
             for row in 0..n {
                 let slope = (self.step[row] - self.value[row]) / shift;
@@ -189,6 +240,13 @@ impl Newton {
             }
         }
         Ok(n as u64)
+    }
+
+    /// 1 - dg/du of dg/du.
+    fn subtract_from_one(&mut self, n: usize) {
+        for (place, entry) in self.lu.matrix().iter_mut().enumerate() {
+            *entry = f64::from(u8::from(place / n == place % n)) - *entry;
+        }
     }
 }
 
@@ -227,6 +285,20 @@ mod tests {
         assert!((u[0] - 0.739_085_133_215_160_6).abs() < 1e-15, "{u:?}");
     }
 
+    /// A diode behind a resistor, told the current: 200 decades of e away, and not near enough before it is there.
+    #[test]
+    fn an_exponential_is_climbed_down() {
+        let (u, solved) =
+            solve(&[0.0], |u, g| g[0] = 1e-12 * (((5.0 - 1000.0 * u[0]) / 0.025).exp() - 1.0)).unwrap();
+        assert!(
+            (1e-12 * (((5.0 - 1000.0 * u[0]) / 0.025).exp() - 1.0) - u[0]).abs() < 1e-12,
+            "{u:?} {solved:?}"
+        );
+        let stuck =
+            solve(&[0.0], |u, g| g[0] = 1e-12 * (((8.0 - 1000.0 * u[0]) / 0.025).exp() - 1.0)).unwrap_err();
+        assert!(matches!(stuck, Unsolved::Stuck { .. }), "{stuck:?}");
+    }
+
     #[test]
     fn small_numbers_are_solved_as_exactly_as_large_ones() {
         for size in [1e-12, 1.0, 1e12] {
@@ -248,6 +320,31 @@ mod tests {
         let Unsolved::Stuck { unknown: 0, residual, .. } = stuck else { panic!("{stuck:?}") };
         assert!((residual - 0.75).abs() < 1e-2, "the least that u - u^2 - 1 can be: {residual}");
         assert!(matches!(solve(&[0.0], |_, g| g[0] = f64::NAN), Err(Unsolved::Stuck { .. })));
+    }
+
+    /// u = cos(u), with a derivative as it is told.
+    struct Cosine(f64, u32);
+
+    impl Equations for Cosine {
+        type Error = ();
+        fn value(&mut self, u: &[f64], g: &mut [f64]) -> Result<(), ()> {
+            (g[0], self.1) = (u[0].cos(), self.1 + 1);
+            Ok(())
+        }
+        fn derivatives(&mut self, into: &mut [f64]) -> Result<bool, ()> {
+            into[0] = self.0;
+            Ok(true)
+        }
+    }
+
+    #[test]
+    fn derivatives_save_questions_and_wrong_ones_do_no_harm() {
+        let solution = 0.739_085_133_215_160_6_f64;
+        for (slope, most) in [(-solution.sin(), 8), (1.0, 40), (f64::MAX, 40), (5.0, 60)] {
+            let (mut cosine, mut u) = (Cosine(slope, 0), [1.0]);
+            Newton::new(1).solve_equations(&mut u, &mut cosine).unwrap();
+            assert!((u[0] - solution).abs() < 1e-9 && cosine.1 <= most, "{slope}: {u:?} {}", cosine.1);
+        }
     }
 
     #[test]
