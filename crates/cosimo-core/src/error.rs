@@ -57,6 +57,19 @@ pub enum StepError {
     #[error("the event at t = {at} does not settle: `{output}` still changes after 100 rounds")]
     Restless { output: String, at: Time },
 
+    #[error(
+        "the algebraic loop {path} is not solved at t = {at}: what drives `{input}` is {driven}, and no step leads nearer to \
+         that (last values: {}; {rounds} {} were made)",
+        named(.values), if *.rounds == 1 { "iteration" } else { "iterations" }
+    )]
+    Unsolved { path: String, input: String, driven: f64, rounds: u32, values: Vec<(String, f64)>, at: Time },
+
+    #[error(
+        "the algebraic loop {path} comes to no rest at t = {at}: `{output}` still changes after {rounds} rounds (last values: \
+         {})", named(.values)
+    )]
+    Undecided { path: String, output: String, rounds: u32, values: Vec<(String, f64)>, at: Time },
+
     #[error("simulator `{simulator}` stopped at t = {at} while stepping {window}")]
     StoppedEarly { simulator: String, at: Time, window: Window },
 }
@@ -66,7 +79,7 @@ impl StepError {
     pub fn discarded(&self) -> bool {
         match self {
             StepError::Failed { cause, .. } => cause.discarded(),
-            StepError::NotSettled { .. } => true,
+            StepError::NotSettled { .. } | StepError::Unsolved { .. } | StepError::Undecided { .. } => true,
             _ => false,
         }
     }
@@ -80,6 +93,7 @@ impl StepError {
             StepError::BadIndicator { .. } => "step/bad-indicator",
             StepError::NotSettled { .. } => "step/not-settled",
             StepError::Restless { .. } => "step/event-not-settled",
+            StepError::Unsolved { .. } | StepError::Undecided { .. } => "step/loop-not-solved",
             StepError::StoppedEarly { .. } => "step/stopped-early",
         }
     }
@@ -111,14 +125,30 @@ impl StepError {
                  `sweeps`, or an adaptive `law` with `reject = \"above-one\"`, which tries smaller steps by itself",
                 window.size / 4.0
             ),
+            StepError::Undecided { .. } => {
+                "these values switch each other for ever: break the loop by a delay in one of the simulators".into()
+            }
             StepError::Restless { .. } => {
                 "simulators answer each other for ever at this instant: look at the loop that this output is part of".into()
+            }
+            StepError::Unsolved { input, .. } => {
+                format!("make sure that the loop has a solution; then begin nearer to it, with a start value for `{input}`")
             }
             StepError::StoppedEarly { .. } => {
                 "all simulators of the system must be able to rewind for an early return; or forbid it in this one".into()
             }
         }
     }
+}
+
+/// The first few of what a loop has.
+fn named(values: &[(String, f64)]) -> String {
+    let text = |(name, value): &(String, f64)| format!("{name} = {value}");
+    let mut list: Vec<String> = values.iter().take(8).map(text).collect();
+    if values.len() > list.len() {
+        list.push(format!("and {} more", values.len() - list.len()));
+    }
+    list.join(", ")
 }
 
 /// The first and the last few numbers of a history.

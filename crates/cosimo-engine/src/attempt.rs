@@ -6,8 +6,9 @@ use cosimo_core::method::{Passes, Record, Shape, Trial};
 use cosimo_core::{End, Segment, Slot, Time, Window};
 
 use crate::board::{Board, known};
-use crate::crew::{Blamed, Crew, Fault, Task, Who, Whose};
+use crate::crew::{Blamed, Crew, Fault, Task, Whose};
 use crate::plan::Layout;
+use crate::settling::{Instant, Settling};
 
 pub struct Attempt<'a> {
     pub layout: &'a Layout,
@@ -198,8 +199,8 @@ impl Attempt<'_> {
         ledger.add(&layout.bonds, &layout.couplings, &buffers.segments, &buffers.left, window.size);
     }
 
-    /// Sets new inputs and reads outputs again where that was asked for, rank by rank so that a change
-    /// passes through all simulators it can pass at this instant.
+    /// Sets new inputs and reads outputs again where that was asked for, so that a change passes through all
+    /// simulators it can pass at this instant.
     fn exchange(&mut self, window: Window) -> Result<(), StepError> {
         let (layout, board) = (self.layout, &mut *self.board);
         if layout.has_jacobian || layout.any_fresh {
@@ -212,24 +213,13 @@ impl Attempt<'_> {
         }
         // The record shows the inputs of the step and the outputs it left, so both are put aside meanwhile.
         board.offsets.copy_from_slice(&board.buffers.segments);
-        let left = &mut board.scratch_left;
-        left.copy_from_slice(&board.buffers.left);
-        for rank in 1..=layout.ranks.depth {
-            for input in 0..layout.shape.inputs {
-                let settled = if layout.fresh[input] {
-                    board.coupled(layout, input)
-                } else {
-                    let applied = &board.offsets[input];
-                    Segment::line(applied.at(window.size), applied.slope(window.size))
-                };
-                board.held[input] = settled.at(0.0);
-                board.buffers.segments[input] = settled;
-            }
-            let task = Task::Settle { at: window.to, who: Who::Rank(rank) };
-            self.crew.run(task, &mut board.buffers).map_err(|blamed| stepping(layout, blamed, window))?;
-            let slopes: &[f64] = if layout.slopes { &board.buffers.slopes } else { &[] };
-            board.traces.put(0, &board.buffers.left, slopes);
-        }
+        board.scratch_left.copy_from_slice(&board.buffers.left);
+        let (at, instant) = (window.to, Instant::Exchange(window.size));
+        let mut settling = Settling { layout, board, crew: self.crew, at, instant };
+        settling.begin_from(window.size);
+        let settled = settling.in_order();
+        settled.map_err(|trouble| settling.error(trouble, |blamed| stepping(layout, blamed, window)))?;
+        let board = &mut *self.board;
         board.buffers.segments.copy_from_slice(&board.offsets);
         board.buffers.left.copy_from_slice(&board.scratch_left);
         Ok(())

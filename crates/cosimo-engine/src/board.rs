@@ -6,6 +6,7 @@ use cosimo_core::{Rehearsal, Segment, Time, Traces, Window};
 use crate::crew::Buffers;
 use crate::ledger::Ledger;
 use crate::plan::Layout;
+use crate::settling::{Ripple, Room};
 
 #[derive(Debug)]
 pub struct Board {
@@ -16,6 +17,14 @@ pub struct Board {
     pub offsets: Vec<Segment>,
     /// The inputs that simulators saw last, at the end of their step.
     pub held: Vec<f64>,
+    /// Unknowns of algebraic loops, one segment per input.
+    pub unknowns: Vec<Segment>,
+    /// Per output: what it shows can be believed. False for some only while a run starts.
+    pub known: Vec<bool>,
+    /// Room for loops, of the whole system and of what is renewed at communication points.
+    pub rooms: Vec<Option<Room>>,
+    pub renewal_rooms: Vec<Option<Room>>,
+    pub ripple: Ripple,
     /// All memory of corrections, one slice after the other.
     pub memory: Vec<f64>,
     pub scratch: Vec<f64>,
@@ -68,6 +77,7 @@ impl Board {
                 slopes: vec![f64::NAN; outputs],
                 integrals: vec![f64::NAN; outputs],
                 jacobian: vec![0.0; layout.jacobian_size()],
+                through: vec![0.0; if layout.order.loops.is_empty() { 0 } else { layout.jacobian_size() }],
                 states: vec![0.0; layout.states],
                 frozen: vec![Vec::new(); layout.blocks.len()],
                 rehearsals: vec![Rehearsal::default(); layout.blocks.len()],
@@ -77,6 +87,11 @@ impl Board {
             },
             offsets: vec![Segment::ZERO; inputs],
             held: vec![0.0; inputs],
+            unknowns: vec![Segment::ZERO; inputs],
+            known: vec![true; outputs],
+            rooms: layout.order.loops.iter().map(|found| Room::of(layout, found)).collect(),
+            renewal_rooms: layout.renewal.loops.iter().map(|found| Room::of(layout, found)).collect(),
+            ripple: Ripple { outputs: vec![0.0; outputs], inputs: vec![0.0; inputs] },
             scratch: vec![
                 0.0;
                 layout

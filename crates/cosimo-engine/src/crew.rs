@@ -50,8 +50,10 @@ pub struct Seldom {
     pub stage: usize,
     pub states: Range<usize>,
     pub jacobian: Range<usize>,
-    /// Per rank: an output of this simulator settles at it.
-    pub ranks: Vec<bool>,
+    /// Per pass: an output of this simulator can be known by then.
+    pub passes: Vec<bool>,
+    /// It declares derivatives of its outputs by its inputs.
+    pub declares: bool,
     /// It answers without a step between, or has events.
     pub lively: bool,
     /// Texts and bytes: the wire and the port of each.
@@ -92,6 +94,12 @@ pub enum Task {
     Settle {
         at: Time,
         who: Who,
+        /// Outputs need not be finite yet.
+        lenient: bool,
+    },
+    /// Declared derivatives of those who speak in a range of passes.
+    Through {
+        passes: (usize, usize),
     },
     Rehearse(Window),
     Advance {
@@ -121,7 +129,7 @@ pub enum Task {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Who {
     All,
-    Rank(usize),
+    Pass(usize),
     /// Those that answer without a step between, or have events.
     Lively,
 }
@@ -153,6 +161,8 @@ pub struct Buffers {
     pub slopes: Vec<f64>,
     pub integrals: Vec<f64>,
     pub jacobian: Vec<f64>,
+    /// Derivatives for loops, in the places of the Jacobian.
+    pub through: Vec<f64>,
     pub states: Vec<f64>,
     /// Frozen states, one per member.
     pub frozen: Vec<Vec<u8>>,
@@ -312,10 +322,10 @@ fn one(
     let inputs = Inputs { segments: &buffers.segments[member.inputs.clone()] };
     match task {
         Task::Advance { .. } => {}
-        Task::Settle { at, who } => {
+        Task::Settle { at, who, lenient } => {
             let wanted = match who {
                 Who::All => true,
-                Who::Rank(rank) => member.seldom.ranks.get(rank).copied().unwrap_or(false),
+                Who::Pass(pass) => member.seldom.passes.get(pass).copied().unwrap_or(false),
                 Who::Lively => member.seldom.lively,
             };
             if !wanted {
@@ -324,7 +334,9 @@ fn one(
             simulator.settle(at, &inputs).map_err(Fault::Failed)?;
             let mut out = outputs(member, &mut buffers.left, &mut buffers.slopes);
             member.simulator.outputs(&mut out).map_err(Fault::Failed)?;
-            finite(&buffers.left[member.outputs.clone()])?;
+            if !lenient {
+                finite(&buffers.left[member.outputs.clone()])?;
+            }
             if who != Who::Lively {
                 return Ok(None);
             }
@@ -357,6 +369,13 @@ fn one(
                         &mut buffers.jacobian[member.seldom.jacobian.clone()],
                     )
                     .map_err(Fault::Failed)?;
+            }
+        }
+        Task::Through { passes: (from, to) } => {
+            let speaks = member.seldom.passes.get(from..to).is_some_and(|passes| passes.contains(&true));
+            if speaks && member.seldom.declares {
+                let into = &mut buffers.through[member.seldom.jacobian.clone()];
+                simulator.jacobian(into).map_err(Fault::Failed)?;
             }
         }
         Task::GetStates => {
@@ -511,6 +530,7 @@ impl Worker {
             slopes: vec![f64::NAN; outputs.len()],
             integrals: vec![f64::NAN; outputs.len()],
             jacobian: vec![0.0; jacobian.len()],
+            through: vec![0.0; jacobian.len()],
             states: vec![0.0; states.len()],
             frozen: vec![Vec::new(); members.len()],
             rehearsals: vec![Rehearsal::default(); members.len()],
@@ -588,6 +608,7 @@ impl Worker {
                 }
             }
             Task::Enter(_)
+            | Task::Through { .. }
             | Task::Give(_)
             | Task::Save(_)
             | Task::Restore(_)
@@ -628,6 +649,11 @@ impl Worker {
             Task::Jacobian { .. } => {
                 for (value, &global) in group_buffers.jacobian.iter().zip(&self.jacobian) {
                     board.jacobian[global] = *value;
+                }
+            }
+            Task::Through { .. } => {
+                for (value, &global) in group_buffers.through.iter().zip(&self.jacobian) {
+                    board.through[global] = *value;
                 }
             }
             Task::GetStates => {
@@ -785,7 +811,8 @@ mod tests {
                     stage,
                     states: 0..0,
                     jacobian: 0..0,
-                    ranks: vec![],
+                    passes: vec![],
+                    declares: false,
                     lively: true,
                     takes: vec![],
                     gives: vec![],

@@ -1,79 +1,268 @@
-//! Which output depends on which at the same instant: ranks for settling, and algebraic loops by name.
+//! Which output depends on which at one instant: in which order simulators are to be heard, and which of them form
+//! algebraic loops.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 
 use cosimo_core::Couplings;
+use cosimo_core::graph::components;
 use cosimo_core::link::Block;
 
-/// Per output: through how many simulators a change must pass at one instant before it shows here.
+/// How everybody comes to know what everybody says at one instant.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Ranks {
-    pub of_output: Vec<usize>,
-    /// The largest of them.
+pub struct Order {
+    /// One after the other. Those who depend on nobody have spoken before.
+    pub steps: Vec<Step>,
+    pub loops: Vec<Loop>,
+    /// Through how many simulators a change passes at most, where loops are cut at their unknowns.
     pub depth: usize,
+    /// Per input: it is an unknown of a loop.
+    pub unknown: Vec<bool>,
+    /// Per pass: whose outputs can be known by then.
+    pub passes: Vec<Vec<usize>>,
 }
 
-/// An algebraic loop, as alternating outputs and inputs: `[output, input, output, input, ...]`.
-pub type Loop = Vec<usize>;
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Its place in `passes`.
+    Pass(usize),
+    /// Its place in `loops`.
+    Loop(usize),
+}
 
-/// `feedthrough` are global (output, input) pairs; `cut` inputs do not pass anything on.
-pub fn ranks(
-    couplings: &Couplings,
-    outputs: usize,
-    feedthrough: &[(usize, usize)],
-    cut: &[bool],
-) -> Result<Ranks, Loop> {
-    let mut through = vec![Vec::new(); outputs];
-    for &(output, input) in feedthrough {
-        if !cut[input] {
-            through[output].push(input);
+/// Outputs and inputs each of which depends on each.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Loop {
+    /// Inputs which, once known, make all the rest known; but for values without any between them.
+    pub unknowns: Vec<usize>,
+    /// Outputs that have such values.
+    pub discrete: Vec<usize>,
+    pub inputs: Vec<usize>,
+    pub outputs: Vec<usize>,
+    /// How the outputs follow from the unknowns, one pass after the other.
+    pub passes: Range<usize>,
+    /// One way round, found backwards: `[output, input it depends on, output that drives it, ...]`.
+    pub path: Vec<usize>,
+}
+
+impl Order {
+    /// `feedthrough` are global (output, input) pairs; an input that is not `renewed` passes nothing on. Loops are cut
+    /// behind all `discrete` outputs, and then at `wanted` inputs first, for whose values somebody has a guess.
+    pub fn new(
+        couplings: &Couplings,
+        discrete: &[bool],
+        feedthrough: &[(usize, usize)],
+        renewed: &[bool],
+        wanted: &[bool],
+    ) -> Order {
+        let outputs = discrete.len();
+        let mut through = vec![Vec::new(); outputs];
+        for &(output, input) in feedthrough {
+            if renewed[input] && !couplings.terms(input).is_empty() {
+                through[output].push(input);
+            }
+        }
+        let inputs = couplings.inputs();
+        let graph = Graph { couplings, through, discrete, outputs };
+        let mut order = Order { unknown: vec![false; inputs], ..Order::default() };
+        let mut levels = vec![0; outputs + inputs];
+        let mut depths = vec![0; outputs + inputs];
+        let mut inner = Inner { open: vec![State::Outside; outputs + inputs], ranks: vec![0; outputs] };
+        for group in components(outputs + inputs, |node, k| graph.needs(node, k)) {
+            if let [node] = group[..] {
+                let one = usize::from(node < outputs);
+                for needed in graph.all_needs(node) {
+                    levels[node] = levels[node].max(levels[needed] + one);
+                    depths[node] = depths[node].max(depths[needed] + one);
+                }
+                if one == 1 && levels[node] > 0 {
+                    put(&mut order.passes, levels[node] - 1, node);
+                }
+                continue;
+            }
+            let mut found = inner.cut(&graph, group.clone(), wanted, &mut order.unknown);
+            let ranks = found.outputs.iter().map(|output| inner.ranks[*output]).max().unwrap_or(0);
+            // Levels of the group itself are still 0.
+            let before = || group.iter().flat_map(|node| graph.all_needs(*node));
+            let level = 1 + before().map(|node| levels[node]).max().unwrap_or(0);
+            let depth = before().map(|node| depths[node]).max().unwrap_or(0);
+            for node in &group {
+                levels[*node] = level;
+                depths[*node] = depth + 1 + ranks;
+            }
+            // Where its own passes begin is known when all levels are.
+            found.passes = level..level + 1 + ranks;
+            order.loops.push(found);
+        }
+        order.depth = depths[..outputs].iter().copied().max().unwrap_or(0);
+        order.arrange(&inner.ranks);
+        order
+    }
+
+    /// Level by level: first whoever is in no loop, then the loops, which do not depend on each other there.
+    fn arrange(&mut self, ranks: &[usize]) {
+        let levels =
+            self.passes.len().max(self.loops.iter().map(|found| found.passes.start).max().unwrap_or(0));
+        self.passes.resize(levels, Vec::new());
+        let starts: Vec<usize> = self.loops.iter().map(|found| found.passes.start).collect();
+        for found in &mut self.loops {
+            let first = self.passes.len();
+            self.passes.resize(first + found.passes.len(), Vec::new());
+            found.passes = first..self.passes.len();
+            for output in &found.outputs {
+                self.passes[first + ranks[*output]].push(*output);
+            }
+        }
+        for level in 1..=levels {
+            if !self.passes[level - 1].is_empty() {
+                self.steps.push(Step::Pass(level - 1));
+            }
+            let here = starts.iter().enumerate().filter(|(_, start)| **start == level);
+            self.steps.extend(here.map(|(place, _)| Step::Loop(place)));
         }
     }
-    let mut search = Search { couplings, through, state: vec![State::New; outputs], rank: vec![0; outputs] };
-    for output in 0..outputs {
-        let mut path = Vec::new();
-        search.visit(output, &mut path)?;
+}
+
+fn put(passes: &mut Vec<Vec<usize>>, place: usize, output: usize) {
+    if passes.len() <= place {
+        passes.resize(place + 1, Vec::new());
     }
-    let depth = search.rank.iter().copied().max().unwrap_or(0);
-    Ok(Ranks { of_output: search.rank, depth })
+    passes[place].push(output);
+}
+
+/// Nodes are outputs, then inputs.
+struct Graph<'a> {
+    couplings: &'a Couplings,
+    through: Vec<Vec<usize>>,
+    discrete: &'a [bool],
+    outputs: usize,
+}
+
+impl Graph<'_> {
+    fn needs(&self, node: usize, k: usize) -> Option<usize> {
+        match node.checked_sub(self.outputs) {
+            None => self.through[node].get(k).map(|input| self.outputs + input),
+            Some(input) => self.couplings.terms(input).get(k).map(|term| term.output),
+        }
+    }
+
+    fn all_needs(&self, node: usize) -> impl Iterator<Item = usize> {
+        (0..).map_while(move |k| self.needs(node, k))
+    }
 }
 
 #[derive(Clone, Copy, PartialEq)]
 enum State {
+    /// Of another group.
+    Outside,
     New,
     Open,
     Done,
 }
 
-struct Search<'a> {
-    couplings: &'a Couplings,
-    through: Vec<Vec<usize>>,
-    state: Vec<State>,
-    rank: Vec<usize>,
+/// The inside of loops.
+struct Inner {
+    open: Vec<State>,
+    /// Per output: how many outputs of its loop must be known before it.
+    ranks: Vec<usize>,
 }
 
-impl Search<'_> {
-    /// Depth first from an output back to what it depends on. `path` holds outputs and inputs in turn.
-    fn visit(&mut self, output: usize, path: &mut Vec<usize>) -> Result<usize, Loop> {
-        match self.state[output] {
-            State::Done => return Ok(self.rank[output]),
-            State::Open => {
-                let start = path.iter().step_by(2).position(|&on_path| on_path == output).unwrap_or(0);
-                return Err(path[2 * start..].to_vec());
-            }
-            State::New => self.state[output] = State::Open,
+impl Inner {
+    /// Depth first: an input that leads back to where the search came from is an unknown.
+    fn cut(
+        &mut self,
+        graph: &Graph<'_>,
+        mut group: Vec<usize>,
+        wanted: &[bool],
+        unknown: &mut [bool],
+    ) -> Loop {
+        group.sort_unstable();
+        let first_input = group.partition_point(|node| *node < graph.outputs);
+        let inputs: Vec<usize> = group[first_input..].iter().map(|node| node - graph.outputs).collect();
+        for node in &group {
+            self.open[*node] = State::New;
         }
-        path.push(output);
-        let mut rank = 0;
-        for input in self.through[output].clone() {
-            path.push(input);
-            for source in self.couplings.terms(input).iter().map(|term| term.output).collect::<Vec<_>>() {
-                rank = rank.max(1 + self.visit(source, path)?);
-            }
-            path.pop();
+        // What is driven by discrete outputs alone needs no guess.
+        let real = |input: usize| {
+            let mut terms = graph.couplings.terms(input).iter();
+            terms.any(|term| !graph.discrete[term.output] && self.open[term.output] == State::New)
+        };
+        for input in inputs.iter().filter(|input| wanted[**input] && real(**input)) {
+            unknown[*input] = true;
         }
-        path.pop();
-        self.state[output] = State::Done;
-        self.rank[output] = rank;
-        Ok(rank)
+        let mut done = Vec::with_capacity(group.len());
+        for start in &group {
+            if self.open[*start] != State::New {
+                continue;
+            }
+            let mut path = vec![(*start, 0)];
+            self.open[*start] = State::Open;
+            while let Some((node, seen)) = path.last_mut() {
+                let node = *node;
+                let cut = node.checked_sub(graph.outputs).is_some_and(|input| unknown[input]);
+                match graph.needs(node, *seen).filter(|_| !cut) {
+                    Some(next) => {
+                        *seen += 1;
+                        if graph.discrete.get(next).copied().unwrap_or(false) {
+                            continue; // held, as far as reals are concerned
+                        }
+                        match self.open[next] {
+                            State::New => {
+                                self.open[next] = State::Open;
+                                path.push((next, 0));
+                            }
+                            State::Open => unknown[node.max(next) - graph.outputs] = true,
+                            State::Outside | State::Done => {}
+                        }
+                    }
+                    None => {
+                        self.open[node] = State::Done;
+                        done.push(node);
+                        path.pop();
+                    }
+                }
+            }
+        }
+        // In this order everything that an output needs is known before it, now that all cuts are.
+        for &node in done.iter().filter(|node| **node < graph.outputs) {
+            let known = |input: &usize| !unknown[*input] && self.open[graph.outputs + input] == State::Done;
+            let drivers = graph.through[node].iter().filter(|input| known(input));
+            let drivers = drivers.flat_map(|input| graph.couplings.terms(*input)).map(|term| term.output);
+            let inside =
+                drivers.filter(|output| self.open[*output] == State::Done && !graph.discrete[*output]);
+            self.ranks[node] = inside.map(|output| self.ranks[output] + 1).max().unwrap_or(0);
+        }
+        let unknowns: Vec<usize> = inputs.iter().copied().filter(|input| unknown[*input]).collect();
+        let begin = unknowns.first().or(inputs.first());
+        let path = begin.map_or(Vec::new(), |input| self.way_round(graph, *input));
+        for node in &group {
+            self.open[*node] = State::Outside;
+        }
+        let outputs = group[..first_input].to_vec();
+        let discrete = outputs.iter().copied().filter(|output| graph.discrete[*output]).collect();
+        Loop { unknowns, discrete, inputs, outputs, passes: 0..0, path }
+    }
+
+    /// From an input back to itself, the shortest way.
+    fn way_round(&self, graph: &Graph<'_>, input: usize) -> Vec<usize> {
+        let start = graph.outputs + input;
+        let mut came_from = BTreeMap::new();
+        let mut queue = VecDeque::from([start]);
+        while let Some(node) = queue.pop_front().filter(|_| !came_from.contains_key(&start)) {
+            for next in graph.all_needs(node).filter(|next| self.open[*next] == State::Done) {
+                came_from.entry(next).or_insert_with(|| {
+                    queue.push_back(next);
+                    node
+                });
+            }
+        }
+        // Backwards along what was found is forwards along the signal; so turned round.
+        let before = |node: &usize| came_from.get(node).copied().filter(|node| *node != start);
+        let mut way: Vec<usize> = std::iter::successors(before(&start), before).collect();
+        way.reverse();
+        let Some(last) = way.pop() else { return Vec::new() };
+        let bare = |node: usize| if node < graph.outputs { node } else { node - graph.outputs };
+        [last, start].into_iter().chain(way).map(bare).collect()
     }
 }
 
@@ -102,19 +291,91 @@ mod tests {
         Couplings::new(&rows, constants)
     }
 
-    #[test]
-    fn ranks_count_the_simulators_passed_through() {
-        // Outputs 0 -> input 1 -> output 1 -> input 2 -> output 2; output 0 has no feed-through.
-        let chain = couplings(&[vec![2], vec![0], vec![1]]);
-        let ranks = ranks(&chain, 3, &[(1, 1), (2, 2)], &[false; 3]).unwrap();
-        assert_eq!((ranks.of_output, ranks.depth), (vec![0, 1, 2], 2));
+    fn order(rows: &[Vec<usize>], outputs: usize, feedthrough: &[(usize, usize)]) -> Order {
+        let all = vec![true; rows.len()];
+        Order::new(&couplings(rows), &vec![false; outputs], feedthrough, &all, &vec![false; rows.len()])
     }
 
     #[test]
-    fn a_loop_is_named_by_its_path_and_can_be_cut() {
-        let pair = couplings(&[vec![1], vec![0]]);
+    fn passes_follow_the_signal() {
+        // Outputs 0 -> input 1 -> output 1 -> input 2 -> output 2; output 0 has no feed-through.
+        let chain = order(&[vec![2], vec![0], vec![1]], 3, &[(1, 1), (2, 2)]);
+        assert_eq!(chain.passes, [vec![1], vec![2]]);
+        assert_eq!(chain.steps, [Step::Pass(0), Step::Pass(1)]);
+        assert_eq!((chain.depth, chain.loops.len()), (2, 0));
+    }
+
+    #[test]
+    fn what_nobody_drives_is_waited_for_by_nobody() {
+        let alone = order(&[vec![]], 1, &[(0, 0)]);
+        assert_eq!((alone.depth, alone.steps.len()), (0, 0));
+    }
+
+    #[test]
+    fn a_loop_has_a_path_and_is_cut_where_a_guess_is() {
+        let rows = [vec![1], vec![0]];
         let feedthrough = [(0, 0), (1, 1)];
-        assert_eq!(ranks(&pair, 2, &feedthrough, &[false; 2]).unwrap_err(), vec![0, 0, 1, 1]);
-        assert_eq!(ranks(&pair, 2, &feedthrough, &[true, false]).unwrap().depth, 1);
+        let pair = order(&rows, 2, &feedthrough);
+        let [found] = &pair.loops[..] else { panic!("{pair:?}") };
+        assert_eq!((found.unknowns.len(), &found.inputs, &found.outputs), (1, &vec![0, 1], &vec![0, 1]));
+        assert_eq!(pair.steps, [Step::Loop(0)]);
+        assert_eq!(found.path.len(), 4);
+        let wanted = |input| {
+            Order::new(&couplings(&rows), &[false; 2], &feedthrough, &[true; 2], &[input == 0, input == 1])
+        };
+        // Output 0 depends on input 0, which output 1 drives, which depends on input 1, which output 0 drives.
+        assert_eq!((&wanted(0).loops[0].unknowns, &wanted(0).loops[0].path), (&vec![0], &vec![0, 0, 1, 1]));
+        assert_eq!((&wanted(1).loops[0].unknowns, &wanted(1).loops[0].path), (&vec![1], &vec![1, 1, 0, 0]));
+        // From the unknown input 0 follows output 0, from that output 1.
+        assert_eq!(wanted(0).passes[wanted(0).loops[0].passes.clone()], [vec![0], vec![1]]);
+        assert_eq!(wanted(0).depth, 2);
+    }
+
+    #[test]
+    fn an_input_that_is_not_renewed_breaks_a_loop() {
+        let rows = couplings(&[vec![1], vec![0]]);
+        let open = Order::new(&rows, &[false; 2], &[(0, 0), (1, 1)], &[true, false], &[false; 2]);
+        assert_eq!((open.loops.len(), open.steps), (0, vec![Step::Pass(0)]));
+    }
+
+    #[test]
+    fn loops_wait_for_what_they_depend_on() {
+        // A source 0, a loop of 1 and 2 that hears it, one 3 that hears the loop, and a loop of 4 and 5 behind that.
+        // Inputs: 0 and 1 of the first loop's first (from 0 and 2), 2 of its second, 3, 4 and 5 of the second loop's
+        // first (from 3 and 5), 6 of its second.
+        let rows = [vec![0], vec![2], vec![1], vec![1], vec![3], vec![5], vec![4]];
+        let feedthrough = [(1, 0), (1, 1), (2, 2), (3, 3), (4, 4), (4, 5), (5, 6)];
+        let order = order(&rows, 6, &feedthrough);
+        assert_eq!(order.loops.len(), 2);
+        let outputs: Vec<&Vec<usize>> = order.loops.iter().map(|found| &found.outputs).collect();
+        assert_eq!(outputs, [&vec![1, 2], &vec![4, 5]]);
+        let [Step::Loop(0), Step::Pass(pass), Step::Loop(1)] = order.steps[..] else { panic!("{order:?}") };
+        assert_eq!(order.passes[pass], [3]);
+        assert_eq!(order.depth, 5);
+    }
+
+    #[test]
+    fn what_is_discrete_is_no_unknown_of_newton() {
+        // 0 hears 1 and the switch 2, both of which hear 0: one real unknown, one discrete output.
+        let rows = couplings(&[vec![1, 2], vec![0], vec![0]]);
+        let feedthrough = [(0, 0), (1, 1), (2, 2)];
+        let order = Order::new(&rows, &[false, false, true], &feedthrough, &[true; 3], &[false; 3]);
+        let [found] = &order.loops[..] else { panic!("{order:?}") };
+        assert_eq!((found.unknowns.len(), &found.discrete), (1, &vec![2]));
+        // Two switches that hear each other: nothing for Newton at all, whatever guesses there are.
+        let pair = couplings(&[vec![1], vec![0]]);
+        let order = Order::new(&pair, &[true; 2], &[(0, 0), (1, 1)], &[true; 2], &[true; 2]);
+        assert_eq!((&order.loops[0].unknowns, &order.loops[0].discrete), (&vec![], &vec![0, 1]));
+        assert_eq!(order.loops[0].path.len(), 4);
+    }
+
+    #[test]
+    fn two_loops_through_one_simulator_are_solved_together() {
+        // 0 hears 1 and 2, both of which hear 0.
+        let order = order(&[vec![1], vec![2], vec![0], vec![0]], 3, &[(0, 0), (0, 1), (1, 2), (2, 3)]);
+        let [found] = &order.loops[..] else { panic!("{order:?}") };
+        let known: Vec<usize> = order.passes[found.passes.clone()].concat();
+        assert_eq!(known.len(), 3);
+        assert!(found.unknowns.len() <= 2, "{found:?}");
     }
 }

@@ -13,6 +13,7 @@ use crate::board::Board;
 use crate::control::Counters;
 use crate::crew::{Blamed, Buffers, Crew, Task, Who, Whose, earlier};
 use crate::plan::Layout;
+use crate::settling::{Instant, Settling, Unsettled};
 
 /// Rounds of an event that passes from simulator to simulator.
 const ROUNDS: usize = 100;
@@ -73,18 +74,15 @@ impl Island {
         }
         self.board.traces.open(at);
         self.board.traces.put(0, &vec![0.0; self.layout.shape.outputs], &[]);
-        for rank in 0..=self.layout.ranks.depth {
-            self.settle(if rank == 0 { Who::All } else { Who::Rank(rank) })?;
-        }
-        // Once more, so that everybody has seen the inputs that belong to the outputs everybody shows.
-        self.settle(Who::All)?;
-        // Slopes of outputs without feed-through follow from the inputs and are right only now; those that
-        // follow from them come after, rank by rank.
-        if self.layout.slopes {
-            for rank in 1..=self.layout.ranks.depth {
-                self.settle(Who::Rank(rank))?;
-            }
-        }
+        self.settle(Instant::Start, |settling| {
+            settling.begin()?;
+            settling.in_order()?;
+            // Once more, so that everybody has seen the inputs that belong to the outputs everybody shows.
+            settling.all()?;
+            // Slopes of outputs without feed-through follow from the inputs and are right only now; those that follow
+            // from them come after.
+            if settling.layout.slopes { settling.in_order() } else { Ok(()) }
+        })?;
         self.board.traces.commit();
         if self.layout.eventful {
             // The first round leaves initialisation, with events of its own; the second shows what they came to.
@@ -98,20 +96,17 @@ impl Island {
         Ok(())
     }
 
-    /// Sets inputs at the start from what is known of the outputs, or from the guesses that break loops.
-    fn settle(&mut self, who: Who) -> Result<(), StepError> {
-        for input in 0..self.layout.shape.inputs {
-            let settled = match self.layout.guesses[input] {
-                Some(guess) => Segment::constant(guess),
-                None => self.board.coupled(&self.layout, input),
-            };
-            self.board.held[input] = settled.at(0.0);
-            self.board.buffers.segments[input] = settled;
-        }
-        self.rest(Task::Settle { at: self.layout.start, who })?;
-        let slopes: &[f64] = if self.layout.slopes { &self.board.buffers.slopes } else { &[] };
-        self.board.traces.put(0, &self.board.buffers.left, slopes);
-        Ok(())
+    /// Everybody at the present instant.
+    pub(crate) fn settle(
+        &mut self,
+        instant: Instant,
+        work: impl FnOnce(&mut Settling<'_>) -> Result<(), Unsettled>,
+    ) -> Result<(), StepError> {
+        let at = self.clock.now();
+        let Island { layout, board, crew, .. } = self;
+        let mut settling = Settling { layout, board, crew, at, instant };
+        work(&mut settling)
+            .map_err(|trouble| settling.error(trouble, |blamed| resting(settling.layout, blamed, at)))
     }
 
     /// Whether somebody stands at an event. Its outputs are those of before it.
@@ -136,17 +131,24 @@ impl Island {
 
     fn pass_on(&mut self, at: Time) -> Result<(), StepError> {
         let Island { layout, board, crew, window, .. } = self;
-        // What breaks a loop does so here too: it stays what it was applied as, at the start the guess.
-        for input in (0..layout.shape.inputs).filter(|input| layout.guesses[*input].is_some()) {
-            board.buffers.segments[input] = Segment::constant(board.buffers.segments[input].at(window.size));
+        for (unknown, applied) in board.unknowns.iter_mut().zip(&board.buffers.segments) {
+            *unknown = Segment::constant(applied.at(window.size));
         }
         for round in 0.. {
-            for input in (0..layout.shape.inputs).filter(|input| layout.guesses[*input].is_none()) {
-                board.buffers.segments[input] = board.coupled(layout, input);
-            }
-            let outcome = crew
-                .run(Task::Settle { at, who: Who::Lively }, &mut board.buffers)
+            let mut settling = Settling { layout, board, crew, at, instant: Instant::Jump };
+            settling.tell_all();
+            let outcome = settling
+                .crew
+                .run(Task::Settle { at, who: Who::Lively, lenient: false }, &mut settling.board.buffers)
                 .map_err(|blamed| resting(layout, blamed, at))?;
+            // Loops of those who have events are left alone: their unknowns stay as they were applied.
+            for (place, found) in layout.order.loops.iter().enumerate() {
+                if layout.throughout(found, |can| can.answers && !can.events) {
+                    settling
+                        .solve(place)
+                        .map_err(|trouble| settling.error(trouble, |blamed| resting(layout, blamed, at)))?;
+                }
+            }
             let (left, newest) = (&board.buffers.left, board.traces.newest());
             let moved = left.iter().zip(newest).position(|(now, before)| now.to_bits() != before.to_bits());
             let slopes: &[f64] = if layout.slopes { &board.buffers.slopes } else { &[] };
@@ -167,8 +169,8 @@ impl Island {
             }
             match moved {
                 None if sent && round < ROUNDS => {}
-                None if round >= layout.ranks.depth => break,
-                Some(output) if round == ROUNDS + layout.ranks.depth => {
+                None if round >= layout.order.depth => break,
+                Some(output) if round == ROUNDS + layout.order.depth => {
                     return Err(StepError::Restless { output: layout.ports().path(End::Output(output)), at });
                 }
                 _ => {}

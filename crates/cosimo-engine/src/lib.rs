@@ -21,6 +21,7 @@ pub mod resolve;
 pub mod rows;
 pub mod run;
 pub mod scenario;
+pub mod settling;
 pub mod summary;
 
 pub use check::{Findings, check};

@@ -17,7 +17,7 @@ use cosimo_system::{Component, EndRule, Problem, RecordPoint, Severity, System};
 use crate::control::Control;
 use crate::crew::{Crew, Member, Seldom};
 use crate::fuse::{Parts, blocks, cannot_open, fuse, kind_of};
-use crate::graph::Ranks;
+use crate::graph::{Loop, Order};
 use crate::history::History;
 use crate::mapped;
 use crate::planner::{Planned, Planner};
@@ -60,7 +60,10 @@ pub struct Layout {
     /// Per input: exchanged fresh.
     pub fresh: Vec<bool>,
     pub any_fresh: bool,
-    pub ranks: Ranks,
+    /// Who is to be heard after whom, where everybody hears everything.
+    pub order: Order,
+    /// The same where only fresh inputs are renewed. Its passes are counted from behind those of `order`.
+    pub renewal: Order,
     /// Every simulator takes steps of any size, so that an announced event can end one.
     pub cuts: bool,
     /// Whoever stops at an event inside a window is met there by everybody else.
@@ -76,8 +79,8 @@ pub struct Layout {
     /// The connected outputs, and those of them with slopes.
     pub driving: Vec<usize>,
     pub sloped: Vec<usize>,
-    /// Per input: a start value that breaks an algebraic loop at the start.
-    pub guesses: Vec<Option<f64>>,
+    /// Per input: its value before anybody has said anything.
+    pub first: Vec<f64>,
     pub history: History,
     pub start: Time,
     pub stop: Time,
@@ -100,6 +103,11 @@ impl std::fmt::Debug for Layout {
 impl Layout {
     pub fn jacobian_size(&self) -> usize {
         self.blocks.iter().map(|block| block.inputs.len() * block.outputs.len()).sum()
+    }
+
+    /// Whether all simulators of a loop have an ability, or lack it.
+    pub fn throughout(&self, found: &Loop, ability: impl Fn(&Abilities) -> bool) -> bool {
+        found.outputs.iter().all(|output| ability(&self.interfaces[self.owners[*output]].abilities))
     }
 
     /// How many samples back any input looks.
@@ -382,6 +390,11 @@ pub(crate) fn runs(mut indices: Vec<usize>) -> Vec<Range<usize>> {
 
 /// Puts every simulator in its place.
 fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Member> {
+    let passes = layout.order.passes.iter().chain(&layout.renewal.passes);
+    let mut speaks = vec![vec![false; passes.clone().count()]; simulators.len()];
+    for (pass, outputs) in passes.enumerate() {
+        outputs.iter().for_each(|output| speaks[layout.owners[*output]][pass] = true);
+    }
     let mut states = 0;
     let mut stages = vec![0; simulators.len()];
     for (stage, members) in layout.stages.iter().enumerate() {
@@ -412,11 +425,8 @@ fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Member> 
                     stage: stages[index],
                     states: states - count..states,
                     jacobian: layout.jacobian_starts[index]..layout.jacobian_starts[index] + size,
-                    ranks: (0..=layout.ranks.depth)
-                        .map(|rank| {
-                            block.outputs.clone().any(|output| layout.ranks.of_output[output] == rank)
-                        })
-                        .collect(),
+                    passes: std::mem::take(&mut speaks[index]),
+                    declares: abilities.jacobian,
                     takes: parcels(|wire| wire.to),
                     gives: parcels(|wire| wire.from),
                     lively: abilities.answers || abilities.events,

@@ -2,6 +2,7 @@
 //! what it needs. Problems are collected, never thrown: the caller wants all of them.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use cosimo_core::entry::{Entry, Options, Registry, Value, find, format_of, suggest};
@@ -12,7 +13,7 @@ use cosimo_core::{Carries, Clock, Couplings, End, Time};
 use cosimo_system::{Choice, EndRule, Exchange, Problem, Reject, System};
 
 use crate::control::Control;
-use crate::graph::{self, Ranks};
+use crate::graph::{self, Loop, Order};
 use crate::history::{self, History};
 use crate::plan::{FitRun, Layout, PlannedCorrection, Stage, runs};
 use crate::resolve::{Links, Ports};
@@ -114,32 +115,23 @@ impl Planner<'_> {
         let fresh: Vec<bool> =
             paths.iter().map(|path| *recipe.exchange.of(path) == Exchange::Fresh).collect();
 
-        // Algebraic loops: a start value on the way breaks one where outputs are exchanged stale.
-        let cut: Vec<bool> = (0..inputs).map(|input| given[input].is_some() && !fresh[input]).collect();
-        let mut open = cut.clone();
-        let ranks = loop {
-            match graph::ranks(&couplings, outputs, &feedthrough, &open) {
-                Ok(ranks) => break ranks,
-                Err(path) => {
-                    problems.push(self.loop_problem(&path));
-                    // Cut where the message says so, to find the next one.
-                    match path.get(1) {
-                        Some(&input) => open[input] = true,
-                        None => break Ranks::default(),
-                    }
-                }
-            }
-        };
-        let guesses: Vec<Option<f64>> = (0..inputs)
-            .map(|input| given[input].filter(|_| cut[input] && !self.links.rows[input].is_empty()))
-            .collect();
+        // Algebraic loops are cut where values are discrete or somebody has a guess.
+        let wanted: Vec<bool> = given.iter().map(Option::is_some).collect();
+        let jumps: Vec<bool> = (0..outputs).map(|output| self.jumps(End::Output(output))).collect();
+        let order_of = |renewed: &[bool]| Order::new(&couplings, &jumps, &feedthrough, renewed, &wanted);
+        let (order, renewal) = (order_of(&vec![true; inputs]), order_of(&fresh));
+        let first = (0..inputs).map(|input| {
+            let start = given[input].or(self.ports.port(End::Input(input)).start);
+            start.filter(|_| !self.links.rows[input].is_empty()).unwrap_or(couplings.constant(input))
+        });
+        let first: Vec<f64> = first.collect();
 
         let shape = Shape {
             inputs,
             outputs,
             bonds: self.links.bonds.len(),
             degree,
-            feedthrough_depth: ranks.depth,
+            feedthrough_depth: order.depth,
             slopes: wants_slopes && interfaces.iter().any(|interface| interface.abilities.slopes),
         };
         let (corrections, correction_names, source, mut relies_on_rollback) =
@@ -151,6 +143,9 @@ impl Planner<'_> {
         let (iteration_entry, options) =
             self.entry(&self.registry.iterations, "iteration", &recipe.iteration, problems)?;
         let iteration = (iteration_entry.build)(&options);
+        // Who goes back repeats a step until loops have settled, too.
+        let repeats = (iteration_entry.needs)(&options).rollback;
+        self.check_loops(&order, &renewal, repeats, problems);
         let mut needs = vec![(iteration_entry.name, "iteration", (iteration_entry.needs)(&options))];
         let (estimate_entry, options) =
             self.entry(&self.registry.estimates, "estimate", &recipe.estimate, problems)?;
@@ -215,9 +210,10 @@ impl Planner<'_> {
             jacobian_starts,
             states: 0,
             hidden: Vec::new(),
-            any_fresh: ranks.depth > 0 && (0..inputs).any(|i| fresh[i] && !self.links.rows[i].is_empty()),
+            any_fresh: !renewal.steps.is_empty(),
             fresh,
-            ranks,
+            order,
+            renewal,
             cuts: interfaces.iter().all(|interface| interface.abilities.variable_step),
             slopes: shape.slopes,
             tolerances: per_output(|component| component.tolerance),
@@ -229,7 +225,7 @@ impl Planner<'_> {
                 .filter(|&output| shape.slopes && interfaces[owners[output]].abilities.slopes)
                 .collect(),
             driving,
-            guesses,
+            first,
             history,
             start: Time::new(experiment.start)?,
             stop: Time::new(experiment.stop)?,
@@ -256,13 +252,15 @@ impl Planner<'_> {
 
     /// Between the values of such an input there are none: it is never extrapolated and never corrected.
     fn is_discrete(&self, input: usize) -> bool {
-        let jumps = |end| {
-            let port = self.ports.port(end);
-            port.discrete || port.carries != Carries::Real
-        };
         let taken = self.ports.port(End::Input(input));
         taken.carries != Carries::Real
-            || self.links.rows[input].iter().any(|term| jumps(End::Output(term.output)))
+            || self.links.rows[input].iter().any(|term| self.jumps(End::Output(term.output)))
+    }
+
+    /// Between the values of such a port there are none.
+    fn jumps(&self, end: End) -> bool {
+        let port = self.ports.port(end);
+        port.discrete || port.carries != Carries::Real
     }
 
     /// Whether all simulators are brought to where one of them stops inside a window. For that all have to go back. One
@@ -602,29 +600,45 @@ impl Planner<'_> {
         }
     }
 
-    fn loop_problem(&self, path: &[usize]) -> Problem {
-        // Found backwards: an output, the input it depends on, the output that drives it, ...
-        let mut steps: Vec<String> = path
-            .iter()
-            .enumerate()
-            .map(|(k, &at)| self.ports.path(if k % 2 == 0 { End::Output(at) } else { End::Input(at) }))
-            .collect();
-        steps.reverse();
-        let closing = steps[0].clone();
-        steps.push(closing);
-        let input = End::Input(path.get(1).copied().unwrap_or(0));
-        let component = &self.system.components[self.ports.place(input).0];
-        let (port, component, span) = (&self.ports.port(input).name, &component.name, component.span.clone());
-        Problem::error(
-            "plan/algebraic-loop",
-            format!("an algebraic loop cannot be solved without iteration: {}", steps.join(" -> ")),
-            span,
-        )
-        .hint(format!(
-            "break it by `start = {{ {port} = 0.0 }}` on `{component}` with stale exchange (adds one step of delay), \
-             or cut the system where no output depends on an input at once"
-        ))
-        .about_port(component, port)
+    /// Loops are solved at the start. Later that depends on the exchange, and on who is in them.
+    fn check_loops(&self, order: &Order, renewal: &Order, repeats: bool, problems: &mut Vec<Problem>) {
+        let about =
+            |found: &Loop, severity: fn(&'static str, String, Range<usize>) -> Problem, code, words: &str| {
+                let input = End::Input(found.path.get(1).copied().unwrap_or(0));
+                let component = &self.system.components[self.ports.place(input).0];
+                let message = format!("{words}: {}", self.ports.way_round(&found.path));
+                severity(code, message, component.span.clone())
+                    .about_port(&component.name, &self.ports.port(input).name)
+            };
+        for found in &renewal.loops {
+            let owner = |output: &usize| self.ports.place(End::Output(*output)).0;
+            let mut owners = found.outputs.iter().map(owner);
+            let Some(eventful) = owners.find(|owner| self.ports.interfaces[*owner].abilities.events) else {
+                continue;
+            };
+            let words = format!(
+                "an algebraic loop cannot be solved at communication points, as `{}` would take every try for an event",
+                self.ports.names[eventful]
+            );
+            problems.push(about(found, Problem::error, "plan/algebraic-loop", &words).hint(
+                "use `exchange = \"stale\"` for an input of the loop, which passes it on a step later, or integrate \
+                 the components together by `[strong.name]`",
+            ));
+        }
+        if repeats {
+            return;
+        }
+        for found in order.loops.iter().filter(|found| {
+            let solved = |other: &Loop| found.inputs.iter().any(|input| other.inputs.contains(input));
+            !renewal.loops.iter().any(solved)
+        }) {
+            let words =
+                "an algebraic loop is solved at the start, but goes round only once per step after that";
+            problems.push(
+                about(found, Problem::remark, "plan/delayed-loop", words)
+                    .hint("`exchange = \"fresh\"` for its inputs solves it at every communication point"),
+            );
+        }
     }
 
     #[allow(clippy::type_complexity)]

@@ -197,6 +197,16 @@ impl<'a> Ports<'a> {
         }
     }
 
+    /// A loop as the signal goes round it, closed.
+    pub fn way_round(&self, path: &[usize]) -> String {
+        // Found backwards: an output, the input it depends on, the output that drives it, ...
+        let end = |(k, &at): (usize, &usize)| if k % 2 == 0 { End::Output(at) } else { End::Input(at) };
+        let mut steps: Vec<String> = path.iter().enumerate().map(|step| self.path(end(step))).collect();
+        steps.reverse();
+        steps.extend(steps.first().cloned());
+        steps.join(" -> ")
+    }
+
     /// The component of a port, and the port's place in it.
     pub fn place(&self, end: End) -> (usize, usize) {
         let (range_of, at): (fn(&Block) -> std::ops::Range<usize>, usize) = match end {

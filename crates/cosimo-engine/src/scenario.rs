@@ -7,13 +7,14 @@
 
 use cosimo_core::entry::{OpenRequest, Registry, Value, suggest};
 use cosimo_core::error::StepError;
-use cosimo_core::{Bond, Couplings, End, Segment, Time};
+use cosimo_core::{Bond, Couplings, End, Time};
 use cosimo_system::expression::{Expression, Operator};
 use cosimo_system::{Deed, Problem, Span, System, Trigger};
 
-use crate::crew::{Task, Who};
+use crate::crew::Task;
 use crate::island::Island;
 use crate::resolve::{Links, Ports};
+use crate::settling::Instant;
 
 /// Events that are kept one by one; a condition that flutters is only counted beyond.
 const KEPT: usize = 1000;
@@ -558,7 +559,7 @@ fn apply(input: usize, change: Change, untouched: &Couplings, island: &mut Islan
 
 /// Everybody hears the new inputs at the present instant, and what they say then becomes a second sample of it.
 fn jump(island: &mut Island) -> Result<(), StepError> {
-    let (depth, at) = (island.layout.ranks.depth, island.clock.now());
+    let at = island.clock.now();
     let board = &mut island.board;
     // A row may show what the step left and what was applied in it, so both are put aside meanwhile.
     board.offsets.copy_from_slice(&board.buffers.segments);
@@ -566,13 +567,14 @@ fn jump(island: &mut Island) -> Result<(), StepError> {
     board.kept.copy_from_slice(board.traces.newest());
     board.traces.open(at);
     board.traces.put(0, &board.kept, &[]);
-    for rank in 0..=depth {
-        hear(island, if rank == 0 { Who::All } else { Who::Rank(rank) })?;
-    }
-    // Once more, so that everybody has seen the inputs that belong to the outputs everybody shows.
-    if depth > 0 {
-        hear(island, Who::All)?;
-    }
+    let size = island.window.size;
+    island.settle(Instant::Jump, |settling| {
+        settling.begin_from(size);
+        settling.all()?;
+        settling.in_order()?;
+        // Once more, so that everybody has seen the inputs that belong to the outputs everybody shows.
+        if settling.order().steps.is_empty() { Ok(()) } else { settling.all() }
+    })?;
     let Island { board, layout, .. } = island;
     board.traces.commit();
     for input in 0..layout.shape.inputs {
@@ -581,19 +583,5 @@ fn jump(island: &mut Island) -> Result<(), StepError> {
         }
     }
     board.buffers.left.copy_from_slice(&board.scratch_left);
-    Ok(())
-}
-
-fn hear(island: &mut Island, who: Who) -> Result<(), StepError> {
-    let Island { board, layout, .. } = &mut *island;
-    for input in 0..layout.shape.inputs {
-        let told: Segment = board.coupled(layout, input);
-        board.held[input] = told.at(0.0);
-        board.buffers.segments[input] = told;
-    }
-    island.rest(Task::Settle { at: island.clock.now(), who })?;
-    let Island { board, layout, .. } = island;
-    let slopes: &[f64] = if layout.slopes { &board.buffers.slopes } else { &[] };
-    board.traces.put(0, &board.buffers.left, slopes);
     Ok(())
 }

@@ -174,12 +174,13 @@ fn an_algebraic_loop_comes_to_its_solution_by_delay_or_by_iteration() {
     assert!((solved - 2.0).abs() < 0.1, "{solved}");
 }
 
+/// Solved at every communication point, a loop costs no order.
 #[test]
-fn an_algebraic_loop_without_a_guess_is_refused_by_name() {
-    let text = GAIN_LOOP.system("input = \"hold\"", 0.01).replace(", start = { u = 0.8 }", "");
-    let registry = cosimo::registry();
-    let problems = plan(&system(&text, &registry), &registry).unwrap_err();
-    assert!(problems.iter().any(|problem| problem.code == "plan/algebraic-loop"), "{problems:#?}");
+fn a_fresh_exchange_solves_loops() {
+    for (input, wanted) in [("hold", 1.0), ("linear", 2.0)] {
+        let order = GAIN_LOOP.order(&format!("input = \"{input}\"\nexchange = \"fresh\""));
+        assert!((order - wanted).abs() < 0.1, "{input}: {order}");
+    }
 }
 
 /// Each of two delayed gains is one step late, so a round trip of two steps multiplies by a b.

@@ -74,6 +74,7 @@ from = "b.y"
 to = "a.u"
 
 [method]
+exchange = "fresh"
 step = { size = 0.1 }
 "#;
 
@@ -250,19 +251,25 @@ const CASES: &[Case] = &[
     Case {
         name: "algebraic-loops",
         base: GAINS,
-        // Two rings, and both are named.
+        // Three rings, all named: two go round with a delay, one cannot be solved.
         changes: &[
             (
-                "start = { u = 1.0 }",
-                "\n[component.c]\nsource = \"native:faulty/nan\"\n\n[component.d]\nsource = \"native:faulty/nan\"\n",
+                "[component.b]",
+                "[component.c]\nsource = \"native:faulty/nan\"\n\n[component.d]\nsource = \"native:faulty/nan\"\n\n\
+                 [component.room]\nsource = \"room.fmu\"\n\n[component.b]",
             ),
             (
                 "[method]",
-                "[[wire]]\nfrom = \"c.y\"\nto = \"d.u\"\n\n[[wire]]\nfrom = \"d.y\"\nto = \"c.u\"\n\n[method]",
+                "[[wire]]\nfrom = \"c.y\"\nto = \"d.u\"\n\n[[wire]]\nfrom = \"d.y\"\nto = \"c.u\"\n\n\
+                 [[wire]]\nfrom = \"room.q\"\nto = \"room.ambient\"\nconvert = false\n\n[method]",
+            ),
+            (
+                "exchange = \"fresh\"",
+                "exchange = { default = \"fresh\", \"b.u\" = \"stale\", \"d.u\" = \"stale\" }",
             ),
         ],
         args: &[],
-        codes: &["plan/algebraic-loop", "plan/algebraic-loop"],
+        codes: &["plan/delayed-loop", "plan/algebraic-loop", "plan/delayed-loop"],
     },
     // Bonds.
     car("no-power", &[("\"wheel.v\"", "\"wheel.z\"")], &["plan/no-power"]),
@@ -572,6 +579,7 @@ fn workshop() -> &'static PathBuf {
                 &[("<Real unit=\"N\" start=\"0\"/>", "<Real unit=\"kN\" start=\"0\"/>")],
             ),
             ("odd.fmu", two.clone(), &[("<DefaultExperiment ", "<DefaultExperiment tolerance=\"high\" ")]),
+            ("room.fmu", Design::exchange("native:thermostat", Version::Two), &[]),
             ("norollback.fmu", two.clone().variant(Variant::NoRollback), &[]),
             ("fixedstep.fmu", two.variant(Variant::FixedStep), &[]),
             ("nojacobian.fmu", spring, &[("providesDirectionalDerivative=\"true\"", "")]),

@@ -61,11 +61,14 @@ fn unconnected_input() {
     assert_snapshot!(run_text("unconnected", text, &[]));
 }
 
+/// y1 = 2 y2 + x, y2 = y1 / 2 has no solution.
 #[test]
 fn algebraic_loop() {
-    let text = "[experiment]\nstop = 1.0\n\n[component.a]\nsource = \"native:faulty/nan\"\n\n[component.b]\n\
-                source = \"native:faulty/nan\"\n\n[[wire]]\nfrom = \"a.y\"\nto = \"b.u\"\n\n[[wire]]\nfrom = \"b.y\"\n\
-                to = \"a.u\"\n\n[method]\nstep = { size = 0.1 }\n";
+    let text = "[experiment]\nstop = 1.0\n\n[component.a]\nsource = \"native:gain-loop/first\"\n\
+                parameters = { a = 2.0 }\n\n[component.b]\nsource = \"native:gain-loop/second\"\n\n\
+                [component.lag]\nsource = \"native:gain-loop/lag\"\n\n[[wire]]\nfrom = \"a.y\"\nto = \"b.u\"\n\n\
+                [[wire]]\nfrom = \"b.y\"\nto = \"a.u\"\n\n[[wire]]\nfrom = \"lag.x\"\nto = \"a.w\"\n\n\
+                [[wire]]\nfrom = \"b.y\"\nto = \"lag.u\"\n\n[method]\nstep = { size = 0.1 }\n";
     assert_snapshot!(run_text("loop", text, &[]));
 }
 

@@ -1,0 +1,384 @@
+//! One instant: everybody comes to know what everybody says, in the order of what depends on what. Algebraic loops are
+//! solved on the way, by Newton's method where their unknowns are real, by substitution where they are discrete.
+//!
+//! At the start of a run nothing is known yet. An input that is not known has its start value until it is.
+
+use cosimo_core::error::StepError;
+use cosimo_core::{End, Segment, Time};
+use cosimo_ode::{Equations, Newton, Unsolved};
+
+use crate::board::Board;
+use crate::crew::{Blamed, Crew, Fault, Task, Who};
+use crate::graph::{Loop, Order, Step};
+use crate::plan::Layout;
+
+/// How often discrete values may go round a loop.
+const ROUNDS: u32 = 100;
+
+/// What the instant is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Instant {
+    /// The start of the run.
+    Start,
+    /// Something jumped: everybody hears everything anew.
+    Jump,
+    /// The end of a window of the given size, where some inputs are renewed. What was applied stands in the offsets.
+    Exchange(f64),
+}
+
+/// Room for the solution of a loop.
+#[derive(Debug)]
+pub struct Room {
+    newton: Newton,
+    u: Vec<f64>,
+    /// What the discrete outputs are taken for.
+    held: Vec<f64>,
+}
+
+impl Room {
+    pub fn of(layout: &Layout, found: &Loop) -> Option<Room> {
+        let size = if layout.slopes { 2 * found.unknowns.len() } else { found.unknowns.len() };
+        Some(Room { newton: Newton::new(size), u: vec![0.0; size], held: vec![0.0; found.discrete.len()] })
+    }
+}
+
+/// Derivatives along a loop, per output and per input.
+#[derive(Debug, Default)]
+pub struct Ripple {
+    pub outputs: Vec<f64>,
+    pub inputs: Vec<f64>,
+}
+
+#[derive(Debug)]
+pub enum Unsettled {
+    Blamed(Blamed),
+    /// A loop with an unknown that is not what drives it, or a discrete output that does not stay.
+    Unsolved {
+        place: usize,
+        what: End,
+        rounds: u32,
+    },
+}
+
+impl From<Blamed> for Unsettled {
+    fn from(blamed: Blamed) -> Unsettled {
+        Unsettled::Blamed(blamed)
+    }
+}
+
+pub struct Settling<'a> {
+    pub layout: &'a Layout,
+    pub board: &'a mut Board,
+    pub crew: &'a mut Crew,
+    pub at: Time,
+    pub instant: Instant,
+}
+
+impl std::fmt::Debug for Settling<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Settling({:?} at {})", self.instant, self.at)
+    }
+}
+
+impl<'a> Settling<'a> {
+    pub fn order(&self) -> &'a Order {
+        match self.instant {
+            Instant::Exchange(_) => &self.layout.renewal,
+            Instant::Start | Instant::Jump => &self.layout.order,
+        }
+    }
+
+    /// Whoever depends on nobody has spoken.
+    pub fn in_order(&mut self) -> Result<(), Unsettled> {
+        let order = self.order();
+        for step in &order.steps {
+            match *step {
+                Step::Pass(pass) => {
+                    self.tell_all();
+                    self.hear(Who::Pass(self.offset() + pass), self.instant == Instant::Start)?;
+                    self.now_known(&order.passes[pass]);
+                }
+                Step::Loop(place) => self.solve(place)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Everybody sets the inputs as they are known by now, and speaks.
+    pub fn all(&mut self) -> Result<(), Unsettled> {
+        self.tell_all();
+        self.hear(Who::All, false)
+    }
+
+    /// At the start: everybody speaks once, of which only that is believed which depends on nobody.
+    pub fn begin(&mut self) -> Result<(), Unsettled> {
+        let (layout, board) = (self.layout, &mut *self.board);
+        board.known.fill(false);
+        for (unknown, first) in board.unknowns.iter_mut().zip(&layout.first) {
+            *unknown = Segment::constant(*first);
+        }
+        self.tell_all();
+        self.hear(Who::All, true)?;
+        self.board.known.fill(true);
+        for output in layout.order.passes.iter().flatten() {
+            self.board.known[*output] = false;
+        }
+        Ok(())
+    }
+
+    /// Later: loops begin where their inputs were left at the end of the window, which the offsets hold.
+    pub fn begin_from(&mut self, size: f64) {
+        let Board { unknowns, offsets, .. } = &mut *self.board;
+        for (unknown, applied) in unknowns.iter_mut().zip(offsets.iter()) {
+            *unknown = Segment::line(applied.at(size), applied.slope(size));
+        }
+    }
+
+    pub fn tell_all(&mut self) {
+        for input in 0..self.layout.shape.inputs {
+            self.tell(input);
+        }
+    }
+
+    fn tell(&mut self, input: usize) {
+        let unknown = self.order().unknown[input];
+        let (layout, board) = (self.layout, &mut *self.board);
+        let told = match self.instant {
+            _ if unknown => board.unknowns[input],
+            Instant::Exchange(size) if !layout.fresh[input] => {
+                let applied = &board.offsets[input];
+                Segment::line(applied.at(size), applied.slope(size))
+            }
+            Instant::Start if !layout.couplings.terms(input).iter().all(|term| board.known[term.output]) => {
+                Segment::constant(layout.first[input])
+            }
+            _ => board.coupled(layout, input),
+        };
+        board.held[input] = told.at(0.0);
+        board.buffers.segments[input] = told;
+    }
+
+    /// Outputs of `who`, whatever they are if that is `lenient`.
+    fn hear(&mut self, who: Who, lenient: bool) -> Result<(), Unsettled> {
+        let board = &mut *self.board;
+        self.crew.run(Task::Settle { at: self.at, who, lenient }, &mut board.buffers)?;
+        let slopes: &[f64] = if self.layout.slopes { &board.buffers.slopes } else { &[] };
+        board.traces.put(0, &board.buffers.left, slopes);
+        Ok(())
+    }
+
+    fn now_known(&mut self, outputs: &[usize]) {
+        outputs.iter().for_each(|output| self.board.known[*output] = true);
+    }
+
+    /// Passes of both orders are counted through.
+    fn offset(&self) -> usize {
+        match self.instant {
+            Instant::Exchange(_) => self.layout.order.passes.len(),
+            Instant::Start | Instant::Jump => 0,
+        }
+    }
+
+    /// Not every loop can be asked again and again after the start: whoever handles events would take each question
+    /// for one. The unknowns of such a loop stay as they were.
+    pub fn solve(&mut self, place: usize) -> Result<(), Unsettled> {
+        let found = &self.order().loops[place];
+        if self.instant != Instant::Start && !self.layout.throughout(found, |can| !can.events) {
+            self.tell_all();
+            return Equation { settling: self, found, held: &mut [] }.pass(false);
+        }
+        self.now_known(&found.discrete); // to be what they are held at
+        self.tell_all();
+        // Lent beside the board: taken out, not copied.
+        let mut room = self.room(place).take();
+        let solved = match &mut room {
+            Some(Room { newton, u, held }) => {
+                Equation { settling: self, found, held }.solve(place, newton, u)
+            }
+            None => Ok(()),
+        };
+        *self.room(place) = room;
+        solved?;
+        if self.instant == Instant::Start {
+            return Ok(());
+        }
+        let layout = self.layout;
+        let bad = found.outputs.iter().find(|output| !self.board.buffers.left[**output].is_finite());
+        bad.map_or(Ok(()), |&output| {
+            let owner = layout.owners[output];
+            let value = self.board.buffers.left[output];
+            Err((owner, Fault::NotFinite { output: output - layout.blocks[owner].outputs.start, value })
+                .into())
+        })
+    }
+
+    fn room(&mut self, place: usize) -> &mut Option<Room> {
+        match self.instant {
+            Instant::Exchange(_) => &mut self.board.renewal_rooms[place],
+            Instant::Start | Instant::Jump => &mut self.board.rooms[place],
+        }
+    }
+
+    /// What went wrong, with names.
+    pub fn error(&self, unsettled: Unsettled, blame: impl Fn(Blamed) -> StepError) -> StepError {
+        let (place, what, rounds) = match unsettled {
+            Unsettled::Blamed(blamed) => return blame(blamed),
+            Unsettled::Unsolved { place, what, rounds } => (place, what, rounds),
+        };
+        let (layout, board, found) = (self.layout, &*self.board, &self.order().loops[place]);
+        let path = layout.ports().way_round(&found.path);
+        let name = |end: End| layout.ports().path(end);
+        let unknowns = found.unknowns.iter().map(|&input| (End::Input(input), board.unknowns[input].at(0.0)));
+        let discrete =
+            found.discrete.iter().map(|&output| (End::Output(output), board.traces.newest()[output]));
+        let values: Vec<(String, f64)> =
+            unknowns.chain(discrete).map(|(end, value)| (name(end), value)).collect();
+        match what {
+            End::Input(input) => {
+                let driven = board.coupled(layout, input).at(0.0);
+                StepError::Unsolved { path, input: name(what), driven, rounds, values, at: self.at }
+            }
+            End::Output(_) => StepError::Undecided { path, output: name(what), rounds, values, at: self.at },
+        }
+    }
+}
+
+/// u = g(u) of a loop, with discrete outputs held.
+struct Equation<'s, 'a> {
+    settling: &'s mut Settling<'a>,
+    found: &'a Loop,
+    held: &'s mut [f64],
+}
+
+impl Equation<'_, '_> {
+    fn solve(&mut self, place: usize, newton: &mut Newton, u: &mut [f64]) -> Result<(), Unsettled> {
+        let found = self.found;
+        for (held, output) in self.held.iter_mut().zip(&found.discrete) {
+            *held = self.settling.board.traces.newest()[*output];
+        }
+        let unsolved = |what, rounds| Unsettled::Unsolved { place, what, rounds };
+        let mut last = 0;
+        // Each may have to follow another.
+        let most = ROUNDS + found.discrete.len() as u32;
+        for _ in 0..most {
+            if u.is_empty() {
+                self.pass(true)?;
+            } else {
+                self.guess(u);
+                newton.solve_equations(u, self).map_err(|trouble| match trouble {
+                    Unsolved::Refused(unsettled) => unsettled,
+                    Unsolved::Stuck { unknown, iterations, .. } => {
+                        unsolved(End::Input(found.unknowns[unknown % found.unknowns.len()]), iterations)
+                    }
+                })?;
+            }
+            // One at a time: of two that hear each other, the second is asked again once the first has changed.
+            let said = &self.settling.board.buffers.left;
+            let mut held = self.held.iter_mut().zip(&found.discrete);
+            let Some((held, output)) = held.find(|(held, output)| **held != said[**output]) else {
+                return Ok(());
+            };
+            (*held, last) = (said[*output], *output);
+        }
+        Err(unsolved(End::Output(last), most))
+    }
+
+    /// Where the search begins: values, and slopes behind them where simulators offer those.
+    fn guess(&self, u: &mut [f64]) {
+        let unknowns = self.found.unknowns.iter().map(|input| self.settling.board.unknowns[*input]);
+        let slopes = unknowns.clone().map(|unknown| unknown.slope(0.0));
+        unknowns.map(|unknown| unknown.at(0.0)).chain(slopes).zip(u).for_each(|(from, u)| *u = from);
+    }
+
+    /// From the unknowns to the outputs.
+    fn pass(&mut self, lenient: bool) -> Result<(), Unsettled> {
+        let (settling, found) = (&mut *self.settling, self.found);
+        let (order, offset) = (settling.order(), settling.offset());
+        hold(settling.board, self.held, found);
+        for pass in found.passes.clone() {
+            found.inputs.iter().for_each(|input| settling.tell(*input));
+            settling.hear(Who::Pass(offset + pass), lenient)?;
+            settling.now_known(&order.passes[pass]);
+            hold(settling.board, self.held, found);
+        }
+        Ok(())
+    }
+}
+
+impl Equations for Equation<'_, '_> {
+    type Error = Unsettled;
+
+    fn value(&mut self, u: &[f64], g: &mut [f64]) -> Result<(), Unsettled> {
+        let unknowns = &self.found.unknowns;
+        for (place, &input) in unknowns.iter().enumerate() {
+            let slope = u.get(unknowns.len() + place).copied().unwrap_or(0.0);
+            self.settling.board.unknowns[input] = Segment::line(u[place], slope);
+        }
+        self.pass(true)?;
+        let Settling { layout, board, .. } = &*self.settling;
+        for (place, &input) in unknowns.iter().enumerate() {
+            let driven = board.coupled(layout, input);
+            g[place] = driven.at(0.0);
+            if let Some(slope) = g.get_mut(unknowns.len() + place) {
+                *slope = driven.slope(0.0);
+            }
+        }
+        Ok(())
+    }
+
+    /// What the simulators declare, along the passes of the loop: dy = D du, du = L dy.
+    fn derivatives(&mut self, into: &mut [f64]) -> Result<bool, Unsettled> {
+        let found = self.found;
+        let (order, offset) = (self.settling.order(), self.settling.offset());
+        let Settling { layout, board, crew, .. } = &mut *self.settling;
+        let declares = |output: &usize| layout.interfaces[layout.owners[*output]].abilities.jacobian;
+        if layout.slopes || !found.outputs.iter().all(declares) {
+            return Ok(false);
+        }
+        let passes = (offset + found.passes.start, offset + found.passes.end);
+        crew.run(Task::Through { passes }, &mut board.buffers)?;
+        let Board { ripple, buffers, .. } = &mut **board;
+        for (column, seed) in found.unknowns.iter().enumerate() {
+            found.outputs.iter().for_each(|output| ripple.outputs[*output] = 0.0);
+            for pass in found.passes.clone() {
+                for &input in &found.inputs {
+                    ripple.inputs[input] = if order.unknown[input] {
+                        f64::from(u8::from(input == *seed))
+                    } else {
+                        driven(layout, input, &ripple.outputs, found)
+                    };
+                }
+                for &output in &order.passes[pass] {
+                    let block = &layout.blocks[layout.owners[output]];
+                    let row = layout.jacobian_starts[layout.owners[output]]
+                        + (output - block.outputs.start) * block.inputs.len();
+                    let part = |input: &usize| {
+                        let place =
+                            input.checked_sub(block.inputs.start).filter(|_| *input < block.inputs.end);
+                        place.map_or(0.0, |place| buffers.through[row + place] * ripple.inputs[*input])
+                    };
+                    ripple.outputs[output] = found.inputs.iter().map(part).sum();
+                }
+            }
+            for (row, input) in found.unknowns.iter().enumerate() {
+                into[row * found.unknowns.len() + column] = driven(layout, *input, &ripple.outputs, found);
+            }
+        }
+        Ok(into.iter().all(|derivative| derivative.is_finite()))
+    }
+}
+
+/// Discrete outputs are heard as what they are held at, whatever they say.
+fn hold(board: &mut Board, held: &[f64], found: &Loop) {
+    let newest = board.traces.level_mut(0);
+    held.iter().zip(&found.discrete).for_each(|(held, output)| newest[*output] = *held);
+}
+
+/// One row of L dy. Outputs outside of the loop stay as they are, discrete ones too.
+fn driven(layout: &Layout, input: usize, changes: &[f64], found: &Loop) -> f64 {
+    let terms = layout.couplings.terms(input).iter();
+    let moves =
+        |output| found.outputs.binary_search(output).is_ok() && found.discrete.binary_search(output).is_err();
+    let inside = terms.filter(|term| moves(&term.output));
+    inside.map(|term| term.gain * changes[term.output]).sum()
+}
