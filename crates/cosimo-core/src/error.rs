@@ -59,8 +59,7 @@ pub enum StepError {
 
     #[error(
         "the algebraic loop {path} is not solved at t = {at}: what drives `{input}` is {driven}, and no step leads nearer to \
-         that (last values: {}; {rounds} {} were made)",
-        named(.values), if *.rounds == 1 { "iteration" } else { "iterations" }
+         that (last values: {}; iterations: {rounds})", named(.values)
     )]
     Unsolved { path: String, input: String, driven: f64, rounds: u32, values: Vec<(String, f64)>, at: Time },
 
