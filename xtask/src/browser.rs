@@ -35,14 +35,7 @@ pub(crate) fn set_up(root: &Path) -> Outcome {
             return Err(format!("{CHROMIUM} is not there, and only root can install it"));
         }
         println!("{CHROMIUM} is missing; asking apt-get for it");
-        let install = || {
-            let mut install = call("apt-get", &["install", "-y", "chromium"]);
-            install.env("DEBIAN_FRONTEND", "noninteractive");
-            command::works(install)
-        };
-        // A fresh machine may have no list of packages yet.
-        let installed = install() || (command::works(call("apt-get", &["update"])) && install());
-        if !installed {
+        if !command::install(&["chromium"]) {
             return Err(format!("{CHROMIUM} is not there, and apt-get could not install it"));
         }
     }

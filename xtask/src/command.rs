@@ -33,6 +33,18 @@ pub(crate) fn works(mut command: Command) -> bool {
     silent.status().is_ok_and(|status| status.success())
 }
 
+/// Debian packages, for who may install them.
+pub(crate) fn install(packages: &[&str]) -> bool {
+    let apt_get = |arguments: &[&str]| {
+        let mut apt_get = Command::new("apt-get");
+        apt_get.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
+        works(apt_get)
+    };
+    let install = || apt_get(&[&["install", "--yes"], packages].concat());
+    // A fresh machine may have no list of packages yet.
+    install() || (apt_get(&["update"]) && install())
+}
+
 fn could_not_start(command: &Command, error: &std::io::Error) -> String {
     format!("{} could not be started: {error}", spelled(command))
 }
