@@ -54,7 +54,7 @@ const TASKS: &[Task] = &[
     Task {
         name: "fuzz",
         arguments: "[--seconds N]",
-        summary: "random units through all that reads them, for a minute unless told otherwise",
+        summary: "random files through all that reads them, for a minute unless told otherwise",
         run: fuzz::run,
     },
     Task {
