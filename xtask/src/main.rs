@@ -5,6 +5,7 @@
 mod bench;
 mod browser;
 mod command;
+mod cvode;
 mod fmus;
 mod fuzz;
 mod generate;
@@ -62,6 +63,12 @@ const TASKS: &[Task] = &[
         arguments: "",
         summary: "open reports in Chromium and use them as people do",
         run: browser::run,
+    },
+    Task {
+        name: "cvode",
+        arguments: "[--units]",
+        summary: "test the integrator `cvode`, which takes cmake and libclang to build",
+        run: cvode::run,
     },
     Task {
         name: "python",

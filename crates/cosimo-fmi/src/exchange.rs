@@ -605,6 +605,13 @@ impl<I: Made + Exchanged> Exchange<Single<I>> {
 impl<O: Origin> Exchange<O> {
     pub(crate) fn new(origin: O, equations: Known, mut ports: Ports, parameters: Parameters) -> Exchange<O> {
         let rollback = parameters.rollback != Rollback::None;
+        if rollback && equations.can_go_back() && !parameters.solver.rewinds_exactly {
+            ports.interface.remarks.push(format!(
+                "the solver \"{}\" starts anew wherever it is rewound or saved; the same run gives the same bits, but \
+                 a step that is repeated differs within the tolerances from one that was never taken back",
+                parameters.solver.name
+            ));
+        }
         ports.interface.abilities = Abilities {
             rollback: rollback && equations.can_go_back(),
             freeze: rollback && equations.can_be_bytes(),
@@ -778,6 +785,10 @@ impl<O: Origin> Simulator for Exchange<O> {
             pieces[0].extend(number.to_le_bytes());
         }
         course.integrator.freeze(&mut pieces[1]);
+        if !course.integrator.rewinds_exactly() {
+            // Whoever goes on from these bytes starts anew, and so must this run, to be the same.
+            course.integrator.begin_anew();
+        }
         course.roots.freeze(&mut pieces[2]);
         if *keeps_state {
             instance.freeze(&mut pieces[3])?;
