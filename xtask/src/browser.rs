@@ -2,10 +2,8 @@
 //!
 //! Both are fetched where they are missing and can be; where they cannot, `set_up` says why.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-
-use serde_json::Value;
 
 use crate::{Outcome, command, no_arguments};
 
@@ -35,14 +33,7 @@ pub(crate) fn set_up(root: &Path) -> Outcome {
             return Err(format!("{CHROMIUM} is not there, and only root can install it"));
         }
         println!("{CHROMIUM} is missing; asking apt-get for it");
-        let install = || {
-            let mut install = call("apt-get", &["install", "-y", "chromium"]);
-            install.env("DEBIAN_FRONTEND", "noninteractive");
-            command::works(install)
-        };
-        // A fresh machine may have no list of packages yet.
-        let installed = install() || (command::works(call("apt-get", &["update"])) && install());
-        if !installed {
+        if !command::install(&["chromium"]) {
             return Err(format!("{CHROMIUM} is not there, and apt-get could not install it"));
         }
     }
@@ -61,37 +52,11 @@ fn is_root() -> bool {
 }
 
 pub(crate) fn test(root: &Path) -> Outcome {
-    let build = ["build", "--package", "cosimo-cli", "--message-format", "json-render-diagnostics"];
-    let messages = command::capture(command::cargo(root, &build))?;
-    let cosimo = executable(&messages).ok_or("cargo built no `cosimo`")?;
+    let cosimo = command::cosimo(root)?;
     // The executable lies in the profile's part of the target folder.
     let target = cosimo.parent().and_then(Path::parent).unwrap_or(root);
     let mut node = Command::new("node");
     node.arg("test.mjs").arg(&cosimo).arg(CHROMIUM).arg(target.join("browser"));
     node.current_dir(root.join(FOLDER));
     command::show(node)
-}
-
-/// The command among what cargo says it has built.
-fn executable(messages: &str) -> Option<PathBuf> {
-    messages.lines().rev().find_map(|line| {
-        let message: Value = serde_json::from_str(line).ok()?;
-        let named = message["target"]["name"].as_str()? == "cosimo";
-        message["executable"].as_str().filter(|_| named).map(PathBuf::from)
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_command_is_found_among_the_messages() {
-        let messages = r#"{"reason":"compiler-artifact","target":{"name":"cosimo"},"executable":null}
-{"reason":"compiler-artifact","target":{"name":"cosimo"},"executable":"/t/debug/cosimo"}
-{"reason":"build-finished","success":true}
-"#;
-        assert_eq!(executable(messages), Some(PathBuf::from("/t/debug/cosimo")));
-        assert_eq!(executable("{}"), None);
-    }
 }

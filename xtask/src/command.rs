@@ -1,7 +1,9 @@
-//! Running cargo, the same one that runs us.
+//! Running cargo, the same one that runs us, and what it builds.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+use serde_json::Value;
 
 /// Cargo with the given arguments, in the workspace's folder.
 pub(crate) fn cargo(root: &Path, arguments: &[&str]) -> Command {
@@ -33,6 +35,18 @@ pub(crate) fn works(mut command: Command) -> bool {
     silent.status().is_ok_and(|status| status.success())
 }
 
+/// Debian packages, for who may install them.
+pub(crate) fn install(packages: &[&str]) -> bool {
+    let apt_get = |arguments: &[&str]| {
+        let mut apt_get = Command::new("apt-get");
+        apt_get.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
+        works(apt_get)
+    };
+    let install = || apt_get(&[&["install", "--yes"], packages].concat());
+    // A fresh machine may have no list of packages yet.
+    install() || (apt_get(&["update"]) && install())
+}
+
 fn could_not_start(command: &Command, error: &std::io::Error) -> String {
     format!("{} could not be started: {error}", spelled(command))
 }
@@ -42,4 +56,37 @@ fn spelled(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_stem().unwrap_or(command.get_program());
     let words = std::iter::once(program).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+/// Builds the `cosimo` command and tells where it is: the one that the tests of the command line run. Built by itself it
+/// would have dependencies with other features than `cargo test --workspace`, and a tenth of them, the slowest, be built twice.
+pub(crate) fn cosimo(root: &Path) -> Result<PathBuf, String> {
+    let build =
+        ["test", "--workspace", "--no-run", "--test", "cli", "--message-format", "json-render-diagnostics"];
+    executable(&capture(cargo(root, &build))?).ok_or_else(|| "cargo built no `cosimo`".into())
+}
+
+/// The command among what cargo says it has built.
+fn executable(messages: &str) -> Option<PathBuf> {
+    messages.lines().rev().find_map(|line| {
+        let message: Value = serde_json::from_str(line).ok()?;
+        let named = message["target"]["name"].as_str()? == "cosimo";
+        message["executable"].as_str().filter(|_| named).map(PathBuf::from)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_is_found_among_the_messages() {
+        let messages = r#"{"reason":"compiler-artifact","target":{"name":"cosimo"},"executable":null}
+{"reason":"compiler-artifact","target":{"name":"cosimo"},"executable":"/t/debug/cosimo"}
+{"reason":"compiler-artifact","target":{"name":"cli"},"executable":"/t/debug/deps/cli-1"}
+{"reason":"build-finished","success":true}
+"#;
+        assert_eq!(executable(messages), Some(PathBuf::from("/t/debug/cosimo")));
+        assert_eq!(executable("{}"), None);
+    }
 }

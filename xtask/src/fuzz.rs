@@ -1,5 +1,6 @@
-//! `cargo xtask fuzz [--seconds N]`: random units and structures through the code that reads them. Our own fuzzers need
-//! nothing but cargo; where cargo-fuzz and a nightly compiler are installed, its targets in `fuzz` run as well, for as long each.
+//! `cargo xtask fuzz [--seconds N]`: random units, structures, systems and scenarios through the code that reads them. Our own
+//! fuzzers need nothing but cargo; where cargo-fuzz and a nightly compiler are installed, its targets in `fuzz` run as well.
+//! All of one kind share the time.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +8,9 @@ use std::process::Command;
 use crate::{Outcome, command};
 
 const SECONDS: u64 = 60;
-const TARGETS: [&str; 2] = ["description", "archive"];
+const TARGETS: [&str; 6] = ["description", "archive", "ssd", "osp", "system", "scenario"];
+/// Crates with a fuzzer of their own: units, SSP, OSP, systems and scenarios.
+const OWN: u64 = 4;
 
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
     let seconds = match arguments {
@@ -23,7 +26,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
         return Ok(());
     }
     for target in TARGETS {
-        let time = format!("-max_total_time={seconds}");
+        let time = format!("-max_total_time={}", share(seconds, TARGETS.len() as u64));
         command::show(nightly(root, &["fuzz", "run", target, "--", &time]))?;
     }
     Ok(())
@@ -39,6 +42,11 @@ fn nightly(root: &Path, arguments: &[&str]) -> Command {
 fn own(root: &Path, seconds: u64) -> Outcome {
     // Of one package alone, dependencies would have other features and be built once more.
     let mut cargo = command::cargo(root, &["test", "--workspace", "--test", "fuzz", "--", "--nocapture"]);
-    cargo.env("COSIMO_FUZZ_SECONDS", seconds.to_string());
+    cargo.env("COSIMO_FUZZ_SECONDS", share(seconds, OWN).to_string());
     command::show(cargo)
+}
+
+/// Never nothing.
+fn share(seconds: u64, among: u64) -> u64 {
+    seconds.div_ceil(among).max(1)
 }

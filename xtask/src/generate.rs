@@ -2,6 +2,7 @@
 //! With `--check` nothing is written; a stale file is a failure.
 
 use std::path::Path;
+use std::process::Command;
 
 use crate::{Outcome, command};
 
@@ -13,8 +14,9 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
         [only] if only == "--check" => true,
         other => return Err(format!("`{}` is not understood; known is `--check`", other.join(" "))),
     };
-    let schema =
-        command::capture(command::cargo(root, &["run", "-p", "cosimo-cli", "--quiet", "--", "schema"]))?;
+    let mut schema = Command::new(command::cosimo(root)?);
+    schema.arg("schema").current_dir(root);
+    let schema = command::capture(schema)?;
     // An empty or half-written file would be accepted by every later check.
     if let Err(error) = serde_json::from_str::<serde_json::Value>(&schema) {
         return Err(format!("`cosimo schema` printed something that is not JSON: {error}"));

@@ -5,6 +5,7 @@
 mod bench;
 mod browser;
 mod command;
+mod cvode;
 mod fmus;
 mod fuzz;
 mod generate;
@@ -54,7 +55,7 @@ const TASKS: &[Task] = &[
     Task {
         name: "fuzz",
         arguments: "[--seconds N]",
-        summary: "random units through all that reads them, for a minute unless told otherwise",
+        summary: "random files through all that reads them, for a minute unless told otherwise",
         run: fuzz::run,
     },
     Task {
@@ -62,6 +63,12 @@ const TASKS: &[Task] = &[
         arguments: "",
         summary: "open reports in Chromium and use them as people do",
         run: browser::run,
+    },
+    Task {
+        name: "cvode",
+        arguments: "[--units]",
+        summary: "test the integrator `cvode`, which takes cmake and libclang to build",
+        run: cvode::run,
     },
     Task {
         name: "python",

@@ -70,10 +70,7 @@ fn library(python: &Path) -> Result<PathBuf, String> {
     let package = format!("libpython{version}");
     println!("{package} is missing; asking apt-get for it");
     // Fails without a word for anybody but root, and where there is no apt-get.
-    let apt_get = |arguments: &[&str]| command::works(with(Path::new("apt-get"), arguments));
-    if !apt_get(&["install", "--yes", &package]) && apt_get(&["update"]) {
-        apt_get(&["install", "--yes", &package]);
-    }
+    command::install(&[&package]);
     look()?.1.ok_or_else(|| format!("Python {version} has no shared library here; install {package}"))
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use crate::{Outcome, browser, command, fuzz, generate, layers, no_arguments, python};
+use crate::{Outcome, browser, command, cvode, fuzz, generate, layers, no_arguments, python};
 
 struct Step {
     name: &'static str,
@@ -67,6 +67,11 @@ const STEPS: &[Step] = &[
         name: "cargo xtask browser",
         needs: Some(Need::Other(browser::set_up)),
         work: Work::Task(browser::test),
+    },
+    Step {
+        name: "cargo xtask cvode",
+        needs: Some(Need::Other(cvode::set_up)),
+        work: Work::Task(cvode::test),
     },
     Step {
         // They are built as tests are: another profile would build every dependency once more.

@@ -30,7 +30,7 @@ pub(crate) struct Changes {
     /// Tolerance of the estimate; beats those of single bonds and components
     #[arg(long, value_name = "R", allow_hyphen_values = true)]
     pub tolerance: Option<f64>,
-    /// The integrator of units for model exchange: bdf, dormand-prince or bogacki-shampine
+    /// The integrator of units for model exchange: bdf, dormand-prince, bogacki-shampine or, where built in, cvode
     #[arg(long, value_name = "NAME")]
     pub solver: Option<String>,
     /// A parameter, or an input that nobody drives: component.name=value, or name=value for all that have it

@@ -140,6 +140,11 @@ impl Board {
         self.buffers.parcels.clone_from_slice(&self.bookmark.parcels);
     }
 
+    /// The first wire on which something new was shown.
+    pub fn unsent(&self) -> Option<usize> {
+        self.buffers.parcels.iter().zip(&self.buffers.given).position(|(sent, given)| sent != given)
+    }
+
     /// Puts what was shown on its way; whether any of it is new.
     pub fn send(&mut self, sent: impl Fn(usize) -> bool) -> bool {
         let mut new = false;

@@ -156,22 +156,28 @@ impl Island {
             board.traces.jump(&board.buffers.left, slopes, |output| due[layout.owners[output]]);
             let announced = board.next_event.filter(|event| *event > at);
             board.next_event = earlier(announced, outcome.next_event.filter(|event| *event > at));
-            let mut sent = false;
+            let mut sent = None;
             if !layout.parcels.is_empty() {
                 let mut pass = |task: Task, buffers: &mut Buffers| {
                     crew.run(task, buffers).map_err(|blamed| resting(layout, blamed, at))
                 };
                 pass(Task::Give(Whose::Lively), &mut board.buffers)?;
-                sent = board.send(|_| true);
-                if sent {
+                sent = board.unsent();
+                if sent.is_some() {
+                    board.send(|_| true);
                     pass(Task::Take(Whose::Lively), &mut board.buffers)?;
                 }
             }
-            match moved {
-                None if sent && round < ROUNDS => {}
-                None if round >= layout.order.depth => break,
-                Some(output) if round == ROUNDS + layout.order.depth => {
+            let last = round == ROUNDS + layout.order.depth;
+            match (moved, sent) {
+                (None, None) if round >= layout.order.depth => break,
+                (Some(output), _) if last => {
                     return Err(StepError::Restless { output: layout.ports().path(End::Output(output)), at });
+                }
+                (None, Some(wire)) if last => {
+                    let (from, port) = layout.parcels[wire].from;
+                    let (name, port) = (&layout.names[from], &layout.interfaces[from].parcels_out[port].name);
+                    return Err(StepError::Restless { output: format!("{name}.{port}"), at });
                 }
                 _ => {}
             }

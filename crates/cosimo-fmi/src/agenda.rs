@@ -4,8 +4,8 @@
 use cosimo_core::{SimulatorError, Slot};
 
 use crate::description::{Causality, Clock, Description, Interval, Kind};
-use crate::exchange::settle_events;
-use crate::instance::Stepping;
+use crate::exchange::{ROUNDS, announced, unsettled};
+use crate::instance::{Stepping, Told};
 use crate::ports::{Group, Ports};
 
 /// A clock that the importer lets tick.
@@ -15,11 +15,20 @@ struct Timer {
     clock: Clock,
 }
 
+impl Timer {
+    /// Only the unit knows its interval.
+    fn is_asked(&self) -> bool {
+        self.clock.period.is_none() || !self.clock.interval.is_periodic()
+    }
+}
+
 /// What changes in the course of a run.
 #[derive(Debug, Clone, Default)]
 struct Course {
     /// An event is to be handled at the present instant.
     due: bool,
+    /// The present instant.
+    time: f64,
     /// Infinite where none is announced.
     announced: f64,
     /// Per timer: when it ticks next (infinite if it does not), its interval, and how many ticks were counted since when.
@@ -38,8 +47,9 @@ struct Course {
 
 impl Course {
     fn numbers(&mut self) -> impl Iterator<Item = &mut f64> {
-        let Course { announced, next, period, since, count, told, rung, clocked, .. } = self;
-        std::iter::once(announced)
+        let Course { time, announced, next, period, since, count, told, rung, clocked, .. } = self;
+        [time, announced]
+            .into_iter()
             .chain(next)
             .chain(period)
             .chain(since)
@@ -71,7 +81,6 @@ pub(crate) struct Agenda {
     /// Room for references of clocks and whether they tick.
     active: Vec<u32>,
     flags: Vec<u8>,
-    intervals: (Vec<f64>, Vec<i32>),
     /// The event at which the last step stopped; everybody is brought there. Not rewound.
     pub(crate) met: f64,
 }
@@ -113,6 +122,7 @@ impl Agenda {
         let starts = |port: &usize| ports.interface.inputs[*port].start.unwrap_or(0.0);
         let now = Course {
             due: false,
+            time: 0.0,
             announced: f64::INFINITY,
             next: many(f64::INFINITY, timers.len()),
             period: many(f64::NAN, timers.len()),
@@ -132,7 +142,6 @@ impl Agenda {
             now,
             active: Vec::with_capacity(clocks),
             flags: vec![0; clocks],
-            intervals: (many(0.0, timers.len()), vec![0; timers.len()]),
             timers,
             met: f64::NAN,
         }
@@ -151,9 +160,19 @@ impl Agenda {
         self.now.due = true;
     }
 
+    /// Whether a clock ticks at an instant, or so close to it that a step between would be nothing but rounding.
+    pub(crate) fn ticks_at(&self, at: f64) -> bool {
+        self.now.next.iter().any(|next| is_due(*next, at))
+    }
+
     /// Clocks are active for an instant only.
     pub(crate) fn move_on(&mut self) {
         self.now.rung.fill(0.0);
+    }
+
+    /// The unit has come to an instant.
+    pub(crate) fn stand(&mut self, at: f64) {
+        self.now.time = at;
     }
 
     /// Whether an input changed that the unit takes at events only. A clock counts where it begins to tick.
@@ -192,21 +211,35 @@ impl Agenda {
         self.now.parcels[port].1 = false;
     }
 
-    /// The beginning: clocks get their first ticks.
-    pub(crate) fn begin<I: Stepping>(
-        &mut self,
-        instance: &mut I,
-        ports: &mut Ports,
-        at: f64,
-        value: impl Fn(usize) -> f64,
-    ) -> Result<(), SimulatorError> {
-        for (place, Timer { clock, .. }) in self.timers.iter().enumerate() {
-            let Some(period) = clock.period.filter(|_| clock.interval.is_periodic()) else { continue };
-            self.now.period[place] = period;
-            self.now.since[place] = at + clock.shift;
-            self.now.next[place] = at + clock.shift;
+    /// While the unit is still initialised: clocks get their first ticks. What the description does not say is asked for
+    /// here (FMI 3.0.2, section 2.2.9.2, "Clock Types"); shifts may be asked for nowhere else.
+    pub(crate) fn prepare<I: Stepping>(&mut self, instance: &mut I, at: f64) -> Result<(), SimulatorError> {
+        self.now.time = at;
+        for (place, timer) in self.timers.iter().enumerate() {
+            let Timer { reference, clock } = timer;
+            let periodic = clock.interval.is_periodic();
+            let (interval, shift) = if !timer.is_asked() {
+                (clock.period, clock.shift)
+            } else {
+                let (interval, told) = instance.interval(*reference)?;
+                let shift = if periodic { instance.shift(*reference)? } else { None };
+                (Some(interval).filter(|_| told != Told::NotYetKnown), shift.unwrap_or(clock.shift))
+            };
+            let Some(interval) = interval else { continue };
+            check(interval, periodic)?;
+            if !shift.is_finite() || shift < 0.0 {
+                let words = format!("a clock is to tick for the first time {shift} s after the start");
+                return Err(SimulatorError::new("fmi3GetShiftDecimal", words));
+            }
+            if periodic {
+                self.now.period[place] = interval;
+                self.now.since[place] = at + shift;
+                self.now.next[place] = at + shift;
+            } else {
+                self.now.next[place] = at + interval;
+            }
         }
-        self.handle(instance, ports, at, value, true)
+        Ok(())
     }
 
     /// Event mode at an instant, until nothing changes any more; then back to step mode.
@@ -221,23 +254,15 @@ impl Agenda {
         if !inside {
             instance.enter_event_mode()?;
         }
+        self.now.time = at;
         self.active.clear();
-        let late = at + 1e-9 * at.abs().max(1e-3);
-        for (timer, next) in self.timers.iter().zip(&self.now.next) {
-            if *next <= late {
-                self.active.push(timer.reference);
-            }
-        }
+        self.gather(at);
         for (reference, place) in &self.clocks_in {
             if self.rises(*place, &value) {
                 self.active.push(*reference);
             }
         }
-        if !self.active.is_empty() {
-            let flags = &mut self.flags[..self.active.len()];
-            flags.fill(1);
-            instance.set_clocks(&self.active, flags)?;
-        }
+        self.activate(instance)?;
         for group in &mut ports.inputs {
             if !group.clocks.is_empty() && !group.clocks.iter().any(|clock| self.active.contains(clock)) {
                 continue;
@@ -255,23 +280,54 @@ impl Agenda {
                 instance.set_parcel(*kind, *reference, content)?;
             }
         }
-        for ((reference, _), rung) in self.clocks_out.iter().zip(&mut self.now.rung) {
-            let flag = &mut self.flags[..1];
-            instance.get_clocks(&[*reference], flag)?;
-            if flag[0] != 0 {
-                *rung = 1.0;
-                self.active.push(*reference);
+        for _ in 0..ROUNDS {
+            for ((reference, _), rung) in self.clocks_out.iter().zip(&mut self.now.rung) {
+                let flag = &mut self.flags[..1];
+                instance.get_clocks(&[*reference], flag)?;
+                if flag[0] != 0 {
+                    *rung = 1.0;
+                    self.active.push(*reference);
+                }
             }
+            self.read_clocked(instance, ports)?;
+            let update = instance.update()?;
+            self.active.clear();
+            if update.again {
+                continue;
+            }
+            self.now.announced = announced(&update, at)?;
+            self.count_on(instance, at)?;
+            // An interval of 0 is another tick at the same instant.
+            self.gather(at);
+            if self.active.is_empty() {
+                instance.enter_step_mode()?;
+                self.now.due = false;
+                return Ok(());
+            }
+            self.activate(instance)?;
         }
-        self.read_clocked(instance, ports)?;
-        self.now.announced = settle_events(instance, at)?.1;
-        self.count_on(instance, at, late)?;
-        instance.enter_step_mode()?;
-        self.now.due = false;
-        Ok(())
+        Err(unsettled(at))
     }
 
-    /// A parameter changes, which is an event of its own.
+    /// Adds the timers that are due.
+    fn gather(&mut self, at: f64) {
+        for (timer, next) in self.timers.iter().zip(&self.now.next) {
+            if is_due(*next, at) {
+                self.active.push(timer.reference);
+            }
+        }
+    }
+
+    fn activate<I: Stepping>(&mut self, instance: &mut I) -> Result<(), SimulatorError> {
+        if self.active.is_empty() {
+            return Ok(());
+        }
+        let flags = &mut self.flags[..self.active.len()];
+        flags.fill(1);
+        instance.set_clocks(&self.active, flags)
+    }
+
+    /// A parameter changes, which is an event of its own. No clock ticks in it: what was due here has been handled.
     pub(crate) fn tune<I: Stepping>(
         &mut self,
         instance: &mut I,
@@ -279,10 +335,25 @@ impl Agenda {
         reference: u32,
         value: f64,
     ) -> Result<(), SimulatorError> {
+        let at = self.now.time;
         instance.enter_event_mode()?;
         instance.set(kind, &[reference], &[value])?;
-        // Whatever was announced before, the unit says it anew.
-        self.now.announced = settle_events(instance, f64::NEG_INFINITY)?.1;
+        let mut rounds = 0;
+        self.now.announced = loop {
+            let update = instance.update()?;
+            if !update.again {
+                break announced(&update, at)?;
+            }
+            rounds += 1;
+            if rounds == ROUNDS {
+                return Err(unsettled(at));
+            }
+        };
+        for place in 0..self.timers.len() {
+            if self.timers[place].clock.interval != Interval::Changing {
+                self.ask_again(instance, place, at)?;
+            }
+        }
         instance.enter_step_mode()
     }
 
@@ -307,38 +378,63 @@ impl Agenda {
     }
 
     /// When clocks that ticked tick again, and those that the unit has just set.
-    fn count_on<I: Stepping>(&mut self, instance: &mut I, at: f64, late: f64) -> Result<(), SimulatorError> {
-        for (place, Timer { reference, clock }) in self.timers.iter().enumerate() {
-            let ticked = self.now.next[place] <= late;
-            if clock.interval.is_periodic() && !self.now.period[place].is_nan() {
-                if ticked {
-                    self.now.count[place] += 1.0;
-                    self.now.next[place] =
-                        self.now.since[place] + self.now.count[place] * self.now.period[place];
+    fn count_on<I: Stepping>(&mut self, instance: &mut I, at: f64) -> Result<(), SimulatorError> {
+        for place in 0..self.timers.len() {
+            let Course { next, period, since, count, .. } = &mut self.now;
+            let Timer { reference, clock } = &self.timers[place];
+            let ticked = is_due(next[place], at);
+            if ticked && clock.interval.is_periodic() {
+                count[place] += 1.0;
+                next[place] = since[place] + count[place] * period[place];
+            } else if ticked {
+                next[place] = f64::INFINITY;
+            }
+            if clock.interval == Interval::Changing {
+                // Known as soon as it ticked, and unchangeable until it ticks again.
+                if next[place] == f64::INFINITY {
+                    let (interval, told) = instance.interval(*reference)?;
+                    if told != Told::NotYetKnown {
+                        check(interval, false)?;
+                        next[place] = at + interval;
+                    }
                 }
                 continue;
             }
-            if ticked {
-                self.now.next[place] = f64::INFINITY;
-            }
-            let (intervals, told) = (&mut self.intervals.0[..1], &mut self.intervals.1[..1]);
-            instance.intervals(&[*reference], intervals, told)?;
-            // 0 is not yet known, 1 as before, 2 new.
-            let (interval, new) = (intervals[0], told[0] == 2);
-            if clock.interval.is_periodic() {
-                if told[0] > 0 {
-                    self.now.period[place] = interval;
-                    self.now.since[place] = at + clock.shift;
-                    self.now.next[place] = at + clock.shift;
-                }
-            } else if new || (ticked && clock.interval == Interval::Changing && told[0] > 0) {
-                if !(interval >= 0.0 && interval.is_finite()) {
-                    let words = format!("a clock is to tick in {interval} s");
-                    return Err(SimulatorError::new("fmi3GetIntervalDecimal", words));
-                }
-                self.now.next[place] = at + interval;
-            }
+            self.ask_again(instance, place, at)?;
         }
+        Ok(())
+    }
+
+    /// Intervals that may be new at any event: the new one counts from there.
+    fn ask_again<I: Stepping>(
+        &mut self,
+        instance: &mut I,
+        place: usize,
+        at: f64,
+    ) -> Result<(), SimulatorError> {
+        let timer = &self.timers[place];
+        let Course { next, period, since, count, .. } = &mut self.now;
+        let periodic = timer.clock.interval.is_periodic();
+        let unknown = periodic && period[place].is_nan();
+        let asked = match timer.clock.interval {
+            Interval::Countdown => true,
+            Interval::Tunable => timer.is_asked(),
+            _ => unknown,
+        };
+        if !asked {
+            return Ok(());
+        }
+        let (interval, told) = instance.interval(timer.reference)?;
+        if told == Told::NotYetKnown || (told == Told::Unchanged && !unknown) {
+            return Ok(());
+        }
+        check(interval, periodic)?;
+        if !periodic {
+            next[place] = at + interval;
+            return Ok(());
+        }
+        (period[place], since[place], count[place]) = (interval, at, 1.0);
+        next[place] = at + interval;
         Ok(())
     }
 
@@ -391,6 +487,20 @@ impl Agenda {
         }
         Some(rest)
     }
+}
+
+/// Whether a tick belongs to an instant, as far as sums of intervals can tell.
+fn is_due(next: f64, at: f64) -> bool {
+    next <= at + 1e-9 * at.abs().max(1e-3)
+}
+
+/// Periodic clocks would tick for ever at one instant.
+fn check(interval: f64, periodic: bool) -> Result<(), SimulatorError> {
+    if interval.is_finite() && interval >= 0.0 && !(periodic && interval == 0.0) {
+        return Ok(());
+    }
+    let words = format!("a clock is to tick {} {interval} s", if periodic { "every" } else { "in" });
+    Err(SimulatorError::new("fmi3GetIntervalDecimal", words))
 }
 
 impl Interval {

@@ -27,6 +27,7 @@ pub(crate) fn wrap(functions: Functions, pointer: Instance, name: &str) -> (Func
         get_clock: functions.get_clock.map(|_| get_clock as _),
         set_clock: functions.set_clock.map(|_| set_clock as _),
         get_interval: functions.get_interval.map(|_| get_interval as _),
+        get_shift: functions.get_shift.map(|_| get_shift as _),
         enter_continuous_time: functions.enter_continuous_time.map(|_| enter_continuous_time as _),
         completed_step: functions.completed_step.map(|_| completed_step as _),
         set_time: functions.set_time.map(|_| set_time as _),
@@ -348,6 +349,20 @@ unsafe extern "C" fn get_interval(
         p.answer("fmi3GetIntervalDecimal", &list(references, n), call, || {
             format!("{}, {}", list(intervals, n), list(told, n))
         })
+    }
+}
+
+unsafe extern "C" fn get_shift(
+    i: Instance,
+    references: *const Reference,
+    n: usize,
+    shifts: *mut f64,
+) -> Status {
+    // SAFETY: from `wrap`; so many of each.
+    unsafe {
+        let p = at(i);
+        let call = || p.functions.get_shift.map_or(ERROR, |f| f(p.pointer, references, n, shifts));
+        p.answer("fmi3GetShiftDecimal", &list(references, n), call, || list(shifts, n))
     }
 }
 

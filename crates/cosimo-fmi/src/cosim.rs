@@ -173,12 +173,16 @@ impl<I: Stepping> Cosim<I> {
     fn running(&mut self) -> Result<&mut I, SimulatorError> {
         let instance = self.instance.as_mut().ok_or_else(not_entered)?;
         if self.initialising {
+            let start = self.setup.map_or(0.0, |setup| setup.start.seconds());
+            if let Some(agenda) = &mut self.agenda {
+                agenda.prepare(instance, start)?;
+            }
             instance.ready()?;
             self.initialising = false;
-            if let (Some(agenda), Some(setup)) = (&mut self.agenda, &self.setup) {
+            if let Some(agenda) = &mut self.agenda {
                 // A unit leaves initialisation in event mode; inputs are what they were there.
                 let held = &self.held;
-                agenda.begin(instance, &mut self.ports, setup.start.seconds(), |port| held[port])?;
+                agenda.handle(instance, &mut self.ports, start, |port| held[port], true)?;
             }
         }
         Ok(instance)
@@ -249,6 +253,8 @@ impl<I: Stepping> Cosim<I> {
             }
             let Some(agenda) = &mut self.agenda else { return Err(not_entered()) };
             if to - reached <= NEAR * window.size {
+                agenda.stand(to);
+                let event = event || agenda.ticks_at(to);
                 if event {
                     agenda.set_due();
                 }

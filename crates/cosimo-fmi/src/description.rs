@@ -419,6 +419,9 @@ impl Description {
     pub fn remarks(&self, usage: Use) -> Vec<String> {
         let left_out = self.left_out(usage).map(|variable| {
             let (name, kind, usage) = (&variable.name, variable.kind.name(), usage.name());
+            if variable.kind == Kind::Clock && variable.dimensions.is_empty() {
+                return format!("`{name}` never ticks: clocks need co-simulation with an event mode");
+            }
             let array = if variable.dimensions.is_empty() { "" } else { "arrays of " };
             format!("`{name}` is no port: {array}type {kind} cannot be exchanged in {usage}")
         });

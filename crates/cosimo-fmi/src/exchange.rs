@@ -17,7 +17,7 @@ use cosimo_ode::{Absolute, Failure, Fault, Integrator, Outcome, Roots, Settings,
 
 use crate::description::{Kind, Use, Variability};
 use crate::feedthrough;
-use crate::instance::{Evented, Exchanged, Instance, Life, Made, Setting};
+use crate::instance::{Evented, Exchanged, Instance, Life, Made, Setting, Update};
 use crate::jacobian::{Column, columns};
 use crate::parameters::{Feedthrough, Parameters, Rollback};
 use crate::ports::{Group, Ports};
@@ -25,7 +25,7 @@ use crate::rehearsal::{self, Rehearsed};
 use crate::unit::Unit;
 
 /// Rounds of one event iteration. A unit that needs more goes round for ever.
-const ROUNDS: usize = 1000;
+pub(crate) const ROUNDS: usize = 1000;
 /// Events so close to each other that time hardly goes on.
 const CROWD: usize = 100;
 /// An event this part of a step before its end counts as one at its end.
@@ -498,24 +498,32 @@ fn allowed(relative: f64, nominal: f64) -> f64 {
 }
 
 /// The event iteration: whether states changed, and when the next time event is.
-pub(crate) fn settle_events<I: Evented>(instance: &mut I, at: f64) -> Result<(bool, f64), SimulatorError> {
+fn settle_events<I: Evented>(instance: &mut I, at: f64) -> Result<(bool, f64), SimulatorError> {
     let mut changed = false;
     for _ in 0..ROUNDS {
         let update = instance.update()?;
         changed |= update.states_changed;
-        if update.again {
-            continue;
+        if !update.again {
+            return Ok((changed, announced(&update, at)?));
         }
-        let next = update.next_event.unwrap_or(f64::INFINITY);
-        if next <= at || next.is_nan() {
-            let words = format!("the unit announces an event at t = {next} s when it is {at} s already");
-            return Err(SimulatorError::new("event", words));
-        }
-        return Ok((changed, next));
     }
+    Err(unsettled(at))
+}
+
+/// When the next time event is; infinite where there is none.
+pub(crate) fn announced(update: &Update, at: f64) -> Result<f64, SimulatorError> {
+    let next = update.next_event.unwrap_or(f64::INFINITY);
+    if next <= at || next.is_nan() {
+        let words = format!("the unit announces an event at t = {next} s when it is {at} s already");
+        return Err(SimulatorError::new("event", words));
+    }
+    Ok(next)
+}
+
+pub(crate) fn unsettled(at: f64) -> SimulatorError {
     let words =
         format!("the event at t = {at} s does not settle: after {ROUNDS} rounds the unit asks for another");
-    Err(SimulatorError::new("event", words))
+    SimulatorError::new("event", words)
 }
 
 fn read<I: Exchanged>(
@@ -597,6 +605,13 @@ impl<I: Made + Exchanged> Exchange<Single<I>> {
 impl<O: Origin> Exchange<O> {
     pub(crate) fn new(origin: O, equations: Known, mut ports: Ports, parameters: Parameters) -> Exchange<O> {
         let rollback = parameters.rollback != Rollback::None;
+        if rollback && equations.can_go_back() && !parameters.solver.rewinds_exactly {
+            ports.interface.remarks.push(format!(
+                "the solver \"{}\" starts anew wherever it is rewound or saved; the same run gives the same bits, but \
+                 a step that is repeated differs within the tolerances from one that was never taken back",
+                parameters.solver.name
+            ));
+        }
         ports.interface.abilities = Abilities {
             rollback: rollback && equations.can_go_back(),
             freeze: rollback && equations.can_be_bytes(),
@@ -770,6 +785,10 @@ impl<O: Origin> Simulator for Exchange<O> {
             pieces[0].extend(number.to_le_bytes());
         }
         course.integrator.freeze(&mut pieces[1]);
+        if !course.integrator.rewinds_exactly() {
+            // Whoever goes on from these bytes starts anew, and so must this run, to be the same.
+            course.integrator.begin_anew();
+        }
         course.roots.freeze(&mut pieces[2]);
         if *keeps_state {
             instance.freeze(&mut pieces[3])?;

@@ -1,5 +1,5 @@
-//! The C interface of FMI 3.0, as far as units need it that are not scheduled and have no clocks. Names and types
-//! follow the standard.
+//! The C interface of FMI 3.0, as far as units need it that are not scheduled. Names and types follow the
+//! standard.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -49,6 +49,7 @@ functions! {
         get_interval = "GetIntervalDecimal": fn(
             Instance, *const Reference, usize, *mut f64, *mut c_int,
         ) -> Status;
+        get_shift = "GetShiftDecimal": fn(Instance, *const Reference, usize, *mut f64) -> Status;
         enter_continuous_time = "EnterContinuousTimeMode": fn(Instance) -> Status;
         completed_step = "CompletedIntegratorStep": fn(Instance, bool, *mut u8, *mut u8) -> Status;
         set_time = "SetTime": fn(Instance, f64) -> Status;

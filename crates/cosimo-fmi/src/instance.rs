@@ -106,13 +106,19 @@ pub(crate) trait Stepping: Made + Evented {
 
     fn get_clocks(&mut self, references: &[u32], values: &mut [u8]) -> Result<(), SimulatorError>;
 
-    /// Seconds to the next tick, and whether that is not yet known, as before, or new.
-    fn intervals(
-        &mut self,
-        references: &[u32],
-        intervals: &mut [f64],
-        told: &mut [c_int],
-    ) -> Result<(), SimulatorError>;
+    /// Seconds from tick to tick, or to the next one.
+    fn interval(&mut self, reference: u32) -> Result<(f64, Told), SimulatorError>;
+
+    /// Seconds from the start to the first tick, if the unit has a word for it.
+    fn shift(&mut self, reference: u32) -> Result<Option<f64>, SimulatorError>;
+}
+
+/// What a unit says of an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Told {
+    NotYetKnown,
+    Unchanged,
+    Changed,
 }
 
 /// What an instance with an event mode can do.

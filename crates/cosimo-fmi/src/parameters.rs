@@ -5,7 +5,7 @@ use std::ffi::CString;
 
 use cosimo_core::Value;
 use cosimo_core::entry::{OpenProblem, Parameter, number_text, suggest};
-use cosimo_ode::{INTEGRATORS, IntegratorEntry};
+use cosimo_ode::{ABSENT, INTEGRATORS, IntegratorEntry};
 
 use crate::description::{Causality, Description, Initial, Kind, Use, Variability, Variable};
 use crate::instance::{Setting, Values};
@@ -213,6 +213,12 @@ fn option(name: &str, value: &Value, parameters: &mut Parameters) -> Result<(), 
             Ok(())
         }
         ("cosimo.solver", other) => {
+            if let Some((absent, remedy)) =
+                ABSENT.iter().find(|(name, _)| *other == Value::Text((*name).into()))
+            {
+                let words = format!("the solver \"{absent}\" is not in this build of Cosimo");
+                return Err((words, Some((*remedy).into())));
+            }
             let known: Vec<_> = INTEGRATORS.iter().map(|entry| (entry.name, *entry)).collect();
             parameters.solver = word(name, other, &known)?;
             Ok(())

@@ -209,14 +209,15 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
     found
 }
 
-/// Seconds, given as such or as counts of a resolution.
+/// Seconds, given as counts of a resolution, which is exact, or as such.
 fn clock(reader: &mut Reader<'_>, node: Node<'_, '_>, declared: Option<Node<'_, '_>>) -> Option<Clock> {
     let number = |key: &str| {
         let text = node.attribute(key).or_else(|| declared?.attribute(key))?;
         text.trim().parse::<f64>().ok().filter(|number| number.is_finite())
     };
     let seconds = |decimal: &str, counter: &str| {
-        number(decimal).or_else(|| Some(number(counter)? / number("resolution").filter(|it| *it > 0.0)?))
+        let counted = || Some(number(counter)? / number("resolution").filter(|it| *it > 0.0)?);
+        counted().or_else(|| number(decimal))
     };
     let place = if node.attribute("intervalVariability").is_some() { node } else { declared.unwrap_or(node) };
     let interval = reader.choice(place, "intervalVariability", INTERVALS)?;

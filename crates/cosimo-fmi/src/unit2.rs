@@ -10,8 +10,8 @@ use crate::description::{Kind, Use};
 use crate::ffi2::{self, Functions};
 use crate::guard;
 use crate::instance::{
-    Closing, FOR_BYTES, Handle, Instance, Life, Made, Scratch, Setting, Spelling, Stepped, Stepping, Values,
-    absent, copy_text, failures_only, other_version, refusal, states, whole,
+    Closing, FOR_BYTES, Handle, Instance, Life, Made, Scratch, Setting, Spelling, Stepped, Stepping, Told,
+    Values, absent, copy_text, failures_only, other_version, refusal, states, whole,
 };
 use crate::log::{self, Log, Sink};
 use crate::unit::{Binding, Unit};
@@ -419,13 +419,12 @@ impl Stepping for Unit2 {
         Err(absent("GetClock"))
     }
 
-    fn intervals(
-        &mut self,
-        _references: &[u32],
-        _intervals: &mut [f64],
-        _told: &mut [c_int],
-    ) -> Result<(), SimulatorError> {
+    fn interval(&mut self, _reference: u32) -> Result<(f64, Told), SimulatorError> {
         Err(absent("GetIntervalDecimal"))
+    }
+
+    fn shift(&mut self, _reference: u32) -> Result<Option<f64>, SimulatorError> {
+        Err(absent("GetShiftDecimal"))
     }
 }
 

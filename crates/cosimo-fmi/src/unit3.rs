@@ -12,8 +12,8 @@ use crate::description::{Kind, Use};
 use crate::ffi3::{Functions, Get, Set};
 use crate::guard;
 use crate::instance::{
-    Closing, FOR_BYTES, Handle, Instance, Life, Made, Scratch, Setting, Spelling, Stepped, Stepping, Values,
-    absent, copy_text, failures_only, other_version, refusal, states, whole,
+    Closing, FOR_BYTES, Handle, Instance, Life, Made, Scratch, Setting, Spelling, Stepped, Stepping, Told,
+    Values, absent, copy_text, failures_only, other_version, refusal, states, whole,
 };
 use crate::log::{self, Log};
 use crate::unit::{Binding, Unit};
@@ -568,18 +568,28 @@ impl Stepping for Unit3 {
         self.handle.check(name, status)
     }
 
-    fn intervals(
-        &mut self,
-        references: &[u32],
-        intervals: &mut [f64],
-        told: &mut [c_int],
-    ) -> Result<(), SimulatorError> {
+    fn interval(&mut self, reference: u32) -> Result<(f64, Told), SimulatorError> {
         let name = "fmi3GetIntervalDecimal";
         let function = self.handle.functions.get_interval.ok_or_else(|| absent(name))?;
-        let (count, into) = (references.len(), intervals.as_mut_ptr());
-        // SAFETY: the instance is alive; room for as many of both as references.
-        let status =
-            unsafe { function(self.handle.pointer, references.as_ptr(), count, into, told.as_mut_ptr()) };
-        self.handle.check(name, status)
+        let (mut interval, mut told) = (0.0, 0);
+        // SAFETY: the instance is alive; one of each.
+        let status = unsafe { function(self.handle.pointer, &reference, 1, &mut interval, &mut told) };
+        self.handle.check(name, status)?;
+        match told {
+            0 => Ok((interval, Told::NotYetKnown)),
+            1 => Ok((interval, Told::Unchanged)),
+            2 => Ok((interval, Told::Changed)),
+            other => Err(SimulatorError::new(name, format!("the unit qualifies an interval by {other}"))),
+        }
+    }
+
+    fn shift(&mut self, reference: u32) -> Result<Option<f64>, SimulatorError> {
+        let name = "fmi3GetShiftDecimal";
+        let Some(function) = self.handle.functions.get_shift else { return Ok(None) };
+        let mut shift = 0.0;
+        // SAFETY: the instance is alive; one of each.
+        let status = unsafe { function(self.handle.pointer, &reference, 1, &mut shift) };
+        self.handle.check(name, status)?;
+        Ok(Some(shift))
     }
 }

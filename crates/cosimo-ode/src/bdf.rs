@@ -19,6 +19,7 @@ pub(crate) const BDF: IntegratorEntry = IntegratorEntry {
     name: "bdf",
     summary: "implicit, order 1 to 5, with dense output of that order; for stiff systems",
     source: "Brenan, Campbell & Petzold 1996, section 5.2; Shampine & Reichelt 1997, NDF",
+    rewinds_exactly: true,
     build: |states, settings| Method::Bdf(Box::new(Bdf::new(states, settings))),
 };
 

@@ -14,6 +14,7 @@ pub(crate) const DORMAND_PRINCE: IntegratorEntry = IntegratorEntry {
     name: "dormand-prince",
     summary: "explicit, order 5 with dense output of order 4; for smooth systems that are not stiff",
     source: "Dormand & Prince 1980, RK5(4)7M; Hairer, Nørsett & Wanner I, sections II.5 and II.6",
+    rewinds_exactly: true,
     build: |states, _| Method::Explicit(Explicit::new(&DORMAND_PRINCE_5, states)),
 };
 
@@ -21,6 +22,7 @@ pub(crate) const BOGACKI_SHAMPINE: IntegratorEntry = IntegratorEntry {
     name: "bogacki-shampine",
     summary: "explicit, order 3 with dense output of order 3; for rough tolerances and many events",
     source: "Bogacki & Shampine 1989, A 3(2) pair of Runge-Kutta formulas",
+    rewinds_exactly: true,
     build: |states, _| Method::Explicit(Explicit::new(&BOGACKI_SHAMPINE_3, states)),
 };
 

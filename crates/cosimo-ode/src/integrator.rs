@@ -3,6 +3,8 @@
 use std::fmt;
 
 use crate::bdf::Bdf;
+#[cfg(feature = "cvode")]
+use crate::cvode::Cvode;
 use crate::explicit::Explicit;
 use crate::failure::Failure;
 use crate::frame::{Frame, Obstacle, Place, Stride};
@@ -18,6 +20,8 @@ pub struct IntegratorEntry {
     pub name: &'static str,
     pub summary: &'static str,
     pub source: &'static str,
+    /// A copy goes on with the same bits. If not, it starts anew where it was brought.
+    pub rewinds_exactly: bool,
     pub(crate) build: fn(usize, &Settings) -> Method,
 }
 
@@ -58,6 +62,7 @@ pub struct Integrator {
     pub(crate) frame: Frame,
     method: Method,
     name: &'static str,
+    rewinds_exactly: bool,
 }
 
 /// What sets one method apart from another.
@@ -65,6 +70,8 @@ pub struct Integrator {
 pub(crate) enum Method {
     Explicit(Explicit),
     Bdf(Box<Bdf>),
+    #[cfg(feature = "cvode")]
+    Cvode(Box<Cvode>),
 }
 
 impl Integrator {
@@ -75,7 +82,12 @@ impl Integrator {
             return Err(Refusal(problems));
         }
         let method = (entry.build)(states, settings);
-        Ok(Integrator { frame: Frame::new(states, settings), method, name: entry.name })
+        Ok(Integrator {
+            frame: Frame::new(states, settings),
+            method,
+            name: entry.name,
+            rewinds_exactly: entry.rewinds_exactly,
+        })
     }
 
     /// Forgets everything but counters and settings, and stands at `t`. Wanted after every discontinuity.
@@ -96,12 +108,15 @@ impl Integrator {
         self.begin_anew();
     }
 
-    fn begin_anew(&mut self) {
+    /// Forgets all but the place and the dense output: the next step starts anew.
+    pub fn begin_anew(&mut self) {
         self.frame.place.fresh = true;
         self.frame.place.slope_known = false;
         match &mut self.method {
             Method::Explicit(explicit) => explicit.forget(),
             Method::Bdf(bdf) => bdf.forget(),
+            #[cfg(feature = "cvode")]
+            Method::Cvode(cvode) => cvode.forget(),
         }
     }
 
@@ -116,6 +131,8 @@ impl Integrator {
         match &mut self.method {
             Method::Explicit(_) => {}
             Method::Bdf(bdf) => bdf.refresh_jacobian(),
+            #[cfg(feature = "cvode")]
+            Method::Cvode(cvode) => cvode.forget(), // a start takes a new one
         }
     }
 
@@ -139,12 +156,19 @@ impl Integrator {
             self.frame.counters.accepted += 1;
             return Ok(Outcome::Reached);
         }
+        #[cfg(feature = "cvode")]
+        if let Method::Cvode(cvode) = &self.method {
+            self.frame.place.fresh |= !cvode.is_live();
+        }
         self.begin(system, limit)?;
         loop {
             let stride = self.frame.aim(limit);
             let attempt = match &mut self.method {
                 Method::Explicit(explicit) => explicit.attempt(&mut self.frame, system, stride),
                 Method::Bdf(bdf) => bdf.attempt(&mut self.frame, system, stride),
+                #[cfg(feature = "cvode")]
+                // It repeats its attempts itself.
+                Method::Cvode(cvode) => return cvode.step(&mut self.frame, system, limit),
             };
             match attempt {
                 Ok(()) => {
@@ -169,6 +193,8 @@ impl Integrator {
             let order = match &self.method {
                 Method::Explicit(explicit) => explicit.order(),
                 Method::Bdf(_) => 1,
+                #[cfg(feature = "cvode")]
+                Method::Cvode(_) => 1,
             };
             match self.frame.plan_first(system, order, limit) {
                 Ok(()) => {}
@@ -212,6 +238,8 @@ impl Integrator {
         match &self.method {
             Method::Explicit(explicit) => explicit.order(),
             Method::Bdf(bdf) => bdf.order(),
+            #[cfg(feature = "cvode")]
+            Method::Cvode(cvode) => cvode.order(),
         }
     }
 
@@ -227,6 +255,8 @@ impl Integrator {
             match &self.method {
                 Method::Explicit(explicit) => explicit.at(t, x),
                 Method::Bdf(bdf) => bdf.at(t, x),
+                #[cfg(feature = "cvode")]
+                Method::Cvode(cvode) => cvode.at(t, x),
             }
         }
     }
@@ -240,6 +270,8 @@ impl Integrator {
         match &self.method {
             Method::Explicit(explicit) => explicit.slope_at(t, dx),
             Method::Bdf(bdf) => bdf.slope_at(t, dx),
+            #[cfg(feature = "cvode")]
+            Method::Cvode(cvode) => cvode.slope_at(t, dx),
         }
     }
 
@@ -253,10 +285,17 @@ impl Integrator {
         match &self.method {
             Method::Explicit(explicit) => explicit.stiff(),
             Method::Bdf(_) => false,
+            #[cfg(feature = "cvode")]
+            Method::Cvode(_) => false,
         }
     }
 
-    /// Goes where another one is: all that follows has the same bits. Both must be made from the same entry, number of
+    /// As its entry says.
+    pub fn rewinds_exactly(&self) -> bool {
+        self.rewinds_exactly
+    }
+
+    /// Goes where another one is: all that follows has the same bits, where `rewinds_exactly`. Both must be made from the same entry, number of
     /// states and settings. Counters stay.
     pub fn copy_from(&mut self, other: &Integrator) {
         self.frame.place = other.frame.place;
@@ -266,6 +305,8 @@ impl Integrator {
         match (&mut self.method, &other.method) {
             (Method::Explicit(to), Method::Explicit(from)) => to.copy_from(from),
             (Method::Bdf(to), Method::Bdf(from)) => to.copy_from(from),
+            #[cfg(feature = "cvode")]
+            (Method::Cvode(to), Method::Cvode(from)) => to.copy_from(from),
             // Not promised, but not worth a panic.
             (to, from) => *to = from.clone(),
         }
@@ -284,6 +325,8 @@ impl Integrator {
         match &self.method {
             Method::Explicit(explicit) => explicit.freeze(&mut writer),
             Method::Bdf(bdf) => bdf.freeze(&mut writer),
+            #[cfg(feature = "cvode")]
+            Method::Cvode(cvode) => cvode.freeze(&mut writer),
         }
     }
 
@@ -309,6 +352,8 @@ impl Integrator {
         match &mut self.method {
             Method::Explicit(explicit) => explicit.thaw(&mut reader)?,
             Method::Bdf(bdf) => bdf.thaw(&mut reader)?,
+            #[cfg(feature = "cvode")]
+            Method::Cvode(cvode) => cvode.thaw(&mut reader)?,
         }
         reader.end()
     }

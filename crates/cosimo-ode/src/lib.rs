@@ -21,9 +21,12 @@
 //!
 //! The system is lent to each call and owned by none, so that a model may be the system of its own integrator. Its
 //! derivatives may fail. An integrator is plain data: `copy_from` puts it back where it was without allocating, all that
-//! follows has the same bits, and `freeze` makes bytes of it.
+//! follows has the same bits, and `freeze` makes bytes of it. Only `cvode`, which is there with the feature of that name,
+//! has a memory of its own, which cannot be copied: it starts anew where it is brought.
 
 mod bdf;
+#[cfg(feature = "cvode")]
+mod cvode;
 mod explicit;
 mod failure;
 mod frame;
@@ -34,6 +37,9 @@ mod newton;
 mod root;
 mod settings;
 mod snapshot;
+#[cfg(feature = "cvode")]
+#[allow(unsafe_code)] // calls into SUNDIALS
+mod sundials;
 mod system;
 
 pub use failure::{Cause, Failure};
@@ -45,14 +51,28 @@ pub use settings::{Absolute, HIGHEST_ORDER, Refusal, Settings};
 pub use snapshot::Unreadable;
 pub use system::{Fault, System};
 
-/// All methods.
-pub const INTEGRATORS: &[&IntegratorEntry] =
-    &[&explicit::DORMAND_PRINCE, &explicit::BOGACKI_SHAMPINE, &bdf::BDF];
+/// All methods of this build.
+pub const INTEGRATORS: &[&IntegratorEntry] = &[
+    &explicit::DORMAND_PRINCE,
+    &explicit::BOGACKI_SHAMPINE,
+    &bdf::BDF,
+    #[cfg(feature = "cvode")]
+    &cvode::CVODE,
+];
+
+/// Methods that only some builds have, each with what to do about it.
+pub const ABSENT: &[(&str, &str)] = &[
+    #[cfg(not(feature = "cvode"))]
+    ("cvode", "build Cosimo with `--features cvode`, which takes cmake and libclang, or choose \"bdf\""),
+];
 
 /// The method of a name.
 pub fn entry(name: &str) -> Result<&'static IntegratorEntry, Refusal> {
     INTEGRATORS.iter().copied().find(|entry| entry.name == name).ok_or_else(|| {
         let names: Vec<&str> = INTEGRATORS.iter().map(|entry| entry.name).collect();
-        Refusal(vec![format!("there is no integrator `{name}`, only {}", names.join(", "))])
+        Refusal(vec![match ABSENT.iter().find(|(absent, _)| *absent == name) {
+            Some((_, remedy)) => format!("the integrator `{name}` is not in this build; {remedy}"),
+            None => format!("there is no integrator `{name}`, only {}", names.join(", ")),
+        }])
     })
 }

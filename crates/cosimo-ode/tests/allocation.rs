@@ -60,6 +60,8 @@ fn nothing_is_allocated_after_construction() {
     for entry in INTEGRATORS {
         let mut integrator = started(entry.name, &settings(1e-6, 1e-8), 0.0, &[2.0, 0.0]);
         let mut saved = integrator.clone();
+        // One that starts anew where it was rewound would not get far otherwise.
+        let often = if integrator.rewinds_exactly() { 7 } else { 100 };
         let mut roots = Roots::new(1, 2);
         let mut frozen = Vec::with_capacity(10_000);
         let mut x = [0.0; 2];
@@ -68,11 +70,11 @@ fn nothing_is_allocated_after_construction() {
             roots.start(&mut integrator, &mut system).unwrap();
             let mut events = 0;
             for step in 0..2_000 {
-                if step % 7 == 0 {
+                if step % often == 0 {
                     saved.copy_from(&integrator);
                 }
                 integrator.step(&mut system, 1e3).unwrap();
-                if step % 7 == 3 {
+                if step % often == 3 {
                     integrator.copy_from(&saved);
                     integrator.step(&mut system, 1e3).unwrap();
                 }

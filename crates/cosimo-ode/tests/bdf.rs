@@ -4,40 +4,10 @@
 mod common;
 
 use common::{
-    Of, Random, Robertson, VanDerPol, about, near, oscillator, prothero_robinson, run, settings, started,
+    Of, ROBERTSON, Random, Robertson, VAN_DER_POL_END, VAN_DER_POL_ZEROS, VanDerPol, about, near, oscillator,
+    prothero_robinson, run, settings, started,
 };
 use cosimo_ode::{Absolute, Counters, Fault, Outcome, Pattern, Roots, Settings, System};
-
-// Radau of scipy 1.16 at a relative tolerance of 1e-12 (1e-11 agrees to 5e-11):
-//
-//     from scipy.integrate import solve_ivp
-//     f = lambda t, x: [x[1], 1000 * (1 - x[0]**2) * x[1] - x[0]]
-//     J = lambda t, x: [[0, 1], [-2000 * x[0] * x[1] - 1, 1000 * (1 - x[0]**2)]]
-//     s = solve_ivp(f, (0, 2000), [2, 0], "Radau", jac=J, rtol=1e-12, atol=1e-15, events=lambda t, x: x[0])
-//     print(s.t_events, s.y[0, -1])
-const VAN_DER_POL_ZEROS: [f64; 2] = [807.084_740_815_875_9, 1_614.285_303_720_041_2];
-const VAN_DER_POL_END: f64 = 1.706_167_732_170_476;
-
-// In the same way, with rtol=1e-12 and atol=[1e-16, 1e-22, 1e-16]:
-//
-//     f = lambda t, x: [-.04*x[0] + 1e4*x[1]*x[2], .04*x[0] - 1e4*x[1]*x[2] - 3e7*x[1]**2, 3e7*x[1]**2]
-//     J = lambda t, x: [[-.04, 1e4*x[2], 1e4*x[1]], [.04, -1e4*x[2] - 6e7*x[1], -1e4*x[1]], [0, 6e7*x[1], 0]]
-//     solve_ivp(f, (0, 4e11), [1, 0, 0], "Radau", jac=J, rtol=1e-12, atol=..., t_eval=[0.4 * 10**i for i in range(13)])
-const ROBERTSON: [[f64; 2]; 13] = [
-    [0.985_172_113_860_992, 3.386_395_378_974_936e-5],
-    [0.905_518_678_584_26, 2.240_475_687_560_213_4e-5],
-    [0.715_827_068_719_388_6, 9.185_534_764_557_058e-6],
-    [0.450_518_668_471_102_56, 3.222_901_441_674_743e-6],
-    [0.183_202_257_776_709_34, 8.942_371_252_776_091e-7],
-    [0.038_983_377_085_485_84, 1.621_768_315_909_809_5e-7],
-    [0.004_938_274_520_979_923, 1.984_994_087_954_42e-8],
-    [0.000_516_809_601_492_947_2, 2.068_294_491_226_498e-9],
-    [5.203_071_844_120_827_4e-5, 2.081_335_731_892_645e-10],
-    [5.207_702_103_569_107e-6, 2.083_091_559_413_738e-11],
-    [5.208_276_611_399_965e-7, 2.083_311_716_590_182_5e-12],
-    [5.208_345_176_674_245e-8, 2.083_338_177_875_491e-13],
-    [5.208_353_143_380_428e-9, 2.083_341_268_072_783_4e-14],
-];
 
 #[test]
 fn van_der_pol_relaxes_on_time() {

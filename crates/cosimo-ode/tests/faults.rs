@@ -189,4 +189,8 @@ fn settings_are_refused_with_all_their_problems() {
     );
     let refusal = entry("euler").unwrap_err().to_string();
     assert!(refusal.starts_with("there is no integrator `euler`, only dormand-prince"), "{refusal}");
+    for (name, remedy) in cosimo_ode::ABSENT {
+        let refusal = entry(name).unwrap_err().to_string();
+        assert_eq!(refusal, format!("the integrator `{name}` is not in this build; {remedy}"));
+    }
 }

@@ -121,6 +121,10 @@ impl<S: System> System for Watched<S> {
 #[test]
 fn smooth_and_stiff_systems_replay_bit_by_bit() {
     for entry in INTEGRATORS {
+        // What starts anew instead has tests of its own.
+        if !started(entry.name, &Settings::default(), 0.0, &[1.0]).rewinds_exactly() {
+            continue;
+        }
         let settings = settings(1e-5, 1e-7);
         rewinds(entry.name, &settings, &mut Watched(oscillator()), &[1.0, 0.0], 2000);
         rewinds(entry.name, &settings, &mut VanDerPol(100.0), &[2.0, 0.0], 1000);

@@ -84,7 +84,7 @@ const VERBS: [Verb; 8] = [
 /// Reads a scenario, or all that is wrong with it.
 pub fn read(text: &str) -> (Scenario, Vec<Problem>) {
     let (table, broken) = DeTable::parse_recoverable(text);
-    let mut problems: Vec<Problem> = broken.iter().map(|error| crate::toml::syntax(error, text)).collect();
+    let mut problems = crate::toml::syntax(&broken, text);
     let mut scenario = Scenario::default();
     if !problems.is_empty() {
         return (scenario, problems);

@@ -232,3 +232,98 @@ fn what_does_not_fit_is_said() {
         assert!(said.iter().any(|said| *said == message), "{message}: {said:#?}");
     }
 }
+
+/// Answers every text that it hears with the next number, at once; as long as it likes.
+struct Chatter {
+    interface: Interface,
+    heard: u64,
+    /// The number that it answers by itself.
+    last: u64,
+}
+
+impl Simulator for Chatter {
+    fn interface(&self) -> &Interface {
+        &self.interface
+    }
+    fn enter(&mut self, _: &Setup) -> Result<(), SimulatorError> {
+        Ok(())
+    }
+    fn settle(&mut self, _: Time, _: &Inputs<'_>) -> Result<(), SimulatorError> {
+        Ok(())
+    }
+    fn advance(
+        &mut self,
+        window: Window,
+        _: &Inputs<'_>,
+        _: &mut Trail<'_>,
+    ) -> Result<Reached, SimulatorError> {
+        Ok(Reached { event: true, ..Reached::end_of(window, 1) })
+    }
+    fn outputs(&mut self, _: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+        Ok(())
+    }
+    fn take_parcel(&mut self, _: usize, content: &[u8]) -> Result<(), SimulatorError> {
+        self.heard = String::from_utf8_lossy(content).parse().unwrap_or(0);
+        Ok(())
+    }
+    fn give_parcel(&mut self, _: usize, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+        into.clear();
+        into.extend((self.heard + 1).min(self.last).to_string().as_bytes());
+        Ok(())
+    }
+    fn save(&mut self, _: Slot) -> Result<(), SimulatorError> {
+        Ok(())
+    }
+    fn restore(&mut self, _: Slot) -> Result<(), SimulatorError> {
+        Ok(())
+    }
+    fn freeze(&mut self, _: &mut Vec<u8>) -> Result<(), SimulatorError> {
+        Ok(())
+    }
+    fn thaw(&mut self, _: &[u8]) -> Result<(), SimulatorError> {
+        Ok(())
+    }
+}
+
+const CHATTER: SourceEntry = SourceEntry {
+    name: "chatter",
+    summary: "answers what it hears with the next number",
+    claims: |source| source.starts_with("chatter:"),
+    open: |request| {
+        let parcel =
+            |name: &str| ParcelPort { name: name.into(), content: Content::Text, description: String::new() };
+        let interface = Interface {
+            parcels_in: vec![parcel("hears")],
+            parcels_out: vec![parcel("says")],
+            abilities: Abilities { states: false, events: true, ..Abilities::NATIVE },
+            ..Interface::default()
+        };
+        let last = request.source.trim_start_matches("chatter:").parse().unwrap();
+        Ok(Box::new(Chatter { interface, heard: 0, last }))
+    },
+    parameters: |_, _| Vec::new(),
+    models: Vec::new,
+    join: None,
+};
+
+/// As with numbers: an event comes to an end, or the run does, and says who goes on.
+#[test]
+fn texts_that_answer_each_other_for_ever_are_told() {
+    let mut registry = registry();
+    registry.sources.push(&CHATTER);
+    let begin = |last: u64| {
+        let text = format!(
+            "[experiment]\nstop = 1\n[component.one]\nsource = \"chatter:{last}\"\n[component.two]\nsource = \"chatter:{last}\"\n\
+             [[wire]]\nfrom = \"one.says\"\nto = \"two.hears\"\n[[wire]]\nfrom = \"two.says\"\nto = \"one.hears\"\n\
+             [method]\nstep = {{ size = 0.5 }}\n"
+        );
+        let (system, problems) = toml::read(&text, &folder(), &registry);
+        assert!(problems.is_empty(), "{problems:#?}");
+        Run::new(plan(&system, &registry).unwrap(), 1)
+    };
+    let mut run = begin(90).unwrap();
+    assert_eq!(heard(&run, "two.hears"), "90");
+    run.step().unwrap();
+    let error = begin(u64::MAX).map(|_| ()).unwrap_err().to_string();
+    assert_eq!(error, "the event at t = 0 s does not settle: `one.says` still changes after 100 rounds");
+}

@@ -76,6 +76,22 @@ fn a_unit_for_model_exchange_is_integrated_as_asked() {
     );
 }
 
+/// Of the real command, whichever way it was built.
+#[test]
+fn cvode_integrates_or_is_said_not_to_be_there() {
+    let folder = folder("exchange-cvode");
+    let ball = Design::exchange("native:bouncing-ball", Version::Three);
+    write(&ball, &built_library().unwrap(), &folder.join("ball.fmu")).unwrap();
+    let run = ["run", "ball.fmu", "--stop", "0.4", "--step", "0.1", "--solver", "cvode", "--out", "ball.csv"];
+    if cfg!(feature = "cvode") {
+        good(&folder, &run);
+        let row = last_row(&folder, "ball.csv");
+        assert!((row[1] - (1.0 - 9.81 * 0.4 * 0.4 / 2.0)).abs() < 1e-4, "{row:?}");
+    } else {
+        assert_snapshot!("no-cvode", complaint(&cosimo(&folder, &run)));
+    }
+}
+
 #[test]
 fn units_connected_on_the_command_line_are_a_system_file() {
     let folder = halves("connected");

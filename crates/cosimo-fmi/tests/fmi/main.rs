@@ -4,6 +4,7 @@
 
 mod archives;
 mod binaries;
+mod clocks;
 mod common;
 mod corpus;
 mod coupled;

@@ -51,9 +51,11 @@ pub fn read(text: &str, folder: &Path, registry: &Registry) -> (System, Vec<Prob
     let mut problems = Vec::new();
     let system = document(table.get_ref(), folder, registry, &mut problems);
 
-    let syntax: Vec<Problem> = broken.iter().map(|error| syntax(error, text)).collect();
+    let syntax = syntax(&broken, text);
     if !syntax.is_empty() {
-        problems.retain(|problem| outlives(problem, &syntax, text));
+        let mut places: Vec<usize> = syntax.iter().map(|broken| broken.span.start).collect();
+        places.sort_unstable();
+        problems.retain(|problem| outlives(problem, &places, text));
         problems.extend(syntax);
     }
     problems.sort_by_key(|problem| (problem.span.start, problem.span.end));
@@ -61,7 +63,24 @@ pub fn read(text: &str, folder: &Path, registry: &Registry) -> (System, Vec<Prob
     (system, problems)
 }
 
-pub(crate) fn syntax(error: &::toml::de::Error, text: &str) -> Problem {
+/// Behind a quote that is missing everything is wrong: so many mistakes are told one by one.
+const MOST_TOLD: usize = 100;
+
+/// What keeps a text from being TOML.
+pub(crate) fn syntax(errors: &[::toml::de::Error], text: &str) -> Vec<Problem> {
+    let mut problems: Vec<Problem> = errors.iter().map(|error| mistake(error, text)).collect();
+    if problems.len() > MOST_TOLD {
+        problems.sort_by_key(|problem| (problem.span.start, problem.span.end));
+        let more = problems.len() - MOST_TOLD;
+        let place = problems[MOST_TOLD].span.clone();
+        problems.truncate(MOST_TOLD);
+        let words = format!("this is not TOML: from here on there are {more} more mistakes");
+        problems.push(Problem::error("system/syntax", words, place).label("the first of them"));
+    }
+    problems
+}
+
+fn mistake(error: &::toml::de::Error, text: &str) -> Problem {
     let mut span = error.span().unwrap_or(0..0);
     span.end = span.end.min(text.len());
     span.start = span.start.min(span.end);
@@ -78,10 +97,13 @@ pub(crate) fn syntax(error: &::toml::de::Error, text: &str) -> Problem {
 
 /// A broken text has lost keys and headers, so what seems missing or unknown may be the parser's guess. Wrong
 /// values on whole lines are still wrong.
-fn outlives(problem: &Problem, syntax: &[Problem], text: &str) -> bool {
-    let line = |at: usize| text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count();
+fn outlives(problem: &Problem, broken: &[usize], text: &str) -> bool {
     let on_its_own = matches!(problem.code, "system/value" | "system/option" | "system/unknown-method");
-    on_its_own && syntax.iter().all(|broken| line(broken.span.start) != line(problem.span.start))
+    let (before, after) = text.as_bytes().split_at(problem.span.start.min(text.len()));
+    let begin = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let end = before.len() + after.iter().position(|byte| *byte == b'\n').unwrap_or(after.len());
+    let next = broken.partition_point(|place| *place < begin);
+    on_its_own && broken.get(next).is_none_or(|place| *place > end)
 }
 
 fn document(table: &DeTable<'_>, folder: &Path, registry: &Registry, out: &mut Vec<Problem>) -> System {

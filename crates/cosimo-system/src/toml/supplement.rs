@@ -22,7 +22,7 @@ pub fn supplement(text: &str, start: usize, system: &mut System, registry: &Regi
     let mut out = Vec::new();
     let (table, broken) = DeTable::parse_recoverable(&text);
     if !broken.is_empty() {
-        return broken.iter().map(|error| syntax(error, &text)).collect();
+        return syntax(&broken, &text);
     }
     let root = Section::over("the annotation of Cosimo", table.get_ref(), 0..0, ROOT_KEYS, &mut out);
     if let Some(item) = root.get("experiment")

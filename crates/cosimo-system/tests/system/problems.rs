@@ -475,6 +475,16 @@ fn broken_toml_points_at_the_break() {
     }
 }
 
+/// A hundred are enough to see that one of them is the cause; tens of thousands took half a minute to tell.
+#[test]
+fn of_very_many_breaks_the_first_are_told() {
+    let text = format!("[experiment]\nstop = 1\n{}", "end = \"after\"\n".repeat(20_000));
+    let told = told(&text);
+    assert_eq!(told.len(), 101);
+    assert!(told.iter().all(|problem| problem.0 == "system/syntax"));
+    assert_eq!(told[100].2, "this is not TOML: from here on there are 19899 more mistakes");
+}
+
 #[test]
 fn a_break_hides_no_wrong_value_and_invents_nothing() {
     let text =
