@@ -5,6 +5,7 @@
 //! reads no clock but simulated time.
 
 pub mod clock;
+pub mod dense;
 pub mod entry;
 pub mod error;
 pub mod interface;
