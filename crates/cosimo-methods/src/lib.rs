@@ -27,7 +27,8 @@ pub const INPUTS: &[&Entry<dyn Approximation>] = &[
     &fit::online::ENTRY,
 ];
 
-pub const CORRECTIONS: &[&Entry<dyn Correction>] = &[&correction::none::ENTRY, &correction::nepce::ENTRY];
+pub const CORRECTIONS: &[&Entry<dyn Correction>] =
+    &[&correction::none::ENTRY, &correction::nepce::ENTRY, &correction::pre_step::ENTRY];
 
 pub const JACOBIANS: &[&Entry<dyn JacobianSource>] = &[
     &jacobian::declared::ENTRY,
