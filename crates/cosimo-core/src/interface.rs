@@ -94,6 +94,8 @@ pub struct Interface {
     /// Pairs (output, input): the output depends on the input at the same instant.
     pub feedthrough: Vec<(usize, usize)>,
     pub abilities: Abilities,
+    /// What it shows of its equations; `None` where it does not even show its states.
+    pub insight: Option<Insight>,
     /// Components that it is made of, if several were joined; its ports then carry their names.
     pub members: Vec<String>,
     /// Parameters that may change while it runs, in the order of `Simulator::tune`.
@@ -108,6 +110,25 @@ pub struct Interface {
     pub parameter_remarks: Vec<(String, String)>,
     /// Its steps are multiples of this, in seconds.
     pub internal_step: Option<f64>,
+}
+
+/// What a simulator shows of its equations x' = f(x, u) and y = g(x, u).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Insight {
+    pub states: usize,
+    pub derivatives: Derivatives,
+    /// f and g can be asked for at states and inputs where it is not.
+    pub anywhere: bool,
+}
+
+/// Where it has the derivatives of f and g from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Derivatives {
+    None,
+    /// The model knows them.
+    Declared,
+    /// A unit gives them along directions.
+    Directional,
 }
 
 /// A port that carries texts or bytes instead of numbers.

@@ -5,10 +5,12 @@
 //! reads no clock but simulated time.
 
 pub mod clock;
+pub mod dense;
 pub mod entry;
 pub mod error;
 pub mod graph;
 pub mod interface;
+pub mod linearised;
 pub mod link;
 pub mod method;
 pub mod recorder;
@@ -21,10 +23,12 @@ pub mod unit;
 pub use clock::Clock;
 pub use entry::{Entry, Options, Registry, SourceEntry, Spec, Value};
 pub use error::{SimulatorError, StepError};
-pub use interface::{Abilities, Carries, Content, Interface, Limits, Needs, ParcelPort, Port, Suggested};
+pub use interface::{
+    Abilities, Carries, Content, Derivatives, Insight, Interface, Limits, Needs, ParcelPort, Port, Suggested,
+};
 pub use link::{Bond, Couplings, End, Side, Term};
 pub use segment::Segment;
-pub use simulator::{Inputs, Outputs, Reached, Rehearsal, Setup, Simulator, Slot, States, Trail};
+pub use simulator::{Dynamics, Inputs, Outputs, Reached, Rehearsal, Setup, Simulator, Slot, States, Trail};
 pub use time::{Time, Window};
 pub use trace::{Sample, Trace, Traces};
 pub use unit::Unit;

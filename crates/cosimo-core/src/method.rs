@@ -7,9 +7,11 @@
 use std::ops::Range;
 
 use crate::error::{SimulatorError, StepError};
+use crate::interface::Insight;
+use crate::linearised::{Matrices, Models};
 use crate::link::{Block, Bond, Couplings, Term};
 use crate::segment::Segment;
-use crate::simulator::{Inputs, Simulator};
+use crate::simulator::{Dynamics, Inputs, Simulator};
 use crate::time::{Time, Window};
 use crate::trace::{Trace, Traces};
 
@@ -97,25 +99,41 @@ pub trait Correction: Send + Sync {
         None
     }
 
-    /// How much scratch it is lent: kept, never rewound or saved; no result may depend on what was in it.
+    /// The linear models it reads.
+    fn models(&self) -> Option<ModelsWanted> {
+        None
+    }
+
+    /// How much scratch of its own it is lent: kept, never rewound or saved; no result may depend on what was in it.
     fn scratch(&self, _shape: &Shape) -> usize {
         0
     }
 
-    /// Writes only the inputs marked in `known.corrected`.
+    /// Writes only the inputs marked in `known.corrected`. Where it sets `whole`, what it wrote is the input, and no
+    /// fit is added: an offset on top of a fit that it cannot see would make no sense for it.
     fn offsets(
         &self,
         known: &Known<'_>,
         memory: &[f64],
         window: Window,
         add: &mut [Segment],
+        whole: &mut [bool],
         scratch: &mut [f64],
     );
 
     fn learn(&self, known: &Known<'_>, record: &Record<'_>, memory: &mut [f64], scratch: &mut [f64]);
 }
 
-/// Where derivatives of outputs by inputs come from.
+/// What a correction asks of linear models.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ModelsWanted {
+    /// The Jacobian source, by name.
+    pub source: &'static str,
+    /// The matrices are renewed after so many windows; never where `None`. All else is renewed in every window.
+    pub every: Option<u64>,
+}
+
+/// Where derivatives of outputs by inputs come from, and those of whole linear models.
 pub trait JacobianSource: Send + Sync {
     /// Fills `into`, one row per output, at the simulator's present state. `held` are the inputs it last
     /// saw; afterwards the simulator must be as it was.
@@ -132,6 +150,20 @@ pub trait JacobianSource: Send + Sync {
     fn asks_between_steps(&self) -> bool {
         false
     }
+
+    /// Whether it can find the matrices of simulators that show so much of themselves.
+    fn sees(&self, insight: &Insight) -> bool;
+
+    /// Fills the matrices at the simulator's present states `x` and the inputs `u`. Called only where it `sees`.
+    fn linearise(
+        &self,
+        insight: &Insight,
+        dynamics: &mut dyn Dynamics,
+        x: &[f64],
+        u: &[f64],
+        work: &mut JacobianWork,
+        into: &mut Matrices<'_>,
+    ) -> Result<(), SimulatorError>;
 }
 
 /// Buffers of a Jacobian source, sized by the plan.
@@ -141,6 +173,10 @@ pub struct JacobianWork {
     pub above: Vec<f64>,
     pub below: Vec<f64>,
     pub slopes: Vec<f64>,
+    /// States and inputs, moved.
+    pub point: Vec<f64>,
+    /// Two times f and g.
+    pub motions: Vec<f64>,
 }
 
 /// Plan time only: who steps with whom, in which order.
@@ -254,6 +290,10 @@ pub struct Shape {
     pub feedthrough_depth: usize,
     /// Some simulator offers slopes.
     pub slopes: bool,
+    /// States of all simulators with linear models.
+    pub states: usize,
+    /// How many numbers the matrices of all linear models have.
+    pub matrices: usize,
 }
 
 impl Shape {
@@ -273,6 +313,7 @@ pub struct Known<'a> {
     /// Per input: this correction is in charge of it.
     pub corrected: &'a [bool],
     pub jacobian: Jacobian<'a>,
+    pub models: Models<'a>,
     pub shape: Shape,
 }
 

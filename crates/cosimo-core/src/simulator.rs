@@ -7,6 +7,7 @@
 
 use crate::error::SimulatorError;
 use crate::interface::Interface;
+use crate::linearised::{Matrices, Present};
 use crate::segment::Segment;
 use crate::time::{Time, Window};
 
@@ -90,6 +91,26 @@ pub trait Simulator: Send {
     fn states(&mut self) -> Option<&mut dyn States> {
         None
     }
+
+    /// Its equations, as far as the interface promises insight.
+    fn dynamics(&mut self) -> Option<&mut dyn Dynamics> {
+        None
+    }
+}
+
+/// The equations x' = f(x, u) and y = g(x, u) at the present instant. No call changes what others see of the
+/// simulator, and none allocates.
+pub trait Dynamics {
+    /// Where it is, and f and g there with the inputs in `u`. Who cannot be asked about inputs that it has not seen
+    /// writes those into `u` that it saw last.
+    fn present(&mut self, into: &mut Present<'_>) -> Result<(), SimulatorError>;
+
+    /// f and g elsewhere. Asked only where the interface says `anywhere`.
+    fn motion(&mut self, x: &[f64], u: &[f64], f: &mut [f64], g: &mut [f64]) -> Result<(), SimulatorError>;
+
+    /// Derivatives of f and g at the present states, with the inputs that `present` left. Asked only where the
+    /// interface offers derivatives.
+    fn matrices(&mut self, u: &[f64], into: &mut Matrices<'_>) -> Result<(), SimulatorError>;
 }
 
 /// Continuous states, for probing.

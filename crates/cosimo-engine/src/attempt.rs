@@ -24,6 +24,7 @@ impl Trial for Attempt<'_> {
     fn advance(&mut self, window: Window) -> Result<(), StepError> {
         self.window = window;
         self.refresh_jacobian(window)?;
+        self.refresh_models(window)?;
         self.correct(window);
         // The scratch is lent beside the board: taken out, not copied.
         let mut scratch = std::mem::take(&mut self.board.sweeps);
@@ -128,8 +129,9 @@ impl Attempt<'_> {
             if !layout.corrections.is_empty() {
                 for run in &stage.inputs {
                     let segments = &mut board.buffers.segments[run.clone()];
-                    for (segment, offset) in segments.iter_mut().zip(&board.offsets[run.clone()]) {
-                        *segment += *offset;
+                    let offsets = board.offsets[run.clone()].iter().zip(&board.whole[run.clone()]);
+                    for (segment, (offset, whole)) in segments.iter_mut().zip(offsets) {
+                        *segment = if *whole { *offset } else { *segment + *offset };
                     }
                 }
             }
@@ -177,18 +179,39 @@ impl Attempt<'_> {
         Ok(())
     }
 
+    /// Linear models around where everybody stands, with the inputs that a perfect exchange would give.
+    fn refresh_models(&mut self, window: Window) -> Result<(), StepError> {
+        let Some(models) = &self.layout.models else { return Ok(()) };
+        let board = &mut *self.board;
+        for (input, segment) in board.buffers.segments.iter_mut().enumerate() {
+            *segment = Segment::constant(self.layout.couplings.value(input, board.traces.newest()));
+        }
+        let age =
+            board.model_age.map(|age| age + 1).filter(|age| models.every.is_none_or(|every| *age < every));
+        self.crew
+            .run(Task::Linearise { matrices: age.is_none() }, &mut board.buffers)
+            .map_err(|blamed| stepping(self.layout, blamed, window))?;
+        board.model_age = Some(age.unwrap_or(0));
+        board.linearised += u64::from(age.is_none());
+        board.oldest_model = board.oldest_model.max(age.unwrap_or(0));
+        Ok(())
+    }
+
     fn correct(&mut self, window: Window) {
         if self.layout.corrections.is_empty() {
             return;
         }
-        let Board { traces, buffers, offsets, memory, scratch, .. } = &mut *self.board;
+        let Board { traces, buffers, offsets, whole, memory, scratch, .. } = &mut *self.board;
         offsets.fill(Segment::ZERO);
+        whole.fill(false);
         for planned in &self.layout.corrections {
-            let known = known(self.layout, traces, &buffers.jacobian, &planned.inputs);
-            planned.correction.offsets(&known, &memory[planned.memory.clone()], window, offsets, scratch);
+            let known = known(self.layout, traces, buffers, &planned.inputs);
+            let (memory, scratch) = (&memory[planned.memory.clone()], &mut scratch[planned.scratch.clone()]);
+            planned.correction.offsets(&known, memory, window, offsets, whole, scratch);
         }
         for &input in &self.board.overridden {
             self.board.offsets[input] = Segment::ZERO;
+            self.board.whole[input] = false;
         }
     }
 
@@ -235,8 +258,10 @@ impl Attempt<'_> {
         let mut scratch = std::mem::take(&mut self.board.scratch);
         let record = self.board.record(layout, window);
         for planned in &layout.corrections {
-            let known = known(layout, &self.board.traces, &self.board.buffers.jacobian, &planned.inputs);
-            planned.correction.learn(&known, &record, &mut memory[planned.memory.clone()], &mut scratch);
+            let known = known(layout, &self.board.traces, &self.board.buffers, &planned.inputs);
+            let (memory, scratch) =
+                (&mut memory[planned.memory.clone()], &mut scratch[planned.scratch.clone()]);
+            planned.correction.learn(&known, &record, memory, scratch);
         }
         self.board.memory = memory;
         self.board.scratch = scratch;

@@ -1,11 +1,12 @@
 //! Every buffer of an island. Sized by the plan, allocated once; everyone else borrows.
 
+use cosimo_core::linearised::Models;
 use cosimo_core::method::{Jacobian, Known, Record};
 use cosimo_core::{Rehearsal, Segment, Time, Traces, Window};
 
 use crate::crew::Buffers;
 use crate::ledger::Ledger;
-use crate::plan::Layout;
+use crate::plan::{Layout, PlannedModels};
 use crate::settling::{Ripple, Room};
 
 #[derive(Debug)]
@@ -15,6 +16,8 @@ pub struct Board {
     pub buffers: Buffers,
     /// One small segment per input, from the corrections.
     pub offsets: Vec<Segment>,
+    /// Per input: a correction made all of it.
+    pub whole: Vec<bool>,
     /// The inputs that simulators saw last, at the end of their step.
     pub held: Vec<f64>,
     /// Unknowns of algebraic loops, one segment per input.
@@ -28,6 +31,11 @@ pub struct Board {
     /// All memory of corrections, one slice after the other.
     pub memory: Vec<f64>,
     pub scratch: Vec<f64>,
+    /// How many windows ago the matrices of linear models were new; `None` before the first.
+    pub model_age: Option<u64>,
+    /// How often they were renewed, and how old they were at most; never rewound.
+    pub linearised: u64,
+    pub oldest_model: u64,
     /// Scratch of the iteration.
     pub sweeps: Vec<f64>,
     /// Outputs that the estimate put aside.
@@ -53,6 +61,8 @@ pub struct Board {
 #[derive(Debug)]
 struct Bookmark {
     held: Vec<f64>,
+    matrices: Vec<f64>,
+    model_age: Option<u64>,
     memory: Vec<f64>,
     ledger: Ledger,
     next_event: Option<Time>,
@@ -66,6 +76,7 @@ impl Board {
         for planned in &layout.corrections {
             planned.correction.start(&layout.shape, &mut memory[planned.memory.clone()]);
         }
+        let (present, matrices) = layout.models.as_ref().map_or((0, 0), PlannedModels::sizes);
         let mut law = vec![0.0; layout.law.memory()];
         layout.law.start(&mut law);
         let ledger = Ledger::new(&layout.bonds);
@@ -78,6 +89,8 @@ impl Board {
                 integrals: vec![f64::NAN; outputs],
                 jacobian: vec![0.0; layout.jacobian_size()],
                 through: vec![0.0; if layout.order.loops.is_empty() { 0 } else { layout.jacobian_size() }],
+                present: vec![0.0; present],
+                matrices: vec![0.0; matrices],
                 states: vec![0.0; layout.states],
                 frozen: vec![Vec::new(); layout.blocks.len()],
                 rehearsals: vec![Rehearsal::default(); layout.blocks.len()],
@@ -92,17 +105,15 @@ impl Board {
             rooms: layout.order.loops.iter().map(|found| Room::of(layout, found)).collect(),
             renewal_rooms: layout.renewal.loops.iter().map(|found| Room::of(layout, found)).collect(),
             ripple: Ripple { outputs: vec![0.0; outputs], inputs: vec![0.0; inputs] },
-            scratch: vec![
-                0.0;
-                layout
-                    .corrections
-                    .iter()
-                    .map(|c| c.correction.scratch(&layout.shape))
-                    .max()
-                    .unwrap_or(0)
-            ],
+            whole: vec![false; inputs],
+            scratch: vec![0.0; layout.corrections.last().map_or(0, |last| last.scratch.end)],
+            model_age: None,
+            linearised: 0,
+            oldest_model: 0,
             bookmark: Bookmark {
                 held: vec![0.0; inputs],
+                matrices: vec![0.0; matrices],
+                model_age: None,
                 memory: memory.clone(),
                 ledger: ledger.clone(),
                 next_event: None,
@@ -125,6 +136,8 @@ impl Board {
 
     pub fn set_bookmark(&mut self) {
         self.bookmark.held.copy_from_slice(&self.held);
+        self.bookmark.matrices.copy_from_slice(&self.buffers.matrices);
+        self.bookmark.model_age = self.model_age;
         self.bookmark.memory.copy_from_slice(&self.memory);
         self.bookmark.ledger.copy_from(&self.ledger);
         self.bookmark.next_event = self.next_event;
@@ -134,6 +147,8 @@ impl Board {
     pub fn rewind(&mut self) {
         self.traces.discard();
         self.held.copy_from_slice(&self.bookmark.held);
+        self.buffers.matrices.copy_from_slice(&self.bookmark.matrices);
+        self.model_age = self.bookmark.model_age;
         self.memory.copy_from_slice(&self.bookmark.memory);
         self.ledger.copy_from(&self.bookmark.ledger);
         self.next_event = self.bookmark.next_event;
@@ -193,7 +208,7 @@ impl Board {
 pub fn known<'a>(
     layout: &'a Layout,
     traces: &'a Traces,
-    jacobian: &'a [f64],
+    buffers: &'a Buffers,
     corrected: &'a [bool],
 ) -> Known<'a> {
     Known {
@@ -202,7 +217,16 @@ pub fn known<'a>(
         blocks: &layout.blocks,
         bonds: &layout.bonds,
         corrected,
-        jacobian: Jacobian { values: jacobian, starts: &layout.jacobian_starts, owners: &layout.owners },
+        models: Models {
+            present: &buffers.present,
+            matrices: &buffers.matrices,
+            places: layout.models.as_ref().map_or(&[], |models| &models.places),
+        },
+        jacobian: Jacobian {
+            values: &buffers.jacobian,
+            starts: &layout.jacobian_starts,
+            owners: &layout.owners,
+        },
         shape: layout.shape,
     }
 }

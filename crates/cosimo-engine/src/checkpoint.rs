@@ -8,7 +8,7 @@ use cosimo_core::error::StepError;
 use cosimo_core::{Clock, Time, Window};
 
 /// Version of the layout below; other versions are refused.
-const MAGIC: &[u8; 8] = b"COSIMO\x002";
+const MAGIC: &[u8; 8] = b"COSIMO\x003";
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Checkpoint(Vec<u8>);
@@ -84,6 +84,8 @@ impl Checkpoint {
         numbers.extend(&island.board.memory);
         numbers.extend(&island.board.law);
         numbers.extend(&island.board.held);
+        numbers.push(island.board.model_age.map_or(f64::NAN, |age| age as f64));
+        numbers.extend(&island.board.buffers.matrices);
         numbers.extend(&island.board.buffers.left);
         numbers.extend(island.board.buffers.segments.iter().flat_map(|segment| segment.0));
         if let Some(scenario) = scenario {
@@ -118,7 +120,7 @@ impl Checkpoint {
         }
         let mut words = rest.chunks_exact(8).filter_map(|chunk| chunk.try_into().ok());
         let mut count = || words.next().map(u64::from_le_bytes);
-        let mut saved = [0; 9];
+        let mut saved = [0; 11];
         for slot in &mut saved {
             *slot = count().ok_or(CheckpointError::Damaged)?;
         }
@@ -132,6 +134,8 @@ impl Checkpoint {
         }
         island.counters = Counters::load(saved);
         island.board.evaluations = evaluations;
+        (island.board.linearised, island.board.oldest_model) =
+            (island.counters.linearised, island.counters.oldest_model);
         island.rest(Task::Thaw)?;
         Ok(Progress { worst, beat: (beat != NO_BEAT).then_some(beat), unwritten })
     }
@@ -167,16 +171,20 @@ fn numbers_into(island: &mut Island, numbers: &mut impl Iterator<Item = f64>) ->
     island.board.traces.load(numbers)?;
     island.board.ledger.load(numbers)?;
     let board = &mut island.board;
+    let mut age = f64::NAN;
     let all = board
         .memory
         .iter_mut()
         .chain(&mut board.law)
         .chain(&mut board.held)
+        .chain(std::iter::once(&mut age))
+        .chain(&mut board.buffers.matrices)
         .chain(&mut board.buffers.left)
         .chain(board.buffers.segments.iter_mut().flat_map(|segment| &mut segment.0));
     for slot in all {
         *slot = numbers.next()?;
     }
+    board.model_age = if age.is_nan() { None } else { Some(age as u64) };
     Some(worst)
 }
 
@@ -184,12 +192,13 @@ fn numbers_into(island: &mut Island, numbers: &mut impl Iterator<Item = f64>) ->
 fn fingerprint(island: &Island, scenario: Option<&Scenario>) -> String {
     let layout = &island.layout;
     format!(
-        "{} inputs={} outputs={} bonds={} memory={} law={} estimate={} actions={}",
+        "{} inputs={} outputs={} bonds={} memory={} matrices={} law={} estimate={} actions={}",
         layout.names.join(","),
         layout.shape.inputs,
         layout.shape.outputs,
         layout.shape.bonds,
         island.board.memory.len(),
+        island.board.buffers.matrices.len(),
         island.board.law.len(),
         layout.estimate.name(),
         scenario.map_or(0, Scenario::len),

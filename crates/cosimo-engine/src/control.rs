@@ -34,10 +34,13 @@ pub struct Counters {
     pub shrink_limited: u64,
     /// Right-hand sides evaluated inside simulators, repeated steps included.
     pub evaluations: u64,
+    /// How often the matrices of linear models were renewed, and how many windows old they were at most.
+    pub linearised: u64,
+    pub oldest_model: u64,
 }
 
 impl Counters {
-    pub(crate) fn save(&self) -> [u64; 9] {
+    pub(crate) fn save(&self) -> [u64; 11] {
         let c = self;
         [
             c.steps,
@@ -49,10 +52,12 @@ impl Counters {
             c.growth_limited,
             c.shrink_limited,
             c.evaluations,
+            c.linearised,
+            c.oldest_model,
         ]
     }
 
-    pub(crate) fn load(saved: [u64; 9]) -> Counters {
+    pub(crate) fn load(saved: [u64; 11]) -> Counters {
         let [
             steps,
             rejected,
@@ -63,6 +68,8 @@ impl Counters {
             growth_limited,
             shrink_limited,
             evaluations,
+            linearised,
+            oldest_model,
         ] = saved;
         Counters {
             steps,
@@ -74,6 +81,8 @@ impl Counters {
             growth_limited,
             shrink_limited,
             evaluations,
+            linearised,
+            oldest_model,
         }
     }
 }

@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle, Thread};
 
+use cosimo_core::linearised::{Matrices, Place, Present};
 use cosimo_core::method::{JacobianSource, JacobianWork};
 use cosimo_core::{
     Inputs, Outputs, Rehearsal, Segment, Setup, Simulator, SimulatorError, Slot, Time, Trail, Window,
@@ -50,6 +51,8 @@ pub struct Seldom {
     pub stage: usize,
     pub states: Range<usize>,
     pub jacobian: Range<usize>,
+    /// Where its linear model goes, if it has one.
+    pub model: Option<Place>,
     /// Per pass: an output of this simulator can be known by then.
     pub passes: Vec<bool>,
     /// It declares derivatives of its outputs by its inputs.
@@ -114,6 +117,10 @@ pub enum Task {
     Jacobian {
         at: Time,
     },
+    /// Linear models around the present states and the given inputs, with new matrices or old ones.
+    Linearise {
+        matrices: bool,
+    },
     GetStates,
     SetStates,
     Freeze,
@@ -163,6 +170,9 @@ pub struct Buffers {
     pub jacobian: Vec<f64>,
     /// Derivatives for loops, in the places of the Jacobian.
     pub through: Vec<f64>,
+    /// Linear models: where they hold, and their matrices.
+    pub present: Vec<f64>,
+    pub matrices: Vec<f64>,
     pub states: Vec<f64>,
     /// Frozen states, one per member.
     pub frozen: Vec<Vec<u8>>,
@@ -192,16 +202,26 @@ pub enum Fault {
     Stopped(Time),
 }
 
+/// Where derivatives come from.
+#[derive(Clone, Default)]
+pub struct Sources {
+    /// Those of outputs by inputs.
+    pub interface: Option<Arc<dyn JacobianSource>>,
+    /// Those of linear models.
+    pub models: Option<Arc<dyn JacobianSource>>,
+}
+
+impl std::fmt::Debug for Sources {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Sources({}, {})", self.interface.is_some(), self.models.is_some())
+    }
+}
+
 /// A fault and whose it is.
 pub type Blamed = (usize, Fault);
 
 /// Runs a task on a team, in order, stopping at the first fault. Panics are caught once around all calls.
-fn perform(
-    team: &mut Team,
-    task: Task,
-    source: Option<&dyn JacobianSource>,
-    buffers: &mut Buffers,
-) -> Result<Outcome, Blamed> {
+fn perform(team: &mut Team, task: Task, sources: &Sources, buffers: &mut Buffers) -> Result<Outcome, Blamed> {
     let current = Cell::new(0);
     INSIDE.set(true);
     let result = catch_unwind(AssertUnwindSafe(|| {
@@ -211,7 +231,7 @@ fn perform(
         let mut outcome = Outcome::default();
         for member in &mut team.members {
             current.set(member.index);
-            let next = one(member, task, source, buffers).map_err(|fault| (member.index, fault))?;
+            let next = one(member, task, sources, buffers).map_err(|fault| (member.index, fault))?;
             outcome.next_event = earlier(outcome.next_event, next);
         }
         Ok(outcome)
@@ -315,7 +335,7 @@ pub(crate) fn earlier(one: Option<Time>, other: Option<Time>) -> Option<Time> {
 fn one(
     member: &mut Member,
     task: Task,
-    source: Option<&dyn JacobianSource>,
+    sources: &Sources,
     buffers: &mut Buffers,
 ) -> Result<Option<Time>, Fault> {
     let simulator = member.simulator.as_mut();
@@ -359,7 +379,7 @@ fn one(
         Task::Save(slot) => simulator.save(slot).map_err(Fault::Failed)?,
         Task::Restore(slot) => simulator.restore(slot).map_err(Fault::Failed)?,
         Task::Jacobian { at } => {
-            if let Some(source) = source {
+            if let Some(source) = &sources.interface {
                 source
                     .refresh(
                         simulator,
@@ -376,6 +396,15 @@ fn one(
             if speaks && member.seldom.declares {
                 let into = &mut buffers.through[member.seldom.jacobian.clone()];
                 simulator.jacobian(into).map_err(Fault::Failed)?;
+            }
+        }
+        Task::Linearise { matrices } => {
+            let Seldom { model, work, .. } = &mut *member.seldom;
+            if let (Some(place), Some(source)) = (model, &sources.models) {
+                let present = &mut buffers.present[place.present.clone()];
+                let matrices = matrices.then(|| &mut buffers.matrices[place.matrices.clone()]);
+                linearise(simulator, source.as_ref(), place, &inputs, work, present, matrices)
+                    .map_err(Fault::Failed)?;
             }
         }
         Task::GetStates => {
@@ -402,6 +431,56 @@ fn one(
     Ok(None)
 }
 
+/// The linear model of one simulator; without a place for new matrices, the old ones stay.
+fn linearise(
+    simulator: &mut dyn Simulator,
+    source: &dyn JacobianSource,
+    place: &Place,
+    inputs: &Inputs<'_>,
+    work: &mut JacobianWork,
+    present: &mut [f64],
+    matrices: Option<&mut [f64]>,
+) -> Result<(), SimulatorError> {
+    let (states, ports, outputs) = (place.states, place.inputs, place.outputs);
+    let (Some(insight), Some(dynamics)) = (simulator.interface().insight, simulator.dynamics()) else {
+        return Err(SimulatorError::new("linearise", "this simulator does not show its equations"));
+    };
+    let mut point = Present::of(states, ports, present);
+    for (u, segment) in point.u.iter_mut().zip(inputs.segments) {
+        *u = segment.start();
+    }
+    dynamics.present(&mut point)?;
+    all_finite("x", 1, point.x)?;
+    all_finite("x'", 1, point.f)?;
+    all_finite("y", 1, point.g)?;
+    let Some(buffer) = matrices else { return Ok(()) };
+    let mut found = Matrices::of(states, ports, outputs, buffer);
+    source.linearise(&insight, dynamics, point.x, point.u, work, &mut found)?;
+    all_finite("dx'/dx", states, found.a)?;
+    all_finite("dx'/du", ports, found.b)?;
+    all_finite("dy/dx", states, found.c)?;
+    all_finite("dy/du", ports, found.d)
+}
+
+/// A model that is not finite would spread over all inputs at once, so it ends the run where it was found.
+fn all_finite(name: &str, width: usize, values: &[f64]) -> Result<(), SimulatorError> {
+    match values.iter().position(|value| !value.is_finite()) {
+        None => Ok(()),
+        Some(at) => {
+            let place = match width {
+                1 => format!("{}", at + 1),
+                _ => format!("{}, {}", at / width + 1, at % width + 1),
+            };
+            let words = format!(
+                "finite numbers are wanted for a linear model, but {name}[{place}] is {}; choose another source of \
+                 derivatives, or no correction for the inputs of this simulator",
+                values[at]
+            );
+            Err(SimulatorError::new("linearise", words))
+        }
+    }
+}
+
 /// Where the outputs of a member go.
 #[inline]
 fn outputs<'a>(member: &Member, left: &'a mut [f64], slopes: &'a mut [f64]) -> Outputs<'a> {
@@ -416,7 +495,7 @@ pub struct Crew {
     /// Those of the coordinator's own thread, working on the board's buffers.
     own: Team,
     workers: Vec<Worker>,
-    source: Option<Arc<dyn JacobianSource>>,
+    sources: Sources,
     /// Simulators of the coordinator's thread are pinned to it, so the crew cannot be sent to another.
     pinned: PhantomData<*const ()>,
 }
@@ -434,6 +513,8 @@ struct Worker {
     inputs: Vec<usize>,
     outputs: Vec<usize>,
     jacobian: Vec<usize>,
+    present: Vec<usize>,
+    matrices: Vec<usize>,
     states: Vec<usize>,
     indices: Vec<usize>,
     /// Per stage: somebody of the group steps in it.
@@ -452,14 +533,14 @@ struct Group {
     team: Team,
     buffers: Buffers,
     task: Task,
-    source: Option<Arc<dyn JacobianSource>>,
+    sources: Sources,
     result: Result<Outcome, Blamed>,
     coordinator: Option<Thread>,
 }
 
 impl Crew {
     /// Spreads the members over the threads, neighbours together.
-    pub fn new(members: Vec<Member>, threads: usize, source: Option<Arc<dyn JacobianSource>>) -> Crew {
+    pub fn new(members: Vec<Member>, threads: usize, sources: Sources) -> Crew {
         let seldoms = members.iter().map(|member| &member.seldom);
         let wires = seldoms.map(|seldom| seldom.takes.len()).sum();
         let threads = threads.clamp(1, members.len().max(1));
@@ -472,9 +553,9 @@ impl Crew {
             if group.is_empty() {
                 break;
             }
-            workers.push(Worker::start(group, source.clone(), wires));
+            workers.push(Worker::start(group, sources.clone(), wires));
         }
-        Crew { own, workers, source, pinned: PhantomData }
+        Crew { own, workers, sources, pinned: PhantomData }
     }
 
     pub fn threads(&self) -> usize {
@@ -487,7 +568,7 @@ impl Crew {
         for worker in &mut self.workers {
             worker.give(task, board);
         }
-        let mut result = perform(&mut self.own, task, self.source.as_deref(), board);
+        let mut result = perform(&mut self.own, task, &self.sources, board);
         for worker in &mut self.workers {
             result = merge(result, worker.take(task, board));
         }
@@ -508,8 +589,9 @@ fn merge(a: Result<Outcome, Blamed>, b: Result<Outcome, Blamed>) -> Result<Outco
 }
 
 impl Worker {
-    fn start(mut members: Vec<Member>, source: Option<Arc<dyn JacobianSource>>, wires: usize) -> Worker {
+    fn start(mut members: Vec<Member>, sources: Sources, wires: usize) -> Worker {
         let (mut inputs, mut outputs, mut jacobian, mut states) = (vec![], vec![], vec![], vec![]);
+        let (mut present, mut matrices) = (vec![], vec![]);
         let mut indices = Vec::new();
         for (place, member) in members.iter_mut().enumerate() {
             let local = |all: &mut Vec<usize>, range: &mut Range<usize>| {
@@ -521,6 +603,10 @@ impl Worker {
             local(&mut outputs, &mut member.outputs);
             local(&mut jacobian, &mut member.seldom.jacobian);
             local(&mut states, &mut member.seldom.states);
+            if let Some(place) = &mut member.seldom.model {
+                local(&mut present, &mut place.present);
+                local(&mut matrices, &mut place.matrices);
+            }
             indices.push(member.index);
             member.index = place;
         }
@@ -531,6 +617,8 @@ impl Worker {
             integrals: vec![f64::NAN; outputs.len()],
             jacobian: vec![0.0; jacobian.len()],
             through: vec![0.0; jacobian.len()],
+            present: vec![0.0; present.len()],
+            matrices: vec![0.0; matrices.len()],
             states: vec![0.0; states.len()],
             frozen: vec![Vec::new(); members.len()],
             rehearsals: vec![Rehearsal::default(); members.len()],
@@ -544,7 +632,7 @@ impl Worker {
             team,
             buffers,
             task: Task::Save(Slot::Probe),
-            source,
+            sources,
             result: Ok(Outcome::default()),
             coordinator: None,
         };
@@ -556,7 +644,18 @@ impl Worker {
         });
         let seen = Arc::clone(&shared);
         let thread = thread::spawn(move || seen.serve());
-        Worker { shared, thread: Some(thread), inputs, outputs, jacobian, states, indices, busy }
+        Worker {
+            shared,
+            thread: Some(thread),
+            inputs,
+            outputs,
+            jacobian,
+            present,
+            matrices,
+            states,
+            indices,
+            busy,
+        }
     }
 
     /// Nobody of this group steps in the stage.
@@ -582,7 +681,11 @@ impl Worker {
         let mut group = self.shared.lock();
         let group_buffers = &mut group.buffers;
         match task {
-            Task::Advance { .. } | Task::Settle { .. } | Task::Jacobian { .. } | Task::Rehearse(_) => {
+            Task::Advance { .. }
+            | Task::Settle { .. }
+            | Task::Jacobian { .. }
+            | Task::Linearise { .. }
+            | Task::Rehearse(_) => {
                 for (local, &global) in group_buffers.segments.iter_mut().zip(&self.inputs) {
                     *local = board.segments[global];
                 }
@@ -656,6 +759,15 @@ impl Worker {
                     board.through[global] = *value;
                 }
             }
+            Task::Linearise { matrices } => {
+                for (value, &global) in group_buffers.present.iter().zip(&self.present) {
+                    board.present[global] = *value;
+                }
+                for (value, &global) in group_buffers.matrices.iter().zip(&self.matrices).filter(|_| matrices)
+                {
+                    board.matrices[global] = *value;
+                }
+            }
             Task::GetStates => {
                 for (value, &global) in group_buffers.states.iter().zip(&self.states) {
                     board.states[global] = *value;
@@ -716,8 +828,8 @@ impl Shared {
             }
             served = self.given.load(Ordering::Acquire);
             let mut group = self.lock();
-            let Group { team, buffers, task, source, result, coordinator } = &mut *group;
-            *result = perform(team, *task, source.as_deref(), buffers);
+            let Group { team, buffers, task, sources, result, coordinator } = &mut *group;
+            *result = perform(team, *task, sources, buffers);
             let coordinator = coordinator.take();
             drop(group);
             self.done.store(served, Ordering::Release);
@@ -811,6 +923,7 @@ mod tests {
                     stage,
                     states: 0..0,
                     jacobian: 0..0,
+                    model: None,
                     passes: vec![],
                     declares: false,
                     lively: true,
@@ -829,7 +942,8 @@ mod tests {
             ..Buffers::default()
         };
         let window = Window { from: Time::ZERO, to: Time::ZERO, size: 0.0 };
-        let result = Crew::new(members, threads, None).run(Task::Advance { window, stage }, &mut buffers);
+        let result = Crew::new(members, threads, Sources::default())
+            .run(Task::Advance { window, stage }, &mut buffers);
         (result.map(|outcome| outcome.evaluations).map_err(|(index, _)| index), buffers.left)
     }
 

@@ -242,6 +242,8 @@ impl Island {
         let mut attempt = Attempt { layout, board, crew, window, companions: false };
         let result = layout.estimate.attempt(&mut attempt, window);
         self.counters.evaluations = self.board.evaluations;
+        self.counters.linearised = self.board.linearised;
+        self.counters.oldest_model = self.board.oldest_model;
         let error = result?;
         if error.is_finite() {
             Ok(error)
@@ -310,6 +312,7 @@ impl Island {
         let traces = self.board.traces.clone();
         let memory = self.board.memory.clone();
         let held = self.board.held.clone();
+        let (matrices, model_age) = (self.board.buffers.matrices.clone(), self.board.model_age);
         let ledger = self.board.ledger.clone();
         let next_event = self.board.next_event;
         if let Some(cells) = from {
@@ -325,6 +328,7 @@ impl Island {
         self.board.traces = traces;
         self.board.memory = memory;
         self.board.held = held;
+        (self.board.buffers.matrices, self.board.model_age) = (matrices, model_age);
         self.board.ledger = ledger;
         self.board.next_event = next_event;
         self.rest(Task::Restore(Slot::Probe))?;

@@ -87,6 +87,7 @@ impl Mapped {
         }
         // What a value was inside a step does not follow from what it is at its end.
         interface.abilities.integrals = false;
+        interface.insight = None; // a table has no derivatives
         Mapped { inner, interface, tables, own, stepped: false, open: None }
     }
 

@@ -3,19 +3,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::sync::Arc;
 
 use cosimo_core::entry::{OpenRequest, Registry, Value, suggest};
 use cosimo_core::interface::{Abilities, Interface};
+use cosimo_core::linearised::Place;
 use cosimo_core::link::Block;
-use cosimo_core::method::{
-    Correction, CouplingGraph, Estimate, Fit, Iteration, JacobianSource, JacobianWork, Law, Shape,
-};
+use cosimo_core::method::{Correction, CouplingGraph, Estimate, Fit, Iteration, JacobianWork, Law, Shape};
 use cosimo_core::{Bond, Couplings, Segment, Simulator, Time, Unit};
 use cosimo_system::{Component, EndRule, Problem, RecordPoint, Severity, System};
 
 use crate::control::Control;
-use crate::crew::{Crew, Member, Seldom};
+use crate::crew::{Crew, Member, Seldom, Sources};
 use crate::fuse::{Parts, blocks, cannot_open, fuse, kind_of};
 use crate::graph::{Loop, Order};
 use crate::history::History;
@@ -53,6 +51,8 @@ pub struct Layout {
     pub first_size: Option<f64>,
     pub has_jacobian: bool,
     pub jacobian_starts: Vec<usize>,
+    /// Linear models, if a correction reads them.
+    pub models: Option<PlannedModels>,
     /// States of all simulators that show them.
     pub states: usize,
     /// Simulators whose states cannot be seen.
@@ -143,9 +143,27 @@ pub struct FitRun {
     pub inputs: Vec<Range<usize>>,
 }
 
+/// Who has a linear model, and how old its matrices may grow.
+#[derive(Debug, Default)]
+pub struct PlannedModels {
+    /// Per simulator.
+    pub places: Vec<Option<Place>>,
+    /// Matrices are renewed after so many windows.
+    pub every: Option<u64>,
+}
+
+impl PlannedModels {
+    /// How long the two buffers are.
+    pub fn sizes(&self) -> (usize, usize) {
+        let last = self.places.iter().flatten().next_back();
+        last.map_or((0, 0), |place| (place.present.end, place.matrices.end))
+    }
+}
+
 pub struct PlannedCorrection {
     pub correction: Box<dyn Correction>,
     pub memory: Range<usize>,
+    pub scratch: Range<usize>,
     /// Per input: this correction is in charge.
     pub inputs: Vec<bool>,
 }
@@ -161,7 +179,7 @@ pub struct Plan {
     pub layout: Layout,
     pub remarks: Vec<Problem>,
     members: Vec<Member>,
-    source: Option<Arc<dyn JacobianSource>>,
+    sources: Sources,
     scenario: Option<Scenario>,
 }
 
@@ -173,7 +191,7 @@ impl std::fmt::Debug for Plan {
 
 impl Plan {
     pub(crate) fn into_parts(self, threads: usize) -> (Layout, Crew, Vec<Problem>, Option<Scenario>) {
-        let crew = Crew::new(self.members, threads, self.source);
+        let crew = Crew::new(self.members, threads, self.sources);
         (self.layout, crew, self.remarks, self.scenario)
     }
 }
@@ -182,7 +200,7 @@ impl Plan {
 pub fn plan(system: &System, registry: &Registry) -> Result<Plan, Vec<Problem>> {
     let Survey { simulators, layout, scenario, problems, .. } = survey(system, registry);
     match layout {
-        Some((mut layout, source)) if !has_errors(&problems) => {
+        Some((mut layout, sources)) if !has_errors(&problems) => {
             let mut simulators: Vec<Box<dyn Simulator>> = simulators.into_iter().flatten().collect();
             for (index, simulator) in simulators.iter_mut().enumerate() {
                 match simulator.states() {
@@ -191,7 +209,7 @@ pub fn plan(system: &System, registry: &Registry) -> Result<Plan, Vec<Problem>> 
                 }
             }
             let members = members(simulators, &layout);
-            Ok(Plan { layout, remarks: problems, members, source, scenario })
+            Ok(Plan { layout, remarks: problems, members, sources, scenario })
         }
         _ => Err(problems),
     }
@@ -410,6 +428,8 @@ fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Member> 
             let size = block.inputs.len() * block.outputs.len();
             let outputs = block.outputs.len();
             let abilities = &layout.interfaces[index].abilities;
+            let model = layout.models.as_ref().and_then(|models| models.places[index].as_ref()).cloned();
+            let seen = model.as_ref().map_or(0, |place| place.states);
             let parcels = |end: fn(&ParcelWire) -> (usize, usize)| {
                 let wires = layout.parcels.iter().map(end).enumerate();
                 wires.filter(|(_, end)| end.0 == index).map(|(wire, end)| (wire, end.1)).collect()
@@ -425,6 +445,7 @@ fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Member> 
                     stage: stages[index],
                     states: states - count..states,
                     jacobian: layout.jacobian_starts[index]..layout.jacobian_starts[index] + size,
+                    model: model.clone(),
                     passes: std::mem::take(&mut speaks[index]),
                     declares: abilities.jacobian,
                     takes: parcels(|wire| wire.to),
@@ -435,6 +456,8 @@ fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Member> 
                         above: vec![0.0; outputs],
                         below: vec![0.0; outputs],
                         slopes: vec![0.0; if abilities.slopes { outputs } else { 0 }],
+                        point: vec![0.0; seen + block.inputs.len()],
+                        motions: vec![0.0; 2 * (seen + outputs)],
                     },
                 }),
                 simulator,

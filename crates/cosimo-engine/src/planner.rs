@@ -6,16 +6,18 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use cosimo_core::entry::{Entry, Options, Registry, Value, find, format_of, suggest};
-use cosimo_core::interface::Needs;
+use cosimo_core::interface::{Insight, Interface, Needs};
+use cosimo_core::linearised::Place;
 use cosimo_core::method::{CouplingGraph, Discrete, Fit, JacobianSource, Law, Shape, WireFacts};
 use cosimo_core::recorder::TableError;
 use cosimo_core::{Carries, Clock, Couplings, End, Time};
 use cosimo_system::{Choice, EndRule, Exchange, Problem, Reject, System};
 
 use crate::control::Control;
+use crate::crew::Sources;
 use crate::graph::{self, Loop, Order};
 use crate::history::{self, History};
-use crate::plan::{FitRun, Layout, PlannedCorrection, Stage, runs};
+use crate::plan::{FitRun, Layout, PlannedCorrection, PlannedModels, Stage, runs};
 use crate::resolve::{Links, Ports};
 use crate::rows::Rows;
 
@@ -26,7 +28,16 @@ pub(crate) struct Planner<'a> {
     pub(crate) links: &'a Links,
 }
 
-pub(crate) type Planned = (Layout, Option<Arc<dyn JacobianSource>>);
+pub(crate) type Planned = (Layout, Sources);
+
+struct PlannedCorrections {
+    corrections: Vec<PlannedCorrection>,
+    /// Per input, for listings.
+    correction_names: Vec<&'static str>,
+    sources: Sources,
+    models: Option<PlannedModels>,
+    relies_on_rollback: bool,
+}
 
 impl Planner<'_> {
     pub(crate) fn layout(&self, problems: &mut Vec<Problem>) -> Option<Planned> {
@@ -126,6 +137,7 @@ impl Planner<'_> {
         });
         let first: Vec<f64> = first.collect();
 
+        let seen: Vec<Place> = self.places(|_| true).into_iter().flatten().collect();
         let shape = Shape {
             inputs,
             outputs,
@@ -133,10 +145,12 @@ impl Planner<'_> {
             degree,
             feedthrough_depth: order.depth,
             slopes: wants_slopes && interfaces.iter().any(|interface| interface.abilities.slopes),
+            states: seen.iter().map(|place| place.states).sum(),
+            matrices: seen.iter().map(|place| place.matrices.len()).sum(),
         };
-        let (corrections, correction_names, source, mut relies_on_rollback) =
+        let PlannedCorrections { corrections, correction_names, sources, models, mut relies_on_rollback } =
             self.corrections(&paths, &discrete, &shape, problems)?;
-        self.check_answers(&fresh, source.as_deref(), problems);
+        self.check_answers(&fresh, sources.interface.as_deref(), problems);
         let graph =
             CouplingGraph { simulators: names.clone(), edges: graph::edges(&couplings, &blocks, &owners) };
         let stages = self.stages(&graph, &fit_of_input, problems)?;
@@ -206,8 +220,9 @@ impl Planner<'_> {
             law,
             control,
             first_size: recipe.step.size,
-            has_jacobian: source.is_some(),
+            has_jacobian: sources.interface.is_some(),
             jacobian_starts,
+            models,
             states: 0,
             hidden: Vec::new(),
             any_fresh: !renewal.steps.is_empty(),
@@ -247,7 +262,7 @@ impl Planner<'_> {
             parcels: self.links.parcels.clone(),
             shape,
         };
-        Some((layout, source))
+        Some((layout, sources))
     }
 
     /// Between the values of such an input there are none: it is never extrapolated and never corrected.
@@ -641,19 +656,20 @@ impl Planner<'_> {
         }
     }
 
-    #[allow(clippy::type_complexity)]
     fn corrections(
         &self,
         paths: &[String],
         discrete: &[bool],
         shape: &Shape,
         problems: &mut Vec<Problem>,
-    ) -> Option<(Vec<PlannedCorrection>, Vec<&'static str>, Option<Arc<dyn JacobianSource>>, bool)> {
+    ) -> Option<PlannedCorrections> {
         let mut planned: Vec<(&Choice, PlannedCorrection)> = Vec::new();
         let mut names = vec!["-"; paths.len()];
-        let mut jacobian: Option<&'static str> = None;
+        let mut wanted = [None; 2]; // the sources of interface Jacobians and of linear models
+        let mut every: Option<Option<u64>> = None;
+        let mut modelled = vec![None; self.ports.interfaces.len()]; // by which correction
         let mut rewinds = false;
-        let mut at = 0;
+        let (mut at, mut scratch_at) = (0, 0);
         for (input, path) in paths.iter().enumerate() {
             let choice = self.system.recipe.correction.of(path);
             let (entry, options) = self.entry(&self.registry.corrections, "correction", choice, problems)?;
@@ -661,6 +677,13 @@ impl Planner<'_> {
                 continue;
             }
             names[input] = entry.name;
+            let correction = (entry.build)(&options);
+            if correction.models().is_some() {
+                modelled[self.ports.place(End::Input(input)).0] = Some(entry.name);
+                for term in &self.links.rows[input] {
+                    modelled[self.ports.place(End::Output(term.output)).0] = Some(entry.name);
+                }
+            }
             if let Some((_, known)) = planned
                 .iter_mut()
                 .find(|(other, _)| other.name == choice.name && other.options == choice.options)
@@ -668,44 +691,107 @@ impl Planner<'_> {
                 known.inputs[input] = true;
                 continue;
             }
-            let correction = (entry.build)(&options);
             if correction.idle() {
                 continue;
             }
             let needs = (entry.needs)(&options);
             self.meet(entry.name, "correction", &needs, problems);
             rewinds |= needs.rollback;
-            if let Some(source) = correction.jacobian() {
-                if jacobian.is_some_and(|other| other != source) {
+            let models = correction.models();
+            for (known, asked) in wanted.iter_mut().zip([correction.jacobian(), models.map(|m| m.source)]) {
+                let Some(source) = asked else { continue };
+                if let Some(other) = known.replace(source).filter(|other| *other != source) {
                     problems.push(
                         Problem::error(
                             "plan/two-jacobians",
-                            format!(
-                                "corrections ask for two Jacobian sources, `{}` and `{source}`",
-                                jacobian.unwrap_or("")
-                            ),
+                            format!("corrections ask for two Jacobian sources, `{other}` and `{source}`"),
                             choice.span.clone(),
                         )
                         .hint("use one source for all inputs"),
                     );
                 }
-                jacobian = Some(source);
             }
-            let memory = correction.memory(shape);
+            if let Some(models) = models {
+                // Whoever wants them young gets them young, and the others do not mind.
+                every = Some(match every {
+                    Some(Some(known)) => Some(models.every.map_or(known, |every| every.min(known))),
+                    Some(None) | None => models.every,
+                });
+            }
+            let (memory, scratch) = (correction.memory(shape), correction.scratch(shape));
             let mut inputs = vec![false; paths.len()];
             inputs[input] = true;
-            planned.push((choice, PlannedCorrection { correction, memory: at..at + memory, inputs }));
-            at += memory;
+            let (memory, scratch) = (at..at + memory, scratch_at..scratch_at + scratch);
+            (at, scratch_at) = (memory.end, scratch.end);
+            planned.push((choice, PlannedCorrection { correction, memory, scratch, inputs }));
         }
-        let source = match jacobian {
-            None => None,
-            Some(name) => {
-                let (entry, options) =
-                    self.entry(&self.registry.jacobians, "Jacobian source", &Choice::named(name), problems)?;
-                Some(Arc::from((entry.build)(&options)))
-            }
+        let mut sources = [None, None];
+        for (source, name) in sources.iter_mut().zip(wanted) {
+            let Some(name) = name else { continue };
+            let (entry, options) =
+                self.entry(&self.registry.jacobians, "Jacobian source", &Choice::named(name), problems)?;
+            *source = Some(Arc::from((entry.build)(&options)));
+        }
+        let [interface, models] = sources;
+        let sources = Sources { interface, models };
+        let models = every.zip(sources.models.as_deref()).map(|(every, source)| {
+            let places = self.places(|insight| source.sees(insight));
+            self.check_models(&places, &modelled, wanted[1].unwrap_or(""), problems);
+            PlannedModels { places, every }
+        });
+        Some(PlannedCorrections {
+            corrections: planned.into_iter().map(|(_, planned)| planned).collect(),
+            correction_names: names,
+            sources,
+            models,
+            relies_on_rollback: rewinds,
+        })
+    }
+
+    /// Where the linear models go of those simulators that show enough of themselves.
+    fn places(&self, sees: impl Fn(&Insight) -> bool) -> Vec<Option<Place>> {
+        let mut end = (0, 0, 0);
+        let place = |interface: &Interface| {
+            let insight = interface.insight.filter(|insight| sees(insight))?;
+            let sizes = (insight.states, interface.inputs.len(), interface.outputs.len());
+            let place = Place::behind(end, sizes);
+            end = (end.0 + place.states, place.present.end, place.matrices.end);
+            Some(place)
         };
-        Some((planned.into_iter().map(|(_, planned)| planned).collect(), names, source, rewinds))
+        self.ports.interfaces.iter().map(place).collect()
+    }
+
+    /// A simulator without a linear model is no reason not to run, but its user should know.
+    fn check_models(
+        &self,
+        places: &[Option<Place>],
+        modelled: &[Option<&'static str>],
+        source: &str,
+        problems: &mut Vec<Problem>,
+    ) {
+        for (index, place) in places.iter().enumerate() {
+            let (Some(correction), None) = (modelled[index], place) else { continue };
+            let component = &self.system.components[index];
+            let hint = if self.ports.interfaces[index].insight.is_some() {
+                "choose another `jacobian` of the correction"
+            } else {
+                "native models and units for model exchange have one; units for co-simulation, if they list their \
+                 states and give directional derivatives"
+            };
+            problems.push(
+                Problem::remark(
+                    "plan/no-linear-model",
+                    format!(
+                        "correction `{correction}` finds no linear model of `{}` by the Jacobian source `{source}`: \
+                         inputs that it takes or drives are applied as fitted",
+                        component.name
+                    ),
+                    component.span.clone(),
+                )
+                .hint(hint)
+                .about(&component.name),
+            );
+        }
     }
 
     fn stages(

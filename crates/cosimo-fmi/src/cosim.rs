@@ -8,16 +8,17 @@
 use std::ffi::c_int;
 use std::sync::Arc;
 
+use cosimo_core::linearised::{Matrices, Present};
 use cosimo_core::{
-    Abilities, Inputs, Interface, Outputs, Reached, Rehearsal, Segment, Setup, Simulator, SimulatorError,
-    Slot, Suggested, Time, Trail, Window,
+    Abilities, Derivatives, Dynamics, Inputs, Insight, Interface, Outputs, Reached, Rehearsal, Segment,
+    Setup, Simulator, SimulatorError, Slot, Suggested, Time, Trail, Window,
 };
 
 use crate::agenda::Agenda;
-use crate::description::{Fmi, Kind, Use};
+use crate::description::{Description, Fmi, Kind, Use};
 use crate::feedthrough;
 use crate::instance::{Life, Stepped, Stepping};
-use crate::jacobian::{Column, columns};
+use crate::jacobian::{Column, Tangents, columns};
 use crate::parameters::{self, Feedthrough, Parameters, Rollback};
 use crate::ports::{Group, Ports};
 use crate::rehearsal::{self, Rehearsed};
@@ -82,6 +83,8 @@ pub(crate) struct Cosim<I> {
     motion: Motion,
     plain: Option<Plain>,
     columns: Vec<Column>,
+    /// If it lists its states and gives derivatives.
+    tangents: Option<Tangents>,
     slopes: Slopes,
     /// Value references and types of tunable parameters, in the order of the interface.
     tunable: Vec<(u32, Kind)>,
@@ -116,6 +119,10 @@ impl<I: Stepping> Cosim<I> {
             ports.fed.clear();
         }
         let columns = if can.directional_derivatives { columns(&ports) } else { None };
+        let tangents = (can.directional_derivatives && !events)
+            .then(|| listed_states(&unit.description))
+            .flatten()
+            .and_then(|states| Some((states.0.len(), Tangents::new(&states, &ports)?)));
         let rollback = can.get_set_state && parameters.rollback != Rollback::None;
         let about = unit.description.experiment;
         ports.interface.suggested =
@@ -143,6 +150,8 @@ impl<I: Stepping> Cosim<I> {
             answers: false,
             events,
         };
+        let directional = |states| Insight { states, derivatives: Derivatives::Directional, anywhere: false };
+        ports.interface.insight = tangents.as_ref().map(|(states, _)| directional(*states));
         let slopes = if motion == Motion::Derivatives { slopes(&ports) } else { Slopes::default() };
         let columns = columns.unwrap_or_default();
         let output_runs = ports.outputs.iter().map(Group::run).collect();
@@ -158,6 +167,7 @@ impl<I: Stepping> Cosim<I> {
             motion,
             plain,
             columns,
+            tangents: tangents.map(|(_, tangents)| tangents),
             slopes,
             tunable,
             instance: None,
@@ -523,6 +533,46 @@ impl<I: Stepping> Simulator for Cosim<I> {
         }
         Ok(())
     }
+
+    fn dynamics(&mut self) -> Option<&mut dyn Dynamics> {
+        Some(self)
+    }
+}
+
+/// Neither standard lets an importer ask a unit for co-simulation about inputs that it did not step with, so what is
+/// told is what is so where it stands.
+impl<I: Stepping> Dynamics for Cosim<I> {
+    fn present(&mut self, into: &mut Present<'_>) -> Result<(), SimulatorError> {
+        self.running()?;
+        let instance = self.instance.as_mut().ok_or_else(not_entered)?;
+        self.tangents.as_ref().ok_or_else(no_insight)?.look(instance, into)
+    }
+
+    fn motion(&mut self, _: &[f64], _: &[f64], _: &mut [f64], _: &mut [f64]) -> Result<(), SimulatorError> {
+        Err(SimulatorError::new("linearise", "a unit for co-simulation cannot be asked where it is not"))
+    }
+
+    fn matrices(&mut self, _u: &[f64], into: &mut Matrices<'_>) -> Result<(), SimulatorError> {
+        self.running()?;
+        let instance = self.instance.as_mut().ok_or_else(not_entered)?;
+        self.tangents.as_mut().ok_or_else(no_insight)?.fill(instance, into)
+    }
+}
+
+/// Value references of states and derivatives, if there are any and each is one double.
+fn listed_states(about: &Description) -> Option<(Vec<u32>, Vec<u32>)> {
+    let plain = |index: &usize| {
+        let variable = &about.variables[*index];
+        variable.kind == Kind::Float64 && variable.dimensions.is_empty()
+    };
+    let usable = about.states.iter().all(|(x, dx)| plain(x) && plain(dx)) && !about.states.is_empty();
+    let reference = |index: &usize| about.variables[*index].reference;
+    usable.then(|| about.states.iter().map(|(x, dx)| (reference(x), reference(dx))).unzip())
+}
+
+#[cold]
+fn no_insight() -> SimulatorError {
+    SimulatorError::new("linearise", "this unit does not list its states")
 }
 
 #[cold]

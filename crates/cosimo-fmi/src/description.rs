@@ -41,6 +41,8 @@ pub struct Description {
     pub units: Vec<UnitDefinition>,
     pub variables: Vec<Variable>,
     pub outputs: Vec<Output>,
+    /// Continuous states that are listed, each with its derivative, whatever the unit is for.
+    pub states: Vec<(usize, usize)>,
     pub terminals: Vec<Terminal>,
     /// What is odd without being in the way.
     pub remarks: Vec<Problem>,

@@ -9,16 +9,17 @@ use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use cosimo_core::linearised::{Matrices, Present};
 use cosimo_core::{
-    Abilities, Inputs, Interface, Outputs, Reached, Rehearsal, Segment, Setup, Simulator, SimulatorError,
-    Slot, States, Suggested, Time, Trail, Window,
+    Abilities, Derivatives, Dynamics, Inputs, Insight, Interface, Outputs, Reached, Rehearsal, Segment,
+    Setup, Simulator, SimulatorError, Slot, States, Suggested, Time, Trail, Window,
 };
 use cosimo_ode::{Absolute, Failure, Fault, Integrator, Outcome, Roots, Settings, System};
 
 use crate::description::{Kind, Use, Variability};
 use crate::feedthrough;
 use crate::instance::{Evented, Exchanged, Instance, Life, Made, Setting, Update};
-use crate::jacobian::{Column, columns};
+use crate::jacobian::{Column, Tangents, columns};
 use crate::parameters::{Feedthrough, Parameters, Rollback};
 use crate::ports::{Group, Ports};
 use crate::rehearsal::{self, Rehearsed};
@@ -122,6 +123,8 @@ struct Moving<I> {
     outputs: Vec<Group>,
     /// Of the outputs by the inputs.
     jacobian: Vec<Column>,
+    /// Of everything by everything.
+    tangents: Option<Tangents>,
     keeps_state: bool,
     eventless: bool,
     /// It wants to hear of every step, and whether that step may be taken back.
@@ -297,6 +300,19 @@ impl<I: Exchanged> Moving<I> {
             Ok(()) => Ok(()),
             Err(failure) => Err(equations.failed(&failure)),
         }
+    }
+
+    /// Puts the unit somewhere else at the same time. Inputs that change at events only stay as they are.
+    fn stand_at(&mut self, x: &[f64], u: &[f64]) -> Result<(), SimulatorError> {
+        self.instance.set_time(self.course.integrator.time())?;
+        self.instance.set_states(x)?;
+        for group in self.wires.groups.iter_mut().filter(|group| smooth(group)) {
+            for (value, port) in group.values.iter_mut().zip(&group.ports) {
+                *value = u[*port];
+            }
+            self.instance.set(group.kind, &group.references, &group.values)?;
+        }
+        Ok(())
     }
 
     /// Puts the unit where the integrator is.
@@ -567,6 +583,19 @@ impl Known {
         }
     }
 
+    /// What a linear model is asked by, if the units give derivatives.
+    fn tangents(&self, ports: &Ports) -> Option<Tangents> {
+        Tangents::new(self.columns.as_ref().filter(|_| self.jacobian)?, ports)
+    }
+
+    fn insight(&self, ports: &Ports) -> Insight {
+        let derivatives = match self.tangents(ports) {
+            Some(_) => Derivatives::Directional,
+            None => Derivatives::None,
+        };
+        Insight { states: self.states, derivatives, anywhere: true }
+    }
+
     /// Without the units' help only what Cosimo integrates comes back, which is all there is without events.
     pub(crate) fn can_go_back(&self) -> bool {
         self.keeps_state || self.eventless
@@ -625,6 +654,7 @@ impl<O: Origin> Exchange<O> {
             answers: true,
             events: !equations.eventless,
         };
+        ports.interface.insight = Some(equations.insight(&ports));
         Exchange { origin, equations, parameters, ports, moving: None, setup: None }
     }
 
@@ -678,6 +708,7 @@ impl<O: Origin> Simulator for Exchange<O> {
             saved: Vec::new(),
             outputs: self.ports.outputs.clone(),
             jacobian: columns(&self.ports).filter(|_| self.equations.jacobian).unwrap_or_default(),
+            tangents: self.equations.tangents(&self.ports),
             keeps_state: self.equations.keeps_state,
             eventless: self.equations.eventless,
             completed_steps: self.equations.completed_steps.then_some(!abilities.rollback),
@@ -844,6 +875,38 @@ impl<O: Origin> Simulator for Exchange<O> {
 
     fn states(&mut self) -> Option<&mut dyn States> {
         Some(self)
+    }
+
+    fn dynamics(&mut self) -> Option<&mut dyn Dynamics> {
+        Some(self)
+    }
+}
+
+/// A unit for model exchange is asked about any states and inputs all day; afterwards it is put back where it was.
+impl<O: Origin> Dynamics for Exchange<O> {
+    fn present(&mut self, into: &mut Present<'_>) -> Result<(), SimulatorError> {
+        into.x.copy_from_slice(self.running()?.course.integrator.state());
+        self.motion(into.x, into.u, into.f, into.g)
+    }
+
+    fn motion(&mut self, x: &[f64], u: &[f64], f: &mut [f64], g: &mut [f64]) -> Result<(), SimulatorError> {
+        let moving = self.running()?;
+        moving.stand_at(x, u)?;
+        moving.instance.slopes(f)?;
+        read(&mut moving.instance, &mut moving.outputs, g)?;
+        moving.stand()
+    }
+
+    fn matrices(&mut self, u: &[f64], into: &mut Matrices<'_>) -> Result<(), SimulatorError> {
+        let moving = self.running()?;
+        moving.work.x.copy_from_slice(moving.course.integrator.state());
+        let x = std::mem::take(&mut moving.work.x);
+        let stood = moving.stand_at(&x, u);
+        moving.work.x = x;
+        stood?;
+        let none = || SimulatorError::new("linearise", "this unit declares no derivatives");
+        moving.tangents.as_mut().ok_or_else(none)?.fill(&mut moving.instance, into)?;
+        moving.stand()
     }
 }
 

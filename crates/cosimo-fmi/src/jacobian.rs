@@ -1,6 +1,7 @@
-//! Derivatives of outputs by inputs, asked of the unit column by column.
+//! Derivatives of outputs by inputs, and those of whole linear models, asked of the unit column by column.
 
 use cosimo_core::SimulatorError;
+use cosimo_core::linearised::{Matrices, Present};
 
 use crate::description::Kind;
 use crate::instance::Instance;
@@ -30,6 +31,68 @@ impl Column {
         }
         Ok(())
     }
+}
+
+/// All columns of a linear model.
+#[derive(Debug, Clone)]
+pub(crate) struct Tangents {
+    /// Value references of states, then of inputs.
+    by: Vec<u32>,
+    /// Those of derivatives, then of outputs.
+    of: Vec<u32>,
+    states: usize,
+    values: Vec<f64>,
+}
+
+impl Tangents {
+    /// `None` where some port is not a plain double.
+    pub(crate) fn new((states, derivatives): &(Vec<u32>, Vec<u32>), ports: &Ports) -> Option<Tangents> {
+        if !plain(&ports.inputs) || !plain(&ports.outputs) {
+            return None;
+        }
+        let references = |groups: &[Group]| groups.first().map_or(Vec::new(), |one| one.references.clone());
+        let by = [states.clone(), references(&ports.inputs)].concat();
+        let of = [derivatives.clone(), references(&ports.outputs)].concat();
+        let values = vec![0.0; of.len()];
+        Some(Tangents { by, of, states: states.len(), values })
+    }
+
+    /// Everything as the unit shows it, with the inputs that it saw last.
+    pub(crate) fn look(
+        &self,
+        instance: &mut impl Instance,
+        into: &mut Present<'_>,
+    ) -> Result<(), SimulatorError> {
+        let ((x, u), (f, g)) = (self.by.split_at(self.states), self.of.split_at(self.states));
+        for (references, values) in [(x, &mut *into.x), (u, into.u), (f, into.f), (g, into.g)] {
+            if !references.is_empty() {
+                instance.get(Kind::Float64, references, values)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn fill(
+        &mut self,
+        instance: &mut impl Instance,
+        into: &mut Matrices<'_>,
+    ) -> Result<(), SimulatorError> {
+        for (column, by) in self.by.iter().enumerate() {
+            instance.derivatives(&self.of, *by, &mut self.values)?;
+            let (f, g) = self.values.split_at(self.states);
+            into.set_column(column, f.iter().copied(), g.iter().copied());
+        }
+        Ok(())
+    }
+}
+
+/// All of them doubles, and one for each port, in the order of the ports.
+fn plain(groups: &[Group]) -> bool {
+    let straight = |group: &Group| group.ports.iter().enumerate().all(|(place, port)| place == *port);
+    let doubles = |group: &Group| {
+        group.kind == Kind::Float64 && !group.discrete && group.references.len() == group.ports.len()
+    };
+    groups.len() <= 1 && groups.iter().all(|group| doubles(group) && straight(group))
 }
 
 /// `None` where some port is not a plain double, because then a seed has no place.

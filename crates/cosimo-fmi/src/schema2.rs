@@ -38,10 +38,11 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: Node<'_, '_>, version: &str) -
     let variables = variables(reader, root, &Units::new(&units));
     check_aliases(reader, root, &variables);
     let outputs = outputs(reader, root, &variables);
+    let listed = listed(reader, root, &variables, exchange.is_some());
     let exchange = exchange.map(|interface| Exchange {
         offer: offer(reader, interface),
         completed_steps: !reader.flag(interface, "completedIntegratorStepNotNeeded"),
-        states: states(reader, root, &variables),
+        states: listed.clone(),
         indicators: reader.parse(root, "numberOfEventIndicators", "a whole number").unwrap_or(0),
     });
     Some(Description {
@@ -60,6 +61,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: Node<'_, '_>, version: &str) -
         units,
         variables,
         outputs,
+        states: listed,
         terminals: Vec::new(),
         remarks: Vec::new(),
     })
@@ -87,6 +89,22 @@ fn offer(reader: &mut Reader<'_>, interface: Node<'_, '_>) -> Offer {
 }
 
 /// The continuous states in the order of their vector, which is that of the derivatives.
+/// States with their derivatives. A unit for co-simulation need not list them, and nobody minds if it does so badly.
+fn listed(
+    reader: &mut Reader<'_>,
+    root: Node<'_, '_>,
+    variables: &[Variable],
+    needed: bool,
+) -> Vec<(usize, usize)> {
+    let before = reader.problems.len();
+    let found = states(reader, root, variables);
+    if needed || reader.problems.len() == before {
+        return found;
+    }
+    reader.problems.truncate(before);
+    Vec::new()
+}
+
 fn states(reader: &mut Reader<'_>, root: Node<'_, '_>, variables: &[Variable]) -> Vec<(usize, usize)> {
     // Which state a variable is the derivative of stands at its type.
     let of: Vec<Option<u32>> = children_of(root, "ModelVariables")

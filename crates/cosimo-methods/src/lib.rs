@@ -27,10 +27,15 @@ pub const INPUTS: &[&Entry<dyn Approximation>] = &[
     &fit::online::ENTRY,
 ];
 
-pub const CORRECTIONS: &[&Entry<dyn Correction>] = &[&correction::none::ENTRY, &correction::nepce::ENTRY];
+pub const CORRECTIONS: &[&Entry<dyn Correction>] =
+    &[&correction::none::ENTRY, &correction::nepce::ENTRY, &correction::pre_step::ENTRY];
 
-pub const JACOBIANS: &[&Entry<dyn JacobianSource>] =
-    &[&jacobian::declared::ENTRY, &jacobian::difference::ENTRY];
+pub const JACOBIANS: &[&Entry<dyn JacobianSource>] = &[
+    &jacobian::declared::ENTRY,
+    &jacobian::directional::ENTRY,
+    &jacobian::difference::ENTRY,
+    &jacobian::auto::ENTRY,
+];
 
 pub const ESTIMATES: &[&Entry<dyn Estimate>] = &[
     &estimate::none::ENTRY,

@@ -17,8 +17,10 @@ mod linear;
 mod memory;
 mod ode;
 mod oscillator;
+mod pendulum;
 mod phi;
 mod quarter_car;
+mod quarter_car_linear;
 mod rc_rl;
 mod ring;
 mod robertson;
@@ -107,6 +109,10 @@ const MODELS: &[&ModelEntry] = &[
     &quarter_car::WHEEL_STRUT,
     &quarter_car::CHASSIS_STRUT,
     &quarter_car::WHEEL,
+    &quarter_car_linear::CHASSIS,
+    &quarter_car_linear::WHEEL_STRUT,
+    &quarter_car_linear::CHASSIS_STRUT,
+    &quarter_car_linear::WHEEL,
     &dual_mass::LEFT_FORCE,
     &dual_mass::RIGHT,
     &dual_mass::LEFT,
@@ -129,6 +135,9 @@ const MODELS: &[&ModelEntry] = &[
     &thermal_wall::RIGHT_ROOM,
     &thermal_wall::WALL,
     &ring::ROTOR,
+    &pendulum::BOB,
+    &pendulum::BOB_LINEAR,
+    &pendulum::OSCILLATOR,
     &faulty::NAN,
     &faulty::PANIC,
 ];
@@ -171,6 +180,8 @@ pub const REFERENCES: &[&ReferenceEntry] = &[
     &gain_loop::REFERENCE,
     &tanks::REFERENCE,
     &thermal_wall::REFERENCE,
+    &pendulum::REFERENCE,
+    &pendulum::REFERENCE_LINEAR,
 ];
 
 /// Sources such as `native:quarter-car/chassis`.

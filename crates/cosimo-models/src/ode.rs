@@ -6,9 +6,10 @@
 
 use std::any::Any;
 
+use cosimo_core::linearised::{Matrices, Present};
 use cosimo_core::{
-    Abilities, Inputs, Interface, Outputs, Port, Reached, Setup, Simulator, SimulatorError, Slot, States,
-    Time, Trail, Window,
+    Abilities, Derivatives, Dynamics, Inputs, Insight, Interface, Outputs, Port, Reached, Setup, Simulator,
+    SimulatorError, Slot, States, Time, Trail, Window,
 };
 
 use crate::hybrid::{Direction, Hybrid, Known, Unknown};
@@ -81,6 +82,9 @@ pub struct Ode<M> {
     memory: Memory<Box<[f64]>>,
     states: usize,
     slope: Vec<f64>,
+    /// A direction of states and inputs, and how f and g change along it.
+    along: Vec<f64>,
+    change: Vec<f64>,
     recipe: Option<Recipe>,
 }
 
@@ -100,8 +104,12 @@ impl<M: Model> Ode<M> {
         let mut interface = model.interface();
         interface.abilities.integrals = matches!(stepper, Stepper::Exact(_));
         let (now, states) = (start(&model, &interface), model.initial().len());
+        interface.insight = Some(Insight { states, derivatives: Derivatives::Declared, anywhere: true });
         let slope = vec![0.0; states];
-        Ode { model, interface, stepper, memory: Memory::new(now), states, slope, recipe: None }
+        let along = vec![0.0; states + interface.inputs.len()];
+        let change = vec![0.0; states + interface.outputs.len()];
+        let memory = Memory::new(now);
+        Ode { model, interface, stepper, memory, states, slope, along, change, recipe: None }
     }
 }
 
@@ -218,6 +226,36 @@ impl<M: Model + 'static> Simulator for Ode<M> {
 
     fn states(&mut self) -> Option<&mut dyn States> {
         Some(self)
+    }
+
+    fn dynamics(&mut self) -> Option<&mut dyn Dynamics> {
+        Some(self)
+    }
+}
+
+impl<M: Model + 'static> Dynamics for Ode<M> {
+    fn present(&mut self, into: &mut Present<'_>) -> Result<(), SimulatorError> {
+        into.x.copy_from_slice(&self.memory.now[..self.states]);
+        self.motion(into.x, into.u, into.f, into.g)
+    }
+
+    fn motion(&mut self, x: &[f64], u: &[f64], f: &mut [f64], g: &mut [f64]) -> Result<(), SimulatorError> {
+        self.model.derivatives(x, u, f);
+        self.model.outputs(x, u, g);
+        Ok(())
+    }
+
+    fn matrices(&mut self, u: &[f64], into: &mut Matrices<'_>) -> Result<(), SimulatorError> {
+        let x = &self.memory.now[..self.states];
+        for column in 0..self.along.len() {
+            self.along.fill(0.0);
+            self.along[column] = 1.0;
+            let (along_x, along_u) = self.along.split_at(self.states);
+            let (dx, y) = self.change.split_at_mut(self.states);
+            self.model.tangent(x, u, &Direction { x: along_x, u: along_u }, dx, y);
+            into.set_column(column, dx.iter().copied(), y.iter().copied());
+        }
+        Ok(())
     }
 }
 

@@ -14,18 +14,19 @@ use crate::ode::{ABILITIES, Model, Ode};
 use crate::solver::{EXPLICIT, MICRO_STEPS, Solver, initial};
 use crate::{ModelEntry, Native, input, output};
 
-const MC: Spec = Spec::number("mc", 400.0, Range::Positive, "kg", "mass of the chassis");
-const MW: Spec = Spec::number("mw", 40.0, Range::Positive, "kg", "mass of the wheel");
-const KC: Spec = Spec::number("kc", 15000.0, Range::NotNegative, "N/m", "stiffness of the strut");
-const KW: Spec = Spec::number("kw", 150000.0, Range::NotNegative, "N/m", "stiffness of the tyre");
-const DC: Spec =
+pub(crate) const MC: Spec = Spec::number("mc", 400.0, Range::Positive, "kg", "mass of the chassis");
+pub(crate) const MW: Spec = Spec::number("mw", 40.0, Range::Positive, "kg", "mass of the wheel");
+pub(crate) const KC: Spec = Spec::number("kc", 15000.0, Range::NotNegative, "N/m", "stiffness of the strut");
+pub(crate) const KW: Spec = Spec::number("kw", 150000.0, Range::NotNegative, "N/m", "stiffness of the tyre");
+pub(crate) const DC: Spec =
     Spec::number("dc", 1000.0, Range::NotNegative, "N.s/m", "damper force at 1 m/s; it grows as |v|^p");
 const P: Spec = Spec::number("p", 1.0, Range::Positive, "1", "exponent of the damper; 1 is linear");
-const ROAD: Spec = Spec::number("road", 0.1, Range::Finite, "m", "height of the road from t = 0 on");
-const ZC0: Spec = initial("zc0", 0.0, "m", "displacement of the chassis at the start");
-const VC0: Spec = initial("vc0", 0.0, "m/s", "velocity of the chassis at the start");
-const ZW0: Spec = initial("zw0", 0.0, "m", "displacement of the wheel at the start");
-const VW0: Spec = initial("vw0", 0.0, "m/s", "velocity of the wheel at the start");
+pub(crate) const ROAD: Spec =
+    Spec::number("road", 0.1, Range::Finite, "m", "height of the road from t = 0 on");
+pub(crate) const ZC0: Spec = initial("zc0", 0.0, "m", "displacement of the chassis at the start");
+pub(crate) const VC0: Spec = initial("vc0", 0.0, "m/s", "velocity of the chassis at the start");
+pub(crate) const ZW0: Spec = initial("zw0", 0.0, "m", "displacement of the wheel at the start");
+pub(crate) const VW0: Spec = initial("vw0", 0.0, "m/s", "velocity of the wheel at the start");
 const DISPLACEMENT: Spec = Spec::choice(
     "displacement",
     "integrated",

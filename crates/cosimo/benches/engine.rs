@@ -223,6 +223,38 @@ fn dual_mass(method: &str) -> Side {
     Side { step: Box::new(move |steps| advance(&mut run, steps)), simulators: 2 }
 }
 
+/// Four states in two simulators, corrected by their linear models.
+fn pendulum(bob: &str, parameters: &str) -> Side {
+    let text = format!(
+        r#"
+        [experiment]
+        stop = 1e9
+        [component.bob]
+        source = "native:pendulum/{bob}"
+        parameters = {{ {parameters} }}
+        [component.mass]
+        source = "native:pendulum/oscillator"
+        [[wire]]
+        from = "bob.x"
+        to = "mass.x_far"
+        [[wire]]
+        from = "bob.v"
+        to = "mass.v_far"
+        [[wire]]
+        from = "mass.x"
+        to = "bob.x_far"
+        [[wire]]
+        from = "mass.v"
+        to = "bob.v_far"
+        [method]
+        correction = "pre-step"
+        step = {{ size = 1e-3 }}
+        "#
+    );
+    let mut run = planned(&text, 1);
+    Side { step: Box::new(move |steps| advance(&mut run, steps)), simulators: 2 }
+}
+
 fn print_row(name: &str, simulators: usize, (base, costs): &(Costs, Costs)) {
     let ratios: Vec<f64> = costs.iter().zip(base).map(|(cost, base)| cost / base).collect();
     let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
@@ -283,4 +315,10 @@ fn main() {
         "step = { estimate = \"power-residual\", law = \"i\", tolerance = 1e-6, min = 1e-5, max = 1e-3 }";
     let costs = effort.compare(&mut dual_mass(fixed), &mut dual_mass(ecco));
     print_row("ecco on a bond (dual mass)", 2, &costs);
+    let modelled = format!("correction = \"pre-step\"\n{fixed}");
+    let costs = effort.compare(&mut dual_mass(fixed), &mut dual_mass(&modelled));
+    print_row("pre-step, same matrices (dual mass)", 2, &costs);
+    let moving = "solver = \"rk4\", micro_steps = 1";
+    let costs = effort.compare(&mut pendulum("bob-linear", ""), &mut pendulum("bob", moving));
+    print_row("pre-step, new matrices (pendulum)", 2, &costs);
 }

@@ -82,7 +82,7 @@ fn measure(estimate: &dyn Estimate, samples: &[f64], powers: &[BondPower], degre
     let bond = Bond { name: "b".into(), sides: vec![side, side], tolerance: None, energy_scale: None };
     let bonds = vec![bond; powers.len()];
     let shape =
-        Shape { inputs: 1, outputs: 1, bonds: bonds.len(), degree, feedthrough_depth: 0, slopes: false };
+        Shape { inputs: 1, outputs: 1, bonds: bonds.len(), degree, feedthrough_depth: 0, ..Shape::default() };
     estimate.measure(&Record {
         window: window(last - 1.0, last),
         applied: &[Segment::ZERO],

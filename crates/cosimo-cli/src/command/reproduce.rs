@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::ValueEnum;
-use cosimo::reproduce::ecco_nepce::{self, Changes};
+use cosimo::reproduce::ecco_nepce::Changes;
 use cosimo::reproduce::fmu::Exported;
+use cosimo::reproduce::{ECCO_NEPCE, PRE_STEP, Study};
 use indicatif::ProgressBar;
 
 use crate::{exit, report};
@@ -15,7 +16,7 @@ use crate::{exit, report};
 pub(crate) struct Args {
     /// Which papers
     paper: Paper,
-    /// Only rows whose id begins so, as in `003/III` or `000/6/constant`
+    /// Only rows whose id begins so, as in `003/III`, `000/6/constant` or `B2/STIFF`
     #[arg(long, value_name = "ID", default_value = "")]
     row: String,
     /// An array of { id, value, printed }
@@ -42,20 +43,41 @@ pub(crate) struct Args {
 enum Paper {
     /// Sadjina et al. 2017 (003) and Sadjina & Pedersen 2019 (000)
     EccoNepce,
+    /// Genser & Benedikt 2018
+    PreStep,
+}
+
+impl Paper {
+    fn study(self) -> &'static Study {
+        match self {
+            Paper::EccoNepce => &ECCO_NEPCE,
+            Paper::PreStep => &PRE_STEP,
+        }
+    }
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
-    let Paper::EccoNepce = args.paper;
+    let study = args.paper.study();
     let registry = cosimo::registry();
     let bad = |error: &dyn std::fmt::Display| {
         report::error(&error.to_string(), None);
         exit::BAD_INPUT
     };
+    for (given, takes, option) in [
+        (args.fmu.is_some(), study.fmus, "--fmu"),
+        (args.tolerance.is_some(), study.tolerances, "--tolerance"),
+    ] {
+        if given && !takes {
+            let words = format!("`{option}` does not apply to these tables");
+            report::error(&words, Some("leave it out"));
+            return Err(exit::BAD_INPUT);
+        }
+    }
     let fmus = args.fmu.map(Exported::new).transpose().map_err(|message| bad(&message))?.map(Arc::new);
     let changes = Changes { sets: args.sets.clone(), step: args.step, tolerance: args.tolerance, fmus };
     let changed = !changes.sets.is_empty() || changes.step.is_some() || changes.tolerance.is_some();
-    let rows = ecco_nepce::rows(&args.row).map_err(|error| {
-        let hint = format!("tables are {}; rows as in `003/III/constant`", ecco_nepce::tables().join(", "));
+    let rows = (study.rows)(&args.row).map_err(|error| {
+        let hint = format!("tables are {}; rows as in `{}`", (study.tables)().join(", "), study.example);
         report::error(&error.to_string(), Some(&hint));
         exit::BAD_INPUT
     })?;
@@ -71,13 +93,17 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         println!("{:<46} {:>8} {:>14} {:>14}", "cell", "printed", "reference", "measured");
     }
     for (row, cells) in &rows {
-        let measured = ecco_nepce::measure(row, cells, &changes, &registry).map_err(|error| bad(&error))?;
+        let measured = (study.measure)(row, cells, &changes, &registry).map_err(|error| bad(&error))?;
         for (cell, measured) in cells.iter().zip(measured) {
             count += 1;
             let agrees = cell.agrees(measured);
             agreeing += usize::from(agrees);
             if args.json {
-                json.push(serde_json::json!({ "id": cell.id, "value": measured, "printed": cell.printed }));
+                let mut value = serde_json::json!({ "id": cell.id, "value": measured });
+                if !cell.printed.is_empty() {
+                    value["printed"] = cell.printed.as_str().into();
+                }
+                json.push(value);
                 continue;
             }
             let remark = match (changed, agrees) {
@@ -87,8 +113,11 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
             };
             bar.suspend(|| {
                 println!(
-                    "{:<46} {:>8} {:>14.8} {:>14.8} {remark}",
-                    cell.id, cell.printed, cell.reference, measured
+                    "{:<46} {:>8} {} {} {remark}",
+                    cell.id,
+                    cell.printed,
+                    number(cell.reference),
+                    number(measured)
                 );
             });
         }
@@ -96,7 +125,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     }
     bar.finish_and_clear();
     if let Some(folder) = &args.plots {
-        draw(folder, &changes, &registry)?;
+        draw(study, folder, &changes, &registry)?;
     }
     if args.json {
         println!("{:#}", serde_json::Value::from(json));
@@ -108,8 +137,18 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     if changed || agreeing == count { Ok(()) } else { Err(exit::FAILED) }
 }
 
-fn draw(folder: &std::path::Path, changes: &Changes, registry: &cosimo::core::Registry) -> Result<(), u8> {
-    let figures = cosimo::reproduce::figures::draw(changes, registry).map_err(|message| {
+/// Small ones by their exponent.
+fn number(value: f64) -> String {
+    if value != 0.0 && value.abs() < 1e-4 { format!("{value:>14.7e}") } else { format!("{value:>14.8}") }
+}
+
+fn draw(
+    study: &Study,
+    folder: &std::path::Path,
+    changes: &Changes,
+    registry: &cosimo::core::Registry,
+) -> Result<(), u8> {
+    let figures = (study.draw)(changes, registry).map_err(|message| {
         report::error(&message, None);
         exit::BAD_INPUT
     })?;

@@ -239,6 +239,10 @@ pub(crate) fn go(args: &Args, words: &[String], resumed: Option<Resumed>) -> Res
         if run.scenario().is_some() {
             json["scenario"] = scenario(&summary);
         }
+        let cosimo::engine::Counters { linearised, oldest_model, .. } = summary.counters;
+        if linearised > 0 {
+            json["linear_models"] = serde_json::json!({ "renewed": linearised, "oldest": oldest_model });
+        }
         if let Some(pace) = &pace {
             json["real_time"] = pace.json();
         }
@@ -419,6 +423,10 @@ fn print<'a>(
     let reasons = reasons(summary);
     if !reasons.is_empty() {
         println!("of the steps: {reasons}");
+    }
+    if counters.linearised > 0 {
+        let (times, age) = (counters.linearised, counters.oldest_model);
+        println!("linear models: derivatives taken {times} times, at most {age} steps old");
     }
     for (time, name) in summary.events.iter().take(SHOWN_EVENTS) {
         println!("scenario: at t = {time} s {name}");

@@ -4,11 +4,12 @@
 //! Nothing is cached. What an importer must not do is refused here where the mode alone does not tell: going back
 //! over an event, leaving event mode before the discrete states have settled, computing past the end.
 
-use cosimo_core::Segment;
+use cosimo_core::{Segment, Simulator};
 use cosimo_models::{Event, Hybrid, Point};
 
 use super::{Body, Call, Instance, Mode, Outcome, Refusal, Status};
 use crate::design::{Kind, Version};
+use crate::model::Model;
 use crate::sabotage::{self, Harm};
 
 /// Equations with the values of now.
@@ -136,6 +137,20 @@ impl Exchange {
         };
         Ok(())
     }
+}
+
+/// The equations where a simulator stands that solves them itself.
+pub(super) fn beside(
+    model: &Model,
+    simulator: &mut dyn Simulator,
+    parameters: &[f64],
+    start: f64,
+) -> Result<Exchange, Refusal> {
+    let mut opened = Exchange::new(model.equations(parameters)?, start);
+    if let Some(states) = simulator.states() {
+        states.get(&mut opened.now.x);
+    }
+    Ok(opened)
 }
 
 pub(super) fn exchanged(body: &mut Body) -> Result<&mut Exchange, Refusal> {

@@ -1,8 +1,8 @@
-//! Partial derivatives: of outputs by inputs where the FMU steps; of outputs and derivatives by inputs and states
-//! where the importer does.
+//! Partial derivatives: of outputs by inputs; of derivatives and by states, too, where these are variables.
 
 use cosimo_models::Direction;
 
+use super::exchange::beside;
 use super::{Body, Call, Instance, Mode, Outcome, Refusal};
 use crate::variables::Role;
 
@@ -43,10 +43,7 @@ impl Instance {
     /// Where a value stands in a column: derivatives first, then outputs.
     fn row(&self, unknown: u32) -> Result<usize, Refusal> {
         let role = self.variable(unknown)?.role;
-        let states = match &self.body {
-            Body::Stepped(_) => 0,
-            Body::Exchanged(exchange) => exchange.now.x.len(),
-        };
+        let states = self.variables.states.len();
         let output = self.variables.outputs.iter().position(|output| *output == unknown as usize);
         match (role, output) {
             (Role::Derivative(state), _) if state < states => Ok(state),
@@ -58,8 +55,10 @@ impl Instance {
     /// How everything changes with one input or state.
     fn column(&mut self, known: u32) -> Result<Vec<f64>, Refusal> {
         let (role, shown) = (self.variable(known)?.role, self.outputs.len());
+        let listed = !self.variables.states.is_empty();
+        let mut opened;
         match (&mut self.body, role) {
-            (Body::Stepped(simulator), Role::Input(input)) => {
+            (Body::Stepped(simulator), Role::Input(input)) if !listed => {
                 simulator.jacobian(&mut self.jacobian)?;
                 let width = self.inputs.len();
                 Ok((0..shown).map(|output| self.jacobian[output * width + input]).collect())
@@ -68,7 +67,14 @@ impl Instance {
                 Err(format!("the known {known} is a state, which is worked out in initialisation mode")
                     .into())
             }
-            (Body::Exchanged(exchange), Role::Input(_) | Role::State(_)) => {
+            (body, Role::Input(_) | Role::State(_)) if listed || matches!(body, Body::Exchanged(_)) => {
+                let exchange = match body {
+                    Body::Exchanged(exchange) => exchange,
+                    Body::Stepped(simulator) => {
+                        opened = beside(&self.model, simulator.as_mut(), &self.parameters, self.start)?;
+                        &mut opened
+                    }
+                };
                 let states = exchange.now.x.len();
                 let mut direction = vec![0.0; states + self.inputs.len()];
                 match role {

@@ -5,7 +5,7 @@ use std::ffi::{CStr, CString};
 use cosimo_core::Segment;
 use cosimo_core::entry::{Kind, suggest};
 
-use super::exchange::{Exchange, exchanged};
+use super::exchange::{beside, exchanged};
 use super::{Body, Call, Instance, Mode, Outcome, Refusal};
 use crate::design::Version;
 use crate::echo::{Datum, Plain};
@@ -101,10 +101,7 @@ impl Instance {
             Body::Exchanged(exchange) => exchange,
             // Only FMUs of both kinds show these to an importer that steps.
             Body::Stepped(simulator) => {
-                opened = Exchange::new(self.model.equations(&self.parameters)?, self.start);
-                if let Some(states) = simulator.states() {
-                    states.get(&mut opened.now.x);
-                }
+                opened = beside(&self.model, simulator.as_mut(), &self.parameters, self.start)?;
                 &mut opened
             }
         };

@@ -2,3 +2,4 @@
 
 pub mod nepce;
 pub mod none;
+pub mod pre_step;

@@ -92,6 +92,7 @@ impl Correction for Nepce {
         memory: &[f64],
         window: Window,
         add: &mut [Segment],
+        _whole: &mut [bool],
         scratch: &mut [f64],
     ) {
         let inputs = known.shape.inputs;

@@ -17,7 +17,8 @@ impl Correction for None {
         true
     }
 
-    fn offsets(&self, _: &Known<'_>, _: &[f64], _: Window, _: &mut [Segment], _: &mut [f64]) {}
+    fn offsets(&self, _: &Known<'_>, _: &[f64], _: Window, _: &mut [Segment], _: &mut [bool], _: &mut [f64]) {
+    }
 
     fn learn(&self, _: &Known<'_>, _: &Record<'_>, _: &mut [f64], _: &mut [f64]) {}
 }

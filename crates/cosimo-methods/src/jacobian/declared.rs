@@ -1,9 +1,11 @@
-//! The derivatives that a simulator itself declares.
+//! The derivatives that a simulator itself declares: those of outputs by inputs of any simulator, and the linear models
+//! of those that know their equations.
 
 use cosimo_core::entry::Entry;
-use cosimo_core::interface::Needs;
+use cosimo_core::interface::{Derivatives, Insight, Needs};
+use cosimo_core::linearised::Matrices;
 use cosimo_core::method::{JacobianSource, JacobianWork};
-use cosimo_core::{Inputs, Simulator, SimulatorError, Time};
+use cosimo_core::{Dynamics, Inputs, Simulator, SimulatorError, Time};
 
 #[derive(Debug, Clone, Copy)]
 pub struct Declared;
@@ -18,6 +20,22 @@ impl JacobianSource for Declared {
         into: &mut [f64],
     ) -> Result<(), SimulatorError> {
         simulator.jacobian(into)
+    }
+
+    fn sees(&self, insight: &Insight) -> bool {
+        insight.derivatives == Derivatives::Declared
+    }
+
+    fn linearise(
+        &self,
+        _insight: &Insight,
+        dynamics: &mut dyn Dynamics,
+        _x: &[f64],
+        u: &[f64],
+        _work: &mut JacobianWork,
+        into: &mut Matrices<'_>,
+    ) -> Result<(), SimulatorError> {
+        dynamics.matrices(u, into)
     }
 }
 

@@ -1,10 +1,12 @@
-//! Central differences of the outputs by the held inputs, through a saved state: works on any simulator that
-//! can rewind. Where the output is not smooth in the input the result is a secant over the perturbation.
+//! Central differences. Of the outputs by the held inputs, through a saved state: works on any simulator that can
+//! rewind. Of the right-hand side, for linear models: works where that can be asked for anywhere. Where a function is
+//! not smooth the result is a secant over the perturbation.
 
-use cosimo_core::entry::{Entry, Range, Spec};
-use cosimo_core::interface::Needs;
+use cosimo_core::entry::{Entry, Options, Range, Spec};
+use cosimo_core::interface::{Insight, Needs};
+use cosimo_core::linearised::Matrices;
 use cosimo_core::method::{JacobianSource, JacobianWork};
-use cosimo_core::{Inputs, Outputs, Segment, Simulator, SimulatorError, Slot, Time};
+use cosimo_core::{Dynamics, Inputs, Outputs, Segment, Simulator, SimulatorError, Slot, Time};
 
 #[derive(Debug, Clone, Copy)]
 pub struct Difference {
@@ -26,8 +28,7 @@ impl JacobianSource for Difference {
         work.segments.copy_from_slice(held.segments);
         for input in 0..width {
             let value = held.at(input, 0.0);
-            let perturbation = self.relative * value.abs().max(self.least);
-            let (above, below) = (value + perturbation, value - perturbation);
+            let (above, below) = self.around(value);
             work.segments[input] = Segment::constant(above);
             simulator.settle(at, &Inputs { segments: &work.segments })?;
             simulator.outputs(&mut Outputs { values: &mut work.above, slopes: &mut work.slopes })?;
@@ -45,6 +46,52 @@ impl JacobianSource for Difference {
     fn asks_between_steps(&self) -> bool {
         true
     }
+
+    fn sees(&self, insight: &Insight) -> bool {
+        insight.anywhere
+    }
+
+    fn linearise(
+        &self,
+        _insight: &Insight,
+        dynamics: &mut dyn Dynamics,
+        x: &[f64],
+        u: &[f64],
+        work: &mut JacobianWork,
+        into: &mut Matrices<'_>,
+    ) -> Result<(), SimulatorError> {
+        let states = x.len();
+        let half = work.motions.len() / 2;
+        let (high, low) = work.motions.split_at_mut(half);
+        work.point[..states].copy_from_slice(x);
+        work.point[states..].copy_from_slice(u);
+        for column in 0..work.point.len() {
+            let value = work.point[column];
+            let (above, below) = self.around(value);
+            for (moved, motion) in [(above, &mut *high), (below, &mut *low)] {
+                work.point[column] = moved;
+                let (x, u) = work.point.split_at(states);
+                let (f, g) = motion.split_at_mut(states);
+                dynamics.motion(x, u, f, g)?;
+            }
+            work.point[column] = value;
+            let change = high.iter().zip(&*low).map(|(high, low)| (high - low) / (above - below));
+            into.set_column(column, change.clone().take(states), change.skip(states));
+        }
+        Ok(())
+    }
+}
+
+impl Difference {
+    /// A value and its neighbours.
+    fn around(&self, value: f64) -> (f64, f64) {
+        let perturbation = self.relative * value.abs().max(self.least);
+        (value + perturbation, value - perturbation)
+    }
+}
+
+pub(crate) fn of(options: &Options) -> Difference {
+    Difference { relative: options.number("relative"), least: options.number("least") }
 }
 
 pub const ENTRY: Entry<dyn JacobianSource> = Entry {
@@ -63,7 +110,5 @@ pub const ENTRY: Entry<dyn JacobianSource> = Entry {
         ),
     ],
     needs: |_| Needs { rollback: true, ..Needs::NOTHING },
-    build: |options| {
-        Box::new(Difference { relative: options.number("relative"), least: options.number("least") })
-    },
+    build: |options| Box::new(of(options)),
 };

@@ -1,4 +1,6 @@
-//! Derivatives of outputs by inputs, for corrections and analysis.
+//! Derivatives of outputs by inputs, and those of whole linear models, for corrections and analysis.
 
+pub mod auto;
 pub mod declared;
 pub mod difference;
+pub mod directional;

@@ -3,6 +3,63 @@
 pub mod ecco_nepce;
 pub mod figures;
 pub mod fmu;
+pub mod pre_step;
+
+use cosimo_core::Registry;
+use cosimo_plot::Figure;
+use ecco_nepce::Changes;
+
+/// Tables that are reproduced by one command.
+pub struct Study {
+    /// The tables that rows belong to, and a row of them.
+    pub tables: fn() -> Vec<&'static str>,
+    pub example: &'static str,
+    /// The rows whose ids begin so.
+    pub rows: fn(&str) -> Result<Vec<Row>, ReproduceError>,
+    /// Measures all cells of one row.
+    pub measure: fn(&str, &[Cell], &Changes, &Registry) -> Measured,
+    /// Figures with their file names.
+    pub draw: fn(&Changes, &Registry) -> Drawn,
+    /// Some of its rows have a tolerance.
+    pub tolerances: bool,
+    /// It can run FMUs instead of native models.
+    pub fmus: bool,
+}
+
+impl std::fmt::Debug for Study {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Study({})", self.example)
+    }
+}
+
+pub const ECCO_NEPCE: Study = Study {
+    tables: ecco_nepce::tables,
+    example: "003/III/constant",
+    rows: ecco_nepce::rows,
+    measure: ecco_nepce::measure,
+    draw: figures::draw,
+    tolerances: true,
+    fmus: true,
+};
+
+pub const PRE_STEP: Study = Study {
+    tables: pre_step::tables,
+    example: "B2/STIFF/ZOH",
+    rows: pre_step::rows,
+    measure: pre_step::measure,
+    draw: pre_step::draw,
+    tolerances: false,
+    fmus: false,
+};
+
+/// A row by its id, with its cells.
+pub type Row = (String, Vec<Cell>);
+
+/// One number per cell.
+pub type Measured = Result<Vec<f64>, ReproduceError>;
+
+/// Figures with their file names.
+pub type Drawn = Result<Vec<(String, Figure)>, String>;
 
 /// One number of a table.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,6 +91,43 @@ impl Cell {
             Accepted::Range(low, high) => (low..=high).contains(&measured),
         }
     }
+}
+
+/// Cells as they are written: an id, the reference, how near it must be, and what the paper prints if it does.
+fn cells(text: &str) -> Vec<Cell> {
+    let parsed: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    let number = |value: &serde_json::Value| value.as_f64().unwrap_or(f64::NAN);
+    let cell = |value: &serde_json::Value| Cell {
+        id: text(&value["id"]),
+        printed: text(&value["printed"]),
+        reference: number(&value["value"]),
+        accepted: match value["rel_tol"].as_f64() {
+            Some(tolerance) => Accepted::Relative(tolerance),
+            None => Accepted::Range(number(&value["range"][0]), number(&value["range"][1])),
+        },
+        median: value["median_over_tolerance_band"].as_bool().unwrap_or(false),
+    };
+    parsed.as_array().map(|cells| cells.iter().map(cell).collect()).unwrap_or_default()
+}
+
+/// The rows, each with its cells, whose ids begin with `prefix` at a boundary; all for an empty one.
+fn rows(cells: Vec<Cell>, prefix: &str) -> Result<Vec<Row>, ReproduceError> {
+    let mut rows: Vec<Row> = Vec::new();
+    for cell in cells {
+        let inside = cell.id == prefix
+            || prefix.is_empty()
+            || cell.id.strip_prefix(prefix.trim_end_matches('/')).is_some_and(|rest| rest.starts_with('/'));
+        if !inside {
+            continue;
+        }
+        let row = cell.id.rsplit_once('/').map_or("", |(row, _)| row).to_owned();
+        match rows.last_mut() {
+            Some((last, cells)) if *last == row => cells.push(cell),
+            _ => rows.push((row, vec![cell])),
+        }
+    }
+    if rows.is_empty() { Err(ReproduceError::NoSuchRow(prefix.into())) } else { Ok(rows) }
 }
 
 /// A failure in the middle of a table, in words.

@@ -246,10 +246,16 @@ pub(crate) fn combinations() -> Vec<String> {
     for entry in &registry.corrections {
         if entry.name != "nepce" {
             corrections.push(format!("\"{}\"", entry.name));
+        }
+        if entry.name == "pre-step" {
+            let options = "input = \"mean\", jacobian = \"difference\", refresh = 3";
+            corrections.push(format!("{{ pre-step = {{ {options} }} }}"));
+        }
+        if entry.name != "nepce" {
             continue;
         }
         for form in ["account", "paper"] {
-            for source in ["off"].into_iter().chain(registry.jacobians.iter().map(|entry| entry.name)) {
+            for source in ["off", "declared", "difference"] {
                 let options = format!("form = \"{form}\", feedthrough = \"{source}\"");
                 corrections.push(format!("{{ nepce = {{ {options} }} }}"));
             }

@@ -1,0 +1,306 @@
+//! Small dense matrices, row by row, on memory that the caller lends: what methods and models need of linear algebra.
+//!
+//! Deliberately for a handful of states: no blocks, no balancing, no structure.
+
+/// After scaling, Z has at most this norm.
+const NORM: f64 = 0.5;
+
+/// NORM^18 / 18! is below 1e-21: nothing is left to add.
+const TERMS: usize = 17;
+
+/// `into` = P Q, where P has `rows` rows and `inner` columns.
+pub fn multiply(rows: usize, inner: usize, p: &[f64], q: &[f64], into: &mut [f64]) {
+    if rows == 0 {
+        return;
+    }
+    let columns = into.len() / rows;
+    into.fill(0.0);
+    for i in 0..rows {
+        let row = &mut into[i * columns..(i + 1) * columns];
+        for k in 0..inner {
+            let factor = p[i * inner + k];
+            for (sum, entry) in row.iter_mut().zip(&q[k * columns..(k + 1) * columns]) {
+                *sum += factor * entry;
+            }
+        }
+    }
+}
+
+/// `into` += P x.
+pub fn add_product(p: &[f64], x: &[f64], into: &mut [f64]) {
+    for (i, into) in into.iter_mut().enumerate() {
+        for (factor, x) in p[i * x.len()..].iter().zip(x) {
+            *into += factor * x;
+        }
+    }
+}
+
+/// Inverts a matrix by elimination with pivots; what was in it is lost. Whether it has an inverse.
+pub fn invert(n: usize, matrix: &mut [f64], inverse: &mut [f64]) -> bool {
+    inverse[..n * n].fill(0.0);
+    add_identity(n, inverse, 1.0);
+    for k in 0..n {
+        let size = |row: &usize| matrix[row * n + k].abs();
+        let pivot = (k..n).fold(k, |best, row| if size(&row) > size(&best) { row } else { best });
+        let largest = size(&pivot);
+        if largest == 0.0 || !largest.is_finite() {
+            return false;
+        }
+        for rows in [&mut *matrix, &mut *inverse] {
+            if pivot != k {
+                let (upper, lower) = rows.split_at_mut(pivot * n);
+                upper[k * n..(k + 1) * n].swap_with_slice(&mut lower[..n]);
+            }
+        }
+        let scale = 1.0 / matrix[k * n + k];
+        for row in (0..n).filter(|row| *row != k) {
+            let factor = matrix[row * n + k] * scale;
+            if factor != 0.0 {
+                for column in 0..n {
+                    matrix[row * n + column] -= factor * matrix[k * n + column];
+                    inverse[row * n + column] -= factor * inverse[k * n + column];
+                }
+            }
+        }
+        for column in 0..n {
+            matrix[k * n + column] *= scale;
+            inverse[k * n + column] *= scale;
+        }
+    }
+    true
+}
+
+/// How much memory [`pseudo_invert`] is lent for matrices with so many columns.
+pub const fn pseudo_invert_work(columns: usize) -> usize {
+    columns * columns
+}
+
+/// Sweeps of rotations; a handful is enough, and the rest would not change a bit.
+const SWEEPS: usize = 30;
+
+/// The pseudo-inverse of a matrix of `rows` and `columns`, without singular values below `cut` times the largest; what
+/// was in the matrix is lost. Columns are rotated against each other until they are orthogonal: M V = U S, so that the
+/// inverse V S^-1 U^T has one term (column of V) (column of M V)^T / s^2 per singular value. One-sided Jacobi:
+/// Golub & Van Loan, Matrix Computations, 4th ed., 8.6.3.
+pub fn pseudo_invert(
+    rows: usize,
+    columns: usize,
+    matrix: &mut [f64],
+    cut: f64,
+    inverse: &mut [f64],
+    work: &mut [f64],
+) {
+    let turned = &mut work[..columns * columns];
+    turned.fill(0.0);
+    add_identity(columns, turned, 1.0);
+    let product = |matrix: &[f64], p: usize, q: usize| -> f64 {
+        (0..rows).map(|row| matrix[row * columns + p] * matrix[row * columns + q]).sum()
+    };
+    for _ in 0..SWEEPS {
+        let mut still = true;
+        for p in 0..columns {
+            for q in p + 1..columns {
+                let (pp, qq, pq) = (product(matrix, p, p), product(matrix, q, q), product(matrix, p, q));
+                if pq == 0.0 || pq.abs() <= f64::EPSILON * (pp * qq).sqrt() {
+                    continue;
+                }
+                still = false;
+                let ratio = (qq - pp) / (2.0 * pq);
+                let tangent = ratio.signum() / (ratio.abs() + ratio.hypot(1.0));
+                let cosine = 1.0 / tangent.hypot(1.0);
+                let sine = cosine * tangent;
+                for (values, height) in [(&mut *matrix, rows), (&mut *turned, columns)] {
+                    for row in 0..height {
+                        let (a, b) = (values[row * columns + p], values[row * columns + q]);
+                        values[row * columns + p] = cosine * a - sine * b;
+                        values[row * columns + q] = sine * a + cosine * b;
+                    }
+                }
+            }
+        }
+        if still {
+            break;
+        }
+    }
+    inverse[..columns * rows].fill(0.0);
+    let largest = (0..columns).map(|column| product(matrix, column, column)).fold(0.0, f64::max);
+    for column in 0..columns {
+        let square = product(matrix, column, column);
+        if square == 0.0 || square.sqrt() <= cut * largest.sqrt() {
+            continue;
+        }
+        for i in 0..columns {
+            for j in 0..rows {
+                let term = turned[i * columns + column] * matrix[j * columns + column];
+                inverse[i * rows + j] += term / square;
+            }
+        }
+    }
+}
+
+/// How much memory [`phi`] is lent for matrices with `n` rows.
+pub const fn phi_work(n: usize) -> usize {
+    2 * n * n
+}
+
+/// The exponential of a matrix and its relatives, phi_k(Z) = sum over j of Z^j / (j + k)!, of Z = `h` times `a`:
+/// phi_0 to phi_`top` into `table`, one after the other. phi_0 is the exponential; h^(q+1) q! phi_(q+1)(hA) is the
+/// integral of e^(A(h-s)) s^q over 0..h. Taylor series after scaling, then doubling.
+pub fn phi(n: usize, top: usize, a: &[f64], h: f64, table: &mut [f64], work: &mut [f64]) {
+    let square = n * n;
+    if n == 0 {
+        return;
+    }
+    let (scaled, product) = work[..phi_work(n)].split_at_mut(square);
+    let mut norm = 0.0f64;
+    for row in a.chunks_exact(n) {
+        norm = norm.max(row.iter().map(|entry| (h * entry).abs()).sum());
+    }
+    let mut doublings = 0;
+    while norm > NORM && norm.is_finite() {
+        norm /= 2.0;
+        doublings += 1;
+    }
+    let scale = 0.5f64.powi(doublings);
+    for (scaled, entry) in scaled.iter_mut().zip(a) {
+        *scaled = h * entry * scale;
+    }
+
+    // Horner's rule for the highest, then downwards: phi_k = Z phi_(k+1) + I / k!, which divides by nothing.
+    let (lower, highest) = table[..(top + 1) * square].split_at_mut(top * square);
+    highest.fill(0.0);
+    for j in (0..=TERMS).rev() {
+        multiply(n, n, scaled, highest, product);
+        highest.copy_from_slice(product);
+        add_identity(n, highest, 1.0 / factorial(j + top));
+    }
+    let mut above: &[f64] = highest;
+    for (k, matrix) in lower.chunks_exact_mut(square).enumerate().rev() {
+        multiply(n, n, scaled, above, matrix);
+        add_identity(n, matrix, 1.0 / factorial(k));
+        above = matrix;
+    }
+
+    // phi_k(2Z) = 2^-k (phi_0 phi_k + sum over j = 1..k of phi_j / (k - j)!), the highest first because
+    // each needs the old ones below it.
+    for _ in 0..doublings {
+        for k in (0..=top).rev() {
+            multiply(n, n, &table[..square], &table[k * square..(k + 1) * square], product);
+            for j in 1..=k {
+                let factor = 1.0 / factorial(k - j);
+                for (sum, entry) in product.iter_mut().zip(&table[j * square..]) {
+                    *sum += factor * entry;
+                }
+            }
+            let half = 0.5f64.powi(k as i32);
+            for (entry, sum) in table[k * square..].iter_mut().zip(&*product) {
+                *entry = half * sum;
+            }
+        }
+    }
+}
+
+/// Exact in a double up to 22!, which is as far as the series goes for phi_5.
+fn factorial(k: usize) -> f64 {
+    (2..=k).map(|factor| factor as f64).product()
+}
+
+fn add_identity(n: usize, matrix: &mut [f64], factor: f64) {
+    for i in 0..n {
+        matrix[i * n + i] += factor;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_inverse_inverts_whatever_the_order_of_rows() {
+        let matrix = [0.0, 2.0, 1.0, 1.0, 0.0, 3.0, 4.0, -1.0, 0.5];
+        let (mut spent, mut inverse, mut one) = (matrix, [0.0; 9], [0.0; 9]);
+        assert!(invert(3, &mut spent, &mut inverse));
+        multiply(3, 3, &matrix, &inverse, &mut one);
+        for (place, value) in one.iter().enumerate() {
+            assert!((value - if place % 4 == 0 { 1.0 } else { 0.0 }).abs() < 1e-15, "{one:?}");
+        }
+        assert!(!invert(2, &mut [1.0, 2.0, 2.0, 4.0], &mut [0.0; 4]));
+        assert!(!invert(1, &mut [f64::NAN], &mut [0.0]));
+        assert!(invert(0, &mut [], &mut []));
+    }
+
+    fn pseudo(rows: usize, columns: usize, matrix: &[f64]) -> Vec<f64> {
+        let mut inverse = vec![0.0; matrix.len()];
+        let mut work = vec![0.0; pseudo_invert_work(columns)];
+        pseudo_invert(rows, columns, &mut matrix.to_vec(), 1e-9, &mut inverse, &mut work);
+        inverse
+    }
+
+    /// The four conditions of Moore and Penrose, on tall, wide, deficient and empty matrices.
+    #[test]
+    fn a_pseudo_inverse_meets_the_conditions_that_define_it() {
+        let tall = [1.0, 2.0, -3.0, 0.5, 4.0, 1.0];
+        let deficient = [1e3, 10.0, 3e5, 3e3]; // the second column is a hundredth of the first
+        for (rows, columns, matrix) in
+            [(3, 2, &tall[..]), (2, 3, &tall), (2, 2, &deficient), (1, 2, &[0.0; 2])]
+        {
+            let inverse = pseudo(rows, columns, matrix);
+            let times = |height: usize, inner: usize, a: &[f64], b: &[f64], width: usize| {
+                let mut into = vec![0.0; height * width];
+                multiply(height, inner, a, b, &mut into);
+                into
+            };
+            let near = |a: &[f64], b: &[f64]| {
+                let size = a.iter().fold(1.0f64, |size, value| size.max(value.abs()));
+                a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-11 * size)
+            };
+            let forth = times(rows, columns, matrix, &inverse, rows);
+            let back = times(columns, rows, &inverse, matrix, columns);
+            assert!(near(&times(rows, rows, &forth, matrix, columns), matrix), "{matrix:?}");
+            assert!(near(&times(columns, columns, &back, &inverse, rows), &inverse), "{matrix:?}");
+            for (n, product) in [(rows, forth), (columns, back)] {
+                let turned: Vec<f64> = (0..n * n).map(|at| product[at % n * n + at / n]).collect();
+                assert!(near(&product, &turned), "{matrix:?}");
+            }
+        }
+        assert!(pseudo(0, 2, &[]).is_empty());
+    }
+
+    fn table(n: usize, top: usize, a: &[f64], h: f64) -> Vec<f64> {
+        let mut table = vec![0.0; (top + 1) * n * n];
+        phi(n, top, a, h, &mut table, &mut vec![0.0; phi_work(n)]);
+        table
+    }
+
+    #[test]
+    fn scalars_agree_with_the_closed_forms() {
+        for z in [-80.0, -3.0, -1.0, 0.7, 2.0, 9.0f64] {
+            let table = table(1, 3, &[z / 0.1], 0.1);
+            let one = z.exp_m1() / z;
+            let two = (one - 1.0) / z;
+            let three = (two - 0.5) / z;
+            for (k, wanted) in [z.exp(), one, two, three].into_iter().enumerate() {
+                assert!(
+                    (table[k] - wanted).abs() <= 4e-15 * (1.0 + z.abs()) * wanted.abs().max(1e-30),
+                    "phi_{k}({z})"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_rotation_comes_back_after_a_full_turn() {
+        let table = table(2, 0, &[0.0, 1.0, -1.0, 0.0], std::f64::consts::TAU);
+        for (found, wanted) in table.iter().zip([1.0, 0.0, 0.0, 1.0]) {
+            assert!((found - wanted).abs() < 1e-14);
+        }
+    }
+
+    #[test]
+    fn zero_and_nothing_are_fine() {
+        let zero = table(2, 2, &[0.0; 4], 1.0);
+        assert_eq!(zero[..4], [1.0, 0.0, 0.0, 1.0]);
+        assert_eq!(zero[8..], [0.5, 0.0, 0.0, 0.5]);
+        assert!(table(0, 5, &[], 1.0).is_empty());
+    }
+}

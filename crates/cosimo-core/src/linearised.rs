@@ -1,0 +1,129 @@
+//! Linear models of simulators, x' = f + A (x - x0) + B (u - u0) and y = g + C (x - x0) + D (u - u0), as numbers in
+//! two flat buffers: what changes with every window, and the matrices, which may be older.
+
+use std::ops::Range;
+
+/// Where the model of one simulator lies in the buffers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    pub states: usize,
+    pub inputs: usize,
+    pub outputs: usize,
+    /// Its first state among those of all simulators with models.
+    pub first_state: usize,
+    /// x0, u0, f and g.
+    pub present: Range<usize>,
+    /// A, B, C and D, row by row.
+    pub matrices: Range<usize>,
+}
+
+impl Place {
+    /// Behind those that take so much of the buffers.
+    pub fn behind(
+        (first_state, present, matrices): (usize, usize, usize),
+        (states, inputs, outputs): (usize, usize, usize),
+    ) -> Place {
+        let width = states + inputs;
+        let height = states + outputs;
+        Place {
+            states,
+            inputs,
+            outputs,
+            first_state,
+            present: present..present + width + height,
+            matrices: matrices..matrices + width * height,
+        }
+    }
+}
+
+/// The point around which a model holds, and how the simulator moves there.
+#[derive(Debug)]
+pub struct Present<'a> {
+    pub x: &'a mut [f64],
+    /// Filled with the inputs that are asked about.
+    pub u: &'a mut [f64],
+    pub f: &'a mut [f64],
+    pub g: &'a mut [f64],
+}
+
+impl<'a> Present<'a> {
+    /// Cuts the buffer of one simulator into its parts.
+    pub fn of(states: usize, inputs: usize, buffer: &'a mut [f64]) -> Present<'a> {
+        let (x, rest) = buffer.split_at_mut(states);
+        let (u, rest) = rest.split_at_mut(inputs);
+        let (f, g) = rest.split_at_mut(states);
+        Present { x, u, f, g }
+    }
+}
+
+/// Derivatives of f and g, row by row.
+#[derive(Debug)]
+pub struct Matrices<'a> {
+    pub a: &'a mut [f64],
+    pub b: &'a mut [f64],
+    pub c: &'a mut [f64],
+    pub d: &'a mut [f64],
+    states: usize,
+    inputs: usize,
+}
+
+impl<'a> Matrices<'a> {
+    pub fn of(states: usize, inputs: usize, outputs: usize, buffer: &'a mut [f64]) -> Matrices<'a> {
+        let (a, rest) = buffer.split_at_mut(states * states);
+        let (b, rest) = rest.split_at_mut(states * inputs);
+        let (c, d) = rest.split_at_mut(outputs * states);
+        Matrices { a, b, c, d, states, inputs }
+    }
+
+    /// Writes how f and g change with one state, or with one input: those come behind the states.
+    pub fn set_column(&mut self, column: usize, f: impl Iterator<Item = f64>, g: impl Iterator<Item = f64>) {
+        let (of_f, of_g, at, width) = if column < self.states {
+            (&mut *self.a, &mut *self.c, column, self.states)
+        } else {
+            (&mut *self.b, &mut *self.d, column - self.states, self.inputs)
+        };
+        for (row, value) in f.enumerate() {
+            of_f[row * width + at] = value;
+        }
+        for (row, value) in g.enumerate() {
+            of_g[row * width + at] = value;
+        }
+    }
+}
+
+/// The linear models of all simulators that have one.
+#[derive(Debug, Clone, Copy)]
+pub struct Models<'a> {
+    pub present: &'a [f64],
+    pub matrices: &'a [f64],
+    /// Per simulator.
+    pub places: &'a [Option<Place>],
+}
+
+/// One of them.
+#[derive(Debug, Clone, Copy)]
+pub struct Model<'a> {
+    /// Its first state among those of all.
+    pub first_state: usize,
+    pub x: &'a [f64],
+    pub u: &'a [f64],
+    pub f: &'a [f64],
+    pub g: &'a [f64],
+    pub a: &'a [f64],
+    pub b: &'a [f64],
+    pub c: &'a [f64],
+    pub d: &'a [f64],
+}
+
+impl<'a> Models<'a> {
+    pub fn of(&self, simulator: usize) -> Option<Model<'a>> {
+        let place = self.places.get(simulator)?.as_ref()?;
+        let (x, rest) = self.present[place.present.clone()].split_at(place.states);
+        let (u, rest) = rest.split_at(place.inputs);
+        let (f, g) = rest.split_at(place.states);
+        let (a, rest) = self.matrices[place.matrices.clone()].split_at(place.states * place.states);
+        let (b, rest) = rest.split_at(place.states * place.inputs);
+        let (c, d) = rest.split_at(place.outputs * place.states);
+        Some(Model { first_state: place.first_state, x, u, f, g, a, b, c, d })
+    }
+}

@@ -1,0 +1,459 @@
+//! Pre-step stabilisation: linear models of all simulators say, before the step, which held inputs bring each of them
+//! to where the coupled system would be at its end.
+//!
+//! Source: Genser & Benedikt 2018 (pre-step), Eqs. (2) to (4), for any number of simulators, with feed-through and
+//! affine terms. All is written as deviation from the point of linearisation (x0, u0) of the window's start, where
+//! x' = f + A (x - x0) + B (u - u0) and y = g + C (x - x0) + D (u - u0); the models of all simulators together, u = L y.
+//! With r = L g - u0, what the inputs at the point miss, and G = (1 - L D)^-1:
+//!
+//! * coupled: v = u - u0 = G (r + L C xi), so that xi' = Ac xi + q, Ac = A + B G L C, q = f + B G r;
+//! * (2) e = x - x0 is by how much the simulated states are wrong: after a window it is where the coupled system went
+//!   from e, less where the held inputs v took the simulators from 0. Written as a differential equation that is
+//!   e' = Ac e + B G eps, eps = L y - u. It begins with the run and is never begun anew;
+//! * (3) the coupled system goes from e to xi(H) = e^(Ac H) e + H phi_1(Ac H) q;
+//! * (4) v = v0 + (W Phi)^+ W (xi(H) - S (f + B v0)), S = H phi_1(A H), Phi = S B, per simulator; v0 = v at xi = e.
+//!   The pseudo-inverse moves v only where that moves the states.
+//!
+//! Where nothing moves and nothing is missed, f, r and e are zero, and so is v, to the bit. An input made so is the
+//! whole input: what a fit assumed of it, and so the order of the stages, plays no part.
+
+use cosimo_core::dense::{add_product, invert, multiply, phi, phi_work, pseudo_invert, pseudo_invert_work};
+use cosimo_core::entry::{Entry, Options, Spec};
+use cosimo_core::interface::Needs;
+use cosimo_core::linearised::Model;
+use cosimo_core::method::{Correction, Known, ModelsWanted, Record, Shape};
+use cosimo_core::{Segment, Window};
+
+/// Singular values below this part of the largest are none.
+const CUT: f64 = 1e-9;
+
+/// Which held input is taken for the step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Held {
+    /// That which brings the states to where they should be at the end, Eq. (4).
+    End,
+    /// The mean of what the coupled outputs say over the step.
+    Mean,
+}
+
+/// What is more important where not all states can be met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Weight {
+    /// An integral of another state counts 1/H as much: with all alike, the one input that a mass has is spent on the
+    /// velocity, and the position drifts.
+    Balanced,
+    Identity,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct PreStep {
+    pub held: Held,
+    pub weight: Weight,
+    pub models: ModelsWanted,
+}
+
+/// Scratch in its parts. What is above the line depends on the step size, the matrices and the couplings alone, and
+/// stays as long as they do.
+struct Rooms<'a> {
+    /// The step size that the rest is for, and 1 if it can be used.
+    state: &'a mut [f64],
+    /// Matrices and gains that it is for.
+    matrices: &'a mut [f64],
+    gains: &'a mut [f64],
+    /// (1 - L D)^-1, and that times L C.
+    g: &'a mut [f64],
+    glc: &'a mut [f64],
+    /// phi_0 to phi_2 of Ac H.
+    coupled: &'a mut [f64],
+    /// Per simulator: S, and (W Phi)^+ W.
+    s: &'a mut [f64],
+    back: &'a mut [f64],
+    // ----
+    work: &'a mut [f64],
+    /// One number per input.
+    missed: &'a mut [f64],
+    v: &'a mut [f64],
+    /// One number per state.
+    q: &'a mut [f64],
+    end: &'a mut [f64],
+    states: &'a mut [f64],
+}
+
+fn sizes(shape: &Shape) -> [usize; 14] {
+    let (n, m) = (shape.states, shape.inputs);
+    let most =
+        [m * m, m * n, n * n + phi_work(n), 2 * n * n + phi_work(n), 2 * m * n + pseudo_invert_work(m) + n];
+    let work = most.into_iter().max().unwrap_or(0);
+    [2, shape.matrices, m * shape.outputs, m * m, m * n, 3 * n * n, n * n, m * n, work, m, m, n, n, n]
+}
+
+impl<'a> Rooms<'a> {
+    fn of(shape: &Shape, scratch: &'a mut [f64]) -> Rooms<'a> {
+        let mut rest = scratch;
+        let [state, matrices, gains, g, glc, coupled, s, back, work, missed, v, q, end, states] =
+            sizes(shape).map(|size| {
+                let (part, behind) = std::mem::take(&mut rest).split_at_mut(size);
+                rest = behind;
+                part
+            });
+        Rooms { state, matrices, gains, g, glc, coupled, s, back, work, missed, v, q, end, states }
+    }
+
+    /// Whether the parts above the line are those of this step.
+    fn is_for(&self, known: &Known<'_>, size: f64) -> bool {
+        let models = known.models.matrices;
+        let mut gains = 0;
+        let same = (0..known.shape.inputs).flat_map(|input| known.couplings.terms(input)).all(|term| {
+            gains += 1;
+            self.gains.get(gains - 1).is_some_and(|gain| gain.to_bits() == term.gain.to_bits())
+        });
+        same && self.state[0].to_bits() == size.to_bits()
+            && models.iter().zip(&*self.matrices).all(|(new, old)| new.to_bits() == old.to_bits())
+    }
+
+    fn remember(&mut self, known: &Known<'_>, size: f64) {
+        self.matrices[..known.models.matrices.len()].copy_from_slice(known.models.matrices);
+        let terms = (0..known.shape.inputs).flat_map(|input| known.couplings.terms(input));
+        for (place, term) in self.gains.iter_mut().zip(terms) {
+            *place = term.gain;
+        }
+        self.state[0] = size;
+    }
+}
+
+/// Whether both ends of an input have models, so that they say what it should be.
+fn modelled(known: &Known<'_>, input: usize) -> bool {
+    let terms = known.couplings.terms(input);
+    let has_model = |output: usize| known.models.of(known.jacobian.owners[output]).is_some();
+    !terms.is_empty() && terms.iter().all(|term| has_model(term.output))
+}
+
+/// All simulators with models: their number and their model.
+fn models<'a>(known: &Known<'a>) -> impl Iterator<Item = (usize, Model<'a>)> + use<'a> {
+    let known = *known;
+    (0..known.blocks.len()).filter_map(move |simulator| Some((simulator, known.models.of(simulator)?)))
+}
+
+/// Row `input` of L times a matrix of outputs: C or D of the simulators that drive it.
+fn add_row(known: &Known<'_>, input: usize, mut add: impl FnMut(usize, &Model<'_>, usize, f64)) {
+    for term in known.couplings.terms(input) {
+        let owner = known.jacobian.owners[term.output];
+        if let Some(model) = known.models.of(owner) {
+            add(owner, &model, term.output - known.blocks[owner].outputs.start, term.gain);
+        }
+    }
+}
+
+/// How many times a state is the integral of something else: its derivative is one other state, or one input.
+fn integrations(model: &Model<'_>, levels: &mut [f64]) {
+    let (states, inputs) = (model.x.len(), model.u.len());
+    levels.fill(0.0);
+    for _ in 0..states {
+        for i in 0..states {
+            let (row, driven) =
+                (&model.a[i * states..(i + 1) * states], &model.b[i * inputs..(i + 1) * inputs]);
+            let mut moved_by = row.iter().enumerate().filter(|(_, factor)| **factor != 0.0).map(|(j, _)| j);
+            let pushed = driven.iter().filter(|factor| **factor != 0.0).count();
+            levels[i] = match (moved_by.next(), moved_by.next(), pushed) {
+                (Some(j), None, 0) if j != i => levels[j] + 1.0,
+                (None, None, 1) => 1.0,
+                _ => 0.0,
+            };
+        }
+    }
+}
+
+impl PreStep {
+    /// Fills the parts that depend on the step size, the matrices and the couplings alone, unless they are there.
+    fn prepare(&self, known: &Known<'_>, size: f64, rooms: &mut Rooms<'_>) -> bool {
+        if !rooms.is_for(known, size) {
+            let solved = self.solve(known, size, rooms);
+            rooms.remember(known, size);
+            let parts = [&*rooms.g, &*rooms.glc, &*rooms.coupled, &*rooms.s, &*rooms.back];
+            let finite = parts.into_iter().flatten().all(|value| value.is_finite());
+            rooms.state[1] = if solved && finite { 1.0 } else { 0.0 };
+        }
+        rooms.state[1] == 1.0
+    }
+
+    fn solve(&self, known: &Known<'_>, size: f64, rooms: &mut Rooms<'_>) -> bool {
+        let (n, m) = (known.shape.states, known.shape.inputs);
+        let Rooms { g, glc, coupled, s, back, work, .. } = rooms;
+
+        // G = (1 - L D)^-1.
+        let matrix = &mut work[..m * m];
+        matrix.fill(0.0);
+        for input in 0..m {
+            matrix[input * m + input] = 1.0;
+            if modelled(known, input) {
+                add_row(known, input, |owner, model, output, gain| {
+                    let (first, width) = (known.blocks[owner].inputs.start, model.u.len());
+                    for (j, d) in model.d[output * width..(output + 1) * width].iter().enumerate() {
+                        matrix[input * m + first + j] -= gain * d;
+                    }
+                });
+            }
+        }
+        if !invert(m, matrix, g) {
+            return false;
+        }
+
+        // G L C.
+        let lc = &mut work[..m * n];
+        lc.fill(0.0);
+        for input in (0..m).filter(|input| modelled(known, *input)) {
+            add_row(known, input, |_, model, output, gain| {
+                let width = model.x.len();
+                for (j, c) in model.c[output * width..(output + 1) * width].iter().enumerate() {
+                    lc[input * n + model.first_state + j] += gain * c;
+                }
+            });
+        }
+        multiply(m, m, g, lc, glc);
+
+        // Ac = A + B G L C and its exponentials.
+        let (ac, rest) = work.split_at_mut(n * n);
+        ac.fill(0.0);
+        for (simulator, model) in models(known) {
+            let (states, inputs, first) =
+                (model.x.len(), model.u.len(), known.blocks[simulator].inputs.start);
+            for i in 0..states {
+                let row = &mut ac[(model.first_state + i) * n..(model.first_state + i + 1) * n];
+                row[model.first_state..][..states].copy_from_slice(&model.a[i * states..(i + 1) * states]);
+                for j in 0..inputs {
+                    let b = model.b[i * inputs + j];
+                    for (sum, entry) in row.iter_mut().zip(&glc[(first + j) * n..(first + j + 1) * n]) {
+                        *sum += b * entry;
+                    }
+                }
+            }
+        }
+        phi(n, 2, ac, size, coupled, rest);
+
+        // S and (W Phi)^+ W of each simulator.
+        let (mut s, mut back) = (&mut **s, &mut **back);
+        for (simulator, model) in models(known) {
+            let (states, inputs) = (model.x.len(), model.u.len());
+            let square = states * states;
+            let (mine, behind) = std::mem::take(&mut s).split_at_mut(square);
+            s = behind;
+            let (table, rest) = work.split_at_mut(2 * square);
+            phi(states, 1, model.a, size, table, rest);
+            for (s, entry) in mine.iter_mut().zip(&table[square..]) {
+                *s = size * entry;
+            }
+            let (mine_back, behind) = std::mem::take(&mut back).split_at_mut(inputs * states);
+            back = behind;
+            let (answer, rest) = work.split_at_mut(states * inputs);
+            let (levels, rest) = rest.split_at_mut(states);
+            match self.weight {
+                Weight::Balanced => integrations(&model, levels),
+                Weight::Identity => levels.fill(0.0),
+            }
+            levels.iter_mut().for_each(|level| *level = size.powf(-*level));
+            multiply(states, states, mine, model.b, answer);
+            let first = known.blocks[simulator].inputs.start;
+            for (at, entry) in answer.iter_mut().enumerate() {
+                let (row, input) = (at / inputs, first + at % inputs);
+                let mine = known.corrected[input] && modelled(known, input);
+                *entry = if mine { levels[row] * *entry } else { 0.0 };
+            }
+            pseudo_invert(states, inputs, answer, CUT, mine_back, rest);
+            for (at, entry) in mine_back.iter_mut().enumerate() {
+                *entry *= levels[at % states];
+            }
+        }
+        true
+    }
+}
+
+/// r = L g - u0, and what other inputs are going to deviate by.
+fn misses(known: &Known<'_>, missed: &mut [f64], others: impl Fn(usize, f64) -> f64) {
+    missed.fill(0.0);
+    for (simulator, model) in models(known) {
+        for (input, at) in known.blocks[simulator].inputs.clone().zip(model.u) {
+            missed[input] = if modelled(known, input) {
+                let mut sum = known.couplings.constant(input);
+                add_row(known, input, |_, model, output, gain| sum += gain * model.g[output]);
+                sum - at
+            } else {
+                others(input, *at)
+            };
+        }
+    }
+}
+
+/// G r into `v`, q = f + B G r, and where the coupled system goes from the errors `e`, Eq. (3).
+fn couple(known: &Known<'_>, size: f64, e: &[f64], rooms: &mut Rooms<'_>) {
+    let square = e.len() * e.len();
+    rooms.v.fill(0.0);
+    add_product(rooms.g, rooms.missed, rooms.v);
+    push(known, rooms.v, rooms.q);
+    rooms.states.fill(0.0);
+    add_product(&rooms.coupled[square..2 * square], rooms.q, rooms.states);
+    rooms.end.fill(0.0);
+    add_product(&rooms.coupled[..square], e, rooms.end);
+    for (end, moved) in rooms.end.iter_mut().zip(&*rooms.states) {
+        *end += size * moved;
+    }
+}
+
+/// `into` = f + B v.
+fn push(known: &Known<'_>, v: &[f64], into: &mut [f64]) {
+    for (simulator, model) in models(known) {
+        let into = &mut into[model.first_state..][..model.f.len()];
+        into.copy_from_slice(model.f);
+        add_product(model.b, &v[known.blocks[simulator].inputs.clone()], into);
+    }
+}
+
+impl Correction for PreStep {
+    /// The errors of all states, Eq. (2).
+    fn memory(&self, shape: &Shape) -> usize {
+        shape.states
+    }
+
+    fn models(&self) -> Option<ModelsWanted> {
+        Some(self.models)
+    }
+
+    fn scratch(&self, shape: &Shape) -> usize {
+        sizes(shape).iter().sum()
+    }
+
+    fn offsets(
+        &self,
+        known: &Known<'_>,
+        e: &[f64],
+        window: Window,
+        add: &mut [Segment],
+        whole: &mut [bool],
+        scratch: &mut [f64],
+    ) {
+        let mut rooms = Rooms::of(&known.shape, scratch);
+        if !self.prepare(known, window.size, &mut rooms) {
+            return; // inputs are applied as fitted
+        }
+        misses(known, rooms.missed, |_, _| 0.0);
+        couple(known, window.size, e, &mut rooms);
+        let square = e.len() * e.len();
+        match self.held {
+            Held::Mean => {
+                // The mean of xi over the step is phi_1(Ac H) e + H phi_2(Ac H) q.
+                rooms.states.fill(0.0);
+                add_product(&rooms.coupled[2 * square..], rooms.q, rooms.states);
+                rooms.states.iter_mut().for_each(|state| *state *= window.size);
+                add_product(&rooms.coupled[square..2 * square], e, rooms.states);
+                add_product(rooms.glc, rooms.states, rooms.v);
+            }
+            Held::End => {
+                add_product(rooms.glc, e, rooms.v);
+                push(known, rooms.v, rooms.q);
+                let (mut s, mut back) = (&*rooms.s, &*rooms.back);
+                for (simulator, model) in models(known) {
+                    let mine = model.first_state..model.first_state + model.x.len();
+                    let left = &mut rooms.states[mine.clone()];
+                    left.fill(0.0);
+                    add_product(s, &rooms.q[mine.clone()], left);
+                    for (left, end) in left.iter_mut().zip(&rooms.end[mine.clone()]) {
+                        *left = end - *left;
+                    }
+                    add_product(back, left, &mut rooms.v[known.blocks[simulator].inputs.clone()]);
+                    s = &s[mine.len() * mine.len()..];
+                    back = &back[mine.len() * model.u.len()..];
+                }
+            }
+        }
+        if rooms.v.iter().any(|v| !v.is_finite()) {
+            return;
+        }
+        for (simulator, model) in models(known) {
+            for (input, at) in known.blocks[simulator].inputs.clone().zip(model.u) {
+                if known.corrected[input] && modelled(known, input) {
+                    add[input] += Segment::constant(at + rooms.v[input]);
+                    whole[input] = true;
+                }
+            }
+        }
+    }
+
+    /// Where the coupled system went, less where the inputs as applied took the simulators, by the same models.
+    fn learn(&self, known: &Known<'_>, record: &Record<'_>, e: &mut [f64], scratch: &mut [f64]) {
+        let size = record.window.size;
+        let mut rooms = Rooms::of(&known.shape, scratch);
+        if !self.prepare(known, size, &mut rooms) {
+            return;
+        }
+        let applied = |input: usize, at: f64| record.applied[input].mean(size) - at;
+        misses(known, rooms.missed, applied);
+        couple(known, size, e, &mut rooms);
+        for (simulator, model) in models(known) {
+            for (input, at) in known.blocks[simulator].inputs.clone().zip(model.u) {
+                rooms.v[input] = applied(input, *at);
+            }
+        }
+        push(known, rooms.v, rooms.q);
+        let mut s = &*rooms.s;
+        for (_, model) in models(known) {
+            let mine = model.first_state..model.first_state + model.x.len();
+            let moved = &mut rooms.states[mine.clone()];
+            moved.fill(0.0);
+            add_product(s, &rooms.q[mine.clone()], moved);
+            s = &s[mine.len() * mine.len()..];
+        }
+        for ((e, end), moved) in e.iter_mut().zip(&*rooms.end).zip(&*rooms.states) {
+            *e = end - moved;
+        }
+        if e.iter().any(|error| !error.is_finite()) {
+            e.fill(0.0); // nothing is known of errors that no number can hold
+        }
+    }
+}
+
+fn build(options: &Options) -> Box<dyn Correction> {
+    let held = if options.text("input") == "mean" { Held::Mean } else { Held::End };
+    let weight = if options.text("weight") == "identity" { Weight::Identity } else { Weight::Balanced };
+    let source = match options.text("jacobian") {
+        "declared" => "declared",
+        "directional" => "directional",
+        "difference" => "difference",
+        _ => "auto",
+    };
+    let every = Some(options.count("refresh") as u64).filter(|every| *every > 0);
+    Box::new(PreStep { held, weight, models: ModelsWanted { source, every } })
+}
+
+pub const ENTRY: Entry<dyn Correction> = Entry {
+    name: "pre-step",
+    summary: "hold the inputs that bring linear models to where the coupled system goes",
+    source: "Genser & Benedikt 2018 (pre-step), Eqs. (2) to (4)",
+    order: "2 of states that integrate others, else 1",
+    options: &[
+        Spec::choice(
+            "input",
+            "end",
+            &["end", "mean"],
+            "end: the states at the end of the step are met as well as can be; mean: of the coupled outputs over it",
+        ),
+        Spec::choice(
+            "weight",
+            "balanced",
+            &["balanced", "identity"],
+            "balanced: a state that is the integral of another counts 1/H as much; identity: all alike",
+        ),
+        Spec::choice(
+            "jacobian",
+            "auto",
+            &["auto", "declared", "directional", "difference"],
+            "source of the linear models; simulators without one take and give inputs as fitted",
+        ),
+        Spec::count(
+            "refresh",
+            1,
+            0,
+            "windows after which derivatives are taken anew; 0 takes them only once",
+        ),
+    ],
+    needs: |_| Needs::NOTHING,
+    build,
+};

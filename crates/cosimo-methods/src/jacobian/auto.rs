@@ -1,0 +1,65 @@
+//! Derivatives that simulators give, declared or along directions; differences of those that give none.
+
+use cosimo_core::entry::{Entry, Options};
+use cosimo_core::interface::{Derivatives, Insight, Needs};
+use cosimo_core::linearised::Matrices;
+use cosimo_core::method::{JacobianSource, JacobianWork};
+use cosimo_core::{Dynamics, Inputs, Simulator, SimulatorError, Time};
+
+use super::difference::{self, Difference};
+
+#[derive(Debug, Clone, Copy)]
+pub struct Auto {
+    pub difference: Difference,
+}
+
+impl JacobianSource for Auto {
+    fn refresh(
+        &self,
+        simulator: &mut dyn Simulator,
+        at: Time,
+        held: &Inputs<'_>,
+        work: &mut JacobianWork,
+        into: &mut [f64],
+    ) -> Result<(), SimulatorError> {
+        if simulator.interface().abilities.jacobian {
+            simulator.jacobian(into)
+        } else {
+            self.difference.refresh(simulator, at, held, work, into)
+        }
+    }
+
+    fn sees(&self, insight: &Insight) -> bool {
+        insight.derivatives != Derivatives::None || insight.anywhere
+    }
+
+    fn linearise(
+        &self,
+        insight: &Insight,
+        dynamics: &mut dyn Dynamics,
+        x: &[f64],
+        u: &[f64],
+        work: &mut JacobianWork,
+        into: &mut Matrices<'_>,
+    ) -> Result<(), SimulatorError> {
+        if insight.derivatives == Derivatives::None {
+            self.difference.linearise(insight, dynamics, x, u, work, into)
+        } else {
+            dynamics.matrices(u, into)
+        }
+    }
+}
+
+fn build(options: &Options) -> Box<dyn JacobianSource> {
+    Box::new(Auto { difference: difference::of(options) })
+}
+
+pub const ENTRY: Entry<dyn JacobianSource> = Entry {
+    name: "auto",
+    summary: "derivatives that the simulators give, differences of those that give none",
+    source: "-",
+    order: "2 in the increment, where differences are taken",
+    options: difference::ENTRY.options,
+    needs: |_| Needs { rollback: true, ..Needs::NOTHING },
+    build,
+};

@@ -1,0 +1,229 @@
+//! A pendulum and an oscillator, joined by a horizontal spring and damper of which both sides own a copy: each is told
+//! how the other moves, and no output answers an input at once. The benchmark of Genser & Benedikt 2018 (pre-step).
+//!
+//! The paper prints stiffness and damping of the coupling (1000 N/m, 10 N s/m) and the ratio of the eigenvalues, 1e5;
+//! the mass of the oscillator is chosen here so that the ratio comes out: 2.25e-5 kg. With 0.1 kg it is 25.
+
+use cosimo_core::entry::{Range, ReferenceEntry};
+use cosimo_core::{Abilities, Interface, Options, Port, Spec};
+
+use crate::dormand_prince::sweep;
+use crate::hybrid::Direction;
+use crate::linear::{Linear, undivided};
+use crate::ode::{ABILITIES, Model, Motion, Ode};
+use crate::solver::{EXACT, EXPLICIT, MICRO_STEPS, Solver, initial};
+use crate::{ModelEntry, input, output};
+
+const M1: Spec = Spec::number("m1", 1.0, Range::Positive, "kg", "mass of the pendulum");
+const L: Spec = Spec::number("l", 1.0, Range::Positive, "m", "length of the pendulum");
+const G: Spec = Spec::number("g", 9.81, Range::NotNegative, "m/s2", "gravity");
+const M2: Spec = Spec::number("m2", 0.1, Range::Positive, "kg", "mass of the oscillator; 2.25e-5 is stiff");
+const C: Spec =
+    Spec::number("c", 10.0, Range::NotNegative, "N/m", "stiffness between the oscillator and the ground");
+const K: Spec = Spec::number("k", 1000.0, Range::NotNegative, "N/m", "stiffness of the coupling");
+const D: Spec = Spec::number("d", 10.0, Range::NotNegative, "N.s/m", "damping of the coupling");
+const PHI0: Spec = initial("phi0", 0.5, "rad", "angle of the pendulum at the start");
+/// l sin(phi0) k / (k + c): the oscillator is at rest between its springs.
+const X0: Spec = initial("x0", 0.4746787510932703, "m", "displacement of the oscillator at the start");
+
+/// What both sides are told.
+fn told(other: &str) -> Vec<Port> {
+    vec![
+        input("x_far", "m", &format!("displacement of the {other}")),
+        input("v_far", "m/s", &format!("velocity of the {other}")),
+    ]
+}
+
+/// What both sides tell.
+fn shown() -> Vec<Port> {
+    vec![output("x", "m", "horizontal displacement"), output("v", "m/s", "horizontal velocity")]
+}
+
+/// The pendulum, with its angle and the rate of that.
+#[derive(Debug)]
+struct Bob {
+    m: f64,
+    l: f64,
+    g: f64,
+    k: f64,
+    d: f64,
+    phi: f64,
+}
+
+impl Bob {
+    fn of(options: &Options) -> Bob {
+        let [m, l, g, k, d, phi] = ["m1", "l", "g", "k", "d", "phi0"].map(|name| options.number(name));
+        Bob { m, l, g, k, d, phi }
+    }
+
+    fn displacement(&self, x: &[f64]) -> [f64; 2] {
+        [self.l * x[0].sin(), self.l * x[0].cos() * x[1]]
+    }
+
+    fn force(&self, x: &[f64], u: &[f64]) -> f64 {
+        let [place, velocity] = self.displacement(x);
+        self.k * (u[0] - place) + self.d * (u[1] - velocity)
+    }
+}
+
+impl Model for Bob {
+    fn interface(&self) -> Interface {
+        Interface {
+            inputs: told("oscillator"),
+            outputs: shown(),
+            abilities: Abilities { slopes: true, ..ABILITIES },
+            ..Interface::default()
+        }
+    }
+
+    fn states(&self) -> Vec<Port> {
+        vec![output("phi", "rad", "angle"), output("omega", "rad/s", "its rate of change")]
+    }
+
+    fn initial(&self) -> Vec<f64> {
+        vec![self.phi, 0.0]
+    }
+
+    fn derivatives(&self, x: &[f64], u: &[f64], dx: &mut [f64]) {
+        dx[0] = x[1];
+        dx[1] = -self.g / self.l * x[0].sin() + self.force(x, u) * x[0].cos() / (self.m * self.l);
+    }
+
+    fn outputs(&self, x: &[f64], _u: &[f64], y: &mut [f64]) {
+        y.copy_from_slice(&self.displacement(x));
+    }
+
+    fn slopes(&self, motion: &Motion<'_>, dy: &mut [f64]) {
+        let ([phi, omega], [_, turned]) = ([motion.x[0], motion.x[1]], [motion.dx[0], motion.dx[1]]);
+        dy[0] = self.l * phi.cos() * omega;
+        dy[1] = self.l * (phi.cos() * turned - phi.sin() * omega * omega);
+    }
+
+    fn tangent(&self, x: &[f64], u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+        let ([sin, cos], [a, b]) = ([x[0].sin(), x[0].cos()], [along.x[0], along.x[1]]);
+        y[0] = self.l * cos * a;
+        y[1] = self.l * (cos * b - sin * x[1] * a);
+        let push = self.k * (along.u[0] - y[0]) + self.d * (along.u[1] - y[1]);
+        dx[0] = b;
+        dx[1] = -self.g / self.l * cos * a + (push * cos - self.force(x, u) * sin * a) / (self.m * self.l);
+    }
+}
+
+/// Mass, stiffness to the ground, and the coupling.
+fn mass(m: f64, c: f64, k: f64, d: f64, place: f64, other: &str) -> Linear {
+    Linear {
+        inputs: told(other),
+        outputs: shown(),
+        initial: vec![place, 0.0],
+        a: vec![0.0, 1.0, -(k + c) / m, -d / m],
+        b: vec![0.0, 0.0, k / m, d / m],
+        c: vec![1.0, 0.0, 0.0, 1.0],
+        d: vec![0.0; 4],
+        drift: vec![0.0; 2],
+    }
+}
+
+/// Gravity as a spring; the bob starts where the other one does.
+fn straightened(options: &Options) -> Linear {
+    let Bob { m, l, g, k, d, phi } = Bob::of(options);
+    mass(m, m * g / l, k, d, l * phi.sin(), "oscillator")
+}
+
+fn oscillator(options: &Options) -> Linear {
+    let [m, c, k, d, x] = ["m2", "c", "k", "d", "x0"].map(|name| options.number(name));
+    mass(m, c, k, d, x, "pendulum")
+}
+
+pub(crate) const BOB: ModelEntry = ModelEntry {
+    name: "pendulum/bob",
+    summary: "pendulum with a coupling spring and damper of its own, told the motion of the oscillator",
+    parameters: &[M1, L, G, K, D, PHI0, EXPLICIT, MICRO_STEPS],
+    build: |options| Box::new(Ode::new(Bob::of(options), Solver::of(options))),
+};
+
+pub(crate) const BOB_LINEAR: ModelEntry = ModelEntry {
+    name: "pendulum/bob-linear",
+    summary: "the same for small angles",
+    parameters: &[M1, L, G, K, D, PHI0, EXACT, MICRO_STEPS],
+    build: |options| straightened(options).simulator(options),
+};
+
+pub(crate) const OSCILLATOR: ModelEntry = ModelEntry {
+    name: "pendulum/oscillator",
+    summary: "mass on a spring with a coupling spring and damper of its own, told the motion of the pendulum",
+    parameters: &[M2, C, K, D, X0, EXACT, MICRO_STEPS],
+    build: |options| oscillator(options).simulator(options),
+};
+
+/// The reference is kept at multiples of this, and its steps go down to the other.
+const GRID: f64 = 1e-4;
+const LEAST: f64 = 1e-12;
+
+pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
+    name: "pendulum",
+    summary: "pendulum and oscillator in one piece, by Dormand-Prince at a tolerance of 1e-12",
+    parameters: &[M1, L, G, M2, C, K, D, PHI0, X0],
+    columns: &["X", "V", "x", "v"],
+    solve: |options, instants| {
+        let bob = Bob::of(options);
+        let Linear { a, b, initial, .. } = oscillator(options);
+        let f = |z: &[f64; 4]| {
+            let [place, velocity] = bob.displacement(z);
+            let mut dx = [0.0; 2];
+            bob.derivatives(&z[..2], &z[2..], &mut dx);
+            let pull = a[2] * z[2] + a[3] * z[3] + b[2] * place + b[3] * velocity;
+            [dx[0], dx[1], z[3], pull]
+        };
+        let row = |z: [f64; 4]| [bob.displacement(&z).to_vec(), z[2..].to_vec()].concat();
+        let start = [bob.phi, 0.0, initial[0], 0.0];
+        sweep(f, start, GRID, LEAST, instants).into_iter().map(row).collect()
+    },
+    history: false,
+};
+
+pub(crate) const REFERENCE_LINEAR: ReferenceEntry = ReferenceEntry {
+    name: "pendulum-linear",
+    summary: "the same for small angles, by the matrix exponential",
+    solve: |options, instants| {
+        let (one, two) = (straightened(options), oscillator(options));
+        let row = |near: &Linear, order: [usize; 2]| {
+            let mut row = [0.0; 4];
+            row[order[0]..][..2].copy_from_slice(&near.a[2..]);
+            row[order[1]..][..2].copy_from_slice(&near.b[2..]);
+            row
+        };
+        let a = [[0.0, 1.0, 0.0, 0.0], row(&one, [0, 2]), [0.0, 0.0, 0.0, 1.0], row(&two, [2, 0])];
+        undivided(a.as_flattened(), &[one.initial, two.initial].concat(), instants, <[f64]>::to_vec)
+    },
+    history: true,
+    ..REFERENCE
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::defaults;
+
+    /// For small angles both are the same.
+    #[test]
+    fn the_references_agree_where_the_angle_is_small() {
+        let small = [("phi0", 1e-4), ("x0", 1e-4)]
+            .map(|(name, value)| (name.to_owned(), cosimo_core::Value::Number(value)));
+        let options = Options::resolve("it", REFERENCE.parameters, &small).unwrap();
+        let instants = [0.0, 0.3, 1.0];
+        let solve = |entry: &ReferenceEntry| (entry.solve)(&options, &instants);
+        for (one, two) in solve(&REFERENCE).iter().zip(solve(&REFERENCE_LINEAR)) {
+            for (a, b) in one.iter().zip(two) {
+                assert!((a - b).abs() < 1e-11, "{one:?}");
+            }
+        }
+    }
+
+    /// At the start the oscillator is at rest between its springs, and the pendulum falls.
+    #[test]
+    fn the_oscillator_starts_at_rest() {
+        let options = defaults(REFERENCE.parameters);
+        let (one, two) = (straightened(&options), oscillator(&options));
+        assert!((two.a[2] * two.initial[0] + two.b[2] * one.initial[0]).abs() < 1e-11);
+    }
+}

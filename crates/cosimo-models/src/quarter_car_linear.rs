@@ -1,0 +1,138 @@
+//! The quarter car with a linear damper as matrices, cut in the same two ways: solved exactly, with integrals of its
+//! outputs, so that every error is one of coupling. Genser & Benedikt 2018 (pre-step) beside ECCO and NEPCE.
+//!
+//! The chassis alone has its velocity as its only state: nobody asks it where it is, and a method that looks at states
+//! would spend its freedom on that. Where it is, the strut shows, which has to integrate it anyway.
+
+use cosimo_core::Options;
+
+use crate::linear::Linear;
+use crate::quarter_car::{DC, KC, KW, MC, MW, ROAD, VC0, VW0, ZC0, ZW0};
+use crate::solver::{EXACT, MICRO_STEPS};
+use crate::{ModelEntry, input, output};
+
+fn numbers<const N: usize>(options: &Options, names: [&str; N]) -> [f64; N] {
+    names.map(|name| options.number(name))
+}
+
+pub(crate) const CHASSIS: ModelEntry = ModelEntry {
+    name: "quarter-car/linear-chassis",
+    summary: "velocity of the chassis, told the strut force",
+    parameters: &[MC, VC0, EXACT, MICRO_STEPS],
+    build: |options| {
+        let [mc, vc] = numbers(options, ["mc", "vc0"]);
+        let model = Linear {
+            inputs: vec![input("F", "N", "strut force; pulls the chassis down")],
+            outputs: vec![output("v", "m/s", "velocity")],
+            initial: vec![vc],
+            a: vec![0.0],
+            b: vec![-1.0 / mc],
+            c: vec![1.0],
+            d: vec![0.0],
+            drift: vec![0.0],
+        };
+        model.simulator(options)
+    },
+};
+
+pub(crate) const WHEEL_STRUT: ModelEntry = ModelEntry {
+    name: "quarter-car/linear-wheel-strut",
+    summary: "wheel, tyre spring and linear strut, told the velocity of the chassis",
+    parameters: &[MW, KW, ROAD, KC, DC, ZW0, VW0, ZC0, EXACT, MICRO_STEPS],
+    build: |options| {
+        let [mw, kw, road, kc, dc] = numbers(options, ["mw", "kw", "road", "kc", "dc"]);
+        // Displacement and velocity of the wheel, displacement of the chassis.
+        let model = Linear {
+            inputs: vec![input("v", "m/s", "velocity of the chassis")],
+            outputs: vec![
+                output("F", "N", "strut force; pulls the chassis down and the wheel up"),
+                output("z", "m", "displacement of the wheel"),
+                output("v_wheel", "m/s", "velocity of the wheel"),
+                output("z_chassis", "m", "displacement of the chassis"),
+            ],
+            initial: numbers(options, ["zw0", "vw0", "zc0"]).to_vec(),
+            a: vec![0.0, 1.0, 0.0, -(kw + kc) / mw, -dc / mw, kc / mw, 0.0, 0.0, 0.0],
+            b: vec![0.0, dc / mw, 1.0],
+            c: vec![-kc, -dc, kc, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0],
+            d: vec![dc, 0.0, 0.0, 0.0],
+            drift: vec![0.0, kw * road / mw, 0.0],
+        };
+        model.simulator(options)
+    },
+};
+
+pub(crate) const CHASSIS_STRUT: ModelEntry = ModelEntry {
+    name: "quarter-car/linear-chassis-strut",
+    summary: "chassis and linear strut, told the velocity of the wheel",
+    parameters: &[MC, KC, DC, ZC0, VC0, ZW0, EXACT, MICRO_STEPS],
+    build: |options| {
+        let [mc, kc, dc] = numbers(options, ["mc", "kc", "dc"]);
+        // Displacement and velocity of the chassis, displacement of the wheel.
+        let model = Linear {
+            inputs: vec![input("v", "m/s", "velocity of the wheel")],
+            outputs: vec![
+                output("F", "N", "strut force; pulls the chassis down and the wheel up"),
+                output("z", "m", "displacement of the chassis"),
+                output("v_chassis", "m/s", "velocity of the chassis"),
+            ],
+            initial: numbers(options, ["zc0", "vc0", "zw0"]).to_vec(),
+            a: vec![0.0, 1.0, 0.0, -kc / mc, -dc / mc, kc / mc, 0.0, 0.0, 0.0],
+            b: vec![0.0, dc / mc, 1.0],
+            c: vec![kc, dc, -kc, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0],
+            d: vec![-dc, 0.0, 0.0],
+            drift: vec![0.0; 3],
+        };
+        model.simulator(options)
+    },
+};
+
+pub(crate) const WHEEL: ModelEntry = ModelEntry {
+    name: "quarter-car/linear-wheel",
+    summary: "wheel and tyre spring, told the strut force",
+    parameters: &[MW, KW, ROAD, ZW0, VW0, EXACT, MICRO_STEPS],
+    build: |options| {
+        let [mw, kw, road] = numbers(options, ["mw", "kw", "road"]);
+        let model = Linear {
+            inputs: vec![input("F", "N", "strut force; pulls the wheel up")],
+            outputs: vec![output("v", "m/s", "velocity"), output("z", "m", "displacement")],
+            initial: numbers(options, ["zw0", "vw0"]).to_vec(),
+            a: vec![0.0, 1.0, -kw / mw, 0.0],
+            b: vec![0.0, 1.0 / mw],
+            c: vec![0.0, 1.0, 1.0, 0.0],
+            d: vec![0.0, 0.0],
+            drift: vec![0.0, kw * road / mw],
+        };
+        model.simulator(options)
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::quarter_car;
+    use crate::tests::{advance, options, outputs};
+    use cosimo_core::{Segment, Value};
+
+    /// The same equations as those that are solved step by step.
+    #[test]
+    fn they_move_as_the_others_do() {
+        let fine = [("solver", Value::Text("rk4".into())), ("micro_steps", Value::Number(200.0))];
+        for (exact, other) in [
+            (&WHEEL_STRUT, &quarter_car::WHEEL_STRUT),
+            (&CHASSIS_STRUT, &quarter_car::CHASSIS_STRUT),
+            (&WHEEL, &quarter_car::WHEEL),
+            (&CHASSIS, &quarter_car::CHASSIS),
+        ] {
+            let mut exact = (exact.build)(&options(exact, &[]));
+            let mut other = (other.build)(&options(other, &fine));
+            for step in 0..5 {
+                let input = [Segment([0.3, -1.0, f64::from(step), 2.0])];
+                advance(&mut *exact, 0.02, &input);
+                advance(&mut *other, 0.02, &input);
+                for (a, b) in outputs(&mut *exact).iter().zip(outputs(&mut *other)) {
+                    assert!((a - b).abs() < 1e-9 * (1.0 + b.abs()), "{a} {b}");
+                }
+            }
+        }
+    }
+}
