@@ -363,6 +363,11 @@ const CASES: &[Case] = &[
         &[("[method]", "[method]\nexchange = \"fresh\"")],
         &["plan/answers-between-steps"],
     ),
+    units(
+        "no-linear-model",
+        &[("[method]", "[method]\ncorrection = \"pre-step\"")],
+        &["plan/no-linear-model", "plan/no-linear-model"],
+    ),
     car(
         "nothing-to-control",
         &[("size = 1e-3", "size = 1e-3, max = 1e-2, law = \"pi\"")],

@@ -175,6 +175,25 @@ fn reproduced_rows_as_json() {
     );
 }
 
+/// A paper without tables prints nothing that could stand beside a cell.
+#[test]
+fn rows_of_the_pre_step_paper_as_json() {
+    let folder = folder("reproduce-pre-step");
+    let args = ["reproduce", "pre-step", "--row", "B4/ret2", "--json"];
+    let json: serde_json::Value = serde_json::from_str(&stdout(&folder, &args)).unwrap();
+    let cells = json.as_array().unwrap();
+    assert_eq!(cells.len(), 21);
+    assert_eq!(cells[20]["id"], "B4/ret2/mean/H=3e-2");
+    assert_eq!(cells[20].as_object().unwrap().len(), 2);
+    // The same step for all cells of a row, and twice the road: everything is linear.
+    let args = ["--row", "B4/ret2/mean", "--json", "--step", "1e-3", "--set", "road=0.2"];
+    let changed = stdout(&folder, &[&["reproduce", "pre-step"][..], &args].concat());
+    let changed: serde_json::Value = serde_json::from_str(&changed).unwrap();
+    let value = |at: usize| changed[at]["value"].as_f64().unwrap();
+    assert_eq!(value(0), value(5));
+    assert!((value(0) / 2.0 - cells[15]["value"].as_f64().unwrap()).abs() < 1e-12);
+}
+
 #[test]
 fn rows_of_constant_steps_are_the_same_bits_out_of_fmus() {
     let folder = folder("fmus");

@@ -175,6 +175,10 @@ fn unknown_names_elsewhere() {
         "row-to-reproduce",
         complaint(&cosimo(&folder, &["reproduce", "ecco-nepce", "--row", "003/II"]))
     );
+    assert_snapshot!(
+        "option-of-other-tables",
+        complaint(&cosimo(&folder, &["reproduce", "pre-step", "--tolerance", "1e-3"]))
+    );
 }
 
 /// A file with holes takes no room on the disk; reading it whole would take four gigabytes of memory.

@@ -11,7 +11,7 @@ use cosimo::engine::{Checkpoint, Run};
 use cosimo::export::{CLOCKS, Design, SABOTEUR, Variant, Version};
 
 use crate::record::{Allowed, rounded, violations};
-use crate::units::{MASS, SPRING, new_record, planned, spy, take_record, unit};
+use crate::units::{FEEDTHROUGH, MASS, SPRING, new_record, planned, spy, take_record, unit};
 
 const STEPS: usize = 3;
 
@@ -111,9 +111,9 @@ fn methods() -> Vec<(String, String, Script)> {
     plain("input", "input", registry.inputs.iter().map(|entry| entry.name).collect());
     plain("correction", "correction", registry.corrections.iter().map(|entry| entry.name).collect());
     plain("exchange", "exchange", vec!["stale", "fresh"]);
-    for entry in &registry.jacobians {
-        let text = format!("correction = {{ nepce = {{ feedthrough = \"{}\" }} }}\n{FIXED}", entry.name);
-        all.push((format!("jacobian-{}", entry.name), text, steps));
+    for source in FEEDTHROUGH {
+        let text = format!("correction = {{ nepce = {{ feedthrough = \"{source}\" }} }}\n{FIXED}");
+        all.push((format!("jacobian-{source}"), text, steps));
     }
     for entry in &registry.estimates {
         let (estimate, script): (String, Script) = match entry.name {

@@ -54,6 +54,9 @@ pub(crate) fn unit(design: &Design, owner: &str) -> (String, Interface) {
     (name, interface)
 }
 
+/// Sources of derivatives of outputs by inputs that NEPCE takes.
+pub(crate) const FEEDTHROUGH: [&str; 2] = ["declared", "difference"];
+
 /// A file that nobody has written to.
 pub(crate) fn new_record() -> PathBuf {
     static COUNT: AtomicU64 = AtomicU64::new(0);
