@@ -23,7 +23,7 @@ pub use error::{SimulatorError, StepError};
 pub use interface::{Abilities, Carries, Content, Interface, Limits, Needs, ParcelPort, Port, Suggested};
 pub use link::{Bond, Couplings, End, Side, Term};
 pub use segment::Segment;
-pub use simulator::{Inputs, Outputs, Reached, Rehearsal, Setup, Simulator, Slot, States, Trail};
+pub use simulator::{Inputs, Lead, Outputs, Reached, Rehearsal, Setup, Simulator, Slot, States, Trail};
 pub use time::{Time, Window};
 pub use trace::{Sample, Trace, Traces};
 pub use unit::Unit;

@@ -102,7 +102,8 @@ pub trait Correction: Send + Sync {
         0
     }
 
-    /// Writes only the inputs marked in `known.corrected`.
+    /// Writes only the inputs marked in `known.corrected`. The window is how long they will last: for simulators with
+    /// a longer step of their own that step, when one begins.
     fn offsets(
         &self,
         known: &Known<'_>,
@@ -273,7 +274,17 @@ pub struct Known<'a> {
     /// Per input: this correction is in charge of it.
     pub corrected: &'a [bool],
     pub jacobian: Jacobian<'a>,
+    /// Per input, where its simulator is in a step of its own; empty where nobody ever is.
+    pub own: &'a [Option<OwnStep>],
     pub shape: Shape,
+}
+
+/// A step that is longer than the window. Its inputs were made when it began and go on as they are until it ends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OwnStep {
+    pub size: f64,
+    /// It begins with this window.
+    pub begins: bool,
 }
 
 /// Derivatives of outputs by inputs, a dense block per simulator, as of the window's start.
@@ -287,6 +298,11 @@ pub struct Jacobian<'a> {
 }
 
 impl Known<'_> {
+    /// The step that the simulator of an input is in, where that is not the window.
+    pub fn own(&self, input: usize) -> Option<OwnStep> {
+        self.own.get(input).copied().flatten()
+    }
+
     /// d output / d input of the simulator that owns the output, with the first of those inputs.
     pub fn jacobian_row(&self, output: usize) -> (usize, &[f64]) {
         let owner = self.jacobian.owners[output];

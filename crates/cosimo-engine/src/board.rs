@@ -1,11 +1,12 @@
 //! Every buffer of an island. Sized by the plan, allocated once; everyone else borrows.
 
-use cosimo_core::method::{Jacobian, Known, Record};
+use cosimo_core::method::{Jacobian, Known, OwnStep, Record};
 use cosimo_core::{Rehearsal, Segment, Time, Traces, Window};
 
 use crate::crew::Buffers;
 use crate::ledger::Ledger;
 use crate::plan::Layout;
+use crate::rates::Paces;
 
 #[derive(Debug)]
 pub struct Board {
@@ -30,6 +31,7 @@ pub struct Board {
     /// How many signals are not what their sources say.
     pub changed: usize,
     pub ledger: Ledger,
+    pub paces: Paces,
     pub law: Vec<f64>,
     pub next_event: Option<Time>,
     /// Somebody stands at an event at the end of the window.
@@ -71,6 +73,7 @@ impl Board {
                 states: vec![0.0; layout.states],
                 frozen: vec![Vec::new(); layout.blocks.len()],
                 rehearsals: vec![Rehearsal::default(); layout.blocks.len()],
+                leads: vec![None; layout.blocks.len()],
                 due: vec![false; layout.blocks.len()],
                 parcels: vec![Vec::new(); layout.parcels.len()],
                 given: vec![Vec::new(); layout.parcels.len()],
@@ -100,6 +103,7 @@ impl Board {
             changed: 0,
             memory,
             ledger,
+            paces: Paces::new(layout),
             law,
             next_event: None,
             event: false,
@@ -112,6 +116,7 @@ impl Board {
         self.bookmark.held.copy_from_slice(&self.held);
         self.bookmark.memory.copy_from_slice(&self.memory);
         self.bookmark.ledger.copy_from(&self.ledger);
+        self.paces.set_bookmark();
         self.bookmark.next_event = self.next_event;
         self.bookmark.parcels.clone_from_slice(&self.buffers.parcels);
     }
@@ -121,6 +126,7 @@ impl Board {
         self.held.copy_from_slice(&self.bookmark.held);
         self.memory.copy_from_slice(&self.bookmark.memory);
         self.ledger.copy_from(&self.bookmark.ledger);
+        self.paces.rewind();
         self.next_event = self.bookmark.next_event;
         self.buffers.parcels.clone_from_slice(&self.bookmark.parcels);
     }
@@ -175,6 +181,7 @@ pub fn known<'a>(
     traces: &'a Traces,
     jacobian: &'a [f64],
     corrected: &'a [bool],
+    own: &'a [Option<OwnStep>],
 ) -> Known<'a> {
     Known {
         traces,
@@ -183,6 +190,7 @@ pub fn known<'a>(
         bonds: &layout.bonds,
         corrected,
         jacobian: Jacobian { values: jacobian, starts: &layout.jacobian_starts, owners: &layout.owners },
+        own,
         shape: layout.shape,
     }
 }

@@ -3,7 +3,8 @@
 
 use cosimo_core::interface::{Interface, Port};
 use cosimo_core::{
-    Inputs, Outputs, Reached, Rehearsal, Setup, Simulator, SimulatorError, Slot, States, Time, Trail, Window,
+    Inputs, Lead, Outputs, Reached, Rehearsal, Setup, Simulator, SimulatorError, Slot, States, Time, Trail,
+    Window,
 };
 use cosimo_system::{Names, System};
 
@@ -180,6 +181,14 @@ impl Simulator for Mapped {
             self.look_up(out)?;
         }
         Ok(reached)
+    }
+
+    fn lead(&mut self, lead: Lead) {
+        self.inner.lead(lead);
+    }
+
+    fn met(&self) -> Option<Time> {
+        self.inner.met()
     }
 
     fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
