@@ -280,6 +280,7 @@ fn all_problems_come_at_once() {
         stop: Some(-1.0),
         end: None,
         step: Some(0.0),
+        own_steps: vec!["whel=1".into()],
         tolerance: Some(1.0),
         connects: vec!["chassis.v".into()],
         bonds: vec!["strut".into()],
@@ -290,7 +291,7 @@ fn all_problems_come_at_once() {
         record: vec!["!".into()],
         record_every: Some(0.0),
     };
-    assert_eq!(apply(&mut good(TWO), &overrides, &registry()).len(), 12);
+    assert_eq!(apply(&mut good(TWO), &overrides, &registry()).len(), 13);
 }
 
 #[test]
