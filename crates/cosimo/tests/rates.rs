@@ -145,7 +145,7 @@ impl Recurrence {
         }
         let mut now = ends.map(Option::unwrap);
         // Only the force answers at once, and only where its simulator is.
-        if self.fresh && (window + 1) % self.parts[0].ratio == 0 {
+        if self.fresh && (window + 1).is_multiple_of(self.parts[0].ratio) {
             let x = &self.parts[0].x;
             now[0] = 60.0 * (x[0] - now[4]) + 60.0 * (x[1] - now[3]);
         }
