@@ -15,6 +15,10 @@ const UNSEEN: f64 = 1e-9;
 pub enum StabilityError {
     #[error("simulator `{0}` does not show its states, so its part of the step cannot be probed")]
     HiddenStates(String),
+    #[error(
+        "`{name}` has steps of {every} s of its own, so that one step of {size} s does not map the system onto itself"
+    )]
+    OwnStep { name: String, every: f64, size: f64 },
     #[error("the step size must be a finite number above 0, found {0}")]
     BadSize(f64),
     #[error("the eigenvalues of the step did not converge at size {0} s")]
@@ -89,6 +93,11 @@ pub fn neutral(run: &mut Run, from: f64, to: f64) -> Result<f64, StabilityError>
 
 /// Column j: what a change of cell j becomes in one step.
 pub fn step_matrix(run: &mut Run, size: f64) -> Result<Mat<f64>, StabilityError> {
+    let layout = run.layout();
+    if let Some(rate) = layout.rates.iter().find(|rate| rate.every > size) {
+        let name = layout.names[rate.member].clone();
+        return Err(StabilityError::OwnStep { name, every: rate.every, size });
+    }
     let island = run.island();
     let cells = island.cells();
     let mut point = vec![0.0; cells];

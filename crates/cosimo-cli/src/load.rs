@@ -27,6 +27,9 @@ pub(crate) struct Changes {
     /// Step size in seconds: the fixed one, or the first one where steps vary
     #[arg(long, value_name = "H", allow_hyphen_values = true)]
     pub step: Option<f64>,
+    /// A step of its own for a component, in seconds: a multiple or a fraction of everybody's
+    #[arg(long = "own-step", value_name = "COMPONENT=S")]
+    pub own_steps: Vec<String>,
     /// Tolerance of the estimate; beats those of single bonds and components
     #[arg(long, value_name = "R", allow_hyphen_values = true)]
     pub tolerance: Option<f64>,
@@ -81,6 +84,7 @@ impl Changes {
                 End::After => EndRule::After,
             }),
             step: self.step,
+            own_steps: self.own_steps.clone(),
             tolerance: self.tolerance,
             connects: self.connects.clone(),
             bonds: self.bonds.clone(),

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use cosimo::core::Registry;
+use cosimo::core::entry::number_text;
 use cosimo::engine::{Layout, Run, RunError, Summary};
 use cosimo::record::Tee;
 use cosimo::report::{Component, Outcome, Recording, Rejections, Report, sha256};
@@ -125,7 +126,11 @@ fn component<'a>(component: &'a system::Component, layout: &Layout) -> Component
         }
         (None, None) => Vec::new(),
     };
-    Component { name: &component.name, facts: std::iter::once(source).chain(facts).collect() }
+    let own = component
+        .step
+        .as_ref()
+        .map(|(every, _)| ("own step".to_owned(), format!("{} s", number_text(*every))));
+    Component { name: &component.name, facts: std::iter::once(source).chain(own).chain(facts).collect() }
 }
 
 /// Most systems are a `system.toml` in a folder of their name.

@@ -12,6 +12,17 @@ pub enum Limit {
     At(Time),
 }
 
+impl Limit {
+    /// With another instant that cuts, too.
+    #[must_use]
+    pub fn and(self, at: Time) -> Limit {
+        match self {
+            Limit::None => Limit::At(at),
+            Limit::At(known) => Limit::At(known.min(at)),
+        }
+    }
+}
+
 /// Two instants closer than this part of a step are the same instant: rounding must not leave a step of
 /// 1e-17 s behind.
 const SAME: f64 = 1e-9;
@@ -52,6 +63,12 @@ impl Clock {
         window
     }
 
+    /// The step that somebody with a step of his own takes from here, who is told of the window: the window, if the whole
+    /// that it is a part of is no shorter, else his own, cut at the limit.
+    pub fn own(&self, every: f64, window: Window, whole: f64, limit: Limit) -> Window {
+        if whole >= every * (1.0 - SAME) { window } else { self.window(every, limit) }
+    }
+
     /// Takes the window as done. It must be one that this clock made.
     #[inline]
     pub fn accept(&mut self, window: Window) {
@@ -87,6 +104,37 @@ impl Clock {
             size: saved[3],
         })
     }
+}
+
+/// Whether somebody at an instant is at the end of a step, up to rounding: beats of several sizes meet beside each other.
+pub fn arrived(at: Time, step: Window) -> bool {
+    at.seconds() >= step.to.seconds() - SAME * step.size
+}
+
+/// How many equal steps of at most a size make up the window, and the size of each: the given one, where they fit.
+pub fn parts(window: Window, size: f64) -> (u64, f64) {
+    let count = (window.size / size * (1.0 - SAME)).ceil().max(1.0);
+    let each = window.size / count;
+    (count as u64, if (each - size).abs() <= SAME * size { size } else { each })
+}
+
+/// One of the steps that [`parts`] found; the window itself where there is only one.
+pub fn part(window: Window, (count, size): (u64, f64), index: u64) -> Window {
+    if count == 1 {
+        return window;
+    }
+    let place = |index: u64| match index {
+        0 => window.from,
+        _ if index == count => window.to,
+        _ => time(window.from.seconds() + index as f64 * size),
+    };
+    Window { from: place(index), to: place(index + 1), size }
+}
+
+/// Whether one of two sizes is a whole multiple of the other, up to rounding.
+pub fn fits(one: f64, other: f64) -> bool {
+    let ratio = one.max(other) / one.min(other);
+    (ratio - ratio.round()).abs() <= SAME * ratio
 }
 
 /// Instants `start + n * every`, of which each strikes once: at the first communication point at or past it.
@@ -220,6 +268,41 @@ mod tests {
         assert_eq!(struck(0.0, 0.1, 0.01, 3), [0, 1, 2, 3]);
         let fine = struck(0.0, 1e-6, 1e-3, 1_000_000);
         assert!(fine.len() == 1001 && fine.iter().enumerate().all(|(n, point)| n * 1000 == *point));
+    }
+
+    #[test]
+    fn a_window_is_parted_into_equal_steps_or_is_part_of_one() {
+        let mut clock = Clock::starting_at(Time::new(0.7).unwrap());
+        let window = clock.window(0.1, Limit::None);
+        assert_eq!(clock.own(0.1, window, 0.1, Limit::None), window);
+        assert_eq!(clock.own(0.02, window, 0.1, Limit::None), window);
+        let sizes = parts(window, 0.02);
+        assert_eq!(sizes, (5, 0.02));
+        let all: Vec<Window> = (0..5).map(|index| part(window, sizes, index)).collect();
+        assert_eq!((all[0].from, all[4].to), (window.from, window.to));
+        assert!(all.windows(2).all(|pair| pair[0].to == pair[1].from && pair[0].size == 0.02));
+        // Those that do not fit are as long as they can be.
+        assert_eq!(parts(window, 0.03), (4, 0.1 / 4.0));
+        assert_eq!(part(window, parts(window, 0.3), 0), window);
+        let own = clock.own(0.3, window, 0.1, Limit::None);
+        assert_eq!((own.from, own.size), (window.from, 0.3));
+        assert_eq!(clock.own(0.3, window, 0.3, Limit::None), window);
+        let end = Time::new(0.85).unwrap();
+        assert_eq!(clock.own(0.3, window, 0.1, Limit::At(end)).to, end);
+        // Three windows later, whatever the rounding.
+        clock.accept(window);
+        assert!(!arrived(clock.now(), own));
+        run(&mut clock, 0.1, Limit::None, 2);
+        assert!(arrived(clock.now(), own));
+    }
+
+    #[test]
+    fn sizes_fit_if_one_is_a_multiple_of_the_other() {
+        for (one, other, fit) in
+            [(0.1, 0.3, true), (1e-3, 1e-3, true), (5e-3, 1e-3, true), (2e-3, 3e-3, false)]
+        {
+            assert_eq!((fits(one, other), fits(other, one)), (fit, fit), "{one} {other}");
+        }
     }
 
     #[test]

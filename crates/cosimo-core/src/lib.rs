@@ -28,7 +28,9 @@ pub use interface::{
 };
 pub use link::{Bond, Couplings, End, Side, Term};
 pub use segment::Segment;
-pub use simulator::{Dynamics, Inputs, Outputs, Reached, Rehearsal, Setup, Simulator, Slot, States, Trail};
+pub use simulator::{
+    Dynamics, Inputs, Lead, Outputs, Reached, Rehearsal, Setup, Simulator, Slot, States, Trail,
+};
 pub use time::{Time, Window};
 pub use trace::{Sample, Trace, Traces};
 pub use unit::Unit;

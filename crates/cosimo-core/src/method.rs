@@ -110,7 +110,8 @@ pub trait Correction: Send + Sync {
     }
 
     /// Writes only the inputs marked in `known.corrected`. Where it sets `whole`, what it wrote is the input, and no
-    /// fit is added: an offset on top of a fit that it cannot see would make no sense for it.
+    /// fit is added: an offset on top of a fit that it cannot see would make no sense for it. The window is how long
+    /// inputs will last: for simulators with a longer step of their own that step, when one begins.
     fn offsets(
         &self,
         known: &Known<'_>,
@@ -314,7 +315,17 @@ pub struct Known<'a> {
     pub corrected: &'a [bool],
     pub jacobian: Jacobian<'a>,
     pub models: Models<'a>,
+    /// Per input, where its simulator is in a step of its own; empty where nobody ever is.
+    pub own: &'a [Option<OwnStep>],
     pub shape: Shape,
+}
+
+/// A step that is longer than the window. Its inputs were made when it began and go on as they are until it ends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OwnStep {
+    pub size: f64,
+    /// It begins with this window.
+    pub begins: bool,
 }
 
 /// Derivatives of outputs by inputs, a dense block per simulator, as of the window's start.
@@ -328,6 +339,11 @@ pub struct Jacobian<'a> {
 }
 
 impl Known<'_> {
+    /// The step that the simulator of an input is in, where that is not the window.
+    pub fn own(&self, input: usize) -> Option<OwnStep> {
+        self.own.get(input).copied().flatten()
+    }
+
     /// d output / d input of the simulator that owns the output, with the first of those inputs.
     pub fn jacobian_row(&self, output: usize) -> (usize, &[f64]) {
         let owner = self.jacobian.owners[output];

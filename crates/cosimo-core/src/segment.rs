@@ -38,6 +38,14 @@ impl Segment {
         b + s * (2.0 * c + s * 3.0 * d)
     }
 
+    /// The same cubic, counted from `s` seconds after the window's start on.
+    #[inline]
+    #[must_use]
+    pub fn after(&self, s: f64) -> Segment {
+        let [_, _, c, d] = self.0;
+        Segment([self.at(s), self.slope(s), c + 3.0 * d * s, d])
+    }
+
     /// The integral over the first `s` seconds.
     #[inline]
     pub fn integral(&self, s: f64) -> f64 {
@@ -88,5 +96,14 @@ mod tests {
         assert!((cubic.slope(s) - (cubic.at(s + d) - cubic.at(s - d)) / (2.0 * d)).abs() < 1e-8);
         assert!((cubic.at(s) - (cubic.integral(s + d) - cubic.integral(s - d)) / (2.0 * d)).abs() < 1e-8);
         assert!((cubic.mean(s) * s - cubic.integral(s)).abs() < 1e-15);
+    }
+
+    #[test]
+    fn what_goes_on_is_the_same_cubic() {
+        let cubic = Segment([1.0, -2.0, 0.5, 3.0]);
+        assert_eq!(cubic.after(0.0), cubic);
+        for s in [0.0, 0.3, -0.7] {
+            assert!((cubic.after(0.4).at(s) - cubic.at(0.4 + s)).abs() < 1e-15);
+        }
     }
 }

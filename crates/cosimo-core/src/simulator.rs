@@ -52,6 +52,16 @@ pub trait Simulator: Send {
         Ok(reached)
     }
 
+    /// The next `advance` begins a step of its own that is longer than the window: it goes to the end of that at once,
+    /// and shows what lies between in this window and those that follow. Only simulators with a step of their own are
+    /// told so.
+    fn lead(&mut self, _lead: Lead) {}
+
+    /// Where it met an event in such a step. Everybody is then rewound, and its own step ends there the second time.
+    fn met(&self) -> Option<Time> {
+        None
+    }
+
     /// What has arrived at a port for texts or bytes. It holds from the next `settle` or `advance` on.
     fn take_parcel(&mut self, _port: usize, _content: &[u8]) -> Result<(), SimulatorError> {
         Err(SimulatorError::new("take", "this simulator takes no texts and no bytes"))
@@ -111,6 +121,14 @@ pub trait Dynamics {
     /// Derivatives of f and g at the present states, with the inputs that `present` left. Asked only where the
     /// interface offers derivatives.
     fn matrices(&mut self, u: &[f64], into: &mut Matrices<'_>) -> Result<(), SimulatorError>;
+}
+
+/// A step that is longer than the window it begins with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Lead {
+    pub own: Window,
+    /// The degree of polynomial that those who hear of it get right, 1 or 2.
+    pub degree: u32,
 }
 
 /// Continuous states, for probing.

@@ -8,6 +8,7 @@ use cosimo_core::{End, Segment, Slot, Time, Window};
 use crate::board::{Board, known};
 use crate::crew::{Blamed, Crew, Fault, Task, Whose};
 use crate::plan::Layout;
+use crate::rates::Limits;
 use crate::settling::{Instant, Settling};
 
 pub struct Attempt<'a> {
@@ -18,6 +19,9 @@ pub struct Attempt<'a> {
     pub window: Window,
     /// Inputs are fitted by the companions of their fits.
     pub companions: bool,
+    /// The size of what is attempted, of which a window may be a part; and what may end steps of components' own.
+    pub whole: f64,
+    pub limits: Limits,
 }
 
 impl Trial for Attempt<'_> {
@@ -25,6 +29,7 @@ impl Trial for Attempt<'_> {
         self.window = window;
         self.refresh_jacobian(window)?;
         self.refresh_models(window)?;
+        self.lead(window)?;
         self.correct(window);
         // The scratch is lent beside the board: taken out, not copied.
         let mut scratch = std::mem::take(&mut self.board.sweeps);
@@ -135,6 +140,9 @@ impl Attempt<'_> {
                     }
                 }
             }
+            if !layout.rates.is_empty() {
+                board.paces.go_on(layout, index, window, &mut board.buffers.segments);
+            }
             if !layout.parcels.is_empty() {
                 self.crew
                     .run(Task::Take(Whose::Stage(index)), &mut board.buffers)
@@ -197,18 +205,48 @@ impl Attempt<'_> {
         Ok(())
     }
 
+    /// Tells those who begin a step of their own that is longer than the window.
+    fn lead(&mut self, window: Window) -> Result<(), StepError> {
+        if self.layout.rates.is_empty() {
+            return Ok(());
+        }
+        let Board { paces, buffers, .. } = &mut *self.board;
+        if paces.begin(self.layout, window, self.whole, self.limits, &mut buffers.leads) {
+            self.crew.run(Task::Lead, buffers).map_err(|blamed| stepping(self.layout, blamed, window))?;
+        }
+        Ok(())
+    }
+
     fn correct(&mut self, window: Window) {
         if self.layout.corrections.is_empty() {
             return;
         }
-        let Board { traces, buffers, offsets, whole, memory, scratch, .. } = &mut *self.board;
+        let Board { traces, buffers, offsets, whole, memory, scratch, paces, .. } = &mut *self.board;
         offsets.fill(Segment::ZERO);
         whole.fill(false);
+        let mut mask = std::mem::take(&mut paces.mask);
         for planned in &self.layout.corrections {
-            let known = known(self.layout, traces, buffers, &planned.inputs);
             let (memory, scratch) = (&memory[planned.memory.clone()], &mut scratch[planned.scratch.clone()]);
-            planned.correction.offsets(&known, memory, window, offsets, whole, scratch);
+            let mut ask = |corrected: &[bool], window: Window| {
+                let known = known(self.layout, traces, buffers, corrected, paces.own());
+                planned.correction.offsets(&known, memory, window, offsets, whole, scratch);
+            };
+            if mask.is_empty() {
+                ask(&planned.inputs, window);
+                continue;
+            }
+            // Those with longer steps apart, each for the step that it begins; nothing reaches the others.
+            for (masked, (corrected, own)) in mask.iter_mut().zip(planned.inputs.iter().zip(paces.own())) {
+                *masked = *corrected && own.is_none();
+            }
+            ask(&mask, window);
+            for (inputs, own) in paces.beginning(self.layout) {
+                mask.fill(false);
+                mask[inputs.clone()].copy_from_slice(&planned.inputs[inputs]);
+                ask(&mask, own);
+            }
         }
+        paces.mask = mask;
         for &input in &self.board.overridden {
             self.board.offsets[input] = Segment::ZERO;
             self.board.whole[input] = false;
@@ -258,7 +296,8 @@ impl Attempt<'_> {
         let mut scratch = std::mem::take(&mut self.board.scratch);
         let record = self.board.record(layout, window);
         for planned in &layout.corrections {
-            let known = known(layout, &self.board.traces, &self.board.buffers, &planned.inputs);
+            let Board { traces, buffers, paces, .. } = &*self.board;
+            let known = known(layout, traces, buffers, &planned.inputs, paces.own());
             let (memory, scratch) =
                 (&mut memory[planned.memory.clone()], &mut scratch[planned.scratch.clone()]);
             planned.correction.learn(&known, &record, memory, scratch);

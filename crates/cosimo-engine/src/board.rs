@@ -1,12 +1,13 @@
 //! Every buffer of an island. Sized by the plan, allocated once; everyone else borrows.
 
 use cosimo_core::linearised::Models;
-use cosimo_core::method::{Jacobian, Known, Record};
+use cosimo_core::method::{Jacobian, Known, OwnStep, Record};
 use cosimo_core::{Rehearsal, Segment, Time, Traces, Window};
 
 use crate::crew::Buffers;
 use crate::ledger::Ledger;
 use crate::plan::{Layout, PlannedModels};
+use crate::rates::Paces;
 use crate::settling::{Ripple, Room};
 
 #[derive(Debug)]
@@ -47,6 +48,7 @@ pub struct Board {
     /// How many signals are not what their sources say.
     pub changed: usize,
     pub ledger: Ledger,
+    pub paces: Paces,
     pub law: Vec<f64>,
     pub next_event: Option<Time>,
     /// Somebody stands at an event at the end of the window.
@@ -94,6 +96,7 @@ impl Board {
                 states: vec![0.0; layout.states],
                 frozen: vec![Vec::new(); layout.blocks.len()],
                 rehearsals: vec![Rehearsal::default(); layout.blocks.len()],
+                leads: vec![None; layout.blocks.len()],
                 due: vec![false; layout.blocks.len()],
                 parcels: vec![Vec::new(); layout.parcels.len()],
                 given: vec![Vec::new(); layout.parcels.len()],
@@ -126,6 +129,7 @@ impl Board {
             changed: 0,
             memory,
             ledger,
+            paces: Paces::new(layout),
             law,
             next_event: None,
             event: false,
@@ -140,6 +144,7 @@ impl Board {
         self.bookmark.model_age = self.model_age;
         self.bookmark.memory.copy_from_slice(&self.memory);
         self.bookmark.ledger.copy_from(&self.ledger);
+        self.paces.set_bookmark();
         self.bookmark.next_event = self.next_event;
         self.bookmark.parcels.clone_from_slice(&self.buffers.parcels);
     }
@@ -151,6 +156,7 @@ impl Board {
         self.model_age = self.bookmark.model_age;
         self.memory.copy_from_slice(&self.bookmark.memory);
         self.ledger.copy_from(&self.bookmark.ledger);
+        self.paces.rewind();
         self.next_event = self.bookmark.next_event;
         self.buffers.parcels.clone_from_slice(&self.bookmark.parcels);
     }
@@ -210,6 +216,7 @@ pub fn known<'a>(
     traces: &'a Traces,
     buffers: &'a Buffers,
     corrected: &'a [bool],
+    own: &'a [Option<OwnStep>],
 ) -> Known<'a> {
     Known {
         traces,
@@ -227,6 +234,7 @@ pub fn known<'a>(
             starts: &layout.jacobian_starts,
             owners: &layout.owners,
         },
+        own,
         shape: layout.shape,
     }
 }

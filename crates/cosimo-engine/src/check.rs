@@ -20,6 +20,8 @@ pub struct Findings {
     pub inputs: usize,
     pub outputs: usize,
     pub bonds: usize,
+    /// Components with steps of their own, and how long those are in seconds.
+    pub own_steps: Vec<(String, f64)>,
     /// Outputs that drive nothing, as `component.port`.
     pub unread: Vec<String>,
 }
@@ -59,6 +61,11 @@ pub fn check(system: &System, registry: &Registry, reading: Vec<Problem>) -> Fin
         inputs,
         outputs,
         bonds: survey.links.bonds.len(),
+        own_steps: system
+            .components
+            .iter()
+            .filter_map(|component| Some((component.name.clone(), component.step.as_ref()?.0)))
+            .collect(),
         unread,
     }
 }
@@ -228,6 +235,18 @@ impl Inspection<'_> {
     fn steps(&self, found: &mut Vec<Problem>) {
         let (experiment, recipe) = (&self.system.experiment, &self.system.recipe);
         let (span, duration) = (&recipe.step.span, experiment.stop - experiment.start);
+        for component in &self.system.components {
+            let Some((every, span)) = component.step.as_ref().filter(|(every, _)| *every > duration) else {
+                continue;
+            };
+            let message = format!(
+                "a step of {} s, which `{}` has of its own, is longer than the run of {} s",
+                number_text(*every),
+                component.name,
+                number_text(duration)
+            );
+            found.push(Problem::remark("check/long-step", message, span.clone()).about(&component.name));
+        }
         let Some(size) = recipe.step.size else { return };
         if duration > 0.0 && size > duration {
             let message = format!(
@@ -242,6 +261,7 @@ impl Inspection<'_> {
         }
         for (component, interface) in self.system.components.iter().zip(&self.survey.interfaces) {
             let Some(internal) = interface.internal_step else { continue };
+            let size = component.step.as_ref().map_or(size, |(every, _)| size.min(*every));
             let ratio = size / internal;
             if ratio.round() >= 1.0 && (ratio - ratio.round()).abs() <= 1e-9 * ratio {
                 continue;

@@ -4,6 +4,7 @@ use crate::control::Counters;
 use crate::crew::Task;
 use crate::island::Island;
 use crate::scenario::Scenario;
+use cosimo_core::entry::number_text;
 use cosimo_core::error::StepError;
 use cosimo_core::{Clock, Time, Window};
 
@@ -88,6 +89,7 @@ impl Checkpoint {
         numbers.extend(&island.board.buffers.matrices);
         numbers.extend(&island.board.buffers.left);
         numbers.extend(island.board.buffers.segments.iter().flat_map(|segment| segment.0));
+        island.board.paces.save(&mut numbers);
         if let Some(scenario) = scenario {
             scenario.save(&mut numbers);
         }
@@ -185,14 +187,20 @@ fn numbers_into(island: &mut Island, numbers: &mut impl Iterator<Item = f64>) ->
         *slot = numbers.next()?;
     }
     board.model_age = if age.is_nan() { None } else { Some(age as u64) };
+    board.paces.load(numbers)?;
     Some(worst)
 }
 
 /// Enough to notice that a checkpoint is loaded into another system or method.
 fn fingerprint(island: &Island, scenario: Option<&Scenario>) -> String {
     let layout = &island.layout;
+    let own: String = layout
+        .rates
+        .iter()
+        .map(|rate| format!(" {}.step={}", layout.names[rate.member], number_text(rate.every)))
+        .collect();
     format!(
-        "{} inputs={} outputs={} bonds={} memory={} matrices={} law={} estimate={} actions={}",
+        "{} inputs={} outputs={} bonds={} memory={} matrices={} law={} estimate={} actions={}{own}",
         layout.names.join(","),
         layout.shape.inputs,
         layout.shape.outputs,

@@ -17,7 +17,7 @@ use std::thread::{self, JoinHandle, Thread};
 use cosimo_core::linearised::{Matrices, Place, Present};
 use cosimo_core::method::{JacobianSource, JacobianWork};
 use cosimo_core::{
-    Inputs, Outputs, Rehearsal, Segment, Setup, Simulator, SimulatorError, Slot, Time, Trail, Window,
+    Inputs, Lead, Outputs, Rehearsal, Segment, Setup, Simulator, SimulatorError, Slot, Time, Trail, Window,
 };
 
 use crate::plan::runs;
@@ -105,6 +105,8 @@ pub enum Task {
         passes: (usize, usize),
     },
     Rehearse(Window),
+    /// Those who begin a step of their own that is longer than the window.
+    Lead,
     Advance {
         window: Window,
         stage: usize,
@@ -178,6 +180,8 @@ pub struct Buffers {
     pub frozen: Vec<Vec<u8>>,
     /// What trials of rollback showed, one per member.
     pub rehearsals: Vec<Rehearsal>,
+    /// Steps of members' own, for those who begin one.
+    pub leads: Vec<Option<Lead>>,
     /// Who stands at an event, one per member.
     pub due: Vec<bool>,
     /// Texts and bytes on their way, one per wire of all; and those that were shown last.
@@ -315,6 +319,9 @@ fn advance(
             }
             outcome.next_event = earlier(outcome.next_event, reached.next_event);
             if reached.event {
+                if let Some(at) = member.simulator.met() {
+                    return Err((member.index, Fault::Stopped(at)));
+                }
                 outcome.event = true;
                 buffers.due[member.index] = true;
             }
@@ -365,6 +372,11 @@ fn one(
         Task::Enter(setup) => simulator.enter(&setup).map_err(Fault::Failed)?,
         Task::Rehearse(window) => {
             buffers.rehearsals[member.index] = simulator.rehearse(window, &inputs).map_err(Fault::Failed)?;
+        }
+        Task::Lead => {
+            if let Some(lead) = buffers.leads[member.index].take() {
+                simulator.lead(lead);
+            }
         }
         Task::Take(whose) => {
             for (wire, port) in member.seldom.takes.iter().filter(|_| whose.is(&member.seldom)) {
@@ -622,6 +634,7 @@ impl Worker {
             states: vec![0.0; states.len()],
             frozen: vec![Vec::new(); members.len()],
             rehearsals: vec![Rehearsal::default(); members.len()],
+            leads: vec![None; members.len()],
             due: vec![false; members.len()],
             parcels: vec![Vec::new(); wires],
             given: vec![Vec::new(); wires],
@@ -705,6 +718,11 @@ impl Worker {
                     local.clone_from(&board.frozen[global]);
                 }
             }
+            Task::Lead => {
+                for (local, &global) in group_buffers.leads.iter_mut().zip(&self.indices) {
+                    *local = board.leads[global];
+                }
+            }
             Task::Take(_) => {
                 for (local, all) in group_buffers.parcels.iter_mut().zip(&board.parcels) {
                     local.clone_from(all);
@@ -781,6 +799,11 @@ impl Worker {
             Task::Rehearse(_) => {
                 for (rehearsal, &global) in group_buffers.rehearsals.iter().zip(&self.indices) {
                     board.rehearsals[global].clone_from(rehearsal);
+                }
+            }
+            Task::Lead => {
+                for &global in &self.indices {
+                    board.leads[global] = None;
                 }
             }
             Task::Give(_) => {

@@ -13,6 +13,7 @@ use crate::board::Board;
 use crate::control::Counters;
 use crate::crew::{Blamed, Buffers, Crew, Task, Who, Whose, earlier};
 use crate::plan::Layout;
+use crate::rates::Limits;
 use crate::settling::{Instant, Settling, Unsettled};
 
 /// Rounds of an event that passes from simulator to simulator.
@@ -90,7 +91,7 @@ impl Island {
             self.pass_on(at)?;
         }
         if self.layout.relies_on_rollback {
-            let first = self.clock.window(self.size, self.limit());
+            let first = self.clock.window(self.size, self.limit(self.limits()));
             self.rest(Task::Rehearse(first))?;
         }
         Ok(())
@@ -122,6 +123,7 @@ impl Island {
         self.board.scratch_left.copy_from_slice(&self.board.buffers.left);
         self.board.buffers.left.copy_from_slice(self.board.traces.newest());
         self.pass_on(self.clock.now())?;
+        self.board.paces.jump();
         self.board.buffers.segments.copy_from_slice(&self.board.offsets);
         self.board.buffers.left.copy_from_slice(&self.board.scratch_left);
         self.board.event = false;
@@ -194,15 +196,17 @@ impl Island {
 
     /// One macro step.
     pub fn step(&mut self) -> Result<(), StepError> {
-        let mut limit = self.limit();
+        let mut limits = self.limits();
+        let mut limit = self.limit(limits);
         loop {
             let window = self.clock.window(self.size, limit);
-            let error = match self.attempt(window) {
+            let error = match self.attempt(window, limits) {
                 Ok(error) => error,
                 Err(StepError::StoppedEarly { at, .. }) if self.layout.rewinds && at > window.from => {
                     self.rewind(window)?;
                     self.counters.events += 1;
-                    limit = Limit::At(at);
+                    limit = limit.and(at);
+                    limits.known = limits.known.and(at);
                     continue;
                 }
                 Err(error) => {
@@ -231,7 +235,7 @@ impl Island {
     }
 
     /// Runs the window and measures it; 1 is just good enough.
-    fn attempt(&mut self, window: Window) -> Result<f64, StepError> {
+    fn attempt(&mut self, window: Window, limits: Limits) -> Result<f64, StepError> {
         if self.layout.rewinds {
             self.crew
                 .run(Task::Save(Slot::Attempt), &mut self.board.buffers)
@@ -239,7 +243,8 @@ impl Island {
             self.board.set_bookmark();
         }
         let Island { layout, board, crew, .. } = self;
-        let mut attempt = Attempt { layout, board, crew, window, companions: false };
+        let mut attempt =
+            Attempt { layout, board, crew, window, companions: false, whole: window.size, limits };
         let result = layout.estimate.attempt(&mut attempt, window);
         self.counters.evaluations = self.board.evaluations;
         self.counters.linearised = self.board.linearised;
@@ -279,11 +284,19 @@ impl Island {
         self.size = if cut { next.max(self.size) } else { next };
     }
 
-    fn limit(&self) -> Limit {
+    /// What is known to end everybody's steps.
+    fn limits(&self) -> Limits {
         let end = (self.layout.end == EndRule::Exact).then_some(self.layout.stop);
         let ahead = |at: &Time| self.layout.cuts && *at > self.clock.now();
         let known = [self.board.next_event.filter(ahead), self.appointment.filter(ahead), end];
-        known.into_iter().flatten().min().map_or(Limit::None, Limit::At)
+        let limit = |at: Option<Time>| at.map_or(Limit::None, Limit::At);
+        Limits { known: limit(known.into_iter().flatten().min()), end: limit(end) }
+    }
+
+    /// What ends the next window: that, and the ends of steps that components are in on their own.
+    fn limit(&self, limits: Limits) -> Limit {
+        let own = self.board.paces.next_end(self.clock.now());
+        own.map_or(limits.known, |end| limits.known.and(end))
     }
 
     pub(crate) fn rest(&mut self, task: Task) -> Result<(), StepError> {
@@ -314,6 +327,7 @@ impl Island {
         let held = self.board.held.clone();
         let (matrices, model_age) = (self.board.buffers.matrices.clone(), self.board.model_age);
         let ledger = self.board.ledger.clone();
+        let paces = self.board.paces.clone();
         let next_event = self.board.next_event;
         if let Some(cells) = from {
             self.write_cells(cells)?;
@@ -321,7 +335,7 @@ impl Island {
         // A map of equal steps onto itself: the samples it looks back on lie as far apart as the step is long.
         self.board.traces.space(size);
         let window = self.clock.window(size, Limit::None);
-        let result = self.attempt(window);
+        let result = self.attempt(window, Limits { known: Limit::None, end: Limit::None });
         if result.is_ok() {
             self.read_cells(to)?;
         }
@@ -330,6 +344,7 @@ impl Island {
         self.board.held = held;
         (self.board.buffers.matrices, self.board.model_age) = (matrices, model_age);
         self.board.ledger = ledger;
+        self.board.paces = paces;
         self.board.next_event = next_event;
         self.rest(Task::Restore(Slot::Probe))?;
         result.map(|_| ())

@@ -3,7 +3,8 @@
 
 use cosimo_core::interface::{Interface, Port};
 use cosimo_core::{
-    Inputs, Outputs, Reached, Rehearsal, Setup, Simulator, SimulatorError, Slot, States, Time, Trail, Window,
+    Inputs, Lead, Outputs, Reached, Rehearsal, Setup, Simulator, SimulatorError, Slot, States, Time, Trail,
+    Window,
 };
 use cosimo_system::{Names, System};
 
@@ -181,6 +182,30 @@ impl Simulator for Mapped {
             self.look_up(out)?;
         }
         Ok(reached)
+    }
+
+    fn lead(&mut self, lead: Lead) {
+        self.inner.lead(lead);
+    }
+
+    fn met(&self) -> Option<Time> {
+        self.inner.met()
+    }
+
+    fn next_event(&mut self) -> Result<Option<Time>, SimulatorError> {
+        self.inner.next_event()
+    }
+
+    fn take_parcel(&mut self, port: usize, content: &[u8]) -> Result<(), SimulatorError> {
+        self.inner.take_parcel(port, content)
+    }
+
+    fn give_parcel(&mut self, port: usize, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+        self.inner.give_parcel(port, into)
+    }
+
+    fn tune(&mut self, parameter: usize, value: f64) -> Result<(), SimulatorError> {
+        self.inner.tune(parameter, value)
     }
 
     fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {

@@ -18,7 +18,9 @@ use crate::fuse::{Parts, blocks, cannot_open, fuse, kind_of};
 use crate::graph::{Loop, Order};
 use crate::history::History;
 use crate::mapped;
+use crate::paced;
 use crate::planner::{Planned, Planner};
+use crate::rates::Rate;
 use crate::resolve::{Links, ParcelWire, Ports, links};
 use crate::rows::Rows;
 use crate::scenario::Scenario;
@@ -87,6 +89,8 @@ pub struct Layout {
     pub end: EndRule,
     pub record: RecordPoint,
     pub rows: Rows,
+    /// Components with steps of their own, in the order of their indices.
+    pub rates: Vec<Rate>,
     /// Something may rewind a step, so bookmarks are taken.
     pub rewinds: bool,
     /// Something rewinds simulators, steps or not, so their promise to be able to is tried out first.
@@ -239,7 +243,8 @@ impl Survey {
 
 pub(crate) fn survey(system: &System, registry: &Registry) -> Survey {
     let mut problems = Vec::new();
-    let simulators = mapped::around(open(system, registry, &mut problems), system);
+    let opened = open(system, registry, &mut problems);
+    let simulators = mapped::around(paced::around(opened, system, &mut problems), system);
     for (component, simulator) in system.components.iter().zip(&simulators) {
         if let Some(simulator) = simulator {
             remark(component, simulator.interface(), &mut problems);

@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use cosimo_core::entry::{Entry, Options, Registry, Value, find, format_of, suggest};
+use cosimo_core::entry::{Entry, Options, Registry, Value, find, format_of, number_text, suggest};
 use cosimo_core::interface::{Insight, Interface, Needs};
 use cosimo_core::linearised::Place;
+use cosimo_core::link::Block;
 use cosimo_core::method::{CouplingGraph, Discrete, Fit, JacobianSource, Law, Shape, WireFacts};
 use cosimo_core::recorder::TableError;
-use cosimo_core::{Carries, Clock, Couplings, End, Time};
+use cosimo_core::{Carries, Clock, Couplings, End, Time, clock};
 use cosimo_system::{Choice, EndRule, Exchange, Problem, Reject, System};
 
 use crate::control::Control;
@@ -18,6 +19,7 @@ use crate::crew::Sources;
 use crate::graph::{self, Loop, Order};
 use crate::history::{self, History};
 use crate::plan::{FitRun, Layout, PlannedCorrection, PlannedModels, Stage, runs};
+use crate::rates::Rate;
 use crate::resolve::{Links, Ports};
 use crate::rows::Rows;
 
@@ -208,7 +210,25 @@ impl Planner<'_> {
             .collect();
         let stage_of =
             |index: usize| placed.iter().find(|(member, _)| *member == index).map_or(0, |(_, place)| *place);
+        let assumed = |block: &Block| {
+            let hears = |input: &usize| {
+                let mut terms = self.links.rows[*input].iter();
+                terms.any(|term| block.outputs.contains(&term.output))
+            };
+            let degrees = (0..inputs).filter(hears).map(|input| fits[fit_of_input[input]].degree());
+            degrees.max().unwrap_or(1).clamp(1, 2)
+        };
+        let rates = self.own_steps().map(|(member, every)| Rate {
+            member,
+            every,
+            rigid: !interfaces[member].abilities.variable_step,
+            degree: assumed(&blocks[member]),
+            inputs: blocks[member].inputs.clone(),
+            stage: stage_of(member),
+        });
+        let rates: Vec<Rate> = rates.collect();
         let layout = Layout {
+            rates,
             companions: fits.iter().map(|fit| fit.companion()).collect(),
             fits,
             fit_names,
@@ -229,7 +249,7 @@ impl Planner<'_> {
             fresh,
             order,
             renewal,
-            cuts: interfaces.iter().all(|interface| interface.abilities.variable_step),
+            cuts: (0..interfaces.len()).all(|index| self.takes_any(index)),
             slopes: shape.slopes,
             tolerances: per_output(|component| component.tolerance),
             weights: per_output(|component| component.weight),
@@ -265,6 +285,48 @@ impl Planner<'_> {
         Some((layout, sources))
     }
 
+    /// Components with steps of their own, and how long those are.
+    fn own_steps(&self) -> impl Iterator<Item = (usize, f64)> {
+        let steps = self.system.components.iter().map(|component| component.step.as_ref());
+        steps.enumerate().filter_map(|(index, step)| step.map(|(every, _)| (index, *every)))
+    }
+
+    /// Whether windows may be of any size for this simulator: it takes steps of any size, or never takes a window for
+    /// its step, because its own are longer.
+    fn takes_any(&self, index: usize) -> bool {
+        let step = &self.system.recipe.step;
+        let law = self.entry(&self.registry.laws, "law", &self.system.recipe.law, &mut Vec::new());
+        let adaptive = law.is_none_or(|(entry, options)| (entry.build)(&options).adaptive());
+        let longest = step.size.filter(|_| !adaptive).unwrap_or(step.max);
+        let own = self.system.components[index].step.as_ref();
+        self.ports.interfaces[index].abilities.variable_step || own.is_some_and(|(every, _)| *every > longest)
+    }
+
+    /// With steps of one size, those of components' own fit in them, or they in those.
+    fn check_own_steps(&self, size: f64, problems: &mut Vec<Problem>) {
+        for component in &self.system.components {
+            let Some((every, span)) = &component.step else { continue };
+            if clock::fits(*every, size) {
+                continue;
+            }
+            let nearest = if *every > size {
+                [(every / size).floor() * size, (every / size).ceil() * size]
+            } else {
+                [size / (size / every).ceil(), size / (size / every).floor()]
+            };
+            let [below, above] = nearest.map(number_text);
+            let message = format!(
+                "`{}` has steps of {} s of its own, which is neither a multiple nor a fraction of the step of {} s",
+                component.name,
+                number_text(*every),
+                number_text(size)
+            );
+            let problem = Problem::error("plan/own-step", message, span.clone()).label("does not fit");
+            let hint = format!("the nearest that fit are {below} s and {above} s");
+            problems.push(problem.about(&component.name).hint(hint));
+        }
+    }
+
     /// Between the values of such an input there are none: it is never extrapolated and never corrected.
     fn is_discrete(&self, input: usize) -> bool {
         let taken = self.ports.port(End::Input(input));
@@ -282,10 +344,12 @@ impl Planner<'_> {
     /// that can handle its events alone stops only if somebody hears of them.
     fn meets(&self, heard: impl Fn(usize) -> bool, problems: &mut Vec<Problem>) -> bool {
         let can = |index: &usize| self.ports.interfaces[*index].abilities;
+        // Whoever stops and has steps of one size cannot be brought there, be they of its own.
+        let any =
+            |index: &usize| self.takes_any(*index) && (can(index).variable_step || !can(index).early_return);
         let stops = |index: &usize| can(index).early_return && (!can(index).events || heard(*index));
         let Some(stopping) = (0..self.ports.interfaces.len()).find(stops) else { return false };
-        let stuck =
-            (0..self.ports.interfaces.len()).find(|index| !can(index).rollback || !can(index).variable_step);
+        let stuck = (0..self.ports.interfaces.len()).find(|index| !can(index).rollback || !any(index));
         if let (Some(stuck), true) = (stuck, can(&stopping).events) {
             let names = self.ports.names;
             let why = if can(&stuck).rollback { "take steps of any size" } else { "rewind" };
@@ -423,7 +487,7 @@ impl Planner<'_> {
                 ),
                 (
                     needs.variable_step,
-                    can.variable_step,
+                    can.variable_step || self.takes_any(index),
                     "plan/needs-variable-step",
                     "take steps of any size",
                 ),
@@ -643,10 +707,10 @@ impl Planner<'_> {
         if repeats {
             return;
         }
-        for found in order.loops.iter().filter(|found| {
-            let solved = |other: &Loop| found.inputs.iter().any(|input| other.inputs.contains(input));
-            !renewal.loops.iter().any(solved)
-        }) {
+        let solved: BTreeSet<usize> = renewal.loops.iter().flat_map(|found| &found.inputs).copied().collect();
+        for found in
+            order.loops.iter().filter(|found| !found.inputs.iter().any(|input| solved.contains(input)))
+        {
             let words =
                 "an algebraic loop is solved at the start, but goes round only once per step after that";
             problems.push(
@@ -863,23 +927,26 @@ impl Planner<'_> {
                 ));
             }
         }
+        self.check_last_step(step.size.filter(|_| !law.adaptive()), problems);
         if let Some(size) = step.size.filter(|_| !law.adaptive()) {
-            self.check_last_step(size, problems);
+            self.check_own_steps(size, problems);
         }
         Control::new(step, law.adaptive())
     }
 
-    /// The end cuts the last step, which some simulators cannot take.
-    fn check_last_step(&self, size: f64, problems: &mut Vec<Problem>) {
+    /// The end cuts the last step, which some simulators cannot take. Steps of one size have one, if not of their own.
+    fn check_last_step(&self, size: Option<f64>, problems: &mut Vec<Problem>) {
         let experiment = &self.system.experiment;
         let (Some(start), Some(stop)) = (Time::new(experiment.start), Time::new(experiment.stop)) else {
             return;
         };
-        if experiment.end != EndRule::Exact || Clock::divides(size, start, stop) {
+        if experiment.end != EndRule::Exact {
             return;
         }
         for (component, interface) in self.system.components.iter().zip(self.ports.interfaces) {
-            if !interface.abilities.variable_step {
+            let own = component.step.as_ref().map(|(every, _)| *every);
+            let Some(size) = own.or(size) else { continue };
+            if !interface.abilities.variable_step && !Clock::divides(size, start, stop) {
                 problems.push(
                     Problem::error(
                         "plan/needs-variable-step",

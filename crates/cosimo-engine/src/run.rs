@@ -192,6 +192,13 @@ impl Run {
         &self.island.board.ledger
     }
 
+    /// Components with steps of their own: the size in seconds, and how many they have made.
+    pub fn own_steps(&self) -> impl Iterator<Item = (&str, f64, u64)> {
+        let layout = &self.island.layout;
+        let rates = layout.rates.iter().zip(self.island.board.paces.steps());
+        rates.map(|(rate, steps)| (layout.names[rate.member].as_str(), rate.every, steps))
+    }
+
     /// What trying out rollback showed, per component.
     pub fn rehearsals(&self) -> impl Iterator<Item = (&str, &Rehearsal)> {
         let names = self.island.layout.names.iter().map(String::as_str);

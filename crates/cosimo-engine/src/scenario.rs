@@ -561,6 +561,7 @@ fn apply(input: usize, change: Change, untouched: &Couplings, island: &mut Islan
 fn jump(island: &mut Island) -> Result<(), StepError> {
     let at = island.clock.now();
     let board = &mut island.board;
+    board.paces.jump();
     // A row may show what the step left and what was applied in it, so both are put aside meanwhile.
     board.offsets.copy_from_slice(&board.buffers.segments);
     board.scratch_left.copy_from_slice(&board.buffers.left);

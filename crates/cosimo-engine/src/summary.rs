@@ -25,12 +25,23 @@ pub struct Summary {
     pub worst_indicator: f64,
     pub bonds: Vec<BondSummary>,
     pub verdict: Verdict,
+    /// Components with steps of their own.
+    pub own_steps: Vec<OwnSteps>,
     /// What a scenario did, with the time in seconds; of endless ones the first.
     pub events: Vec<(f64, String)>,
     /// How many more there were.
     pub more_events: u64,
     /// Bonds whose signals the scenario changed.
     pub tampered: Vec<String>,
+}
+
+/// How many steps of its own a component made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OwnSteps {
+    pub name: String,
+    /// The size that was asked for, in seconds.
+    pub size: f64,
+    pub steps: u64,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -94,7 +105,10 @@ impl Summary {
         });
         let touched = |bond: &&Bond| scenario.is_some_and(|scenario| scenario.touched(bond));
         let tampered = run.layout().bonds.iter().filter(touched).map(|bond| bond.name.clone()).collect();
+        let own_steps =
+            run.own_steps().map(|(name, size, steps)| OwnSteps { name: name.into(), size, steps });
         Summary {
+            own_steps: own_steps.collect(),
             events,
             more_events,
             tampered,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use cosimo_core::entry::{Range, Registry, number_text, suggest};
-use cosimo_core::{Interface, Value};
+use cosimo_core::{Interface, Value, clock};
 use cosimo_pack::xml;
 use cosimo_system::names::{COMPONENT_RULE, is_component};
 use cosimo_system::{Component, Problem, Span, System, sources};
@@ -103,6 +103,26 @@ fn experiment(root: Node<'_, '_>, system: &mut System, page: &mut Page) {
     }
 }
 
+/// The step that a simulator has of its own; none where that is everybody's. Where libcosim would round a size to whole
+/// base steps it is rounded as there: down, but to one at least.
+fn own_step(node: Node<'_, '_>, name: &str, base: Option<f64>, page: &mut Page) -> Option<(f64, Span)> {
+    let step = page.number(node, "stepSize", Range::NotNegative).filter(|step| *step != 0.0)?;
+    let span = optional(node, "stepSize").map_or(head(node), |(_, span)| span);
+    let base = base?;
+    let taken = if clock::fits(step, base) { step } else { (step / base).floor().max(1.0) * base };
+    if taken != step {
+        let message = format!(
+            "`{name}` asks for steps of {} s, neither a multiple nor a fraction of {} s; it takes steps of {} s, as in \
+             libcosim",
+            number_text(step),
+            number_text(base),
+            number_text(taken)
+        );
+        page.remark("osp/step", message, span.clone());
+    }
+    (taken != base).then_some((taken, span))
+}
+
 /// What units show of themselves, by their source; `None` where one does not open, which is the plan's to explain.
 pub(crate) type Opened = BTreeMap<String, Option<Interface>>;
 
@@ -135,19 +155,7 @@ fn simulators(
             component.source_span = spelled.1.clone();
             component.source = path(&spelled, registry, page).unwrap_or_default();
         }
-        if let Some(step) = page.number(node, "stepSize", Range::NotNegative)
-            && step != 0.0
-            && let Some(base) = base.filter(|base| step != *base)
-        {
-            let span = optional(node, "stepSize").map_or(head(node), |(_, span)| span);
-            let message = format!(
-                "`{}` asks for steps of {} s; all simulators step together, by {} s",
-                component.name,
-                number_text(step),
-                number_text(base)
-            );
-            page.remark("osp/step", message, span);
-        }
+        component.step = own_step(node, &component.name, base, page);
         // Those of one source are alike.
         let interface = opened
             .entry(component.source.clone())

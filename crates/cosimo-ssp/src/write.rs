@@ -100,6 +100,7 @@ impl<'a> Writer<'a> {
             name: component.name.clone(),
             tolerance: component.tolerance,
             weight: component.weight,
+            step: component.step.clone(),
             ..Component::default()
         };
         Ok(Writer {

@@ -25,6 +25,8 @@ pub struct Overrides {
     pub end: Option<EndRule>,
     /// The step size, in seconds.
     pub step: Option<f64>,
+    /// Steps of components' own: `component=seconds`.
+    pub own_steps: Vec<String>,
     /// For everything that has a tolerance.
     pub tolerance: Option<f64>,
     /// `output=input`, both as `component.port`.
@@ -105,6 +107,9 @@ pub fn apply(system: &mut System, overrides: &Overrides, registry: &Registry) ->
             problems.push(must("--step", size, Range::Positive.words()));
         }
     }
+    for text in &overrides.own_steps {
+        own_step(system, text, &mut problems);
+    }
     if let Some(tolerance) = overrides.tolerance {
         set_tolerance(system, tolerance, registry, &mut problems);
     }
@@ -123,6 +128,28 @@ fn must(flag: &str, found: f64, wanted: &str) -> Problem {
     // As a person types it.
     let found = if found.is_nan() { "nan".into() } else { found.to_string() };
     wrong("override/value", &format!("{flag} {found}"), &format!("must be {wanted}, found {found}"))
+}
+
+fn own_step(system: &mut System, text: &str, out: &mut Vec<Problem>) {
+    let flag = format!("--own-step {text}");
+    let Some((name, value)) = text.split_once('=').map(|(name, value)| (name.trim(), value.trim())) else {
+        let problem = wrong("override/syntax", &flag, "must be `component=seconds`");
+        out.push(problem.hint("as in `wheel=5e-3`"));
+        return;
+    };
+    let Some(component) = system.components.iter().position(|component| component.name == name) else {
+        let hint = suggest(name, system.components.iter().map(|component| component.name.as_str()));
+        let message = format!("no component is called `{name}`");
+        out.push(wrong("override/unknown-component", &flag, &message).hint(hint));
+        return;
+    };
+    match value.parse::<f64>() {
+        Ok(every) if Range::Positive.holds(every) => system.components[component].step = Some((every, 0..0)),
+        _ => {
+            let message = format!("must be {}, found {value}", Range::Positive.words());
+            out.push(wrong("override/value", &flag, &message));
+        }
+    }
 }
 
 fn connect(system: &mut System, text: &str, out: &mut Vec<Problem>) {

@@ -104,6 +104,11 @@ fn component(registry: &Registry) -> Value {
             },
             "tolerance": number(Range::Positive, "for estimates that weigh outputs by simulator", None),
             "weight": number(Range::NotNegative, "for estimates that weigh outputs by simulator", None),
+            "step": number(
+                Range::Positive,
+                "its own step in seconds: a multiple or a fraction of everybody's, where that is fixed",
+                None,
+            ),
         }),
         &["source"],
         "a simulator",

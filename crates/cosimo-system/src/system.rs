@@ -82,6 +82,8 @@ pub struct Component {
     /// For estimates that weigh outputs by simulator.
     pub tolerance: Option<f64>,
     pub weight: Option<f64>,
+    /// The size of its own steps in seconds, where they are not everybody's.
+    pub step: Option<(f64, Span)>,
     pub span: Span,
 }
 

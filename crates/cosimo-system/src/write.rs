@@ -166,6 +166,7 @@ fn component_rest(page: &mut Page, component: &Component) {
     page.unless(units.is_empty(), "units", &table(&units));
     page.number("tolerance", component.tolerance);
     page.number("weight", component.weight);
+    page.number("step", component.step.as_ref().map(|(every, _)| *every));
 }
 
 fn wire(page: &mut Page, wire: &WireDecl) {

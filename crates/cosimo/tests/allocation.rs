@@ -105,6 +105,22 @@ fn no_step_after_the_first_allocates() {
             assert_eq!(allocations(&text, 1, 20), 0, "{made:?}, {method}");
         }
     }
+    // Nor do steps of components' own, several in a window or one over several.
+    for (place, method) in combinations.iter().enumerate().step_by(5) {
+        let made = if place % 3 == 0 { Made::UNITS[place % Made::UNITS.len()] } else { Made::Native };
+        if made.fits(method) {
+            let text = DualMass { stop: 1000.0, method, made, ..DUAL_MASS }.text();
+            let text = text.replace("[component.left]\n", "[component.left]\nstep = 0.1\n");
+            let text = text.replace("[component.right]\n", "[component.right]\nstep = 0.01\n");
+            for threads in [1, 2] {
+                assert_eq!(
+                    allocations(&text, threads, 40),
+                    0,
+                    "own steps, {threads} threads, {made:?}, {method}"
+                );
+            }
+        }
+    }
     // Nor do units that are integrated together.
     for made in [Made::UNITS[3], Made::UNITS[4]] {
         let text = DualMass { stop: 1000.0, method: "step = { size = 0.1 }", made, ..DUAL_MASS }.text();

@@ -169,6 +169,24 @@ fn texts_and_bytes_pass_through_units_of_both_versions() {
     }
 }
 
+/// Whoever has longer steps is ahead of the others, but what he says is heard when they are there.
+#[test]
+fn they_are_not_heard_before_a_longer_step_is_over() {
+    for version in Version::ALL {
+        let text = chain(version, "partition = \"gauss-seidel\"\nstep = { size = 0.1 }");
+        let text = text.replace("[component.speaker]\n", "[component.speaker]\nstep = 0.3\n");
+        let mut run = start(&text.replace("stop = 0.5", "stop = 0.9"), 1);
+        for step in 1..=9 {
+            run.step().unwrap();
+            let t = 0.3 * f64::from(step / 3);
+            assert_eq!(heard(&run, "one.string_in"), words(t), "{version:?}, step {step}");
+            assert_eq!(heard(&run, "two.string_in"), words(t), "{version:?}, step {step}");
+            // The time itself is a line.
+            assert!((run.output("speaker.t").unwrap() - 0.1 * f64::from(step)).abs() < 1e-12);
+        }
+    }
+}
+
 #[test]
 fn they_go_back_with_everything_else() {
     for version in Version::ALL {

@@ -165,6 +165,17 @@ fn a_signal_is_stuck_scaled_and_shifted() {
     }
 }
 
+/// y = b u with u = 1, as a number that stands for another.
+#[test]
+fn a_parameter_changes_behind_a_map() {
+    let text = "[experiment]\nstop = 1.0\n[component.a]\nsource = \"native:gain-loop/second\"\nparameters = { b = 2.0 }\n\
+                start = { u = 1.0 }\n[component.b]\nsource = \"native:gain-loop/second\"\nparameters = { b = 1.0 }\n\
+                [[wire]]\nfrom = \"a.y\"\nto = \"b.u\"\nmap = { 2 = 10, 3 = 50 }\n[method]\nstep = { size = 0.25 }\n";
+    let (table, _) = rows(text, "[[action]]\nat = 0.5\nparameter = \"a.b\"\nto = 3.0\n");
+    let y = column(&table, "b.y");
+    assert_eq!((y[0], y[y.len() - 1]), (10.0, 50.0), "{y:?}");
+}
+
 #[test]
 fn a_parameter_changes_at_its_instant() {
     let actions = "[[action]]\nat = 0.35\nparameter = \"a.T\"\nto = 0.5\n";

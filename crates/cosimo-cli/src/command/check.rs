@@ -1,6 +1,7 @@
 //! `cosimo check`: everything that is wrong or odd about a system, without running it. One mistake hides no other:
 //! what can still be judged is judged.
 
+use cosimo::core::entry::number_text;
 use cosimo::engine::{Findings, check};
 use cosimo::system::{Document, Files, Problem, Severity};
 use serde_json::{Value, json};
@@ -69,8 +70,11 @@ fn verdict(findings: &Findings, file: &str, readable: bool) -> String {
             format!(", read by nobody: {first}, {second} and {} more", rest.len())
         }
     };
+    let own: Vec<String> =
+        findings.own_steps.iter().map(|(name, size)| format!("{name} {} s", number_text(*size))).collect();
+    let own = if own.is_empty() { String::new() } else { format!("\nown steps: {}", own.join(", ")) };
     format!(
-        "{file}: {counts}\n{}, {}, {}, {}{unread}",
+        "{file}: {counts}\n{}, {}, {}, {}{unread}{own}",
         several(findings.components, "component"),
         several(findings.bonds, "bond"),
         several(findings.inputs, "input"),
@@ -98,7 +102,7 @@ fn as_json(findings: &Findings, what: &str, files: &Files) -> Value {
             "port": about.and_then(|about| about.port.as_ref()),
         })
     };
-    json!({
+    let mut json = json!({
         "file": what,
         "problems": findings.problems.iter().map(problem).collect::<Vec<_>>(),
         "summary": {
@@ -110,5 +114,13 @@ fn as_json(findings: &Findings, what: &str, files: &Files) -> Value {
             "outputs": findings.outputs,
             "unread_outputs": findings.unread,
         },
-    })
+    });
+    if !findings.own_steps.is_empty() {
+        json["summary"]["own_steps"] = findings
+            .own_steps
+            .iter()
+            .map(|(name, size)| json!({ "component": name, "size": size }))
+            .collect();
+    }
+    json
 }

@@ -51,7 +51,7 @@ pub(crate) fn text(system: &System, layout: &Layout, registry: &Registry) -> Str
 
 fn simulators(out: &mut String, system: &System, layout: &Layout) -> fmt::Result {
     writeln!(out, "simulators")?;
-    for (name, interface) in layout.names.iter().zip(&layout.interfaces) {
+    for (index, (name, interface)) in layout.names.iter().zip(&layout.interfaces).enumerate() {
         let can = &interface.abilities;
         let abilities: Vec<&str> = [
             (can.rollback, "rollback"),
@@ -68,7 +68,9 @@ fn simulators(out: &mut String, system: &System, layout: &Layout) -> fmt::Result
             Some(component) => component.source.clone(),
             None => format!("{}, integrated together", interface.members.join(" and ")),
         };
-        writeln!(out, "  {name:<12} {source} ({})", abilities.join(", "))?;
+        let rate = layout.rates.iter().find(|rate| rate.member == index);
+        let own = rate.map_or(String::new(), |rate| own_step(rate.every, layout));
+        writeln!(out, "  {name:<12} {source} ({}){own}", abilities.join(", "))?;
     }
     writeln!(out, "\nstages (inside a stage nobody sees new values)")?;
     for (k, stage) in layout.stages.iter().enumerate() {
@@ -76,6 +78,17 @@ fn simulators(out: &mut String, system: &System, layout: &Layout) -> fmt::Result
         writeln!(out, "  {}: {}", k + 1, members.join(", "))?;
     }
     Ok(())
+}
+
+/// A step of a component's own, and how it goes with everybody's.
+fn own_step(every: f64, layout: &Layout) -> String {
+    let size = layout.first_size.filter(|_| !layout.control.adaptive);
+    let ratio = match size {
+        Some(size) if every > size => format!(": {} steps of the others", (every / size).round()),
+        Some(size) if every < size => format!(": {} in each step of the others", (size / every).round()),
+        _ => String::new(),
+    };
+    format!(", own step {} s{ratio}", number_text(every))
 }
 
 fn inputs(out: &mut String, layout: &Layout) -> fmt::Result {

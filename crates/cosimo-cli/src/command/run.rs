@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use cosimo::core::Registry;
-use cosimo::engine::{BondSummary, Run, RunError, Summary};
+use cosimo::core::entry::number_text;
+use cosimo::engine::{BondSummary, OwnSteps, Run, RunError, Summary};
 use cosimo::record::{Files, Tee};
 use cosimo::reference;
 use cosimo::saved::{Origin, Saved};
@@ -236,6 +237,9 @@ pub(crate) fn go(args: &Args, words: &[String], resumed: Option<Resumed>) -> Res
             json["resumed_at"] = from.into();
             json["wall_seconds"] = (resumed.saved.computing + elapsed.as_secs_f64()).into();
         }
+        if !summary.own_steps.is_empty() {
+            json["own_steps"] = own_steps(&summary);
+        }
         if run.scenario().is_some() {
             json["scenario"] = scenario(&summary);
         }
@@ -428,6 +432,9 @@ fn print<'a>(
         let (times, age) = (counters.linearised, counters.oldest_model);
         println!("linear models: derivatives taken {times} times, at most {age} steps old");
     }
+    for OwnSteps { name, size, steps } in &summary.own_steps {
+        println!("of its own: {name} {steps} steps of {} s", number_text(*size));
+    }
     for (time, name) in summary.events.iter().take(SHOWN_EVENTS) {
         println!("scenario: at t = {time} s {name}");
     }
@@ -535,6 +542,12 @@ fn json(
         "wall_seconds": elapsed.as_secs_f64(),
         "error": error,
     })
+}
+
+fn own_steps(summary: &Summary) -> serde_json::Value {
+    let steps =
+        |own: &OwnSteps| serde_json::json!({ "component": own.name, "size": own.size, "steps": own.steps });
+    summary.own_steps.iter().map(steps).collect()
 }
 
 fn scenario(summary: &Summary) -> serde_json::Value {

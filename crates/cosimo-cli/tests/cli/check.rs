@@ -345,6 +345,17 @@ const CASES: &[Case] = &[
     ),
     units("step-size", &[("mass.fmu", "internal.fmu")], &["check/step-size"]),
     car("long-step", &[("size = 1e-3", "size = 2.0")], &["check/long-step"]),
+    car("own-step", &[("[component.wheel]", "[component.wheel]\nstep = 2.5e-3")], &["plan/own-step"]),
+    car("own-fraction", &[("[component.wheel]", "[component.wheel]\nstep = 3e-4")], &["plan/own-step"]),
+    car("own-step-long", &[("[component.wheel]", "[component.wheel]\nstep = 2.0")], &["check/long-step"]),
+    car("own-step-zero", &[("[component.wheel]", "[component.wheel]\nstep = 0")], &["system/value"]),
+    car("own-step-negative", &[("[component.wheel]", "[component.wheel]\nstep = -1e-3")], &["system/value"]),
+    car("own-step-nan", &[("[component.wheel]", "[component.wheel]\nstep = nan")], &["system/value"]),
+    units(
+        "own-last-step",
+        &[("source = \"mass.fmu\"", "source = \"fixedstep.fmu\"\nstep = 0.3")],
+        &["plan/needs-variable-step"],
+    ),
     car("no-step-size", &[("step = { size = 1e-3 }", "")], &["plan/no-step-size"]),
     units(
         "input-degree",
@@ -418,6 +429,9 @@ const CASES: &[Case] = &[
     // The command line.
     command("variant", &["--variant", "winter"], &["system/variant"]),
     command("override-value", &["--step", "0"], &["override/value"]),
+    command("override-own-step", &["--own-step", "wheel=0"], &["override/value"]),
+    command("override-own-name", &["--own-step", "whel=5e-3"], &["override/unknown-component"]),
+    command("override-own-syntax", &["--own-step", "5e-3"], &["override/syntax"]),
     command("override-syntax", &["--connect", "chassis.F"], &["override/syntax"]),
     command("override-axis", &["--method", "laws=pi"], &["override/unknown-axis"]),
     command("override-component", &["--connect", "chasis.F=wheel.F"], &["override/unknown-component"]),
@@ -480,6 +494,16 @@ const JOINED: &[Case] = &[
         changes: &[("[method]", "[strong.both]\ncomponents = [\"mass\", \"spring\"]\n\n[method]")],
         args: &[],
         codes: &["plan/bond-inside"],
+    },
+    Case {
+        name: "own-step-joined",
+        base: EQUATIONS,
+        changes: &[
+            ("[component.mass]", "[component.mass]\nstep = 0.1"),
+            ("[method]", "[strong.both]\ncomponents = [\"mass\", \"spring\"]\n\n[method]"),
+        ],
+        args: &[],
+        codes: &["plan/own-step-joined", "plan/bond-inside"],
     },
     Case { name: "events-inside", base: BALL, changes: &[], args: &[], codes: &["plan/events-inside"] },
     units(
@@ -633,6 +657,17 @@ fn every_message_as_people_and_programs_read_it() {
         assert_snapshot!(format!("check-{}", case.name), format!("exit {code}\n{text}\n{json}"));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Steps of components' own are shown where there are some.
+#[test]
+fn own_steps_are_shown() {
+    let case = Case { name: "own-steps", base: CAR, changes: &[], args: &[], codes: &[] };
+    let (code, text) = check(&case, &["--own-step", "wheel=5e-3"]);
+    assert!(code == 0 && text.ends_with("\nown steps: wheel 0.005 s\n"), "{text}");
+    let (_, json) = check(&case, &["--own-step", "wheel=5e-3", "--json"]);
+    let parsed: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(parsed["summary"]["own_steps"], serde_json::json!([{ "component": "wheel", "size": 5e-3 }]));
 }
 
 #[test]

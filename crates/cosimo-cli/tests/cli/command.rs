@@ -35,6 +35,30 @@ fn the_plan_as_people_read_it() {
     );
 }
 
+/// A step of its own: in the plan, in the summary, and written out again.
+#[test]
+fn own_steps_are_told() {
+    let folder = folder("own-steps");
+    system(&folder, &[]);
+    let changed = ["--step", "1e-3", "--method", "law=fixed", "--stop", "0.1", "--own-step", "wheel=5e-3"];
+    let more = [&changed[..], &["--own-step", "chassis=2.5e-4"]].concat();
+    assert_snapshot!(
+        "own-steps-explained",
+        stdout(&folder, &[&["explain", "system.toml"], &more[..]].concat())
+    );
+    let text = stdout(&folder, &[&["run", "system.toml", "--summary-json", "s.json"], &more[..]].concat());
+    assert!(text.contains("\nof its own: chassis 400 steps of 2.5e-4 s\n"), "{text}");
+    assert!(text.contains("\nof its own: wheel 20 steps of 0.005 s\n"), "{text}");
+    let summary: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(folder.join("s.json")).unwrap()).unwrap();
+    assert_eq!(
+        summary["own_steps"][1],
+        serde_json::json!({ "component": "wheel", "size": 5e-3, "steps": 20 })
+    );
+    let again = stdout(&folder, &[&["explain", "system.toml", "--toml"], &changed[..]].concat());
+    assert!(again.contains("\nstep = 0.005\n"), "{again}");
+}
+
 #[test]
 fn the_registry_as_people_read_it() {
     let folder = folder("methods");

@@ -100,6 +100,7 @@ impl Correction for Nepce {
         for input in (0..inputs).filter(|&input| known.corrected[input]) {
             let offset = match self.form {
                 Form::Account => self.gain * (memory[inputs + input] + error[input]) / window.size,
+                Form::Paper if known.own(input).is_some() => self.gain * error[input], // its steps are equal
                 Form::Paper => self.gain * memory[inputs + 1] * error[input],
             };
             add[input] += Segment::constant(offset);
@@ -129,7 +130,16 @@ impl Correction for Nepce {
             memory[input] = if known.corrected[input] {
                 let owed = record.true_integral(input, self.quadrature)
                     - record.applied_integral(input, self.quadrature);
-                if self.form == Form::Paper { owed / size } else { owed }
+                match (self.form, known.own(input)) {
+                    (Form::Account, _) => owed,
+                    (Form::Paper, None) => owed / size,
+                    // A simulator with a longer step can be paid back only when it begins one: all that its last one
+                    // lost, window by window. The account sums up anyway.
+                    (Form::Paper, Some(own)) => {
+                        let before = if own.begins { 0.0 } else { memory[input] };
+                        before + owed / own.size
+                    }
+                }
             } else {
                 0.0
             };

@@ -43,6 +43,7 @@ fn meaning(mut system: System) -> System {
         component.starts.iter_mut().for_each(|(_, _, span)| *span = 0..0);
         component.starts.sort_by(|a, b| a.0.cmp(&b.0));
         component.units.iter_mut().for_each(|(_, _, span)| *span = 0..0);
+        component.step.iter_mut().for_each(|(_, span)| *span = 0..0);
         component.units.sort_by(|a, b| a.0.cmp(&b.0));
     }
     for wire in &mut system.wires {
@@ -104,6 +105,7 @@ prop_compose! {
         starts in prop::collection::btree_map("[uvw]", -1e9..1e9, 0..3),
         units in prop::collection::btree_map("[uvwxyF]", unit(), 0..3),
         tolerance in prop::option::of(1e-9..1.0),
+        step in prop::option::of(1e-9..1.0),
     ) -> Component {
         Component {
             source: "tap:x=1 y=2 F=3|u v w".into(),
@@ -111,6 +113,7 @@ prop_compose! {
             starts: starts.into_iter().map(|(name, value)| (name, value, 0..0)).collect(),
             units: units.into_iter().map(|(name, value)| (name, value, 0..0)).collect(),
             tolerance,
+            step: step.map(|every| (every, 0..0)),
             ..Component::default()
         }
     }

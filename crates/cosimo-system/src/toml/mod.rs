@@ -27,7 +27,8 @@ use section::{Item, Section, entries, value};
 pub(crate) const ROOT_KEYS: &[&str] =
     &["experiment", "component", "wire", "bond", "junction", "strong", "method", "results", "reference"];
 pub(crate) const EXPERIMENT_KEYS: &[&str] = &["start", "stop", "end", "record", "history"];
-pub(crate) const COMPONENT_KEYS: &[&str] = &["source", "parameters", "start", "units", "tolerance", "weight"];
+pub(crate) const COMPONENT_KEYS: &[&str] =
+    &["source", "parameters", "start", "units", "tolerance", "weight", "step"];
 pub(crate) const STRONG_KEYS: &[&str] = &["components", "solver", "relative", "absolute", "largest_step"];
 pub(crate) const UNIT_KEYS: &[&str] = &["name", "factor", "offset", "kg", "m", "s", "A", "K", "mol", "cd"];
 pub(crate) const RESULTS_KEYS: &[&str] = &["variables", "every"];
@@ -207,7 +208,14 @@ fn component(item: &Item<'_>, registry: &Registry, out: &mut Vec<Problem>) -> Co
     }
     component.tolerance = section.number("tolerance", Range::Positive, out);
     component.weight = section.number("weight", Range::NotNegative, out);
+    component.step = own_step(&section, out);
     component
+}
+
+/// Seconds, and where they stand.
+pub(crate) fn own_step(section: &Section<'_>, out: &mut Vec<Problem>) -> Option<(f64, Span)> {
+    let item = section.get("step")?;
+    item.number(Range::Positive, out).map(|every| (every, item.whole()))
 }
 
 fn strong(item: &Item<'_>, context: &Context<'_>, out: &mut Vec<Problem>) -> Vec<StrongDecl> {

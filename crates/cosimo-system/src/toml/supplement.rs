@@ -6,13 +6,13 @@ use cosimo_core::Registry;
 use cosimo_core::entry::Range;
 
 use super::section::{Section, value};
-use super::{Context, END, RECORD, ROOT_KEYS, links, method, reference, results, syntax, unit};
+use super::{Context, END, RECORD, ROOT_KEYS, links, method, own_step, reference, results, syntax, unit};
 use crate::names::Names;
 use crate::problem::Problem;
 use crate::system::System;
 
 const EXPERIMENT_KEYS: &[&str] = &["end", "record", "history"];
-const COMPONENT_KEYS: &[&str] = &["parameters", "start", "units", "tolerance", "weight"];
+const COMPONENT_KEYS: &[&str] = &["parameters", "start", "units", "tolerance", "weight", "step"];
 
 /// Adds to the system what the text says. `start` is where the text begins among the files of the system, so that
 /// places are right.
@@ -87,5 +87,6 @@ fn components(root: &Section<'_>, system: &mut System, out: &mut Vec<Problem>) {
         }
         component.tolerance = section.number("tolerance", Range::Positive, out);
         component.weight = section.number("weight", Range::NotNegative, out);
+        component.step = own_step(&section, out).or(component.step.take());
     }
 }

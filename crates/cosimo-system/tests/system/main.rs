@@ -32,6 +32,7 @@ source = "chassis.fmu"
 start = { F = 0.5, u = 2 }
 tolerance = 1e-3
 weight = 0
+step = 5e-3
 
 [[wire]]
 from = "wheel.out.y"
@@ -96,6 +97,7 @@ fn bare(mut system: System) -> System {
         component.parameters.iter_mut().for_each(|(_, _, span)| *span = 0..0);
         component.starts.iter_mut().for_each(|(_, _, span)| *span = 0..0);
         component.units.iter_mut().for_each(|(_, _, span)| *span = 0..0);
+        component.step.iter_mut().for_each(|(_, span)| *span = 0..0);
     }
     for wire in &mut system.wires {
         wire.from.iter_mut().for_each(|summand| summand.port.1 = 0..0);

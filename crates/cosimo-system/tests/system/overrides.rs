@@ -66,6 +66,24 @@ fn the_experiment_and_the_step() {
 }
 
 #[test]
+fn own_steps_of_the_command_line_beat_those_of_the_file() {
+    let own = |text: &str| Overrides { own_steps: vec![text.into()], ..Overrides::default() };
+    let system = changed(FULL, own("chassis=2e-3"));
+    let steps: Vec<Option<f64>> =
+        system.components.iter().map(|component| component.step.as_ref().map(|(every, _)| *every)).collect();
+    assert_eq!(steps, [None, Some(2e-3)]);
+    let code = "override/value";
+    for bad in ["0", "-1", "nan", "inf", "soon"] {
+        let message = format!("`--own-step wheel={bad}`: must be a finite number above 0, found {bad}");
+        refused(FULL, own(&format!("wheel={bad}")), code, &message, None);
+    }
+    let message = "`--own-step whel=1`: no component is called `whel`";
+    refused(FULL, own("whel=1"), "override/unknown-component", message, Some("did you mean `wheel`?"));
+    let message = "`--own-step 1e-3`: must be `component=seconds`";
+    refused(FULL, own("1e-3"), "override/syntax", message, Some("as in `wheel=5e-3`"));
+}
+
+#[test]
 fn results_of_the_command_line_replace_those_of_the_file() {
     let record = |patterns: &[&str]| Overrides {
         record: patterns.iter().map(|pattern| (*pattern).into()).collect(),
@@ -262,6 +280,7 @@ fn all_problems_come_at_once() {
         stop: Some(-1.0),
         end: None,
         step: Some(0.0),
+        own_steps: vec!["whel=1".into()],
         tolerance: Some(1.0),
         connects: vec!["chassis.v".into()],
         bonds: vec!["strut".into()],
@@ -272,7 +291,7 @@ fn all_problems_come_at_once() {
         record: vec!["!".into()],
         record_every: Some(0.0),
     };
-    assert_eq!(apply(&mut good(TWO), &overrides, &registry()).len(), 12);
+    assert_eq!(apply(&mut good(TWO), &overrides, &registry()).len(), 13);
 }
 
 #[test]

@@ -180,6 +180,10 @@ fn numbers_are_what_they_must_be() {
         let message = format!("`tolerance` must be a finite number above 0, found {found}");
         in_component(&format!("tolerance = {bad}"), code, bad, &message, None);
     }
+    for bad in ["nan", "inf", "0", "-5e-3", "\"5 ms\""] {
+        let message = format!("`step` must be a finite number above 0, found {bad}");
+        in_component(&format!("step = {bad}"), code, bad, &message, None);
+    }
     in_component("weight = -1", code, "-1", "`weight` must be a finite number of at least 0, found -1", None);
     in_component("start = { F = nan }", code, "nan", "`F` must be a finite number, found nan", None);
     in_component(

@@ -39,6 +39,7 @@ fn every_key_arrives() {
     let starts: Vec<(&str, f64)> = chassis.starts.iter().map(|(name, at, _)| (name.as_str(), *at)).collect();
     assert_eq!(starts, [("F", 0.5), ("u", 2.0)]);
     assert_eq!((chassis.tolerance, chassis.weight), (Some(1e-3), Some(0.0)));
+    assert_eq!(chassis.step.as_ref().map(|(every, _)| *every), Some(5e-3));
 
     let wire = &system.wires[0];
     let [from] = &wire.from[..] else { panic!("{wire:?}") };

@@ -61,14 +61,16 @@ fn component() -> impl Strategy<Value = Component> {
         prop::collection::btree_map(any::<String>(), unit(), 0..3),
         prop::option::of(positive()),
         prop::option::of(0.0..1e9),
+        prop::option::of(positive()),
     )
-        .prop_map(|(parameters, starts, units, tolerance, weight)| Component {
+        .prop_map(|(parameters, starts, units, tolerance, weight, step)| Component {
             source: "a \"quoted\" \\ file.fmu".into(),
             parameters: parameters.into_iter().map(|(name, value)| (name, value, 0..0)).collect(),
             starts: starts.into_iter().map(|(name, value)| (name, value, 0..0)).collect(),
             units: units.into_iter().map(|(name, value)| (name, value, 0..0)).collect(),
             tolerance,
             weight,
+            step: step.map(|every| (every, 0..0)),
             ..Component::default()
         })
 }

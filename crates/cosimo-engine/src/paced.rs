@@ -1,0 +1,608 @@
+//! A simulator with a step of its own. Of a longer window it makes several equal steps, each with its part of the
+//! inputs. Over several shorter ones it goes ahead to the end of its own step and shows what lies between: outputs
+//! that are known at both ends are interpolated there, discrete ones wait for the end. The step loop knows it as any
+//! other simulator; `rates.rs` tells it where its own steps end.
+
+use cosimo_core::clock::{Limit, arrived, part, parts};
+use cosimo_core::interface::Interface;
+use cosimo_core::{
+    Carries, Clock, Inputs, Lead, Outputs, Reached, Rehearsal, Segment, Setup, Simulator, SimulatorError,
+    Slot, States, Time, Trail, Window,
+};
+use cosimo_system::{Problem, System};
+
+/// What rounding can do to a mean slope, in parts of value over step.
+const ROUNDING: f64 = 1e-12;
+
+/// Puts a [`Paced`] around every simulator whose component has a step of its own.
+pub(crate) fn around(
+    simulators: Vec<Option<Box<dyn Simulator>>>,
+    system: &System,
+    problems: &mut Vec<Problem>,
+) -> Vec<Option<Box<dyn Simulator>>> {
+    let step = &system.recipe.step;
+    let window = step.size.unwrap_or(step.max);
+    let pace = |(simulator, component): (Option<Box<dyn Simulator>>, &cosimo_system::Component)| {
+        let Some((every, span)) = &component.step else { return simulator };
+        let groups = system.strong.iter();
+        let group =
+            groups.clone().find(|group| group.components.iter().any(|(name, _)| *name == component.name));
+        if let Some(group) = group {
+            let message = format!(
+                "`{}` is integrated together with others as `{}`, which cannot have steps of their own",
+                component.name, group.name
+            );
+            let problem = Problem::error("plan/own-step-joined", message, span.clone());
+            let hint = format!("remove `step`, or take `{}` out of `{}`", component.name, group.name);
+            problems.push(problem.hint(hint).about(&component.name));
+            return simulator;
+        }
+        let paced = |inner| -> Box<dyn Simulator> { Box::new(Paced::new(inner, *every, *every < window)) };
+        simulator.map(paced)
+    };
+    simulators.into_iter().zip(&system.components).map(pace).collect()
+}
+
+struct Paced {
+    inner: Box<dyn Simulator>,
+    interface: Interface,
+    every: f64,
+    setup: Option<Setup>,
+    /// Per output: there is nothing between two of its values.
+    held: Vec<bool>,
+    state: State,
+    /// One per slot, made at once: no step allocates.
+    slots: Vec<State>,
+    /// Counts changes of the simulator inside, so that it is saved and restored only where it differs; 0 is before all.
+    versions: u64,
+    /// The event inside its own step that made it stop.
+    met: Option<Time>,
+    /// Inputs of a part of the window, outputs and integrals of one.
+    shifted: Vec<Segment>,
+    values: Vec<f64>,
+    slopes: Vec<f64>,
+    areas: Vec<f64>,
+}
+
+/// All that a rewind brings back.
+#[derive(Debug, Clone)]
+struct State {
+    version: u64,
+    /// Its last step, ahead of the others or with them.
+    own: Window,
+    lead: Option<Lead>,
+    degree: u32,
+    /// The others have not come to the end of that step yet; how far they are, in seconds.
+    ahead: bool,
+    at: f64,
+    /// Outputs where its last step began and where it ended: as they were shown last.
+    start: Vec<f64>,
+    start_slopes: Vec<f64>,
+    end: Vec<f64>,
+    end_slopes: Vec<f64>,
+    /// Where the step before began, and how long ago; NaN where there was none.
+    before: Vec<f64>,
+    gap: f64,
+    /// Of its last step; NaN where the simulator offers none.
+    areas: Vec<f64>,
+    event: bool,
+    next_event: Option<Time>,
+    /// Texts and bytes as they are shown until the step ends.
+    parcels: Vec<Vec<u8>>,
+}
+
+impl State {
+    fn new(outputs: usize, parcels: usize) -> State {
+        State {
+            version: 0,
+            own: Window { from: Time::ZERO, to: Time::ZERO, size: 0.0 },
+            lead: None,
+            degree: 1,
+            ahead: false,
+            at: 0.0,
+            start: vec![f64::NAN; outputs],
+            start_slopes: vec![f64::NAN; outputs],
+            end: vec![f64::NAN; outputs],
+            end_slopes: vec![f64::NAN; outputs],
+            before: vec![f64::NAN; outputs],
+            gap: f64::NAN,
+            areas: vec![f64::NAN; outputs],
+            event: false,
+            next_event: None,
+            parcels: vec![Vec::new(); parcels],
+        }
+    }
+
+    /// A copy that takes no new memory.
+    fn copy_from(&mut self, from: &State) {
+        let numbers = [
+            (&mut self.start, &from.start),
+            (&mut self.start_slopes, &from.start_slopes),
+            (&mut self.end, &from.end),
+            (&mut self.end_slopes, &from.end_slopes),
+            (&mut self.before, &from.before),
+            (&mut self.areas, &from.areas),
+        ];
+        for (into, from) in numbers {
+            into.copy_from_slice(from);
+        }
+        self.parcels.clone_from_slice(&from.parcels);
+        (self.version, self.own, self.lead, self.degree) = (from.version, from.own, from.lead, from.degree);
+        (self.ahead, self.at, self.gap) = (from.ahead, from.at, from.gap);
+        (self.event, self.next_event) = (from.event, from.next_event);
+    }
+
+    /// A new step begins: what was its end is its start.
+    fn begin(&mut self, own: Window) {
+        let goes_on = self.own.size > 0.0 && self.own.to == own.from;
+        self.gap = if goes_on { self.own.size } else { f64::NAN };
+        self.before.copy_from_slice(&self.start);
+        self.start.copy_from_slice(&self.end);
+        self.start_slopes.copy_from_slice(&self.end_slopes);
+        self.own = own;
+    }
+
+    /// An output over its own step, in seconds since that began: the cubic with the slopes of both ends where they
+    /// are offered and believable, else the parabola through the start of the step before, else the line.
+    fn between(&self, output: usize) -> Segment {
+        let (size, gap) = (self.own.size, self.gap);
+        let (start, end) = (self.start[output], self.end[output]);
+        let (first, last) = (self.start_slopes[output], self.end_slopes[output]);
+        let mean = (end - start) / size;
+        let rounding = ROUNDING * (start.abs() + end.abs()) / size;
+        // The mean slope lies between those of the ends, or as near to them as they are to each other. An absent slope
+        // is NaN and fails, too.
+        if (mean - 0.5 * (first + last)).abs() <= (first - last).abs() + rounding {
+            let (twice, thrice) = (3.0 * mean - 2.0 * first - last, first + last - 2.0 * mean);
+            return Segment([start, first, twice / size, thrice / (size * size)]);
+        }
+        // Newton's form: (mean - mean of the step before) / (distance of the outer two), times t (t - size).
+        let second = (mean - (start - self.before[output]) / gap) / (size + gap);
+        if self.degree >= 2 && second.is_finite() {
+            return Segment([start, mean - second * size, second, 0.0]);
+        }
+        Segment::line(start, mean)
+    }
+}
+
+/// How much of a bump 6 s (1 - s) lies before s: its integral over the whole of 0 to 1 is 1.
+fn bump(share: f64) -> f64 {
+    share * share * (3.0 - 2.0 * share)
+}
+
+impl Paced {
+    /// `divides` where windows may be longer than its steps.
+    fn new(inner: Box<dyn Simulator>, every: f64, divides: bool) -> Paced {
+        let mut interface = inner.interface().clone();
+        interface.insight = None; // its equations hold where it is, which may be ahead of the others
+        if divides {
+            // It can say more of a window than the window's ends, and follows inputs as a stair at least.
+            interface.abilities.integrals = true;
+            interface.abilities.input_degree = 3;
+        }
+        let (inputs, outputs) = (interface.inputs.len(), interface.outputs.len());
+        Paced {
+            every,
+            setup: None,
+            held: interface
+                .outputs
+                .iter()
+                .map(|port| port.discrete || port.carries != Carries::Real)
+                .collect(),
+            state: State::new(outputs, interface.parcels_out.len()),
+            slots: vec![State::new(outputs, interface.parcels_out.len()); Slot::COUNT],
+            versions: 0,
+            met: None,
+            shifted: vec![Segment::ZERO; inputs],
+            values: vec![0.0; outputs],
+            slopes: vec![f64::NAN; if interface.abilities.slopes { outputs } else { 0 }],
+            areas: vec![0.0; outputs],
+            interface,
+            inner,
+        }
+    }
+
+    /// The simulator inside is about to change.
+    fn touch(&mut self) {
+        self.versions += 1;
+        self.state.version = self.versions;
+    }
+
+    fn integrates(&self) -> bool {
+        self.inner.interface().abilities.integrals
+    }
+
+    fn meets(&self) -> bool {
+        self.setup.is_some_and(|setup| setup.meets)
+    }
+
+    /// To the end of its own step, ahead of the others.
+    fn go_ahead(
+        &mut self,
+        lead: Lead,
+        window: Window,
+        inputs: &Inputs<'_>,
+        trail: &mut Trail<'_>,
+        out: &mut Outputs<'_>,
+    ) -> Result<Reached, SimulatorError> {
+        for (port, parcel) in self.state.parcels.iter_mut().enumerate() {
+            self.inner.give_parcel(port, parcel)?;
+        }
+        self.touch();
+        let integrates = self.integrates() && !trail.integrals.is_empty();
+        let state = &mut self.state;
+        state.begin(lead.own);
+        state.degree = lead.degree;
+        state.areas.fill(f64::NAN);
+        let mut own_trail = Trail { integrals: if integrates { &mut state.areas } else { &mut [] } };
+        let slopes = if out.slopes.is_empty() { &mut [][..] } else { &mut state.end_slopes[..] };
+        let mut end = Outputs { values: &mut state.end, slopes };
+        let reached = self.inner.advance_and_read(lead.own, inputs, &mut own_trail, &mut end)?;
+        if reached.to < lead.own.to {
+            self.met = Some(reached.to);
+            return Ok(Reached { to: window.to, next_event: None, event: true, ..reached });
+        }
+        (state.event, state.next_event) = (reached.event, reached.next_event);
+        Ok(Reached { evaluations: reached.evaluations, ..self.go_on(window, trail, out) })
+    }
+
+    /// A window inside its own step: nothing to do but to show what is known.
+    fn go_on(&mut self, window: Window, trail: &mut Trail<'_>, out: &mut Outputs<'_>) -> Reached {
+        let own = self.state.own;
+        let since = |at: Time| at.seconds() - own.from.seconds();
+        let (from, to) = (since(window.from), since(window.to));
+        for (output, integral) in trail.integrals.iter_mut().enumerate() {
+            // The integral of what is shown, and a share of what that misses of the simulator's own integral: over all
+            // windows of the step it is that.
+            let shown = self.shown(output);
+            let missed = self.state.areas[output] - shown.integral(own.size);
+            let share = bump(to / own.size) - bump(from / own.size);
+            *integral = shown.integral(to) - shown.integral(from) + share * missed;
+        }
+        let arrived = arrived(window.to, own);
+        (self.state.ahead, self.state.at) = (!arrived, to);
+        if arrived {
+            out.values.copy_from_slice(&self.state.end);
+            if !out.slopes.is_empty() {
+                out.slopes.copy_from_slice(&self.state.end_slopes);
+            }
+        } else {
+            self.show(out);
+        }
+        Reached {
+            to: window.to,
+            next_event: self.state.next_event.filter(|_| arrived),
+            event: arrived && self.state.event,
+            evaluations: 0,
+        }
+    }
+
+    fn shown(&self, output: usize) -> Segment {
+        if self.held[output] {
+            Segment::constant(self.state.start[output])
+        } else {
+            self.state.between(output)
+        }
+    }
+
+    /// Outputs where the others are.
+    fn show(&self, out: &mut Outputs<'_>) {
+        let at = self.state.at;
+        for (output, value) in out.values.iter_mut().enumerate() {
+            let shown = self.shown(output);
+            *value = shown.at(at);
+            if let Some(slope) = out.slopes.get_mut(output) {
+                *slope = shown.slope(at);
+            }
+        }
+    }
+
+    /// The whole window, in equal steps no longer than its own.
+    fn divide(
+        &mut self,
+        window: Window,
+        inputs: &Inputs<'_>,
+        trail: &mut Trail<'_>,
+        out: &mut Outputs<'_>,
+    ) -> Result<Reached, SimulatorError> {
+        self.touch();
+        // From where it stands, which may lie beside the window's start by rounding.
+        let stands = self.state.own.size > 0.0 && arrived(window.from, self.state.own);
+        let window =
+            Window { from: if stands { self.state.own.to.max(window.from) } else { window.from }, ..window };
+        let sizes = parts(window, self.every);
+        let reached = if sizes.0 == 1 {
+            let integrates = self.integrates();
+            if !integrates {
+                trail.integrals.fill(f64::NAN); // what the ends of the window say is all there is
+            }
+            let mut trail = Trail { integrals: if integrates { trail.integrals } else { &mut [] } };
+            self.inner.advance_and_read(window, inputs, &mut trail, out)?
+        } else {
+            self.several(window, sizes, inputs, trail, out)?
+        };
+        if reached.to < window.to {
+            return Ok(reached);
+        }
+        let state = &mut self.state;
+        state.begin(window);
+        state.end.copy_from_slice(out.values);
+        if !out.slopes.is_empty() {
+            state.end_slopes.copy_from_slice(out.slopes);
+        }
+        state.event = reached.event;
+        Ok(reached)
+    }
+
+    fn several(
+        &mut self,
+        window: Window,
+        sizes: (u64, f64),
+        inputs: &Inputs<'_>,
+        trail: &mut Trail<'_>,
+        out: &mut Outputs<'_>,
+    ) -> Result<Reached, SimulatorError> {
+        let (integrates, meets) = (self.integrates(), self.meets());
+        let mut whole = Reached::end_of(window, 0);
+        self.values.copy_from_slice(&self.state.end); // where the window begins
+        trail.integrals.fill(0.0);
+        for index in 0..sizes.0 {
+            let part = part(window, sizes, index);
+            // An event that it has announced by now: the others are to be there, too.
+            if let Some(at) = whole.next_event.filter(|at| meets && *at < part.to) {
+                return Ok(Reached { to: at, ..whole });
+            }
+            self.shift(part.from.seconds() - window.from.seconds(), part.size, inputs);
+            let inputs = Inputs { segments: &self.shifted };
+            let mut inner_trail = Trail {
+                integrals: if integrates && !trail.integrals.is_empty() { &mut self.areas } else { &mut [] },
+            };
+            let last = index + 1 == sizes.0;
+            let reached = if last {
+                self.inner.advance_and_read(part, &inputs, &mut inner_trail, out)?
+            } else {
+                self.inner.advance(part, &inputs, &mut inner_trail)?
+            };
+            whole = Reached { evaluations: whole.evaluations + reached.evaluations, ..reached };
+            if reached.to < part.to || (reached.event && meets && !last) {
+                return Ok(whole);
+            }
+            if !trail.integrals.is_empty() && integrates {
+                trail.integrals.iter_mut().zip(&self.areas).for_each(|(sum, area)| *sum += area);
+            } else if !trail.integrals.is_empty() {
+                // What it shows at its own steps says more than what it shows at the window's ends.
+                self.areas.copy_from_slice(&self.values);
+                if last {
+                    self.values.copy_from_slice(out.values);
+                } else {
+                    self.inner
+                        .outputs(&mut Outputs { values: &mut self.values, slopes: &mut self.slopes })?;
+                }
+                let ends = self.areas.iter().zip(&self.values);
+                trail
+                    .integrals
+                    .iter_mut()
+                    .zip(ends)
+                    .for_each(|(sum, (a, b))| *sum += 0.5 * (a + b) * part.size);
+            }
+            if reached.event && !last {
+                self.inner.settle(part.to, &inputs)?; // nobody listens
+            }
+        }
+        Ok(Reached { to: window.to, ..whole })
+    }
+
+    /// Inputs from so many seconds after the window's start on. A simulator that holds them gets their mean, so that the
+    /// integral of the stair is what was assumed.
+    fn shift(&mut self, start: f64, size: f64, inputs: &Inputs<'_>) {
+        let holds = self.inner.interface().abilities.input_degree == 0;
+        for (shifted, segment) in self.shifted.iter_mut().zip(inputs.segments) {
+            let still = segment.0[1..].iter().all(|coefficient| *coefficient == 0.0);
+            let moved = segment.after(start);
+            *shifted = if holds && !still { Segment::constant(moved.mean(size)) } else { moved };
+        }
+    }
+}
+
+impl Simulator for Paced {
+    fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
+    fn enter(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
+        self.touch();
+        self.setup = Some(*setup);
+        self.inner.enter(setup)
+    }
+
+    /// Inside its own step it cannot answer any more: it hears of everything when its next one begins.
+    fn settle(&mut self, at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
+        if self.state.ahead {
+            return Ok(());
+        }
+        self.touch();
+        self.state.event = false;
+        self.inner.settle(at, inputs)
+    }
+
+    fn lead(&mut self, lead: Lead) {
+        self.state.lead = Some(lead);
+    }
+
+    fn met(&self) -> Option<Time> {
+        self.met
+    }
+
+    fn advance(
+        &mut self,
+        window: Window,
+        inputs: &Inputs<'_>,
+        trail: &mut Trail<'_>,
+    ) -> Result<Reached, SimulatorError> {
+        // Seldom asked for alone; its own record of outputs needs them anyway.
+        let (mut values, mut slopes) = (self.state.end.clone(), self.slopes.clone());
+        self.advance_and_read(
+            window,
+            inputs,
+            trail,
+            &mut Outputs { values: &mut values, slopes: &mut slopes },
+        )
+    }
+
+    fn advance_and_read(
+        &mut self,
+        window: Window,
+        inputs: &Inputs<'_>,
+        trail: &mut Trail<'_>,
+        out: &mut Outputs<'_>,
+    ) -> Result<Reached, SimulatorError> {
+        self.met = None;
+        match self.state.lead.take() {
+            Some(lead) => self.go_ahead(lead, window, inputs, trail, out),
+            None if self.state.ahead => Ok(self.go_on(window, trail, out)),
+            None => self.divide(window, inputs, trail, out),
+        }
+    }
+
+    fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+        if self.state.ahead {
+            self.show(out);
+            return Ok(());
+        }
+        self.inner.outputs(out)?;
+        self.state.end.copy_from_slice(out.values);
+        if !out.slopes.is_empty() {
+            self.state.end_slopes.copy_from_slice(out.slopes);
+        }
+        Ok(())
+    }
+
+    fn next_event(&mut self) -> Result<Option<Time>, SimulatorError> {
+        if self.state.ahead { Ok(None) } else { self.inner.next_event() }
+    }
+
+    fn take_parcel(&mut self, port: usize, content: &[u8]) -> Result<(), SimulatorError> {
+        if self.state.ahead && self.state.lead.is_none() {
+            return Ok(()); // it comes again when the next step begins
+        }
+        self.touch();
+        self.inner.take_parcel(port, content)
+    }
+
+    fn give_parcel(&mut self, port: usize, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+        if self.state.ahead {
+            into.clone_from(&self.state.parcels[port]);
+            return Ok(());
+        }
+        self.inner.give_parcel(port, into)
+    }
+
+    fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        let saved = &mut self.slots[slot.index()];
+        if saved.version != self.state.version {
+            self.inner.save(slot)?;
+        }
+        saved.copy_from(&self.state);
+        Ok(())
+    }
+
+    fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        let saved = &self.slots[slot.index()];
+        if saved.version != self.state.version {
+            self.inner.restore(slot)?;
+        }
+        self.state.copy_from(saved);
+        Ok(())
+    }
+
+    /// On the step that it will take, not on the window.
+    fn rehearse(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Rehearsal, SimulatorError> {
+        let limit = self.setup.and_then(|setup| setup.stop).map_or(Limit::None, Limit::At);
+        let own = Clock::starting_at(window.from).own(self.every, window, window.size, limit);
+        self.touch();
+        self.inner.rehearse(part(own, parts(own, self.every), 0), inputs)
+    }
+
+    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+        let mut inner = Vec::new();
+        self.inner.freeze(&mut inner)?;
+        put(into, &inner);
+        for parcel in &self.state.parcels {
+            put(into, parcel);
+        }
+        let state = &self.state;
+        let flag = |flag: bool| f64::from(u8::from(flag));
+        let mut numbers = vec![state.own.from.seconds(), state.own.to.seconds(), state.own.size];
+        numbers.extend([f64::from(state.degree), flag(state.ahead), state.at, state.gap, flag(state.event)]);
+        numbers.push(state.next_event.map_or(f64::NAN, Time::seconds));
+        for part in
+            [&state.start, &state.start_slopes, &state.end, &state.end_slopes, &state.before, &state.areas]
+        {
+            numbers.extend(part);
+        }
+        into.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+        Ok(())
+    }
+
+    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
+        self.touch();
+        let damaged = || SimulatorError::new("thaw", "the saved state of its own step is damaged");
+        let mut rest = from;
+        self.inner.thaw(take(&mut rest).ok_or_else(damaged)?)?;
+        for parcel in &mut self.state.parcels {
+            *parcel = take(&mut rest).ok_or_else(damaged)?.to_vec();
+        }
+        let words = rest.chunks_exact(8).filter_map(|chunk| chunk.try_into().ok());
+        let mut numbers = words.map(f64::from_le_bytes);
+        read(&mut self.state, &mut numbers).ok_or_else(damaged)
+    }
+
+    fn tune(&mut self, parameter: usize, value: f64) -> Result<(), SimulatorError> {
+        self.touch();
+        self.inner.tune(parameter, value)
+    }
+
+    /// What it shows inside its own step answers no input.
+    fn jacobian(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
+        if self.state.ahead {
+            into.fill(0.0);
+            return Ok(());
+        }
+        self.inner.jacobian(into)
+    }
+
+    fn states(&mut self) -> Option<&mut dyn States> {
+        self.touch();
+        self.inner.states()
+    }
+}
+
+fn put(into: &mut Vec<u8>, bytes: &[u8]) {
+    into.extend((bytes.len() as u64).to_le_bytes());
+    into.extend(bytes);
+}
+
+fn take<'a>(from: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let (length, rest) = from.split_first_chunk::<8>()?;
+    let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
+    let (bytes, rest) = rest.split_at_checked(length)?;
+    *from = rest;
+    Some(bytes)
+}
+
+fn read(state: &mut State, numbers: &mut impl Iterator<Item = f64>) -> Option<()> {
+    let (from, to) = (Time::new(numbers.next()?)?, Time::new(numbers.next()?)?);
+    state.own = Window { from, to, size: numbers.next()? };
+    state.lead = None;
+    state.degree = numbers.next()? as u32;
+    state.ahead = numbers.next()? != 0.0;
+    state.at = numbers.next()?;
+    state.gap = numbers.next()?;
+    state.event = numbers.next()? != 0.0;
+    state.next_event = Time::new(numbers.next()?);
+    let State { start, start_slopes, end, end_slopes, before, areas, .. } = state;
+    for slot in [start, start_slopes, end, end_slopes, before, areas].into_iter().flatten() {
+        *slot = numbers.next()?;
+    }
+    Some(())
+}
