@@ -10,6 +10,7 @@ mod dahlquist;
 mod dormand_prince;
 mod driven;
 mod dual_mass;
+mod epas;
 mod faulty;
 mod gain_loop;
 mod hybrid;
@@ -129,6 +130,14 @@ const MODELS: &[&ModelEntry] = &[
     &thermal_wall::RIGHT_ROOM,
     &thermal_wall::WALL,
     &ring::ROTOR,
+    &epas::VEHICLE_ROD,
+    &epas::STEERING_ALONE,
+    &epas::VEHICLE_ALONE,
+    &epas::STEERING_ROD,
+    &epas::MECHANICS_BELT,
+    &epas::MOTOR_ALONE,
+    &epas::MECHANICS_ALONE,
+    &epas::MOTOR_BELT,
     &faulty::NAN,
     &faulty::PANIC,
 ];
@@ -171,6 +180,7 @@ pub const REFERENCES: &[&ReferenceEntry] = &[
     &gain_loop::REFERENCE,
     &tanks::REFERENCE,
     &thermal_wall::REFERENCE,
+    &epas::REFERENCE,
 ];
 
 /// Sources such as `native:quarter-car/chassis`.
