@@ -125,11 +125,13 @@ enum Signal {
     Rod,
     /// Torque of the belt; pulls the motor back and the rack along.
     Belt,
+    /// The same as a force at the rack.
+    Screw,
     /// Torque of the pinion, which the assist follows.
     Pinion,
 }
 
-use Signal::{Belt, Pinion, Rod, State};
+use Signal::{Belt, Pinion, Rod, Screw, State};
 
 impl Signal {
     fn port(self) -> (&'static str, &'static str, &'static str) {
@@ -137,6 +139,7 @@ impl Signal {
             State(state) => NAMES[state],
             Rod => ("Fr", "N", "force of the tie rods; pulls the rack back and the wheels along"),
             Belt => ("Tb", "N.m", "torque of the belt; pulls the motor back and the rack along"),
+            Screw => ("Fb", "N", "force of the belt at the rack; pulls the motor back and the rack along"),
             Pinion => ("Tp", "N.m", "torque of the pinion, which the assist follows"),
         }
     }
@@ -312,6 +315,7 @@ impl Part {
             match signal {
                 Rod => forces.rod = *u,
                 Belt => forces.belt = *u,
+                Screw => forces.belt = *u / self.car.eta,
                 Pinion => forces.pinion = *u,
                 State(_) => {}
             }
@@ -326,6 +330,7 @@ impl Part {
             State(state) => z[*state],
             Rod => forces.rod,
             Belt => forces.belt,
+            Screw => self.car.eta * forces.belt,
             Pinion => forces.pinion,
         };
         for (y, signal) in
@@ -354,7 +359,7 @@ impl Model for Part {
         for (place, signal) in self.tells.iter().enumerate() {
             let ends: &[usize] = match signal {
                 Rod => &[XR, VR, XW, VW],
-                Belt => &[ANGLE, WM, XR, VR],
+                Belt | Screw => &[ANGLE, WM, XR, VR],
                 Pinion | State(_) => &[],
             };
             let heard = |told: &Signal| matches!(told, State(state) if ends.contains(state));
@@ -483,16 +488,16 @@ pub(crate) const MOTOR_ALONE: ModelEntry = ModelEntry {
 
 pub(crate) const MECHANICS_ALONE: ModelEntry = ModelEntry {
     name: "epas/mechanics",
-    summary: "all but the motor and the belt, told the torque of the belt (case IV)",
+    summary: "all but the motor and the belt, told the force of the belt (case IV)",
     parameters: &PART,
-    build: |options| part(options, MECHANICS, &[Belt], &[Pinion]),
+    build: |options| part(options, MECHANICS, &[Screw], &[Pinion]),
 };
 
 pub(crate) const MOTOR_BELT: ModelEntry = ModelEntry {
     name: "epas/motor-belt",
     summary: "assist motor with the belt, told the motion of the rack and the torque of the pinion (case IV)",
     parameters: &PART,
-    build: |options| part(options, MOTOR, &[State(XR), State(VR), Pinion], &[Belt]),
+    build: |options| part(options, MOTOR, &[State(XR), State(VR), Pinion], &[Screw]),
 };
 
 /// Steps of the reference; the fastest motion of the default car turns by 1.6e-2 rad in one, the error of order four
@@ -503,7 +508,7 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     name: "epas",
     summary: "the steering in one piece, by RK4 with steps of 1e-5 s",
     parameters: &WHOLE,
-    columns: &["ds", "ws", "xR", "vR", "dm", "wm", "xw", "vw", "vy", "wz", "Fr", "Tb", "Tp"],
+    columns: &["ds", "ws", "xR", "vR", "dm", "wm", "xw", "vw", "vy", "wz", "Fr", "Tb", "Tp", "Fb"],
     solve: |options, instants| {
         let car = Car::of(options);
         let f = |t: f64, z: &[f64; STATES]| {
@@ -524,7 +529,10 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
             let rest = (position - whole) * FINE;
             let here = if rest > 1e-6 * FINE { rk4(f, done as f64 * FINE, &z, rest) } else { z };
             let forces = car.forces(&here);
-            here.iter().copied().chain([forces.rod, forces.belt, forces.pinion]).collect()
+            here.iter()
+                .copied()
+                .chain([forces.rod, forces.belt, forces.pinion, car.eta * forces.belt])
+                .collect()
         };
         instants.iter().map(row).collect()
     },
@@ -548,7 +556,7 @@ mod tests {
 
     #[test]
     fn every_part_follows_the_reference_when_told_the_truth() {
-        let (fr, tb, tp) = (10, 11, 12);
+        let (fr, tb, tp, fb) = (10, 11, 12, 13);
         let cases: [(&ModelEntry, &[usize], &[usize]); 8] = [
             (&VEHICLE_ROD, &[XR, VR], &[fr, XW, VW, VY, WZ]),
             (&STEERING_ALONE, &[fr], &[tp, DS, WS, XR, VR, ANGLE, WM]),
@@ -556,8 +564,8 @@ mod tests {
             (&STEERING_ROD, &[XW, VW], &[fr, tp, DS, WS, XR, VR, ANGLE, WM]),
             (&MECHANICS_BELT, &[ANGLE, WM], &[tb, tp, DS, WS, XR, VR, XW, VW, VY, WZ]),
             (&MOTOR_ALONE, &[tb, tp], &[ANGLE, WM]),
-            (&MECHANICS_ALONE, &[tb], &[tp, DS, WS, XR, VR, XW, VW, VY, WZ]),
-            (&MOTOR_BELT, &[XR, VR, tp], &[tb, ANGLE, WM]),
+            (&MECHANICS_ALONE, &[fb], &[tp, DS, WS, XR, VR, XW, VW, VY, WZ]),
+            (&MOTOR_BELT, &[XR, VR, tp], &[fb, ANGLE, WM]),
         ];
         let step = 1e-4;
         let instants: Vec<f64> = (0..=3000).map(|i| f64::from(i) * step).collect();
@@ -600,6 +608,6 @@ mod tests {
     fn without_a_driver_nothing_moves() {
         let given = [("amplitude".to_owned(), cosimo_core::Value::Number(0.0))];
         let options = Options::resolve("it", REFERENCE.parameters, &given).unwrap();
-        assert_eq!((REFERENCE.solve)(&options, &[0.5]), vec![vec![0.0; 13]]);
+        assert_eq!((REFERENCE.solve)(&options, &[0.5]), vec![vec![0.0; 14]]);
     }
 }

@@ -4,8 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::ValueEnum;
+use cosimo::core::Registry;
+use cosimo::plot::Figure;
 use cosimo::reproduce::ecco_nepce::{self, Changes};
 use cosimo::reproduce::fmu::Exported;
+use cosimo::reproduce::{Cell, ReproduceError, figures, rows, thesis};
 use indicatif::ProgressBar;
 
 use crate::{exit, report};
@@ -15,7 +18,7 @@ use crate::{exit, report};
 pub(crate) struct Args {
     /// Which papers
     paper: Paper,
-    /// Only rows whose id begins so, as in `003/III` or `000/6/constant`
+    /// Only rows whose id begins so, as in `003/III`, `000/6/constant` or `A2/SET1/stale`
     #[arg(long, value_name = "ID", default_value = "")]
     row: String,
     /// An array of { id, value, printed }
@@ -42,10 +45,57 @@ pub(crate) struct Args {
 enum Paper {
     /// Sadjina et al. 2017 (003) and Sadjina & Pedersen 2019 (000)
     EccoNepce,
+    /// Wu 2018: stability, order, residual power and causality of the dual mass, and a power steering in four cuts
+    Thesis,
+}
+
+impl Paper {
+    fn cells(self) -> Vec<Cell> {
+        match self {
+            Paper::EccoNepce => ecco_nepce::cells(),
+            Paper::Thesis => thesis::cells(),
+        }
+    }
+
+    fn hint(self) -> String {
+        let (tables, row) = match self {
+            Paper::EccoNepce => (ecco_nepce::tables(), "003/III/constant"),
+            Paper::Thesis => (thesis::tables(), "A2/SET1/stale"),
+        };
+        format!("tables are {}; rows as in `{row}`", tables.join(", "))
+    }
+
+    fn measure(
+        self,
+        row: &str,
+        cells: &[Cell],
+        changes: &Changes,
+        registry: &Registry,
+    ) -> Result<Vec<f64>, ReproduceError> {
+        match self {
+            Paper::EccoNepce => ecco_nepce::measure(row, cells, changes, registry),
+            Paper::Thesis => thesis::measure(row, cells, changes, registry),
+        }
+    }
+
+    fn draw(self, changes: &Changes, registry: &Registry) -> Result<Vec<(String, Figure)>, String> {
+        match self {
+            Paper::EccoNepce => figures::draw(changes, registry),
+            Paper::Thesis => thesis::draw(changes, registry),
+        }
+    }
+
+    /// Whether a row looks at states, which FMUs for co-simulation do not show.
+    fn looks_inside(self, row: &str) -> bool {
+        match self {
+            Paper::EccoNepce => row.starts_with("003/instability"),
+            Paper::Thesis => row.starts_with("A2") || row.starts_with("A7") || row.starts_with("A4/literal"),
+        }
+    }
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
-    let Paper::EccoNepce = args.paper;
+    let paper = args.paper;
     let registry = cosimo::registry();
     let bad = |error: &dyn std::fmt::Display| {
         report::error(&error.to_string(), None);
@@ -54,15 +104,19 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let fmus = args.fmu.map(Exported::new).transpose().map_err(|message| bad(&message))?.map(Arc::new);
     let changes = Changes { sets: args.sets.clone(), step: args.step, tolerance: args.tolerance, fmus };
     let changed = !changes.sets.is_empty() || changes.step.is_some() || changes.tolerance.is_some();
-    let rows = ecco_nepce::rows(&args.row).map_err(|error| {
-        let hint = format!("tables are {}; rows as in `003/III/constant`", ecco_nepce::tables().join(", "));
-        report::error(&error.to_string(), Some(&hint));
+    if matches!(paper, Paper::Thesis) && args.tolerance.is_some() {
+        return Err(bad(&"`--tolerance`: all rows of the thesis have constant steps"));
+    }
+    let rows = rows(paper.cells(), &args.row).map_err(|error| {
+        report::error(&error.to_string(), Some(&paper.hint()));
         exit::BAD_INPUT
     })?;
     let (rows, unseen): (Vec<_>, Vec<_>) =
-        rows.into_iter().partition(|(row, _)| args.fmu.is_none() || !row.starts_with("003/instability"));
+        rows.into_iter().partition(|(row, _)| args.fmu.is_none() || !paper.looks_inside(row));
     if !unseen.is_empty() {
-        eprintln!("remark: neutral steps are left out: FMUs for co-simulation do not show their states");
+        eprintln!(
+            "remark: rows that look at states are left out: FMUs for co-simulation do not show their states"
+        );
     }
     let bar = ProgressBar::new(rows.len() as u64);
     let mut json = Vec::new();
@@ -71,7 +125,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         println!("{:<46} {:>8} {:>14} {:>14}", "cell", "printed", "reference", "measured");
     }
     for (row, cells) in &rows {
-        let measured = ecco_nepce::measure(row, cells, &changes, &registry).map_err(|error| bad(&error))?;
+        let measured = paper.measure(row, cells, &changes, &registry).map_err(|error| bad(&error))?;
         for (cell, measured) in cells.iter().zip(measured) {
             count += 1;
             let agrees = cell.agrees(measured);
@@ -87,8 +141,11 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
             };
             bar.suspend(|| {
                 println!(
-                    "{:<46} {:>8} {:>14.8} {:>14.8} {remark}",
-                    cell.id, cell.printed, cell.reference, measured
+                    "{:<46} {:>8} {:>14} {:>14} {remark}",
+                    cell.id,
+                    cell.printed,
+                    shown(cell.reference),
+                    shown(measured)
                 );
             });
         }
@@ -96,7 +153,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     }
     bar.finish_and_clear();
     if let Some(folder) = &args.plots {
-        draw(folder, &changes, &registry)?;
+        draw(folder, paper, &changes, &registry)?;
     }
     if args.json {
         println!("{:#}", serde_json::Value::from(json));
@@ -108,8 +165,13 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     if changed || agreeing == count { Ok(()) } else { Err(exit::FAILED) }
 }
 
-fn draw(folder: &std::path::Path, changes: &Changes, registry: &cosimo::core::Registry) -> Result<(), u8> {
-    let figures = cosimo::reproduce::figures::draw(changes, registry).map_err(|message| {
+/// Small numbers keep their digits.
+fn shown(value: f64) -> String {
+    if value != 0.0 && value.abs() < 1e-2 { format!("{value:.6e}") } else { format!("{value:.8}") }
+}
+
+fn draw(folder: &std::path::Path, paper: Paper, changes: &Changes, registry: &Registry) -> Result<(), u8> {
+    let figures = paper.draw(changes, registry).map_err(|message| {
         report::error(&message, None);
         exit::BAD_INPUT
     })?;

@@ -14,7 +14,7 @@ use cosimo_system::{
 };
 
 use super::fmu::Exported;
-use super::{Accepted, Cell, ReproduceError};
+use super::{Cell, ReproduceError};
 
 const CELLS: &str = include_str!("ecco-nepce.json");
 
@@ -86,44 +86,12 @@ pub struct Changes {
 
 /// All cells of the tables, in the papers' order.
 pub fn cells() -> Vec<Cell> {
-    let parsed: serde_json::Value = serde_json::from_str(CELLS).unwrap_or_default();
-    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
-    let number = |value: &serde_json::Value| value.as_f64().unwrap_or(f64::NAN);
-    let cell = |value: &serde_json::Value| Cell {
-        id: text(&value["id"]),
-        printed: text(&value["printed"]),
-        reference: number(&value["value"]),
-        accepted: match value["rel_tol"].as_f64() {
-            Some(tolerance) => Accepted::Relative(tolerance),
-            None => Accepted::Range(number(&value["range"][0]), number(&value["range"][1])),
-        },
-        median: value["median_over_tolerance_band"].as_bool().unwrap_or(false),
-    };
-    parsed.as_array().map(|cells| cells.iter().map(cell).collect()).unwrap_or_default()
+    super::read(CELLS)
 }
 
 /// The tables that rows belong to.
 pub fn tables() -> Vec<&'static str> {
     TABLES.iter().map(|table| table.id).chain(["003/instability"]).collect()
-}
-
-/// The rows, each with its cells, whose ids begin with `prefix` at a boundary; all for an empty one.
-pub fn rows(prefix: &str) -> Result<Vec<(String, Vec<Cell>)>, ReproduceError> {
-    let mut rows: Vec<(String, Vec<Cell>)> = Vec::new();
-    for cell in cells() {
-        let inside = cell.id == prefix
-            || prefix.is_empty()
-            || cell.id.strip_prefix(prefix.trim_end_matches('/')).is_some_and(|rest| rest.starts_with('/'));
-        if !inside {
-            continue;
-        }
-        let row = cell.id.rsplit_once('/').map_or("", |(row, _)| row).to_owned();
-        match rows.last_mut() {
-            Some((last, cells)) if *last == row => cells.push(cell),
-            _ => rows.push((row, vec![cell])),
-        }
-    }
-    if rows.is_empty() { Err(ReproduceError::NoSuchRow(prefix.into())) } else { Ok(rows) }
 }
 
 /// Measures all cells of one row.
@@ -368,6 +336,7 @@ mod tests {
     #[test]
     fn rows_are_found_at_boundaries_only() {
         assert_eq!(cells().len(), 163);
+        let rows = |prefix: &str| super::super::rows(cells(), prefix);
         assert!(rows("003/V").unwrap().iter().all(|(row, _)| row.starts_with("003/V/")));
         assert_eq!(rows("003/III/constant/E").unwrap()[0].1.len(), 1);
         assert!(rows("003/II").is_err());
@@ -377,7 +346,7 @@ mod tests {
     fn every_cell_of_both_papers_comes_out() {
         let registry = crate::registry();
         let mut wrong = Vec::new();
-        for (row, cells) in rows("").unwrap() {
+        for (row, cells) in super::super::rows(cells(), "").unwrap() {
             let measured = measure(&row, &cells, &Changes::default(), &registry).unwrap();
             for (cell, measured) in cells.iter().zip(measured) {
                 if !cell.agrees(measured) {
