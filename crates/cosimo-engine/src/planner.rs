@@ -214,6 +214,7 @@ impl Planner<'_> {
             has_jacobian: source.is_some(),
             jacobian_starts,
             states: 0,
+            state_counts: Vec::new(),
             hidden: Vec::new(),
             any_fresh: ranks.depth > 0 && (0..inputs).any(|i| fresh[i] && !self.links.rows[i].is_empty()),
             fresh,
