@@ -107,7 +107,7 @@ fn lines(forecast: &Result<Forecast, NoForecast>) -> Vec<String> {
         How::States => "",
         How::Impulses => " (by impulse responses: somebody shows no states)",
     };
-    let mut lines = vec![format!("forecast: {steps}; {}{how}", survey::words(forecast.radius))];
+    let mut lines = vec![format!("forecast: {steps}; at the start {}{how}", survey::words(forecast.radius))];
     lines.extend(forecast.limit.map(|whole| format!("  {}", limit(whole))));
     lines.extend(forecast.loops.iter().map(|(name, own)| format!("  {name} alone: {}", limit(*own))));
     lines

@@ -84,14 +84,6 @@ impl Paper {
             Paper::Thesis => thesis::draw(changes, registry),
         }
     }
-
-    /// Whether a row looks at states, which FMUs for co-simulation do not show.
-    fn looks_inside(self, row: &str) -> bool {
-        match self {
-            Paper::EccoNepce => row.starts_with("003/instability"),
-            Paper::Thesis => row.starts_with("A2") || row.starts_with("A7") || row.starts_with("A4/literal"),
-        }
-    }
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
@@ -107,16 +99,19 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     if matches!(paper, Paper::Thesis) && args.tolerance.is_some() {
         return Err(bad(&"`--tolerance`: all rows of the thesis have constant steps"));
     }
+    if matches!(paper, Paper::Thesis) && args.fmu.is_some() {
+        return Err(bad(
+            &"`--fmu`: rows of the thesis look at states, or move inputs inside of steps, which FMUs for co-simulation do not",
+        ));
+    }
     let rows = rows(paper.cells(), &args.row).map_err(|error| {
         report::error(&error.to_string(), Some(&paper.hint()));
         exit::BAD_INPUT
     })?;
     let (rows, unseen): (Vec<_>, Vec<_>) =
-        rows.into_iter().partition(|(row, _)| args.fmu.is_none() || !paper.looks_inside(row));
+        rows.into_iter().partition(|(row, _)| args.fmu.is_none() || !row.starts_with("003/instability"));
     if !unseen.is_empty() {
-        eprintln!(
-            "remark: rows that look at states are left out: FMUs for co-simulation do not show their states"
-        );
+        eprintln!("remark: neutral steps are left out: FMUs for co-simulation do not show their states");
     }
     let bar = ProgressBar::new(rows.len() as u64);
     let mut json = Vec::new();

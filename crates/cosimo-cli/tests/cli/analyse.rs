@@ -75,7 +75,16 @@ fn stability_of_methods_over_the_step() {
 fn stability_of_a_nonlinear_system_along_its_way() {
     assert_snapshot!(
         "analyse-stability-at",
-        analyse(&["stability", "steering.toml", "--at", "0.5,2", "--step", "1e-3:8e-3:4", "--set", "micro_steps=80"])
+        analyse(&[
+            "stability",
+            "steering.toml",
+            "--at",
+            "0.5,2",
+            "--step",
+            "1e-3:8e-3:4",
+            "--set",
+            "micro_steps=80"
+        ])
     );
 }
 
