@@ -111,6 +111,12 @@ fn loops(run: &mut Run, search: &Search) -> Result<Vec<(String, Limit)>, Stabili
         return Ok(limits);
     }
     for (ends, members) in &pairs {
+        // What goes one way only does not come back.
+        let blocks = &run.layout().blocks;
+        let inputs = members.iter().flat_map(|&index| &all[index].inputs);
+        if !ends.iter().all(|&end| inputs.clone().any(|input| blocks[end].inputs.contains(input))) {
+            continue;
+        }
         let others: Vec<usize> = (0..all.len())
             .filter(|index| !members.contains(index))
             .flat_map(|index| all[index].inputs.clone())
