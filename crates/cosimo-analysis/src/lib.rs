@@ -1,3 +1,10 @@
 //! Analysis uses the engine, not formulas about it.
 
+pub mod causality;
+pub mod correlation;
+pub mod forecast;
+pub mod linearise;
+pub mod order;
 pub mod stability;
+pub mod survey;
+pub mod variant;

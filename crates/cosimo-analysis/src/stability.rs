@@ -2,18 +2,34 @@
 //! themselves. The map is taken from the real engine, one perturbed step per column, so what is measured is
 //! what is implemented, corrections and history included. For nonlinear systems it is the linearisation at
 //! the run's present point.
+//!
+//! Where a simulator does not show its states but can be rewound, the modes come out of what the others hear of it: from
+//! impulse responses over several steps (Ho & Kalman 1966).
 
-use cosimo_engine::{Run, RunError};
+use cosimo_core::End;
+use cosimo_engine::{Layout, Run, RunError};
 use faer::Mat;
 
-/// Perturbation relative to the cell's own size or 1, to both sides; for linear systems any would do.
-const PERTURBATION: f64 = 1e-4;
+use crate::linearise::{self, Linearised};
+
+/// Perturbation relative to the cell's own size or 1, to both sides; for linear systems any would do. Small beside the
+/// range of friction, and large beside the errors of integrators inside.
+const PERTURBATION: f64 = 1e-5;
 /// A mode whose share in what simulators tell each other is below this is seen by nobody.
 const UNSEEN: f64 = 1e-9;
+/// A radius this near to 1 is 1: differences have rounding errors.
+pub const NEUTRAL: f64 = 1e-7;
+/// Steps of an impulse response, before and after the one that is shifted.
+const HORIZON: usize = 12;
+/// Singular values below this part of the largest are rounding errors.
+const RANK: f64 = 1e-7;
 
 #[derive(Debug, thiserror::Error)]
 pub enum StabilityError {
-    #[error("simulator `{0}` does not show its states, so its part of the step cannot be probed")]
+    #[error(
+        "component `{0}` shows no states and cannot be rewound, so its part of a step can be seen neither from inside nor by \
+         impulses"
+    )]
     HiddenStates(String),
     #[error(
         "`{name}` has steps of {every} s of its own, so that one step of {size} s does not map the system onto itself"
@@ -21,12 +37,26 @@ pub enum StabilityError {
     OwnStep { name: String, every: f64, size: f64 },
     #[error("the step size must be a finite number above 0, found {0}")]
     BadSize(f64),
+    #[error("nothing is exchanged: no output drives an input, so that there is no coupling to judge")]
+    NothingExchanged,
+    #[error("a step of {0} s, slightly disturbed, gives values that are not finite")]
+    NotFinite(f64),
     #[error("the eigenvalues of the step did not converge at size {0} s")]
     NoEigenvalues(f64),
     #[error("no step size between {0} s and {1} s is neutral")]
     NoNeutralStep(f64, f64),
     #[error(transparent)]
     Run(#[from] RunError),
+}
+
+/// How a step was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    /// One perturbed step per state, sample and cell of memory.
+    States,
+    /// Impulse responses, since somebody hides states. Modes that nobody hears of, or that no exchanged value can
+    /// excite, stay hidden.
+    Impulses,
 }
 
 /// How much one step can amplify.
@@ -36,6 +66,7 @@ pub struct Radius {
     pub radius: f64,
     /// Modes that no exchanged output shows, such as a displacement nobody reads; not counted.
     pub unseen: usize,
+    pub how: How,
 }
 
 /// The spectral radius of one step of the given size. Take a few steps first, so that there is a history.
@@ -43,19 +74,53 @@ pub fn radius(run: &mut Run, size: f64) -> Result<Radius, StabilityError> {
     if !(size.is_finite() && size > 0.0) {
         return Err(StabilityError::BadSize(size));
     }
-    if let Some(&hidden) = run.layout().hidden.first() {
-        return Err(StabilityError::HiddenStates(run.layout().names[hidden].clone()));
+    let layout = run.layout();
+    if layout.driving.is_empty() {
+        return Err(StabilityError::NothingExchanged);
     }
+    if let Some(rate) = layout.rates.iter().find(|rate| rate.every > size) {
+        let name = layout.names[rate.member].clone();
+        return Err(StabilityError::OwnStep { name, every: rate.every, size });
+    }
+    let abilities = |index: &&usize| layout.interfaces[**index].abilities.rollback;
+    match (layout.hidden.is_empty(), layout.hidden.iter().find(|index| !abilities(index))) {
+        (true, _) => by_states(run, size),
+        (false, None) => by_impulses(run, size),
+        (false, Some(&blind)) => Err(StabilityError::HiddenStates(layout.names[blind].clone())),
+    }
+}
+
+fn by_states(run: &mut Run, size: f64) -> Result<Radius, StabilityError> {
     let matrix = step_matrix(run, size)?;
-    let eigen = matrix.eigen().map_err(|_| StabilityError::NoEigenvalues(size))?;
-    let (vectors, values) = (eigen.U(), eigen.S().column_vector());
     let states = run.island().state_cells();
+    seen(&matrix, states).ok_or(StabilityError::NoEigenvalues(size))
+}
+
+/// The radius of a step on cells of which the first ones are states and the others what is told. `None` where the
+/// eigenvalues do not converge.
+pub fn seen(whole: &Mat<f64>, states: usize) -> Option<Radius> {
+    // What reaches nobody is left out before: where all modes lie near 1, eigenvectors cannot tell them apart. A change
+    // that does not reach a cell leaves its very bits, so that zeros are exact.
+    let mut reaches: Vec<bool> = (0..whole.nrows()).map(|cell| cell >= states).collect();
+    let mut open: Vec<usize> = (states..whole.nrows()).collect();
+    while let Some(reached) = open.pop() {
+        for cell in (0..states).filter(|&cell| whole[(reached, cell)] != 0.0) {
+            if !std::mem::replace(&mut reaches[cell], true) {
+                open.push(cell);
+            }
+        }
+    }
+    let kept: Vec<usize> = (0..whole.nrows()).filter(|&cell| reaches[cell]).collect();
+    let matrix = Mat::from_fn(kept.len(), kept.len(), |row, column| whole[(kept[row], kept[column])]);
+    let (lost, states) = (whole.nrows() - kept.len(), kept.iter().filter(|&&cell| cell < states).count());
+    let eigen = matrix.eigen().ok()?;
+    let (vectors, values) = (eigen.U(), eigen.S().column_vector());
     // A force of 1e4 N is no larger than a displacement of 1 m: each cell is measured by what reaches it.
     let reach: Vec<f64> = (0..matrix.nrows())
         .map(|row| (0..matrix.ncols()).map(|column| matrix[(row, column)].abs()).fold(0.0, f64::max))
         .map(|reach| if reach == 0.0 { 1.0 } else { reach })
         .collect();
-    let mut found = Radius { radius: 0.0, unseen: 0 };
+    let mut found = Radius { radius: 0.0, unseen: lost, how: How::States };
     for mode in 0..matrix.ncols() {
         let share = |cell: usize| vectors[(cell, mode)].norm() / reach[cell];
         let all = (0..matrix.nrows()).map(share).fold(0.0, f64::max);
@@ -66,57 +131,309 @@ pub fn radius(run: &mut Run, size: f64) -> Result<Radius, StabilityError> {
             found.radius = found.radius.max(values[mode].norm());
         }
     }
-    Ok(found)
+    Some(found)
 }
 
-/// The smallest step size between two at which the radius crosses 1 from below, to 1e-10 relative.
-pub fn neutral(run: &mut Run, from: f64, to: f64) -> Result<f64, StabilityError> {
-    const SCAN: f64 = 1.02;
-    let mut low = from;
-    if radius(run, low)?.radius >= 1.0 {
-        return Err(StabilityError::NoNeutralStep(from, to));
-    }
-    let mut high = low * SCAN;
-    while radius(run, high)?.radius < 1.0 {
-        if high >= to {
-            return Err(StabilityError::NoNeutralStep(from, to));
-        }
-        low = high;
-        high *= SCAN;
-    }
-    while high - low > 1e-10 * low {
-        let middle = f64::midpoint(low, high);
-        if radius(run, middle)?.radius < 1.0 { low = middle } else { high = middle }
-    }
-    Ok(f64::midpoint(low, high))
-}
-
-/// Column j: what a change of cell j becomes in one step.
-pub fn step_matrix(run: &mut Run, size: f64) -> Result<Mat<f64>, StabilityError> {
-    let layout = run.layout();
-    if let Some(rate) = layout.rates.iter().find(|rate| rate.every > size) {
-        let name = layout.names[rate.member].clone();
-        return Err(StabilityError::OwnStep { name, every: rate.every, size });
-    }
+/// From the answers h_k of what is told to a unit change of every cell, k = 1 to 2 N, follow the Hankel matrices
+/// H = (h_(i+j+1)) and H' = (h_(i+j+2)). With the singular value decomposition H = U S V^T cut at its rank,
+/// S^(-1/2) U^T H' V S^(-1/2) has the eigenvalues of the step. Ho & Kalman 1966, Zeiger & McEwen 1974.
+fn by_impulses(run: &mut Run, size: f64) -> Result<Radius, StabilityError> {
     let island = run.island();
-    let cells = island.cells();
+    let (cells, states) = (island.cells(), island.state_cells());
+    let told = cells - states;
+    let mut answers = vec![Mat::<f64>::zeros(told, cells); 2 * HORIZON];
     let mut point = vec![0.0; cells];
     island.read_cells(&mut point).map_err(RunError::from)?;
-    let mut above = vec![0.0; cells];
-    let mut below = vec![0.0; cells];
-    let mut matrix = Mat::zeros(cells, cells);
+    let (mut above, mut below) = (vec![0.0; 2 * HORIZON * cells], vec![0.0; 2 * HORIZON * cells]);
     for column in 0..cells {
         let kept = point[column];
         let perturbation = PERTURBATION * kept.abs().max(1.0);
         let (high, low) = (kept + perturbation, kept - perturbation);
         point[column] = high;
-        island.map(size, Some(&point), &mut above).map_err(RunError::from)?;
+        island.respond(size, Some(&point), &mut above).map_err(RunError::from)?;
         point[column] = low;
-        island.map(size, Some(&point), &mut below).map_err(RunError::from)?;
+        island.respond(size, Some(&point), &mut below).map_err(RunError::from)?;
+        point[column] = kept;
+        for (step, answer) in answers.iter_mut().enumerate() {
+            for row in 0..told {
+                let at = step * cells + states + row;
+                answer[(row, column)] = (above[at] - below[at]) / (high - low);
+            }
+        }
+    }
+    let finite = |answer: &Mat<f64>| largest(answer).is_finite();
+    if !answers.iter().all(finite) {
+        return Err(StabilityError::NotFinite(size));
+    }
+    let growth = even_out(&mut answers);
+    let block = |from: usize| {
+        Mat::from_fn(HORIZON * told, HORIZON * cells, |row, column| {
+            answers[row / told + column / cells + from][(row % told, column % cells)]
+        })
+    };
+    let (hankel, shifted) = (block(0), block(1));
+    let failed = |_| StabilityError::NoEigenvalues(size);
+    let svd = hankel.thin_svd().map_err(|_| StabilityError::NoEigenvalues(size))?;
+    let values = svd.S().column_vector();
+    let first = if values.nrows() > 0 { values[0] } else { 0.0 };
+    let rank = (0..values.nrows()).filter(|k| first > 0.0 && values[*k] > RANK * first).count();
+    let (left, right) =
+        (svd.U().submatrix(0, 0, HORIZON * told, rank), svd.V().submatrix(0, 0, HORIZON * cells, rank));
+    let inner = left.transpose() * &shifted * right;
+    let step =
+        Mat::from_fn(rank, rank, |row, column| inner[(row, column)] / (values[row] * values[column]).sqrt());
+    let modes = step.eigenvalues().map_err(failed)?;
+    let radius = modes.iter().map(|mode| mode.norm()).fold(0.0, f64::max) * growth;
+    Ok(Radius { radius, unseen: 0, how: How::Impulses })
+}
+
+/// Scales cells to the same size, and steps by their common growth, which is returned: a matrix with entries of
+/// all sizes has no rank to speak of.
+fn even_out(answers: &mut [Mat<f64>]) -> f64 {
+    let (rows, columns) = (answers[0].nrows(), answers[0].ncols());
+    let scale = |sizes: Vec<f64>| -> Vec<f64> {
+        sizes.into_iter().map(|size| if size > 0.0 { size } else { 1.0 }).collect()
+    };
+    let reach = scale(
+        (0..rows)
+            .map(|row| {
+                let each = answers
+                    .iter()
+                    .flat_map(|answer| (0..columns).map(move |column| answer[(row, column)].abs()));
+                each.fold(0.0, f64::max)
+            })
+            .collect(),
+    );
+    let push = scale(
+        (0..columns)
+            .map(|column| {
+                let each =
+                    answers.iter().flat_map(|answer| (0..rows).map(move |row| (row, answer[(row, column)])));
+                each.map(|(row, value)| value.abs() / reach[row]).fold(0.0, f64::max)
+            })
+            .collect(),
+    );
+    for answer in answers.iter_mut() {
+        *answer =
+            Mat::from_fn(rows, columns, |row, column| answer[(row, column)] / (reach[row] * push[column]));
+    }
+    let (middle, last) = (largest(&answers[HORIZON - 1]), largest(&answers[2 * HORIZON - 1]));
+    let growth = (last / middle).powf(1.0 / HORIZON as f64);
+    let growth = if growth.is_finite() && growth > 1e-3 { growth } else { 1.0 };
+    for (step, answer) in answers.iter_mut().enumerate() {
+        let factor = growth.powi(-(step as i32));
+        *answer = Mat::from_fn(rows, columns, |row, column| answer[(row, column)] * factor);
+    }
+    growth
+}
+
+/// NaN counts as largest.
+fn largest(matrix: &Mat<f64>) -> f64 {
+    let each =
+        (0..matrix.ncols()).flat_map(|column| (0..matrix.nrows()).map(move |row| matrix[(row, column)]));
+    each.fold(0.0, |most: f64, value| if value.abs() <= most { most } else { value.abs() })
+}
+
+/// The smallest step size between two at which the radius crosses 1 from below, to 1e-10 relative.
+pub fn neutral(run: &mut Run, from: f64, to: f64) -> Result<f64, StabilityError> {
+    let search = Search { from, to, factor: 1.02, precision: 1e-10 };
+    match search.crossing(|size| Ok(radius(run, size)?.radius))? {
+        Crossing::At(size) => Ok(size),
+        Crossing::Unstable | Crossing::None => Err(StabilityError::NoNeutralStep(from, to)),
+    }
+}
+
+/// Where and how closely to look for a neutral step.
+#[derive(Debug, Clone, Copy)]
+pub struct Search {
+    pub from: f64,
+    pub to: f64,
+    /// From one size to the next; windows of instability narrower than this may be missed.
+    pub factor: f64,
+    /// Relative.
+    pub precision: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Crossing {
+    At(f64),
+    /// Unstable at the smallest size already.
+    Unstable,
+    /// Stable up to the largest.
+    None,
+}
+
+impl Search {
+    pub fn crossing(
+        &self,
+        mut radius: impl FnMut(f64) -> Result<f64, StabilityError>,
+    ) -> Result<Crossing, StabilityError> {
+        let mut low = self.from;
+        if radius(low)? > 1.0 + NEUTRAL {
+            return Ok(Crossing::Unstable);
+        }
+        let mut high = low * self.factor;
+        while radius(high)? <= 1.0 + NEUTRAL {
+            if high >= self.to {
+                return Ok(Crossing::None);
+            }
+            low = high;
+            high *= self.factor;
+        }
+        while high - low > self.precision * low {
+            let middle = f64::midpoint(low, high);
+            if radius(middle)? <= 1.0 { low = middle } else { high = middle }
+        }
+        Ok(Crossing::At(f64::midpoint(low, high)))
+    }
+}
+
+/// The largest step that is stable.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Limit {
+    /// Here disturbances begin to grow.
+    At(f64),
+    /// Stable up to here.
+    Beyond(f64),
+    /// The system itself grows with this rate per second, whoever couples it.
+    System(f64),
+    /// Growing at any step: the loop through direct feed-through amplifies.
+    Never,
+}
+
+/// The largest stable step, looked for from `search.from` downwards and upwards.
+pub fn limit(run: &mut Run, search: &Search) -> Result<Limit, StabilityError> {
+    let rate = |radius: f64, size: f64| radius.ln() / size;
+    let mut from = search.from;
+    let mut before: Option<f64> = None;
+    for _ in 0..24 {
+        let found = radius(run, from)?.radius;
+        if found <= 1.0 + NEUTRAL {
+            let search = Search { from, ..*search };
+            return Ok(match search.crossing(|size| Ok(radius(run, size)?.radius))? {
+                Crossing::At(size) => Limit::At(size),
+                Crossing::Unstable | Crossing::None => Limit::Beyond(search.to),
+            });
+        }
+        // What the system does by itself has a rate in time, whatever the step.
+        let now = rate(found, from);
+        if before.is_some_and(|before: f64| (now / before - 1.0).abs() < 0.02) {
+            return Ok(Limit::System(now));
+        }
+        before = Some(now);
+        from /= 2.0;
+    }
+    Ok(Limit::Never)
+}
+
+/// One way for a disturbance to go round: a bond, or the input of a plain connection.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Connection {
+    pub name: String,
+    pub inputs: Vec<usize>,
+    /// The simulators at its ends, sorted.
+    pub between: Vec<usize>,
+}
+
+/// All bonds, and all connections that belong to none.
+pub fn connections(layout: &Layout) -> Vec<Connection> {
+    let ports = layout.ports();
+    let owner = |input: usize| layout.blocks.partition_point(|block| block.inputs.end <= input);
+    let between = |inputs: &[usize]| {
+        let mut ends: Vec<usize> = Vec::new();
+        for &input in inputs {
+            ends.push(owner(input));
+            ends.extend(layout.couplings.terms(input).iter().map(|term| layout.owners[term.output]));
+        }
+        ends.sort_unstable();
+        ends.dedup();
+        ends
+    };
+    let driven = |input: &usize| !layout.couplings.terms(*input).is_empty();
+    let mut all = Vec::new();
+    let mut taken = vec![false; layout.shape.inputs];
+    for bond in &layout.bonds {
+        let ends = bond.sides.iter().flat_map(|side| [side.effort, side.flow]);
+        let inputs: Vec<usize> = ends
+            .filter_map(|end| if let End::Input(input) = end { Some(input) } else { None })
+            .filter(driven)
+            .collect();
+        inputs.iter().for_each(|input| taken[*input] = true);
+        all.push(Connection { name: bond.name.clone(), between: between(&inputs), inputs });
+    }
+    for input in (0..layout.shape.inputs).filter(|input| !taken[*input]).filter(driven) {
+        let from = layout.couplings.terms(input).first().map_or(0, |term| term.output);
+        let name = format!("{} -> {}", ports.path(End::Output(from)), ports.path(End::Input(input)));
+        all.push(Connection { name, inputs: vec![input], between: between(&[input]) });
+    }
+    all
+}
+
+/// Measures with some inputs held at what they are, and connects them again.
+pub fn opened<T>(
+    run: &mut Run,
+    inputs: &[usize],
+    measure: impl FnOnce(&mut Run) -> Result<T, StabilityError>,
+) -> Result<T, StabilityError> {
+    let untouched = run.layout().couplings.clone();
+    let outputs = run.outputs().to_vec();
+    for &input in inputs {
+        let value = untouched.value(input, &outputs);
+        run.island().layout.couplings.set_row(input, &untouched, 0.0, value);
+    }
+    let measured = measure(run);
+    run.island().layout.couplings = untouched;
+    measured
+}
+
+/// The radius with one connection opened at a time: the one that lowers it most limits the step.
+pub fn openings(run: &mut Run, size: f64) -> Result<Vec<(Connection, f64)>, StabilityError> {
+    let mut found = Vec::new();
+    for connection in connections(run.layout()) {
+        let opened = opened(run, &connection.inputs, |run| radius(run, size))?;
+        found.push((connection, opened.radius));
+    }
+    Ok(found)
+}
+
+/// What the undivided system does by itself: the largest real part of its eigenvalues, in 1/s. `None` where states
+/// are hidden.
+pub fn growth_of_the_system(linearised: &Linearised) -> Option<f64> {
+    let modes = linearised.undivided()?.eigenvalues().ok()?;
+    Some(modes.iter().map(|mode| mode.re).fold(f64::NEG_INFINITY, f64::max))
+}
+
+/// Column j: what a change of cell j becomes in one step.
+pub fn step_matrix(run: &mut Run, size: f64) -> Result<Mat<f64>, StabilityError> {
+    let mut point = vec![0.0; run.island().cells()];
+    run.island().read_cells(&mut point).map_err(RunError::from)?;
+    step_matrix_at(run, size, &mut point, PERTURBATION)
+}
+
+/// The same at another point, with perturbations of another size.
+pub fn step_matrix_at(
+    run: &mut Run,
+    size: f64,
+    point: &mut [f64],
+    relative: f64,
+) -> Result<Mat<f64>, StabilityError> {
+    let island = run.island();
+    let cells = island.cells();
+    let mut above = vec![0.0; cells];
+    let mut below = vec![0.0; cells];
+    let mut matrix = Mat::zeros(cells, cells);
+    for column in 0..cells {
+        let kept = point[column];
+        let perturbation = relative * kept.abs().max(1.0);
+        let (high, low) = (kept + perturbation, kept - perturbation);
+        point[column] = high;
+        island.map(size, Some(point), &mut above).map_err(RunError::from)?;
+        point[column] = low;
+        island.map(size, Some(point), &mut below).map_err(RunError::from)?;
         point[column] = kept;
         for row in 0..cells {
             matrix[(row, column)] = (above[row] - below[row]) / (high - low);
         }
     }
-    Ok(matrix)
+    if linearise::finite(&matrix) { Ok(matrix) } else { Err(StabilityError::NotFinite(size)) }
 }

@@ -13,7 +13,7 @@ use cosimo::system::{
 use crate::{exit, report};
 
 /// Changes to the file that every command which plans a system understands.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(crate) struct Changes {
     /// Which system of a package that holds several, by the name of its description
     #[arg(long, value_name = "NAME")]

@@ -41,6 +41,8 @@ struct Cli {
 enum Command {
     Run(Box<command::run::Args>),
     Resume(Box<command::resume::Args>),
+    #[command(alias = "analyze")]
+    Analyse(command::analyse::Args),
     Bonds(command::bonds::Args),
     Check(command::check::Args),
     Explain(command::explain::Args),
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match cli.command {
         Command::Run(args) => command::run::run(&args),
+        Command::Analyse(args) => command::analyse::run(&args),
         Command::Bonds(args) => command::bonds::run(&args),
         Command::Check(args) => command::check::run(&args),
         Command::Resume(args) => command::resume::run(&args),

@@ -321,6 +321,12 @@ impl Island {
 
     /// One step of the given size from the given cells. The island is afterwards as it was.
     pub fn map(&mut self, size: f64, from: Option<&[f64]>, to: &mut [f64]) -> Result<(), StepError> {
+        self.respond(size, from, to)
+    }
+
+    /// Steps of the given size from the given cells, the cells after each of them one after the other. There are as
+    /// many steps as `to` has room for. The island is afterwards as it was.
+    pub fn respond(&mut self, size: f64, from: Option<&[f64]>, to: &mut [f64]) -> Result<(), StepError> {
         self.rest(Task::Save(Slot::Probe))?;
         let traces = self.board.traces.clone();
         let memory = self.board.memory.clone();
@@ -329,16 +335,9 @@ impl Island {
         let ledger = self.board.ledger.clone();
         let paces = self.board.paces.clone();
         let next_event = self.board.next_event;
-        if let Some(cells) = from {
-            self.write_cells(cells)?;
-        }
-        // A map of equal steps onto itself: the samples it looks back on lie as far apart as the step is long.
-        self.board.traces.space(size);
-        let window = self.clock.window(size, Limit::None);
-        let result = self.attempt(window, Limits { known: Limit::None, end: Limit::None });
-        if result.is_ok() {
-            self.read_cells(to)?;
-        }
+        let clock = self.clock;
+        let result = self.go_on(size, from, to);
+        self.clock = clock;
         self.board.traces = traces;
         self.board.memory = memory;
         self.board.held = held;
@@ -347,7 +346,26 @@ impl Island {
         self.board.paces = paces;
         self.board.next_event = next_event;
         self.rest(Task::Restore(Slot::Probe))?;
-        result.map(|_| ())
+        result
+    }
+
+    fn go_on(&mut self, size: f64, from: Option<&[f64]>, to: &mut [f64]) -> Result<(), StepError> {
+        if let Some(cells) = from {
+            self.write_cells(cells)?;
+        }
+        // A map of equal steps onto itself: the samples it looks back on lie as far apart as the step is long.
+        self.board.traces.space(size);
+        let cells = self.cells();
+        for (step, after) in to.chunks_exact_mut(cells.max(1)).enumerate() {
+            if step > 0 {
+                self.board.traces.commit();
+            }
+            let window = self.clock.window(size, Limit::None);
+            self.attempt(window, Limits { known: Limit::None, end: Limit::None })?;
+            self.read_cells(after)?;
+            self.clock.accept(window);
+        }
+        Ok(())
     }
 
     pub fn read_cells(&mut self, cells: &mut [f64]) -> Result<(), StepError> {

@@ -57,6 +57,8 @@ pub struct Layout {
     pub models: Option<PlannedModels>,
     /// States of all simulators that show them.
     pub states: usize,
+    /// The same, simulator by simulator.
+    pub state_counts: Vec<usize>,
     /// Simulators whose states cannot be seen.
     pub hidden: Vec<usize>,
     /// Per input: exchanged fresh.
@@ -207,10 +209,12 @@ pub fn plan(system: &System, registry: &Registry) -> Result<Plan, Vec<Problem>> 
         Some((mut layout, sources)) if !has_errors(&problems) => {
             let mut simulators: Vec<Box<dyn Simulator>> = simulators.into_iter().flatten().collect();
             for (index, simulator) in simulators.iter_mut().enumerate() {
-                match simulator.states() {
-                    Some(states) => layout.states += states.count(),
-                    None => layout.hidden.push(index),
+                let count = simulator.states().map(|states| states.count());
+                if count.is_none() {
+                    layout.hidden.push(index);
                 }
+                layout.states += count.unwrap_or(0);
+                layout.state_counts.push(count.unwrap_or(0));
             }
             let members = members(simulators, &layout);
             Ok(Plan { layout, remarks: problems, members, sources, scenario })

@@ -244,6 +244,7 @@ impl Planner<'_> {
             jacobian_starts,
             models,
             states: 0,
+            state_counts: Vec::new(),
             hidden: Vec::new(),
             any_fresh: !renewal.steps.is_empty(),
             fresh,

@@ -114,7 +114,7 @@ pub struct Event {
     pub terminate: bool,
 }
 
-/// A model without events needs no memory and knows no time.
+/// A model without events needs no memory.
 impl<M: Model> Hybrid for M {
     fn interface(&self) -> Interface {
         Model::interface(self)
@@ -129,7 +129,7 @@ impl<M: Model> Hybrid for M {
     }
 
     fn derivatives(&self, at: &Point<'_>, dx: &mut [f64]) {
-        Model::derivatives(self, at.x, at.u, dx);
+        Model::derivatives_at(self, at.t, at.x, at.u, dx);
     }
 
     fn outputs(&self, at: &Point<'_>, y: &mut [f64]) {

@@ -10,6 +10,7 @@ mod dahlquist;
 mod dormand_prince;
 mod driven;
 mod dual_mass;
+mod epas;
 mod faulty;
 mod gain_loop;
 mod hybrid;
@@ -138,6 +139,14 @@ const MODELS: &[&ModelEntry] = &[
     &pendulum::BOB,
     &pendulum::BOB_LINEAR,
     &pendulum::OSCILLATOR,
+    &epas::VEHICLE_ROD,
+    &epas::STEERING_ALONE,
+    &epas::VEHICLE_ALONE,
+    &epas::STEERING_ROD,
+    &epas::MECHANICS_BELT,
+    &epas::MOTOR_ALONE,
+    &epas::MECHANICS_ALONE,
+    &epas::MOTOR_BELT,
     &faulty::NAN,
     &faulty::PANIC,
 ];
@@ -182,6 +191,7 @@ pub const REFERENCES: &[&ReferenceEntry] = &[
     &thermal_wall::REFERENCE,
     &pendulum::REFERENCE,
     &pendulum::REFERENCE_LINEAR,
+    &epas::REFERENCE,
 ];
 
 /// Sources such as `native:quarter-car/chassis`.

@@ -36,6 +36,12 @@ pub trait Model: Send {
 
     fn derivatives(&self, x: &[f64], u: &[f64], dx: &mut [f64]);
 
+    /// The same for equations that look at the clock. Their outputs do not.
+    #[inline]
+    fn derivatives_at(&self, _t: f64, x: &[f64], u: &[f64], dx: &mut [f64]) {
+        self.derivatives(x, u, dx);
+    }
+
     fn outputs(&self, x: &[f64], u: &[f64], y: &mut [f64]);
 
     /// Derivatives of outputs by inputs, row by row. All zero is right only without feedthrough.
@@ -78,7 +84,7 @@ pub struct Ode<M> {
     model: M,
     interface: Interface,
     stepper: Stepper,
-    /// States, then the inputs last seen, then their slopes.
+    /// States, then the time, then the inputs last seen, then their slopes.
     memory: Memory<Box<[f64]>>,
     states: usize,
     slope: Vec<f64>,
@@ -103,7 +109,7 @@ impl<M: Model> Ode<M> {
     fn with(model: M, stepper: Stepper) -> Ode<M> {
         let mut interface = model.interface();
         interface.abilities.integrals = matches!(stepper, Stepper::Exact(_));
-        let (now, states) = (start(&model, &interface), model.initial().len());
+        let (now, states) = (start(&model, &interface, Time::ZERO), model.initial().len());
         interface.insight = Some(Insight { states, derivatives: Derivatives::Declared, anywhere: true });
         let slope = vec![0.0; states];
         let along = vec![0.0; states + interface.inputs.len()];
@@ -121,19 +127,21 @@ impl Ode<Linear> {
     }
 }
 
-/// The initial states, the start values of the inputs, and no slope.
-fn start<M: Model>(model: &M, interface: &Interface) -> Box<[f64]> {
+/// The initial states, the time, the start values of the inputs, and no slope.
+fn start<M: Model>(model: &M, interface: &Interface, at: Time) -> Box<[f64]> {
     let mut start = model.initial();
+    start.push(at.seconds());
     start.extend(interface.inputs.iter().map(|port| port.start.unwrap_or(0.0)));
     start.resize(start.len() + interface.inputs.len(), 0.0);
     start.into()
 }
 
-/// States, inputs, slopes of inputs.
-fn split(now: &mut [f64], states: usize) -> (&mut [f64], &mut [f64], &mut [f64]) {
+/// States, the time, inputs, slopes of inputs.
+fn split(now: &mut [f64], states: usize) -> (&mut [f64], &mut f64, &mut [f64], &mut [f64]) {
     let (x, rest) = now.split_at_mut(states);
+    let (t, rest) = rest.split_at_mut(1);
     let (u, du) = rest.split_at_mut(rest.len() / 2);
-    (x, u, du)
+    (x, &mut t[0], u, du)
 }
 
 /// What remains of the inputs once an instant is over.
@@ -149,13 +157,14 @@ impl<M: Model + 'static> Simulator for Ode<M> {
         &self.interface
     }
 
-    fn enter(&mut self, _setup: &Setup) -> Result<(), SimulatorError> {
-        self.memory = Memory::new(start(&self.model, &self.interface));
+    fn enter(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
+        self.memory = Memory::new(start(&self.model, &self.interface, setup.start));
         Ok(())
     }
 
-    fn settle(&mut self, _at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
-        let (_, u, du) = split(&mut self.memory.now, self.states);
+    fn settle(&mut self, at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
+        let (_, t, u, du) = split(&mut self.memory.now, self.states);
+        *t = at.seconds();
         hold(inputs, 0.0, u, du);
         Ok(())
     }
@@ -166,9 +175,10 @@ impl<M: Model + 'static> Simulator for Ode<M> {
         inputs: &Inputs<'_>,
         trail: &mut Trail<'_>,
     ) -> Result<Reached, SimulatorError> {
-        let (x, u, du) = split(&mut self.memory.now, self.states);
+        let (x, t, u, du) = split(&mut self.memory.now, self.states);
+        *t = window.to.seconds();
         let evaluations = match &mut self.stepper {
-            Stepper::Explicit(explicit) => explicit.step(&self.model, x, u, inputs, window.size),
+            Stepper::Explicit(explicit) => explicit.step(&self.model, x, u, inputs, &window),
             Stepper::Exact(exact) => exact.step(x, inputs, window.size, trail.integrals),
         };
         hold(inputs, window.size, u, du);
@@ -176,10 +186,10 @@ impl<M: Model + 'static> Simulator for Ode<M> {
     }
 
     fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
-        let (x, u, du) = split(&mut self.memory.now, self.states);
+        let (x, t, u, du) = split(&mut self.memory.now, self.states);
         self.model.outputs(x, u, out.values);
         if self.interface.abilities.slopes && !out.slopes.is_empty() {
-            self.model.derivatives(x, u, &mut self.slope);
+            self.model.derivatives_at(*t, x, u, &mut self.slope);
             self.model.slopes(&Motion { x, u, dx: &self.slope, du }, out.slopes);
         }
         Ok(())
@@ -219,7 +229,7 @@ impl<M: Model + 'static> Simulator for Ode<M> {
         if !self.interface.abilities.jacobian {
             return Err(SimulatorError::new("jacobian", "this model declares no derivatives"));
         }
-        let (x, u, _) = split(&mut self.memory.now, self.states);
+        let (x, _, u, _) = split(&mut self.memory.now, self.states);
         self.model.jacobian(x, u, into);
         Ok(())
     }

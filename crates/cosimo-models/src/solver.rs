@@ -4,7 +4,7 @@
 //! Deliberately without error control: what a study of coupling needs is a known inner error.
 
 use cosimo_core::entry::Range;
-use cosimo_core::{Inputs, Options, Segment, Spec};
+use cosimo_core::{Inputs, Options, Segment, Spec, Window};
 
 use crate::linear::{Linear, combine};
 use crate::ode::Model;
@@ -67,8 +67,9 @@ impl Explicit {
         x: &mut [f64],
         u: &mut [f64],
         inputs: &Inputs<'_>,
-        size: f64,
+        window: &Window,
     ) -> u64 {
+        let (start, size) = (window.from.seconds(), window.size);
         let [k1, k2, k3, k4] = &mut self.slopes;
         match self.solver {
             Solver::Euler { micro_steps } | Solver::EulerEnd { micro_steps } => {
@@ -76,7 +77,7 @@ impl Explicit {
                 let later = usize::from(matches!(self.solver, Solver::EulerEnd { .. }));
                 for i in 0..micro_steps {
                     look(inputs, (i + later) as f64 * h, u);
-                    model.derivatives(x, u, k1);
+                    model.derivatives_at(start + i as f64 * h, x, u, k1);
                     for (x, dx) in x.iter_mut().zip(&*k1) {
                         *x += h * dx;
                     }
@@ -89,15 +90,15 @@ impl Explicit {
                 for i in 0..micro_steps {
                     let s = i as f64 * h;
                     look(inputs, s, u);
-                    model.derivatives(x, u, k1);
+                    model.derivatives_at(start + s, x, u, k1);
                     look(inputs, s + h / 2.0, u);
                     ahead(x, h / 2.0, k1, stage);
-                    model.derivatives(stage, u, k2);
+                    model.derivatives_at(start + s + h / 2.0, stage, u, k2);
                     ahead(x, h / 2.0, k2, stage);
-                    model.derivatives(stage, u, k3);
+                    model.derivatives_at(start + s + h / 2.0, stage, u, k3);
                     look(inputs, s + h, u);
                     ahead(x, h, k3, stage);
-                    model.derivatives(stage, u, k4);
+                    model.derivatives_at(start + s + h, stage, u, k4);
                     for j in 0..x.len() {
                         x[j] += h / 6.0 * (k1[j] + 2.0 * k2[j] + 2.0 * k3[j] + k4[j]);
                     }

@@ -77,7 +77,7 @@ pub(crate) fn follows(
                 Segment::line(old, (new - old) / step)
             };
             let inputs: Vec<Segment> = told.iter().map(line).collect();
-            advance(&mut *simulator, step, &inputs);
+            advance_from(&mut *simulator, instants[i - 1], step, &inputs);
             let found = outputs(&mut *simulator);
             assert_eq!(found.len(), shown.len(), "{}", model.name);
             for (found, column) in found.iter().zip(*shown) {

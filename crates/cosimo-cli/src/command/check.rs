@@ -1,6 +1,9 @@
-//! `cosimo check`: everything that is wrong or odd about a system, without running it. One mistake hides no other:
-//! what can still be judged is judged.
+//! `cosimo check`: everything that is wrong or odd about a system before it runs, and what the run would do. One mistake
+//! hides no other: what can still be judged is judged.
 
+use cosimo::analysis::forecast::{Forecast, NoForecast, forecast, three};
+use cosimo::analysis::stability::{How, Limit};
+use cosimo::analysis::survey;
 use cosimo::core::entry::number_text;
 use cosimo::engine::{Findings, check};
 use cosimo::system::{Document, Files, Problem, Severity};
@@ -9,7 +12,7 @@ use serde_json::{Value, json};
 use crate::load::{Changes, draft};
 use crate::{exit, report};
 
-/// Check a system without running it: every problem and every remark, with its place
+/// Check a system before it runs: every problem and every remark, with its place, and a forecast
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A system file; or simulators, as in `a.fmu`, `left=a.fmu` or `native:ring/rotor`
@@ -20,6 +23,9 @@ pub(crate) struct Args {
     /// Make remarks count as errors
     #[arg(long)]
     strict: bool,
+    /// Do not forecast stability, for which units are started and take a few steps
+    #[arg(long)]
+    no_forecast: bool,
     /// As JSON
     #[arg(long)]
     json: bool,
@@ -33,19 +39,27 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let nothing = document.has_errors() && document.system.components.is_empty();
     let readable = !(syntax || nothing);
     let Document { files, system, problems, .. } = document;
-    let findings = if readable {
+    let mut findings = if readable {
         check(&system, &registry, problems)
     } else {
         Findings { problems, ..Findings::default() }
     };
+    let wanted = readable && !args.no_forecast && findings.count(Severity::Error) == 0;
+    let forecast = wanted.then(|| forecast(&system, &registry));
+    if let Some(Ok(forecast)) = &forecast {
+        findings.problems.extend(forecast.problem(&system));
+    }
     let shown = args.what.join(" ");
     if args.json {
-        println!("{:#}", as_json(&findings, &shown, &files));
+        println!("{:#}", as_json(&findings, forecast.as_ref(), &shown, &files));
     } else {
         for problem in &findings.problems {
             println!("{}\n", report::problem(problem, &files));
         }
         println!("{}", verdict(&findings, &shown, readable));
+        if let Some(forecast) = &forecast {
+            lines(forecast).iter().for_each(|line| println!("{line}"));
+        }
     }
     let bad = findings.count(Severity::Error) > 0 || (args.strict && !findings.problems.is_empty());
     if bad { Err(exit::BAD_INPUT) } else { Ok(()) }
@@ -82,8 +96,67 @@ fn verdict(findings: &Findings, file: &str, readable: bool) -> String {
     )
 }
 
+/// What a run would do, a line each.
+fn lines(forecast: &Result<Forecast, NoForecast>) -> Vec<String> {
+    let forecast = match forecast {
+        Ok(forecast) => forecast,
+        Err(reason) => return vec![format!("no forecast: {reason}")],
+    };
+    let steps = match forecast.steps {
+        (1, None) => format!("1 step of {} s", three(forecast.size)),
+        (count, None) => format!("{count} steps of {} s", three(forecast.size)),
+        (fewest, Some(most)) => format!("{fewest} to {most} steps of at most {} s", three(forecast.size)),
+    };
+    let how = match forecast.how {
+        How::States => "",
+        How::Impulses => " (by impulse responses: somebody shows no states)",
+    };
+    let mut lines = vec![format!("forecast: {steps}; at the start {}{how}", survey::words(forecast.radius))];
+    lines.extend(forecast.limit.map(|whole| format!("  {}", limit(whole))));
+    lines.extend(forecast.loops.iter().map(|(name, own)| format!("  {name} alone: {}", limit(*own))));
+    lines
+}
+
+fn limit(limit: Limit) -> String {
+    match limit {
+        Limit::At(size) => format!("largest stable step {} s", three(size)),
+        Limit::Beyond(size) => format!("stable up to {} s and perhaps beyond", three(size)),
+        Limit::System(_) => "the system itself grows".into(),
+        Limit::Never => "unstable at every step".into(),
+    }
+}
+
+/// For programs; the reason where there is no forecast.
+fn forecast_json(forecast: &Result<Forecast, NoForecast>) -> Value {
+    let at = |limit: Limit| if let Limit::At(size) = limit { Some(size) } else { None };
+    match forecast {
+        Ok(forecast) => json!({
+            "step": forecast.size,
+            "varies": forecast.varies,
+            "radius": forecast.radius,
+            "stable": !forecast.unstable(),
+            "largest_stable_step": forecast.limit.and_then(at),
+            "limit": forecast.limit.map(limit),
+            "loops": forecast.loops.iter().map(|(name, own)| json!({
+                "name": name, "largest_stable_step": at(*own), "limit": limit(*own),
+            })).collect::<Vec<_>>(),
+            "remedies": forecast.remedies.iter().map(|remedy| json!({
+                "words": remedy.words, "radius": remedy.radius,
+            })).collect::<Vec<_>>(),
+            "steps": forecast.steps.0,
+            "most_steps": forecast.steps.1,
+        }),
+        Err(reason) => json!({ "missing": reason.to_string() }),
+    }
+}
+
 /// The shape is a promise to scripts.
-fn as_json(findings: &Findings, what: &str, files: &Files) -> Value {
+fn as_json(
+    findings: &Findings,
+    forecast: Option<&Result<Forecast, NoForecast>>,
+    what: &str,
+    files: &Files,
+) -> Value {
     let problem = |problem: &Problem| {
         let position = report::position(problem, files);
         let about = problem.about.as_ref();
@@ -102,7 +175,7 @@ fn as_json(findings: &Findings, what: &str, files: &Files) -> Value {
             "port": about.and_then(|about| about.port.as_ref()),
         })
     };
-    let mut json = json!({
+    let mut all = json!({
         "file": what,
         "problems": findings.problems.iter().map(problem).collect::<Vec<_>>(),
         "summary": {
@@ -116,11 +189,14 @@ fn as_json(findings: &Findings, what: &str, files: &Files) -> Value {
         },
     });
     if !findings.own_steps.is_empty() {
-        json["summary"]["own_steps"] = findings
+        all["summary"]["own_steps"] = findings
             .own_steps
             .iter()
             .map(|(name, size)| json!({ "component": name, "size": size }))
             .collect();
     }
-    json
+    if let Some(forecast) = forecast {
+        all["forecast"] = forecast_json(forecast);
+    }
+    all
 }

@@ -1,5 +1,6 @@
 //! One file per command.
 
+pub(crate) mod analyse;
 pub(crate) mod bonds;
 pub(crate) mod check;
 pub(crate) mod completions;

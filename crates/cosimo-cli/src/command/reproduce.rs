@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::ValueEnum;
 use cosimo::reproduce::ecco_nepce::Changes;
 use cosimo::reproduce::fmu::Exported;
-use cosimo::reproduce::{ECCO_NEPCE, PRE_STEP, Study};
+use cosimo::reproduce::{ECCO_NEPCE, PRE_STEP, Study, THESIS};
 use indicatif::ProgressBar;
 
 use crate::{exit, report};
@@ -16,7 +16,7 @@ use crate::{exit, report};
 pub(crate) struct Args {
     /// Which papers
     paper: Paper,
-    /// Only rows whose id begins so, as in `003/III`, `000/6/constant` or `B2/STIFF`
+    /// Only rows whose id begins so, as in `003/III`, `000/6/constant`, `A2/SET1/stale` or `B2/STIFF`
     #[arg(long, value_name = "ID", default_value = "")]
     row: String,
     /// An array of { id, value, printed }
@@ -45,6 +45,8 @@ enum Paper {
     EccoNepce,
     /// Genser & Benedikt 2018
     PreStep,
+    /// Wu 2018: stability, order, residual power and causality of the dual mass, and a power steering in four cuts
+    Thesis,
 }
 
 impl Paper {
@@ -52,6 +54,7 @@ impl Paper {
         match self {
             Paper::EccoNepce => &ECCO_NEPCE,
             Paper::PreStep => &PRE_STEP,
+            Paper::Thesis => &THESIS,
         }
     }
 }

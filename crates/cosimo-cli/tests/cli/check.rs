@@ -161,6 +161,7 @@ const CASES: &[Case] = &[
     car("missing", &[("stop = 1.0", "")], &["system/missing"]),
     car("unknown-key", &[("name = \"strut\"", "nam = \"strut\"")], &["system/unknown-key"]),
     car("stop-before-start", &[("stop = 1.0", "start = 2.0\nstop = 1.0")], &["system/value"]),
+    car("unstable-step", &[("size = 1e-3", "size = 0.05")], &["check/unstable-step"]),
     car("name", &[("\"strut\"", "\"the strut\"")], &["system/name"]),
     car("unknown-component", &[("\"chassis.F\"", "\"chasis.F\"")], &["system/unknown-component"]),
     car(
@@ -344,7 +345,7 @@ const CASES: &[Case] = &[
         &["plan/needs-variable-step"],
     ),
     units("step-size", &[("mass.fmu", "internal.fmu")], &["check/step-size"]),
-    car("long-step", &[("size = 1e-3", "size = 2.0")], &["check/long-step"]),
+    car("long-step", &[("size = 1e-3", "size = 2.0")], &["check/long-step", "check/unstable-step"]),
     car("own-step", &[("[component.wheel]", "[component.wheel]\nstep = 2.5e-3")], &["plan/own-step"]),
     car("own-fraction", &[("[component.wheel]", "[component.wheel]\nstep = 3e-4")], &["plan/own-step"]),
     car("own-step-long", &[("[component.wheel]", "[component.wheel]\nstep = 2.0")], &["check/long-step"]),
@@ -703,7 +704,11 @@ fn simulators_on_the_command_line() {
 fn every_code_has_a_case() {
     let known: BTreeSet<&str> =
         CASES.iter().chain(JOINED).flat_map(|case| case.codes).chain(ELSEWHERE).copied().collect();
-    let mut folders = vec![root().join("crates/cosimo-engine/src"), root().join("crates/cosimo-system/src")];
+    let mut folders = vec![
+        root().join("crates/cosimo-engine/src"),
+        root().join("crates/cosimo-system/src"),
+        root().join("crates/cosimo-analysis/src"),
+    ];
     let mut found = BTreeSet::new();
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {

@@ -276,3 +276,24 @@ fn the_schema_in_the_repository_is_the_present_one() {
     let committed = std::fs::read_to_string(root().join("cosimo.schema.json")).unwrap();
     assert_eq!(stdout(&folder, &["schema"]), committed, "run `cargo xtask generate`");
 }
+
+#[test]
+fn numbers_of_the_thesis_and_what_it_has_not() {
+    let folder = folder("thesis");
+    let output = cosimo(&folder, &["reproduce", "thesis", "--row", "A4/literal/proper", "--json"]);
+    assert!(output.status.success(), "{}", complaint(&output));
+    let cells: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let cells = cells.as_array().unwrap();
+    assert_eq!(cells.len(), 9);
+    for cell in cells {
+        let printed: f64 = cell["printed"].as_str().unwrap().parse().unwrap();
+        assert!((cell["value"].as_f64().unwrap() - printed).abs() < 6e-5, "{cell}");
+    }
+    let softer = ["reproduce", "thesis", "--row", "A5/GEN/m2=100", "--set", "kc=30", "--json"];
+    let softer: serde_json::Value = serde_json::from_slice(&cosimo(&folder, &softer).stdout).unwrap();
+    assert!(softer[0]["value"].as_f64().unwrap() < 2.4e-3, "{softer}");
+    assert_snapshot!("thesis-row", complaint(&cosimo(&folder, &["reproduce", "thesis", "--row", "A1"])));
+    let tolerance = ["reproduce", "thesis", "--tolerance", "1e-3"];
+    assert_snapshot!("thesis-tolerance", complaint(&cosimo(&folder, &tolerance)));
+    assert_snapshot!("thesis-fmu", complaint(&cosimo(&folder, &["reproduce", "thesis", "--fmu", "2"])));
+}

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail loudly")]
 
+mod analyse;
 mod around;
 mod bonds;
 mod broken;

@@ -4,6 +4,8 @@ pub mod ecco_nepce;
 pub mod figures;
 pub mod fmu;
 pub mod pre_step;
+pub mod thesis;
+mod thesis_figures;
 
 use cosimo_core::Registry;
 use cosimo_plot::Figure;
@@ -52,6 +54,16 @@ pub const PRE_STEP: Study = Study {
     fmus: false,
 };
 
+pub const THESIS: Study = Study {
+    tables: thesis::tables,
+    example: "A2/SET1/stale",
+    rows: thesis::rows,
+    measure: thesis::measure,
+    draw: thesis::draw,
+    tolerances: false,
+    fmus: false,
+};
+
 /// A row by its id, with its cells.
 pub type Row = (String, Vec<Cell>);
 
@@ -79,6 +91,7 @@ pub struct Cell {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Accepted {
     Relative(f64),
+    Absolute(f64),
     Range(f64, f64),
 }
 
@@ -88,6 +101,7 @@ impl Cell {
             Accepted::Relative(tolerance) => {
                 (measured - self.reference).abs() <= tolerance * self.reference.abs()
             }
+            Accepted::Absolute(tolerance) => (measured - self.reference).abs() <= tolerance,
             Accepted::Range(low, high) => (low..=high).contains(&measured),
         }
     }
@@ -102,9 +116,10 @@ fn cells(text: &str) -> Vec<Cell> {
         id: text(&value["id"]),
         printed: text(&value["printed"]),
         reference: number(&value["value"]),
-        accepted: match value["rel_tol"].as_f64() {
-            Some(tolerance) => Accepted::Relative(tolerance),
-            None => Accepted::Range(number(&value["range"][0]), number(&value["range"][1])),
+        accepted: match (value["rel_tol"].as_f64(), value["abs_tol"].as_f64()) {
+            (Some(tolerance), _) => Accepted::Relative(tolerance),
+            (None, Some(tolerance)) => Accepted::Absolute(tolerance),
+            (None, None) => Accepted::Range(number(&value["range"][0]), number(&value["range"][1])),
         },
         median: value["median_over_tolerance_band"].as_bool().unwrap_or(false),
     };

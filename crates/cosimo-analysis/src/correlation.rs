@@ -1,0 +1,110 @@
+//! Whether the residual power of a bond and the error of the run rise and fall together. Where they do, that is a property of
+//! the system at hand: residual energy does not bound the error. Wu 2018, Sec. 6.
+
+use cosimo_core::Registry;
+use cosimo_engine::{Run, plan};
+use cosimo_system::System;
+
+use crate::order::Truth;
+use crate::variant::VariantError;
+
+#[derive(Debug, Clone)]
+pub struct Correlations {
+    pub steps: usize,
+    pub ports: Vec<String>,
+    pub bonds: Vec<BondCorrelation>,
+}
+
+#[derive(Debug, Clone)]
+pub struct BondCorrelation {
+    pub bond: String,
+    /// Pearson's coefficient of |residual power| and |error|, port by port.
+    pub ports: Vec<f64>,
+    /// With the sum of all errors, each as a part of its port's largest value.
+    pub together: f64,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum CorrelationError {
+    #[error("the system has no power bond, so that there is no residual power")]
+    NoBond,
+    #[error("{0}")]
+    Truth(String),
+    #[error(transparent)]
+    Variant(#[from] VariantError),
+}
+
+/// Runs the system to its end. The residual power of a step is taken with the inputs as they were applied, extrapolated
+/// or corrected, Wu 2018, (6.4).
+pub fn measure(
+    system: &System,
+    registry: &Registry,
+    truth: Truth<'_>,
+) -> Result<Correlations, CorrelationError> {
+    let mut run =
+        Run::new(plan(system, registry).map_err(VariantError::Plan)?, 1).map_err(VariantError::Run)?;
+    let names: Vec<String> = run.layout().bonds.iter().map(|bond| bond.name.clone()).collect();
+    if names.is_empty() {
+        return Err(CorrelationError::NoBond);
+    }
+    let start = run.time().seconds();
+    let (ports, _) = truth(&[start]).map_err(CorrelationError::Truth)?;
+    let shown =
+        |run: &Run| -> Vec<f64> { ports.iter().map(|port| run.output(port).unwrap_or(f64::NAN)).collect() };
+    let (mut times, mut rows) = (vec![start], vec![shown(&run)]);
+    let mut powers: Vec<Vec<f64>> = vec![vec![0.0]; names.len()];
+    while !run.finished() {
+        run.step().map_err(VariantError::Run)?;
+        times.push(run.time().seconds());
+        rows.push(shown(&run));
+        for (powers, power) in powers.iter_mut().zip(&run.ledger().powers) {
+            powers.push(power.residual.abs());
+        }
+    }
+    let (_, exact) = truth(&times).map_err(CorrelationError::Truth)?;
+    let errors = |port: usize| -> Vec<f64> {
+        rows.iter().zip(&exact).map(|(row, exact)| (row[port] - exact[port]).abs()).collect()
+    };
+    let each: Vec<Vec<f64>> = (0..ports.len()).map(errors).collect();
+    let largest = |port: usize| exact.iter().map(|row| row[port].abs()).fold(f64::MIN_POSITIVE, f64::max);
+    let sums: Vec<f64> =
+        (0..times.len()).map(|n| (0..ports.len()).map(|port| each[port][n] / largest(port)).sum()).collect();
+    let bonds = names
+        .into_iter()
+        .zip(&powers)
+        .map(|(bond, powers)| BondCorrelation {
+            bond,
+            ports: each.iter().map(|errors| pearson(powers, errors)).collect(),
+            together: pearson(powers, &sums),
+        })
+        .collect();
+    Ok(Correlations { steps: times.len() - 1, ports, bonds })
+}
+
+/// Pearson's coefficient, from -1 to 1; NaN where one of them never changes.
+pub fn pearson(a: &[f64], b: &[f64]) -> f64 {
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let (ma, mb) = (mean(a), mean(b));
+    let (mut both, mut aa, mut bb) = (0.0, 0.0, 0.0);
+    for (a, b) in a.iter().zip(b) {
+        both += (a - ma) * (b - mb);
+        aa += (a - ma) * (a - ma);
+        bb += (b - mb) * (b - mb);
+    }
+    both / (aa * bb).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_correlate_fully_and_a_square_about_its_middle_not_at_all() {
+        let x: Vec<f64> = (-10..=10).map(f64::from).collect();
+        let of = |f: fn(f64) -> f64| x.iter().map(|x| f(*x)).collect::<Vec<_>>();
+        assert!((pearson(&x, &of(|x| 3.0 * x + 1.0)) - 1.0).abs() < 1e-14);
+        assert!((pearson(&x, &of(|x| 1.0 - x)) + 1.0).abs() < 1e-14);
+        assert!(pearson(&x, &of(|x| x * x)).abs() < 1e-14);
+        assert!(pearson(&x, &of(|_| 1.0)).is_nan());
+    }
+}

@@ -1,0 +1,254 @@
+//! What a run would do, before it runs: whether its method and step are stable, the largest step that is, for every loop,
+//! what would help, and how many steps there will be. All radii are measured, those of the remedies too.
+
+use std::collections::BTreeMap;
+
+use cosimo_core::Registry;
+use cosimo_core::entry::number_text;
+use cosimo_engine::Run;
+use cosimo_system::{Problem, System};
+
+use crate::causality::{Advice, advise};
+use crate::linearise::linearise;
+use crate::stability::{self, How, Limit, NEUTRAL, Search, StabilityError, connections, opened, radius};
+use crate::variant::{VariantError, started, with_methods};
+
+/// States, samples and memory that a forecast may have at most; and where impulses are needed, which take 24 steps each.
+const MOST: usize = 80;
+const MOST_BY_IMPULSES: usize = 16;
+/// How far around the step its limit is looked for.
+const AROUND: f64 = 64.0;
+/// How many remedies are named.
+const REMEDIES: usize = 3;
+/// Methods to try instead, on their own axes, with the words of the command line.
+const TRIED: [(&str, &str); 7] = [
+    ("causal", "input=causal"),
+    ("hold", "input=hold"),
+    ("linear", "input=linear"),
+    ("gauss-seidel", "partition=gauss-seidel"),
+    ("nepce", "correction=nepce"),
+    ("waveform", "iteration=waveform"),
+    ("fresh", "exchange=fresh"),
+];
+
+#[derive(Debug, Clone)]
+pub struct Forecast {
+    /// The step that is judged: the fixed one, or the largest that the law may take.
+    pub size: f64,
+    /// The law may take others.
+    pub varies: bool,
+    pub radius: f64,
+    pub how: How,
+    /// `None` where somebody does not take steps of other sizes.
+    pub limit: Option<Limit>,
+    /// Where there are several: pairs of components that act on each other, each alone, with their limits.
+    pub loops: Vec<(String, Limit)>,
+    /// For an unstable step only.
+    pub remedies: Vec<Remedy>,
+    /// The fewest and the most steps that the run can take.
+    pub steps: (u64, Option<u64>),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Remedy {
+    /// As on the command line, or in words where no option does it.
+    pub words: String,
+    pub radius: f64,
+}
+
+/// Why there is none.
+#[derive(Debug, thiserror::Error)]
+pub enum NoForecast {
+    #[error("the step size is not known before the run: no `size`, and no `max` that ends somewhere")]
+    NoSize,
+    #[error(
+        "{0} states, samples and cells of memory are too many for a quick forecast of {1}; see `cosimo analyse stability`"
+    )]
+    TooMany(usize, usize),
+    #[error(transparent)]
+    Stability(#[from] StabilityError),
+    #[error(transparent)]
+    Variant(#[from] VariantError),
+}
+
+pub fn forecast(system: &System, registry: &Registry) -> Result<Forecast, NoForecast> {
+    let mut run = started(system, registry, None)?;
+    let varies = run.layout().control.adaptive;
+    let step = &system.recipe.step;
+    let size = if varies { Some(step.max) } else { step.size };
+    let size = size.filter(|size| size.is_finite() && *size > 0.0).ok_or(NoForecast::NoSize)?;
+    let cells = run.island().cells();
+    let most = if run.layout().hidden.is_empty() { MOST } else { MOST_BY_IMPULSES };
+    if cells > most {
+        return Err(NoForecast::TooMany(cells, most));
+    }
+    let found = radius(&mut run, size)?;
+    let search = Search { from: size / AROUND, to: size * AROUND, factor: 1.25, precision: 1e-3 };
+    let free = run.layout().interfaces.iter().all(|interface| interface.abilities.variable_step);
+    let limit = if free { Some(stability::limit(&mut run, &search)?) } else { None };
+    let loops = if free { loops(&mut run, &search)? } else { Vec::new() };
+    let unstable = found.radius > 1.0 + NEUTRAL;
+    let remedies = match limit {
+        Some(Limit::System(_)) => Vec::new(),
+        _ if unstable => remedies(system, registry, &mut run, size, limit),
+        _ => Vec::new(),
+    };
+    let duration = system.experiment.stop - system.experiment.start;
+    let count = |size: f64| (duration / size * (1.0 - 1e-9)).ceil().max(1.0) as u64;
+    let steps = (count(size), if varies { Some(count(step.min)) } else { None });
+    Ok(Forecast { size, varies, radius: found.radius, how: found.how, limit, loops, remedies, steps })
+}
+
+/// Limits of pairs of components with all others held. Nothing where there is one pair only.
+fn loops(run: &mut Run, search: &Search) -> Result<Vec<(String, Limit)>, StabilityError> {
+    let all = connections(run.layout());
+    let mut pairs: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
+    for (index, connection) in all.iter().enumerate() {
+        pairs.entry(connection.between.clone()).or_default().push(index);
+    }
+    let mut limits = Vec::new();
+    if pairs.len() < 2 {
+        return Ok(limits);
+    }
+    for (ends, members) in &pairs {
+        // What goes one way only does not come back.
+        let blocks = &run.layout().blocks;
+        let inputs = members.iter().flat_map(|&index| &all[index].inputs);
+        if !ends.iter().all(|&end| inputs.clone().any(|input| blocks[end].inputs.contains(input))) {
+            continue;
+        }
+        let others: Vec<usize> = (0..all.len())
+            .filter(|index| !members.contains(index))
+            .flat_map(|index| all[index].inputs.clone())
+            .collect();
+        let bonds: Vec<&str> = members
+            .iter()
+            .map(|&index| &all[index])
+            .filter(|connection| run.layout().bonds.iter().any(|bond| bond.name == connection.name))
+            .map(|connection| connection.name.as_str())
+            .collect();
+        let names: Vec<&str> = ends.iter().map(|&end| run.layout().names[end].as_str()).collect();
+        let name = match bonds[..] {
+            [] => names.join(" and "),
+            _ => format!("{} ({})", bonds.join(", "), names.join(" and ")),
+        };
+        let limit = opened(run, &others, |run| stability::limit(run, search))?;
+        limits.push((name, limit));
+    }
+    Ok(limits)
+}
+
+/// Other methods at the same step, and the same methods at a smaller one; those that are stable, best first.
+fn remedies(
+    system: &System,
+    registry: &Registry,
+    run: &mut Run,
+    size: f64,
+    limit: Option<Limit>,
+) -> Vec<Remedy> {
+    let mut found: Vec<Remedy> = TRIED
+        .iter()
+        .filter_map(|(method, option)| {
+            let changed = with_methods(system, method, registry).ok()?;
+            if changed == *system {
+                return None;
+            }
+            // What cannot be planned or probed is no remedy.
+            let radius = radius(&mut started(&changed, registry, None).ok()?, size).ok()?.radius;
+            Some(Remedy { words: format!("--method {option}"), radius })
+        })
+        .filter(|remedy| remedy.radius < 1.0)
+        .collect();
+    found.extend(exchanged(system, registry, run, size));
+    found.sort_by(|a, b| a.radius.total_cmp(&b.radius));
+    if let Some(Limit::At(most)) = limit
+        && most < size
+    {
+        found.truncate(REMEDIES - 1);
+        let smaller = rounded_down(0.8 * most);
+        if let Ok(smaller_radius) = radius(run, smaller) {
+            found.push(Remedy {
+                words: format!("--step {}", number_text(smaller)),
+                radius: smaller_radius.radius,
+            });
+        }
+    }
+    found.truncate(REMEDIES);
+    found
+}
+
+/// The effort of a bond received by the other side, where that alone would do.
+fn exchanged(system: &System, registry: &Registry, run: &mut Run, size: f64) -> Option<Remedy> {
+    let linearised = linearise(system, registry, run, size).ok()?;
+    let layout = run.layout();
+    let advice = advise(&linearised, layout, size).into_iter().find(Advice::swap)?;
+    let (bond, receiver) = (&advice.bond, &layout.names[advice.teller]);
+    let words = format!("letting `{receiver}` receive the effort of bond `{bond}`, inputs held");
+    advice.other_radius.filter(|radius| *radius < 1.0).map(|radius| Remedy { words, radius })
+}
+
+/// To two digits, never up.
+fn rounded_down(value: f64) -> f64 {
+    let digits = 10f64.powf(value.log10().floor() - 1.0);
+    let rounded = (value / digits).floor() * digits;
+    // As text and back, so that 3.5e-3 is 3.5e-3 and not its neighbour.
+    format!("{rounded:.1e}").parse().unwrap_or(rounded)
+}
+
+impl Forecast {
+    pub fn unstable(&self) -> bool {
+        self.radius > 1.0 + NEUTRAL
+    }
+
+    /// The remark that `check` makes of an unstable step. Where the law chooses, it may choose smaller ones; and what does
+    /// not even double in the whole run does no harm, as the slow growth that held inputs give to undamped motion.
+    pub fn problem(&self, system: &System) -> Option<Problem> {
+        let growth = self.radius.ln() * self.steps.0 as f64;
+        if !self.unstable() || self.varies || growth < std::f64::consts::LN_2 {
+            return None;
+        }
+        let size = number_text(self.size);
+        let (radius, span) = (digits(self.radius), system.recipe.step.span.clone());
+        let message = match self.limit {
+            Some(Limit::System(rate)) => format!(
+                "the system itself is unstable, it grows by e in {} s; that is not the coupling's fault",
+                three(1.0 / rate)
+            ),
+            Some(Limit::Never) => format!(
+                "a step of {size} s is unstable (a disturbance grows {radius} times per step), and so is every smaller one"
+            ),
+            Some(Limit::At(most)) => format!(
+                "a step of {size} s is unstable: a disturbance grows {radius} times per step; the largest stable step is {} s",
+                three(most)
+            ),
+            Some(Limit::Beyond(_)) => format!(
+                "a step of {size} s is unstable: a disturbance grows {radius} times per step; smaller and larger ones are not"
+            ),
+            None => format!("a step of {size} s is unstable: a disturbance grows {radius} times per step"),
+        };
+        let problem = Problem::remark("check/unstable-step", message, span);
+        if self.remedies.is_empty() {
+            return Some(problem);
+        }
+        let remedies: Vec<String> = self
+            .remedies
+            .iter()
+            .map(|remedy| format!("{} (radius {:.3})", remedy.words, remedy.radius))
+            .collect();
+        Some(problem.hint(format!("try {}", remedies.join(", or "))))
+    }
+}
+
+/// A radius to four digits, or more where it is near 1.
+pub(crate) fn digits(radius: f64) -> String {
+    if (0.999..1.001).contains(&radius) {
+        format!("{radius:.7}")
+    } else {
+        format!("{radius:.3e}").parse::<f64>().map_or_else(|_| radius.to_string(), number_text)
+    }
+}
+
+/// A number to three digits.
+pub fn three(value: f64) -> String {
+    format!("{value:.2e}").parse::<f64>().map_or_else(|_| value.to_string(), number_text)
+}

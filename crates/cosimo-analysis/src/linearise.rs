@@ -1,0 +1,220 @@
+//! The coupled system as matrices, from steps of the engine: x' = A x + B y~, y = C x + D y~, where y are the outputs that
+//! drive somebody, and y~ what the others believe of them. From these follow the undivided system and what a cut with
+//! held inputs does, also one that nobody has built yet.
+
+use cosimo_core::Registry;
+use cosimo_engine::{Run, RunError, plan};
+use cosimo_system::{EndRule, Problem, Recipe, System};
+use faer::Mat;
+use faer::linalg::solvers::Solve;
+
+use crate::stability::{self, StabilityError};
+
+/// Eigenvalues of a step nearer to 1 than this have a logarithm whose series converges at once.
+const NEAR: f64 = 0.3;
+/// Smaller than for a radius: ratios of entries are looked at, which friction near rest would bend.
+const PERTURBATION: f64 = 1e-6;
+
+/// Matrices of a system at one point.
+#[derive(Debug, Clone)]
+pub struct Linearised {
+    pub a: Mat<f64>,
+    pub b: Mat<f64>,
+    pub c: Mat<f64>,
+    pub d: Mat<f64>,
+    /// Which outputs y holds.
+    pub outputs: Vec<usize>,
+    /// The simulator of each of them.
+    pub owners: Vec<usize>,
+    /// How many states belong to each simulator, in order.
+    pub counts: Vec<usize>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum LineariseError {
+    #[error(transparent)]
+    Stability(#[from] StabilityError),
+    #[error("{}", .0.iter().map(|problem| problem.message.as_str()).collect::<Vec<_>>().join("; "))]
+    Plan(Vec<Problem>),
+    #[error("component `{0}` shows no states, so that it cannot be linearised")]
+    HiddenStates(String),
+    #[error("nothing is exchanged: no output drives an input, so that there is no interface to judge")]
+    NothingExchanged,
+    #[error("the equations could not be found from steps as short as {0} s")]
+    TooFast(f64),
+}
+
+/// Linearises a system at the present point of a run of it. Steps with held inputs show all: the states after a step are
+/// e^(Ah) x + (integral of e^(As) ds) B y~, the outputs C times that and D y~.
+pub fn linearise(
+    system: &System,
+    registry: &Registry,
+    run: &mut Run,
+    size: f64,
+) -> Result<Linearised, LineariseError> {
+    if run.layout().driving.is_empty() {
+        return Err(LineariseError::NothingExchanged);
+    }
+    if let Some(&hidden) = run.layout().hidden.first() {
+        return Err(LineariseError::HiddenStates(run.layout().names[hidden].clone()));
+    }
+    let mut held = system.clone();
+    held.recipe = Recipe::default();
+    held.recipe.step.size = Some(size);
+    held.experiment.history = None;
+    held.experiment.end = EndRule::After;
+    let mut probe = Run::new(plan(&held, registry).map_err(LineariseError::Plan)?, 1)
+        .map_err(|error| LineariseError::Stability(error.into()))?;
+    let outputs = probe.layout().driving.clone();
+    let states = probe.island().state_cells();
+    let mut point = vec![0.0; probe.island().cells()];
+    let mut there = vec![0.0; run.island().cells()];
+    run.island().read_cells(&mut there).map_err(|error| StabilityError::from(RunError::from(error)))?;
+    point[..states].copy_from_slice(&there[..states]);
+    for (cell, &output) in point[states..].iter_mut().zip(&outputs) {
+        *cell = run.outputs()[output];
+    }
+    let mut h = size;
+    let (step, flow) = loop {
+        let step = stability::step_matrix_at(&mut probe, h, &mut point, PERTURBATION)?;
+        let flow = augmented(&step, states);
+        if distance_from_one(&flow).is_some_and(|distance| distance < NEAR) {
+            break (step, flow);
+        }
+        h /= 4.0;
+        if h < 1e-12 * size {
+            return Err(LineariseError::TooFast(h));
+        }
+    };
+    let generator = logarithm(&flow, 1.0 / h);
+    let n = step.ncols() - states;
+    let part = |matrix: &Mat<f64>, row: usize, column: usize, rows: usize, columns: usize| {
+        matrix.submatrix(row, column, rows, columns).to_owned()
+    };
+    let propagated = part(&step, 0, 0, states, states);
+    let told = part(&step, states, 0, n, states);
+    // C = P Phi^(-1), by the transposed equations.
+    let c = propagated.transpose().partial_piv_lu().solve(told.transpose()).transpose().to_owned();
+    let d = part(&step, states, states, n, n) - &c * part(&step, 0, states, states, n);
+    let layout = probe.layout();
+    let owners = outputs.iter().map(|&output| layout.owners[output]).collect();
+    let counts = layout.state_counts.clone();
+    Ok(Linearised {
+        a: part(&generator, 0, 0, states, states),
+        b: part(&generator, 0, states, states, n),
+        c,
+        d: clean(d),
+        outputs,
+        owners,
+        counts,
+    })
+}
+
+impl Linearised {
+    /// A of the undivided system: A + B (I - D)^(-1) C. `None` where the loop of direct feed-through has no solution.
+    pub fn undivided(&self) -> Option<Mat<f64>> {
+        let n = self.d.nrows();
+        let loops = Mat::from_fn(n, n, |row, column| f64::from(row == column) - self.d[(row, column)]);
+        let outputs = loops.partial_piv_lu().solve(&self.c);
+        let whole = &self.a + &self.b * outputs;
+        finite(&whole).then_some(whole)
+    }
+
+    /// One step with held inputs and outputs as the step leaves them, on states and outputs. Wu 2018, (3.4).
+    pub fn held_step(&self, size: f64) -> Mat<f64> {
+        let (x, y) = (self.a.nrows(), self.d.nrows());
+        let generator = Mat::from_fn(x + y, x + y, |row, column| match (row < x, column < x) {
+            (true, true) => self.a[(row, column)],
+            (true, false) => self.b[(row, column - x)],
+            _ => 0.0,
+        });
+        let flow = exponential(&generator, size);
+        let states = flow.submatrix(0, 0, x, x + y);
+        let mut told = &self.c * states;
+        for row in 0..y {
+            for column in 0..y {
+                told[(row, x + column)] += self.d[(row, column)];
+            }
+        }
+        Mat::from_fn(
+            x + y,
+            x + y,
+            |row, column| {
+                if row < x { states[(row, column)] } else { told[(row - x, column)] }
+            },
+        )
+    }
+
+    /// The radius of that step, among modes that outputs show.
+    pub fn held_radius(&self, size: f64) -> Option<f64> {
+        stability::seen(&self.held_step(size), self.a.nrows()).map(|found| found.radius)
+    }
+
+    /// Where the states of a simulator stand.
+    pub fn states_of(&self, simulator: usize) -> std::ops::Range<usize> {
+        let before: usize = self.counts[..simulator].iter().sum();
+        before..before + self.counts[simulator]
+    }
+}
+
+/// [[Phi, G], [0, I]] of a step.
+fn augmented(step: &Mat<f64>, states: usize) -> Mat<f64> {
+    Mat::from_fn(step.nrows(), step.ncols(), |row, column| {
+        if row < states { step[(row, column)] } else { f64::from(row == column) }
+    })
+}
+
+fn distance_from_one(matrix: &Mat<f64>) -> Option<f64> {
+    let values = matrix.eigenvalues().ok()?;
+    Some(values.iter().map(|value| ((value.re - 1.0).powi(2) + value.im.powi(2)).sqrt()).fold(0.0, f64::max))
+}
+
+/// log(M) times a factor, by the series of log(1 + E), which converges where the eigenvalues of E are below 1.
+fn logarithm(matrix: &Mat<f64>, factor: f64) -> Mat<f64> {
+    let n = matrix.nrows();
+    let e = Mat::from_fn(n, n, |row, column| matrix[(row, column)] - f64::from(row == column));
+    let mut power = e.clone();
+    let mut sum = e.clone();
+    for k in 2..60 {
+        power = &power * &e;
+        let sign = if k % 2 == 0 { -1.0 } else { 1.0 } / f64::from(k);
+        sum = Mat::from_fn(n, n, |row, column| sum[(row, column)] + sign * power[(row, column)]);
+    }
+    Mat::from_fn(n, n, |row, column| factor * sum[(row, column)])
+}
+
+/// e^(M h), by the series of a part of it and squaring.
+pub fn exponential(matrix: &Mat<f64>, h: f64) -> Mat<f64> {
+    let n = matrix.nrows();
+    let norm = (0..n)
+        .map(|row| (0..n).map(|column| (matrix[(row, column)] * h).abs()).sum::<f64>())
+        .fold(0.0, f64::max);
+    let halvings = if norm > 0.5 { (norm / 0.5).log2().ceil() as i32 } else { 0 };
+    let part = h * 0.5f64.powi(halvings);
+    let small = Mat::from_fn(n, n, |row, column| matrix[(row, column)] * part);
+    let mut term = Mat::<f64>::identity(n, n);
+    let mut sum = Mat::<f64>::identity(n, n);
+    for k in 1..20 {
+        term = &term * &small;
+        term = Mat::from_fn(n, n, |row, column| term[(row, column)] / f64::from(k));
+        sum += &term;
+    }
+    for _ in 0..halvings {
+        sum = &sum * &sum;
+    }
+    sum
+}
+
+pub(crate) fn finite(matrix: &Mat<f64>) -> bool {
+    (0..matrix.ncols()).all(|column| (0..matrix.nrows()).all(|row| matrix[(row, column)].is_finite()))
+}
+
+/// What is left of differences that should be nothing, beside what is something in the same row.
+fn clean(matrix: Mat<f64>) -> Mat<f64> {
+    let row_size =
+        |row: usize| (0..matrix.ncols()).map(|column| matrix[(row, column)].abs()).fold(0.0, f64::max);
+    Mat::from_fn(matrix.nrows(), matrix.ncols(), |row, column| {
+        let value = matrix[(row, column)];
+        if value.abs() <= 1e-9 * row_size(row).max(1e-3) { 0.0 } else { value }
+    })
+}

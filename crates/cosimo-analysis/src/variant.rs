@@ -1,0 +1,100 @@
+//! Systems with other methods than those of their file, and runs of them that are ready to be probed.
+
+use cosimo_core::{Interface, Registry, Time};
+use cosimo_engine::{Run, RunError, plan};
+use cosimo_system::{Choice, EndRule, Exchange, PerInput, Problem, Severity, System};
+
+/// Steps before a probe, so that there is a history: more than any fit looks back.
+const STEPS: usize = 4;
+/// How long these steps are, as a part of the system's own: where those are unstable, four of them would leave nothing to
+/// linearise at.
+const SHORT: f64 = 1e-3;
+
+#[derive(Debug, thiserror::Error)]
+pub enum VariantError {
+    #[error("no method is called `{0}`")]
+    Unknown(String, String),
+    #[error("{}", words(.0))]
+    Plan(Vec<Problem>),
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+fn words(problems: &[Problem]) -> String {
+    let errors = problems.iter().filter(|problem| problem.severity == Severity::Error);
+    errors.map(|problem| problem.message.as_str()).collect::<Vec<_>>().join("; ")
+}
+
+/// The system with the named methods, as in `gauss-seidel+linear`: each name says which axis it belongs to.
+pub fn with_methods(system: &System, names: &str, registry: &Registry) -> Result<System, VariantError> {
+    let mut changed = system.clone();
+    let recipe = &mut changed.recipe;
+    for name in names.split('+').map(str::trim) {
+        let choice = Choice::named(name);
+        if registry.inputs.iter().any(|entry| entry.name == name) {
+            recipe.input = PerInput::all(choice);
+        } else if registry.partitions.iter().any(|entry| entry.name == name) {
+            recipe.partition = choice;
+        } else if registry.iterations.iter().any(|entry| entry.name == name) {
+            recipe.iteration = choice;
+        } else if registry.corrections.iter().any(|entry| entry.name == name) {
+            recipe.correction = PerInput::all(choice);
+        } else if name == "fresh" || name == "stale" {
+            let exchange = if name == "fresh" { Exchange::Fresh } else { Exchange::Stale };
+            recipe.exchange = PerInput::all(exchange);
+        } else {
+            let inputs = registry.inputs.iter().map(|entry| entry.name);
+            let known = inputs
+                .chain(registry.partitions.iter().map(|entry| entry.name))
+                .chain(registry.iterations.iter().map(|entry| entry.name))
+                .chain(registry.corrections.iter().map(|entry| entry.name))
+                .chain(["stale", "fresh"]);
+            return Err(VariantError::Unknown(name.into(), cosimo_core::entry::suggest(name, known)));
+        }
+    }
+    Ok(changed)
+}
+
+/// How the methods of a system are called, for headings.
+pub fn describe(system: &System) -> String {
+    let recipe = &system.recipe;
+    let mut words = vec![recipe.partition.name.clone(), recipe.input.default.name.clone()];
+    let mut others: Vec<&str> =
+        recipe.input.inputs.iter().map(|(_, choice, _)| choice.name.as_str()).collect();
+    others.sort_unstable();
+    others.dedup();
+    words.extend(
+        others
+            .into_iter()
+            .filter(|name| *name != recipe.input.default.name)
+            .map(|name| format!("{name} (some inputs)")),
+    );
+    let usual = [(&recipe.iteration, "once"), (&recipe.correction.default, "none")];
+    words.extend(
+        usual.iter().filter(|(choice, usual)| choice.name != *usual).map(|(choice, _)| choice.name.clone()),
+    );
+    if recipe.exchange.default == Exchange::Fresh {
+        words.push("fresh".into());
+    }
+    words.join(", ")
+}
+
+/// A run of the system at an instant, or a few short steps after its start.
+pub fn started(system: &System, registry: &Registry, at: Option<f64>) -> Result<Run, VariantError> {
+    // Probed steps go beyond the end of the experiment, and units that were told of it would refuse them.
+    let mut open = system.clone();
+    open.experiment.end = EndRule::After;
+    let plan = plan(&open, registry).map_err(VariantError::Plan)?;
+    let mut run = Run::new(plan, 1)?;
+    if let Some(until) = at.and_then(Time::new) {
+        run.run_until(until)?;
+        return Ok(run);
+    }
+    let any = |interface: &Interface| interface.abilities.variable_step && interface.internal_step.is_none();
+    let size = run.sizes().1 * if run.layout().interfaces.iter().all(any) { SHORT } else { 1.0 };
+    for _ in 0..STEPS {
+        run.set_next_size(size);
+        run.step()?;
+    }
+    Ok(run)
+}

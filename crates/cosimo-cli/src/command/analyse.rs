@@ -1,0 +1,128 @@
+//! `cosimo analyse`: what a coupling will do, and what it did, measured on the engine: stability over the step size, order,
+//! residual power against error, and who should tell whom the effort.
+
+mod causality;
+mod correlation;
+mod order;
+mod stability;
+
+use cosimo::core::Registry;
+use cosimo::system::{Document, System};
+
+use crate::load::{Changes, draft};
+use crate::{exit, report};
+
+/// Analyse a coupling: stability, order, correlation, causality
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    Stability(stability::Args),
+    Order(order::Args),
+    Correlation(correlation::Args),
+    Causality(causality::Args),
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), u8> {
+    match &args.what {
+        What::Stability(args) => stability::run(args),
+        What::Order(args) => order::run(args),
+        What::Correlation(args) => correlation::run(args),
+        What::Causality(args) => causality::run(args),
+    }
+}
+
+/// What is analysed.
+#[derive(Debug, clap::Args)]
+struct Subject {
+    /// A system file; or simulators, as in `a.fmu`, `left=a.fmu` or `native:ring/rotor`
+    #[arg(required = true, value_name = "FILE")]
+    what: Vec<String>,
+    /// Which system of a package that holds several, by the name of its description
+    #[arg(long, value_name = "NAME")]
+    variant: Option<String>,
+    /// End of the run, in seconds
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    stop: Option<f64>,
+    /// A parameter, or an input that nobody drives: component.name=value, or name=value for all that have it
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    sets: Vec<String>,
+    /// A connection from an output to an input: a.y=b.u
+    #[arg(long = "connect", value_name = "OUTPUT=INPUT")]
+    connects: Vec<String>,
+    /// A power bond: name=effort:flow~effort:flow, as in joint=a.F:a.v~b.F:b.v
+    #[arg(long = "bond", value_name = "NAME=PORTS")]
+    bonds: Vec<String>,
+    /// A method: axis=name, or axis={ name = { option = value } } as in the file's [method]
+    #[arg(long = "method", value_name = "AXIS=NAME")]
+    methods: Vec<String>,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Subject {
+    /// The system with the changes of the command line, or everything that is wrong with it.
+    fn system(&self, step: Option<f64>, registry: &Registry) -> Result<System, u8> {
+        let changes = Changes {
+            variant: self.variant.clone(),
+            stop: self.stop,
+            step,
+            sets: self.sets.clone(),
+            connects: self.connects.clone(),
+            bonds: self.bonds.clone(),
+            methods: self.methods.clone(),
+            ..Changes::default()
+        };
+        let document = draft(&self.what, &changes, registry)?;
+        let broken = document.has_errors();
+        let Document { system, mut problems, files, .. } = document;
+        if !broken {
+            match cosimo::engine::plan(&system, registry) {
+                Ok(_) => return Ok(system),
+                Err(found) => problems.extend(found),
+            }
+        }
+        report::problems(&problems, &files);
+        Err(exit::BAD_INPUT)
+    }
+
+    fn name(&self) -> String {
+        self.what.join(" ")
+    }
+}
+
+/// The step of a system whose steps are all of one size.
+fn constant_step(system: &System) -> Result<f64, u8> {
+    system.recipe.step.size.ok_or_else(|| {
+        report::error("the system has no step size", Some("say `--step H`"));
+        exit::BAD_INPUT
+    })
+}
+
+/// One finite size above 0.
+fn one_step(text: Option<&str>) -> Result<Option<f64>, u8> {
+    let Some(text) = text else { return Ok(None) };
+    match text.parse::<f64>() {
+        Ok(size) if size.is_finite() && size > 0.0 => Ok(Some(size)),
+        _ => {
+            report::error(&format!("`--step {text}`: must be a finite number above 0"), None);
+            Err(exit::BAD_INPUT)
+        }
+    }
+}
+
+/// What an analysis could not do: a wrong system or a wrong wish, not a failed run.
+fn refused(error: &dyn std::fmt::Display, hint: Option<&str>) -> u8 {
+    report::error(&error.to_string(), hint);
+    exit::BAD_INPUT
+}
+
+/// JSON has no infinities.
+fn finite(value: f64) -> serde_json::Value {
+    if value.is_finite() { value.into() } else { serde_json::Value::Null }
+}

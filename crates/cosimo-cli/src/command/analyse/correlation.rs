@@ -1,0 +1,75 @@
+//! `cosimo analyse correlation`: does the residual power of a bond tell how wrong the states are?
+
+use cosimo::analysis::correlation::{Correlations, measure};
+use serde_json::{Value, json};
+
+use super::{Subject, finite, one_step, refused};
+
+/// Residual power of bonds against the error of outputs (Pearson), for a system with a `[reference]`
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    subject: Subject,
+    /// Step size in seconds
+    #[arg(long, value_name = "H", allow_hyphen_values = true)]
+    step: Option<String>,
+}
+
+const WORDS: &str = "1 means that both rise and fall together, 0 that neither tells anything of the other, -1 that one \
+falls when the other rises.\nResidual energy does not bound the error: a coupling can conserve energy and be wrong.";
+
+pub(crate) fn run(args: &Args) -> Result<(), u8> {
+    let registry = cosimo::registry();
+    let system = args.subject.system(one_step(args.step.as_deref())?, &registry)?;
+    let solve = |times: &[f64]| {
+        cosimo::reference::solve(&system, times, &registry).map(|solution| (solution.names, solution.rows))
+    };
+    let found = measure(&system, &registry, &solve).map_err(|error| {
+        refused(&error, Some("errors need an undivided model: add `[reference]` with `model` and `ports`, and a `[[bond]]`"))
+    })?;
+    if args.subject.json {
+        println!("{:#}", as_json(&args.subject.name(), &found));
+    } else {
+        print(&args.subject.name(), &found);
+    }
+    Ok(())
+}
+
+fn print(name: &str, found: &Correlations) {
+    println!("{name}: |residual power| against |error|, Pearson's coefficient over {} steps\n", found.steps);
+    let width = found.ports.iter().map(String::len).max().unwrap_or(0).max("all together".len());
+    print!("{:<width$}", "");
+    found.bonds.iter().for_each(|bond| print!("  {:>12}", bond.bond));
+    println!();
+    let row = |label: &str, value: &dyn Fn(usize) -> f64| {
+        print!("{label:<width$}");
+        (0..found.bonds.len()).for_each(|bond| print!("  {:>12}", shown(value(bond))));
+        println!();
+    };
+    for (place, port) in found.ports.iter().enumerate() {
+        row(port, &|bond| found.bonds[bond].ports[place]);
+    }
+    row("all together", &|bond| found.bonds[bond].together);
+    println!("\n{WORDS}");
+}
+
+fn shown(value: f64) -> String {
+    if value.is_nan() { "no change".into() } else { format!("{value:.4}") }
+}
+
+fn as_json(name: &str, found: &Correlations) -> Value {
+    let bonds: Vec<Value> = found
+        .bonds
+        .iter()
+        .map(|bond| {
+            let ports: Vec<Value> = found
+                .ports
+                .iter()
+                .zip(&bond.ports)
+                .map(|(port, value)| json!({ "port": port, "pearson": finite(*value) }))
+                .collect();
+            json!({ "bond": bond.bond, "ports": ports, "together": finite(bond.together) })
+        })
+        .collect();
+    json!({ "file": name, "steps": found.steps, "bonds": bonds })
+}

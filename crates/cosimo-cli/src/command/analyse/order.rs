@@ -1,0 +1,80 @@
+//! `cosimo analyse order`: how the errors of outputs fall with the step size.
+
+use cosimo::analysis::order::{Against, Orders, measure};
+use serde_json::{Value, json};
+
+use super::{Subject, constant_step, finite, one_step, refused};
+
+/// How errors fall with the step: slopes per output, against the undivided model or the next smaller step
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    subject: Subject,
+    /// The largest step, in seconds; it is halved three times [default: that of the file]
+    #[arg(long, value_name = "H", allow_hyphen_values = true)]
+    step: Option<String>,
+}
+
+/// Halvings of the first step.
+const HALVINGS: u32 = 3;
+
+pub(crate) fn run(args: &Args) -> Result<(), u8> {
+    let registry = cosimo::registry();
+    let system = args.subject.system(one_step(args.step.as_deref())?, &registry)?;
+    let size = constant_step(&system)?;
+    let solve = |times: &[f64]| {
+        cosimo::reference::solve(&system, times, &registry).map(|solution| (solution.names, solution.rows))
+    };
+    let truth: Option<cosimo::analysis::order::Truth<'_>> =
+        if system.reference.is_some() { Some(&solve) } else { None };
+    let orders = measure(&system, &registry, size, HALVINGS, truth).map_err(|error| refused(&error, None))?;
+    if args.subject.json {
+        println!("{:#}", as_json(&args.subject.name(), &orders));
+    } else {
+        print(&args.subject.name(), &orders);
+    }
+    Ok(())
+}
+
+fn print(name: &str, orders: &Orders) {
+    let against = match orders.against {
+        Against::Undivided => "largest error against the undivided model",
+        Against::NextSize => {
+            "largest difference from the run with half the step (no `[reference]` in the system)"
+        }
+    };
+    println!("{name}: {against}\n");
+    let width = orders.outputs.iter().map(|output| output.name.len()).max().unwrap_or(0).max(8);
+    print!("{:<width$}", "step s");
+    let columns = orders.outputs.first().map_or(0, |output| output.errors.len());
+    orders.sizes[..columns].iter().for_each(|size| print!("  {:>10}", format!("{size:.3e}")));
+    println!("  {:>6}", "order");
+    for output in &orders.outputs {
+        print!("{:<width$}", output.name);
+        output.errors.iter().for_each(|error| print!("  {:>10}", format!("{error:.3e}")));
+        let order = if output.slope.is_nan() { "exact".into() } else { format!("{:.3}", output.slope) };
+        println!("  {order:>6}");
+    }
+    println!(
+        "\nAn order below that of the input approximation often is the start: the first steps know no history (see `history`)."
+    );
+}
+
+fn as_json(name: &str, orders: &Orders) -> Value {
+    let outputs: Vec<Value> = orders
+        .outputs
+        .iter()
+        .map(
+            |output| json!({ "output": output.name, "errors": output.errors, "order": finite(output.slope) }),
+        )
+        .collect();
+    json!({
+        "file": name,
+        "against": match orders.against {
+            Against::Undivided => "undivided",
+            Against::NextSize => "next-size",
+        },
+        "steps": orders.sizes,
+        "outputs": outputs,
+    })
+}

@@ -1,0 +1,297 @@
+//! `cosimo analyse stability`: the spectral radius of the engine's own step over its size, the largest stable step, and
+//! the connection that limits it.
+
+use std::path::{Path, PathBuf};
+
+use cosimo::analysis::forecast::three;
+use cosimo::analysis::linearise::linearise;
+use cosimo::analysis::stability::{How, Limit, Search, StabilityError, growth_of_the_system};
+use cosimo::analysis::survey::{Limiting, Survey, survey, words};
+use cosimo::analysis::variant::{VariantError, describe, started, with_methods};
+use cosimo::core::Registry;
+use cosimo::plot::{Axis, Figure, Panel, Series, Style};
+use cosimo::system::System;
+use serde_json::{Value, json};
+
+use super::{Subject, constant_step, finite, refused};
+use crate::{exit, report};
+
+/// The spectral radius of the real step over its size, the largest stable step, and what limits it
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    subject: Subject,
+    /// A step size, or a range from:to:count in equal ratios [default: around the step of the file]
+    #[arg(long, value_name = "H|A:B:N", allow_hyphen_values = true)]
+    step: Option<String>,
+    /// Methods to compare, as in hold,linear,gauss-seidel+causal [default: those of the file]
+    #[arg(long = "methods", value_name = "NAMES", value_delimiter = ',')]
+    compared: Vec<String>,
+    /// Instants at which a nonlinear system is linearised [default: after a few steps]
+    #[arg(long, value_name = "T", value_delimiter = ',', allow_hyphen_values = true)]
+    at: Vec<f64>,
+    /// Draw the radius over the step, as SVG
+    #[arg(short, long = "out", value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// One curve: a method at an instant.
+struct Measured {
+    title: String,
+    at: f64,
+    survey: Survey,
+    /// The undivided system grows with this rate per second.
+    system: Option<f64>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), u8> {
+    let registry = cosimo::registry();
+    let (single, range) = steps(args.step.as_deref())?;
+    if let Some(out) = &args.out {
+        drawable(out)?;
+    }
+    if let Some(wrong) = args.at.iter().find(|at| !at.is_finite()) {
+        return Err(refused(&format!("`--at {wrong}`: must be a finite number"), None));
+    }
+    let system = args.subject.system(single.or(range.as_ref().map(|range| range[0])), &registry)?;
+    let own = constant_step(&system)?;
+    let sizes = range.unwrap_or_else(|| around(own));
+    let instants: Vec<Option<f64>> =
+        if args.at.is_empty() { vec![None] } else { args.at.iter().copied().map(Some).collect() };
+    let mut all = Vec::new();
+    for (title, system) in variants(args, &system, &registry)? {
+        for at in &instants {
+            all.push(measure(&title, &system, &registry, *at, &sizes)?);
+        }
+    }
+    if args.subject.json {
+        println!("{:#}", as_json(&args.subject.name(), &all));
+    } else {
+        print(&args.subject.name(), &all, args.at.len() > 1);
+    }
+    match &args.out {
+        Some(out) => std::fs::write(out, figure(&args.subject.name(), &all).svg()).map_err(|cause| {
+            report::error(&format!("cannot write `{}`: {cause}", out.display()), None);
+            exit::NO_FILE
+        }),
+        None => Ok(()),
+    }
+}
+
+type Steps = (Option<f64>, Option<Vec<f64>>);
+
+/// One size, or sizes in equal ratios.
+fn steps(text: Option<&str>) -> Result<Steps, u8> {
+    let Some(text) = text else { return Ok((None, None)) };
+    let wrong = || {
+        let message =
+            format!("`--step {text}`: must be a finite number above 0, or a range such as 1e-3:1e-1:20");
+        refused(
+            &message,
+            Some("from and to are finite numbers above 0 in rising order, count is from 2 to 1000"),
+        )
+    };
+    let parts: Vec<&str> = text.split(':').collect();
+    let number = |part: &str| part.parse::<f64>().ok().filter(|size| size.is_finite() && *size > 0.0);
+    match parts[..] {
+        [one] => Ok((Some(number(one).ok_or_else(wrong)?), None)),
+        [from, to, count] => {
+            let (from, to) = number(from).zip(number(to)).filter(|(from, to)| from < to).ok_or_else(wrong)?;
+            let count: i32 =
+                count.parse().ok().filter(|count| (2..=1000).contains(count)).ok_or_else(wrong)?;
+            let ratio = (to / from).powf(1.0 / f64::from(count - 1));
+            let sizes = (0..count).map(|k| if k + 1 == count { to } else { from * ratio.powi(k) });
+            Ok((None, Some(sizes.collect())))
+        }
+        _ => Err(wrong()),
+    }
+}
+
+/// Four halvings and four doublings.
+fn around(size: f64) -> Vec<f64> {
+    (-4..=4).map(|k| size * 2f64.powi(k)).collect()
+}
+
+fn drawable(out: &Path) -> Result<(), u8> {
+    if out.extension().is_some_and(|ending| ending == "svg") {
+        return Ok(());
+    }
+    Err(refused(&format!("`--out {}`: figures are SVG, the name must end in .svg", out.display()), None))
+}
+
+fn variants(args: &Args, system: &System, registry: &Registry) -> Result<Vec<(String, System)>, u8> {
+    if args.compared.is_empty() {
+        return Ok(vec![(describe(system), system.clone())]);
+    }
+    let named = |names: &String| match with_methods(system, names, registry) {
+        Ok(changed) => Ok((names.clone(), changed)),
+        Err(VariantError::Unknown(name, hint)) => {
+            Err(refused(&format!("`--methods`: no method is called `{name}`"), Some(&hint)))
+        }
+        Err(error) => Err(refused(&error, None)),
+    };
+    args.compared.iter().map(named).collect()
+}
+
+fn measure(
+    title: &str,
+    system: &System,
+    registry: &Registry,
+    at: Option<f64>,
+    sizes: &[f64],
+) -> Result<Measured, u8> {
+    let mut run =
+        started(system, registry, at).map_err(|error| refused(&format!("{title}: {error}"), None))?;
+    let (first, last) = (sizes[0], sizes[sizes.len() - 1]);
+    let search = Search { from: first, to: 16.0 * last, factor: 1.1, precision: 1e-6 };
+    let survey = survey(&mut run, sizes, &search).map_err(|error| {
+        let hint = match error {
+            StabilityError::HiddenStates(_) => {
+                Some("a unit that can save its state, or one for model exchange, can be analysed")
+            }
+            StabilityError::NothingExchanged => Some("connect components by `[[wire]]` or `[[bond]]`"),
+            _ => None,
+        };
+        refused(&error, hint)
+    })?;
+    // Slow growth of the system itself hides below the rounding of small steps, so its equations are asked, too.
+    let equations = linearise(system, registry, &mut run, first).ok();
+    let system = match survey.limit {
+        Limit::System(rate) => Some(rate),
+        _ => equations.as_ref().and_then(growth_of_the_system),
+    };
+    Ok(Measured { title: title.into(), at: run.time().seconds(), survey, system })
+}
+
+fn print(name: &str, all: &[Measured], several: bool) {
+    println!("{name}: spectral radius of one step");
+    let heading = |measured: &Measured| {
+        if several { format!("{} at {} s", measured.title, measured.at) } else { measured.title.clone() }
+    };
+    let width = all.iter().map(|measured| heading(measured).chars().count()).max().unwrap_or(0).max(12);
+    print!("\n{:<12}", "step s");
+    all.iter().for_each(|measured| print!("  {:>width$}", heading(measured)));
+    println!();
+    for (k, (size, _)) in all[0].survey.points.iter().enumerate() {
+        print!("{:<12}", format!("{size:.4e}"));
+        for measured in all {
+            let radius = measured.survey.points[k].1;
+            let mark = if radius > 1.0 + 1e-7 { "*" } else { " " };
+            print!("  {:>width$}", format!("{radius:.6}{mark}"));
+        }
+        println!();
+    }
+    println!("\n* unstable");
+    for measured in all {
+        println!("\n{}:", heading(measured));
+        for line in lines(measured) {
+            println!("  {line}");
+        }
+    }
+}
+
+fn lines(measured: &Measured) -> Vec<String> {
+    let survey = &measured.survey;
+    let mut lines = Vec::new();
+    if let Some(rate) = growing(measured) {
+        lines.push(format!(
+            "the system itself grows by e in {} s; that is not the coupling's fault, and a radius above 1 is right",
+            three(1.0 / rate)
+        ));
+    }
+    lines.push(limit_words(survey.limit));
+    if let Some(limiting) = &survey.limiting {
+        let at = format!("at {} s the radius is {:.4}", three(limiting.size), limiting.radius);
+        lines.push(match limiting.culprit() {
+            Some((connection, left)) => {
+                format!("limited by `{}`: {at}, and {left:.4} with it held still", connection.name)
+            }
+            None => format!("no single connection limits it: {at}, whichever is held still"),
+        });
+    }
+    let counted =
+        format!("{} states, {} samples and cells of memory", survey.states, survey.cells - survey.states);
+    lines.push(match survey.how {
+        How::States => format!("measured at t = {} s by one disturbed step each of {counted}", three(measured.at)),
+        How::Impulses => format!(
+            "measured at t = {} s by impulse responses of {counted}, since somebody shows no states: what no exchanged value \
+             excites or shows stays hidden",
+            three(measured.at)
+        ),
+    });
+    if survey.unseen > 0 {
+        lines.push(format!("{} modes are left out, as no exchanged output shows them", survey.unseen));
+    }
+    lines
+}
+
+fn growing(measured: &Measured) -> Option<f64> {
+    // Integrators have a rate of 0, but for rounding.
+    let fastest = 1.0 / measured.survey.points[0].0;
+    measured.system.filter(|rate| *rate > 1e-6 * fastest)
+}
+
+fn limit_words(limit: Limit) -> String {
+    match limit {
+        Limit::At(size) => format!("largest stable step {size:.6e} s"),
+        Limit::Beyond(size) => format!("stable up to {} s, larger steps were not tried", three(size)),
+        Limit::System(_) => "no step is stable".into(),
+        Limit::Never => {
+            "unstable at every step, however small: the loop of direct feed-through amplifies".into()
+        }
+    }
+}
+
+fn as_json(name: &str, all: &[Measured]) -> Value {
+    let each = |measured: &Measured| {
+        let survey = &measured.survey;
+        let points: Vec<Value> = survey
+            .points
+            .iter()
+            .map(|(size, radius)| json!({ "step": size, "radius": finite(*radius), "words": words(*radius) }))
+            .collect();
+        let limiting = survey.limiting.as_ref().map(|limiting| {
+            let opened: Vec<Value> = limiting
+                .opened
+                .iter()
+                .map(|(connection, radius)| json!({ "connection": connection.name, "radius": finite(*radius) }))
+                .collect();
+            json!({ "step": limiting.size, "radius": finite(limiting.radius), "opened": opened })
+        });
+        json!({
+            "method": measured.title,
+            "at": measured.at,
+            "points": points,
+            "largest_stable_step": if let Limit::At(size) = survey.limit { Some(size) } else { None },
+            "limit": match survey.limit {
+                Limit::At(_) => "step",
+                Limit::Beyond(_) => "none-found",
+                Limit::System(_) => "system",
+                Limit::Never => "feed-through",
+            },
+            "limited_by": survey.limiting.as_ref().and_then(Limiting::culprit).map(|(connection, _)| &connection.name),
+            "limiting": limiting,
+            "growth_of_system": growing(measured),
+            "measured_by": match survey.how {
+                How::States => "states",
+                How::Impulses => "impulses",
+            },
+            "states": survey.states,
+            "cells": survey.cells,
+            "unseen": survey.unseen,
+        })
+    };
+    json!({ "file": name, "methods": all.iter().map(each).collect::<Vec<_>>() })
+}
+
+fn figure(name: &str, all: &[Measured]) -> Figure {
+    let mut panel =
+        Panel::new("Above 1 is unstable", Axis::log("step in s"), Axis::linear("spectral radius"));
+    for measured in all {
+        let title = format!("{}, t = {} s", measured.title, three(measured.at));
+        panel = panel.with(Series::new(title, measured.survey.points.clone()));
+    }
+    let points = &all[0].survey.points;
+    let ends = vec![(points[0].0, 1.0), (points[points.len() - 1].0, 1.0)];
+    Figure::new(format!("{name}: stability"), vec![panel.with(Series::new("", ends).styled(Style::Dashed))])
+}

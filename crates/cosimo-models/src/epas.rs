@@ -1,0 +1,613 @@
+//! Electric power assisted steering of a car: column, rack, assist motor behind a belt, tie rods and wheels, and the
+//! car as a bicycle at constant speed. Wu 2018, Sec. 8, (8.1) to (8.7), with d/dt in (8.5) and v_x in (8.6) and (8.7).
+//!
+//! Two places to cut it, each with the spring on either side: the tie rod between rack and wheels (cases I and II of
+//! the thesis) or the belt between rack and motor (III and IV). The thesis prints no parameters; the defaults here are
+//! a set for which II and IV are unstable at 5 ms and I and III are not.
+
+use std::f64::consts::PI;
+
+use cosimo_core::entry::{Range, ReferenceEntry};
+use cosimo_core::{Abilities, Interface, Options, Port, Spec};
+
+use crate::hybrid::Direction;
+use crate::ode::{ABILITIES, Model, Motion, Ode};
+use crate::solver::{MICRO_STEPS, Solver};
+use crate::{ModelEntry, Native, input, output};
+
+const fn positive(name: &'static str, value: f64, unit: &'static str, doc: &'static str) -> Spec {
+    Spec::number(name, value, Range::Positive, unit, doc)
+}
+
+const fn not_negative(name: &'static str, value: f64, unit: &'static str, doc: &'static str) -> Spec {
+    Spec::number(name, value, Range::NotNegative, unit, doc)
+}
+
+const JC: Spec = positive("Jc", 0.04, "kg.m2", "inertia of the column");
+const KT: Spec = not_negative("kt", 120.0, "N.m/rad", "stiffness of the torsion bar");
+const DT: Spec = not_negative("dt", 0.2, "N.m.s/rad", "damping of the torsion bar");
+const DC: Spec = not_negative("dc", 0.1, "N.m.s/rad", "damping of the column");
+const ETA1: Spec = positive("eta1", 1.0 / 0.0075, "rad/m", "turn of the pinion per travel of the rack");
+const MR: Spec = positive("mr", 3.0, "kg", "mass of the rack");
+const DR: Spec = not_negative("dr", 100.0, "N.s/m", "damping of the rack");
+const JM: Spec = positive("Jm", 3e-4, "kg.m2", "inertia of the motor");
+const DM: Spec = not_negative("d_motor", 6e-3, "N.m.s/rad", "damping of the motor");
+const KB: Spec = not_negative("kb", 0.5, "N.m/rad", "stiffness of the belt, at the motor");
+const DB: Spec = not_negative("db", 1e-4, "N.m.s/rad", "damping of the belt, at the motor");
+const ETA2: Spec = positive("eta2", 2.7, "1", "ratio of the belt");
+const ETA3: Spec =
+    positive("eta3", 2.0 * PI / 0.007, "rad/m", "turn of the ball screw per travel of the rack");
+const KROD: Spec = not_negative("krod", 2e6, "N/m", "stiffness of the tie rods");
+const DROD: Spec = not_negative("drod", 2000.0, "N.s/m", "damping of the tie rods");
+const JW: Spec = positive("Jw", 0.4, "kg.m2", "inertia of the wheels about the king pin");
+const DW: Spec = not_negative("dw", 20.0, "N.m.s/rad", "damping of the wheels about the king pin");
+const IS: Spec = positive("i_s", 1.0 / 0.14, "rad/m", "turn of the wheels per travel at the tie rod");
+const TRAIL: Spec = not_negative("trail", 0.03, "m", "trail of the tyre force behind the king pin");
+const M: Spec = positive("m", 1800.0, "kg", "mass of the car");
+const JZ: Spec = positive("Jz", 3000.0, "kg.m2", "inertia of the car about its vertical axis");
+const LF: Spec = positive("lf", 1.2, "m", "centre of mass to front axle");
+const LR: Spec = positive("lr", 1.6, "m", "centre of mass to rear axle");
+const CF: Spec = not_negative("Cf", 1.2e5, "N/rad", "cornering stiffness, front");
+const CR: Spec = not_negative("Cr", 1.4e5, "N/rad", "cornering stiffness, rear");
+const VX: Spec = positive("vx", 50.0 / 3.6, "m/s", "speed of the car");
+const ASSIST: Spec = not_negative("assist", 0.1, "1", "assist torque of the motor per pinion torque");
+const AMPLITUDE: Spec =
+    not_negative("amplitude", 0.6, "rad", "steering angle that the driver wants, a sweep from 0.2 Hz on");
+const FRICTION: Spec = Spec::flag("friction", true, "dry friction of column, rack and motor");
+const SATURATION: Spec = Spec::flag("saturation", true, "the motor assists with 4 N.m at most");
+const CAR: [Spec; 29] = [
+    JC, KT, DT, DC, ETA1, MR, DR, JM, DM, KB, DB, ETA2, ETA3, KROD, DROD, JW, DW, IS, TRAIL, M, JZ, LF, LR,
+    CF, CR, VX, ASSIST, AMPLITUDE, FRICTION,
+];
+
+/// Parts look at what they need; the undivided car has one of each.
+const PART: [Spec; 31] = {
+    let mut all = [MICRO_STEPS; 31];
+    let mut k = 0;
+    while k < CAR.len() {
+        all[k] = CAR[k];
+        k += 1;
+    }
+    all[29] = SATURATION;
+    all
+};
+
+const WHOLE: [Spec; 30] = {
+    let mut all = [SATURATION; 30];
+    let mut k = 0;
+    while k < CAR.len() {
+        all[k] = CAR[k];
+        k += 1;
+    }
+    all
+};
+
+/// Gains of the driver, and the sweep of what he wants: its frequency in Hz grows from the first number by twice the
+/// second every second.
+const DRIVER: [f64; 2] = [20.0, 2.0];
+const SWEEP: [f64; 2] = [0.2, 0.04];
+/// Most that the motor assists with, in N.m.
+const MOST: f64 = 4.0;
+/// Dry friction of column, rack and motor, and the speeds at which tanh has most of it.
+const DRY: [(usize, f64, f64); 3] = [(WS, 0.1, 0.05), (VR, 60.0, 0.005), (WM, 0.01, 1.0)];
+
+// States of the undivided car.
+const DS: usize = 0;
+const WS: usize = 1;
+const XR: usize = 2;
+const VR: usize = 3;
+const ANGLE: usize = 4;
+const WM: usize = 5;
+const XW: usize = 6;
+const VW: usize = 7;
+const VY: usize = 8;
+const WZ: usize = 9;
+const STATES: usize = 10;
+
+const NAMES: [(&str, &str, &str); STATES] = [
+    ("ds", "rad", "angle of the steering wheel"),
+    ("ws", "rad/s", "angular velocity of the steering wheel"),
+    ("xR", "m", "displacement of the rack"),
+    ("vR", "m/s", "velocity of the rack"),
+    ("dm", "rad", "angle of the motor"),
+    ("wm", "rad/s", "angular velocity of the motor"),
+    ("xw", "m", "angle of the wheels, as a displacement at the tie rod"),
+    ("vw", "m/s", "angular velocity of the wheels, as a velocity at the tie rod"),
+    ("vy", "m/s", "lateral velocity of the car"),
+    ("wz", "rad/s", "yaw rate of the car"),
+];
+
+/// What parts tell each other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Signal {
+    State(usize),
+    /// Force of the tie rods; pulls the rack back and the wheels along.
+    Rod,
+    /// Torque of the belt; pulls the motor back and the rack along.
+    Belt,
+    /// The same as a force at the rack.
+    Screw,
+    /// Torque of the pinion, which the assist follows.
+    Pinion,
+}
+
+use Signal::{Belt, Pinion, Rod, Screw, State};
+
+impl Signal {
+    fn port(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            State(state) => NAMES[state],
+            Rod => ("Fr", "N", "force of the tie rods; pulls the rack back and the wheels along"),
+            Belt => ("Tb", "N.m", "torque of the belt; pulls the motor back and the rack along"),
+            Screw => ("Fb", "N", "force of the belt at the rack; pulls the motor back and the rack along"),
+            Pinion => ("Tp", "N.m", "torque of the pinion, which the assist follows"),
+        }
+    }
+}
+
+/// Forces between the bodies.
+#[derive(Debug, Clone, Copy)]
+struct Forces {
+    rod: f64,
+    belt: f64,
+    pinion: f64,
+}
+
+/// What is not linear in the states.
+#[derive(Debug, Clone, Copy)]
+struct Pushes {
+    /// Torque of the driver towards the angle he wants.
+    driver: f64,
+    /// Of column, rack and motor.
+    friction: [f64; 3],
+    assist: f64,
+}
+
+/// The parameters of the car.
+#[derive(Debug, Clone, Copy)]
+struct Car {
+    jc: f64,
+    kt: f64,
+    dt: f64,
+    dc: f64,
+    eta1: f64,
+    mr: f64,
+    dr: f64,
+    jm: f64,
+    dm: f64,
+    kb: f64,
+    db: f64,
+    /// Turn of the motor per travel of the rack.
+    eta: f64,
+    krod: f64,
+    drod: f64,
+    jw: f64,
+    dw: f64,
+    i_s: f64,
+    trail: f64,
+    m: f64,
+    jz: f64,
+    lf: f64,
+    lr: f64,
+    cf: f64,
+    cr: f64,
+    vx: f64,
+    assist: f64,
+    amplitude: f64,
+    friction: bool,
+    saturation: bool,
+}
+
+impl Car {
+    fn of(options: &Options) -> Car {
+        let number = |spec: Spec| options.number(spec.name);
+        Car {
+            jc: number(JC),
+            kt: number(KT),
+            dt: number(DT),
+            dc: number(DC),
+            eta1: number(ETA1),
+            mr: number(MR),
+            dr: number(DR),
+            jm: number(JM),
+            dm: number(DM),
+            kb: number(KB),
+            db: number(DB),
+            eta: number(ETA2) * number(ETA3),
+            krod: number(KROD),
+            drod: number(DROD),
+            jw: number(JW),
+            dw: number(DW),
+            i_s: number(IS),
+            trail: number(TRAIL),
+            m: number(M),
+            jz: number(JZ),
+            lf: number(LF),
+            lr: number(LR),
+            cf: number(CF),
+            cr: number(CR),
+            vx: number(VX),
+            assist: number(ASSIST),
+            amplitude: number(AMPLITUDE),
+            friction: options.flag(FRICTION.name),
+            saturation: options.flag(SATURATION.name),
+        }
+    }
+
+    fn forces(&self, z: &[f64; STATES]) -> Forces {
+        Forces {
+            rod: self.krod * (z[XR] - z[XW]) + self.drod * (z[VR] - z[VW]),
+            belt: self.kb * (z[ANGLE] - self.eta * z[XR]) + self.db * (z[WM] - self.eta * z[VR]),
+            pinion: self.kt * (z[DS] - self.eta1 * z[XR]) + self.dt * (z[WS] - self.eta1 * z[VR]),
+        }
+    }
+
+    fn pushes(&self, t: f64, z: &[f64; STATES], pinion: f64) -> Pushes {
+        let wanted = self.amplitude * (2.0 * PI * (SWEEP[0] * t + SWEEP[1] * t * t)).sin();
+        let dry = |(state, force, speed): (usize, f64, f64)| force * (z[state] / speed).tanh();
+        let assist = self.assist * pinion;
+        Pushes {
+            driver: DRIVER[0] * wanted,
+            friction: if self.friction { DRY.map(dry) } else { [0.0; 3] },
+            assist: if self.saturation { assist.clamp(-MOST, MOST) } else { assist },
+        }
+    }
+
+    /// How the pushes change where states and pinion torque move along a direction.
+    fn change(&self, z: &[f64; STATES], pinion: f64, along: &[f64; STATES], along_pinion: f64) -> Pushes {
+        let dry = |(state, force, speed): (usize, f64, f64)| {
+            let tanh = (z[state] / speed).tanh();
+            force / speed * (1.0 - tanh * tanh) * along[state]
+        };
+        let free = !self.saturation || (self.assist * pinion).abs() < MOST;
+        Pushes {
+            driver: 0.0,
+            friction: if self.friction { DRY.map(dry) } else { [0.0; 3] },
+            assist: if free { self.assist * along_pinion } else { 0.0 },
+        }
+    }
+
+    fn rates(&self, z: &[f64; STATES], forces: &Forces, pushes: &Pushes) -> [f64; STATES] {
+        let Forces { rod, belt, pinion } = *forces;
+        let Pushes { driver, friction: [column, rack, motor], assist } = *pushes;
+        let mw = self.jw * self.i_s * self.i_s;
+        let front = self.cf * (self.i_s * z[XW] - (z[VY] + self.lf * z[WZ]) / self.vx);
+        let rear = -self.cr * (z[VY] - self.lr * z[WZ]) / self.vx;
+        let steering = driver - DRIVER[0] * z[DS] - DRIVER[1] * z[WS];
+        [
+            z[WS],
+            (steering - pinion - self.dc * z[WS] - column) / self.jc,
+            z[VR],
+            (self.eta1 * pinion + self.eta * belt - rod - self.dr * z[VR] - rack) / self.mr,
+            z[WM],
+            (assist - self.dm * z[WM] - belt - motor) / self.jm,
+            z[VW],
+            (rod - self.i_s * self.trail * front - self.dw * mw / self.jw * z[VW]) / mw,
+            (front + rear - self.m * self.vx * z[WZ]) / self.m,
+            (self.lf * front - self.lr * rear) / self.jz,
+        ]
+    }
+}
+
+/// Some of the bodies, told the forces of the others or how they move.
+#[derive(Debug)]
+struct Part {
+    car: Car,
+    own: &'static [usize],
+    told: &'static [Signal],
+    tells: &'static [Signal],
+}
+
+impl Part {
+    /// All states and forces as far as the part knows them; what it does not know it does not look at.
+    fn known(&self, x: &[f64], u: &[f64]) -> ([f64; STATES], Forces) {
+        let mut z = [0.0; STATES];
+        for (state, x) in self.own.iter().zip(x) {
+            z[*state] = *x;
+        }
+        for (signal, u) in self.told.iter().zip(u) {
+            if let State(state) = signal {
+                z[*state] = *u;
+            }
+        }
+        let mut forces = self.car.forces(&z);
+        for (signal, u) in self.told.iter().zip(u) {
+            match signal {
+                Rod => forces.rod = *u,
+                Belt => forces.belt = *u,
+                Screw => forces.belt = *u / self.car.eta,
+                Pinion => forces.pinion = *u,
+                State(_) => {}
+            }
+        }
+        (z, forces)
+    }
+
+    /// Outputs are linear in states and inputs.
+    fn tell(&self, x: &[f64], u: &[f64], y: &mut [f64]) {
+        let (z, forces) = self.known(x, u);
+        let value = |signal: &Signal| match signal {
+            State(state) => z[*state],
+            Rod => forces.rod,
+            Belt => forces.belt,
+            Screw => self.car.eta * forces.belt,
+            Pinion => forces.pinion,
+        };
+        for (y, signal) in
+            y.iter_mut().zip(self.tells.iter().copied().chain(self.own.iter().copied().map(State)))
+        {
+            *y = value(&signal);
+        }
+    }
+
+    fn own(&self, rates: &[f64; STATES], dx: &mut [f64]) {
+        for (dx, state) in dx.iter_mut().zip(self.own) {
+            *dx = rates[*state];
+        }
+    }
+}
+
+impl Model for Part {
+    fn interface(&self) -> Interface {
+        let named = |signal: &Signal, make: fn(&str, &str, &str) -> Port| {
+            let (name, unit, description) = signal.port();
+            make(name, unit, description)
+        };
+        let states: Vec<Signal> = self.own.iter().copied().map(State).collect();
+        let tells = || self.tells.iter().chain(&states);
+        let mut feedthrough = Vec::new();
+        for (place, signal) in self.tells.iter().enumerate() {
+            let ends: &[usize] = match signal {
+                Rod => &[XR, VR, XW, VW],
+                Belt | Screw => &[ANGLE, WM, XR, VR],
+                Pinion | State(_) => &[],
+            };
+            let heard = |told: &Signal| matches!(told, State(state) if ends.contains(state));
+            let inputs = self.told.iter().enumerate().filter(|(_, told)| heard(told));
+            feedthrough.extend(inputs.map(|(port, _)| (place, port)));
+        }
+        Interface {
+            inputs: self.told.iter().map(|signal| named(signal, input)).collect(),
+            outputs: tells().map(|signal| named(signal, output)).collect(),
+            feedthrough,
+            abilities: Abilities { slopes: true, ..ABILITIES },
+            ..Interface::default()
+        }
+    }
+
+    /// The car goes straight.
+    fn initial(&self) -> Vec<f64> {
+        vec![0.0; self.own.len()]
+    }
+
+    fn states(&self) -> Vec<Port> {
+        let state = |state: &usize| {
+            let (name, unit, description) = NAMES[*state];
+            Port::new(name, unit, description)
+        };
+        self.own.iter().map(state).collect()
+    }
+
+    fn derivatives(&self, x: &[f64], u: &[f64], dx: &mut [f64]) {
+        self.derivatives_at(0.0, x, u, dx);
+    }
+
+    fn derivatives_at(&self, t: f64, x: &[f64], u: &[f64], dx: &mut [f64]) {
+        let (z, forces) = self.known(x, u);
+        let pushes = self.car.pushes(t, &z, forces.pinion);
+        self.own(&self.car.rates(&z, &forces, &pushes), dx);
+    }
+
+    fn outputs(&self, x: &[f64], u: &[f64], y: &mut [f64]) {
+        self.tell(x, u, y);
+    }
+
+    fn jacobian(&self, x: &[f64], u: &[f64], into: &mut [f64]) {
+        let (rest, mut unit, mut column) = ([0.0; STATES], [0.0; STATES], [0.0; STATES + 3]);
+        let (rows, ports) = (into.len() / u.len().max(1), u.len());
+        for port in 0..ports {
+            unit.fill(0.0);
+            unit[port] = 1.0;
+            self.tell(&rest[..x.len()], &unit[..ports], &mut column[..rows]);
+            for (row, value) in column[..rows].iter().enumerate() {
+                into[row * ports + port] = *value;
+            }
+        }
+    }
+
+    fn slopes(&self, motion: &Motion<'_>, dy: &mut [f64]) {
+        self.tell(motion.dx, motion.du, dy);
+    }
+
+    fn tangent(&self, x: &[f64], u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+        let (z, forces) = self.known(x, u);
+        let (dz, change) = self.known(along.x, along.u);
+        let pushes = self.car.change(&z, forces.pinion, &dz, change.pinion);
+        self.own(&self.car.rates(&dz, &change, &pushes), dx);
+        self.tell(along.x, along.u, y);
+    }
+}
+
+const STEERING: &[usize] = &[DS, WS, XR, VR, ANGLE, WM];
+const VEHICLE: &[usize] = &[XW, VW, VY, WZ];
+const MECHANICS: &[usize] = &[DS, WS, XR, VR, XW, VW, VY, WZ];
+const MOTOR: &[usize] = &[ANGLE, WM];
+
+fn part(
+    options: &Options,
+    own: &'static [usize],
+    told: &'static [Signal],
+    tells: &'static [Signal],
+) -> Box<dyn Native> {
+    // Nothing simpler: the rack swings with 1300 rad/s.
+    let solver = Solver::Rk4 { micro_steps: options.count(MICRO_STEPS.name) };
+    Box::new(Ode::new(Part { car: Car::of(options), own, told, tells }, solver))
+}
+
+pub(crate) const VEHICLE_ROD: ModelEntry = ModelEntry {
+    name: "epas/vehicle-rod",
+    summary: "wheels and car with the tie rods, told the motion of the rack (case I)",
+    parameters: &PART,
+    build: |options| part(options, VEHICLE, &[State(XR), State(VR)], &[Rod]),
+};
+
+pub(crate) const STEERING_ALONE: ModelEntry = ModelEntry {
+    name: "epas/steering",
+    summary: "column, rack and motor, told the force of the tie rods (case I)",
+    parameters: &PART,
+    build: |options| part(options, STEERING, &[Rod], &[Pinion]),
+};
+
+pub(crate) const VEHICLE_ALONE: ModelEntry = ModelEntry {
+    name: "epas/vehicle",
+    summary: "wheels and car, told the force of the tie rods (case II)",
+    parameters: &PART,
+    build: |options| part(options, VEHICLE, &[Rod], &[]),
+};
+
+pub(crate) const STEERING_ROD: ModelEntry = ModelEntry {
+    name: "epas/steering-rod",
+    summary: "column, rack and motor with the tie rods, told the motion of the wheels (case II)",
+    parameters: &PART,
+    build: |options| part(options, STEERING, &[State(XW), State(VW)], &[Rod, Pinion]),
+};
+
+pub(crate) const MECHANICS_BELT: ModelEntry = ModelEntry {
+    name: "epas/mechanics-belt",
+    summary: "all but the motor, with the belt, told the motion of the motor (case III)",
+    parameters: &PART,
+    build: |options| part(options, MECHANICS, &[State(ANGLE), State(WM)], &[Belt, Pinion]),
+};
+
+pub(crate) const MOTOR_ALONE: ModelEntry = ModelEntry {
+    name: "epas/motor",
+    summary: "assist motor, told the torques of belt and pinion (case III)",
+    parameters: &PART,
+    build: |options| part(options, MOTOR, &[Belt, Pinion], &[]),
+};
+
+pub(crate) const MECHANICS_ALONE: ModelEntry = ModelEntry {
+    name: "epas/mechanics",
+    summary: "all but the motor and the belt, told the force of the belt (case IV)",
+    parameters: &PART,
+    build: |options| part(options, MECHANICS, &[Screw], &[Pinion]),
+};
+
+pub(crate) const MOTOR_BELT: ModelEntry = ModelEntry {
+    name: "epas/motor-belt",
+    summary: "assist motor with the belt, told the motion of the rack and the torque of the pinion (case IV)",
+    parameters: &PART,
+    build: |options| part(options, MOTOR, &[State(XR), State(VR), Pinion], &[Screw]),
+};
+
+/// Steps of the reference; the fastest motion of the default car turns by 1.6e-2 rad in one, the error of order four
+/// is far below every coupling error.
+const FINE: f64 = 1e-5;
+
+pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
+    name: "epas",
+    summary: "the steering in one piece, by RK4 with steps of 1e-5 s",
+    parameters: &WHOLE,
+    columns: &["ds", "ws", "xR", "vR", "dm", "wm", "xw", "vw", "vy", "wz", "Fr", "Tb", "Tp", "Fb"],
+    solve: |options, instants| {
+        let car = Car::of(options);
+        let f = |t: f64, z: &[f64; STATES]| {
+            let forces = car.forces(z);
+            car.rates(z, &forces, &car.pushes(t, z, forces.pinion))
+        };
+        let mut z = [0.0; STATES];
+        let mut done = 0u64;
+        let row = |instant: &f64| {
+            let position = instant.max(0.0) / FINE;
+            // The nearest whole step, where it is one but for rounding.
+            let whole =
+                if (position - position.round()).abs() < 1e-6 { position.round() } else { position.floor() };
+            while done < whole as u64 {
+                z = rk4(f, done as f64 * FINE, &z, FINE);
+                done += 1;
+            }
+            let rest = (position - whole) * FINE;
+            let here = if rest > 1e-6 * FINE { rk4(f, done as f64 * FINE, &z, rest) } else { z };
+            let forces = car.forces(&here);
+            here.iter()
+                .copied()
+                .chain([forces.rod, forces.belt, forces.pinion, car.eta * forces.belt])
+                .collect()
+        };
+        instants.iter().map(row).collect()
+    },
+    history: false,
+};
+
+fn rk4(f: impl Fn(f64, &[f64; STATES]) -> [f64; STATES], t: f64, z: &[f64; STATES], h: f64) -> [f64; STATES] {
+    let ahead = |slope: &[f64; STATES], by: f64| std::array::from_fn(|i| z[i] + by * slope[i]);
+    let k1 = f(t, z);
+    let k2 = f(t + h / 2.0, &ahead(&k1, h / 2.0));
+    let k3 = f(t + h / 2.0, &ahead(&k2, h / 2.0));
+    let k4 = f(t + h, &ahead(&k3, h));
+    std::array::from_fn(|i| z[i] + h / 6.0 * (k1[i] + 2.0 * k2[i] + 2.0 * k3[i] + k4[i]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{advance_from, defaults, options, outputs};
+    use cosimo_core::Segment;
+
+    #[test]
+    fn every_part_follows_the_reference_when_told_the_truth() {
+        let (fr, tb, tp, fb) = (10, 11, 12, 13);
+        let cases: [(&ModelEntry, &[usize], &[usize]); 8] = [
+            (&VEHICLE_ROD, &[XR, VR], &[fr, XW, VW, VY, WZ]),
+            (&STEERING_ALONE, &[fr], &[tp, DS, WS, XR, VR, ANGLE, WM]),
+            (&VEHICLE_ALONE, &[fr], &[XW, VW, VY, WZ]),
+            (&STEERING_ROD, &[XW, VW], &[fr, tp, DS, WS, XR, VR, ANGLE, WM]),
+            (&MECHANICS_BELT, &[ANGLE, WM], &[tb, tp, DS, WS, XR, VR, XW, VW, VY, WZ]),
+            (&MOTOR_ALONE, &[tb, tp], &[ANGLE, WM]),
+            (&MECHANICS_ALONE, &[fb], &[tp, DS, WS, XR, VR, XW, VW, VY, WZ]),
+            (&MOTOR_BELT, &[XR, VR, tp], &[fb, ANGLE, WM]),
+        ];
+        let step = 1e-4;
+        let instants: Vec<f64> = (0..=3000).map(|i| f64::from(i) * step).collect();
+        let truth = (REFERENCE.solve)(&defaults(REFERENCE.parameters), &instants);
+        let largest = |column: usize| truth.iter().map(|row| row[column].abs()).fold(0.0, f64::max);
+        for (model, told, shown) in cases {
+            let mut part = (model.build)(&options(model, &[]));
+            for i in 1..truth.len() {
+                let line = |column: &usize| {
+                    let (old, new) = (truth[i - 1][*column], truth[i][*column]);
+                    Segment::line(old, (new - old) / step)
+                };
+                let inputs: Vec<Segment> = told.iter().map(line).collect();
+                advance_from(&mut *part, instants[i - 1], step, &inputs);
+                let found = outputs(&mut *part);
+                assert_eq!(found.len(), shown.len());
+                for (found, column) in found.iter().zip(shown) {
+                    let wanted = truth[i][*column];
+                    let within = 1e-3 * largest(*column);
+                    assert!(
+                        (found - wanted).abs() < within,
+                        "{} step {i}, column {column}: {found} {wanted}",
+                        model.name
+                    );
+                }
+            }
+        }
+    }
+
+    /// Masses and stiffnesses as felt at the rack: what makes II and IV hard is a light receiver.
+    #[test]
+    fn rack_wheels_and_motor_weigh_what_the_cases_are_about() {
+        let car = Car::of(&defaults(&WHOLE));
+        assert!((car.jw * car.i_s * car.i_s - 20.4).abs() < 0.05);
+        assert!((car.jm * car.eta * car.eta - 1762.0).abs() < 1.0);
+        assert!((car.kb * car.eta * car.eta - 2.94e6).abs() < 1e4);
+    }
+
+    #[test]
+    fn without_a_driver_nothing_moves() {
+        let given = [("amplitude".to_owned(), cosimo_core::Value::Number(0.0))];
+        let options = Options::resolve("it", REFERENCE.parameters, &given).unwrap();
+        assert_eq!((REFERENCE.solve)(&options, &[0.5]), vec![vec![0.0; 14]]);
+    }
+}
