@@ -21,12 +21,13 @@ const AROUND: f64 = 64.0;
 /// How many remedies are named.
 const REMEDIES: usize = 3;
 /// Methods to try instead, on their own axes, with the words of the command line.
-const TRIED: [(&str, &str); 7] = [
+const TRIED: [(&str, &str); 8] = [
     ("causal", "input=causal"),
     ("hold", "input=hold"),
     ("linear", "input=linear"),
     ("gauss-seidel", "partition=gauss-seidel"),
     ("nepce", "correction=nepce"),
+    ("pre-step", "correction=pre-step"),
     ("waveform", "iteration=waveform"),
     ("fresh", "exchange=fresh"),
 ];
