@@ -289,6 +289,8 @@ pub struct Shape {
     pub degree: u32,
     /// How many simulators a change can pass through at one instant.
     pub feedthrough_depth: usize,
+    /// There are algebraic loops, which that number cuts.
+    pub looped: bool,
     /// Some simulator offers slopes.
     pub slopes: bool,
     /// States of all simulators with linear models.

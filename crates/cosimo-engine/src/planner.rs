@@ -146,6 +146,7 @@ impl Planner<'_> {
             bonds: self.links.bonds.len(),
             degree,
             feedthrough_depth: order.depth,
+            looped: !order.loops.is_empty(),
             slopes: wants_slopes && interfaces.iter().any(|interface| interface.abilities.slopes),
             states: seen.iter().map(|place| place.states).sum(),
             matrices: seen.iter().map(|place| place.matrices.len()).sum(),

@@ -174,6 +174,19 @@ fn an_algebraic_loop_comes_to_its_solution_by_delay_or_by_iteration() {
     assert!((solved - 2.0).abs() < 0.1, "{solved}");
 }
 
+/// What goes round a loop comes to (1 - L J)^-1 times what outputs show of it: paid back, an order is gained. The sum of
+/// its first terms would do that for small gains, and diverge for large ones.
+#[test]
+fn a_correction_pays_for_what_goes_round_a_loop() {
+    for (a, exchange, gain) in [(0.75, "stale", 0.5), (0.75, "fresh", 1.0), (-3.0, "fresh", 1.0)] {
+        let text = GAIN_LOOP.text.replace("a = 0.75", &format!("a = {a:?}")).leak();
+        let nepce = format!("correction = {{ nepce = {{ gain = {gain:?}, feedthrough = \"declared\" }} }}");
+        let order = Family { text, ..GAIN_LOOP }
+            .order(&format!("input = \"hold\"\nexchange = \"{exchange}\"\n{nepce}"));
+        assert!((order - 2.0).abs() < 0.05, "{a}, {exchange}: {order}");
+    }
+}
+
 /// Solved at every communication point, a loop costs no order.
 #[test]
 fn a_fresh_exchange_solves_loops() {

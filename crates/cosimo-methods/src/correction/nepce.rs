@@ -4,8 +4,9 @@
 //! Source: Sadjina & Pedersen 2019 (NEPCE), Eq. (11), and Eq. (12) with direct feed-through. With
 //! feed-through the outputs themselves were computed from wrong inputs; the error of the inputs is then
 //! (1 - L J)^-1 times what the outputs show. Without an algebraic loop L J is nilpotent, and the inverse is
-//! the finite sum over the depth of the feed-through graph.
+//! the finite sum over the depth of the feed-through graph; with one it is computed.
 
+use cosimo_core::dense::{add_product, invert};
 use cosimo_core::entry::{Entry, Options, Range, Spec};
 use cosimo_core::interface::Needs;
 use cosimo_core::method::{Correction, Known, Quadrature, Record, Shape};
@@ -39,8 +40,25 @@ impl Nepce {
         if self.feedthrough.is_none() {
             return error;
         }
-        let (now, next) = scratch.split_at_mut(inputs);
+        let (now, rest) = scratch.split_at_mut(inputs);
+        let (next, matrices) = rest.split_at_mut(inputs);
         now.copy_from_slice(error);
+        if known.shape.looped {
+            let (matrix, inverse) = matrices.split_at_mut(inputs * inputs);
+            for column in 0..inputs {
+                next.fill(0.0);
+                next[column] = 1.0;
+                for row in 0..inputs {
+                    matrix[row * inputs + column] = next[row] - through(known, row, next);
+                }
+            }
+            // A loop without a solution says nothing about errors either.
+            if invert(inputs, matrix, inverse) {
+                now.fill(0.0);
+                add_product(inverse, error, now);
+            }
+            return now;
+        }
         for _ in 0..known.shape.feedthrough_depth {
             for input in 0..inputs {
                 next[input] = error[input] + through(known, input, now);
@@ -83,7 +101,8 @@ impl Correction for Nepce {
     }
 
     fn scratch(&self, shape: &Shape) -> usize {
-        2 * shape.inputs
+        let matrices = if shape.looped && self.feedthrough.is_some() { 2 * shape.inputs.pow(2) } else { 0 };
+        2 * shape.inputs + matrices
     }
 
     fn offsets(
