@@ -3,6 +3,7 @@
 
 mod arrow;
 mod bookmark;
+pub mod compare;
 mod csv;
 mod files;
 mod limits;

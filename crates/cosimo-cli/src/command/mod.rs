@@ -3,6 +3,7 @@
 pub(crate) mod analyse;
 pub(crate) mod bonds;
 pub(crate) mod check;
+pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod convert;
 pub(crate) mod explain;

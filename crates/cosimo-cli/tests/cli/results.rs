@@ -202,3 +202,48 @@ fn a_simulator_that_fails_costs_no_row() {
         assert!(table.values.iter().flatten().all(|value| value.is_finite()), "{file}");
     }
 }
+
+/// Hand-made curves: `x` is 0.3 off at 1.5 s, `jump` comes 0.01 s late, `gone` and `new` have no partner.
+#[test]
+fn two_files_are_compared_worst_signal_first() {
+    let folder = folder("compare");
+    std::fs::write(folder.join("a.csv"), "time,x,jump,gone\n0,0,0,1\n1,1,0,1\n1,1,5,1\n2,2,5,1\n").unwrap();
+    let b = "time,x,jump,new\n0,0,0,2\n0.5,0.5,0,2\n1.01,1.01,0,2\n1.01,1.01,5,2\n1.5,1.8,5,2\n2,2,5,2\n";
+    std::fs::write(folder.join("b.csv"), b).unwrap();
+    let said = |args: &[&str]| {
+        let output = cosimo(&folder, &[&["compare", "a.csv", "b.csv"], args].concat());
+        let text = String::from_utf8(output.stdout).unwrap();
+        format!("exit {}\n{text}", output.status.code().unwrap())
+    };
+    assert_snapshot!("compare-differs", said(&["--relative", "0.05"]));
+    assert_snapshot!("compare-in-time", said(&["--relative", "0.05", "--time", "0.02"]));
+    assert_snapshot!("compare-agrees", said(&["--relative", "0.2", "--time", "0.02", "--all"]));
+    assert_snapshot!("compare-chosen", said(&["--vars", "ju*", "--json"]));
+    let told = |args: &[&str]| complaint(&cosimo(&folder, &[&["compare"], args].concat()));
+    std::fs::write(folder.join("backwards.csv"), "time,x\n1,0\n0,0\n").unwrap();
+    std::fs::write(folder.join("cut.parquet"), "PAR1").unwrap();
+    let all = [
+        told(&["a.csv", "none.csv"]),
+        told(&["a.csv", "b.txt"]),
+        told(&["a.csv", "cut.parquet"]),
+        told(&["a.csv", "backwards.csv"]),
+        told(&["a.csv", "b.csv", "--vars", "y.*"]),
+        told(&["a.csv", "b.csv", "--relative", "-1"]),
+        told(&["a.csv", "b.csv", "--time", "nan"]),
+    ];
+    assert_snapshot!("compare-refused", all.join("\n"));
+}
+
+/// Half the step of the quarter car is another result, but not by much; the same run in another format is the same.
+#[test]
+fn runs_are_compared_across_formats_and_steps() {
+    let folder = folder("compare-runs");
+    system(&folder, &[]);
+    let fixed = ["--method", "law=fixed", "--method", "correction=none"];
+    run(&folder, &[&fixed[..], &["--step", "1e-3", "--out", "a.csv", "--out", "a.parquet"]].concat());
+    run(&folder, &[&fixed[..], &["--step", "5e-4", "--out", "b.arrow"]].concat());
+    let code = |args: &[&str]| cosimo(&folder, &[&["compare"], args].concat()).status.code();
+    assert_eq!(code(&["a.csv", "a.parquet", "--relative", "0", "--absolute", "0"]), Some(0));
+    assert_eq!(code(&["b.arrow", "a.csv", "--vars", "wheel.z", "--relative", "0.05"]), Some(0));
+    assert_eq!(code(&["b.arrow", "a.csv", "--vars", "wheel.z", "--relative", "1e-6"]), Some(1));
+}

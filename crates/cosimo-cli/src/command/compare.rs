@@ -1,0 +1,135 @@
+//! `cosimo compare`: two result files against each other, for people and for scripts.
+
+use std::path::{Path, PathBuf};
+
+use cosimo::record::compare::{Comparison, Difference, Tube, compare};
+use cosimo::record::{self, Table};
+use serde_json::json;
+
+use crate::{exit, report};
+
+/// How many signals are listed unless all are asked for.
+const SHOWN: usize = 10;
+
+/// Compare two result files: every signal of the second inside a tube around that of the first
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The reference: .csv, .arrow, .parquet or .mat
+    reference: PathBuf,
+    /// What is compared with it; rows may lie at other instants
+    found: PathBuf,
+    /// Allowed difference, as a part of the largest value that the reference has
+    #[arg(long, value_name = "X", default_value_t = 1e-3, allow_hyphen_values = true)]
+    relative: f64,
+    /// Allowed difference on top of that
+    #[arg(long, value_name = "X", default_value_t = 1e-9, allow_hyphen_values = true)]
+    absolute: f64,
+    /// How much earlier or later a value may come, in seconds
+    #[arg(long, value_name = "T", default_value_t = 0.0, allow_hyphen_values = true)]
+    time: f64,
+    /// Only signals that are called so, as in `wheel.*`; can be repeated
+    #[arg(long, value_name = "PATTERN")]
+    vars: Vec<String>,
+    /// List all signals, not only the worst
+    #[arg(long)]
+    all: bool,
+    /// For programs
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), u8> {
+    let Args { relative, absolute, time, .. } = *args;
+    for (option, value) in [("--relative", relative), ("--absolute", absolute), ("--time", time)] {
+        if !(value.is_finite() && value >= 0.0) {
+            report::error(&format!("`{option}` must be a finite number not below 0, found {value}"), None);
+            return Err(exit::BAD_INPUT);
+        }
+    }
+    let (reference, found) = (table(&args.reference)?, table(&args.found)?);
+    let tube = Tube { relative, absolute, time };
+    let comparison = compare(&reference, &found, tube, &args.vars).map_err(|error| {
+        let message = format!("`{}` and `{}`: {error}", args.reference.display(), args.found.display());
+        report::error(&message, None);
+        exit::BAD_INPUT
+    })?;
+    if args.json {
+        println!("{:#}", as_json(&comparison, tube));
+    } else {
+        print(&comparison, args);
+    }
+    if comparison.agrees() { Ok(()) } else { Err(exit::FAILED) }
+}
+
+fn table(file: &Path) -> Result<Table, u8> {
+    record::read(file).map_err(|error| {
+        report::error(&error.to_string(), None);
+        exit::NO_FILE
+    })
+}
+
+fn print(comparison: &Comparison, args: &Args) {
+    let Comparison { signals, from, to, rows, .. } = comparison;
+    let outside = signals.iter().filter(|signal| !signal.agrees()).count();
+    let shown = if args.all { signals.len() } else { outside.clamp(1, SHOWN) };
+    println!(
+        "{:<40} {:>10} {:>12} {:>14} {:>14} {:>12}",
+        "signal", "of allowed", "at", "reference", "found", "largest"
+    );
+    for Difference { name, excess, time, reference, found, largest, .. } in
+        &signals[..shown.min(signals.len())]
+    {
+        println!(
+            "{name:<40} {excess:>10.3e} {time:>12.6} {reference:>14.6e} {found:>14.6e} {largest:>12.3e}"
+        );
+    }
+    if outside > shown {
+        println!("and {} more; `--all` lists them", outside - shown);
+    }
+    for (names, whose) in
+        [(&comparison.only_reference, &args.reference), (&comparison.only_found, &args.found)]
+    {
+        if !names.is_empty() {
+            let first: Vec<&str> = names.iter().take(5).map(String::as_str).collect();
+            let more = match names.len() - first.len() {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            println!("only in {}: {}{more}", whose.display(), first.join(", "));
+        }
+    }
+    let compared = format!("compared at {rows} rows from {from} to {to} s");
+    match outside {
+        0 => println!("all {} signals agree, {compared}", signals.len()),
+        _ => println!("outside of their tube: {outside} of {} signals, {compared}", signals.len()),
+    }
+}
+
+fn as_json(comparison: &Comparison, tube: Tube) -> serde_json::Value {
+    // JSON has no infinity.
+    let number = |value: f64| if value.is_finite() { json!(value) } else { json!(value.to_string()) };
+    let signal = |signal: &Difference| {
+        json!({
+            "name": signal.name,
+            "agrees": signal.agrees(),
+            "of_allowed": number(signal.excess),
+            "time": signal.time,
+            "reference": number(signal.reference),
+            "found": number(signal.found),
+            "largest_difference": number(signal.largest),
+            "rows_outside": signal.outside,
+        })
+    };
+    json!({
+        "agrees": comparison.agrees(),
+        "relative": tube.relative,
+        "absolute": tube.absolute,
+        "time": tube.time,
+        "from": comparison.from,
+        "to": comparison.to,
+        "rows": comparison.rows,
+        "signals": comparison.signals.iter().map(signal).collect::<Vec<_>>(),
+        "only_in_reference": comparison.only_reference,
+        "only_in_found": comparison.only_found,
+    })
+}

@@ -1,0 +1,356 @@
+//! Two result files against each other: is every signal of one inside a tube around that of the other?
+//!
+//! The tube is wide in value and in time: around an instant it reaches from the lowest to the highest value that the
+//! reference has no more than `time` away, and as far beyond as the tolerances allow. A jump that comes a little late is
+//! then no difference, however high it is. Between rows signals are straight, at two rows of one instant they jump.
+
+use std::collections::VecDeque;
+
+use cosimo_core::recorder::Table;
+use wildmatch::WildMatch;
+
+/// How far from the reference is near enough.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tube {
+    /// A part of the largest modulus that the reference has in the whole run.
+    pub relative: f64,
+    pub absolute: f64,
+    /// Seconds before and after.
+    pub time: f64,
+}
+
+/// One signal that both files have.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Difference {
+    pub name: String,
+    /// How far it goes at most beyond all that the reference has in reach, in units of what is allowed: above 1 is outside.
+    /// Infinite where one is not a number and the other is.
+    pub excess: f64,
+    /// Where that is, and both values there.
+    pub time: f64,
+    pub reference: f64,
+    pub found: f64,
+    /// The largest difference at one instant, whatever the tube.
+    pub largest: f64,
+    /// How many rows lie outside.
+    pub outside: usize,
+}
+
+impl Difference {
+    pub fn agrees(&self) -> bool {
+        self.excess <= 1.0
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Comparison {
+    /// The worst first.
+    pub signals: Vec<Difference>,
+    /// Signals that only one of the files has.
+    pub only_reference: Vec<String>,
+    pub only_found: Vec<String>,
+    /// The part of time that both cover, in which they were compared.
+    pub from: f64,
+    pub to: f64,
+    pub rows: usize,
+}
+
+impl Comparison {
+    pub fn agrees(&self) -> bool {
+        self.signals.iter().all(Difference::agrees)
+    }
+}
+
+/// Why there is nothing to compare.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Incomparable {
+    #[error("{0} has no column `time`")]
+    NoTime(&'static str),
+    #[error("{0} has no rows")]
+    Empty(&'static str),
+    #[error("the times of {0} are not in order: {1} s comes after {2} s")]
+    Unordered(&'static str, f64, f64),
+    #[error("they have no instant in common: one covers {0} to {1} s, the other {2} to {3} s")]
+    Apart(f64, f64, f64, f64),
+    #[error("they have no signal in common{0}")]
+    Strangers(String),
+}
+
+/// Compares all signals that both tables have, or of those the ones that some pattern matches, as in `wheel.*`.
+pub fn compare(
+    reference: &Table,
+    found: &Table,
+    tube: Tube,
+    patterns: &[String],
+) -> Result<Comparison, Incomparable> {
+    let wild: Vec<WildMatch> = patterns.iter().map(|pattern| WildMatch::new(pattern)).collect();
+    let wanted = |name: &str| wild.is_empty() || wild.iter().any(|pattern| pattern.matches(name));
+    let (expected, given) = (times(reference, "the reference")?, times(found, "the other file")?);
+    let (from, to) = (expected[0].max(given[0]), expected[expected.len() - 1].min(given[given.len() - 1]));
+    if from > to {
+        return Err(Incomparable::Apart(
+            expected[0],
+            expected[expected.len() - 1],
+            given[0],
+            given[given.len() - 1],
+        ));
+    }
+    let names = |of: &Table, but: &Table| {
+        let known = of.columns.names.iter().filter(|name| *name != "time" && wanted(name));
+        known.filter(|name| but.column(name).is_none()).cloned().collect::<Vec<_>>()
+    };
+    let mut comparison = Comparison {
+        only_reference: names(reference, found),
+        only_found: names(found, reference),
+        from,
+        to,
+        rows: given.iter().filter(|t| **t >= from && **t <= to).count(),
+        ..Comparison::default()
+    };
+    for (name, values) in reference.columns.names.iter().zip(&reference.values) {
+        if name == "time" || !wanted(name) {
+            continue;
+        }
+        if let Some(other) = found.column(name) {
+            let signal = Signal { times: expected, values };
+            comparison.signals.push(difference(name, &signal, given, other, (from, to), tube));
+        }
+    }
+    if comparison.signals.is_empty() {
+        let named = patterns.iter().map(|pattern| format!("`{pattern}`")).collect::<Vec<_>>().join(" or ");
+        let which = if patterns.is_empty() { String::new() } else { format!(" that is called {named}") };
+        return Err(Incomparable::Strangers(which));
+    }
+    let worse = |a: &Difference, b: &Difference| b.excess.total_cmp(&a.excess).then(a.name.cmp(&b.name));
+    comparison.signals.sort_by(worse);
+    Ok(comparison)
+}
+
+fn times<'a>(table: &'a Table, whose: &'static str) -> Result<&'a [f64], Incomparable> {
+    let times = table.column("time").ok_or(Incomparable::NoTime(whose))?;
+    if times.is_empty() {
+        return Err(Incomparable::Empty(whose));
+    }
+    match times.windows(2).find(|pair| pair[0].is_nan() || pair[1].is_nan() || pair[1] < pair[0]) {
+        Some(pair) => Err(Incomparable::Unordered(whose, pair[1], pair[0])),
+        None => Ok(times),
+    }
+}
+
+struct Signal<'a> {
+    times: &'a [f64],
+    values: &'a [f64],
+}
+
+impl Signal<'_> {
+    /// Its value just before and just after an instant inside of what it covers: the same but for jumps.
+    fn around(&self, t: f64) -> (f64, f64) {
+        let after = self.times.partition_point(|time| *time <= t);
+        let before = self.times.partition_point(|time| *time < t);
+        if before < after {
+            return (self.values[before], self.values[after - 1]);
+        }
+        let last = self.times.len() - 1;
+        let (low, high) = (before.saturating_sub(1), before.min(last));
+        let width = self.times[high] - self.times[low];
+        if width == 0.0 {
+            return (self.values[low], self.values[low]);
+        }
+        let share = (t - self.times[low]) / width;
+        let value = self.values[low] + share * (self.values[high] - self.values[low]);
+        (value, value)
+    }
+}
+
+fn difference(
+    name: &str,
+    reference: &Signal<'_>,
+    times: &[f64],
+    values: &[f64],
+    (from, to): (f64, f64),
+    tube: Tube,
+) -> Difference {
+    let largest_value = reference.values.iter().filter(|v| v.is_finite()).fold(0.0f64, |m, v| m.max(v.abs()));
+    let half = tube.absolute + tube.relative * largest_value;
+    let mut worst = Difference {
+        name: name.to_owned(),
+        excess: 0.0,
+        time: from,
+        reference: reference.around(from).0,
+        found: f64::NAN,
+        largest: 0.0,
+        outside: 0,
+    };
+    let mut range = Range::new(reference, tube.time);
+    for (&t, &value) in times.iter().zip(values).filter(|(t, _)| **t >= from && **t <= to) {
+        let (before, after) = reference.around(t);
+        let near = if (value - before).abs() <= (value - after).abs() { before } else { after };
+        let (low, high) = range.at(t);
+        let excess = if value.is_nan() || near.is_nan() {
+            if value.is_nan() && near.is_nan() { 0.0 } else { f64::INFINITY }
+        } else {
+            let beyond = (low - value).max(value - high).max(0.0);
+            // Without any tolerance only the same will do.
+            if beyond == 0.0 { 0.0 } else { beyond / half }
+        };
+        worst.outside += usize::from(excess > 1.0);
+        worst.largest = worst.largest.max((value - near).abs());
+        if excess > worst.excess || worst.found.is_nan() && worst.excess == 0.0 {
+            (worst.excess, worst.time) = (excess, t);
+            (worst.reference, worst.found) = (near, value);
+        }
+    }
+    worst
+}
+
+/// Lowest and highest value of a signal no more than some seconds from an instant; instants must come in order. A queue
+/// of candidates for each makes that one pass over the rows, however wide the tube is.
+struct Range<'a> {
+    signal: &'a Signal<'a>,
+    reach: f64,
+    next: usize,
+    lowest: VecDeque<usize>,
+    highest: VecDeque<usize>,
+}
+
+impl<'a> Range<'a> {
+    fn new(signal: &'a Signal<'a>, reach: f64) -> Range<'a> {
+        Range { signal, reach, next: 0, lowest: VecDeque::new(), highest: VecDeque::new() }
+    }
+
+    fn at(&mut self, t: f64) -> (f64, f64) {
+        let Signal { times, values } = *self.signal;
+        let (begin, end) = (t - self.reach, t + self.reach);
+        while self.next < times.len() && times[self.next] <= end {
+            let row = self.next;
+            while self.lowest.back().is_some_and(|back| values[*back] >= values[row]) {
+                self.lowest.pop_back();
+            }
+            self.lowest.push_back(row);
+            while self.highest.back().is_some_and(|back| values[*back] <= values[row]) {
+                self.highest.pop_back();
+            }
+            self.highest.push_back(row);
+            self.next += 1;
+        }
+        for queue in [&mut self.lowest, &mut self.highest] {
+            while queue.front().is_some_and(|front| times[*front] < begin) {
+                queue.pop_front();
+            }
+        }
+        // Rows, and the ends between them, as far as the signal goes.
+        let inside = |t: f64| self.signal.around(t.clamp(times[0], times[times.len() - 1]));
+        let ((a, b), (c, d)) = (inside(begin), inside(end));
+        let row = |queue: &VecDeque<usize>| queue.front().map(|row| values[*row]);
+        let low = row(&self.lowest).unwrap_or(a).min(a).min(b).min(c).min(d);
+        let high = row(&self.highest).unwrap_or(a).max(a).max(b).max(c).max(d);
+        (low, high)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cosimo_core::recorder::Columns;
+
+    const TUBE: Tube = Tube { relative: 0.0, absolute: 0.1, time: 0.0 };
+
+    fn table(columns: &[(&str, &[f64])]) -> Table {
+        let names = columns.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let units = vec![String::new(); columns.len()];
+        Table {
+            columns: Columns { names, units },
+            values: columns.iter().map(|(_, values)| values.to_vec()).collect(),
+        }
+    }
+
+    fn one(a: &Table, b: &Table, tube: Tube) -> Difference {
+        compare(a, b, tube, &[]).unwrap().signals.remove(0)
+    }
+
+    #[test]
+    fn the_same_agrees_without_any_tolerance_and_other_rows_are_interpolated() {
+        let a = table(&[("time", &[0.0, 1.0, 2.0]), ("x", &[0.0, 1.0, 4.0])]);
+        let none = Tube { relative: 0.0, absolute: 0.0, time: 0.0 };
+        assert_eq!(one(&a, &a, none).excess, 0.0);
+        let b = table(&[("time", &[0.5, 1.5]), ("x", &[0.5, 2.5])]);
+        assert_eq!((one(&a, &b, none).excess, one(&a, &b, none).largest), (0.0, 0.0));
+        let c = table(&[("time", &[0.5, 1.5]), ("x", &[0.5, 2.75])]);
+        let found = one(&a, &c, TUBE);
+        assert_eq!((found.excess, found.time, found.reference, found.found), (2.5, 1.5, 2.5, 2.75));
+        assert_eq!((found.outside, found.agrees()), (1, false));
+        assert_eq!(one(&a, &c, none).excess, f64::INFINITY);
+    }
+
+    #[test]
+    fn the_relative_part_goes_by_the_largest_value() {
+        let a = table(&[("time", &[0.0, 1.0]), ("x", &[-50.0, 0.0])]);
+        let b = table(&[("time", &[0.0, 1.0]), ("x", &[-50.0, 0.4])]);
+        let tube = Tube { relative: 0.01, absolute: 0.1, time: 0.0 };
+        assert!((one(&a, &b, tube).excess - 0.4 / 0.6).abs() < 1e-12);
+    }
+
+    /// A jump at 1 that comes at 1.05 differs by all of its height, but by little in time.
+    #[test]
+    fn a_late_jump_is_inside_a_tube_that_is_wide_in_time() {
+        let a = table(&[("time", &[0.0, 1.0, 1.0, 2.0]), ("x", &[0.0, 0.0, 7.0, 7.0])]);
+        let b = table(&[("time", &[0.0, 1.02, 1.05, 1.05, 2.0]), ("x", &[0.0, 0.0, 0.0, 7.0, 7.0])]);
+        let early = one(&a, &b, TUBE);
+        assert_eq!((early.outside, early.largest), (2, 7.0));
+        assert!(one(&a, &b, Tube { time: 0.06, ..TUBE }).agrees());
+        assert!(!one(&a, &b, Tube { time: 0.04, ..TUBE }).agrees());
+        // Both sides of a jump are right at its instant.
+        assert_eq!(one(&a, &a, TUBE).largest, 0.0);
+    }
+
+    /// Against looking at all rows, for many widths.
+    #[test]
+    fn the_range_is_that_of_all_rows_in_reach() {
+        let times: Vec<f64> = (0..200).map(|k| f64::from(k * k % 7 + 7 * k) / 70.0).collect();
+        let values: Vec<f64> = (0..200).map(|k| f64::from(k * 37 % 101)).collect();
+        let mut order: Vec<usize> = (0..200).collect();
+        order.sort_by(|a, b| times[*a].total_cmp(&times[*b]));
+        let (times, values): (Vec<f64>, Vec<f64>) = order.iter().map(|k| (times[*k], values[*k])).unzip();
+        let signal = Signal { times: &times, values: &values };
+        for reach in [0.0, 0.05, 0.3, 2.0, 100.0] {
+            let mut range = Range::new(&signal, reach);
+            for k in 0..400 {
+                let t = times[199] * f64::from(k) / 399.0;
+                let (begin, end) = ((t - reach).max(times[0]), (t + reach).min(times[199]));
+                let rows =
+                    (0..200).filter(|row| times[*row] >= begin && times[*row] <= end).map(|row| values[row]);
+                let (a, b) = signal.around(begin);
+                let (c, d) = signal.around(end);
+                let all: Vec<f64> = rows.chain([a, b, c, d]).collect();
+                let low = all.iter().copied().fold(f64::INFINITY, f64::min);
+                let high = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                assert_eq!(range.at(t), (low, high), "{reach} at {t}");
+            }
+        }
+    }
+
+    #[test]
+    fn not_a_number_agrees_with_itself_alone() {
+        let a = table(&[("time", &[0.0, 1.0]), ("x", &[f64::NAN, 1.0])]);
+        let b = table(&[("time", &[0.0, 1.0]), ("x", &[2.0, 1.0])]);
+        assert_eq!(one(&a, &a, TUBE).excess, 0.0);
+        assert_eq!((one(&a, &b, TUBE).excess, one(&b, &a, TUBE).excess), (f64::INFINITY, f64::INFINITY));
+    }
+
+    #[test]
+    fn what_cannot_be_compared_is_said() {
+        let a = table(&[("time", &[0.0, 1.0]), ("x", &[0.0, 1.0])]);
+        let refused = |b: &Table| compare(&a, b, TUBE, &[]).unwrap_err().to_string();
+        assert!(refused(&table(&[("x", &[0.0])])).contains("no column `time`"));
+        assert!(refused(&table(&[("time", &[]), ("x", &[])])).contains("no rows"));
+        assert!(refused(&table(&[("time", &[1.0, 0.5]), ("x", &[0.0, 0.0])])).contains("not in order"));
+        assert!(refused(&table(&[("time", &[2.0, 3.0]), ("x", &[0.0, 0.0])])).contains("no instant"));
+        assert!(refused(&table(&[("time", &[0.0, 1.0]), ("y", &[0.0, 0.0])])).contains("no signal"));
+        let strange = compare(&a, &a, TUBE, &["y*".into()]).unwrap_err().to_string();
+        assert_eq!(strange, "they have no signal in common that is called `y*`");
+        let b = table(&[("time", &[0.5, 3.0]), ("x", &[0.5, 9.0]), ("y", &[0.0, 0.0])]);
+        let found = compare(&a, &b, TUBE, &[]).unwrap();
+        assert_eq!((found.from, found.to, found.rows), (0.5, 1.0, 1));
+        assert_eq!((found.only_reference.len(), found.only_found), (0, vec!["y".to_owned()]));
+    }
+}
