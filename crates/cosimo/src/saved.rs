@@ -81,20 +81,25 @@ impl SavedError {
     }
 }
 
+/// Replaces a file in one go: whatever happens, there is the old one or the new one.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let draft = draft(path);
+    let written = File::create(&draft).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    });
+    let placed = written.and_then(|()| std::fs::rename(&draft, path));
+    if placed.is_err() {
+        // Half a file is of no use; the cause is told all the same.
+        let _ = std::fs::remove_file(&draft);
+    }
+    placed
+}
+
 impl Saved {
     /// Replaces the file in one go.
     pub fn write(&self, path: &Path) -> io::Result<()> {
-        let draft = draft(path);
-        let written = File::create(&draft).and_then(|mut file| {
-            file.write_all(&self.bytes())?;
-            file.sync_all()
-        });
-        let placed = written.and_then(|()| std::fs::rename(&draft, path));
-        if placed.is_err() {
-            // Half a checkpoint is of no use; the cause is told all the same.
-            let _ = std::fs::remove_file(&draft);
-        }
-        placed
+        replace(path, &self.bytes())
     }
 
     pub fn read(path: &Path) -> Result<Saved, SavedError> {

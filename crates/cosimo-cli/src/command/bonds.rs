@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use cosimo::engine::bonds::{Candidate, Suggestion, bonds};
+use cosimo::saved::replace;
 use cosimo::system::toml::TOML;
 use cosimo::system::{Document, Files, Opposite, System, SystemFormat, edit, format, write};
 
@@ -79,7 +80,7 @@ fn apply(files: &Files, args: &Args, found: &[&Candidate]) -> Result<(), u8> {
         );
         exit::BAD_INPUT
     })?;
-    std::fs::write(Path::new(path), changed).map_err(|cause| {
+    replace(Path::new(path), changed.as_bytes()).map_err(|cause| {
         report::error(&format!("cannot write `{path}`: {cause}"), None);
         exit::NO_FILE
     })?;
