@@ -6,8 +6,8 @@
 use cosimo_core::clock::{Limit, arrived, part, parts};
 use cosimo_core::interface::Interface;
 use cosimo_core::{
-    Carries, Clock, Inputs, Lead, Outputs, Reached, Rehearsal, Segment, Setup, Simulator, SimulatorError,
-    Slot, States, Time, Trail, Window,
+    Carries, Clock, Dynamics, Inputs, Lead, Outputs, Reached, Rehearsal, Segment, Setup, Simulator,
+    SimulatorError, Slot, States, Time, Trail, Window,
 };
 use cosimo_system::{Problem, System};
 
@@ -174,7 +174,6 @@ impl Paced {
     /// `divides` where windows may be longer than its steps.
     fn new(inner: Box<dyn Simulator>, every: f64, divides: bool) -> Paced {
         let mut interface = inner.interface().clone();
-        interface.insight = None; // its equations hold where it is, which may be ahead of the others
         if divides {
             // It can say more of a window than the window's ends, and follows inputs as a stair at least.
             interface.abilities.integrals = true;
@@ -574,6 +573,11 @@ impl Simulator for Paced {
     fn states(&mut self) -> Option<&mut dyn States> {
         self.touch();
         self.inner.states()
+    }
+
+    /// Where it is, which may be ahead of the others; the plan asks only those who usually are not.
+    fn dynamics(&mut self) -> Option<&mut dyn Dynamics> {
+        self.inner.dynamics()
     }
 }
 

@@ -297,9 +297,7 @@ impl Planner<'_> {
     /// its step, because its own are longer.
     fn takes_any(&self, index: usize) -> bool {
         let step = &self.system.recipe.step;
-        let law = self.entry(&self.registry.laws, "law", &self.system.recipe.law, &mut Vec::new());
-        let adaptive = law.is_none_or(|(entry, options)| (entry.build)(&options).adaptive());
-        let longest = step.size.filter(|_| !adaptive).unwrap_or(step.max);
+        let longest = step.size.filter(|_| !self.varies()).unwrap_or(step.max);
         let own = self.system.components[index].step.as_ref();
         self.ports.interfaces[index].abilities.variable_step || own.is_some_and(|(every, _)| *every > longest)
     }
@@ -817,14 +815,26 @@ impl Planner<'_> {
     /// Where the linear models go of those simulators that show enough of themselves.
     fn places(&self, sees: impl Fn(&Insight) -> bool) -> Vec<Option<Place>> {
         let mut end = (0, 0, 0);
-        let place = |interface: &Interface| {
-            let insight = interface.insight.filter(|insight| sees(insight))?;
+        let place = |(index, interface): (usize, &Interface)| {
+            let insight = interface.insight.filter(|insight| sees(insight) && !self.goes_ahead(index))?;
             let sizes = (insight.states, interface.inputs.len(), interface.outputs.len());
             let place = Place::behind(end, sizes);
             end = (end.0 + place.states, place.present.end, place.matrices.end);
             Some(place)
         };
-        self.ports.interfaces.iter().map(place).collect()
+        self.ports.interfaces.iter().enumerate().map(place).collect()
+    }
+
+    /// Whether steps of its own are longer than those of the others, or may be.
+    fn goes_ahead(&self, index: usize) -> bool {
+        let Some((every, _)) = self.system.components[index].step else { return false };
+        self.varies() || self.system.recipe.step.size.is_none_or(|size| every > size)
+    }
+
+    /// Whether the law may take steps of several sizes.
+    fn varies(&self) -> bool {
+        let law = self.entry(&self.registry.laws, "law", &self.system.recipe.law, &mut Vec::new());
+        law.is_none_or(|(entry, options)| (entry.build)(&options).adaptive())
     }
 
     /// A simulator without a linear model is no reason not to run, but its user should know.
@@ -838,7 +848,9 @@ impl Planner<'_> {
         for (index, place) in places.iter().enumerate() {
             let (Some(correction), None) = (modelled[index], place) else { continue };
             let component = &self.system.components[index];
-            let hint = if self.ports.interfaces[index].insight.is_some() {
+            let hint = if self.goes_ahead(index) {
+                "a step of its own that is longer than those of the others leaves no instant for one"
+            } else if self.ports.interfaces[index].insight.is_some() {
                 "choose another `jacobian` of the correction"
             } else {
                 "native models and units for model exchange have one; units for co-simulation, if they list their \
