@@ -164,9 +164,10 @@ fn a_probed_run_goes_on_as_if_nothing_had_happened() {
 #[test]
 fn every_fixed_step_combination_grows_as_it_was_probed() {
     let registry = cosimo::registry();
-    let mut corrections = vec!["\"none\"".to_owned()];
+    let mut corrections =
+        ["\"none\"", "\"pre-step\"", "{ pre-step = { input = \"mean\" } }"].map(str::to_owned).to_vec();
     for form in ["account", "paper"] {
-        for source in ["off"].into_iter().chain(registry.jacobians.iter().map(|entry| entry.name)) {
+        for source in ["off", "declared", "difference"] {
             corrections.push(format!(
                 "{{ nepce = {{ form = \"{form}\", feedthrough = \"{source}\", gain = 0.5 }} }}"
             ));
