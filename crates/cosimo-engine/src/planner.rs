@@ -1,24 +1,24 @@
 //! Every choice of a plan: which method for which input, in which stage, and whether the simulators can do
 //! what it needs. Problems are collected, never thrown: the caller wants all of them.
 
-use std::collections::BTreeSet;
-use std::ops::Range;
-use std::sync::Arc;
+mod checks;
+mod corrections;
 
-use cosimo_core::entry::{Entry, Options, Registry, Value, find, format_of, number_text, suggest};
-use cosimo_core::interface::{Insight, Interface, Needs};
+use cosimo_core::entry::{Entry, Options, Registry, Value, find, format_of, suggest};
+use cosimo_core::interface::Needs;
 use cosimo_core::linearised::Place;
 use cosimo_core::link::Block;
-use cosimo_core::method::{CouplingGraph, Discrete, Fit, JacobianSource, Law, Shape, WireFacts};
+use cosimo_core::method::{CouplingGraph, Discrete, Fit, Law, Shape, WireFacts};
 use cosimo_core::recorder::TableError;
-use cosimo_core::{Carries, Clock, Couplings, End, Time, clock};
-use cosimo_system::{Choice, EndRule, Exchange, Problem, Reject, System};
+use cosimo_core::{Carries, Couplings, End, Time};
+use cosimo_system::{Choice, Exchange, Problem, Reject, System};
 
+use self::corrections::PlannedCorrections;
 use crate::control::Control;
 use crate::crew::Sources;
-use crate::graph::{self, Loop, Order};
+use crate::graph::{self, Order};
 use crate::history::{self, History};
-use crate::plan::{FitRun, Layout, PlannedCorrection, PlannedModels, Stage, runs};
+use crate::plan::{FitRun, Layout, Stage, runs};
 use crate::rates::Rate;
 use crate::resolve::{Links, Ports};
 use crate::rows::Rows;
@@ -31,15 +31,6 @@ pub(crate) struct Planner<'a> {
 }
 
 pub(crate) type Planned = (Layout, Sources);
-
-struct PlannedCorrections {
-    corrections: Vec<PlannedCorrection>,
-    /// Per input, for listings.
-    correction_names: Vec<&'static str>,
-    sources: Sources,
-    models: Option<PlannedModels>,
-    relies_on_rollback: bool,
-}
 
 impl Planner<'_> {
     pub(crate) fn layout(&self, problems: &mut Vec<Problem>) -> Option<Planned> {
@@ -302,31 +293,6 @@ impl Planner<'_> {
         self.ports.interfaces[index].abilities.variable_step || own.is_some_and(|(every, _)| *every > longest)
     }
 
-    /// With steps of one size, those of components' own fit in them, or they in those.
-    fn check_own_steps(&self, size: f64, problems: &mut Vec<Problem>) {
-        for component in &self.system.components {
-            let Some((every, span)) = &component.step else { continue };
-            if clock::fits(*every, size) {
-                continue;
-            }
-            let nearest = if *every > size {
-                [(every / size).floor() * size, (every / size).ceil() * size]
-            } else {
-                [size / (size / every).ceil(), size / (size / every).floor()]
-            };
-            let [below, above] = nearest.map(number_text);
-            let message = format!(
-                "`{}` has steps of {} s of its own, which is neither a multiple nor a fraction of the step of {} s",
-                component.name,
-                number_text(*every),
-                number_text(size)
-            );
-            let problem = Problem::error("plan/own-step", message, span.clone()).label("does not fit");
-            let hint = format!("the nearest that fit are {below} s and {above} s");
-            problems.push(problem.about(&component.name).hint(hint));
-        }
-    }
-
     /// Between the values of such an input there are none: it is never extrapolated and never corrected.
     fn is_discrete(&self, input: usize) -> bool {
         let taken = self.ports.port(End::Input(input));
@@ -412,23 +378,6 @@ impl Planner<'_> {
             })
             .collect();
         (constants, given)
-    }
-
-    fn check_input_names(&self, paths: &[String], problems: &mut Vec<Problem>) {
-        let recipe = &self.system.recipe;
-        let named = (recipe.input.inputs.iter().map(|(name, _, span)| (name, span)))
-            .chain(recipe.correction.inputs.iter().map(|(name, _, span)| (name, span)))
-            .chain(recipe.exchange.inputs.iter().map(|(name, _, span)| (name, span)));
-        let known: BTreeSet<&String> = paths.iter().collect();
-        for (name, span) in named {
-            let unknown = !known.contains(name) && self.ports.find(name, span) != Err(None);
-            if unknown {
-                problems.push(
-                    Problem::error("plan/unknown-port", format!("`{name}` is no input"), span.clone())
-                        .hint(suggest(name, paths.iter().map(String::as_str))),
-                );
-            }
-        }
     }
 
     /// Looks a chosen method up and checks its options.
@@ -555,321 +504,10 @@ impl Planner<'_> {
         }
     }
 
-    /// An input that cannot follow a polynomial gets a held value; that is said aloud.
-    fn check_input_degrees(
-        &self,
-        fits: &[Box<dyn Fit>],
-        fit_of_input: &[usize],
-        receivers: &[usize],
-        problems: &mut Vec<Problem>,
-    ) {
-        for (input, &receiver) in receivers.iter().enumerate() {
-            if self.links.rows[input].is_empty() {
-                continue;
-            }
-            let degree = fits[fit_of_input[input]].degree();
-            let follows = self.ports.interfaces[receiver].abilities.input_degree;
-            if degree > u32::from(follows) {
-                let message = format!(
-                    "`{}` follows inputs of degree {follows} only; the assumed degree {degree} does not reach it",
-                    self.ports.path(End::Input(input))
-                );
-                let span = self.system.components[receiver].span.clone();
-                let problem = Problem::remark("plan/input-degree", message, span);
-                problems.push(self.ports.about(problem, End::Input(input)));
-            }
-        }
-    }
-
-    /// An approximation that goes by feedthrough has nothing to choose where all inputs are alike in that.
-    fn check_causes(&self, chosen: &[(&Choice, usize, bool)], problems: &mut Vec<Problem>) {
-        for (choice, _, feedthrough) in chosen {
-            let same = |other: &Choice| other.name == choice.name && other.options == choice.options;
-            let alike = chosen.iter().all(|(other, _, through)| !same(other) || through == feedthrough);
-            let Some((entry, options)) = self.entry(&self.registry.inputs, "input", choice, problems) else {
-                continue;
-            };
-            let degree = |feedthrough| {
-                (entry.build)(&options).choose(&WireFacts { feedthrough, slopes: false }).degree()
-            };
-            if !alike || degree(true) == degree(false) {
-                continue;
-            }
-            let (which, hint) = if *feedthrough {
-                (
-                    "every input passes through to an output",
-                    "units that do not say which outputs answer at once count as if all did; \
-                     `\"cosimo.feedthrough\" = \"probed\"` among their parameters finds out",
-                )
-            } else {
-                ("no input passes through to an output", "the same comes from naming that degree")
-            };
-            let degree = degree(*feedthrough);
-            problems.push(
-                Problem::remark(
-                    "plan/nothing-to-choose",
-                    format!(
-                        "input `{}` has nothing to choose by: {which}, so all are of degree {degree}",
-                        entry.name
-                    ),
-                    choice.span.clone(),
-                )
-                .hint(hint),
-            );
-        }
-    }
-
-    /// Some simulators answer new inputs only by a step.
-    fn check_answers(
-        &self,
-        fresh: &[bool],
-        source: Option<&dyn JacobianSource>,
-        problems: &mut Vec<Problem>,
-    ) {
-        let asks = source.is_some_and(JacobianSource::asks_between_steps);
-        for (index, interface) in self.ports.interfaces.iter().enumerate() {
-            let first = self.ports.blocks[index].inputs.start;
-            let renewed = interface
-                .feedthrough
-                .iter()
-                .any(|(_, input)| fresh[first + input] && !self.links.rows[first + input].is_empty());
-            if interface.abilities.answers || interface.feedthrough.is_empty() || !(asks || renewed) {
-                continue;
-            }
-            let (who, hint) = if renewed {
-                ("`exchange = \"fresh\"`", "compare with `exchange = \"stale\"`, which never asks that")
-            } else {
-                ("the Jacobian `difference`", "compare with `declared`, where the unit offers derivatives")
-            };
-            let component = &self.system.components[index];
-            problems.push(
-                Problem::remark(
-                    "plan/answers-between-steps",
-                    format!(
-                        "{who} reads outputs of `{}` after new inputs without a step between, and this kind of \
-                         simulator does not promise that they answer",
-                        component.name
-                    ),
-                    component.span.clone(),
-                )
-                .hint(hint)
-                .about(&component.name),
-            );
-        }
-    }
-
-    /// Fits begin with fewer samples than they want, without a history as with a short one.
-    fn check_history(&self, history: &History, fits: &[Box<dyn Fit>], problems: &mut Vec<Problem>) {
-        let Some((file, span)) = &self.system.experiment.history else { return };
-        let wanted = fits.iter().map(|fit| fit.history()).max().unwrap_or(1) - 1;
-        let found = history.times.len();
-        if found > 0 && found < wanted {
-            problems.push(
-                Problem::remark(
-                    "plan/short-history",
-                    format!(
-                        "the inputs look back on {wanted} samples before the start, but `{}` has {found}; the first \
-                         steps are of a lower degree",
-                        file.display()
-                    ),
-                    span.clone(),
-                )
-                .hint("let the file begin earlier"),
-            );
-        }
-    }
-
-    /// Loops are solved at the start. Later that depends on the exchange, and on who is in them.
-    fn check_loops(&self, order: &Order, renewal: &Order, repeats: bool, problems: &mut Vec<Problem>) {
-        let about =
-            |found: &Loop, severity: fn(&'static str, String, Range<usize>) -> Problem, code, words: &str| {
-                let input = End::Input(found.path.get(1).copied().unwrap_or(0));
-                let component = &self.system.components[self.ports.place(input).0];
-                let message = format!("{words}: {}", self.ports.way_round(&found.path));
-                severity(code, message, component.span.clone())
-                    .about_port(&component.name, &self.ports.port(input).name)
-            };
-        for found in &renewal.loops {
-            let owner = |output: &usize| self.ports.place(End::Output(*output)).0;
-            let mut owners = found.outputs.iter().map(owner);
-            let Some(eventful) = owners.find(|owner| self.ports.interfaces[*owner].abilities.events) else {
-                continue;
-            };
-            let words = format!(
-                "an algebraic loop cannot be solved at communication points, as `{}` would take every try for an event",
-                self.ports.names[eventful]
-            );
-            problems.push(about(found, Problem::error, "plan/algebraic-loop", &words).hint(
-                "use `exchange = \"stale\"` for an input of the loop, which passes it on a step later, or integrate \
-                 the components together by `[strong.name]`",
-            ));
-        }
-        if repeats {
-            return;
-        }
-        let solved: BTreeSet<usize> = renewal.loops.iter().flat_map(|found| &found.inputs).copied().collect();
-        for found in
-            order.loops.iter().filter(|found| !found.inputs.iter().any(|input| solved.contains(input)))
-        {
-            let words =
-                "an algebraic loop is solved at the start, but goes round only once per step after that";
-            problems.push(
-                about(found, Problem::remark, "plan/delayed-loop", words)
-                    .hint("`exchange = \"fresh\"` for its inputs solves it at every communication point"),
-            );
-        }
-    }
-
-    fn corrections(
-        &self,
-        paths: &[String],
-        discrete: &[bool],
-        shape: &Shape,
-        problems: &mut Vec<Problem>,
-    ) -> Option<PlannedCorrections> {
-        let mut planned: Vec<(&Choice, PlannedCorrection)> = Vec::new();
-        let mut names = vec!["-"; paths.len()];
-        let mut wanted = [None; 2]; // the sources of interface Jacobians and of linear models
-        let mut every: Option<Option<u64>> = None;
-        let mut modelled = vec![None; self.ports.interfaces.len()]; // by which correction
-        let mut rewinds = false;
-        let (mut at, mut scratch_at) = (0, 0);
-        for (input, path) in paths.iter().enumerate() {
-            let choice = self.system.recipe.correction.of(path);
-            let (entry, options) = self.entry(&self.registry.corrections, "correction", choice, problems)?;
-            if self.links.rows[input].is_empty() || discrete[input] {
-                continue;
-            }
-            names[input] = entry.name;
-            let correction = (entry.build)(&options);
-            if correction.models().is_some() {
-                modelled[self.ports.place(End::Input(input)).0] = Some(entry.name);
-                for term in &self.links.rows[input] {
-                    modelled[self.ports.place(End::Output(term.output)).0] = Some(entry.name);
-                }
-            }
-            if let Some((_, known)) = planned
-                .iter_mut()
-                .find(|(other, _)| other.name == choice.name && other.options == choice.options)
-            {
-                known.inputs[input] = true;
-                continue;
-            }
-            if correction.idle() {
-                continue;
-            }
-            let needs = (entry.needs)(&options);
-            self.meet(entry.name, "correction", &needs, problems);
-            rewinds |= needs.rollback;
-            let models = correction.models();
-            for (known, asked) in wanted.iter_mut().zip([correction.jacobian(), models.map(|m| m.source)]) {
-                let Some(source) = asked else { continue };
-                if let Some(other) = known.replace(source).filter(|other| *other != source) {
-                    problems.push(
-                        Problem::error(
-                            "plan/two-jacobians",
-                            format!("corrections ask for two Jacobian sources, `{other}` and `{source}`"),
-                            choice.span.clone(),
-                        )
-                        .hint("use one source for all inputs"),
-                    );
-                }
-            }
-            if let Some(models) = models {
-                // Whoever wants them young gets them young, and the others do not mind.
-                every = Some(match every {
-                    Some(Some(known)) => Some(models.every.map_or(known, |every| every.min(known))),
-                    Some(None) | None => models.every,
-                });
-            }
-            let (memory, scratch) = (correction.memory(shape), correction.scratch(shape));
-            let mut inputs = vec![false; paths.len()];
-            inputs[input] = true;
-            let (memory, scratch) = (at..at + memory, scratch_at..scratch_at + scratch);
-            (at, scratch_at) = (memory.end, scratch.end);
-            planned.push((choice, PlannedCorrection { correction, memory, scratch, inputs }));
-        }
-        let mut sources = [None, None];
-        for (source, name) in sources.iter_mut().zip(wanted) {
-            let Some(name) = name else { continue };
-            let (entry, options) =
-                self.entry(&self.registry.jacobians, "Jacobian source", &Choice::named(name), problems)?;
-            *source = Some(Arc::from((entry.build)(&options)));
-        }
-        let [interface, models] = sources;
-        let sources = Sources { interface, models };
-        let models = every.zip(sources.models.as_deref()).map(|(every, source)| {
-            let places = self.places(|insight| source.sees(insight));
-            self.check_models(&places, &modelled, wanted[1].unwrap_or(""), problems);
-            PlannedModels { places, every }
-        });
-        Some(PlannedCorrections {
-            corrections: planned.into_iter().map(|(_, planned)| planned).collect(),
-            correction_names: names,
-            sources,
-            models,
-            relies_on_rollback: rewinds,
-        })
-    }
-
-    /// Where the linear models go of those simulators that show enough of themselves.
-    fn places(&self, sees: impl Fn(&Insight) -> bool) -> Vec<Option<Place>> {
-        let mut end = (0, 0, 0);
-        let place = |(index, interface): (usize, &Interface)| {
-            let insight = interface.insight.filter(|insight| sees(insight) && !self.goes_ahead(index))?;
-            let sizes = (insight.states, interface.inputs.len(), interface.outputs.len());
-            let place = Place::behind(end, sizes);
-            end = (end.0 + place.states, place.present.end, place.matrices.end);
-            Some(place)
-        };
-        self.ports.interfaces.iter().enumerate().map(place).collect()
-    }
-
-    /// Whether steps of its own are longer than those of the others, or may be.
-    fn goes_ahead(&self, index: usize) -> bool {
-        let Some((every, _)) = self.system.components[index].step else { return false };
-        self.varies() || self.system.recipe.step.size.is_none_or(|size| every > size)
-    }
-
     /// Whether the law may take steps of several sizes.
     fn varies(&self) -> bool {
         let law = self.entry(&self.registry.laws, "law", &self.system.recipe.law, &mut Vec::new());
         law.is_none_or(|(entry, options)| (entry.build)(&options).adaptive())
-    }
-
-    /// A simulator without a linear model is no reason not to run, but its user should know.
-    fn check_models(
-        &self,
-        places: &[Option<Place>],
-        modelled: &[Option<&'static str>],
-        source: &str,
-        problems: &mut Vec<Problem>,
-    ) {
-        for (index, place) in places.iter().enumerate() {
-            let (Some(correction), None) = (modelled[index], place) else { continue };
-            let component = &self.system.components[index];
-            let hint = if self.goes_ahead(index) {
-                "a step of its own that is longer than those of the others leaves no instant for one"
-            } else if self.ports.interfaces[index].insight.is_some() {
-                "choose another `jacobian` of the correction"
-            } else {
-                "native models and units for model exchange have one; units for co-simulation, if they list their \
-                 states and give directional derivatives"
-            };
-            problems.push(
-                Problem::remark(
-                    "plan/no-linear-model",
-                    format!(
-                        "correction `{correction}` finds no linear model of `{}` by the Jacobian source `{source}`: \
-                         inputs that it takes or drives are applied as fitted",
-                        component.name
-                    ),
-                    component.span.clone(),
-                )
-                .hint(hint)
-                .about(&component.name),
-            );
-        }
     }
 
     fn stages(
@@ -946,76 +584,6 @@ impl Planner<'_> {
             self.check_own_steps(size, problems);
         }
         Control::new(step, law.adaptive())
-    }
-
-    /// The end cuts the last step, which some simulators cannot take. Steps of one size have one, if not of their own.
-    fn check_last_step(&self, size: Option<f64>, problems: &mut Vec<Problem>) {
-        let experiment = &self.system.experiment;
-        let (Some(start), Some(stop)) = (Time::new(experiment.start), Time::new(experiment.stop)) else {
-            return;
-        };
-        if experiment.end != EndRule::Exact {
-            return;
-        }
-        for (component, interface) in self.system.components.iter().zip(self.ports.interfaces) {
-            let own = component.step.as_ref().map(|(every, _)| *every);
-            let Some(size) = own.or(size) else { continue };
-            if !interface.abilities.variable_step && !Clock::divides(size, start, stop) {
-                problems.push(
-                    Problem::error(
-                        "plan/needs-variable-step",
-                        format!(
-                            "`{}` takes steps of one size only, but the last step is cut short: from {start} to {stop} \
-                             is no multiple of {size} s",
-                            component.name
-                        ),
-                        component.span.clone(),
-                    )
-                    .label(format!("`{}`", component.source))
-                    .about(&component.name)
-                    .hint("choose a size that divides the run, or `end = \"after\"` in `[experiment]`"),
-                );
-            }
-        }
-    }
-
-    fn remarks(&self, estimate: &str, law: &dyn Law, problems: &mut Vec<Problem>) {
-        let recipe = &self.system.recipe;
-        if law.adaptive() && estimate == "none" {
-            problems.push(
-                Problem::remark(
-                    "plan/nothing-to-control",
-                    format!("law `{}` has nothing to go by: the estimate is `none`, so the step grows to its maximum", recipe.law.name),
-                    recipe.law.span.clone(),
-                )
-                .hint("choose an estimate, or the law `fixed`"),
-            );
-        }
-        if law.adaptive() && recipe.step.max.is_infinite() {
-            problems.push(
-                Problem::remark(
-                    "plan/no-maximum",
-                    "the step size has no upper limit",
-                    recipe.step.span.clone(),
-                )
-                .hint("write `max` in `[method] step`"),
-            );
-        }
-        let scale_given = recipe.estimate.options.iter().any(|(name, ..)| name == "energy_scale");
-        let scaled = find(&self.registry.estimates, &recipe.estimate.name)
-            .is_some_and(|entry| entry.options.iter().any(|option| option.name == "energy_scale"));
-        for bond in &self.links.bonds {
-            if scaled && !scale_given && bond.energy_scale.is_none() {
-                problems.push(
-                    Problem::remark(
-                        "plan/no-energy-scale",
-                        format!("bond `{}` has no `energy_scale`; 1 J is used", bond.name),
-                        recipe.estimate.span.clone(),
-                    )
-                    .hint("set it to an energy that is typical of the bond; below it, residuals do not count much"),
-                );
-            }
-        }
     }
 
     fn history(&self, outputs: usize, connected: &[bool], problems: &mut Vec<Problem>) -> History {

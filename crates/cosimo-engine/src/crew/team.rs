@@ -1,0 +1,496 @@
+//! Simulators on one thread: what they are told, on which buffers they work, and whose fault it was.
+
+use std::cell::Cell;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use cosimo_core::linearised::{Matrices, Place, Present};
+use cosimo_core::method::{JacobianSource, JacobianWork};
+use cosimo_core::{
+    Inputs, Lead, Outputs, Rehearsal, Segment, Setup, Simulator, SimulatorError, Slot, Time, Trail, Window,
+};
+
+use crate::plan::runs;
+
+thread_local! {
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread is inside a simulator's code. Lets a panic hook stay silent where the engine reports.
+pub fn in_simulator() -> bool {
+    INSIDE.get()
+}
+
+/// One simulator with the places of its values in the buffers it works on.
+pub struct Member {
+    pub index: usize,
+    pub simulator: Box<dyn Simulator>,
+    pub inputs: Range<usize>,
+    pub outputs: Range<usize>,
+    pub offers_slopes: bool,
+    pub offers_integrals: bool,
+    /// What plain steps have no use for; elsewhere, so that a thousand members fit into a cache.
+    pub seldom: Box<Seldom>,
+}
+
+#[derive(Debug)]
+pub struct Seldom {
+    pub stage: usize,
+    pub states: Range<usize>,
+    pub jacobian: Range<usize>,
+    /// Where its linear model goes, if it has one.
+    pub model: Option<Place>,
+    /// Per pass: an output of this simulator can be known by then.
+    pub passes: Vec<bool>,
+    /// It declares derivatives of its outputs by its inputs.
+    pub declares: bool,
+    /// It answers without a step between, or has events.
+    pub lively: bool,
+    /// Texts and bytes: the wire and the port of each.
+    pub takes: Vec<(usize, usize)>,
+    pub gives: Vec<(usize, usize)>,
+    pub work: JacobianWork,
+}
+
+/// Members of one thread, in the order of their indices.
+#[derive(Debug)]
+pub(super) struct Team {
+    pub(super) members: Vec<Member>,
+    /// Per stage: who steps in it, in runs of neighbours.
+    pub(super) stages: Vec<Vec<Range<usize>>>,
+}
+
+impl Team {
+    pub(super) fn new(members: Vec<Member>) -> Team {
+        let count = members.iter().map(|member| member.seldom.stage + 1).max().unwrap_or(0);
+        let mut places = vec![Vec::new(); count];
+        for (place, member) in members.iter().enumerate() {
+            places[member.seldom.stage].push(place);
+        }
+        Team { members, stages: places.into_iter().map(runs).collect() }
+    }
+}
+
+impl std::fmt::Debug for Member {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Member({})", self.index)
+    }
+}
+
+/// What a group of members is told to do.
+#[derive(Debug, Clone, Copy)]
+pub enum Task {
+    Enter(Setup),
+    Settle {
+        at: Time,
+        who: Who,
+        /// Outputs need not be finite yet.
+        lenient: bool,
+    },
+    /// Declared derivatives of those who speak in a range of passes.
+    Through {
+        passes: (usize, usize),
+    },
+    Rehearse(Window),
+    /// Those who begin a step of their own that is longer than the window.
+    Lead,
+    Advance {
+        window: Window,
+        stage: usize,
+    },
+    /// Texts and bytes that have arrived, and those that are shown.
+    Take(Whose),
+    Give(Whose),
+    Save(Slot),
+    Restore(Slot),
+    Jacobian {
+        at: Time,
+    },
+    /// Linear models around the present states and the given inputs, with new matrices or old ones.
+    Linearise {
+        matrices: bool,
+    },
+    GetStates,
+    SetStates,
+    Freeze,
+    Thaw,
+    /// One member alone, by its index in the system.
+    Tune {
+        member: usize,
+        parameter: usize,
+        value: f64,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Who {
+    All,
+    Pass(usize),
+    /// Those that answer without a step between, or have events.
+    Lively,
+}
+
+/// Whose texts and bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    All,
+    /// As [`Who::Lively`].
+    Lively,
+    Stage(usize),
+}
+
+impl Whose {
+    fn is(self, seldom: &Seldom) -> bool {
+        match self {
+            Whose::All => true,
+            Whose::Lively => seldom.lively,
+            Whose::Stage(stage) => seldom.stage == stage,
+        }
+    }
+}
+
+/// The buffers a group works on: the board's own, or a worker's copy of its share.
+#[derive(Debug, Default)]
+pub struct Buffers {
+    pub segments: Vec<Segment>,
+    pub left: Vec<f64>,
+    pub slopes: Vec<f64>,
+    pub integrals: Vec<f64>,
+    pub jacobian: Vec<f64>,
+    /// Derivatives for loops, in the places of the Jacobian.
+    pub through: Vec<f64>,
+    /// Linear models: where they hold, and their matrices.
+    pub present: Vec<f64>,
+    pub matrices: Vec<f64>,
+    pub states: Vec<f64>,
+    /// Frozen states, one per member.
+    pub frozen: Vec<Vec<u8>>,
+    /// What trials of rollback showed, one per member.
+    pub rehearsals: Vec<Rehearsal>,
+    /// Steps of members' own, for those who begin one.
+    pub leads: Vec<Option<Lead>>,
+    /// Who stands at an event, one per member.
+    pub due: Vec<bool>,
+    /// Texts and bytes on their way, one per wire of all; and those that were shown last.
+    pub parcels: Vec<Vec<u8>>,
+    pub given: Vec<Vec<u8>>,
+}
+
+/// What came out of a task beside the buffers.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Outcome {
+    pub evaluations: u64,
+    pub next_event: Option<Time>,
+    /// Somebody stands at an event.
+    pub event: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fault {
+    Failed(SimulatorError),
+    Panicked(String),
+    NotFinite { output: usize, value: f64 },
+    Stopped(Time),
+}
+
+/// Where derivatives come from.
+#[derive(Clone, Default)]
+pub struct Sources {
+    /// Those of outputs by inputs.
+    pub interface: Option<Arc<dyn JacobianSource>>,
+    /// Those of linear models.
+    pub models: Option<Arc<dyn JacobianSource>>,
+}
+
+impl std::fmt::Debug for Sources {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Sources({}, {})", self.interface.is_some(), self.models.is_some())
+    }
+}
+
+/// A fault and whose it is.
+pub type Blamed = (usize, Fault);
+
+/// Runs a task on a team, in order, stopping at the first fault. Panics are caught once around all calls.
+pub(super) fn perform(
+    team: &mut Team,
+    task: Task,
+    sources: &Sources,
+    buffers: &mut Buffers,
+) -> Result<Outcome, Blamed> {
+    let current = Cell::new(0);
+    INSIDE.set(true);
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        if let Task::Advance { window, stage } = task {
+            return advance(team, window, stage, buffers, &current);
+        }
+        let mut outcome = Outcome::default();
+        for member in &mut team.members {
+            current.set(member.index);
+            let next = one(member, task, sources, buffers).map_err(|fault| (member.index, fault))?;
+            outcome.next_event = earlier(outcome.next_event, next);
+        }
+        Ok(outcome)
+    }));
+    INSIDE.set(false);
+    let result = result.unwrap_or_else(|panic| {
+        let message = panic
+            .downcast_ref::<&str>()
+            .map(|text| (*text).to_owned())
+            .or_else(|| panic.downcast_ref::<String>().cloned())
+            .unwrap_or_else(|| "no message".into());
+        Err((current.get(), Fault::Panicked(message)))
+    });
+    if let Task::Advance { stage, .. } = task {
+        // Whoever came before the fault has given outputs, and a bad one of those is the earlier fault.
+        let before = result.as_ref().map_or_else(|(index, _)| *index, |_| usize::MAX);
+        if let Some(blamed) = not_finite(team, stage, before, &buffers.left) {
+            return Err(blamed);
+        }
+    }
+    result
+}
+
+/// The first output that is not finite, of those members who step in the stage and come before an index.
+/// Looked for once per stage, not per member: neighbours' outputs are neighbours, so this is one fast loop.
+#[inline]
+fn not_finite(team: &Team, stage: usize, before: usize, left: &[f64]) -> Option<Blamed> {
+    for run in team.stages.get(stage).map_or(&[][..], Vec::as_slice) {
+        let members = &team.members[run.clone()];
+        let (Some(first), Some(last)) = (members.first(), members.last()) else { continue };
+        let values = &left[first.outputs.start..last.outputs.end];
+        // Without a way out in the middle the compiler takes several values at a time.
+        if values.iter().fold(true, |finite, value| finite & value.is_finite()) {
+            continue;
+        }
+        for member in members.iter().take_while(|member| member.index < before) {
+            if let Err(fault) = finite(&left[member.outputs.clone()]) {
+                return Some((member.index, fault));
+            }
+        }
+    }
+    None
+}
+
+fn finite(values: &[f64]) -> Result<(), Fault> {
+    match values.iter().enumerate().find(|(_, value)| !value.is_finite()) {
+        Some((output, &value)) => Err(Fault::NotFinite { output, value }),
+        None => Ok(()),
+    }
+}
+
+/// The inner loop of every run.
+#[inline]
+fn advance(
+    team: &mut Team,
+    window: Window,
+    stage: usize,
+    buffers: &mut Buffers,
+    current: &Cell<usize>,
+) -> Result<Outcome, Blamed> {
+    let mut outcome = Outcome::default();
+    let Team { members, stages } = team;
+    for run in stages.get(stage).map_or(&[][..], Vec::as_slice) {
+        for member in &mut members[run.clone()] {
+            current.set(member.index);
+            let inputs = Inputs { segments: &buffers.segments[member.inputs.clone()] };
+            let integrals: &mut [f64] = if member.offers_integrals {
+                &mut buffers.integrals[member.outputs.clone()]
+            } else {
+                &mut []
+            };
+            let (mut trail, mut out) =
+                (Trail { integrals }, outputs(member, &mut buffers.left, &mut buffers.slopes));
+            let reached = member
+                .simulator
+                .advance_and_read(window, &inputs, &mut trail, &mut out)
+                .map_err(|cause| (member.index, Fault::Failed(cause)))?;
+            outcome.evaluations += reached.evaluations;
+            if reached.to < window.to {
+                return Err((member.index, Fault::Stopped(reached.to)));
+            }
+            outcome.next_event = earlier(outcome.next_event, reached.next_event);
+            if reached.event {
+                if let Some(at) = member.simulator.met() {
+                    return Err((member.index, Fault::Stopped(at)));
+                }
+                outcome.event = true;
+                buffers.due[member.index] = true;
+            }
+        }
+    }
+    Ok(outcome)
+}
+
+#[inline]
+pub(crate) fn earlier(one: Option<Time>, other: Option<Time>) -> Option<Time> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+/// Everything but steps. Returns the next event where it was asked for.
+fn one(
+    member: &mut Member,
+    task: Task,
+    sources: &Sources,
+    buffers: &mut Buffers,
+) -> Result<Option<Time>, Fault> {
+    let simulator = member.simulator.as_mut();
+    let inputs = Inputs { segments: &buffers.segments[member.inputs.clone()] };
+    match task {
+        Task::Advance { .. } => {}
+        Task::Settle { at, who, lenient } => {
+            let wanted = match who {
+                Who::All => true,
+                Who::Pass(pass) => member.seldom.passes.get(pass).copied().unwrap_or(false),
+                Who::Lively => member.seldom.lively,
+            };
+            if !wanted {
+                return Ok(None);
+            }
+            simulator.settle(at, &inputs).map_err(Fault::Failed)?;
+            let mut out = outputs(member, &mut buffers.left, &mut buffers.slopes);
+            member.simulator.outputs(&mut out).map_err(Fault::Failed)?;
+            if !lenient {
+                finite(&buffers.left[member.outputs.clone()])?;
+            }
+            if who != Who::Lively {
+                return Ok(None);
+            }
+            return member.simulator.next_event().map_err(Fault::Failed);
+        }
+        Task::Enter(setup) => simulator.enter(&setup).map_err(Fault::Failed)?,
+        Task::Rehearse(window) => {
+            buffers.rehearsals[member.index] = simulator.rehearse(window, &inputs).map_err(Fault::Failed)?;
+        }
+        Task::Lead => {
+            if let Some(lead) = buffers.leads[member.index].take() {
+                simulator.lead(lead);
+            }
+        }
+        Task::Take(whose) => {
+            for (wire, port) in member.seldom.takes.iter().filter(|_| whose.is(&member.seldom)) {
+                simulator.take_parcel(*port, &buffers.parcels[*wire]).map_err(Fault::Failed)?;
+            }
+        }
+        Task::Give(whose) => {
+            for (wire, port) in member.seldom.gives.iter().filter(|_| whose.is(&member.seldom)) {
+                simulator.give_parcel(*port, &mut buffers.given[*wire]).map_err(Fault::Failed)?;
+            }
+        }
+        Task::Save(slot) => simulator.save(slot).map_err(Fault::Failed)?,
+        Task::Restore(slot) => simulator.restore(slot).map_err(Fault::Failed)?,
+        Task::Jacobian { at } => {
+            if let Some(source) = &sources.interface {
+                source
+                    .refresh(
+                        simulator,
+                        at,
+                        &inputs,
+                        &mut member.seldom.work,
+                        &mut buffers.jacobian[member.seldom.jacobian.clone()],
+                    )
+                    .map_err(Fault::Failed)?;
+            }
+        }
+        Task::Through { passes: (from, to) } => {
+            let speaks = member.seldom.passes.get(from..to).is_some_and(|passes| passes.contains(&true));
+            if speaks && member.seldom.declares {
+                let into = &mut buffers.through[member.seldom.jacobian.clone()];
+                simulator.jacobian(into).map_err(Fault::Failed)?;
+            }
+        }
+        Task::Linearise { matrices } => {
+            let Seldom { model, work, .. } = &mut *member.seldom;
+            if let (Some(place), Some(source)) = (model, &sources.models) {
+                let present = &mut buffers.present[place.present.clone()];
+                let matrices = matrices.then(|| &mut buffers.matrices[place.matrices.clone()]);
+                linearise(simulator, source.as_ref(), place, &inputs, work, present, matrices)
+                    .map_err(Fault::Failed)?;
+            }
+        }
+        Task::GetStates => {
+            if let Some(states) = simulator.states() {
+                states.get(&mut buffers.states[member.seldom.states.clone()]);
+            }
+        }
+        Task::SetStates => {
+            if let Some(states) = simulator.states() {
+                states.set(&buffers.states[member.seldom.states.clone()]);
+            }
+        }
+        Task::Freeze => {
+            let bytes = &mut buffers.frozen[member.index];
+            bytes.clear();
+            simulator.freeze(bytes).map_err(Fault::Failed)?;
+        }
+        Task::Thaw => simulator.thaw(&buffers.frozen[member.index]).map_err(Fault::Failed)?,
+        Task::Tune { member: tuned, parameter, value } if tuned == member.index => {
+            simulator.tune(parameter, value).map_err(Fault::Failed)?;
+        }
+        Task::Tune { .. } => {}
+    }
+    Ok(None)
+}
+
+/// The linear model of one simulator; without a place for new matrices, the old ones stay.
+fn linearise(
+    simulator: &mut dyn Simulator,
+    source: &dyn JacobianSource,
+    place: &Place,
+    inputs: &Inputs<'_>,
+    work: &mut JacobianWork,
+    present: &mut [f64],
+    matrices: Option<&mut [f64]>,
+) -> Result<(), SimulatorError> {
+    let (states, ports, outputs) = (place.states, place.inputs, place.outputs);
+    let (Some(insight), Some(dynamics)) = (simulator.interface().insight, simulator.dynamics()) else {
+        return Err(SimulatorError::new("linearise", "this simulator does not show its equations"));
+    };
+    let mut point = Present::of(states, ports, present);
+    for (u, segment) in point.u.iter_mut().zip(inputs.segments) {
+        *u = segment.start();
+    }
+    dynamics.present(&mut point)?;
+    all_finite("x", 1, point.x)?;
+    all_finite("x'", 1, point.f)?;
+    all_finite("y", 1, point.g)?;
+    let Some(buffer) = matrices else { return Ok(()) };
+    let mut found = Matrices::of(states, ports, outputs, buffer);
+    source.linearise(&insight, dynamics, point.x, point.u, work, &mut found)?;
+    all_finite("dx'/dx", states, found.a)?;
+    all_finite("dx'/du", ports, found.b)?;
+    all_finite("dy/dx", states, found.c)?;
+    all_finite("dy/du", ports, found.d)
+}
+
+/// A model that is not finite would spread over all inputs at once, so it ends the run where it was found.
+fn all_finite(name: &str, width: usize, values: &[f64]) -> Result<(), SimulatorError> {
+    match values.iter().position(|value| !value.is_finite()) {
+        None => Ok(()),
+        Some(at) => {
+            let place = match width {
+                1 => format!("{}", at + 1),
+                _ => format!("{}, {}", at / width + 1, at % width + 1),
+            };
+            let words = format!(
+                "finite numbers are wanted for a linear model, but {name}[{place}] is {}; choose another source of \
+                 derivatives, or no correction for the inputs of this simulator",
+                values[at]
+            );
+            Err(SimulatorError::new("linearise", words))
+        }
+    }
+}
+
+/// Where the outputs of a member go.
+#[inline]
+fn outputs<'a>(member: &Member, left: &'a mut [f64], slopes: &'a mut [f64]) -> Outputs<'a> {
+    Outputs {
+        values: &mut left[member.outputs.clone()],
+        slopes: if member.offers_slopes { &mut slopes[member.outputs.clone()] } else { &mut [] },
+    }
+}

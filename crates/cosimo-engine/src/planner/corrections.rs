@@ -1,0 +1,135 @@
+//! Corrections of inputs, and the derivatives and linear models that they ask for.
+
+use std::sync::Arc;
+
+use cosimo_core::End;
+use cosimo_core::interface::{Insight, Interface};
+use cosimo_core::linearised::Place;
+use cosimo_core::method::Shape;
+use cosimo_system::{Choice, Problem};
+
+use super::Planner;
+use crate::crew::Sources;
+use crate::plan::{PlannedCorrection, PlannedModels};
+
+pub(super) struct PlannedCorrections {
+    pub(super) corrections: Vec<PlannedCorrection>,
+    /// Per input, for listings.
+    pub(super) correction_names: Vec<&'static str>,
+    pub(super) sources: Sources,
+    pub(super) models: Option<PlannedModels>,
+    pub(super) relies_on_rollback: bool,
+}
+
+impl Planner<'_> {
+    pub(super) fn corrections(
+        &self,
+        paths: &[String],
+        discrete: &[bool],
+        shape: &Shape,
+        problems: &mut Vec<Problem>,
+    ) -> Option<PlannedCorrections> {
+        let mut planned: Vec<(&Choice, PlannedCorrection)> = Vec::new();
+        let mut names = vec!["-"; paths.len()];
+        let mut wanted = [None; 2]; // the sources of interface Jacobians and of linear models
+        let mut every: Option<Option<u64>> = None;
+        let mut modelled = vec![None; self.ports.interfaces.len()]; // by which correction
+        let mut rewinds = false;
+        let (mut at, mut scratch_at) = (0, 0);
+        for (input, path) in paths.iter().enumerate() {
+            let choice = self.system.recipe.correction.of(path);
+            let (entry, options) = self.entry(&self.registry.corrections, "correction", choice, problems)?;
+            if self.links.rows[input].is_empty() || discrete[input] {
+                continue;
+            }
+            names[input] = entry.name;
+            let correction = (entry.build)(&options);
+            if correction.models().is_some() {
+                modelled[self.ports.place(End::Input(input)).0] = Some(entry.name);
+                for term in &self.links.rows[input] {
+                    modelled[self.ports.place(End::Output(term.output)).0] = Some(entry.name);
+                }
+            }
+            if let Some((_, known)) = planned
+                .iter_mut()
+                .find(|(other, _)| other.name == choice.name && other.options == choice.options)
+            {
+                known.inputs[input] = true;
+                continue;
+            }
+            if correction.idle() {
+                continue;
+            }
+            let needs = (entry.needs)(&options);
+            self.meet(entry.name, "correction", &needs, problems);
+            rewinds |= needs.rollback;
+            let models = correction.models();
+            for (known, asked) in wanted.iter_mut().zip([correction.jacobian(), models.map(|m| m.source)]) {
+                let Some(source) = asked else { continue };
+                if let Some(other) = known.replace(source).filter(|other| *other != source) {
+                    problems.push(
+                        Problem::error(
+                            "plan/two-jacobians",
+                            format!("corrections ask for two Jacobian sources, `{other}` and `{source}`"),
+                            choice.span.clone(),
+                        )
+                        .hint("use one source for all inputs"),
+                    );
+                }
+            }
+            if let Some(models) = models {
+                // Whoever wants them young gets them young, and the others do not mind.
+                every = Some(match every {
+                    Some(Some(known)) => Some(models.every.map_or(known, |every| every.min(known))),
+                    Some(None) | None => models.every,
+                });
+            }
+            let (memory, scratch) = (correction.memory(shape), correction.scratch(shape));
+            let mut inputs = vec![false; paths.len()];
+            inputs[input] = true;
+            let (memory, scratch) = (at..at + memory, scratch_at..scratch_at + scratch);
+            (at, scratch_at) = (memory.end, scratch.end);
+            planned.push((choice, PlannedCorrection { correction, memory, scratch, inputs }));
+        }
+        let mut sources = [None, None];
+        for (source, name) in sources.iter_mut().zip(wanted) {
+            let Some(name) = name else { continue };
+            let (entry, options) =
+                self.entry(&self.registry.jacobians, "Jacobian source", &Choice::named(name), problems)?;
+            *source = Some(Arc::from((entry.build)(&options)));
+        }
+        let [interface, models] = sources;
+        let sources = Sources { interface, models };
+        let models = every.zip(sources.models.as_deref()).map(|(every, source)| {
+            let places = self.places(|insight| source.sees(insight));
+            self.check_models(&places, &modelled, wanted[1].unwrap_or(""), problems);
+            PlannedModels { places, every }
+        });
+        Some(PlannedCorrections {
+            corrections: planned.into_iter().map(|(_, planned)| planned).collect(),
+            correction_names: names,
+            sources,
+            models,
+            relies_on_rollback: rewinds,
+        })
+    }
+
+    /// Where the linear models go of those simulators that show enough of themselves.
+    pub(super) fn places(&self, sees: impl Fn(&Insight) -> bool) -> Vec<Option<Place>> {
+        let mut end = (0, 0, 0);
+        let place = |(index, interface): (usize, &Interface)| {
+            let insight = interface.insight.filter(|insight| sees(insight) && !self.goes_ahead(index))?;
+            let sizes = (insight.states, interface.inputs.len(), interface.outputs.len());
+            let place = Place::behind(end, sizes);
+            end = (end.0 + place.states, place.present.end, place.matrices.end);
+            Some(place)
+        };
+        self.ports.interfaces.iter().enumerate().map(place).collect()
+    }
+
+    /// Whether steps of its own are longer than those of the others, or may be.
+    pub(super) fn goes_ahead(&self, index: usize) -> bool {
+        let Some((every, _)) = self.system.components[index].step else { return false };
+        self.varies() || self.system.recipe.step.size.is_none_or(|size| every > size)
+    }
+}
