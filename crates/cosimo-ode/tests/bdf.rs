@@ -4,34 +4,16 @@
 mod common;
 
 use common::{
-    Of, ROBERTSON, Random, Robertson, VAN_DER_POL_END, VAN_DER_POL_ZEROS, VanDerPol, about, near, oscillator,
-    prothero_robinson, run, settings, started,
+    Of, ROBERTSON, Random, Robertson, about, near, oscillator, prothero_robinson, relaxes, run, settings,
+    started,
 };
-use cosimo_ode::{Absolute, Counters, Fault, Outcome, Pattern, Roots, Settings, System};
+use cosimo_ode::{Absolute, Counters, Fault, Outcome, Pattern, Settings, System};
 
 #[test]
 fn van_der_pol_relaxes_on_time() {
     // The cycle lives on a fold: a local error of 1e-6 moves the jump by 1e-5 of the period, in every code.
     for (tolerance, zeros, end, evaluations) in [(1e-6, 0.05, 1e-4, 2130), (1e-8, 5e-4, 1e-6, 4110)] {
-        let mut system = VanDerPol(1000.0);
-        let mut integrator = started("bdf", &settings(tolerance, 1e-2 * tolerance), 0.0, &[2.0, 0.0]);
-        let mut roots = Roots::new(1, 2);
-        roots.start(&mut integrator, &mut system).unwrap();
-        let mut found = Vec::new();
-        loop {
-            let outcome = integrator.step(&mut system, 2000.0).unwrap();
-            match roots.search(&mut integrator, &mut system).unwrap() {
-                Some(t) => found.push(t),
-                None if outcome == Outcome::Reached => break,
-                None => {}
-            }
-        }
-        println!("{tolerance:e}: zeros at {found:?}, {:?}", integrator.counters());
-        assert_eq!(found.len(), 2);
-        near(found[0], VAN_DER_POL_ZEROS[0], zeros);
-        near(found[1], VAN_DER_POL_ZEROS[1], 2.0 * zeros);
-        near(integrator.state()[0], VAN_DER_POL_END, end);
-        about(integrator.counters().evaluations, evaluations);
+        relaxes("bdf", tolerance, zeros, end, evaluations);
     }
 }
 

@@ -8,33 +8,15 @@
 mod common;
 
 use common::{
-    ROBERTSON, Random, Robertson, VAN_DER_POL_END, VAN_DER_POL_ZEROS, VanDerPol, about, near, oscillator,
-    prothero_robinson, run, settings, started,
+    ROBERTSON, Random, Robertson, VanDerPol, about, near, oscillator, prothero_robinson, relaxes, run,
+    settings, started,
 };
-use cosimo_ode::{Absolute, Cause, Failure, Fault, Integrator, Outcome, Roots, Settings, System};
+use cosimo_ode::{Absolute, Cause, Failure, Fault, Integrator, Outcome, Settings, System};
 
 #[test]
 fn van_der_pol_relaxes_on_time() {
     for (tolerance, zeros, end, evaluations) in [(1e-6, 0.05, 1e-4, 2063), (1e-8, 1e-3, 2e-6, 3847)] {
-        let mut system = VanDerPol(1000.0);
-        let mut integrator = started("cvode", &settings(tolerance, 1e-2 * tolerance), 0.0, &[2.0, 0.0]);
-        let mut roots = Roots::new(1, 2);
-        roots.start(&mut integrator, &mut system).unwrap();
-        let mut found = Vec::new();
-        loop {
-            let outcome = integrator.step(&mut system, 2000.0).unwrap();
-            match roots.search(&mut integrator, &mut system).unwrap() {
-                Some(t) => found.push(t),
-                None if outcome == Outcome::Reached => break,
-                None => {}
-            }
-        }
-        println!("{tolerance:e}: zeros at {found:?}, {:?}", integrator.counters());
-        assert_eq!(found.len(), 2);
-        near(found[0], VAN_DER_POL_ZEROS[0], zeros);
-        near(found[1], VAN_DER_POL_ZEROS[1], 2.0 * zeros);
-        near(integrator.state()[0], VAN_DER_POL_END, end);
-        about(integrator.counters().evaluations, evaluations);
+        relaxes("cvode", tolerance, zeros, end, evaluations);
     }
 }
 

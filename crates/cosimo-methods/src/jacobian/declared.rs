@@ -7,10 +7,11 @@ use cosimo_core::linearised::Matrices;
 use cosimo_core::method::{JacobianSource, JacobianWork};
 use cosimo_core::{Dynamics, Inputs, Simulator, SimulatorError, Time};
 
+/// Simulators that give derivatives of this kind give them themselves.
 #[derive(Debug, Clone, Copy)]
-pub struct Declared;
+pub struct Given(pub Derivatives);
 
-impl JacobianSource for Declared {
+impl JacobianSource for Given {
     fn refresh(
         &self,
         simulator: &mut dyn Simulator,
@@ -23,7 +24,7 @@ impl JacobianSource for Declared {
     }
 
     fn sees(&self, insight: &Insight) -> bool {
-        insight.derivatives == Derivatives::Declared
+        insight.derivatives == self.0
     }
 
     fn linearise(
@@ -46,5 +47,5 @@ pub const ENTRY: Entry<dyn JacobianSource> = Entry {
     order: "",
     options: &[],
     needs: |_| Needs { jacobian: true, ..Needs::NOTHING },
-    build: |_| Box::new(Declared),
+    build: |_| Box::new(Given(Derivatives::Declared)),
 };

@@ -1,42 +1,10 @@
 //! Directional derivatives of units, column by column.
 
 use cosimo_core::entry::Entry;
-use cosimo_core::interface::{Derivatives, Insight, Needs};
-use cosimo_core::linearised::Matrices;
-use cosimo_core::method::{JacobianSource, JacobianWork};
-use cosimo_core::{Dynamics, Inputs, Simulator, SimulatorError, Time};
+use cosimo_core::interface::{Derivatives, Needs};
+use cosimo_core::method::JacobianSource;
 
-#[derive(Debug, Clone, Copy)]
-pub struct Directional;
-
-impl JacobianSource for Directional {
-    fn refresh(
-        &self,
-        simulator: &mut dyn Simulator,
-        _at: Time,
-        _held: &Inputs<'_>,
-        _work: &mut JacobianWork,
-        into: &mut [f64],
-    ) -> Result<(), SimulatorError> {
-        simulator.jacobian(into)
-    }
-
-    fn sees(&self, insight: &Insight) -> bool {
-        insight.derivatives == Derivatives::Directional
-    }
-
-    fn linearise(
-        &self,
-        _insight: &Insight,
-        dynamics: &mut dyn Dynamics,
-        _x: &[f64],
-        u: &[f64],
-        _work: &mut JacobianWork,
-        into: &mut Matrices<'_>,
-    ) -> Result<(), SimulatorError> {
-        dynamics.matrices(u, into)
-    }
-}
+use super::declared::Given;
 
 pub const ENTRY: Entry<dyn JacobianSource> = Entry {
     name: "directional",
@@ -45,5 +13,5 @@ pub const ENTRY: Entry<dyn JacobianSource> = Entry {
     order: "",
     options: &[],
     needs: |_| Needs { jacobian: true, ..Needs::NOTHING },
-    build: |_| Box::new(Directional),
+    build: |_| Box::new(Given(Derivatives::Directional)),
 };

@@ -2,7 +2,7 @@
 #![allow(dead_code)] // every test file takes its part
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
-use cosimo_ode::{Absolute, Fault, Integrator, Outcome, Settings, System, entry};
+use cosimo_ode::{Absolute, Fault, Integrator, Outcome, Roots, Settings, System, entry};
 
 // Radau of scipy 1.16 at a relative tolerance of 1e-12 (1e-11 agrees to 5e-11):
 //
@@ -133,4 +133,27 @@ pub(crate) fn near(found: f64, wanted: f64, tolerance: f64) {
 #[track_caller]
 pub(crate) fn about(found: u64, expected: u64) {
     assert!(found * 10 <= expected * 11 && found * 10 >= expected * 9, "{found} is not about {expected}");
+}
+
+/// Van der Pol's oscillator with mu = 1000 up to 2000: its zeros and its end within what is given, and what that costs.
+pub(crate) fn relaxes(method: &str, tolerance: f64, zeros: f64, end: f64, evaluations: u64) {
+    let mut system = VanDerPol(1000.0);
+    let mut integrator = started(method, &settings(tolerance, 1e-2 * tolerance), 0.0, &[2.0, 0.0]);
+    let mut roots = Roots::new(1, 2);
+    roots.start(&mut integrator, &mut system).unwrap();
+    let mut found = Vec::new();
+    loop {
+        let outcome = integrator.step(&mut system, 2000.0).unwrap();
+        match roots.search(&mut integrator, &mut system).unwrap() {
+            Some(t) => found.push(t),
+            None if outcome == Outcome::Reached => break,
+            None => {}
+        }
+    }
+    println!("{tolerance:e}: zeros at {found:?}, {:?}", integrator.counters());
+    assert_eq!(found.len(), 2);
+    near(found[0], VAN_DER_POL_ZEROS[0], zeros);
+    near(found[1], VAN_DER_POL_ZEROS[1], 2.0 * zeros);
+    near(integrator.state()[0], VAN_DER_POL_END, end);
+    about(integrator.counters().evaluations, evaluations);
 }

@@ -345,19 +345,4 @@ mod tests {
         assert_eq!(rows("003/III/constant/E").unwrap()[0].1.len(), 1);
         assert!(rows("003/II").is_err());
     }
-
-    #[test]
-    fn every_cell_of_both_papers_comes_out() {
-        let registry = crate::registry();
-        let mut wrong = Vec::new();
-        for (row, cells) in rows("").unwrap() {
-            let measured = measure(&row, &cells, &Changes::default(), &registry).unwrap();
-            for (cell, measured) in cells.iter().zip(measured) {
-                if !cell.agrees(measured) {
-                    wrong.push(format!("{}: measured {measured}, reference {}", cell.id, cell.reference));
-                }
-            }
-        }
-        assert!(wrong.is_empty(), "{} cells: {wrong:#?}", wrong.len());
-    }
 }

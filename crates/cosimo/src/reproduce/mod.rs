@@ -153,3 +153,39 @@ pub enum ReproduceError {
     #[error("no row begins with `{0}`")]
     NoSuchRow(String),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn comes_out(study: &Study, count: usize) {
+        let registry = crate::registry();
+        let rows = (study.rows)("").unwrap();
+        assert_eq!(rows.iter().map(|(_, cells)| cells.len()).sum::<usize>(), count);
+        let mut wrong = Vec::new();
+        for (row, cells) in rows {
+            let measured = (study.measure)(&row, &cells, &Changes::default(), &registry).unwrap();
+            for (cell, measured) in cells.iter().zip(measured) {
+                if !cell.agrees(measured) {
+                    wrong.push(format!("{}: measured {measured:e}, reference {:e}", cell.id, cell.reference));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{} cells: {wrong:#?}", wrong.len());
+    }
+
+    #[test]
+    fn every_cell_of_ecco_and_nepce_comes_out() {
+        comes_out(&ECCO_NEPCE, 163);
+    }
+
+    #[test]
+    fn every_cell_of_the_pre_step_paper_comes_out() {
+        comes_out(&PRE_STEP, 162);
+    }
+
+    #[test]
+    fn every_cell_of_the_thesis_comes_out() {
+        comes_out(&THESIS, 153);
+    }
+}

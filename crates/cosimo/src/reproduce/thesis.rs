@@ -533,24 +533,3 @@ fn advance(body: &mut dyn Simulator, n: usize, size: f64, segments: &[Segment]) 
     .map_err(|error| error.to_string())?;
     Ok(values)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_cell_of_the_thesis_comes_out() {
-        let registry = crate::registry();
-        let mut wrong = Vec::new();
-        assert_eq!(cells().len(), 153);
-        for (row, cells) in rows("").unwrap() {
-            let measured = measure(&row, &cells, &Changes::default(), &registry).unwrap();
-            for (cell, measured) in cells.iter().zip(measured) {
-                if !cell.agrees(measured) {
-                    wrong.push(format!("{}: measured {measured}, reference {}", cell.id, cell.reference));
-                }
-            }
-        }
-        assert!(wrong.is_empty(), "{} cells: {wrong:#?}", wrong.len());
-    }
-}
