@@ -9,6 +9,8 @@ use cosimo::core::{
 struct Formula {
     interface: Interface,
     of: fn(&[f64]) -> f64,
+    /// It refuses inputs for which there is no value.
+    strict: bool,
     inputs: Vec<f64>,
 }
 
@@ -23,6 +25,7 @@ const FORMULAS: &[Known] = &[
     ("cosine", &[("u", 0.0)], |u| u[0].cos()),
     ("square", &[("u", 0.0)], |u| u[0] * u[0] + 1.0),
     ("inverse", &[("u", 2.0)], |u| 1.0 / u[0]),
+    ("strict-inverse", &[("u", 2.0)], |u| 1.0 / u[0]),
     ("half", &[("u", 0.0)], |u| u[0] / 2.0),
     ("sum", &[("a", 0.0), ("b", 0.0)], |u| u[0] + u[1]),
     ("diode", &[("v", 0.0)], |u| IS * ((u[0] / VT).exp() - 1.0)),
@@ -58,7 +61,8 @@ fn open(request: &OpenRequest<'_>) -> Opened {
         abilities: Abilities { states: false, ..Abilities::NATIVE },
         ..Interface::default()
     };
-    Ok(Box::new(Formula { interface, of, inputs: vec![0.0; inputs.len()] }))
+    let strict = name.starts_with("strict");
+    Ok(Box::new(Formula { interface, of, strict, inputs: vec![0.0; inputs.len()] }))
 }
 
 impl Simulator for Formula {
@@ -72,6 +76,9 @@ impl Simulator for Formula {
 
     fn settle(&mut self, _: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
         self.inputs.iter_mut().enumerate().for_each(|(k, input)| *input = inputs.at(k, 0.0));
+        if self.strict && !(self.of)(&self.inputs).is_finite() {
+            return Err(SimulatorError::new("settle", format!("there is no value at {:?}", self.inputs)));
+        }
         Ok(())
     }
 
