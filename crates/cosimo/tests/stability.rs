@@ -420,3 +420,47 @@ fn linearising_finds_the_matrices_of_the_models() {
     near(found.held_radius(0.5).unwrap(), held);
     near(exponential(&found.a, 0.0)[(0, 0)], 1.0);
 }
+
+/// Two tanks and a pipe whose flow is a root of the difference in pressure, stepped by Euler: h1+ = h1 - H q / A1,
+/// h2+ = h2 + H flow(p1 - rho g h2) / A2, p1+ = rho g h1+, q+ = flow(p1 - rho g h2+), by hand differentiated wherever the
+/// run has come to.
+#[test]
+fn a_nonlinear_system_is_linearised_where_it_is() {
+    let [a1, a2, rho_g, k, dp0] = [1.0, 0.5, 9810.0, 1e-3, 100.0f64];
+    let slope = |dp: f64| {
+        let size = dp * dp + dp0 * dp0;
+        k * (dp * dp / 2.0 + dp0 * dp0) / size.powf(1.25)
+    };
+    let flow = |dp: f64| k * dp / (dp * dp + dp0 * dp0).powf(0.25);
+    let text = "experiment.stop = 1000.0\ncomponent.first.source = \"native:tanks/first\"\n\
+                component.second = { source = \"native:tanks/second-pipe\", parameters = { solver = \"euler\", micro_steps = 1 } }\n\
+                wire = [{ from = \"first.p\", to = \"second.p\" }, { from = \"second.q\", to = \"first.q\" }]\n\
+                [method]\ninput = \"hold\"\nexchange = \"stale\"\nstep = { size = 0.5 }\n";
+    let mut run = common::start(text, 1);
+    let mut radii = Vec::new();
+    for _ in 0..3 {
+        let (p1, h2) = (run.output("first.p").unwrap(), run.output("second.h").unwrap());
+        for size in [0.5, 30.0, 60.0] {
+            let end = h2 + size * flow(p1 - rho_g * h2) / a2;
+            let (s0, s1) = (slope(p1 - rho_g * h2), slope(p1 - rho_g * end));
+            let (grown, kept) = (size * s0 / a2, 1.0 - rho_g * size * s0 / a2);
+            #[rustfmt::skip]
+            let step = DMatrix::from_row_slice(4, 4, &[
+                1.0, 0.0, 0.0, -size / a1,
+                0.0, kept, grown, 0.0,
+                rho_g, 0.0, 0.0, -rho_g * size / a1,
+                0.0, -s1 * rho_g * kept, s1 * (1.0 - rho_g * grown), 0.0,
+            ]);
+            let wanted = step.complex_eigenvalues().iter().map(|mode| mode.norm()).fold(0.0, f64::max);
+            let found = radius(&mut run, size).unwrap().radius;
+            assert!(
+                (found - wanted).abs() < 1e-5 * wanted,
+                "{size} s from {h2} m: {found}, by hand {wanted}"
+            );
+            radii.push(found);
+        }
+        (0..2).for_each(|_| run.step().unwrap());
+    }
+    // Elsewhere it is another system.
+    assert!((radii[1] - radii[4]).abs() > 1e-2 * radii[1] && radii[1] > 1.1, "{radii:?}");
+}

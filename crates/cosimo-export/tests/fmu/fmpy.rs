@@ -59,7 +59,8 @@ fn run(cases: &[Case]) {
         let rows: Vec<Vec<f64>> = serde_json::from_value(result["rows"].clone()).unwrap();
         assert_eq!(rows.len(), case.rows.len(), "{name}");
         for (column, output) in case.outputs.iter().enumerate() {
-            let largest = case.rows.iter().map(|row| row[column + 1].abs()).fold(1e-9, f64::max);
+            // CVode is given the tolerance of values of about 1: what stays far below has fewer digits.
+            let largest = case.rows.iter().map(|row| row[column + 1].abs()).fold(1e-3, f64::max);
             for (found, wanted) in rows.iter().zip(&case.rows) {
                 let (found, at, wanted) = (found[column + 1], wanted[0], wanted[column + 1]);
                 worst = worst.max((found - wanted).abs() / largest);
@@ -99,7 +100,8 @@ fn native(source: &str) -> Box<dyn Simulator> {
     let solver = |word: &str| ("solver".to_owned(), Value::Text(word.into()));
     let steps = ("micro_steps".to_owned(), Value::Number(1000.0));
     let mut simulator = open(&[solver("exact")])
-        .or_else(|_| open(&[solver("rk4"), steps]))
+        .or_else(|_| open(&[solver("rk4"), steps.clone()]))
+        .or_else(|_| open(&[steps]))
         .or_else(|_| open(&[]))
         .unwrap_or_else(|problems| panic!("{problems:?}"));
     simulator.enter(&Setup { start: Time::ZERO, stop: None, meets: false }).unwrap();

@@ -8,8 +8,20 @@ time first.
 import json
 import sys
 
+import fmpy.sundials
 from fmpy import read_model_description, simulate_fmu
 from fmpy.validation import validate_fmu
+
+
+class Patient(fmpy.sundials.CVodeSolver):
+    """Stiff models take more than FMPy's 500 steps from one row to the next."""
+
+    def __init__(self, **arguments):
+        super().__init__(maxNumSteps=100_000, **arguments)
+
+
+# Where simulate_fmu looks it up.
+fmpy.sundials.CVodeSolver = Patient
 
 
 def run(job):
