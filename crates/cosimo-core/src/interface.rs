@@ -187,6 +187,8 @@ pub struct Abilities {
     pub answers: bool,
     /// It has events that `settle` handles where they are due.
     pub events: bool,
+    /// It takes ends of lines: the effort follows its flow inside of its steps, and it can stop after each of them.
+    pub lines: bool,
 }
 
 impl Abilities {
@@ -203,6 +205,7 @@ impl Abilities {
         variable_step: true,
         answers: true,
         events: false,
+        lines: false,
     };
 }
 

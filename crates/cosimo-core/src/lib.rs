@@ -10,6 +10,7 @@ pub mod entry;
 pub mod error;
 pub mod graph;
 pub mod interface;
+pub mod line;
 pub mod linearised;
 pub mod link;
 pub mod method;
@@ -26,6 +27,7 @@ pub use error::{SimulatorError, StepError};
 pub use interface::{
     Abilities, Carries, Content, Derivatives, Insight, Interface, Limits, Needs, ParcelPort, Port, Suggested,
 };
+pub use line::LineEnd;
 pub use link::{Bond, Couplings, End, Side, Term};
 pub use segment::Segment;
 pub use simulator::{

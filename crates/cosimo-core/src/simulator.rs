@@ -7,6 +7,7 @@
 
 use crate::error::SimulatorError;
 use crate::interface::Interface;
+use crate::line::LineEnd;
 use crate::linearised::{Matrices, Present};
 use crate::segment::Segment;
 use crate::time::{Time, Window};
@@ -170,9 +171,19 @@ impl Slot {
 #[derive(Debug, Clone, Copy)]
 pub struct Inputs<'a> {
     pub segments: &'a [Segment],
+    /// Inputs that are efforts of lines follow from these instead, with the simulator's own flow at each instant it looks
+    /// at. Only those who can are given any.
+    pub ends: &'a [LineEnd<'a>],
+    /// One step of its own is enough, however far from the end of the window, and no step is longer than the window.
+    /// Only those who take lines are asked so.
+    pub stepwise: bool,
 }
 
-impl Inputs<'_> {
+impl<'a> Inputs<'a> {
+    pub fn of(segments: &'a [Segment]) -> Inputs<'a> {
+        Inputs { segments, ends: &[], stepwise: false }
+    }
+
     /// The input `port`, `s` seconds after the window's start.
     #[inline]
     pub fn at(&self, port: usize, s: f64) -> f64 {

@@ -352,7 +352,7 @@ impl Paced {
                 return Ok(Reached { to: at, ..whole });
             }
             self.shift(part.from.seconds() - window.from.seconds(), part.size, inputs);
-            let inputs = Inputs { segments: &self.shifted };
+            let inputs = Inputs::of(&self.shifted);
             let mut inner_trail = Trail {
                 integrals: if integrates && !trail.integrals.is_empty() { &mut self.areas } else { &mut [] },
             };

@@ -67,7 +67,7 @@ fn unit(simulator: &mut dyn Simulator) -> (f64, u64) {
     let window = Window { from: at(0.0), to: at(STOP), size: STOP };
     timed(|| {
         simulator.enter(&Setup { start: at(0.0), stop: None, meets: false }).expect("it enters");
-        let (inputs, mut trail) = (Inputs { segments: &[] }, Trail { integrals: &mut [] });
+        let (inputs, mut trail) = (Inputs::of(&[]), Trail { integrals: &mut [] });
         simulator.advance(window, &inputs, &mut trail).expect("it steps").evaluations
     })
 }

@@ -149,6 +149,7 @@ impl<I: Stepping> Cosim<I> {
             // Neither standard promises it for co-simulation (FMI 2.0, 4.2.4); most units do.
             answers: false,
             events,
+            lines: false,
         };
         let directional = |states| Insight { states, derivatives: Derivatives::Directional, anywhere: false };
         ports.interface.insight = tangents.as_ref().map(|(states, _)| directional(*states));

@@ -653,6 +653,7 @@ impl<O: Origin> Exchange<O> {
             variable_step: true,
             answers: true,
             events: !equations.eventless,
+            lines: false,
         };
         ports.interface.insight = Some(equations.insight(&ports));
         Exchange { origin, equations, parameters, ports, moving: None, setup: None }

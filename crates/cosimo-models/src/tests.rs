@@ -34,7 +34,7 @@ pub(crate) fn advance_from(
     segments: &[Segment],
 ) -> Reached {
     let window = Window { from: time(from), to: time(from + size), size };
-    simulator.advance(window, &Inputs { segments }, &mut Trail { integrals: &mut [] }).unwrap()
+    simulator.advance(window, &Inputs::of(segments), &mut Trail { integrals: &mut [] }).unwrap()
 }
 
 pub(crate) fn advance(simulator: &mut dyn Simulator, size: f64, segments: &[Segment]) -> Reached {
@@ -45,12 +45,12 @@ pub(crate) fn advance(simulator: &mut dyn Simulator, size: f64, segments: &[Segm
 pub(crate) fn integrals(simulator: &mut dyn Simulator, size: f64, segments: &[Segment]) -> Vec<f64> {
     let mut integrals = vec![f64::NAN; simulator.interface().outputs.len()];
     let window = Window { from: time(0.0), to: time(size), size };
-    simulator.advance(window, &Inputs { segments }, &mut Trail { integrals: &mut integrals }).unwrap();
+    simulator.advance(window, &Inputs::of(segments), &mut Trail { integrals: &mut integrals }).unwrap();
     integrals
 }
 
 pub(crate) fn settle(simulator: &mut dyn Simulator, segments: &[Segment]) {
-    simulator.settle(time(0.0), &Inputs { segments }).unwrap();
+    simulator.settle(time(0.0), &Inputs::of(segments)).unwrap();
 }
 
 pub(crate) fn outputs(simulator: &mut dyn Simulator) -> Vec<f64> {

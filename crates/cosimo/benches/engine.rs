@@ -111,7 +111,7 @@ impl Bare {
         for ((simulator, segments), values) in
             self.simulators.iter_mut().zip(&self.segments).zip(&mut self.outputs)
         {
-            simulator.advance(window, &Inputs { segments }, &mut Trail { integrals: &mut [] })?;
+            simulator.advance(window, &Inputs::of(segments), &mut Trail { integrals: &mut [] })?;
             simulator.outputs(&mut Outputs { values, slopes: &mut [] })?;
         }
         self.exchange();

@@ -294,7 +294,7 @@ fn advance(
     for run in stages.get(stage).map_or(&[][..], Vec::as_slice) {
         for member in &mut members[run.clone()] {
             current.set(member.index);
-            let inputs = Inputs { segments: &buffers.segments[member.inputs.clone()] };
+            let inputs = Inputs::of(&buffers.segments[member.inputs.clone()]);
             let integrals: &mut [f64] = if member.offers_integrals {
                 &mut buffers.integrals[member.outputs.clone()]
             } else {
@@ -339,7 +339,7 @@ fn one(
     buffers: &mut Buffers,
 ) -> Result<Option<Time>, Fault> {
     let simulator = member.simulator.as_mut();
-    let inputs = Inputs { segments: &buffers.segments[member.inputs.clone()] };
+    let inputs = Inputs::of(&buffers.segments[member.inputs.clone()]);
     match task {
         Task::Advance { .. } => {}
         Task::Settle { at, who, lenient } => {

@@ -376,7 +376,7 @@ impl Instance {
         };
         if self.unsettled {
             let at = Time::new(self.time).ok_or("the time is not a number")?;
-            simulator.settle(at, &Inputs { segments: &self.inputs })?;
+            simulator.settle(at, &Inputs::of(&self.inputs))?;
             (self.unsettled, self.current) = (false, false);
         }
         if !self.current {

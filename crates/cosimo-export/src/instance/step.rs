@@ -189,7 +189,7 @@ impl Instance {
         let window = Window { from: instant(from)?, to: instant(from + size)?, size };
         let mut trail = Trail { integrals: &mut [] };
         let Body::Stepped(simulator) = &mut self.body else { return Ok(()) };
-        let reached = simulator.advance(window, &Inputs { segments: &self.inputs }, &mut trail)?;
+        let reached = simulator.advance(window, &Inputs::of(&self.inputs), &mut trail)?;
         if reached.to != window.to {
             return Err(format!("the model stopped at t = {}", reached.to).into());
         }

@@ -19,7 +19,7 @@ fn native(source: &str, parameters: &[(String, Value)]) -> Box<dyn Simulator> {
 fn advance(simulator: &mut dyn Simulator, from: f64, size: f64, segments: &[Segment]) {
     let instant = |seconds| Time::new(seconds).unwrap();
     let window = Window { from: instant(from), to: instant(from + size), size };
-    simulator.advance(window, &Inputs { segments }, &mut Trail { integrals: &mut [] }).unwrap();
+    simulator.advance(window, &Inputs::of(segments), &mut Trail { integrals: &mut [] }).unwrap();
 }
 
 fn outputs(simulator: &mut dyn Simulator) -> (Vec<f64>, Vec<f64>) {
@@ -121,7 +121,7 @@ fn parameters_reach_the_model_until_initialisation_ends() {
             given.iter().map(|(name, value)| ((*name).into(), Value::Number(*value))).collect();
         let mut simulator = native(source, &given);
         let held = [Segment::constant(0.25)];
-        simulator.settle(Time::ZERO, &Inputs { segments: &held }).unwrap();
+        simulator.settle(Time::ZERO, &Inputs::of(&held)).unwrap();
         assert_eq!(fmu.get("F").to_bits(), outputs(&mut *simulator).0[0].to_bits());
         assert_eq!(fmu.exit(), 0);
         for step in 0..20 {

@@ -116,7 +116,7 @@ fn plain_equations_are_solved_as_the_native_simulator_does() {
         let interface = simulator.interface().clone();
         let held: Vec<f64> = (0..interface.inputs.len()).map(|input| 0.5 + input as f64).collect();
         let segments: Vec<Segment> = held.iter().map(|value| Segment::constant(*value)).collect();
-        simulator.settle(Time::ZERO, &Inputs { segments: &segments }).unwrap();
+        simulator.settle(Time::ZERO, &Inputs::of(&segments)).unwrap();
         let size = 0.05;
         let mut rows = Vec::new();
         for step in 0..=20 {
@@ -127,7 +127,7 @@ fn plain_equations_are_solved_as_the_native_simulator_does() {
             let instant = |seconds| Time::new(seconds).unwrap();
             let window = Window { from: instant(at), to: instant(at + size), size };
             let mut trail = Trail { integrals: &mut [] };
-            simulator.advance(window, &Inputs { segments: &segments }, &mut trail).unwrap();
+            simulator.advance(window, &Inputs::of(&segments), &mut trail).unwrap();
         }
         let names =
             |ports: &[cosimo_core::Port]| ports.iter().map(|port| port.name.clone()).collect::<Vec<_>>();

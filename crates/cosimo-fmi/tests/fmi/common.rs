@@ -204,7 +204,7 @@ pub(crate) fn advance(
     segments: &[Segment],
 ) -> Result<f64, String> {
     simulator
-        .advance(window(from, size), &Inputs { segments }, &mut Trail { integrals: &mut [] })
+        .advance(window(from, size), &Inputs::of(segments), &mut Trail { integrals: &mut [] })
         .map(|reached| reached.to.seconds())
         .map_err(|error| error.to_string())
 }

@@ -107,7 +107,7 @@ fn the_force_answers_at_once_and_its_derivative_is_known() {
         assert_eq!(spring.interface().outputs[0].unit.as_ref().unwrap().dimension, [1, 1, -2, 0, 0, 0, 0]);
         enter(&mut *spring);
         let at = cosimo::core::Time::ZERO;
-        spring.settle(at, &Inputs { segments: &[Segment::constant(0.5)] }).unwrap();
+        spring.settle(at, &Inputs::of(&[Segment::constant(0.5)])).unwrap();
         near(&outputs(&mut *spring), &[-1.0 - 3.5, 1.0]);
         let mut derivatives = [f64::NAN; 2];
         spring.jacobian(&mut derivatives).unwrap();

@@ -33,7 +33,7 @@ fn in_cosimo(simulator: &mut dyn Simulator) -> Vec<Vec<f64>> {
     let at = |time: f64| (0..count).map(|input| Segment::constant(held(input, time))).collect::<Vec<_>>();
     let row = |time: f64, values: Vec<f64>| std::iter::once(time).chain(values).collect::<Vec<_>>();
     enter(simulator);
-    simulator.settle(Time::new(0.0).unwrap(), &Inputs { segments: &at(0.0) }).unwrap();
+    simulator.settle(Time::new(0.0).unwrap(), &Inputs::of(&at(0.0))).unwrap();
     let mut rows = vec![row(0.0, outputs(simulator))];
     for step in 0..STEPS {
         let from = STEP * step as f64;

@@ -30,10 +30,10 @@ impl JacobianSource for Difference {
             let value = held.at(input, 0.0);
             let (above, below) = self.around(value);
             work.segments[input] = Segment::constant(above);
-            simulator.settle(at, &Inputs { segments: &work.segments })?;
+            simulator.settle(at, &Inputs::of(&work.segments))?;
             simulator.outputs(&mut Outputs { values: &mut work.above, slopes: &mut work.slopes })?;
             work.segments[input] = Segment::constant(below);
-            simulator.settle(at, &Inputs { segments: &work.segments })?;
+            simulator.settle(at, &Inputs::of(&work.segments))?;
             simulator.outputs(&mut Outputs { values: &mut work.below, slopes: &mut work.slopes })?;
             work.segments[input] = Segment::constant(value);
             for (output, (high, low)) in work.above.iter().zip(&work.below).enumerate() {

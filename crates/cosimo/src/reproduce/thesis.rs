@@ -526,7 +526,7 @@ fn advance(body: &mut dyn Simulator, n: usize, size: f64, segments: &[Segment]) 
     let window = Window { from, to, size };
     body.advance_and_read(
         window,
-        &Inputs { segments },
+        &Inputs::of(segments),
         &mut Trail { integrals: &mut [] },
         &mut Outputs { values: &mut values, slopes: &mut [] },
     )
