@@ -4,7 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::interface::Needs;
-use crate::method::{Approximation, Correction, Estimate, Iteration, JacobianSource, Law, Partition};
+use crate::method::{
+    Approximation, Correction, Estimate, Iteration, JacobianSource, Law, Partition, Steadiness,
+};
 use crate::recorder::{Columns, RecordError, Table, TableError, TableWriter};
 use crate::simulator::Simulator;
 use crate::unit::Unit;
@@ -530,6 +532,7 @@ pub struct Registry {
     pub jacobians: Vec<&'static Entry<dyn JacobianSource>>,
     pub estimates: Vec<&'static Entry<dyn Estimate>>,
     pub laws: Vec<&'static Entry<dyn Law>>,
+    pub steadiness: Vec<&'static Entry<dyn Steadiness>>,
     pub sources: Vec<&'static SourceEntry>,
     pub references: Vec<&'static ReferenceEntry>,
     pub formats: Vec<&'static FormatEntry>,
@@ -571,6 +574,7 @@ impl Registry {
             ("jacobian", listed(&self.jacobians)),
             ("estimate", listed(&self.estimates)),
             ("law", listed(&self.laws)),
+            ("steadiness", listed(&self.steadiness)),
         ]
     }
 }

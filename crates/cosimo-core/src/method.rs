@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use crate::error::{SimulatorError, StepError};
 use crate::interface::Insight;
+use crate::line::Stamp;
 use crate::linearised::{Matrices, Models};
 use crate::link::{Block, Bond, Couplings, Term};
 use crate::segment::Segment;
@@ -363,6 +364,22 @@ pub struct BondPower {
     pub transmitted: f64,
     /// Power that the coupling created (ECCO Eq. (7)): the sum of what the sides believe to receive.
     pub residual: f64,
+}
+
+/// Whether the end of a line stands still, judged from what it published. A line may then be longer.
+pub trait Steadiness: Send + Sync {
+    /// Numbers that it remembers from one sample to the next.
+    fn memory(&self) -> usize {
+        0
+    }
+
+    fn start(&self, _first: &Stamp, _memory: &mut [f64]) {}
+
+    /// How many seconds it looks back.
+    fn window(&self) -> f64;
+
+    /// Whether it stands still with one more sample. Whoever takes the sample back takes the memory back.
+    fn steady(&self, past: &[Stamp], new: &Stamp, memory: &mut [f64]) -> bool;
 }
 
 /// How to integrate an output over a window from what is known of it.

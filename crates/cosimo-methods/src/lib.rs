@@ -2,7 +2,9 @@
 //! knows a thread, a file or another axis. To add a method: one file, and one line in its slice below.
 
 use cosimo_core::entry::{Entry, Registry};
-use cosimo_core::method::{Approximation, Correction, Estimate, Iteration, JacobianSource, Law, Partition};
+use cosimo_core::method::{
+    Approximation, Correction, Estimate, Iteration, JacobianSource, Law, Partition, Steadiness,
+};
 
 pub mod correction;
 pub mod estimate;
@@ -11,6 +13,7 @@ pub mod iteration;
 pub mod jacobian;
 pub mod law;
 pub mod partition;
+pub mod steadiness;
 
 pub const PARTITIONS: &[&Entry<dyn Partition>] =
     &[&partition::jacobi::ENTRY, &partition::gauss_seidel::ENTRY, &partition::levels::ENTRY];
@@ -50,6 +53,9 @@ pub const ESTIMATES: &[&Entry<dyn Estimate>] = &[
 pub const LAWS: &[&Entry<dyn Law>] =
     &[&law::fixed::ENTRY, &law::integral::ENTRY, &law::pi::ENTRY, &law::pid::ENTRY];
 
+pub const STEADINESS: &[&Entry<dyn Steadiness>] =
+    &[&steadiness::sliding_window::ENTRY, &steadiness::f_test::ENTRY, &steadiness::r_test::ENTRY];
+
 /// Adds all methods of this crate.
 pub fn register(registry: &mut Registry) {
     registry.partitions.extend(PARTITIONS);
@@ -59,4 +65,5 @@ pub fn register(registry: &mut Registry) {
     registry.jacobians.extend(JACOBIANS);
     registry.estimates.extend(ESTIMATES);
     registry.laws.extend(LAWS);
+    registry.steadiness.extend(STEADINESS);
 }

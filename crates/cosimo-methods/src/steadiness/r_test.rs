@@ -1,0 +1,79 @@
+//! The R-test: the F-test with filters in the place of sums.
+
+use cosimo_core::entry::{Entry, Options, Range, Spec};
+use cosimo_core::interface::Needs;
+use cosimo_core::line::Stamp;
+use cosimo_core::method::Steadiness;
+
+use super::f_test::USUAL;
+use super::{TOLERANCE, WINDOW, noise};
+
+pub const ENTRY: Entry<dyn Steadiness> = Entry {
+    name: "r-test",
+    summary: "variance about a filtered value against variance from sample to sample, both filtered",
+    source: "Cao & Rhinehart 1995; Braun, Hällqvist & Fritzson 2023 (TLM), Eqs. (5) to (7), differences of the raw data",
+    order: "",
+    options: &[
+        WINDOW,
+        TOLERANCE,
+        Spec::count("samples", 50, 1, "in a window, from which the noise is chosen"),
+        Spec::number("lambda1", 0.1, Range::Unit, "", "filter of the value"),
+        Spec::number("lambda2", 0.05, Range::Unit, "", "filter of the variance about it"),
+        Spec::number("lambda3", 0.05, Range::Unit, "", "filter of the variance from sample to sample"),
+        Spec::number("critical", 2.5, Range::Positive, "", "the ratio up to which it stands still"),
+    ],
+    needs: |_| Needs::NOTHING,
+    build: |options| Box::new(RTest::new(options)),
+};
+
+#[derive(Debug)]
+struct RTest {
+    window: f64,
+    noise: f64,
+    lambda: [f64; 3],
+    critical: f64,
+}
+
+impl RTest {
+    fn new(options: &Options) -> RTest {
+        let tolerance = options.optional(TOLERANCE.name).unwrap_or(USUAL);
+        RTest {
+            window: options.number(WINDOW.name),
+            // So that it and a sliding window of that tolerance agree on ramps.
+            noise: 7.9 * tolerance / options.number("samples"),
+            lambda: ["lambda1", "lambda2", "lambda3"].map(|name| options.number(name)),
+            critical: options.number("critical"),
+        }
+    }
+}
+
+/// Filtered value, variance about it, variance from sample to sample, last sample.
+const MEMORY: usize = 4;
+
+impl Steadiness for RTest {
+    fn memory(&self) -> usize {
+        MEMORY
+    }
+
+    /// As noise alone would have it: zeros would divide by zero.
+    fn start(&self, first: &Stamp, memory: &mut [f64]) {
+        let twice = 2.0 * self.noise * self.noise;
+        memory.copy_from_slice(&[first.flow, twice / (2.0 - self.lambda[0]), twice, first.flow]);
+    }
+
+    fn window(&self) -> f64 {
+        self.window
+    }
+
+    fn steady(&self, _past: &[Stamp], new: &Stamp, memory: &mut [f64]) -> bool {
+        let [l1, l2, l3] = self.lambda;
+        let y = new.flow + self.noise * noise::at(new.t);
+        let filter = |old: f64, new: f64, part: f64| part * new + (1.0 - part) * old;
+        let (about, step) = (y - memory[0], y - memory[3]);
+        memory[1] = filter(memory[1], about * about, l2);
+        memory[0] = filter(memory[0], y, l1);
+        memory[2] = filter(memory[2], step * step, l3);
+        memory[3] = y;
+        (2.0 - l1) * memory[1] < self.critical * memory[2]
+    }
+}
