@@ -44,6 +44,15 @@ impl Table {
         Table { stamps: vec![first], between, beyond: Cell::new(0) }
     }
 
+    /// For stamps of somebody else.
+    pub fn awaiting(between: Between) -> Table {
+        Table { between, ..Table::default() }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.stamps.is_empty()
+    }
+
     pub fn newest(&self) -> Stamp {
         self.stamps.last().copied().unwrap_or_default()
     }
@@ -161,8 +170,10 @@ pub struct LineEnd<'a> {
     /// The input that is the effort, and the output that is the flow.
     pub effort: usize,
     pub flow: usize,
-    /// 1 where that output counts what goes into the line, -1 where it counts what comes out of it.
+    /// From that output to the flow into the line in SI units: 1, or -1 where it counts what comes out of it.
     pub sign: f64,
+    /// From the effort in SI units to that input.
+    pub scale: f64,
     /// What the other end published, and this one.
     pub table: &'a Table,
     pub own: &'a Table,
@@ -198,9 +209,9 @@ impl LineEnd<'_> {
         wave
     }
 
-    /// The effort, with the simulator's own flow as its output has it. Eq. (8).
+    /// The effort as the input has it, with the simulator's own flow as its output has it. Eq. (8).
     pub fn effort(&self, t: f64, flow: f64) -> f64 {
-        self.wave(t) + self.impedance * self.sign * flow
+        self.scale * (self.wave(t) + self.impedance * self.sign * flow)
     }
 }
 
@@ -280,6 +291,7 @@ mod tests {
             effort: 0,
             flow: 0,
             sign: -1.0,
+            scale: 1.0,
             table: &other,
             own: &own,
             delay: 0.5,

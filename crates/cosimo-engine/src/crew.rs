@@ -16,11 +16,11 @@ use std::thread::{self, JoinHandle, Thread};
 
 use cosimo_core::{Rehearsal, Segment, Slot};
 
-pub(crate) use self::team::earlier;
 pub use self::team::{
     Blamed, Buffers, Fault, Member, Outcome, Seldom, Sources, Task, Who, Whose, in_simulator,
 };
 use self::team::{Team, perform};
+pub(crate) use self::team::{earlier, guarded};
 
 /// Turns of the spinning wait before a thread parks.
 const SPINS: u32 = 200;

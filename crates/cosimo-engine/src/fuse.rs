@@ -6,7 +6,7 @@ use cosimo_core::link::Block;
 use cosimo_core::{Bond, End, Interface, Simulator, Term, Value};
 use cosimo_system::{Component, Problem, Span, StrongDecl, System};
 
-use crate::resolve::{Links, ParcelWire};
+use crate::resolve::{Line, LineSide, Links, ParcelWire};
 
 /// A system on its way to a plan: one of everything per simulator.
 pub(crate) struct Parts {
@@ -300,7 +300,17 @@ impl Parts {
             excused: vec![false; inputs],
             bonds: Vec::new(),
             parcels: Vec::new(),
+            lines: Vec::new(),
         };
+        for line in &links.lines {
+            let sides = line.sides.map(|side| {
+                let effort = new_input[side.effort]?;
+                Some(LineSide { effort, flow: new_output[side.flow], ..side })
+            });
+            if let [Some(a), Some(b)] = sides {
+                joined.lines.push(Line { sides: [a, b], ..line.clone() });
+            }
+        }
         // Units that are integrated together pass on no texts, so that only the numbers of the others change.
         let renumbered = |index: usize| index - members[1..].iter().filter(|member| **member < index).count();
         for wire in &links.parcels {

@@ -14,6 +14,7 @@ pub mod graph;
 pub mod history;
 pub mod island;
 pub mod ledger;
+pub mod lines;
 mod mapped;
 mod paced;
 pub mod plan;

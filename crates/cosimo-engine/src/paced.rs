@@ -174,6 +174,8 @@ impl Paced {
     /// `divides` where windows may be longer than its steps.
     fn new(inner: Box<dyn Simulator>, every: f64, divides: bool) -> Paced {
         let mut interface = inner.interface().clone();
+        // Its steps are given, so that a line cannot choose them.
+        interface.abilities.lines = false;
         if divides {
             // It can say more of a window than the window's ends, and follows inputs as a stair at least.
             interface.abilities.integrals = true;

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::sync::Arc;
 
 use cosimo_core::entry::{OpenRequest, Registry, Value, suggest};
 use cosimo_core::interface::{Abilities, Interface};
@@ -17,6 +18,7 @@ use crate::crew::{Crew, Member, Seldom, Sources};
 use crate::fuse::{Parts, blocks, cannot_open, fuse, kind_of};
 use crate::graph::{Loop, Order};
 use crate::history::History;
+use crate::lines::{Net, form};
 use crate::mapped;
 use crate::paced;
 use crate::planner::{Planned, Planner};
@@ -187,6 +189,17 @@ pub struct Plan {
     members: Vec<Member>,
     sources: Sources,
     scenario: Option<Scenario>,
+    /// The islands that the members show, where there are lines.
+    net: Option<Arc<Net>>,
+}
+
+/// What a plan leaves to a run.
+pub(crate) struct Ready {
+    pub(crate) layout: Layout,
+    pub(crate) crew: Crew,
+    pub(crate) remarks: Vec<Problem>,
+    pub(crate) scenario: Option<Scenario>,
+    pub(crate) net: Option<Arc<Net>>,
 }
 
 impl std::fmt::Debug for Plan {
@@ -196,31 +209,48 @@ impl std::fmt::Debug for Plan {
 }
 
 impl Plan {
-    pub(crate) fn into_parts(self, threads: usize) -> (Layout, Crew, Vec<Problem>, Option<Scenario>) {
-        let crew = Crew::new(self.members, threads, self.sources);
-        (self.layout, crew, self.remarks, self.scenario)
+    pub(crate) fn ready(self, threads: usize) -> Ready {
+        // Islands have threads of their own; those who show them have nothing to do.
+        let own = if let Some(net) = &self.net {
+            net.use_threads(threads);
+            1
+        } else {
+            threads
+        };
+        let Plan { layout, remarks, members, sources, scenario, net } = self;
+        Ready { layout, crew: Crew::new(members, own, sources), remarks, scenario, net }
     }
 }
 
 /// Plans a system, or says everything that is wrong with it.
 pub fn plan(system: &System, registry: &Registry) -> Result<Plan, Vec<Problem>> {
-    let Survey { simulators, layout, scenario, problems, .. } = survey(system, registry);
+    let Survey { simulators, layout, scenario, net, problems, .. } = survey(system, registry);
     match layout {
-        Some((mut layout, sources)) if !has_errors(&problems) => {
-            let mut simulators: Vec<Box<dyn Simulator>> = simulators.into_iter().flatten().collect();
-            for (index, simulator) in simulators.iter_mut().enumerate() {
-                let count = simulator.states().map(|states| states.count());
-                if count.is_none() {
-                    layout.hidden.push(index);
-                }
-                layout.states += count.unwrap_or(0);
-                layout.state_counts.push(count.unwrap_or(0));
-            }
-            let members = members(simulators, &layout);
-            Ok(Plan { layout, remarks: problems, members, sources, scenario })
+        Some(planned) if !has_errors(&problems) => {
+            let plan = assemble(planned, simulators.into_iter().flatten().collect(), problems, scenario);
+            Ok(Plan { net, ..plan })
         }
         _ => Err(problems),
     }
+}
+
+/// Simulators in the places that were planned for them.
+pub(crate) fn assemble(
+    (mut layout, sources): Planned,
+    mut simulators: Vec<Box<dyn Simulator>>,
+    remarks: Vec<Problem>,
+    scenario: Option<Scenario>,
+) -> Plan {
+    for (index, simulator) in simulators.iter_mut().enumerate() {
+        let count = simulator.states().map(|states| states.count());
+        if count.is_none() {
+            layout.hidden.push(index);
+        }
+        layout.states += count.unwrap_or(0);
+        layout.state_counts.push(count.unwrap_or(0));
+    }
+    let members = members(simulators, &layout);
+    Plan { layout, remarks, members, sources, scenario, net: None }
 }
 
 /// In the order of the components; `None` where one did not open.
@@ -236,6 +266,7 @@ pub(crate) struct Survey {
     pub(crate) links: Links,
     pub(crate) layout: Option<Planned>,
     scenario: Option<Scenario>,
+    net: Option<Arc<Net>>,
     pub(crate) problems: Vec<Problem>,
 }
 
@@ -260,37 +291,44 @@ pub(crate) fn survey(system: &System, registry: &Registry) -> Survey {
     let closed: Vec<usize> = (0..simulators.len()).filter(|&index| simulators[index].is_none()).collect();
     let ports = Ports::new(&names, &interfaces, &blocks).with_closed(&closed);
     let links = links(system, &ports, &mut problems);
-    let (simulators, layout, scenario) = if system.strong.is_empty() || !closed.is_empty() {
+    let plain = system.strong.is_empty() && links.lines.is_empty();
+    let (simulators, layout, scenario, net) = if plain || !closed.is_empty() {
         let layout = Planner { system, registry, ports: &ports, links: &links }.layout(&mut problems);
         let scenario = Scenario::plan(system, &ports, &links, registry, &mut problems);
-        (simulators, layout, scenario)
+        (simulators, layout, scenario, None)
     } else {
-        joined(system, simulators, &links, registry, &mut problems)
+        reshaped(system, simulators, &links, registry, &mut problems)
     };
-    Survey { simulators, names, interfaces, blocks, closed, links, layout, scenario, problems }
+    Survey { simulators, names, interfaces, blocks, closed, links, layout, scenario, net, problems }
 }
 
-/// The plan of a system with components that become one. What others survey stays as the file has it.
-fn joined(
+/// The plan of a system with components that become one, or with islands. What others survey stays as the file has it.
+fn reshaped(
     system: &System,
     simulators: Opened,
     links: &Links,
     registry: &Registry,
     problems: &mut Vec<Problem>,
-) -> (Opened, Option<Planned>, Option<Scenario>) {
+) -> (Opened, Option<Planned>, Option<Scenario>, Option<Arc<Net>>) {
+    let nothing = || (Vec::new(), None, None, None);
     let parts = Parts {
         system: system.clone(),
         simulators: simulators.into_iter().flatten().collect(),
         links: links.clone(),
     };
-    let Some(parts) = fuse(parts, registry, problems) else { return (Vec::new(), None, None) };
+    let Some(mut parts) = fuse(parts, registry, problems) else { return nothing() };
+    let mut net = None;
+    if !parts.links.lines.is_empty() {
+        let Some((shown, islands)) = form(parts, registry, problems) else { return nothing() };
+        (parts, net) = (shown, Some(islands));
+    }
     let (names, interfaces) = (parts.names(), parts.interfaces());
     let blocks = blocks(&interfaces);
     let ports = Ports::new(&names, &interfaces, &blocks);
     let planner = Planner { system: &parts.system, registry, ports: &ports, links: &parts.links };
     let layout = planner.layout(problems);
     let scenario = Scenario::plan(&parts.system, &ports, &parts.links, registry, problems);
-    (parts.simulators.into_iter().map(Some).collect(), layout, scenario)
+    (parts.simulators.into_iter().map(Some).collect(), layout, scenario, net)
 }
 
 /// Of a simulator that did not open nobody can say what it cannot do.

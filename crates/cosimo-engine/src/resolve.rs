@@ -9,8 +9,8 @@ use cosimo_core::link::Block;
 use cosimo_core::unit::{POWER, describe};
 use cosimo_core::{Bond, Carries, End, Side, Term};
 use cosimo_system::{
-    BondDecl, Common, Direction, JunctionDecl, Lost, Names, Opposite, PowerPort, Problem, Span, System,
-    WireDecl,
+    BondDecl, Common, Direction, JunctionDecl, LineDecl, Lost, Names, Opposite, PowerPort, Problem, Span,
+    System, WireDecl,
 };
 
 use crate::mapped;
@@ -232,6 +232,27 @@ pub struct Links {
     pub excused: Vec<bool>,
     pub bonds: Vec<Bond>,
     pub parcels: Vec<ParcelWire>,
+    pub lines: Vec<Line>,
+}
+
+/// A bond that is a delayed line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    pub name: String,
+    pub sides: [LineSide; 2],
+    pub decl: LineDecl,
+}
+
+/// One side of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LineSide {
+    /// An input and an output.
+    pub effort: usize,
+    pub flow: usize,
+    /// From that output to the flow into the line, in SI units.
+    pub sign: f64,
+    /// From the effort in SI units to that input.
+    pub scale: f64,
 }
 
 /// Texts or bytes from one simulator's port to another's.
@@ -251,6 +272,7 @@ pub fn links(system: &System, ports: &Ports<'_>, problems: &mut Vec<Problem>) ->
         excused: vec![false; inputs],
         bonds: Vec::new(),
         parcels: Vec::new(),
+        lines: Vec::new(),
     };
     for wire in &system.wires {
         if links.parcel(wire, ports, problems) {
@@ -462,6 +484,9 @@ impl Links {
             (Ok(a), Ok(b)) => (a, b),
             (a, b) => return Err([a.err(), b.err()].into_iter().flatten().flatten().collect()),
         };
+        if let Some(line) = &decl.line {
+            return self.line(decl, line, [&a, &b], ports);
+        }
         let name = &decl.name;
         let mut found = Vec::new();
         let sign = |flips: bool| if flips { -1.0 } else { 1.0 };
@@ -513,6 +538,88 @@ impl Links {
             energy_scale: decl.energy_scale,
         });
         Ok(())
+    }
+
+    /// Both sides give their flow and take the effort, in whatever units: the line itself has SI units.
+    fn line(
+        &mut self,
+        decl: &BondDecl,
+        line: &LineDecl,
+        sides: [&PowerEnds; 2],
+        ports: &Ports<'_>,
+    ) -> Result<(), Vec<Problem>> {
+        let name = &decl.name;
+        let mut found = Vec::new();
+        let mut ends = Vec::new();
+        let factor = |end: End| ports.port(end).unit.as_ref().map_or(1.0, |unit| unit.factor);
+        let sign = |flips: bool| if flips { -1.0 } else { 1.0 };
+        let direction = sign(decl.direction == Direction::BToA);
+        // Into the line is out of the simulator: effort times flow of side a counts that, of side b the opposite.
+        let into = [
+            direction,
+            -direction * sign(decl.opposite == Opposite::Effort) * sign(decl.opposite == Opposite::Flow),
+        ];
+        for (side, into) in sides.into_iter().zip(into) {
+            let (End::Input(effort), End::Output(flow)) = (side.effort, side.flow) else {
+                let wrong = if let End::Output(_) = side.effort { side.effort } else { side.flow };
+                let words = if let End::Output(_) = side.effort { "gives" } else { "takes" };
+                let message = format!(
+                    "line `{name}`: `{}` {words} what a line wants the other way round",
+                    ports.path(wrong)
+                );
+                let problem = Problem::error("plan/line-causality", message, decl.span.clone()).hint(
+                    "both simulators at a line take the effort as an input and give the flow as an output; the line makes \
+                     the effort",
+                );
+                found.push(ports.about(problem, wrong));
+                continue;
+            };
+            found.extend(self.drive(effort, vec![], format!("line `{name}`"), ports, &decl.span));
+            let through = |index: usize| {
+                let block = &ports.blocks[index];
+                let pair = (flow - block.outputs.start, effort - block.inputs.start);
+                ports.interfaces[index].feedthrough.contains(&pair)
+            };
+            if through(ports.place(End::Input(effort)).0) {
+                let message = format!(
+                    "line `{name}`: `{}` answers `{}` at once, so that neither can be known first",
+                    ports.path(side.flow),
+                    ports.path(side.effort)
+                );
+                found.push(
+                    Problem::error("plan/line-feedthrough", message, decl.span.clone())
+                        .hint("end the line where the flow is a state: a mass, an inertia, an inductance"),
+                );
+            }
+            ends.push(LineSide {
+                effort,
+                flow,
+                sign: into * factor(side.flow),
+                scale: 1.0 / factor(side.effort),
+            });
+        }
+        let unit = |end: End| ports.port(end).unit.as_ref();
+        for (what, one, other) in
+            [("effort", sides[0].effort, sides[1].effort), ("flow", sides[0].flow, sides[1].flow)]
+        {
+            if let (Some(a), Some(b)) = (unit(one), unit(other))
+                && a.dimension != b.dimension
+            {
+                let message = format!(
+                    "line `{name}`: the {what} is [{a}] in `{}` and [{b}] in `{}`",
+                    ports.path(one),
+                    ports.path(other)
+                );
+                found.push(Problem::error("plan/unit-mismatch", message, decl.span.clone()));
+            }
+        }
+        match ends[..] {
+            [a, b] if found.is_empty() => {
+                self.lines.push(Line { name: name.clone(), sides: [a, b], decl: line.clone() });
+                Ok(())
+            }
+            _ => Err(found),
+        }
     }
 
     /// The side that gives the common variable takes the sum of the others' contributions:

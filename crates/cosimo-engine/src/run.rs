@@ -1,5 +1,7 @@
 //! A run: step, run until, save, load, and rows for whoever records.
 
+use std::sync::Arc;
+
 use cosimo_core::clock::Beat;
 use cosimo_core::error::StepError;
 use cosimo_core::recorder::{Columns, RecordError, Recorder};
@@ -10,7 +12,8 @@ use crate::checkpoint::{Checkpoint, CheckpointError, Progress};
 use crate::control::Counters;
 use crate::island::Island;
 use crate::ledger::Ledger;
-use crate::plan::{Layout, Plan};
+use crate::lines::{Net, NetTotals};
+use crate::plan::{Layout, Plan, Ready};
 use crate::scenario::Scenario;
 use crate::summary::Summary;
 
@@ -32,6 +35,8 @@ pub enum RunError {
 pub struct Run {
     island: Island,
     scenario: Option<Scenario>,
+    /// The islands, where the system has lines; the one above only shows them.
+    net: Option<Arc<Net>>,
     remarks: Vec<Problem>,
     recorder: Option<Box<dyn Recorder>>,
     row: Vec<f64>,
@@ -53,7 +58,7 @@ impl std::fmt::Debug for Run {
 impl Run {
     /// Initialises all simulators on their threads; `threads` above the number of simulators are not used.
     pub fn new(plan: Plan, threads: usize) -> Result<Run, RunError> {
-        let (layout, crew, mut remarks, mut scenario) = plan.into_parts(threads);
+        let Ready { layout, crew, mut remarks, mut scenario, net } = plan.ready(threads);
         let mut island = Island::new(layout, crew)?;
         let named = island.layout.names.iter().zip(&island.board.buffers.rehearsals);
         for (name, rehearsal) in named {
@@ -68,6 +73,7 @@ impl Run {
         Ok(Run {
             island,
             scenario,
+            net,
             remarks,
             recorder: None,
             row: Vec::new(),
@@ -190,6 +196,11 @@ impl Run {
 
     pub fn ledger(&self) -> &Ledger {
         &self.island.board.ledger
+    }
+
+    /// What islands and lines came to, where there are lines.
+    pub fn net(&self) -> Option<NetTotals> {
+        self.net.as_ref().map(|net| net.totals())
     }
 
     /// Components with steps of their own: the size in seconds, and how many they have made.

@@ -7,6 +7,7 @@ use cosimo_core::Bond;
 
 use crate::control::Counters;
 use crate::ledger::BondTotals;
+use crate::lines::{LineTotals, NetTotals};
 use crate::run::Run;
 
 /// Below this share of the exchanged energy a defect is called small, above the second one large. A rule of
@@ -27,6 +28,8 @@ pub struct Summary {
     pub verdict: Verdict,
     /// Components with steps of their own.
     pub own_steps: Vec<OwnSteps>,
+    /// Islands and lines, where there are lines.
+    pub net: Option<NetTotals>,
     /// What a scenario did, with the time in seconds; of endless ones the first.
     pub events: Vec<(f64, String)>,
     /// How many more there were.
@@ -55,6 +58,25 @@ pub struct BondSummary {
     pub power_error: f64,
 }
 
+impl BondSummary {
+    /// A line keeps its energy while its delay stays; what it made or lost is its defect.
+    fn of_line(line: &LineTotals, elapsed: f64) -> BondSummary {
+        let [a, b] = &line.ends;
+        let totals = BondTotals {
+            transmitted: 0.5 * (a.stats.energy - b.stats.energy),
+            exchanged: line.exchanged(),
+            residual: line.defect(),
+            residual_absolute: line.defect().abs(),
+        };
+        BondSummary {
+            name: line.name.clone(),
+            totals,
+            share: share(&totals),
+            power_error: if elapsed > 0.0 { 0.5 * totals.residual_absolute / elapsed } else { 0.0 },
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// No bond: nothing was measured.
@@ -78,9 +100,9 @@ impl Verdict {
 
 impl Summary {
     pub fn of(run: &Run) -> Summary {
-        let counters = run.counters();
+        let mut counters = run.counters();
         let elapsed = run.time().seconds() - run.layout().start.seconds();
-        let bonds: Vec<BondSummary> = run
+        let mut bonds: Vec<BondSummary> = run
             .layout()
             .bonds
             .iter()
@@ -92,6 +114,17 @@ impl Summary {
                 power_error: if elapsed > 0.0 { 0.5 * totals.residual_absolute / elapsed } else { 0.0 },
             })
             .collect();
+        let net = run.net();
+        let mut clocks = 1.0;
+        if let Some(net) = &net {
+            // Steps are those of the islands; the run itself only looks on.
+            counters.steps = net.islands.iter().map(|island| island.steps).sum();
+            counters.rejected = net.islands.iter().map(|island| island.taken_back).sum();
+            counters.evaluations = net.islands.iter().map(|island| island.evaluations).sum();
+            clocks = net.islands.len() as f64;
+            bonds.extend(net.islands.iter().flat_map(|island| island.bonds.iter().cloned()));
+            bonds.extend(net.lines.iter().map(|line| BondSummary::of_line(line, elapsed)));
+        }
         let verdict = match bonds.iter().map(|bond| bond.share).reduce(f64::max) {
             None => Verdict::Unmeasured,
             Some(worst) if worst <= SMALL => Verdict::Small,
@@ -109,14 +142,15 @@ impl Summary {
             run.own_steps().map(|(name, size, steps)| OwnSteps { name: name.into(), size, steps });
         Summary {
             own_steps: own_steps.collect(),
+            coupled: net.is_some() || run.layout().connected.contains(&true),
+            net,
             events,
             more_events,
             tampered,
-            coupled: run.layout().connected.contains(&true),
             time: run.time().seconds(),
             finished: run.finished(),
             counters,
-            mean_step: if counters.steps == 0 { 0.0 } else { elapsed / counters.steps as f64 },
+            mean_step: if counters.steps == 0 { 0.0 } else { clocks * elapsed / counters.steps as f64 },
             worst_indicator: run.worst_indicator(),
             bonds,
             verdict,

@@ -7,6 +7,8 @@ use cosimo_core::unit::BASE_UNITS;
 use serde_json::{Map, Value, json};
 
 use crate::recipe::{Recipe, Step};
+use crate::system::LineDecl;
+use crate::toml::line::{BETWEEN, BOUNDARY, CONTROL, IMPEDANCES, STEADY};
 use crate::toml::links::{COMMON, DIRECTION, OPPOSITE, POWER};
 use crate::toml::method::{EXCHANGE, REJECT, listed};
 use crate::toml::{END, RECORD, known_sources};
@@ -190,10 +192,49 @@ fn bond() -> Value {
             "direction": words(DIRECTION, "which way effort times flow of side a counts power", "a-to-b"),
             "tolerance": number(Range::Positive, "of this bond, before that of the estimate", None),
             "energy_scale": number(Range::Positive, "a typical energy, in J", None),
+            "line": line(),
         }),
         &["a", "b"],
         "a power bond",
     )
+}
+
+fn line() -> Value {
+    let usual = LineDecl::of(1.0, 1.0);
+    let pair = |doc: &str, default: f64| {
+        let one = json!({ "type": "number", "minimum": 1 });
+        let both = json!({ "type": "array", "minItems": 2, "maxItems": 2, "items": one });
+        json!({ "anyOf": [one, both], "description": doc, "default": default })
+    };
+    let flag =
+        |doc: &str, default: bool| json!({ "type": "boolean", "description": doc, "default": default });
+    let mut line = object(
+        json!({
+            "delay": number(Range::Positive, "from one side to the other, in s", None),
+            "impedance": number(Range::Positive, "effort per flow, in SI units", None),
+            "stiffness": number(Range::Positive, "instead: effort per integral of the flow, impedance / delay", None),
+            "capacitance": number(Range::Positive, "instead: integral of the flow per effort, delay / impedance", None),
+            "interpolation": words(BETWEEN, "how to read between two published values", "linear"),
+            "control": words(CONTROL, "whether delays grow where nothing moves", "none"),
+            "steady": with_default("steadiness", STEADY, "how to tell that nothing moves"),
+            "factor": pair("by how much the delay is multiplied at the start; of side a and b", usual.factor[0]),
+            "most": pair("by how much it is multiplied at most; of side a and b", usual.most[0]),
+            "hold": number(Range::NotNegative, "seconds from the last movement until a delay grows", Some(usual.hold)),
+            "linked": flag("an end whose delay shrinks makes that of the other shrink", usual.linked),
+            "announced": flag("the other end hears beforehand of events that are known", usual.announced),
+            "rollback": flag("a step after which an end moves again is taken back", usual.rollback),
+            "repay": number(Range::NotNegative, "seconds within which lost charge is given back", Some(usual.repay)),
+            "impedances": words(IMPEDANCES, "whose impedance an end has while delays differ", "own"),
+            "boundary": words(BOUNDARY, "how the effort reaches the simulators", "best"),
+            "mass_a": number(Range::Positive, "effort per rate of the flow of side a", None),
+            "mass_b": number(Range::Positive, "effort per rate of the flow of side b", None),
+        }),
+        &["delay"],
+        "a delay between the sides: both give their flow and take the effort",
+    );
+    let one = |key: &str| json!({ "required": [key] });
+    line["oneOf"] = json!([one("impedance"), one("stiffness"), one("capacitance")]);
+    line
 }
 
 fn strong() -> Value {
@@ -469,6 +510,7 @@ mod tests {
             ("/properties/wire/items/properties/from/anyOf/1/items/anyOf/1", links::SUMMAND_KEYS),
             ("/properties/bond/items", links::BOND_KEYS),
             ("/properties/bond/items/properties/a", links::PORT_KEYS),
+            ("/properties/bond/items/properties/line", line::LINE_KEYS),
             ("/properties/junction/items", links::JUNCTION_KEYS),
             ("/properties/junction/items/properties/sides/items", links::SIDE_KEYS),
             (&format!("/properties/strong/patternProperties/{NAME}"), STRONG_KEYS),

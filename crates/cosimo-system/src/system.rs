@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
+use cosimo_core::line::Between;
 use cosimo_core::{Unit, Value};
 
 use crate::problem::Span;
-use crate::recipe::Recipe;
+use crate::recipe::{Choice, Recipe};
 use crate::scenario::Scenario;
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -137,7 +138,67 @@ pub struct BondDecl {
     pub direction: Direction,
     pub tolerance: Option<f64>,
     pub energy_scale: Option<f64>,
+    /// What enters on one side arrives on the other after a delay. Both sides then give their flow and take the effort.
+    pub line: Option<LineDecl>,
     pub span: Span,
+}
+
+/// A transmission line in the place of two wires.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LineDecl {
+    /// In seconds.
+    pub delay: f64,
+    /// Effort per flow, in SI units.
+    pub impedance: f64,
+    pub between: Between,
+    /// Delays grow where an end stands still, by this test; held where there is none.
+    pub steady: Option<Choice>,
+    /// Side a, side b: by how much the delay is multiplied at the start, and at most.
+    pub factor: [f64; 2],
+    pub most: [f64; 2],
+    /// Seconds after the last movement before a delay grows.
+    pub hold: f64,
+    /// An end whose delay shrinks makes that of the other shrink.
+    pub linked: bool,
+    /// The other end hears beforehand of events that are known.
+    pub announced: bool,
+    /// A step after which an end moves again is taken back.
+    pub rollback: bool,
+    /// Seconds within which charge that got lost with a delay is given back; 0 leaves it lost.
+    pub repay: f64,
+    pub impedances: Impedances,
+    pub boundary: Boundary,
+    /// Of side a and side b: effort per rate of the flow, for boundaries that need it.
+    pub mass: [Option<f64>; 2],
+    pub span: Span,
+}
+
+/// Whose impedance an end has while delays differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Impedances {
+    /// Its own, which grows with its delay.
+    #[default]
+    Own,
+    /// The mean of both.
+    Common,
+}
+
+/// How the effort reaches a simulator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Boundary {
+    /// The best that the simulator can do.
+    #[default]
+    Best,
+    /// At every stage of its own solver, with its flow there.
+    Inside,
+    /// Two steps on trial for one, which show how the flow answers.
+    Corrected,
+    /// With the flow that the port's mass lets expect.
+    SemiImplicit,
+    /// One value for a step, with the wave in the middle of it and the flow at its start.
+    MidStep,
+    /// One value for a step, as it was at its start. Here to be refused: it destroys stability.
+    Held,
 }
 
 /// Which of the two variables changes its sign from one side to the other.

@@ -8,8 +8,10 @@ use cosimo_core::{Unit, Value};
 
 use crate::recipe::{Choice, PerInput, Recipe, Step};
 use crate::system::{
-    BondDecl, Component, Direction, Experiment, Opposite, PowerPort, Results, Summand, System, WireDecl,
+    BondDecl, Component, Direction, Experiment, LineDecl, Opposite, PowerPort, Results, Summand, System,
+    WireDecl,
 };
+use crate::toml::line::{BETWEEN, BOUNDARY, IMPEDANCES, STEADY};
 use crate::toml::links::{COMMON, DIRECTION, OPPOSITE};
 use crate::toml::method::{EXCHANGE, REJECT};
 use crate::toml::{END, RECORD, is_name};
@@ -131,6 +133,51 @@ fn write_bond(page: &mut Page, bond: &BondDecl) {
     page.word("direction", DIRECTION, bond.direction);
     page.number("tolerance", bond.tolerance);
     page.number("energy_scale", bond.energy_scale);
+    if let Some(line) = &bond.line {
+        page.line("line", &table(&self::line(line)));
+    }
+}
+
+fn line(line: &LineDecl) -> Vec<(String, String)> {
+    let usual = LineDecl::of(line.delay, line.impedance);
+    let mut pairs = Vec::new();
+    let mut push = |key: &str, value: String| pairs.push((key.to_owned(), value));
+    push("delay", number(line.delay));
+    push("impedance", number(line.impedance));
+    let mut unless = |usual: bool, key: &str, value: String| {
+        if !usual {
+            push(key, value);
+        }
+    };
+    let pair = |pair: [f64; 2]| match pair {
+        [a, b] if a == b => number(a),
+        [a, b] => format!("[{}, {}]", number(a), number(b)),
+    };
+    unless(line.between == usual.between, "interpolation", text(word(BETWEEN, line.between)));
+    if let Some(steady) = &line.steady {
+        unless(false, "control", text("steady-state"));
+        unless(same(steady, &Choice::named(STEADY)), "steady", choice(steady));
+    }
+    unless(line.factor == usual.factor, "factor", pair(line.factor));
+    let most = if line.steady.is_some() { usual.most } else { line.factor };
+    unless(line.most == most, "most", pair(line.most));
+    unless(line.hold == usual.hold, "hold", number(line.hold));
+    for (key, flag, usual) in [
+        ("linked", line.linked, usual.linked),
+        ("announced", line.announced, usual.announced),
+        ("rollback", line.rollback, usual.rollback),
+    ] {
+        unless(flag == usual, key, flag.to_string());
+    }
+    unless(line.repay == usual.repay, "repay", number(line.repay));
+    unless(line.impedances == usual.impedances, "impedances", text(word(IMPEDANCES, line.impedances)));
+    unless(line.boundary == usual.boundary, "boundary", text(word(BOUNDARY, line.boundary)));
+    for (key, mass) in ["mass_a", "mass_b"].into_iter().zip(line.mass) {
+        if let Some(mass) = mass {
+            unless(false, key, number(mass));
+        }
+    }
+    pairs
 }
 
 fn experiment(page: &mut Page, experiment: &Experiment) {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use cosimo::core::Registry;
 use cosimo::core::entry::number_text;
+use cosimo::engine::lines::{EndTotals, IsleTotals, LineTotals, NetTotals};
 use cosimo::engine::{BondSummary, OwnSteps, Run, RunError, Summary};
 use cosimo::record::{Files, Tee};
 use cosimo::reference;
@@ -237,6 +238,9 @@ pub(crate) fn go(args: &Args, words: &[String], resumed: Option<Resumed>) -> Res
             json["resumed_at"] = from.into();
             json["wall_seconds"] = (resumed.saved.computing + elapsed.as_secs_f64()).into();
         }
+        if let Some(net) = &summary.net {
+            json["net"] = islands_json(net);
+        }
         if !summary.own_steps.is_empty() {
             json["own_steps"] = own_steps(&summary);
         }
@@ -435,6 +439,9 @@ fn print<'a>(
     for OwnSteps { name, size, steps } in &summary.own_steps {
         println!("of its own: {name} {steps} steps of {} s", number_text(*size));
     }
+    if let Some(net) = &summary.net {
+        islands(net);
+    }
     for (time, name) in summary.events.iter().take(SHOWN_EVENTS) {
         println!("scenario: at t = {time} s {name}");
     }
@@ -451,6 +458,54 @@ fn print<'a>(
     for (what, file) in written {
         println!("{what} in {}", file.display());
     }
+}
+
+/// What islands and lines did.
+fn islands(net: &NetTotals) {
+    for IsleTotals { name, steps, taken_back, evaluations, .. } in &net.islands {
+        println!("island {name}: {steps} steps, {taken_back} taken back, {evaluations} evaluations");
+    }
+    for line in &net.lines {
+        for (side, EndTotals { stats, delay, still, .. }) in ["a", "b"].into_iter().zip(&line.ends) {
+            println!(
+                "line {}, side {side}: mean delay {delay:.3e} s, at most {} times the shortest; stood still for {:.1} % of \
+                 the time; delay grew {} and shrank {} times{}",
+                line.name,
+                stats.largest,
+                100.0 * still,
+                stats.grown,
+                stats.shrunk,
+                if stats.useless { "; control gave up, as steps stayed shorter than the delay" } else { "" }
+            );
+        }
+    }
+}
+
+fn islands_json(net: &NetTotals) -> serde_json::Value {
+    let island = |island: &IsleTotals| {
+        serde_json::json!({
+            "name": island.name, "steps": island.steps, "taken_back": island.taken_back,
+            "evaluations": island.evaluations,
+        })
+    };
+    let end = |end: &EndTotals| {
+        serde_json::json!({
+            "mean_delay": end.delay, "still_share": end.still, "largest_factor": end.stats.largest,
+            "grown": end.stats.grown, "shrunk": end.stats.shrunk, "taken_back": end.stats.taken_back,
+            "energy": end.stats.energy, "control_gave_up": end.stats.useless,
+        })
+    };
+    let line = |line: &LineTotals| {
+        serde_json::json!({
+            "name": line.name, "a": end(&line.ends[0]), "b": end(&line.ends[1]),
+            "energy_entered": line.entered, "energy_stored": line.stored, "energy_defect": line.defect(),
+        })
+    };
+    serde_json::json!({
+        "islands": net.islands.iter().map(island).collect::<Vec<_>>(),
+        "lines": net.lines.iter().map(line).collect::<Vec<_>>(),
+        "extrapolations": net.beyond,
+    })
 }
 
 /// The ledger and what to think of it.

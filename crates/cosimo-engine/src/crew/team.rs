@@ -22,6 +22,17 @@ pub fn in_simulator() -> bool {
     INSIDE.get()
 }
 
+/// Work in a simulator's code; a panic there comes back as its message.
+pub(crate) fn guarded<R>(work: impl FnOnce() -> R) -> Result<R, String> {
+    INSIDE.set(true);
+    let result = catch_unwind(AssertUnwindSafe(work));
+    INSIDE.set(false);
+    result.map_err(|panic| {
+        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".into())
+    })
+}
+
 /// One simulator with the places of its values in the buffers it works on.
 pub struct Member {
     pub index: usize,
@@ -220,8 +231,7 @@ pub(super) fn perform(
     buffers: &mut Buffers,
 ) -> Result<Outcome, Blamed> {
     let current = Cell::new(0);
-    INSIDE.set(true);
-    let result = catch_unwind(AssertUnwindSafe(|| {
+    let result = guarded(|| {
         if let Task::Advance { window, stage } = task {
             return advance(team, window, stage, buffers, &current);
         }
@@ -232,16 +242,8 @@ pub(super) fn perform(
             outcome.next_event = earlier(outcome.next_event, next);
         }
         Ok(outcome)
-    }));
-    INSIDE.set(false);
-    let result = result.unwrap_or_else(|panic| {
-        let message = panic
-            .downcast_ref::<&str>()
-            .map(|text| (*text).to_owned())
-            .or_else(|| panic.downcast_ref::<String>().cloned())
-            .unwrap_or_else(|| "no message".into());
-        Err((current.get(), Fault::Panicked(message)))
     });
+    let result = result.unwrap_or_else(|message| Err((current.get(), Fault::Panicked(message))));
     if let Task::Advance { stage, .. } = task {
         // Whoever came before the fault has given outputs, and a bad one of those is the earlier fault.
         let before = result.as_ref().map_or_else(|(index, _)| *index, |_| usize::MAX);

@@ -3,6 +3,7 @@
 
 use cosimo_core::entry::Range;
 
+use super::line;
 use super::section::{Item, Section};
 use super::{Context, check_name};
 use crate::names::Lost;
@@ -14,7 +15,7 @@ use crate::system::{
 pub(crate) const WIRE_KEYS: &[&str] = &["from", "to", "gain", "offset", "map", "convert"];
 pub(crate) const SUMMAND_KEYS: &[&str] = &["port", "gain", "map"];
 pub(crate) const BOND_KEYS: &[&str] =
-    &["name", "a", "b", "opposite", "direction", "tolerance", "energy_scale"];
+    &["name", "a", "b", "opposite", "direction", "tolerance", "energy_scale", "line"];
 pub(crate) const JUNCTION_KEYS: &[&str] = &["name", "common", "sides", "tolerance", "energy_scale"];
 pub(crate) const PORT_KEYS: &[&str] = &["effort", "flow"];
 pub(crate) const SIDE_KEYS: &[&str] = &["effort", "flow", "power"];
@@ -140,6 +141,7 @@ fn bond(mut section: Section<'_>, index: usize, context: &Context<'_>, out: &mut
         direction: section.one_of("direction", DIRECTION, out).unwrap_or_default(),
         tolerance: section.number("tolerance", Range::Positive, out),
         energy_scale: section.number("energy_scale", Range::Positive, out),
+        line: section.get("line").and_then(|item| line::read(&item, &section.title, context, out)),
         name,
         span,
     }

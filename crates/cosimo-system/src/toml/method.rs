@@ -124,7 +124,7 @@ fn unquoted(inner: &Item<'_>, context: &Context<'_>) -> Option<String> {
 }
 
 /// `"linear"` or `{ linear = { options } }`. `key` is what the user calls the axis.
-fn choice(
+pub(super) fn choice(
     axis: &str,
     key: &str,
     item: &Item<'_>,

@@ -2,6 +2,7 @@
 //! returns all of them, each with its place in the text, and as much of the system as could be understood.
 
 mod file;
+pub(crate) mod line;
 pub(crate) mod links;
 pub(crate) mod method;
 pub(crate) mod section;

@@ -1,0 +1,358 @@
+//! One end of a line: what it published, what it received, how long its delay is, and the law that changes it.
+//! Source: Braun, Hällqvist & Fritzson 2023, Eq. (8) and Fig. 2.
+
+use cosimo_core::LineEnd;
+use cosimo_core::line::{Repay, Stamp, Table};
+use cosimo_core::method::Steadiness;
+use cosimo_system::{Impedances, LineDecl};
+
+use crate::resolve::LineSide;
+
+/// So many steps in a row that are shorter than the shortest delay, although a longer one is allowed: the simulator's own
+/// accuracy holds it back, and longer delays are of no use.
+const USELESS: u32 = 200;
+
+pub(crate) struct End {
+    /// Which line and which of its sides.
+    pub(crate) line: usize,
+    pub(crate) side: usize,
+    /// Which simulator of the island, its input and its output; and where that is among the outputs of all.
+    pub(crate) member: usize,
+    pub(crate) place: usize,
+    pub(crate) effort: usize,
+    pub(crate) flow: usize,
+    sign: f64,
+    scale: f64,
+    delay: f64,
+    impedance: f64,
+    common: bool,
+    repay: Repay,
+    pub(crate) factor: f64,
+    /// Of the other end, as it was when stamps were delivered last.
+    pub(crate) other: f64,
+    pub(crate) own: Table,
+    pub(crate) inbox: Table,
+    law: Option<Law>,
+    pub(crate) stats: Stats,
+    /// Published and not yet delivered, with what the other end is to hear.
+    pub(crate) outbox: Vec<Stamp>,
+    pub(crate) notice: Notice,
+    /// Seconds for which stamps are kept.
+    memory: f64,
+    /// Energy of what was on its way at the start.
+    first_energy: f64,
+}
+
+/// What an end tells the other beside stamps.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Notice {
+    pub(crate) factor: f64,
+    /// It had to shrink.
+    pub(crate) shrunk: bool,
+    /// An event is known to come.
+    pub(crate) event: Option<f64>,
+}
+
+/// Doubles the delay while its end stands still, halves it when it moves.
+struct Law {
+    steady: Box<dyn Steadiness>,
+    memory: Vec<f64>,
+    trial: Vec<f64>,
+    most: f64,
+    hold: f64,
+    linked: bool,
+    announced: bool,
+    rollback: bool,
+    /// As judged last.
+    still: bool,
+    moved: f64,
+    /// Short until then: somebody announced an event.
+    short_until: f64,
+    /// An event of the other end, which no step crosses.
+    expected: Option<f64>,
+    short_steps: u32,
+    off: bool,
+}
+
+/// What happened at an end.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Stats {
+    pub stamps: u64,
+    /// Seconds for which it was judged to stand still.
+    pub still: f64,
+    /// Integral of the factor of its delay.
+    pub factor_time: f64,
+    pub largest: f64,
+    pub grown: u64,
+    pub shrunk: u64,
+    /// Steps that were taken back because it moved.
+    pub taken_back: u64,
+    /// Energy into the line, in joules, and the same whichever way it went.
+    pub energy: f64,
+    pub exchanged: f64,
+    /// The control gave up: steps stayed shorter than the shortest delay.
+    pub useless: bool,
+}
+
+/// Of one end, for people.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EndTotals {
+    pub stats: Stats,
+    /// Mean of the delay over the run, in seconds.
+    pub delay: f64,
+    /// Share of the time for which it stood still.
+    pub still: f64,
+    pub beyond: u64,
+}
+
+impl End {
+    pub(crate) fn new(
+        (line, side): (usize, usize),
+        (member, effort, flow): (usize, usize, usize),
+        at: &LineSide,
+        decl: &LineDecl,
+        steady: Option<Box<dyn Steadiness>>,
+    ) -> End {
+        let law = steady.map(|steady| Law {
+            memory: vec![0.0; steady.memory()],
+            trial: vec![0.0; steady.memory()],
+            steady,
+            most: decl.most[side],
+            hold: decl.hold,
+            linked: decl.linked,
+            announced: decl.announced,
+            rollback: decl.rollback,
+            still: false,
+            moved: f64::NEG_INFINITY,
+            short_until: f64::NEG_INFINITY,
+            expected: None,
+            short_steps: 0,
+            off: false,
+        });
+        let longest = decl.delay * decl.most[0].max(decl.most[1]);
+        let window = law.as_ref().map_or(0.0, |law| law.steady.window());
+        End {
+            line,
+            side,
+            member,
+            place: flow,
+            effort,
+            flow,
+            sign: at.sign,
+            scale: at.scale,
+            delay: decl.delay,
+            impedance: decl.impedance,
+            common: decl.impedances == Impedances::Common,
+            repay: Repay { within: decl.repay, capacity: decl.delay / decl.impedance },
+            factor: decl.factor[side],
+            other: decl.factor[1 - side],
+            own: Table::default(),
+            inbox: Table::default(),
+            law,
+            stats: Stats { largest: decl.factor[side], ..Stats::default() },
+            outbox: Vec::new(),
+            notice: Notice::default(),
+            memory: 2.0 * longest.max(window),
+            first_energy: 0.0,
+        }
+    }
+
+    /// The first stamp: effort and flow as the output has it.
+    pub(crate) fn begin(&mut self, t: f64, effort: f64, flow: f64, decl: &LineDecl) {
+        let first = Stamp { t, effort, flow: self.sign * flow, ..Stamp::default() };
+        self.own = Table::new(first, decl.between);
+        self.inbox = Table::awaiting(decl.between);
+        if let Some(law) = &mut self.law {
+            law.steady.start(&first, &mut law.memory);
+        }
+        self.first_energy = self.on_its_way(t);
+        self.outbox.push(first);
+        self.notice.factor = self.factor;
+    }
+
+    pub(crate) fn delay(&self) -> f64 {
+        self.factor * self.delay
+    }
+
+    pub(crate) fn base_delay(&self) -> f64 {
+        self.delay
+    }
+
+    pub(crate) fn impedance(&self) -> f64 {
+        // The charge that the line holds per effort stays what it is, since delay and impedance grow together; with one
+        // impedance for both ends no energy is made where delays differ.
+        let factor = if self.common { 0.5 * (self.factor + self.other) } else { self.factor };
+        factor * self.impedance
+    }
+
+    /// What a simulator is given for a step that begins at `from`.
+    pub(crate) fn view(&self, from: f64) -> LineEnd<'_> {
+        LineEnd {
+            effort: self.effort,
+            flow: self.flow,
+            sign: self.sign,
+            scale: self.scale,
+            table: &self.inbox,
+            own: &self.own,
+            delay: self.delay(),
+            impedance: self.impedance(),
+            from,
+            repay: self.repay,
+        }
+    }
+
+    /// Whether all is there that a step may read.
+    pub(crate) fn ready(&self, from: f64, to: f64) -> bool {
+        !self.inbox.is_empty() && (to - self.delay()).min(from) <= self.inbox.newest().t
+    }
+
+    /// No step crosses this instant.
+    pub(crate) fn limit(&self, from: f64) -> Option<f64> {
+        self.law.as_ref().and_then(|law| law.expected).filter(|event| *event > from)
+    }
+
+    /// The effort in SI units and the flow into the line, at the end of a step that began at `from`.
+    pub(crate) fn sample(&self, from: f64, t: f64, flow: f64) -> Stamp {
+        let effort = self.view(from).effort(t, flow) / self.scale;
+        Stamp { t, effort, flow: self.sign * flow, ..Stamp::default() }
+    }
+
+    /// Whether the end stands still with this sample, and whether the step is to be taken back for that.
+    pub(crate) fn judge(&mut self, new: &Stamp) -> bool {
+        let Some(law) = &mut self.law else { return false };
+        law.trial.copy_from_slice(&law.memory);
+        law.still = law.steady.steady(self.own.stamps(), new, &mut law.trial);
+        !law.still && self.factor > 1.0 && law.rollback
+    }
+
+    /// The step is taken back, and this end wanted it so.
+    pub(crate) fn give_up(&mut self) {
+        self.stats.taken_back += 1;
+        self.shrink(0.5 * self.factor);
+    }
+
+    fn shrink(&mut self, factor: f64) {
+        let factor = factor.max(1.0);
+        if factor < self.factor {
+            self.factor = factor;
+            self.stats.shrunk += 1;
+            self.notice.shrunk = true;
+        }
+    }
+
+    /// The sample is published, as it was judged; the delay changes from the next step on.
+    pub(crate) fn publish(&mut self, new: Stamp) {
+        let last = self.own.newest();
+        let step = new.t - last.t;
+        let energy = 0.5 * step * (last.effort * last.flow + new.effort * new.flow);
+        self.stats.energy += energy;
+        self.stats.exchanged += energy.abs();
+        self.stats.factor_time += step * self.factor;
+        self.stats.stamps += 1;
+        let stamp = self.own.publish(new.t, new.effort, new.flow);
+        self.outbox.push(stamp);
+        self.own.forget_before(new.t - self.memory);
+        self.inbox.forget_before(new.t - self.memory);
+        let Some(law) = &mut self.law else { return };
+        std::mem::swap(&mut law.memory, &mut law.trial);
+        if law.expected.is_some_and(|event| new.t >= event) {
+            law.expected = None;
+            law.short_until = new.t + law.steady.window();
+            self.shrink(1.0);
+            return;
+        }
+        if !law.still {
+            law.moved = new.t;
+            law.short_steps = 0;
+            // Only where the step could not be taken back.
+            self.shrink(0.5 * self.factor);
+            return;
+        }
+        self.stats.still += step;
+        if law.off {
+            return;
+        }
+        // Two steps make up a delay that was doubled: below that the delay does not limit anything.
+        law.short_steps = if self.factor > 1.0 && step < self.delay { law.short_steps + 1 } else { 0 };
+        if law.short_steps > USELESS {
+            (law.off, self.stats.useless) = (true, true);
+            self.shrink(1.0);
+            return;
+        }
+        if new.t - law.moved >= law.hold && new.t >= law.short_until && self.factor < law.most {
+            self.factor = (2.0 * self.factor).min(law.most);
+            self.stats.grown += 1;
+            self.stats.largest = self.stats.largest.max(self.factor);
+        }
+    }
+
+    pub(crate) fn view_scale(&self) -> f64 {
+        self.scale
+    }
+
+    /// As the input has it.
+    pub(crate) fn newest_effort(&self) -> f64 {
+        self.scale * self.own.newest().effort
+    }
+
+    pub(crate) fn is_still(&self) -> bool {
+        self.law.as_ref().is_some_and(|law| law.still)
+    }
+
+    /// An event that the island knows of, for the other end.
+    pub(crate) fn announce(&mut self, event: Option<f64>) {
+        if self.law.as_ref().is_some_and(|law| law.announced) {
+            self.notice.event = event;
+        }
+    }
+
+    /// What the other end had to say.
+    pub(crate) fn hear(&mut self, notice: Notice, now: f64) {
+        self.other = notice.factor;
+        let Some(law) = &mut self.law else { return };
+        if let Some(event) = notice.event.filter(|event| *event > now) {
+            law.expected = Some(event);
+        }
+        if notice.shrunk && law.linked {
+            self.shrink(notice.factor);
+            // That is heard, not said: it must not go back and forth.
+            self.notice.shrunk = false;
+        }
+    }
+
+    /// Of what this end has sent since the start and the other has not read, less what was on its way at the start.
+    pub(crate) fn stored(&self, now: f64) -> f64 {
+        self.on_its_way(now) - self.first_energy
+    }
+
+    pub(crate) fn totals(&self, elapsed: f64) -> EndTotals {
+        let mean = |sum: f64, none: f64| if elapsed > 0.0 { sum / elapsed } else { none };
+        EndTotals {
+            stats: self.stats,
+            delay: self.delay * mean(self.stats.factor_time, self.factor),
+            still: mean(self.stats.still, 0.0),
+            beyond: self.inbox.beyond() + self.own.beyond(),
+        }
+    }
+
+    /// Energy of what this end has sent and the other has not yet read, with the other's delay and impedance: the wave
+    /// w = e + Z f carries w^2 / 4 Z.
+    fn on_its_way(&self, now: f64) -> f64 {
+        let (factor, common) = (self.other, 0.5 * (self.factor + self.other));
+        let impedance = self.impedance * if self.common { common } else { factor };
+        let from = now - self.delay * factor;
+        let wave = |t: f64| {
+            let (effort, flow, _) = self.own.at(t.min(self.own.newest().t));
+            effort + impedance * flow
+        };
+        let inside = self.own.stamps().iter().map(|stamp| stamp.t).filter(|t| *t > from && *t < now);
+        let (mut sum, mut last) = (0.0, from);
+        for t in inside.chain([now]) {
+            let (a, b) = (wave(last), wave(t));
+            // A line's square, integrated.
+            sum += (t - last) * (a * a + a * b + b * b) / 3.0;
+            last = t;
+        }
+        sum / (4.0 * impedance)
+    }
+}

@@ -1,0 +1,558 @@
+//! From a system with lines to islands: the coupling graph is cut at the lines, every piece gets a clock and a method of its own,
+//! and simulators that show them take the place of the components.
+
+use std::sync::{Arc, Mutex};
+
+use cosimo_core::entry::{Options, Registry, Value, find};
+use cosimo_core::interface::{Interface, Port};
+use cosimo_core::method::Steadiness;
+use cosimo_core::{End as PortEnd, Setup, Simulator, Term, Time};
+use cosimo_system::{Boundary, Choice, Component, EndRule, Impedances, Problem, Recipe, Results, System};
+
+use super::drive::Drive;
+use super::end::End;
+use super::isle::{Seed, SeedBody, SoloSeed};
+use super::net::Net;
+use super::proxy::Proxy;
+use super::terminal::Terminal;
+use crate::fuse::{Parts, blocks};
+use crate::plan::{Plan, assemble};
+use crate::planner::Planner;
+use crate::resolve::{Line, Links, ParcelWire, Ports};
+
+/// Rows of a run whose file does not say how many.
+const ROWS: f64 = 1000.0;
+
+/// One piece, by the indices of its components.
+struct Piece {
+    members: Vec<usize>,
+    /// Line, side and member, in the order of members.
+    ends: Vec<(usize, usize, usize)>,
+    /// One simulator that nobody but lines talks to.
+    alone: bool,
+}
+
+/// The islands, and everybody who shows them.
+pub(crate) fn form(
+    parts: Parts,
+    registry: &Registry,
+    problems: &mut Vec<Problem>,
+) -> Option<(Parts, Arc<Net>)> {
+    let before = problems.len();
+    let (names, interfaces) = (parts.names(), parts.interfaces());
+    let blocks = blocks(&interfaces);
+    let ports = Ports::new(&names, &interfaces, &blocks);
+    let pieces = pieces(&parts.links, &ports);
+    let ways: Vec<Boundary> =
+        (0..names.len()).map(|component| way(component, &parts, &ports, problems)).collect();
+    for line in &parts.links.lines {
+        remark_delays(line, problems);
+    }
+    let efforts: Vec<f64> =
+        parts.links.lines.iter().map(|line| first_effort(line, &parts.system, &ports, problems)).collect();
+    let steps: Vec<f64> = pieces.iter().map(|piece| step(piece, &parts, &ways, &ports, problems)).collect();
+    if problems[before..].iter().any(|problem| problem.severity == cosimo_system::Severity::Error) {
+        return None;
+    }
+    let experiment = &parts.system.experiment;
+    let stop = Time::new(experiment.stop).filter(|_| experiment.end == EndRule::Exact);
+    let start = Time::new(experiment.start)?;
+    let starts: Vec<Vec<f64>> =
+        (0..names.len()).map(|component| constants(component, &parts.system, &interfaces)).collect();
+    let Parts { system, simulators, links } = parts;
+    let mut simulators: Vec<Option<Box<dyn Simulator>>> = simulators.into_iter().map(Some).collect();
+    let mut seeds = Vec::new();
+    for (piece, step) in pieces.iter().zip(steps) {
+        let mut ends = Vec::new();
+        let mut decls = Vec::new();
+        for &(line, side, member) in &piece.ends {
+            let found = &links.lines[line];
+            let block = &blocks[piece.members[member]];
+            let at = &found.sides[side];
+            let place = (member, at.effort - block.inputs.start, at.flow - block.outputs.start);
+            let steady = match &found.decl.steady {
+                Some(choice) => Some(steadiness(choice, found, registry, problems)?),
+                None => None,
+            };
+            ends.push(End::new((line, side), place, at, &found.decl, steady));
+            decls.push(found.decl.clone());
+        }
+        let masses = |member: usize| -> Vec<f64> {
+            let own = piece.ends.iter().filter(|(.., owner)| *owner == member);
+            own.map(|(line, side, _)| links.lines[*line].decl.mass[*side].unwrap_or(f64::NAN)).collect()
+        };
+        let first = piece.ends.iter().map(|(line, ..)| efforts[*line]).collect();
+        let body = if piece.alone {
+            let component = piece.members[0];
+            SeedBody::Solo(Box::new(SoloSeed {
+                name: names[component].clone(),
+                simulator: simulators[component].take()?,
+                inputs: starts[component].clone(),
+                way: ways[component],
+                masses: masses(0),
+                size: step,
+            }))
+        } else {
+            let shared = Arc::new(Mutex::new(Vec::new()));
+            let mut inside = Vec::new();
+            for (member, component) in piece.members.iter().enumerate() {
+                let inner = simulators[*component].take()?;
+                let own: Vec<usize> =
+                    (0..ends.len()).filter(|place| piece.ends[*place].2 == member).collect();
+                inside.push(match (own.first(), own.last()) {
+                    (Some(first), Some(last)) => {
+                        let hidden: Vec<usize> = own.iter().map(|place| ends[*place].effort).collect();
+                        let drive = Drive::new(ways[*component], masses(member), inner.as_ref());
+                        let range = *first..*last + 1;
+                        Box::new(Terminal::new(inner, &hidden, Arc::clone(&shared), range, drive))
+                    }
+                    _ => inner,
+                });
+            }
+            let plan = group(piece, inside, step, &system, &links, &ports, registry, problems)?;
+            SeedBody::Group { plan: Box::new(plan), ends: shared }
+        };
+        seeds.push(Seed { body, ends, decls, efforts: first, setup: Setup { start, stop, meets: false } });
+    }
+    let isle_names: Vec<String> = pieces
+        .iter()
+        .map(|piece| {
+            piece.members.iter().map(|member| names[*member].as_str()).collect::<Vec<_>>().join(", ")
+        })
+        .collect();
+    let line_names = links.lines.iter().map(|line| line.name.clone()).collect();
+    let net = Arc::new(Net::new(seeds, isle_names, line_names));
+    Some((shown(&system, &links, &pieces, &ports, &starts, &net), net))
+}
+
+/// What remains connected when lines are cut.
+fn pieces(links: &Links, ports: &Ports<'_>) -> Vec<Piece> {
+    let count = ports.names.len();
+    let mut group: Vec<usize> = (0..count).collect();
+    let join = |group: &mut Vec<usize>, a: usize, b: usize| {
+        let (from, to) = (group[a].max(group[b]), group[a].min(group[b]));
+        group.iter_mut().filter(|name| **name == from).for_each(|name| *name = to);
+    };
+    let mut wired = vec![false; count];
+    for (input, row) in links.rows.iter().enumerate() {
+        let (to, _) = ports.place(PortEnd::Input(input));
+        for term in row {
+            let (from, _) = ports.place(PortEnd::Output(term.output));
+            join(&mut group, from, to);
+            (wired[from], wired[to]) = (true, true);
+        }
+    }
+    for wire in &links.parcels {
+        join(&mut group, wire.from.0, wire.to.0);
+        (wired[wire.from.0], wired[wire.to.0]) = (true, true);
+    }
+    let mut pieces: Vec<Piece> = Vec::new();
+    for first in 0..count {
+        if group[first] != first {
+            continue;
+        }
+        let members: Vec<usize> = (0..count).filter(|component| group[*component] == first).collect();
+        let mut ends = Vec::new();
+        for (line, found) in links.lines.iter().enumerate() {
+            for (side, at) in found.sides.iter().enumerate() {
+                let (owner, _) = ports.place(PortEnd::Input(at.effort));
+                ends.extend(
+                    members.iter().position(|member| *member == owner).map(|member| (line, side, member)),
+                );
+            }
+        }
+        ends.sort_by_key(|(line, side, member)| (*member, *line, *side));
+        let alone = members.len() == 1 && !wired[first];
+        pieces.push(Piece { members, ends, alone });
+    }
+    pieces
+}
+
+/// How efforts reach a component, with a word on why.
+fn way(component: usize, parts: &Parts, ports: &Ports<'_>, problems: &mut Vec<Problem>) -> Boundary {
+    let can = parts.simulators[component].interface().abilities;
+    let name = &ports.names[component];
+    let mut chosen: Option<(Boundary, &str)> = None;
+    for line in &parts.links.lines {
+        for (side, at) in line.sides.iter().enumerate() {
+            if ports.place(PortEnd::Input(at.effort)).0 != component {
+                continue;
+            }
+            let known = line.decl.mass[side].is_some();
+            let wanted = match line.decl.boundary {
+                Boundary::Best if can.lines => Boundary::Inside,
+                Boundary::Best if can.rollback => Boundary::Corrected,
+                Boundary::Best if known => Boundary::SemiImplicit,
+                other => other,
+            };
+            let problem = |message: String, hint: &str| {
+                Problem::error(
+                    "plan/line-boundary",
+                    format!("line `{}`: {message}", line.name),
+                    line.decl.span.clone(),
+                )
+                .about(name)
+                .hint(hint.to_owned())
+            };
+            let refused = match wanted {
+                Boundary::Held => Some(problem(
+                    "an effort that is held from the start of a step delays it by half a step more, and that is unstable"
+                        .into(),
+                    "leave `boundary` out, or take \"mid-step\"",
+                )),
+                Boundary::Inside if !can.lines => Some(problem(
+                    format!("`{name}` cannot have the effort follow its flow inside of its steps"),
+                    "only native models with a solver of their own and FMUs for model exchange can; leave `boundary` out",
+                )),
+                Boundary::Corrected if !can.rollback => Some(problem(
+                    format!("`{name}` cannot go back, so that no step can be tried"),
+                    "take `boundary = \"semi-implicit\"` and say `mass_a` or `mass_b`",
+                )),
+                Boundary::Best => Some(problem(
+                    format!("`{name}` can neither go back nor have the effort follow its flow, and how heavy it is nobody says"),
+                    "say the mass that the line moves there: `mass_a` or `mass_b`, effort per rate of the flow",
+                )),
+                Boundary::SemiImplicit if !known && !can.rollback => Some(problem(
+                    format!("how heavy `{name}` is nobody says, and it cannot go back to be tried"),
+                    "say the mass that the line moves there: `mass_a` or `mass_b`, effort per rate of the flow",
+                )),
+                _ => None,
+            };
+            problems.extend(refused);
+            match chosen {
+                Some((before, other)) if before != wanted => problems.push(problem(
+                    format!("`{name}` is told another `boundary` by line `{other}`"),
+                    "one simulator has one way",
+                )),
+                _ => chosen = Some((wanted, &line.name)),
+            }
+        }
+    }
+    let Some((way, line)) = chosen else { return Boundary::MidStep };
+    let words = match way {
+        Boundary::Inside => return way,
+        Boundary::Corrected => "each step is tried twice before it is taken, to see how the flow answers",
+        Boundary::SemiImplicit => "the flow is expected to answer as its mass lets it",
+        _ => "one value per step, with the flow as it was at its start",
+    };
+    problems.push(
+        Problem::remark(
+            "plan/line-boundary",
+            format!("line `{line}`: the effort at `{name}` is made before each step: {words}"),
+            parts.system.components[component].source_span.clone(),
+        )
+        .about(name),
+    );
+    way
+}
+
+/// Delays that may differ while each end has an impedance of its own make energy where the heavier side has the longer one.
+fn remark_delays(line: &Line, problems: &mut Vec<Problem>) {
+    let decl = &line.decl;
+    if decl.impedances == Impedances::Own
+        && (decl.most[0] != decl.most[1] || decl.factor[0] != decl.factor[1])
+    {
+        let longer = if decl.most[0] > decl.most[1] || decl.factor[0] > decl.factor[1] { "a" } else { "b" };
+        problems.push(
+            Problem::remark(
+                "plan/line-asymmetric",
+                format!(
+                    "line `{}` may be longer for side {longer}: if that is the heavier side, the line makes energy",
+                    line.name
+                ),
+                decl.span.clone(),
+            )
+            .hint("`impedances = \"common\"` makes none, and saves a little less"),
+        );
+    }
+}
+
+/// The effort at the start, in SI units, from the start value of either input.
+fn first_effort(line: &Line, system: &System, ports: &Ports<'_>, problems: &mut Vec<Problem>) -> f64 {
+    let given = line.sides.map(|side| {
+        let (owner, _) = ports.place(PortEnd::Input(side.effort));
+        let port = ports.port(PortEnd::Input(side.effort));
+        let said = system.components[owner].starts.iter().find(|(name, ..)| *name == port.name);
+        (said.map(|(_, value, _)| *value).or(port.start)).map(|value| value / side.scale)
+    });
+    match given {
+        [Some(a), Some(b)] if (a - b).abs() > 1e-9 * a.abs().max(b.abs()) => {
+            let message =
+                format!("line `{}` begins with two efforts: {a} on side a, {b} on side b", line.name);
+            problems.push(
+                Problem::error("plan/line-start", message, line.decl.span.clone())
+                    .hint("the start values of both effort inputs must be the same"),
+            );
+            a
+        }
+        [a, b] => a.or(b).unwrap_or(0.0),
+    }
+}
+
+/// The size of steps that nobody inside chooses.
+fn step(
+    piece: &Piece,
+    parts: &Parts,
+    ways: &[Boundary],
+    ports: &Ports<'_>,
+    problems: &mut Vec<Problem>,
+) -> f64 {
+    let recipe = &parts.system.recipe;
+    let (given, experiment) = (recipe.step.size, &parts.system.experiment);
+    let usual = given.unwrap_or((experiment.stop - experiment.start) / ROWS);
+    let shortest = piece.ends.iter().map(|(line, side, _)| {
+        let decl = &parts.links.lines[*line].decl;
+        (decl.delay * decl.factor[*side].min(1.0), *line)
+    });
+    let Some((delay, line)) = shortest.min_by(|a, b| a.0.total_cmp(&b.0)) else { return usual };
+    let inside = piece.alone && ways[piece.members[0]] == Boundary::Inside;
+    let fixed = piece.members.iter().find(|member| !ports.interfaces[**member].abilities.variable_step);
+    let name = &parts.links.lines[line].name;
+    let span = parts.links.lines[line].decl.span.clone();
+    match given {
+        Some(size) if size > delay * (1.0 + 1e-9) && !inside && fixed.is_some() => {
+            let message = format!(
+                "line `{name}` has a delay of {delay} s, and `{}` takes steps of {size} s only",
+                ports.names[fixed.copied().unwrap_or_default()]
+            );
+            problems.push(
+                Problem::error("plan/line-step", message, span)
+                    .hint("no step may be longer than the delay: make the delay longer or the step shorter"),
+            );
+            size
+        }
+        Some(size) if piece.alone => size.min(delay),
+        // What it does inside of its steps is not published.
+        _ => usual.min(0.5 * delay),
+    }
+}
+
+fn steadiness(
+    choice: &Choice,
+    line: &Line,
+    registry: &Registry,
+    problems: &mut Vec<Problem>,
+) -> Option<Box<dyn Steadiness>> {
+    let entry = find(&registry.steadiness, &choice.name);
+    let Some(entry) = entry else {
+        let message = format!("line `{}`: `{}` is no way to tell that nothing moves", line.name, choice.name);
+        problems.push(Problem::error("plan/unknown-method", message, line.decl.span.clone()));
+        return None;
+    };
+    let given: Vec<(String, Value)> =
+        choice.options.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect();
+    match Options::resolve(&format!("`{}`", entry.name), entry.options, &given) {
+        Ok(options) => Some((entry.build)(&options)),
+        Err(wrong) => {
+            problems.extend(
+                wrong
+                    .into_iter()
+                    .map(|wrong| Problem::error("plan/option", wrong.message, choice.span.clone())),
+            );
+            None
+        }
+    }
+}
+
+/// Values of inputs that nobody drives.
+fn constants(component: usize, system: &System, interfaces: &[Interface]) -> Vec<f64> {
+    let said = &system.components[component].starts;
+    let value = |port: &Port| {
+        let given = said.iter().find(|(name, ..)| *name == port.name).map(|(_, value, _)| *value);
+        given.or(port.start).unwrap_or(0.0)
+    };
+    interfaces[component].inputs.iter().map(value).collect()
+}
+
+/// The plan of an island of several, with what concerns it of the whole.
+#[allow(clippy::too_many_arguments)] // the whole, and what is cut out of it
+fn group(
+    piece: &Piece,
+    simulators: Vec<Box<dyn Simulator>>,
+    step: f64,
+    whole: &System,
+    links: &Links,
+    ports: &Ports<'_>,
+    registry: &Registry,
+    problems: &mut Vec<Problem>,
+) -> Option<Plan> {
+    let interfaces: Vec<Interface> =
+        simulators.iter().map(|simulator| simulator.interface().clone()).collect();
+    let blocks = blocks(&interfaces);
+    let names: Vec<String> = piece.members.iter().map(|member| ports.names[*member].clone()).collect();
+    let inside = Ports::new(&names, &interfaces, &blocks);
+    let new_output = |output: usize| {
+        let (owner, port) = ports.place(PortEnd::Output(output));
+        let member = piece.members.iter().position(|member| *member == owner)?;
+        Some(blocks[member].outputs.start + port)
+    };
+    let new_input = |input: usize| {
+        let (owner, port) = ports.place(PortEnd::Input(input));
+        let member = piece.members.iter().position(|member| *member == owner)?;
+        inside.input_of(member, &ports.interfaces[owner].inputs[port].name)
+    };
+    let inputs = blocks.last().map_or(0, |block| block.inputs.end);
+    let mut own = Links {
+        rows: vec![Vec::new(); inputs],
+        offsets: vec![0.0; inputs],
+        drivers: vec![Vec::new(); inputs],
+        excused: vec![false; inputs],
+        ..Links::default()
+    };
+    for input in 0..links.rows.len() {
+        let Some(new) = new_input(input) else { continue };
+        let terms = links.rows[input].iter();
+        own.rows[new] = terms
+            .filter_map(|term| Some(Term { output: new_output(term.output)?, gain: term.gain }))
+            .collect();
+        own.offsets[new] = links.offsets[input];
+        own.drivers[new].clone_from(&links.drivers[input]);
+        own.excused[new] = links.excused[input];
+    }
+    for bond in &links.bonds {
+        let moved = |end: PortEnd| match end {
+            PortEnd::Input(input) => new_input(input).map(PortEnd::Input),
+            PortEnd::Output(output) => new_output(output).map(PortEnd::Output),
+        };
+        let mut copy = bond.clone();
+        let placed = copy.sides.iter_mut().all(|side| match (moved(side.effort), moved(side.flow)) {
+            (Some(effort), Some(flow)) => {
+                (side.effort, side.flow) = (effort, flow);
+                true
+            }
+            _ => false,
+        });
+        own.bonds.extend(placed.then_some(copy));
+    }
+    let member = |component: usize| piece.members.iter().position(|member| *member == component);
+    own.parcels.extend(links.parcels.iter().filter_map(|wire| {
+        Some(ParcelWire { from: (member(wire.from.0)?, wire.from.1), to: (member(wire.to.0)?, wire.to.1) })
+    }));
+    let mut recipe = whole.recipe.clone();
+    let known = |path: &str| (0..inputs).any(|input| inside.path(PortEnd::Input(input)) == path);
+    recipe.input.inputs.retain(|(path, ..)| known(path));
+    recipe.correction.inputs.retain(|(path, ..)| known(path));
+    recipe.exchange.inputs.retain(|(path, ..)| known(path));
+    recipe.step.size = Some(step);
+    let shown = |component: &usize| {
+        let mut component = whole.components[*component].clone();
+        let hidden = |name: &str| {
+            let place = names.iter().position(|known| *known == component.name);
+            place.is_none_or(|place| inside.input_of(place, name).is_none())
+        };
+        let starts = std::mem::take(&mut component.starts);
+        component.starts = starts.into_iter().filter(|(name, ..)| !hidden(name)).collect();
+        component
+    };
+    let system = System {
+        folder: whole.folder.clone(),
+        experiment: whole.experiment.clone(),
+        components: piece.members.iter().map(shown).collect(),
+        recipe,
+        ..System::default()
+    };
+    let planned = Planner { system: &system, registry, ports: &inside, links: &own }.layout(problems)?;
+    Some(assemble(planned, simulators, Vec::new(), None))
+}
+
+/// The system as everybody else sees it: components that nothing connects, and the lines.
+fn shown(
+    whole: &System,
+    links: &Links,
+    pieces: &[Piece],
+    ports: &Ports<'_>,
+    starts: &[Vec<f64>],
+    net: &Arc<Net>,
+) -> Parts {
+    let count = ports.names.len();
+    let mut simulators: Vec<Option<Box<dyn Simulator>>> = (0..count).map(|_| None).collect();
+    let mut tails = Vec::new();
+    for (isle, piece) in pieces.iter().enumerate() {
+        let mut place = 0;
+        for (member, component) in piece.members.iter().enumerate() {
+            let Interface { inputs, outputs, .. } = &ports.interfaces[*component];
+            let mut shown: Vec<(Port, usize, usize)> = Vec::new();
+            for port in outputs {
+                shown.push((port.clone(), isle, place));
+                place += 1;
+            }
+            let mut open = Vec::new();
+            for (input, port) in inputs.iter().enumerate() {
+                let driven = !links.drivers[ports.blocks[*component].inputs.start + input].is_empty();
+                if driven || !piece.alone {
+                    // A port name may stand for an input and an output.
+                    let taken = outputs.iter().any(|output| output.name == port.name);
+                    let name = if taken { format!("{}.in", port.name) } else { port.name.clone() };
+                    shown.push((Port { name, ..port.clone() }, isle, place));
+                } else {
+                    open.push((Port { start: Some(starts[*component][input]), ..port.clone() }, input));
+                }
+                place += 1;
+            }
+            simulators[*component] = Some(Box::new(Proxy::new(net, (isle, member), shown, open)));
+        }
+        tails.push(place);
+    }
+    let mut components: Vec<Component> = whole
+        .components
+        .iter()
+        .map(|component| Component {
+            name: component.name.clone(),
+            source: component.source.clone(),
+            source_span: component.source_span.clone(),
+            span: component.span.clone(),
+            ..Component::default()
+        })
+        .collect();
+    let mut simulators: Vec<Box<dyn Simulator>> = simulators.into_iter().flatten().collect();
+    for (index, line) in links.lines.iter().enumerate() {
+        let mut shown = Vec::new();
+        for (side, letter) in ["a", "b"].into_iter().enumerate() {
+            let at = pieces.iter().enumerate().find_map(|(isle, piece)| {
+                let end = piece.ends.iter().position(|end| (end.0, end.1) == (index, side))?;
+                Some((isle, tails[isle] + 3 * end))
+            });
+            let Some((isle, first)) = at else { continue };
+            let words = [
+                ("delay", "s", 1, "delay that this side reads with"),
+                ("still", "1", 2, "1 where this side is judged to stand still"),
+            ];
+            for (name, unit, place, doc) in words {
+                shown.push((Port::new(&format!("{name}_{letter}"), unit, doc), isle, first + place));
+            }
+        }
+        simulators.push(Box::new(Proxy::new(net, (usize::MAX, 0), shown, Vec::new())));
+        components.push(Component {
+            name: format!("line.{}", line.name),
+            source: "line".into(),
+            span: line.decl.span.clone(),
+            source_span: line.decl.span.clone(),
+            ..Component::default()
+        });
+    }
+    let interfaces: Vec<Interface> =
+        simulators.iter().map(|simulator| simulator.interface().clone()).collect();
+    let inputs = interfaces.iter().map(|interface| interface.inputs.len()).sum();
+    let mut recipe = Recipe::default();
+    let experiment = whole.experiment.clone();
+    let every = whole.results.every.unwrap_or((experiment.stop - experiment.start) / ROWS);
+    recipe.step.size = Some(every);
+    let system = System {
+        folder: whole.folder.clone(),
+        components,
+        recipe,
+        results: Results { every: None, ..whole.results.clone() },
+        scenario: whole.scenario.clone(),
+        experiment,
+        ..System::default()
+    };
+    let links = Links {
+        rows: vec![Vec::new(); inputs],
+        offsets: vec![0.0; inputs],
+        drivers: vec![Vec::new(); inputs],
+        // Said already.
+        excused: vec![true; inputs],
+        ..Links::default()
+    };
+    Parts { system, simulators, links }
+}
