@@ -6,6 +6,7 @@
 
 pub mod clock;
 pub mod dense;
+pub mod ends;
 pub mod entry;
 pub mod error;
 pub mod graph;

@@ -130,8 +130,6 @@ struct Moving<I> {
     /// It wants to hear of every step, and whether that step may be taken back.
     completed_steps: Option<bool>,
     relative: f64,
-    /// One per state.
-    absolute: Vec<f64>,
     work: Work,
     /// The event at which the last step stopped; everybody is brought there. Not rewound: it tells where to go again.
     met: f64,
@@ -165,7 +163,6 @@ struct Course {
 struct Work {
     x: Vec<f64>,
     dx: Vec<f64>,
-    old: Vec<f64>,
     y: Vec<f64>,
 }
 
@@ -218,15 +215,10 @@ impl<'a, I: Exchanged> Equations<'a, I> {
         Fault::Fatal(Cow::Borrowed("the unit failed"))
     }
 
-    /// What the unit said, if it was the unit. To the integrator states have numbers; people know their names.
+    /// What the unit said, if it was the unit.
     fn failed(self, failure: &Failure) -> SimulatorError {
-        self.fault.unwrap_or_else(|| {
-            let mut words = failure.to_string();
-            for (place, name) in self.wires.states.iter().enumerate() {
-                words = words.replace(&format!("x[{place}]"), &format!("`{name}`"));
-            }
-            SimulatorError::new("integrate", words)
-        })
+        let names = &self.wires.states;
+        self.fault.unwrap_or_else(|| SimulatorError::new("integrate", failure.naming(names)))
     }
 }
 
@@ -281,8 +273,7 @@ impl<I: Exchanged> Moving<I> {
         self.instance.nominals(x)?;
         let tolerance =
             |nominal: &f64| parameters.absolute.unwrap_or_else(|| allowed(self.relative, *nominal));
-        self.absolute = x.iter().map(tolerance).collect();
-        let absolute = Absolute::Each(self.absolute.clone());
+        let absolute = Absolute::Each(x.iter().map(tolerance).collect());
         let largest = parameters.largest_step.unwrap_or(f64::INFINITY);
         let settings = Settings { relative: self.relative, absolute, largest, ..Settings::default() };
         self.course.integrator = integrator(parameters, x.len(), &settings)?;
@@ -358,20 +349,14 @@ impl<I: Exchanged> Moving<I> {
     /// Whether the derivatives changed so much that the step which the integrator has in mind would go wrong by more
     /// than it allows itself.
     fn notices(&mut self, at: f64) -> Result<bool, SimulatorError> {
-        let Moving { instance, wires, course, work: Work { x, dx, old, .. }, relative, absolute, .. } = self;
-        course.integrator.slope_at(at, old);
+        let Moving { instance, wires, course, work: Work { x, dx, .. }, .. } = self;
         x.copy_from_slice(course.integrator.state());
         let mut equations = Equations::new(instance, wires, &course.held, course.anchor);
         if let Err(fault) = equations.derivatives(at, x, dx) {
             // Refused here, it may be accepted a little later: the integrator will see.
             return equations.fault.take().map_or_else(|| Ok(matches!(fault, Fault::Retry(_))), Err);
         }
-        let step = course.integrator.planned();
-        let noticed = |state: usize| {
-            let least = absolute[state] + *relative * x[state].abs();
-            step * (dx[state] - old[state]).abs() > least
-        };
-        Ok((0..x.len()).any(noticed))
+        Ok(course.integrator.notices(dx))
     }
 
     /// Event mode at an instant, with the inputs as they are there, until nothing changes any more.
@@ -714,8 +699,7 @@ impl<O: Origin> Simulator for Exchange<O> {
             eventless: self.equations.eventless,
             completed_steps: self.equations.completed_steps.then_some(!abilities.rollback),
             relative: self.parameters.relative.or(self.equations.tolerance).unwrap_or(RELATIVE),
-            absolute: Vec::new(),
-            work: Work { x: room(), dx: room(), old: room(), y: vec![0.0; outputs.len()] },
+            work: Work { x: room(), dx: room(), y: vec![0.0; outputs.len()] },
             met: f64::NAN,
         });
         self.setup = Some(*setup);

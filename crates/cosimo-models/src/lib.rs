@@ -8,12 +8,16 @@
 mod bouncing_ball;
 mod dahlquist;
 mod dormand_prince;
+mod drive_cycle;
 mod driven;
 mod dual_mass;
 mod epas;
 mod faulty;
 mod gain_loop;
 mod hybrid;
+mod integrated;
+#[cfg(test)]
+mod line_tests;
 mod linear;
 mod memory;
 mod ode;
@@ -25,7 +29,9 @@ mod quarter_car_linear;
 mod rc_rl;
 mod ring;
 mod robertson;
+mod robot;
 mod solver;
+mod spring_mass;
 mod stair;
 mod tanks;
 #[cfg(test)]
@@ -147,6 +153,13 @@ const MODELS: &[&ModelEntry] = &[
     &epas::MOTOR_ALONE,
     &epas::MECHANICS_ALONE,
     &epas::MOTOR_BELT,
+    &spring_mass::LEFT,
+    &spring_mass::RIGHT,
+    &drive_cycle::MOTOR,
+    &drive_cycle::CAR,
+    &robot::LIFT,
+    &robot::SWING,
+    &robot::ARM,
     &faulty::NAN,
     &faulty::PANIC,
 ];
@@ -192,6 +205,7 @@ pub const REFERENCES: &[&ReferenceEntry] = &[
     &pendulum::REFERENCE,
     &pendulum::REFERENCE_LINEAR,
     &epas::REFERENCE,
+    &spring_mass::REFERENCE,
 ];
 
 /// Sources such as `native:quarter-car/chassis`.
@@ -246,7 +260,8 @@ fn resolve(name: &str, parameters: &[Spec], given: &[(String, Value)]) -> Result
 }
 
 /// Parameters that say how a model is solved. Its equations do not look at them.
-pub const SOLVER_PARAMETERS: &[&str] = &[solver::EXACT.name, solver::MICRO_STEPS.name];
+pub const SOLVER_PARAMETERS: &[&str] =
+    &[solver::EXACT.name, solver::MICRO_STEPS.name, integrated::RELATIVE.name, integrated::ABSOLUTE.name];
 
 /// The equations of a model of either list, without a solver. `None` where it is more or less than equations.
 pub fn equations(request: &OpenRequest<'_>) -> Result<Option<Box<dyn Hybrid>>, Vec<OpenProblem>> {

@@ -33,6 +33,17 @@ pub enum Cause {
     Refused { message: Cow<'static, str> },
 }
 
+impl Failure {
+    /// In words, with states by name where there are names: to an integrator they have numbers.
+    pub fn naming(&self, states: &[String]) -> String {
+        let mut words = self.to_string();
+        for (place, name) in states.iter().enumerate() {
+            words = words.replace(&format!("x[{place}]"), &format!("`{name}`"));
+        }
+        words
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

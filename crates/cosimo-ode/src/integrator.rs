@@ -275,6 +275,21 @@ impl Integrator {
         }
     }
 
+    /// Whether derivatives that jumped to `dx` would make the next step, as it is planned, go wrong by more than is
+    /// allowed: then a restart is due.
+    pub fn notices(&mut self, dx: &[f64]) -> bool {
+        let mut before = std::mem::take(&mut self.frame.trial_slope);
+        self.slope_at(self.frame.place.time, &mut before);
+        let Frame { place, state, relative, absolute, .. } = &self.frame;
+        let noticed = |i: usize| {
+            let least = absolute[i] + relative * state[i].abs();
+            place.planned * (dx[i] - before[i]).abs() > least
+        };
+        let noticed = (0..state.len()).any(noticed);
+        self.frame.trial_slope = before;
+        noticed
+    }
+
     pub fn counters(&self) -> Counters {
         self.frame.counters
     }

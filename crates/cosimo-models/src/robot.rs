@@ -1,0 +1,470 @@
+//! A robot arm that two electro-hydraulic actuators lift and swing, in three parts: the cylinder, the motor, and the arm
+//! between them. All are told efforts, so that delayed lines can be between them.
+//! Source: the structure of Braun, Hällqvist & Fritzson 2023, section 4.3; the paper prints no constants, so that those here
+//! were chosen: an arm of two rotations, a pump that is asked for the flow which a proportional controller wants. Flows
+//! count what goes into the line.
+
+use cosimo_core::entry::Range;
+use cosimo_core::{Interface, Options, Port, Spec};
+
+use crate::hybrid::{Direction, Hybrid, Point};
+use crate::integrated::{ABSOLUTE, Integrated, RELATIVE, SOLVER};
+use crate::ode::{ABILITIES, Model};
+use crate::solver::{MICRO_STEPS, initial};
+use crate::{ModelEntry, input, output};
+
+const SIDE_A: Spec = Spec::number("a", 0.5, Range::Positive, "m", "from the joint to the cylinder's foot");
+const SIDE_B: Spec = Spec::number("b", 0.9, Range::Positive, "m", "from the joint to the cylinder's head");
+const WEIGHT: Spec =
+    Spec::number("weight", 1700.0, Range::Finite, "N.m", "torque of the arm's weight, lying");
+const BULK: Spec = Spec::number("bulk", 1e9, Range::Positive, "Pa", "bulk modulus of the oil");
+const LEAK: Spec =
+    Spec::number("leak", 4e-12, Range::NotNegative, "m3/(s.Pa)", "leakage between the chambers");
+const LAG: Spec = Spec::number("lag", 0.02, Range::Positive, "s", "time constant of the pump");
+const PRESSURE: Spec = initial("p0", 5e6, "Pa", "pressure in the second chamber at the start");
+
+const AREA: Spec = Spec::number("A", 2e-3, Range::Positive, "m2", "area of the piston");
+const VOLUME: Spec = Spec::number("V0", 8e-4, Range::Positive, "m3", "volume of each chamber at the start");
+const MASS: Spec = Spec::number("mass", 20.0, Range::Positive, "kg", "mass of the piston");
+const FRICTION: Spec = Spec::number("friction", 4e3, Range::NotNegative, "N.s/m", "friction of the piston");
+const GAIN: Spec = Spec::number("gain", 8.0, Range::NotNegative, "1/s", "speed per missing way");
+const LIFT_BY: Spec = Spec::number("lift_by", 25.0, Range::Finite, "deg", "how high the arm is lifted");
+const UP_AT: Spec = Spec::number("up_at", 1.0, Range::Finite, "s", "when lifting begins");
+const DOWN_AT: Spec = Spec::number("down_at", 9.2, Range::Finite, "s", "when the way down begins");
+const LIFT_TIME: Spec = Spec::number("lift_time", 3.0, Range::Positive, "s", "how long either takes");
+
+const DISPLACEMENT: Spec = Spec::number("Dm", 1e-4, Range::Positive, "m3/rad", "displacement of the motor");
+const CHAMBER: Spec = Spec::number("V", 8e-4, Range::Positive, "m3", "volume of each chamber");
+const INERTIA: Spec = Spec::number("J", 1.0, Range::Positive, "kg.m2", "inertia of the motor");
+const DRAG: Spec = Spec::number("friction", 100.0, Range::NotNegative, "N.m.s/rad", "friction of the motor");
+const TURN_GAIN: Spec = Spec::number("gain", 5.0, Range::NotNegative, "1/s", "speed per missing angle");
+const SWING_BY: Spec = Spec::number("swing_by", 90.0, Range::Finite, "deg", "how far the arm is swung");
+const SWING_AT: Spec = Spec::number("swing_at", 4.5, Range::Finite, "s", "when swinging begins");
+const SWING_TIME: Spec = Spec::number("swing_time", 4.5, Range::Positive, "s", "how long it takes");
+
+const POST: Spec = Spec::number("post", 60.0, Range::Positive, "kg.m2", "inertia of the turning post");
+const ARM_INERTIA: Spec = Spec::number("arm", 300.0, Range::Positive, "kg.m2", "inertia of the arm");
+const SWING_DRAG: Spec = Spec::number("d1", 40.0, Range::NotNegative, "N.m.s/rad", "friction of the post");
+const LIFT_DRAG: Spec =
+    Spec::number("d2", 200.0, Range::NotNegative, "N.m.s/rad", "friction of the arm's joint");
+
+/// The cylinder between a foot and a head that the arm turns.
+#[derive(Debug, Clone, Copy)]
+struct Triangle {
+    a: f64,
+    b: f64,
+}
+
+impl Triangle {
+    fn of(options: &Options) -> Triangle {
+        Triangle { a: options.number("a"), b: options.number("b") }
+    }
+
+    fn length(&self, th: f64) -> f64 {
+        (self.a * self.a + self.b * self.b + 2.0 * self.a * self.b * th.sin()).sqrt()
+    }
+
+    /// The lever, that is the derivative of the length by the angle, and its own derivative.
+    fn lever(&self, th: f64) -> (f64, f64) {
+        let length = self.length(th);
+        let lever = self.a * self.b * th.cos() / length;
+        (lever, -(self.a * self.b * th.sin() + lever * lever) / length)
+    }
+
+    /// The force that holds the weight of the lying arm.
+    fn holding(&self, weight: f64) -> f64 {
+        weight / self.lever(0.0).0
+    }
+}
+
+/// From 0 to 1 in a time, without a jump in speed or acceleration.
+fn rise(t: f64, from: f64, time: f64) -> f64 {
+    let s = ((t - from) / time).clamp(0.0, 1.0);
+    s * s * s * (10.0 + s * (6.0 * s - 15.0))
+}
+
+/// Pressures are of the order of MPa, flows of 0.1 l/s.
+const NOMINALS: [f64; 5] = [1.0, 1.0, 1e6, 1e6, 1e-4];
+
+/// Oil that a pump moves between two chambers, of a cylinder or a motor: place, speed, two pressures and the pump's flow.
+#[derive(Debug)]
+struct Actuator {
+    /// Area, or volume per angle.
+    area: f64,
+    volume: f64,
+    /// Chambers grow and shrink as the piston moves; those of a motor do not.
+    grows: bool,
+    bulk: f64,
+    inertia: f64,
+    friction: f64,
+    leak: f64,
+    lag: f64,
+    gain: f64,
+    pressure: f64,
+    /// The effort that it begins with.
+    effort: f64,
+}
+
+impl Actuator {
+    fn initial(&self) -> (Vec<f64>, Vec<f64>) {
+        let difference = self.effort / self.area;
+        (vec![0.0, 0.0, self.pressure + difference, self.pressure, self.leak * difference], Vec::new())
+    }
+
+    /// How far the reference must be ahead for the pump to give what leaks at the start.
+    fn offset(&self) -> f64 {
+        self.leak * self.effort / (self.area * self.area * self.gain)
+    }
+
+    /// Volumes of both chambers.
+    fn chambers(&self, place: f64) -> [f64; 2] {
+        let more = if self.grows { self.area * place } else { 0.0 };
+        [self.volume + more, self.volume - more]
+    }
+
+    fn derivatives(&self, wanted: f64, x: &[f64], effort: f64, dx: &mut [f64]) {
+        let [place, speed, first, second, flow] = [x[0], x[1], x[2], x[3], x[4]];
+        let into = flow - self.leak * (first - second) - self.area * speed;
+        let [va, vb] = self.chambers(place);
+        dx[0] = speed;
+        dx[1] = (self.area * (first - second) - effort - self.friction * speed) / self.inertia;
+        dx[2] = self.bulk / va * into;
+        dx[3] = -self.bulk / vb * into;
+        dx[4] = (self.area * self.gain * (wanted - place) - flow) / self.lag;
+    }
+
+    fn tangent(&self, x: &[f64], along: &[f64], effort: f64, dx: &mut [f64]) {
+        self.derivatives(0.0, along, effort, dx);
+        let into = x[4] - self.leak * (x[2] - x[3]) - self.area * x[1];
+        let change = along[4] - self.leak * (along[2] - along[3]) - self.area * along[1];
+        let [va, vb] = self.chambers(x[0]);
+        let more = if self.grows { self.area * along[0] } else { 0.0 };
+        dx[2] = self.bulk / va * (change - more / va * into);
+        dx[3] = -self.bulk / vb * (change + more / vb * into);
+    }
+}
+
+/// What an actuator is to do.
+#[derive(Debug)]
+enum Plan {
+    /// Up by an angle, and down again.
+    Lift { triangle: Triangle, by: f64, up_at: f64, down_at: f64, time: f64 },
+    /// To an angle.
+    Swing { by: f64, at: f64, time: f64 },
+}
+
+impl Plan {
+    fn lift(options: &Options) -> Plan {
+        let [by, up_at, down_at, time] =
+            ["lift_by", "up_at", "down_at", "lift_time"].map(|name| options.number(name));
+        Plan::Lift { triangle: Triangle::of(options), by: by.to_radians(), up_at, down_at, time }
+    }
+
+    fn swing(options: &Options) -> Plan {
+        let [by, at, time] = ["swing_by", "swing_at", "swing_time"].map(|name| options.number(name));
+        Plan::Swing { by: by.to_radians(), at, time }
+    }
+
+    /// How far from the start the piston, or the motor, should be.
+    fn wanted(&self, t: f64) -> f64 {
+        match self {
+            Plan::Lift { triangle, by, up_at, down_at, time } => {
+                let angle = by * (rise(t, *up_at, *time) - rise(t, *down_at, *time));
+                triangle.length(angle) - triangle.length(0.0)
+            }
+            Plan::Swing { by, at, time } => by * rise(t, *at, *time),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Planned {
+    actuator: Actuator,
+    plan: Plan,
+}
+
+impl Planned {
+    fn wanted(&self, t: f64) -> f64 {
+        self.plan.wanted(t) + self.actuator.offset()
+    }
+}
+
+impl Hybrid for Planned {
+    fn interface(&self) -> Interface {
+        let (effort, flow, place, what) = match self.plan {
+            Plan::Lift { .. } => ("N", "m/s", "m", "piston"),
+            Plan::Swing { .. } => ("N.m", "rad/s", "rad", "motor"),
+        };
+        let effort = input("e", effort, &format!("effort of the line against the {what}"));
+        let mut outputs = vec![output("f", flow, "speed into the line")];
+        outputs.extend(self.states());
+        outputs.push(output("wanted", place, &format!("where the {what} should be")));
+        Interface {
+            inputs: vec![effort.starting_at(self.actuator.effort)],
+            outputs,
+            abilities: ABILITIES,
+            ..Interface::default()
+        }
+    }
+
+    fn states(&self) -> Vec<Port> {
+        let (place, speed, units, what) = match self.plan {
+            Plan::Lift { .. } => ("x", "v", ["m", "m/s"], "piston"),
+            Plan::Swing { .. } => ("th", "w", ["rad", "rad/s"], "motor"),
+        };
+        vec![
+            output(place, units[0], &format!("place of the {what}")),
+            output(speed, units[1], &format!("speed of the {what}")),
+            output("pA", "Pa", "pressure in the first chamber"),
+            output("pB", "Pa", "pressure in the second chamber"),
+            output("q", "m3/s", "flow of the pump"),
+        ]
+    }
+
+    fn initial(&self) -> (Vec<f64>, Vec<f64>) {
+        self.actuator.initial()
+    }
+
+    fn derivatives(&self, at: &Point<'_>, dx: &mut [f64]) {
+        self.actuator.derivatives(self.wanted(at.t), at.x, at.u[0], dx);
+    }
+
+    fn outputs(&self, at: &Point<'_>, y: &mut [f64]) {
+        y[0] = at.x[1];
+        y[1..6].copy_from_slice(at.x);
+        y[6] = self.wanted(at.t);
+    }
+
+    fn nominals(&self, into: &mut [f64]) {
+        into.copy_from_slice(&NOMINALS);
+    }
+
+    fn tangent(&self, at: &Point<'_>, along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+        self.actuator.tangent(at.x, along.x, along.u[0], dx);
+        y[0] = along.x[1];
+        y[1..6].copy_from_slice(along.x);
+        y[6] = 0.0;
+    }
+}
+
+/// Angle and speed of swinging, then of lifting.
+#[derive(Debug)]
+struct Arm {
+    triangle: Triangle,
+    weight: f64,
+    post: f64,
+    inertia: f64,
+    drag: [f64; 2],
+}
+
+impl Arm {
+    fn of(options: &Options) -> Arm {
+        let [weight, post, inertia, d1, d2] =
+            ["weight", "post", "arm", "d1", "d2"].map(|name| options.number(name));
+        Arm { triangle: Triangle::of(options), weight, post, inertia, drag: [d1, d2] }
+    }
+}
+
+impl Model for Arm {
+    fn interface(&self) -> Interface {
+        let force = self.triangle.holding(self.weight);
+        let mut outputs = vec![
+            output("f_lift", "m/s", "speed into the line of the cylinder, that is against the piston's"),
+            output("f_swing", "rad/s", "speed into the line of the motor, that is against the motor's"),
+        ];
+        outputs.extend(Model::states(self));
+        Interface {
+            inputs: vec![
+                input("e_lift", "N", "force of the cylinder's line").starting_at(force),
+                input("e_swing", "N.m", "torque of the motor's line").starting_at(0.0),
+            ],
+            outputs,
+            abilities: ABILITIES,
+            ..Interface::default()
+        }
+    }
+
+    fn states(&self) -> Vec<Port> {
+        vec![
+            output("th1", "rad", "angle of swinging"),
+            output("w1", "rad/s", "speed of swinging"),
+            output("th2", "rad", "angle of lifting"),
+            output("w2", "rad/s", "speed of lifting"),
+        ]
+    }
+
+    fn initial(&self) -> Vec<f64> {
+        vec![0.0; 4]
+    }
+
+    fn derivatives(&self, x: &[f64], u: &[f64], dx: &mut [f64]) {
+        let [w1, th, w2] = [x[1], x[2], x[3]];
+        let (sin, cos) = th.sin_cos();
+        let both = self.inertia * sin * cos;
+        dx[0] = w1;
+        dx[1] = (u[1] - self.drag[0] * w1 + 2.0 * both * w1 * w2) / (self.post + self.inertia * cos * cos);
+        dx[2] = w2;
+        let lifting = u[0] * self.triangle.lever(th).0 - self.weight * cos - both * w1 * w1;
+        dx[3] = (lifting - self.drag[1] * w2) / self.inertia;
+    }
+
+    fn outputs(&self, x: &[f64], _u: &[f64], y: &mut [f64]) {
+        y[0] = -self.triangle.lever(x[2]).0 * x[3];
+        y[1] = -x[1];
+        y[2..].copy_from_slice(x);
+    }
+
+    fn tangent(&self, x: &[f64], u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+        let [w1, th, w2] = [x[1], x[2], x[3]];
+        let [d1, turn, d2] = [along.x[1], along.x[2], along.x[3]];
+        let (sin, cos) = th.sin_cos();
+        let (lever, bend) = self.triangle.lever(th);
+        let (both, changed) = (self.inertia * sin * cos, self.inertia * (cos * cos - sin * sin) * turn);
+        let inertia = self.post + self.inertia * cos * cos;
+        let torque = u[1] - self.drag[0] * w1 + 2.0 * both * w1 * w2;
+        let more = along.u[1] - self.drag[0] * d1 + 2.0 * (changed * w1 * w2 + both * (d1 * w2 + w1 * d2));
+        dx[0] = d1;
+        dx[1] = (more + torque / inertia * 2.0 * both * turn) / inertia;
+        dx[2] = d2;
+        let lifting = along.u[0] * lever + u[0] * bend * turn + self.weight * sin * turn
+            - changed * w1 * w1
+            - 2.0 * both * w1 * d1;
+        dx[3] = (lifting - self.drag[1] * d2) / self.inertia;
+        y[0] = -(bend * turn * w2 + lever * d2);
+        y[1] = -d1;
+        y[2..].copy_from_slice(along.x);
+    }
+}
+
+pub(crate) const LIFT: ModelEntry = ModelEntry {
+    name: "robot/lift",
+    summary: "hydraulic cylinder with its pump and controller, told the force of a line",
+    parameters: &[
+        SIDE_A,
+        SIDE_B,
+        WEIGHT,
+        AREA,
+        VOLUME,
+        BULK,
+        MASS,
+        FRICTION,
+        LEAK,
+        LAG,
+        GAIN,
+        PRESSURE,
+        LIFT_BY,
+        UP_AT,
+        DOWN_AT,
+        LIFT_TIME,
+        SOLVER,
+        RELATIVE,
+        ABSOLUTE,
+        MICRO_STEPS,
+    ],
+    build: |options| {
+        let [area, volume, bulk, inertia, friction, leak, lag, gain, pressure, weight] =
+            ["A", "V0", "bulk", "mass", "friction", "leak", "lag", "gain", "p0", "weight"]
+                .map(|name| options.number(name));
+        let effort = Triangle::of(options).holding(weight);
+        let grows = true;
+        let actuator =
+            Actuator { area, volume, grows, bulk, inertia, friction, leak, lag, gain, pressure, effort };
+        Integrated::simulator(Planned { actuator, plan: Plan::lift(options) }, options)
+    },
+};
+
+pub(crate) const SWING: ModelEntry = ModelEntry {
+    name: "robot/swing",
+    summary: "hydraulic motor with its pump and controller, told the torque of a line",
+    parameters: &[
+        DISPLACEMENT,
+        CHAMBER,
+        BULK,
+        INERTIA,
+        DRAG,
+        LEAK,
+        LAG,
+        TURN_GAIN,
+        PRESSURE,
+        SWING_BY,
+        SWING_AT,
+        SWING_TIME,
+        SOLVER,
+        RELATIVE,
+        ABSOLUTE,
+        MICRO_STEPS,
+    ],
+    build: |options| {
+        let [area, volume, bulk, inertia, friction, leak, lag, gain, pressure] =
+            ["Dm", "V", "bulk", "J", "friction", "leak", "lag", "gain", "p0"]
+                .map(|name| options.number(name));
+        let (grows, effort) = (false, 0.0);
+        let actuator =
+            Actuator { area, volume, grows, bulk, inertia, friction, leak, lag, gain, pressure, effort };
+        Integrated::simulator(Planned { actuator, plan: Plan::swing(options) }, options)
+    },
+};
+
+pub(crate) const ARM: ModelEntry = ModelEntry {
+    name: "robot/arm",
+    summary: "arm that is swung and lifted, told force and torque of two lines",
+    parameters: &[
+        SIDE_A,
+        SIDE_B,
+        WEIGHT,
+        POST,
+        ARM_INERTIA,
+        SWING_DRAG,
+        LIFT_DRAG,
+        SOLVER,
+        RELATIVE,
+        ABSOLUTE,
+        MICRO_STEPS,
+    ],
+    build: |options| Integrated::simulator(Arm::of(options), options),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::defaults;
+
+    #[test]
+    fn the_lever_is_the_derivative_of_the_length() {
+        let triangle = Triangle { a: 0.5, b: 0.9 };
+        for th in [-0.4, 0.0, 0.3, 1.0] {
+            let (h, (lever, bend)) = (1e-5, triangle.lever(th));
+            let slope = (triangle.length(th + h) - triangle.length(th - h)) / (2.0 * h);
+            let curve = (triangle.lever(th + h).0 - triangle.lever(th - h).0) / (2.0 * h);
+            assert!((slope - lever).abs() < 1e-9 && (curve - bend).abs() < 1e-9, "{th}");
+        }
+    }
+
+    /// Nothing moves until it is told to.
+    #[test]
+    fn all_three_begin_in_equilibrium() {
+        for entry in [&LIFT, &SWING, &ARM] {
+            let Some(model) = (entry.build)(&defaults(entry.parameters)).equations() else { panic!() };
+            let (x, m) = model.initial();
+            let u: Vec<f64> = model.interface().inputs.iter().filter_map(|port| port.start).collect();
+            let mut dx = vec![f64::NAN; x.len()];
+            model.derivatives(&Point { t: 0.9, x: &x, m: &m, u: &u }, &mut dx);
+            let mut nominals = vec![1.0; x.len()];
+            model.nominals(&mut nominals);
+            for (dx, nominal) in dx.iter().zip(nominals) {
+                assert!(dx.abs() < 1e-12 * nominal, "{}: {dx}", entry.name);
+            }
+        }
+    }
+
+    #[test]
+    fn plans_end_where_they_should() {
+        let plan = Plan::lift(&defaults(LIFT.parameters));
+        let up = Triangle { a: 0.5, b: 0.9 }.length(25f64.to_radians()) - (0.25f64 + 0.81).sqrt();
+        assert_eq!([0.0, 1.0, 12.2, 20.0].map(|t| plan.wanted(t)), [0.0; 4]);
+        assert!((plan.wanted(5.0) - up).abs() < 1e-15);
+        let plan = Plan::swing(&defaults(SWING.parameters));
+        assert_eq!((plan.wanted(4.5), plan.wanted(9.0)), (0.0, 90f64.to_radians()));
+        assert!((plan.wanted(6.75) - 45f64.to_radians()).abs() < 1e-15);
+    }
+}

@@ -1,0 +1,187 @@
+//! Three masses in a row, cut between the first and the second: to the left a mass that a force pushes from an instant
+//! on, to the right two masses with springs. Both sides are told an effort, so that a delayed line can be between them.
+//! Source: Braun, Hällqvist & Fritzson 2023, Eq. (19) and Table 1. Flows count what goes into the line.
+//!
+//! Without springs, dampers and force these are two free masses, whose energy shows whether a line makes any.
+
+use cosimo_core::entry::{Range, ReferenceEntry};
+use cosimo_core::{Interface, Port, Spec};
+
+use crate::hybrid::{Direction, Event, Hybrid, Kind, Point};
+use crate::integrated::{ABSOLUTE, Integrated, RELATIVE, SOLVER};
+use crate::linear::undivided;
+use crate::ode::{ABILITIES, Model};
+use crate::solver::{MICRO_STEPS, initial};
+use crate::{ModelEntry, input, output};
+
+const M1: Spec = Spec::number("M1", 5e-3, Range::Positive, "kg", "first mass");
+const M2: Spec = Spec::number("M2", 5e-3, Range::Positive, "kg", "second mass");
+const M3: Spec = Spec::number("M3", 5e-3, Range::Positive, "kg", "third mass");
+const B: Spec =
+    Spec::number("B", 0.2, Range::NotNegative, "N.s/m", "damping of each mass against the ground");
+const K1: Spec =
+    Spec::number("K1", 90.0, Range::NotNegative, "N/m", "stiffness between second and third mass");
+const K2: Spec =
+    Spec::number("K2", 140.0, Range::NotNegative, "N/m", "stiffness between third mass and ground");
+const F: Spec = Spec::number("F", 100.0, Range::Finite, "N", "force on the first mass");
+const T0: Spec = Spec::number("t0", 0.1, Range::NotNegative, "s", "when the force begins");
+const V0: Spec = initial("v0", 0.0, "m/s", "velocity of the first mass at the start");
+const K: Spec = Spec::number("k", 1e3, Range::Positive, "N/m", "stiffness between first and second mass");
+
+fn effort() -> Vec<Port> {
+    vec![input("e", "N", "force of the line against the mass").starting_at(0.0)]
+}
+
+/// x1, v1, and in the memory whether the force is there.
+#[derive(Debug)]
+struct Left {
+    mass: f64,
+    damping: f64,
+    force: f64,
+    begins: f64,
+    velocity: f64,
+}
+
+impl Hybrid for Left {
+    fn interface(&self) -> Interface {
+        let force = Port { discrete: true, ..output("F", "N", "force on the mass") };
+        let flow = output("f", "m/s", "velocity into the line");
+        let outputs = [flow].into_iter().chain(self.states()).chain([force]).collect();
+        Interface { inputs: effort(), outputs, abilities: ABILITIES, ..Interface::default() }
+    }
+
+    fn states(&self) -> Vec<Port> {
+        vec![output("x1", "m", "place of the mass"), output("v1", "m/s", "velocity of the mass")]
+    }
+
+    fn kinds(&self) -> Vec<Kind> {
+        vec![Kind::Real, Kind::Real, Kind::Real, Kind::Held]
+    }
+
+    fn initial(&self) -> (Vec<f64>, Vec<f64>) {
+        (vec![0.0, self.velocity], vec![0.0])
+    }
+
+    fn derivatives(&self, at: &Point<'_>, dx: &mut [f64]) {
+        dx[0] = at.x[1];
+        dx[1] = (at.m[0] - self.damping * at.x[1] - at.u[0]) / self.mass;
+    }
+
+    fn outputs(&self, at: &Point<'_>, y: &mut [f64]) {
+        y.copy_from_slice(&[at.x[1], at.x[0], at.x[1], at.m[0]]);
+    }
+
+    fn event(&self, t: f64, _u: &[f64], _x: &mut [f64], m: &mut [f64]) -> Event {
+        let begun = t >= self.begins;
+        m[0] = if begun { self.force } else { 0.0 };
+        Event { next: (!begun).then_some(self.begins), ..Event::default() }
+    }
+
+    fn tangent(&self, _at: &Point<'_>, along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+        dx[0] = along.x[1];
+        dx[1] = (-self.damping * along.x[1] - along.u[0]) / self.mass;
+        y.copy_from_slice(&[along.x[1], along.x[0], along.x[1], 0.0]);
+    }
+}
+
+/// x2, v2, x3, v3.
+#[derive(Debug)]
+struct Right {
+    masses: [f64; 2],
+    damping: f64,
+    stiffness: [f64; 2],
+}
+
+impl Model for Right {
+    fn interface(&self) -> Interface {
+        let outputs = [output("f", "m/s", "velocity into the line, that is to the left")];
+        let outputs = outputs.into_iter().chain(Model::states(self)).collect();
+        Interface { inputs: effort(), outputs, abilities: ABILITIES, ..Interface::default() }
+    }
+
+    fn states(&self) -> Vec<Port> {
+        vec![
+            output("x2", "m", "place of the second mass"),
+            output("v2", "m/s", "velocity of the second mass"),
+            output("x3", "m", "place of the third mass"),
+            output("v3", "m/s", "velocity of the third mass"),
+        ]
+    }
+
+    fn initial(&self) -> Vec<f64> {
+        vec![0.0; 4]
+    }
+
+    fn derivatives(&self, x: &[f64], u: &[f64], dx: &mut [f64]) {
+        let ([m2, m3], [k1, k2]) = (self.masses, self.stiffness);
+        let between = k1 * (x[0] - x[2]);
+        dx[0] = x[1];
+        dx[1] = (u[0] - self.damping * x[1] - between) / m2;
+        dx[2] = x[3];
+        dx[3] = (between - self.damping * x[3] - k2 * x[2]) / m3;
+    }
+
+    fn outputs(&self, x: &[f64], _u: &[f64], y: &mut [f64]) {
+        y[0] = -x[1];
+        y[1..].copy_from_slice(x);
+    }
+
+    /// All is linear.
+    fn tangent(&self, _x: &[f64], _u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+        Model::derivatives(self, along.x, along.u, dx);
+        Model::outputs(self, along.x, along.u, y);
+    }
+}
+
+pub(crate) const LEFT: ModelEntry = ModelEntry {
+    name: "spring-mass/left",
+    summary: "mass that a force pushes from an instant on, told the force of a line",
+    parameters: &[M1, B, F, T0, V0, SOLVER, RELATIVE, ABSOLUTE, MICRO_STEPS],
+    build: |options| {
+        let [mass, damping, force, begins, velocity] =
+            ["M1", "B", "F", "t0", "v0"].map(|name| options.number(name));
+        Integrated::simulator(Left { mass, damping, force, begins, velocity }, options)
+    },
+};
+
+pub(crate) const RIGHT: ModelEntry = ModelEntry {
+    name: "spring-mass/right",
+    summary: "two masses with springs to each other and to the ground, told the force of a line",
+    parameters: &[M2, M3, B, K1, K2, SOLVER, RELATIVE, ABSOLUTE, MICRO_STEPS],
+    build: |options| {
+        let [m2, m3, damping, k1, k2] = ["M2", "M3", "B", "K1", "K2"].map(|name| options.number(name));
+        Integrated::simulator(Right { masses: [m2, m3], damping, stiffness: [k1, k2] }, options)
+    },
+};
+
+/// With a spring in the place of the line.
+pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
+    name: "spring-mass",
+    summary: "all three masses in one piece, a spring between first and second, by the matrix exponential",
+    parameters: &[M1, M2, M3, B, K1, K2, F, T0, V0, K],
+    columns: &["x1", "v1", "x2", "v2", "x3", "v3", "e"],
+    solve: |options, instants| {
+        let [m1, m2, m3, b, k1, k2, force, begins, velocity, k] =
+            ["M1", "M2", "M3", "B", "K1", "K2", "F", "t0", "v0", "k"].map(|name| options.number(name));
+        // The seventh state is 1, for the force.
+        #[rustfmt::skip]
+        let a = |force: f64| [
+            0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0,
+            -k / m1, -b / m1, k / m1, 0.0, 0.0, 0.0, force / m1,
+            0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0,
+            k / m2, 0.0, -(k + k1) / m2, -b / m2, k1 / m2, 0.0, 0.0,
+            0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0,
+            0.0, 0.0, k1 / m3, 0.0, -(k1 + k2) / m3, -b / m3, 0.0,
+            0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0,
+        ];
+        let row = |x: &[f64]| [&x[..6], &[k * (x[0] - x[2])]].concat();
+        let start = [0.0, velocity, 0.0, 0.0, 0.0, 0.0, 1.0];
+        let pushed = undivided(&a(0.0), &start, &[begins], |x| x.to_vec()).concat();
+        let (before, after) = instants.split_at(instants.partition_point(|t| *t <= begins));
+        let since: Vec<f64> = after.iter().map(|t| t - begins).collect();
+        let mut rows = undivided(&a(0.0), &start, before, row);
+        rows.extend(undivided(&a(force), &pushed, &since, row));
+        rows
+    },
+    history: false,
+};
