@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::ValueEnum;
 use cosimo::reproduce::ecco_nepce::Changes;
 use cosimo::reproduce::fmu::Exported;
-use cosimo::reproduce::{ECCO_NEPCE, PRE_STEP, Study, THESIS};
+use cosimo::reproduce::{ECCO_NEPCE, PRE_STEP, Study, THESIS, TLM};
 use indicatif::ProgressBar;
 
 use crate::{exit, report};
@@ -45,6 +45,8 @@ enum Paper {
     EccoNepce,
     /// Genser & Benedikt 2018
     PreStep,
+    /// Braun, Hällqvist & Fritzson 2023: transmission lines with delays that grow where nothing moves
+    Tlm,
     /// Wu 2018: stability, order, residual power and causality of the dual mass, and a power steering in four cuts
     Thesis,
 }
@@ -55,6 +57,7 @@ impl Paper {
             Paper::EccoNepce => &ECCO_NEPCE,
             Paper::PreStep => &PRE_STEP,
             Paper::Thesis => &THESIS,
+            Paper::Tlm => &TLM,
         }
     }
 }

@@ -174,10 +174,6 @@ impl End {
         self.factor * self.delay
     }
 
-    pub(crate) fn base_delay(&self) -> f64 {
-        self.delay
-    }
-
     pub(crate) fn impedance(&self) -> f64 {
         // The charge that the line holds per effort stays what it is, since delay and impedance grow together; with one
         // impedance for both ends no energy is made where delays differ.

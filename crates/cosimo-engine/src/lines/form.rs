@@ -322,6 +322,8 @@ fn step(
             size
         }
         Some(size) if piece.alone => size.min(delay),
+        // Its solver knows how long its steps should be.
+        None if inside => f64::INFINITY,
         // What it does inside of its steps is not published.
         _ => usual.min(0.5 * delay),
     }

@@ -324,11 +324,9 @@ impl Solo {
         let mut evaluations = 0;
         loop {
             // The delays, or the size at the shortest one that grows with them.
-            let least =
-                self.ends.iter().map(|end| end.delay() / end.base_delay()).fold(f64::INFINITY, f64::min);
+            let least = self.ends.iter().map(|end| end.factor).reduce(f64::min).unwrap_or(1.0);
             let longest = self.ends.iter().map(End::delay).fold(f64::INFINITY, f64::min);
-            let wanted = if inside { longest } else { (self.size * least).min(longest) };
-            let wanted = if wanted.is_finite() { wanted } else { self.size };
+            let wanted = (self.size * least).min(longest);
             let known = self.ends.iter().filter_map(|end| end.limit(from));
             let limit = known.chain(self.next_event.filter(|event| *event > from)).fold(stop, f64::min);
             // A rest that is no step is part of the last one.

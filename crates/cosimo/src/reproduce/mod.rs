@@ -6,6 +6,7 @@ pub mod fmu;
 pub mod pre_step;
 pub mod thesis;
 mod thesis_figures;
+pub mod tlm;
 
 use cosimo_core::Registry;
 use cosimo_plot::Figure;
@@ -60,6 +61,16 @@ pub const THESIS: Study = Study {
     rows: thesis::rows,
     measure: thesis::measure,
     draw: thesis::draw,
+    tolerances: false,
+    fmus: false,
+};
+
+pub const TLM: Study = Study {
+    tables: tlm::tables,
+    example: "spring/kappa8",
+    rows: tlm::rows,
+    measure: tlm::measure,
+    draw: tlm::draw,
     tolerances: false,
     fmus: false,
 };
@@ -187,5 +198,10 @@ mod tests {
     #[test]
     fn every_cell_of_the_thesis_comes_out() {
         comes_out(&THESIS, 153);
+    }
+
+    #[test]
+    fn every_cell_of_lines_comes_out() {
+        comes_out(&TLM, 72);
     }
 }
