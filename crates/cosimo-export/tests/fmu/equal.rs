@@ -205,6 +205,8 @@ fn intermediate_update_asks_for_the_inputs_and_follows_their_cubic() {
         let (inputs, shown) = names(&*simulator);
         fmu.environment.look_at = Some(fmu.reference(&shown[0]));
         fmu.start();
+        // Solvers with tolerances choose their steps: the rounding of a cubic may lead to others.
+        let within = if simulator.interface().abilities.lines { 1e-3 } else { 1e-10 };
         let size = 1e-3;
         for step in 0..20 {
             let time = f64::from(step) * size;
@@ -228,7 +230,7 @@ fn intermediate_update_asks_for_the_inputs_and_follows_their_cubic() {
             for (name, wanted) in shown.iter().zip(outputs(&mut *simulator).0) {
                 let found = fmu.get(name);
                 assert!(
-                    (found - wanted).abs() <= 1e-10 * wanted.abs().max(1.0),
+                    (found - wanted).abs() <= within * wanted.abs().max(1.0),
                     "{source} {name}: {found} {wanted}"
                 );
             }
