@@ -55,11 +55,21 @@ impl Party {
         Party::new(open(folder, &file, &given).unwrap(), "e", "f")
     }
 
-    fn step(
+    fn step(&mut self, table: &Table, from: f64, line: (f64, f64)) -> Result<Reached, SimulatorError> {
+        self.advance(table, from, line, true)
+    }
+
+    /// All the way over one delay.
+    fn window(&mut self, table: &Table, from: f64, line: (f64, f64)) -> Result<Reached, SimulatorError> {
+        self.advance(table, from, line, false)
+    }
+
+    fn advance(
         &mut self,
         table: &Table,
         from: f64,
         (delay, impedance): (f64, f64),
+        stepwise: bool,
     ) -> Result<Reached, SimulatorError> {
         let Party { simulator, effort, flow } = self;
         let repay = Repay::default();
@@ -75,7 +85,7 @@ impl Party {
             repay,
         }];
         let segments = vec![Segment::constant(f64::NAN); simulator.interface().inputs.len()];
-        let inputs = Inputs { segments: &segments, ends: &ends, stepwise: true };
+        let inputs = Inputs { segments: &segments, ends: &ends, stepwise };
         simulator.advance(window(from, delay), &inputs, &mut Trail { integrals: &mut [] })
     }
 
@@ -203,6 +213,76 @@ fn events_and_the_stiff_integrator_are_inside_units_for_co_simulation() {
                 assert_eq!(found[places[1]], if t < 0.1 { 0.0 } else { 100.0 });
                 assert_eq!(found[places[0]].to_bits(), outputs(&mut *native)[2].to_bits(), "{t}");
             }
+        }
+    }
+}
+
+/// A unit that is told waves, and the native model in the same windows.
+#[test]
+fn units_that_solve_for_the_effort_move_as_native_models_do() {
+    let (folder, table) = (folder("lines-waves"), swinging());
+    for (model, places) in [("spring-mass/left", [0, 0]), ("spring-mass/right", [0, 0])] {
+        for version in Version::ALL {
+            let design = Design::new(&format!("native:{model}"), version).at_lines();
+            let file = design.file_name();
+            write(&design, &built_library().unwrap(), &folder.join(&file)).unwrap();
+            let tight = [("relative", Value::Number(1e-8)), ("absolute", Value::Number(1e-8))];
+            let unit = open(&folder, &file, &tight).unwrap();
+            let names: Vec<&str> = unit.interface().inputs.iter().map(|port| port.name.as_str()).collect();
+            assert_eq!(names, ["e"], "waves are no ports");
+            let given = tight.map(|(name, value)| (name.to_owned(), value));
+            let source = format!("native:{model}");
+            let request = OpenRequest {
+                name: "it",
+                source: &source,
+                folder: Path::new(""),
+                parameters: &given,
+                joined: false,
+            };
+            let native = (cosimo_models::NATIVE.open)(&request).unwrap();
+            let mut parties = [Party::new(unit, "e", "f"), Party::new(native, "e", "f")];
+            assert_eq!([parties[0].effort, parties[0].flow], places);
+            let mut largest = 0.0f64;
+            for step in 0..1500 {
+                let (from, impedance) = (1e-4 * f64::from(step), if step < 700 { 0.1 } else { 5.0 });
+                let flows = parties.each_mut().map(|party| {
+                    party.window(&table, from, (1e-4, impedance)).unwrap();
+                    outputs(&mut *party.simulator)[party.flow]
+                });
+                largest = largest.max(flows[1].abs());
+                let off = (flows[0] - flows[1]).abs();
+                assert!(off < 1e-4 * (1.0 + largest), "{model}, {version:?}, {from}: {flows:?}");
+                if step == 900 {
+                    let unit = &mut parties[0];
+                    unit.simulator.save(Slot::Attempt).unwrap();
+                    let once = unit
+                        .window(&table, from + 1e-4, (1e-4, impedance))
+                        .map(|_| outputs(&mut *unit.simulator));
+                    unit.simulator.restore(Slot::Attempt).unwrap();
+                    let twice = unit
+                        .window(&table, from + 1e-4, (1e-4, impedance))
+                        .map(|_| outputs(&mut *unit.simulator));
+                    assert_eq!(once, twice);
+                    unit.simulator.restore(Slot::Attempt).unwrap();
+                }
+            }
+            assert!(largest > 1.0);
+            // Without a line the effort is what it is told.
+            let [unit, native] = &mut parties;
+            let mut off = 0.0f64;
+            for step in 1500..1520 {
+                let flows = [&mut *unit, &mut *native].map(|party| {
+                    let window = window(1e-4 * f64::from(step), 1e-4);
+                    let held = [Segment::constant(3.0)];
+                    party
+                        .simulator
+                        .advance(window, &Inputs::of(&held), &mut Trail { integrals: &mut [] })
+                        .unwrap();
+                    outputs(&mut *party.simulator)[party.flow]
+                });
+                off = off.max((flows[0] - flows[1]).abs());
+            }
+            assert!(off < 1e-4 * (1.0 + largest), "{model}, {version:?}: {off}");
         }
     }
 }
