@@ -1,6 +1,6 @@
 //! Writes all FMUs that tests, benchmarks and people want: every native model in both versions, variants of the
-//! quarter car and the dual mass, spies of all, the same for model exchange, and the saboteur. `cargo xtask fmus`
-//! runs it.
+//! quarter car and the dual mass, those at which lines can end, spies of all, the same for model exchange, and the
+//! saboteur. `cargo xtask fmus` runs it.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -26,6 +26,9 @@ fn main() -> ExitCode {
         }
     }
 }
+
+/// Families of models at which lines can end.
+const LINES: [&str; 3] = ["native:spring-mass/", "native:drive-cycle/", "native:robot/"];
 
 fn designs() -> Vec<Design> {
     let mut designs = Vec::new();
@@ -53,6 +56,12 @@ fn designs() -> Vec<Design> {
             if solved_here.contains(&source) {
                 designs.push(Design::new(&source, version).kind(Kind::Both));
             }
+        }
+        for source in
+            solved_here.iter().filter(|source| LINES.iter().any(|family| source.starts_with(family)))
+        {
+            let design = Design::new(source, version).at_lines();
+            designs.extend([design.clone(), design.spying()]);
         }
         for strut in ["native:quarter-car/wheel-strut", "native:quarter-car/chassis-strut"] {
             designs.push(Design::new(strut, version).choice("displacement", "communicated"));

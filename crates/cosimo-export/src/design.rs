@@ -126,6 +126,8 @@ pub struct Design {
     pub version: Version,
     pub kind: Kind,
     pub variant: Variant,
+    /// Solves for the efforts of lines that end at it.
+    pub line: bool,
     /// Writes every call to a file.
     pub spy: bool,
 }
@@ -133,7 +135,7 @@ pub struct Design {
 impl Design {
     pub fn new(source: &str, version: Version) -> Design {
         let (kind, variant) = (Kind::CoSimulation, Variant::Plain);
-        Design { source: source.into(), choices: vec![], version, kind, variant, spy: false }
+        Design { source: source.into(), choices: vec![], version, kind, variant, line: false, spy: false }
     }
 
     /// For model exchange only.
@@ -156,6 +158,12 @@ impl Design {
         self
     }
 
+    /// For co-simulation only.
+    pub fn at_lines(mut self) -> Design {
+        self.line = true;
+        self
+    }
+
     pub fn spying(mut self) -> Design {
         self.spy = true;
         self
@@ -171,6 +179,9 @@ impl Design {
         }
         if self.variant != Variant::Plain {
             parts.push(self.variant.text().into());
+        }
+        if self.line {
+            parts.push("line".into());
         }
         if self.spy {
             parts.push("spy".into());
@@ -197,6 +208,7 @@ impl Design {
             ("version", self.version.text()),
             ("kind", self.kind.text()),
             ("variant", self.variant.text()),
+            ("line", if self.line { "yes" } else { "no" }),
             ("spy", if self.spy { "yes" } else { "no" }),
         ] {
             let _ = writeln!(text, "{key} = \"{value}\"");
@@ -233,6 +245,7 @@ impl Design {
                     let variant = Variant::ALL.into_iter().find(|variant| variant.text() == value);
                     design.variant = variant.ok_or_else(unknown)?;
                 }
+                "line" => design.line = value == "yes",
                 "spy" => design.spy = value == "yes",
                 "token" => token = value.into(),
                 _ => match key.strip_prefix("choices.") {
@@ -257,6 +270,7 @@ mod tests {
                     .kind(kind)
                     .variant(variant)
                     .choice("displacement", "communicated")
+                    .at_lines()
                     .spying();
                 let text = design.to_text() + "token = \"{1}\"\n";
                 assert_eq!(Design::from_text(&text), Ok((design, "{1}".into())));

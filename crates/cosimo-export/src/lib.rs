@@ -10,6 +10,7 @@ mod design;
 mod echo;
 mod ffi;
 mod instance;
+mod line;
 mod model;
 mod pack;
 mod sabotage;

@@ -9,7 +9,7 @@ use cosimo_models::{HYBRID, Hybrid, NATIVE, SOLVER_PARAMETERS};
 
 use crate::design::{Design, Kind, Version};
 use crate::variables::{Text, Type};
-use crate::{clocks, echo, sabotage, spy};
+use crate::{clocks, echo, line, sabotage, spy};
 
 /// Does what it is told to do wrong.
 pub const SABOTEUR: &str = "test:saboteur";
@@ -53,6 +53,8 @@ pub(crate) struct Model {
     /// What is passed on as it is.
     pub(crate) echoes: &'static [Type],
     pub(crate) clocks: bool,
+    /// In which version it is told waves of lines, if at all.
+    pub(crate) line: Option<Version>,
     fixed: Vec<(String, Value)>,
 }
 
@@ -107,7 +109,11 @@ impl Model {
         let echoes = if design.source == ECHO { echo::types(design.version) } else { &[] };
         let clocks = design.source == CLOCKS;
         let (source, hybrid) = (design.source.clone(), hybrid.is_some() || design.source == ECHO || clocks);
-        let model = Model { source, summary, stop, hybrid, parameters, texts, echoes, clocks, fixed };
+        let line = design.line.then_some(design.version);
+        if design.line && (design.kind != Kind::CoSimulation || hybrid) {
+            return Err(format!("`{}` at lines can be had for co-simulation only", design.source));
+        }
+        let model = Model { source, summary, stop, hybrid, parameters, texts, echoes, clocks, line, fixed };
         // Nothing here solves equations with events, but where there are no states there is nothing to solve.
         if hybrid && design.kind != Kind::ModelExchange {
             let equations = model.equations(&model.defaults())?;
@@ -132,11 +138,14 @@ impl Model {
             Kind::CoSimulation | Kind::Both if !self.hybrid => Some(self.simulator(values)?),
             _ => None,
         };
-        let interface = match (&simulator, &equations) {
+        let mut interface = match (&simulator, &equations) {
             (Some(simulator), _) => simulator.interface().clone(),
             (None, Some(equations)) => equations.interface(),
             (None, None) => Interface::default(),
         };
+        if let Some(version) = self.line {
+            interface.inputs.extend(line::inputs(&interface, version)?);
+        }
         Ok(Opened { interface, simulator, equations })
     }
 

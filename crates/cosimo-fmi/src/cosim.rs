@@ -23,6 +23,7 @@ use crate::parameters::{self, Feedthrough, Parameters, Rollback};
 use crate::ports::{Group, Ports};
 use crate::rehearsal::{self, Rehearsed};
 use crate::unit::Unit;
+use crate::waves::Waves;
 
 /// An event this part of a step before its end counts as one at its end.
 const NEAR: f64 = 1e-9;
@@ -86,6 +87,8 @@ pub(crate) struct Cosim<I> {
     /// If it lists its states and gives derivatives.
     tangents: Option<Tangents>,
     slopes: Slopes,
+    /// If it solves for efforts of lines.
+    waves: Waves,
     /// Value references and types of tunable parameters, in the order of the interface.
     tunable: Vec<(u32, Kind)>,
     instance: Option<I>,
@@ -101,7 +104,8 @@ impl<I: Stepping> Cosim<I> {
     pub(crate) fn new(unit: Arc<Unit>, parameters: Parameters, name: &str) -> Cosim<I> {
         let can = unit.capabilities(Use::CoSimulation);
         let events = can.event_mode && unit.description.fmi == Fmi::Three;
-        let mut ports = Ports::new(&unit.description, parameters.feedthrough == Feedthrough::None, events);
+        let (description, mut waves) = Waves::find(&unit.description);
+        let mut ports = Ports::new(&description, parameters.feedthrough == Feedthrough::None, events);
         ports.add_parcels(&unit.description);
         let mut remarks = unit.description.remarks(Use::CoSimulation);
         if parameters.feedthrough == Feedthrough::Probed {
@@ -115,6 +119,11 @@ impl<I: Stepping> Cosim<I> {
             None if can.intermediate_update && !ports.fed.is_empty() => Motion::Asked,
             None => Motion::Held,
         };
+        if matches!(motion, Motion::Substeps(_)) {
+            // Waves are told for whole steps.
+            waves = Waves::default();
+        }
+        waves.place(&ports.interface.inputs, &mut ports.fed);
         if motion != Motion::Asked {
             ports.fed.clear();
         }
@@ -149,14 +158,14 @@ impl<I: Stepping> Cosim<I> {
             // Neither standard promises it for co-simulation (FMI 2.0, 4.2.4); most units do.
             answers: false,
             events,
-            lines: false,
+            lines: !waves.is_empty() && !events,
         };
         let directional = |states| Insight { states, derivatives: Derivatives::Directional, anywhere: false };
         ports.interface.insight = tangents.as_ref().map(|(states, _)| directional(*states));
         let slopes = if motion == Motion::Derivatives { slopes(&ports) } else { Slopes::default() };
         let columns = columns.unwrap_or_default();
         let output_runs = ports.outputs.iter().map(Group::run).collect();
-        let plain = Plain::of(&ports, motion).filter(|_| !events);
+        let plain = Plain::of(&ports, motion).filter(|_| !events && waves.is_empty());
         let starts = ports.interface.inputs.iter().map(|port| port.start.unwrap_or(0.0)).collect();
         let agenda = events.then(|| Agenda::new(&unit.description, &ports));
         Cosim {
@@ -170,6 +179,7 @@ impl<I: Stepping> Cosim<I> {
             columns,
             tangents: tangents.map(|(_, tangents)| tangents),
             slopes,
+            waves,
             tunable,
             instance: None,
             initialising: false,
@@ -289,6 +299,20 @@ impl<I: Stepping> Cosim<I> {
         }
     }
 
+    /// A window of a unit that solves for efforts itself: one step, whatever it does inside.
+    fn advance_by_waves(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+        let instance = self.instance.as_mut().ok_or_else(not_entered)?;
+        let told = self.waves.tell(instance, &window, inputs)?;
+        for group in &mut self.ports.inputs {
+            for (place, port) in group.values.iter_mut().zip(&group.ports) {
+                *place = told[*port].start();
+            }
+            instance.set(group.kind, &group.references, &group.values)?;
+        }
+        let from = window.from.seconds();
+        reached(window, instance.step(from, from, window.size, &Inputs::of(told))?, 1)
+    }
+
     /// Derivatives at the start of the step, up to the highest order that is in use.
     fn set_slopes(&mut self, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
         let Slopes { told, references, orders, ports, values } = &mut self.slopes;
@@ -391,6 +415,9 @@ impl<I: Stepping> Simulator for Cosim<I> {
             return self.advance_by_events(window, inputs);
         }
         self.running()?;
+        if !self.waves.is_empty() {
+            return self.advance_by_waves(window, inputs);
+        }
         let (from, size) = (window.from.seconds(), window.size);
         let Motion::Substeps(count) = self.motion else {
             self.set_inputs(inputs, Segment::start)?;

@@ -3,16 +3,17 @@
 //! The integrator sees the inputs as they are assumed to move, at its own stages, and goes on from window to window
 //! as if there were no windows; it starts anew only where an input jumps or an event changes the equations. Events
 //! happen inside a window, at their time: state events where an indicator changes its sign, time events that the unit
-//! announces, and those that it asks for after a step.
+//! announces, and those that it asks for after a step. At the ends of lines efforts follow flows at every stage, too.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use cosimo_core::ends::{Tuning, exert};
 use cosimo_core::linearised::{Matrices, Present};
 use cosimo_core::{
-    Abilities, Derivatives, Dynamics, Inputs, Insight, Interface, Outputs, Reached, Rehearsal, Segment,
-    Setup, Simulator, SimulatorError, Slot, States, Suggested, Time, Trail, Window,
+    Abilities, Derivatives, Dynamics, Inputs, Insight, Interface, LineEnd, Outputs, Reached, Rehearsal,
+    Segment, Setup, Simulator, SimulatorError, Slot, States, Suggested, Time, Trail, Window,
 };
 use cosimo_ode::{Absolute, Failure, Fault, Integrator, Outcome, Roots, Settings, System};
 
@@ -130,6 +131,8 @@ struct Moving<I> {
     /// It wants to hear of every step, and whether that step may be taken back.
     completed_steps: Option<bool>,
     relative: f64,
+    /// The largest step that its user allows.
+    largest: f64,
     work: Work,
     /// The event at which the last step stopped; everybody is brought there. Not rewound: it tells where to go again.
     met: f64,
@@ -139,6 +142,10 @@ struct Moving<I> {
 #[derive(Debug, Clone)]
 struct Wires {
     groups: Vec<Group>,
+    /// How flows are read, and where these and the efforts are put.
+    flows: Vec<Group>,
+    y: Vec<f64>,
+    u: Vec<f64>,
     /// Names of the states, as far as each is one number.
     states: Vec<String>,
     /// Value references of states and derivatives, if the unit tells derivatives of these by those.
@@ -157,6 +164,7 @@ struct Course {
     /// The inputs, from this time on.
     anchor: f64,
     held: Vec<Segment>,
+    tuning: Tuning,
 }
 
 /// Room to work in.
@@ -172,6 +180,14 @@ impl Course {
         self.roots.copy_from(&other.roots);
         (self.next_event, self.due, self.anchor) = (other.next_event, other.due, other.anchor);
         self.held.copy_from_slice(&other.held);
+        self.tuning.copy_from(&other.tuning);
+    }
+
+    /// Efforts stay as the unit was told last.
+    fn hold(&mut self, ends: &[LineEnd<'_>], wires: &Wires) {
+        for end in ends {
+            self.held[end.effort] = Segment::constant(wires.u[end.effort]);
+        }
     }
 }
 
@@ -186,13 +202,14 @@ struct Equations<'a, I> {
     wires: &'a mut Wires,
     held: &'a [Segment],
     anchor: f64,
+    ends: &'a [LineEnd<'a>],
     /// What made the integrator give up, in the unit's words.
     fault: Option<SimulatorError>,
 }
 
 impl<'a, I: Exchanged> Equations<'a, I> {
     fn new(instance: &'a mut I, wires: &'a mut Wires, held: &'a [Segment], anchor: f64) -> Equations<'a, I> {
-        Equations { instance, wires, held, anchor, fault: None }
+        Equations { instance, wires, held, anchor, ends: &[], fault: None }
     }
 
     fn stand(&mut self, t: f64, x: &[f64]) -> Result<(), SimulatorError> {
@@ -201,6 +218,29 @@ impl<'a, I: Exchanged> Equations<'a, I> {
         for group in self.wires.groups.iter_mut().filter(|group| smooth(group)) {
             for (value, port) in group.values.iter_mut().zip(&group.ports) {
                 *value = self.held[*port].at(t - self.anchor);
+            }
+            self.instance.set(group.kind, &group.references, &group.values)?;
+        }
+        if self.ends.is_empty() { Ok(()) } else { self.exert(t) }
+    }
+
+    /// Efforts of lines, from the flows that the unit shows where it stands.
+    fn exert(&mut self, t: f64) -> Result<(), SimulatorError> {
+        let Wires { groups, flows, y, u, .. } = &mut *self.wires;
+        let ends = self.ends;
+        let shows =
+            |group: &&mut Group| group.ports.iter().any(|port| ends.iter().any(|end| end.flow == *port));
+        let takes =
+            |group: &&mut Group| group.ports.iter().any(|port| ends.iter().any(|end| end.effort == *port));
+        for group in flows.iter_mut().filter(shows) {
+            read_group(self.instance, group, y)?;
+        }
+        exert(ends, t, y, u);
+        for group in groups.iter_mut().filter(takes) {
+            for (value, port) in group.values.iter_mut().zip(&group.ports) {
+                if ends.iter().any(|end| end.effort == *port) {
+                    *value = u[*port];
+                }
             }
             self.instance.set(group.kind, &group.references, &group.values)?;
         }
@@ -232,7 +272,8 @@ impl<I: Exchanged> System for Equations<'_, I> {
     }
 
     fn jacobian(&mut self, t: f64, x: &[f64], out: &mut [f64]) -> Result<bool, Fault> {
-        if self.wires.columns.is_none() {
+        // What the unit knows is how it answers a state while an effort stays, not while that follows the flow.
+        if self.wires.columns.is_none() || !self.ends.is_empty() {
             return Ok(false);
         }
         self.stand(t, x).map_err(|error| self.fault(error))?;
@@ -274,7 +315,7 @@ impl<I: Exchanged> Moving<I> {
         let tolerance =
             |nominal: &f64| parameters.absolute.unwrap_or_else(|| allowed(self.relative, *nominal));
         let absolute = Absolute::Each(x.iter().map(tolerance).collect());
-        let largest = parameters.largest_step.unwrap_or(f64::INFINITY);
+        let largest = self.largest;
         let settings = Settings { relative: self.relative, absolute, largest, ..Settings::default() };
         self.course.integrator = integrator(parameters, x.len(), &settings)?;
         self.instance.states(x)?;
@@ -313,13 +354,16 @@ impl<I: Exchanged> Moving<I> {
     }
 
     /// Takes new inputs at an instant, and returns how often it asked the equations. A jump that the integrator
-    /// would notice is an event.
+    /// would notice is an event. Efforts of lines do not jump, and those that follow a flow are not taken.
     fn take(&mut self, at: f64, inputs: &Inputs<'_>) -> Result<u64, SimulatorError> {
         let (mut event, mut jumps, mut moves) = (self.course.due, false, false);
         for group in &self.wires.groups {
             for port in &group.ports {
                 let (old, new) = (&self.course.held[*port], &inputs.segments[*port]);
                 let (before, after) = (old.at(at - self.course.anchor), new.start());
+                if self.course.tuning.holds(*port) || inputs.ends.iter().any(|end| end.effort == *port) {
+                    continue;
+                }
                 if smooth(group) {
                     jumps |= before != after;
                     moves |= before != after || old.0[1..] != [0.0; 3] || new.0[1..] != [0.0; 3];
@@ -328,8 +372,12 @@ impl<I: Exchanged> Moving<I> {
                 }
             }
         }
-        self.course.held.copy_from_slice(inputs.segments);
-        self.course.anchor = at;
+        let Course { held, anchor, .. } = &mut self.course;
+        for (port, (held, new)) in held.iter_mut().zip(inputs.segments).enumerate() {
+            let follows = inputs.ends.iter().any(|end| end.effort == port);
+            *held = if follows { Segment::constant(held.at(at - *anchor)) } else { *new };
+        }
+        *anchor = at;
         let mut asked = 0;
         if jumps && !event {
             asked = 1;
@@ -383,10 +431,15 @@ impl<I: Exchanged> Moving<I> {
     }
 
     /// One step of the integrator, cut at the first event. Whether there is one at its end.
-    fn inner_step(&mut self, limit: f64, trail: &mut Trail<'_>) -> Result<bool, SimulatorError> {
+    fn inner_step(
+        &mut self,
+        limit: f64,
+        ends: &[LineEnd<'_>],
+        trail: &mut Trail<'_>,
+    ) -> Result<bool, SimulatorError> {
         let Moving { instance, wires, course, work, outputs, completed_steps, .. } = self;
         let Course { integrator, roots, next_event, anchor, held, .. } = course;
-        let mut equations = Equations::new(instance, wires, held, *anchor);
+        let mut equations = Equations { ends, ..Equations::new(instance, wires, held, *anchor) };
         let mut go = || {
             let outcome = integrator.step(&mut equations, limit)?;
             let crossed = roots.search(integrator, &mut equations)?.is_some();
@@ -411,7 +464,22 @@ impl<I: Exchanged> Moving<I> {
         if let Some(never_back) = *completed_steps {
             event |= equations.instance.completed_step(never_back)?;
         }
+        self.course.hold(ends, &self.wires);
         Ok(event)
+    }
+
+    /// One step of the integrator, no longer than `size` and not beyond an event or the end of the run: an end nearer
+    /// than that would make it shorter.
+    fn one_step(
+        &mut self,
+        size: f64,
+        stop: f64,
+        ends: &[LineEnd<'_>],
+        trail: &mut Trail<'_>,
+    ) -> Result<f64, SimulatorError> {
+        self.course.integrator.set_largest(size.min(self.largest));
+        self.course.due = self.inner_step(stop.min(self.course.next_event), ends, trail)?;
+        Ok(self.course.integrator.time())
     }
 
     /// From event to event up to `to`, and where it came to: an event that others are to hear of at once is not passed.
@@ -421,12 +489,14 @@ impl<I: Exchanged> Moving<I> {
         to: f64,
         size: f64,
         meets: bool,
+        ends: &[LineEnd<'_>],
         trail: &mut Trail<'_>,
     ) -> Result<f64, SimulatorError> {
+        self.course.integrator.set_largest(self.largest);
         let from = self.course.integrator.time();
         let (mut last, mut crowd) = (f64::NEG_INFINITY, 0);
         while self.course.integrator.time() < to {
-            let found = self.inner_step(to.min(self.course.next_event), trail)?;
+            let found = self.inner_step(to.min(self.course.next_event), ends, trail)?;
             let time = self.course.integrator.time();
             // The second time round rounding may put the event a little behind the end, where nobody finds it.
             let met = time == to && to == self.met;
@@ -532,11 +602,17 @@ fn read<I: Exchanged>(
     groups: &mut [Group],
     into: &mut [f64],
 ) -> Result<(), SimulatorError> {
-    for Group { kind, references, ports, values, .. } in groups {
-        instance.get(*kind, references, values)?;
-        for (port, value) in ports.iter().zip(values) {
-            into[*port] = *value;
-        }
+    groups.iter_mut().try_for_each(|group| read_group(instance, group, into))
+}
+
+fn read_group<I: Exchanged>(
+    instance: &mut I,
+    Group { kind, references, ports, values, .. }: &mut Group,
+    into: &mut [f64],
+) -> Result<(), SimulatorError> {
+    instance.get(*kind, references, values)?;
+    for (port, value) in ports.iter().zip(values) {
+        into[*port] = *value;
     }
     Ok(())
 }
@@ -638,7 +714,7 @@ impl<O: Origin> Exchange<O> {
             variable_step: true,
             answers: true,
             events: !equations.eventless,
-            lines: false,
+            lines: true,
         };
         ports.interface.insight = Some(equations.insight(&ports));
         Exchange { origin, equations, parameters, ports, moving: None, setup: None }
@@ -646,6 +722,22 @@ impl<O: Origin> Exchange<O> {
 
     fn moving(&mut self) -> Result<&mut Moving<O::Instance>, SimulatorError> {
         self.moving.as_mut().ok_or_else(|| SimulatorError::new("enter", "the unit was not instantiated"))
+    }
+
+    /// The effort of a line answers a flow, so that no flow can answer it at once.
+    fn check_ends(&self, ends: &[LineEnd<'_>]) -> Result<(), SimulatorError> {
+        let Interface { feedthrough, inputs, outputs, .. } = &self.ports.interface;
+        match ends.iter().find(|end| feedthrough.contains(&(end.flow, end.effort))) {
+            None => Ok(()),
+            Some(LineEnd { flow, effort, .. }) => Err(SimulatorError::new(
+                "line",
+                format!(
+                    "the flow `{}` depends directly on the effort `{}`, or the unit does not deny it: a line cannot end \
+                     there; where it is the description that says too little, \"cosimo.feedthrough\" = \"probed\" finds out",
+                    outputs[*flow].name, inputs[*effort].name
+                ),
+            )),
+        }
     }
 
     /// As before, past its initialisation.
@@ -681,7 +773,14 @@ impl<O: Origin> Simulator for Exchange<O> {
         self.moving = Some(Moving {
             instance,
             initialising: true,
-            wires: Wires { groups: self.ports.inputs.clone(), states: names.clone(), columns: pairs.clone() },
+            wires: Wires {
+                groups: self.ports.inputs.clone(),
+                flows: self.ports.outputs.clone(),
+                y: vec![0.0; outputs.len()],
+                u: vec![0.0; inputs.len()],
+                states: names.clone(),
+                columns: pairs.clone(),
+            },
             course: Course {
                 // Another takes its place when nominal values are known.
                 integrator: integrator(&self.parameters, *states, &Settings::default())?,
@@ -690,6 +789,7 @@ impl<O: Origin> Simulator for Exchange<O> {
                 due: false,
                 anchor: setup.start.seconds(),
                 held: inputs.iter().map(|port| Segment::constant(port.start.unwrap_or(0.0))).collect(),
+                tuning: Tuning::new(inputs.len()),
             },
             saved: Vec::new(),
             outputs: self.ports.outputs.clone(),
@@ -699,6 +799,7 @@ impl<O: Origin> Simulator for Exchange<O> {
             eventless: self.equations.eventless,
             completed_steps: self.equations.completed_steps.then_some(!abilities.rollback),
             relative: self.parameters.relative.or(self.equations.tolerance).unwrap_or(RELATIVE),
+            largest: self.parameters.largest_step.unwrap_or(f64::INFINITY),
             work: Work { x: room(), dx: room(), y: vec![0.0; outputs.len()] },
             met: f64::NAN,
         });
@@ -731,10 +832,20 @@ impl<O: Origin> Simulator for Exchange<O> {
     ) -> Result<Reached, SimulatorError> {
         trail.integrals.fill(0.0);
         let meets = self.setup.is_some_and(|setup| setup.meets);
+        let stop = self.setup.and_then(|setup| setup.stop).map_or(f64::MAX, Time::seconds);
+        self.check_ends(inputs.ends)?;
         let moving = self.running()?;
         let before = moving.course.integrator.counters().evaluations;
         let asked = moving.take(window.from.seconds(), inputs)?;
-        let reached = moving.advance(window.to.seconds(), window.size, meets, trail)?;
+        if moving.course.tuning.differs(inputs.ends) {
+            moving.course.integrator.refresh_jacobian();
+            moving.course.integrator.renew();
+        }
+        let reached = if inputs.stepwise {
+            moving.one_step(window.size, stop, inputs.ends, trail)?
+        } else {
+            moving.advance(window.to.seconds(), window.size, meets, inputs.ends, trail)?
+        };
         let course = &moving.course;
         Ok(Reached {
             to: Time::new(reached).unwrap_or(window.to),
@@ -796,6 +907,7 @@ impl<O: Origin> Simulator for Exchange<O> {
         let Moving { instance, course, keeps_state, .. } = self.running()?;
         let mut pieces = [const { Vec::new() }; 4];
         let numbers = course.held.iter().flat_map(|segment| segment.0);
+        let numbers = numbers.chain(course.tuning.numbers().iter().copied());
         let due = f64::from(u8::from(course.due));
         for number in [course.next_event, due, course.anchor].into_iter().chain(numbers) {
             pieces[0].extend(number.to_le_bytes());
@@ -825,16 +937,20 @@ impl<O: Origin> Simulator for Exchange<O> {
             (*piece, rest) = behind.split_at_checked(length).ok_or_else(damaged)?;
         }
         let moving = self.running()?;
-        let Course { integrator, roots, next_event, due, anchor, held } = &mut moving.course;
+        let Course { integrator, roots, next_event, due, anchor, held, tuning } = &mut moving.course;
         let (numbers, over) = pieces[0].as_chunks();
         let mut numbers = numbers.iter().map(|bytes| f64::from_le_bytes(*bytes));
-        if numbers.len() != 3 + 4 * held.len() || !over.is_empty() || !rest.is_empty() {
+        if numbers.len() != 3 + 4 * held.len() + tuning.numbers().len()
+            || !over.is_empty()
+            || !rest.is_empty()
+        {
             return Err(damaged());
         }
         let mut owed = 0.0;
         for place in [next_event, &mut owed, anchor]
             .into_iter()
             .chain(held.iter_mut().flat_map(|segment| &mut segment.0))
+            .chain(tuning.numbers_mut())
         {
             *place = numbers.next().ok_or_else(damaged)?;
         }

@@ -51,6 +51,7 @@ mod unit2;
 #[allow(unsafe_code)] // calls into the unit, is called by it
 mod unit3;
 pub mod validate;
+mod waves;
 
 pub use calls::record_calls;
 pub use cosimo_pack::{Cache, Kind, Place, Problem, archive, use_cache};

@@ -44,7 +44,7 @@ struct Left {
 
 impl Hybrid for Left {
     fn interface(&self) -> Interface {
-        let force = Port { discrete: true, ..output("F", "N", "force on the mass") };
+        let force = Port { discrete: true, ..output("force", "N", "force on the mass") };
         let flow = output("f", "m/s", "velocity into the line");
         let outputs = [flow].into_iter().chain(self.states()).chain([force]).collect();
         Interface { inputs: effort(), outputs, abilities: ABILITIES, ..Interface::default() }

@@ -44,10 +44,12 @@ impl Capabilities {
             rollback: abilities.freeze && design.variant != Variant::NoRollback,
             fixed_step: !abilities.variable_step || design.variant == Variant::FixedStep,
             interpolates: design.variant == Variant::Interpolates,
-            intermediate: design.variant == Variant::Intermediate,
+            intermediate: design.variant == Variant::Intermediate
+                || (design.line && design.version == Version::Three),
             event_mode: model.hybrid && model.echoes.is_empty() && design.version == Version::Three,
             output_order: u32::from(abilities.slopes),
-            jacobian: abilities.jacobian,
+            // An effort that follows the flow is none that derivatives are told by.
+            jacobian: abilities.jacobian && !design.line,
             tangents: design.variant != Variant::NoDerivatives,
             completed: stepped || design.variant == Variant::Completed,
             step_events: if stepped { 5 } else { 0 },

@@ -144,9 +144,11 @@ pub(super) fn beside(
     model: &Model,
     simulator: &mut dyn Simulator,
     parameters: &[f64],
-    start: f64,
+    (time, inputs): (f64, &[Segment]),
 ) -> Result<Exchange, Refusal> {
-    let mut opened = Exchange::new(model.equations(parameters)?, start);
+    let mut opened = Exchange::new(model.equations(parameters)?, time);
+    // What such a model remembers of its events follows from the time.
+    opened.update(time, inputs, 1);
     if let Some(states) = simulator.states() {
         states.get(&mut opened.now.x);
     }

@@ -22,6 +22,7 @@ use crate::clocks::Clocks;
 use crate::describe::Capabilities;
 use crate::design::{Design, Kind, Version};
 use crate::echo::{self, Datum};
+use crate::line::Lines;
 use crate::model::{Model, Opened, SABOTEUR};
 use crate::sabotage::{self, Sabotage};
 use crate::spy::Spy;
@@ -182,6 +183,8 @@ pub(crate) struct Instance {
     clocks: Option<Clocks>,
     /// What is assumed of each input from now on; a constant unless derivatives were given.
     inputs: Vec<Segment>,
+    /// Where some of the last of them are waves.
+    lines: Option<Lines>,
     outputs: Vec<f64>,
     slopes: Vec<f64>,
     jacobian: Vec<f64>,
@@ -227,6 +230,8 @@ impl Instance {
         let variables = Variables::of(&model, &interface, equations.as_deref(), version);
         let (inputs, outputs) = (interface.inputs.len(), interface.outputs.len());
         let can = Capabilities::of(&design, &model, &interface);
+        let own = simulator.as_ref().map(|simulator| simulator.interface());
+        let lines = own.filter(|_| design.line).map(|own| Lines::new(own, version));
         if manners.event_mode && !can.event_mode {
             return Err("this FMU has no event mode".into());
         }
@@ -257,6 +262,7 @@ impl Instance {
             heard: Vec::new(),
             clocks: None,
             inputs: vec![Segment::ZERO; inputs],
+            lines,
             outputs: vec![0.0; outputs],
             slopes: if can.output_order > 0 { vec![0.0; outputs] } else { Vec::new() },
             jacobian: vec![0.0; inputs * outputs],
@@ -376,7 +382,8 @@ impl Instance {
         };
         if self.unsettled {
             let at = Time::new(self.time).ok_or("the time is not a number")?;
-            simulator.settle(at, &Inputs::of(&self.inputs))?;
+            let told = self.lines.as_ref().map_or(self.inputs.len(), |lines| lines.told);
+            simulator.settle(at, &Inputs::of(&self.inputs[..told]))?;
             (self.unsettled, self.current) = (false, false);
         }
         if !self.current {

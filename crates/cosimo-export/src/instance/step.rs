@@ -189,7 +189,14 @@ impl Instance {
         let window = Window { from: instant(from)?, to: instant(from + size)?, size };
         let mut trail = Trail { integrals: &mut [] };
         let Body::Stepped(simulator) = &mut self.body else { return Ok(()) };
-        let reached = simulator.advance(window, &Inputs::of(&self.inputs), &mut trail)?;
+        let told = self.lines.as_ref().map_or(self.inputs.len(), |lines| lines.told);
+        let (segments, waves) = self.inputs.split_at(told);
+        let ends = match &mut self.lines {
+            Some(lines) => lines.ends(waves, (from, from + size))?,
+            None => Vec::new(),
+        };
+        let inputs = Inputs { segments, ends: &ends, stepwise: false };
+        let reached = simulator.advance(window, &inputs, &mut trail)?;
         if reached.to != window.to {
             return Err(format!("the model stopped at t = {}", reached.to).into());
         }

@@ -71,7 +71,12 @@ impl Instance {
                 let exchange = match body {
                     Body::Exchanged(exchange) => exchange,
                     Body::Stepped(simulator) => {
-                        opened = beside(&self.model, simulator.as_mut(), &self.parameters, self.start)?;
+                        opened = beside(
+                            &self.model,
+                            simulator.as_mut(),
+                            &self.parameters,
+                            (self.time, &self.inputs),
+                        )?;
                         &mut opened
                     }
                 };

@@ -101,7 +101,8 @@ impl Instance {
             Body::Exchanged(exchange) => exchange,
             // Only FMUs of both kinds show these to an importer that steps.
             Body::Stepped(simulator) => {
-                opened = beside(&self.model, simulator.as_mut(), &self.parameters, self.start)?;
+                opened =
+                    beside(&self.model, simulator.as_mut(), &self.parameters, (self.time, &self.inputs))?;
                 &mut opened
             }
         };

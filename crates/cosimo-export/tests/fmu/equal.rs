@@ -202,6 +202,14 @@ fn intermediate_update_asks_for_the_inputs_and_follows_their_cubic() {
     for source in sources() {
         let mut fmu = Fmu::plain(&source, Version::Three, Variant::Intermediate);
         let mut simulator = native(&source, &[]);
+        // Solvers with tolerances choose their steps, and the rounding of a cubic may lead to others.
+        let chooses = simulator.interface().abilities.lines;
+        let within = if chooses { 1e-5 } else { 1e-10 };
+        if chooses {
+            let tight = ["relative", "absolute"].map(|name| (name.to_owned(), Value::Number(1e-9)));
+            tight.iter().for_each(|(name, _)| fmu.set(name, 1e-9));
+            simulator = native(&source, &tight);
+        }
         let (inputs, shown) = names(&*simulator);
         fmu.environment.look_at = Some(fmu.reference(&shown[0]));
         fmu.start();
@@ -228,7 +236,7 @@ fn intermediate_update_asks_for_the_inputs_and_follows_their_cubic() {
             for (name, wanted) in shown.iter().zip(outputs(&mut *simulator).0) {
                 let found = fmu.get(name);
                 assert!(
-                    (found - wanted).abs() <= 1e-10 * wanted.abs().max(1.0),
+                    (found - wanted).abs() <= within * wanted.abs().max(1.0),
                     "{source} {name}: {found} {wanted}"
                 );
             }

@@ -11,6 +11,7 @@ mod coupled;
 mod descriptions;
 mod exchange;
 mod exported;
+mod lines;
 mod sabotage;
 mod single;
 mod validation;

@@ -1,0 +1,186 @@
+//! Ends of lines inside an FMU: it is told what arrives and solves for the effort itself, at every stage of its solver.
+//!
+//! Beside each effort `e` with a flow `f` there is an input `e.Z`, the impedance of this end, and the wave c, so that the
+//! effort is c(t) + Z f(t): in FMI 2.0 by ten points `e.t[1]` to `e.t[10]` and `e.c[1]` to `e.c[10]` with lines between,
+//! in FMI 3.0 by `e.c`, which the FMU asks for inside a step. While `e.Z` is 0, `e` itself holds.
+//! Source: Braun, Hällqvist & Fritzson 2023, Eq. (8), as seen from one end.
+
+use cosimo_core::line::{Between, LineEnd, Repay, Stamp, Table};
+use cosimo_core::{Interface, Port, Segment, Unit};
+
+use crate::design::Version;
+
+/// Of the wave over a step, in FMI 2.0.
+const POINTS: usize = 10;
+
+#[derive(Debug)]
+pub(crate) struct Lines {
+    /// Inputs of the model itself, before those that are for lines.
+    pub(crate) told: usize,
+    /// Effort and flow.
+    pairs: Vec<(usize, usize)>,
+    version: Version,
+    waves: Vec<Table>,
+    stamps: Vec<Stamp>,
+}
+
+/// Efforts and flows of a model: ports of names such as `e` and `f`, `e_lift` and `f_lift`.
+fn pairs(interface: &Interface) -> Vec<(usize, usize)> {
+    let flow_of = |effort: &Port| {
+        let name = format!("f{}", effort.name.strip_prefix('e')?);
+        interface.outputs.iter().position(|output| output.name == name)
+    };
+    let inputs = interface.inputs.iter().enumerate();
+    inputs.filter_map(|(place, effort)| Some((place, flow_of(effort)?))).collect()
+}
+
+/// The inputs that there are for lines.
+pub(crate) fn inputs(interface: &Interface, version: Version) -> Result<Vec<Port>, String> {
+    let pairs = pairs(interface);
+    if pairs.is_empty() || !interface.abilities.lines {
+        return Err("no line can end at this model: it has no effort `e` with a flow `f`".into());
+    }
+    let mut inputs = Vec::new();
+    for (effort, flow) in pairs {
+        let (effort, flow) = (&interface.inputs[effort], &interface.outputs[flow]);
+        let name = &effort.name;
+        let text = |port: &Port| port.unit.as_ref().map_or("1".to_owned(), |unit| unit.text.clone());
+        let port = |name: String, unit: Option<Unit>, about: &str| {
+            Port { unit, ..Port::new(&name, "", about) }.starting_at(0.0)
+        };
+        match version {
+            Version::Two => {
+                let seconds = Unit::parse("s").ok();
+                let points = || 1..=POINTS;
+                inputs.extend(points().map(|i| {
+                    port(format!("{name}.t[{i}]"), seconds.clone(), "instant of a point of the wave")
+                }));
+                inputs.extend(points().map(|i| {
+                    port(format!("{name}.c[{i}]"), effort.unit.clone(), "wave that arrives at that instant")
+                }));
+            }
+            Version::Three => {
+                inputs.push(port(format!("{name}.c"), effort.unit.clone(), "wave that arrives"));
+            }
+        }
+        let impedance = Unit::parse(&format!("({})/({})", text(effort), text(flow))).ok();
+        inputs.push(port(format!("{name}.Z"), impedance, "impedance of the line; 0 is no line"));
+    }
+    Ok(inputs)
+}
+
+impl Lines {
+    pub(crate) fn new(model: &Interface, version: Version) -> Lines {
+        let pairs = pairs(model);
+        let between = if version == Version::Two { Between::Linear } else { Between::Hermite };
+        let waves = pairs.iter().map(|_| Table::new(Stamp::default(), between)).collect();
+        Lines { told: model.inputs.len(), pairs, version, waves, stamps: Vec::new() }
+    }
+
+    fn width(&self) -> usize {
+        if self.version == Version::Two { 2 * POINTS + 1 } else { 2 }
+    }
+
+    /// Where lines end in a step, from the inputs behind those of the model.
+    pub(crate) fn ends(
+        &mut self,
+        told: &[Segment],
+        (from, to): (f64, f64),
+    ) -> Result<Vec<LineEnd<'_>>, String> {
+        let width = self.width();
+        for (wave, told) in self.waves.iter_mut().zip(told.chunks_exact(width)) {
+            if told[width - 1].start() == 0.0 {
+                continue;
+            }
+            self.stamps.clear();
+            match self.version {
+                Version::Two => {
+                    let (times, values) = told[..2 * POINTS].split_at(POINTS);
+                    let stamp = |(t, c): (&Segment, &Segment)| Stamp {
+                        t: t.start(),
+                        effort: c.start(),
+                        ..Stamp::default()
+                    };
+                    self.stamps.extend(times.iter().zip(values).map(stamp));
+                    let aside = 1e-9 * (to - from).max(from.abs()).max(to.abs());
+                    let (first, last) = (times[0].start(), times[POINTS - 1].start());
+                    let rise = self.stamps.windows(2).all(|pair| pair[0].t < pair[1].t);
+                    if !rise || first > from + aside || last < to - aside {
+                        return Err(format!(
+                            "the points of a wave must rise from {from} s or before to {to} s or behind"
+                        ));
+                    }
+                }
+                // A cubic is known by its ends and the slopes there.
+                Version::Three => self.stamps.extend([from, to].map(|t| Stamp {
+                    t,
+                    effort: told[0].at(t - from),
+                    effort_slope: told[0].slope(t - from),
+                    ..Stamp::default()
+                })),
+            }
+            wave.restore(&self.stamps);
+        }
+        let chunks = told.chunks_exact(width);
+        let all = self.pairs.iter().zip(&self.waves).zip(chunks);
+        let used = all.filter(|(_, told)| told[width - 1].start() != 0.0);
+        Ok(used
+            .map(|(((effort, flow), wave), told)| LineEnd {
+                effort: *effort,
+                flow: *flow,
+                sign: 1.0,
+                table: wave,
+                own: wave,
+                // What is told is what arrives, at the instant at which it does.
+                delay: 0.0,
+                impedance: told[width - 1].start(),
+                from: f64::INFINITY,
+                repay: Repay::default(),
+            })
+            .collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model() -> Interface {
+        let mut interface = Interface {
+            inputs: vec![Port::new("u", "1", ""), Port::new("e_lift", "N", "")],
+            outputs: vec![Port::new("x", "m", ""), Port::new("f_lift", "m/s", "")],
+            ..Interface::default()
+        };
+        interface.abilities.lines = true;
+        interface
+    }
+
+    #[test]
+    fn a_wave_is_read_between_its_points() {
+        let mut lines = Lines::new(&model(), Version::Two);
+        assert_eq!((lines.told, inputs(&model(), Version::Two).unwrap().len()), (2, 21));
+        let points = (0..10).map(|i| f64::from(i) * 0.1);
+        let told: Vec<Segment> =
+            points.clone().chain(points.map(|t| 3.0 * t)).chain([5.0]).map(Segment::constant).collect();
+        let ends = lines.ends(&told, (0.0, 0.9)).unwrap();
+        assert_eq!((ends.len(), ends[0].effort, ends[0].flow), (1, 1, 1));
+        assert!((ends[0].effort(0.25, 2.0) - (0.75 + 10.0)).abs() < 1e-12);
+        let error = lines.ends(&told, (0.0, 1.0)).unwrap_err();
+        assert!(error.contains("rise from 0 s or before to 1 s"), "{error}");
+    }
+
+    #[test]
+    fn a_wave_that_is_asked_for_is_a_cubic_and_none_without_impedance() {
+        let mut lines = Lines::new(&model(), Version::Three);
+        let cubic = Segment([1.0, -2.0, 3.0, 4.0]);
+        let told = [cubic, Segment::constant(0.5)];
+        let ends = lines.ends(&told, (2.0, 2.3)).unwrap();
+        for s in [0.0, 0.1, 0.17, 0.3] {
+            assert!((ends[0].effort(2.0 + s, 6.0) - (cubic.at(s) + 3.0)).abs() < 1e-12);
+        }
+        assert!(lines.ends(&[cubic, Segment::ZERO], (2.0, 2.3)).unwrap().is_empty());
+        let mut plain = model();
+        plain.outputs.truncate(1);
+        assert!(inputs(&plain, Version::Three).unwrap_err().contains("no line can end"));
+    }
+}

@@ -1,0 +1,170 @@
+//! Units for co-simulation that solve for the effort of a line themselves: they are told what arrives.
+//!
+//! Such a unit has, beside an input X that is an effort, an input `X.Z` for the impedance and the wave c, so that the effort is
+//! c(t) + Z f(t) with its own flow: by points `X.t[1]`, `X.t[2]`, ... and `X.c[1]`, `X.c[2]`, ..., or, in FMI 3.0, by an
+//! `X.c` that it asks for inside a step. That is told by these names alone. With Z = 0 it is a unit as all others.
+
+use std::borrow::Cow;
+
+use cosimo_core::{Inputs, Segment, SimulatorError, Window};
+
+use crate::description::{Causality, Description, Kind, Variable};
+use crate::instance::Instance;
+
+/// One effort.
+#[derive(Debug)]
+struct Wave {
+    /// What it is called, and its port.
+    name: String,
+    port: usize,
+    /// Instants of points; none where it is asked for.
+    times: Vec<u32>,
+    /// The wave at those instants.
+    points: Vec<u32>,
+    /// All references behind each other, with what they are set to.
+    references: Vec<u32>,
+    values: Vec<f64>,
+}
+
+/// All of a unit.
+#[derive(Debug, Default)]
+pub(crate) struct Waves {
+    list: Vec<Wave>,
+    /// Inputs, and behind them the waves that are asked for inside a step.
+    segments: Vec<Segment>,
+}
+
+impl Waves {
+    /// What the unit declares, and its description without the inputs that are for waves: they are no ports.
+    pub(crate) fn find(description: &Description) -> (Cow<'_, Description>, Waves) {
+        let input = |name: &str| {
+            let fits = |variable: &&Variable| {
+                variable.name == name
+                    && variable.causality == Causality::Input
+                    && variable.kind == Kind::Float64
+                    && variable.dimensions.is_empty()
+            };
+            description.variables.iter().find(fits)
+        };
+        let mut list = Vec::new();
+        for name in description.variables.iter().map(|variable| &variable.name) {
+            let (Some(_), Some(impedance)) = (input(name), input(&format!("{name}.Z"))) else { continue };
+            let points = |what: &str| -> Vec<u32> {
+                let point = |place: usize| Some(input(&format!("{name}.{what}[{place}]"))?.reference);
+                (1..).map_while(point).collect()
+            };
+            let asked = input(&format!("{name}.c")).filter(|variable| variable.intermediate_update);
+            let (times, points) = match asked {
+                Some(asked) => (Vec::new(), vec![asked.reference]),
+                None => (points("t"), points("c")),
+            };
+            if asked.is_none() && (times.len() < 2 || times.len() != points.len()) {
+                continue;
+            }
+            let references: Vec<u32> =
+                times.iter().chain(&points).copied().chain([impedance.reference]).collect();
+            let values = vec![0.0; references.len()];
+            let (name, port) = (name.clone(), 0);
+            list.push(Wave { name, port, times, points, references, values });
+        }
+        if list.is_empty() {
+            return (Cow::Borrowed(description), Waves::default());
+        }
+        let mut rest = description.clone();
+        for variable in &mut rest.variables {
+            if variable.causality == Causality::Input
+                && list.iter().any(|wave| wave.references.contains(&variable.reference))
+            {
+                variable.causality = Causality::Local;
+            }
+        }
+        (Cow::Owned(rest), Waves { list, segments: Vec::new() })
+    }
+
+    /// Now that ports are known. What is asked for inside a step is fed from behind the inputs.
+    pub(crate) fn place(&mut self, ports: &[cosimo_core::Port], fed: &mut Vec<(u32, usize)>) {
+        self.list.retain_mut(|wave| {
+            let port = ports.iter().position(|port| port.name == wave.name);
+            wave.port = port.unwrap_or_default();
+            port.is_some()
+        });
+        self.segments = vec![Segment::ZERO; ports.len()];
+        for wave in self.list.iter().filter(|wave| wave.times.is_empty()) {
+            fed.push((wave.points[0], self.segments.len()));
+            self.segments.push(Segment::ZERO);
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Tells the unit what arrives in a window, and returns what its inputs are then.
+    pub(crate) fn tell<I: Instance>(
+        &mut self,
+        instance: &mut I,
+        window: &Window,
+        inputs: &Inputs<'_>,
+    ) -> Result<&[Segment], SimulatorError> {
+        let Waves { list, segments } = self;
+        if let Some(end) = inputs.ends.iter().find(|end| list.iter().all(|wave| wave.port != end.effort)) {
+            let words = format!("no line can end at input {}: the unit has no wave for it", end.effort);
+            return Err(SimulatorError::new("line", words));
+        }
+        let (count, from) = (inputs.segments.len(), window.from.seconds());
+        segments[..count].copy_from_slice(inputs.segments);
+        let mut asked = count;
+        for wave in list.iter_mut() {
+            let end = inputs.ends.iter().find(|end| end.effort == wave.port);
+            let c = |t: f64| end.map_or(0.0, |end| end.wave(t));
+            let Wave { times, values, references, port, .. } = wave;
+            let last = values.len() - 1;
+            if times.is_empty() {
+                segments[asked] = cubic(c, from, window.size);
+                values[0] = segments[asked].start();
+                asked += 1;
+            } else {
+                let n = times.len();
+                for i in 0..n {
+                    values[i] = from + window.size * (i as f64 / (n - 1) as f64);
+                    values[n + i] = c(values[i]);
+                }
+            }
+            values[last] = end.map_or(0.0, |end| end.sign * end.impedance);
+            if end.is_some() {
+                // Where a line ends, nobody else says what the effort is.
+                segments[*port] = Segment::ZERO;
+            }
+            instance.set(Kind::Float64, references, values)?;
+        }
+        Ok(segments)
+    }
+}
+
+/// The cubic through four equally spaced values, in Newton's form made plain.
+fn cubic(value: impl Fn(f64) -> f64, from: f64, size: f64) -> Segment {
+    let [a, b, c, d] = [0.0, 1.0, 2.0, 3.0].map(|third| value(from + size * (third / 3.0)));
+    let (first, second, third) = (b - a, c - 2.0 * b + a, d - 3.0 * (c - b) - a);
+    let per = 3.0 / size;
+    Segment([
+        a,
+        (first - second / 2.0 + third / 3.0) * per,
+        (second - third) / 2.0 * per * per,
+        third / 6.0 * per * per * per,
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cubic_is_found_again_and_a_constant_stays_one() {
+        let wanted = Segment([1.0, -2.0, 0.5, 3.0]);
+        let found = cubic(|t| wanted.at(t - 0.2), 0.2, 0.7);
+        for (found, wanted) in found.0.iter().zip(wanted.0) {
+            assert!((found - wanted).abs() < 1e-12, "{found} for {wanted}");
+        }
+        assert_eq!(cubic(|_| 0.1, 0.0, 0.7), Segment::constant(0.1));
+    }
+}
