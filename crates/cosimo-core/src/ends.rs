@@ -65,6 +65,7 @@ mod tests {
             effort: 1,
             flow: 0,
             sign: -1.0,
+            scale: 1.0,
             table: &table,
             own: &table,
             delay,

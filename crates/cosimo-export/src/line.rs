@@ -129,6 +129,7 @@ impl Lines {
                 effort: *effort,
                 flow: *flow,
                 sign: 1.0,
+                scale: 1.0,
                 table: wave,
                 own: wave,
                 // What is told is what arrives, at the instant at which it does.

@@ -77,6 +77,7 @@ impl Party {
             effort: *effort,
             flow: *flow,
             sign: 1.0,
+            scale: 1.0,
             table,
             own: table,
             delay,
