@@ -58,6 +58,7 @@ enum Command {
     Reproduce(command::reproduce::Args),
     Schema(command::schema::Args),
     Validate(command::validate::Args),
+    Verify(Box<command::verify::Args>),
     Completions(command::completions::Args),
 }
 
@@ -82,6 +83,7 @@ fn main() -> ExitCode {
         Command::Reproduce(args) => command::reproduce::run(&args),
         Command::Schema(args) => command::schema::run(&args),
         Command::Validate(args) => command::validate::run(&args),
+        Command::Verify(args) => command::verify::run(&args),
         Command::Completions(args) => command::completions::run(&args),
     };
     match result {

@@ -78,6 +78,16 @@ impl Verdict {
 }
 
 impl BondSummary {
+    /// What it came to in so many seconds.
+    pub fn of(name: &str, totals: &BondTotals, elapsed: f64) -> BondSummary {
+        BondSummary {
+            name: name.into(),
+            totals: *totals,
+            share: share(totals),
+            power_error: if elapsed > 0.0 { 0.5 * totals.residual_absolute / elapsed } else { 0.0 },
+        }
+    }
+
     /// Where nothing was transmitted nothing could be lost: that is no praise.
     pub fn verdict(&self) -> Verdict {
         if self.totals.exchanged == 0.0 && self.totals.residual_absolute == 0.0 {
@@ -122,12 +132,7 @@ impl Summary {
             .bonds
             .iter()
             .zip(&run.ledger().totals)
-            .map(|(bond, totals)| BondSummary {
-                name: bond.name.clone(),
-                totals: *totals,
-                share: share(totals),
-                power_error: if elapsed > 0.0 { 0.5 * totals.residual_absolute / elapsed } else { 0.0 },
-            })
+            .map(|(bond, totals)| BondSummary::of(&bond.name, totals, elapsed))
             .collect();
         let verdict = bonds.iter().map(BondSummary::verdict).max().unwrap_or(Verdict::Unmeasured);
         let scenario = run.scenario();

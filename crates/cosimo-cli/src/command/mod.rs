@@ -18,3 +18,4 @@ pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod validate;
+pub(crate) mod verify;

@@ -21,3 +21,4 @@ mod results;
 mod single;
 mod structures;
 mod validate;
+mod verify;
