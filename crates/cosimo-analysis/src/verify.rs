@@ -524,7 +524,7 @@ fn run_itself(plan: Plan, recorded: &Results, wish: &Wish<'_>) -> Result<Base, V
     loop {
         let place = base.instants.len();
         base.instants.push(run.time().seconds());
-        if place % every == 0 || run.finished() {
+        if place.is_multiple_of(every) || run.finished() {
             base.kept.push(place);
             read(&run, &all, &mut base.values);
         }
@@ -533,7 +533,8 @@ fn run_itself(plan: Plan, recorded: &Results, wish: &Wish<'_>) -> Result<Base, V
         }
         if base.kept.len() > 2 * most {
             every *= 2;
-            let rows: Vec<usize> = (0..base.kept.len()).filter(|row| base.kept[*row] % every == 0).collect();
+            let rows: Vec<usize> =
+                (0..base.kept.len()).filter(|row| base.kept[*row].is_multiple_of(every)).collect();
             base.values = rows.iter().flat_map(|row| base.row(&base.values, *row).to_vec()).collect();
             base.kept = rows.iter().map(|row| base.kept[*row]).collect();
         }

@@ -27,8 +27,10 @@ fn read(text: &str, folder: &Path) -> System {
 
 /// An example with changes.
 fn example(name: &str, methods: &[&str], sets: &[&str], step: Option<f64>) -> System {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name);
-    let mut system = read(&std::fs::read_to_string(&file).unwrap(), file.parent().unwrap());
+    let (folder, name) = name.split_once('/').unwrap_or(("", name));
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(folder);
+    let text = std::fs::read_to_string(folder.join(name)).unwrap_or_else(|cause| panic!("{name}: {cause}"));
+    let mut system = read(&text, &folder);
     let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
     let changes = Overrides { methods: owned(methods), sets: owned(sets), step, ..Overrides::default() };
     let problems = overrides::apply(&mut system, &changes, &cosimo::registry());
@@ -48,7 +50,7 @@ fn try_verify(system: &System, signals: &[&str], jobs: usize) -> Result<Verifica
 }
 
 fn verified(system: &System) -> Verification {
-    try_verify(system, &[], 2).unwrap()
+    try_verify(system, &[], 2).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn signal<'a>(found: &'a Verification, name: &str) -> &'a Judged {
@@ -134,6 +136,15 @@ fn error_bars_of_the_dual_mass_are_right_within_a_factor_of_two() {
             }
         }
     }
+}
+
+/// Not every instant of a long run is kept; the last one is.
+#[test]
+fn long_runs_are_compared_at_some_of_their_instants() {
+    let long = example("dual-mass/system.toml", &["input=hold"], &[], Some(1e-3));
+    let found = verified(&long);
+    assert_eq!((found.steps, found.instants, found.to), (10_000, 5_001, 10.0));
+    assert_bars(&found, "long");
 }
 
 /// The distance from the undivided model that is shown is that of the rows of the run.
