@@ -293,7 +293,8 @@ fn hash(path: &Path) -> std::io::Result<String> {
     entries.sort();
     let mut all = String::new();
     for entry in entries {
-        all += &format!("{} {}\n", entry.display(), hash(&entry)?);
+        // By their names inside: where the folder lies is no part of it.
+        all += &format!("{} {}\n", entry.file_name().unwrap_or_default().display(), hash(&entry)?);
     }
     Ok(sha256(all.as_bytes()))
 }

@@ -95,25 +95,37 @@ impl Seal {
     }
 }
 
-/// Every file that went in: those on the disk, and members of packages that they were unpacked from.
+/// Every file that went in: those on the disk, and members of packages that they were unpacked from. They are called as
+/// seen from the system: where that lies, or is unpacked to, is a matter of the machine.
 fn sources(made: &Made<'_>) -> Result<Vec<Source>, String> {
     let Made { what, changes, files, system, registry, .. } = made;
     let inputs = saver::hashed(what, changes, system, registry)
         .map_err(|(file, cause)| format!("cannot read `{}`: {cause}", file.display()))?;
-    // A system in a file is beside its parts; one in a package was unpacked somewhere.
+    let main = what.first().map(Path::new).filter(|file| what.len() == 1 && file.is_file());
     let beside = |file: &Path| paths::same(paths::folder(file), paths::folder(&system.folder.join("part")));
-    let archive =
-        what.first().map(Path::new).filter(|file| what.len() == 1 && file.is_file() && !beside(file));
-    let shown = |file: &Path| match archive.zip(file.strip_prefix(&system.folder).ok()) {
-        // Where a package is unpacked to is nobody's business, and differs from machine to machine.
-        Some((archive, member)) => format!("{}: {}", archive.display(), member.display()),
-        None => file.display().to_string(),
+    let package = main.filter(|file| !beside(file));
+    let short = |file: &Path| file.file_name().unwrap_or_default().display().to_string();
+    let shown = |file: &Path| {
+        if main == Some(file) {
+            return short(file);
+        }
+        match (file.strip_prefix(&system.folder), package) {
+            (Ok(member), Some(package)) => format!("{}: {}", short(package), member.display()),
+            (Ok(part), None) => part.display().to_string(),
+            (Err(_), _) if file.is_absolute() => short(file),
+            (Err(_), _) => file.display().to_string(),
+        }
     };
     let mut sources: Vec<Source> =
         inputs.into_iter().map(|(file, sha256)| Source { file: shown(&file), sha256 }).collect();
     for file in files.iter().filter(|file| !file.name.is_empty()) {
-        if !sources.iter().any(|known| known.file == file.name) {
-            sources.push(Source { file: file.name.clone(), sha256: sha256(file.text.as_bytes()) });
+        let member = package.and_then(|package| file.name.strip_prefix(&format!("{}: ", package.display())));
+        let name = match member.zip(package) {
+            Some((member, package)) => format!("{}: {member}", short(package)),
+            None => shown(Path::new(&file.name)),
+        };
+        if !sources.iter().any(|known| known.file == name) {
+            sources.push(Source { file: name, sha256: sha256(file.text.as_bytes()) });
         }
     }
     Ok(sources)

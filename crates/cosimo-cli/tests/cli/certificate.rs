@@ -139,6 +139,15 @@ fn everything_that_went_in_is_hashed() {
     assert_eq!(found["bonds"][0]["changed_by_scenario"], true);
     assert_eq!(found["components"][0]["facts"]["FMI"], "2.0");
     validate(&folder, &["cert.json"]);
+    // From another folder it is the same system.
+    let path = folder.join("system.toml").display().to_string();
+    let scenario = folder.join("s.toml").display().to_string();
+    let args = ["run", &path, "--scenario", &scenario, "--certificate", "far.json"];
+    let output = cosimo(folder.parent().unwrap(), &args);
+    assert!(output.status.success(), "{}", complaint(&output));
+    let far = certificate(folder.parent().unwrap(), "far.json");
+    std::fs::remove_file(folder.parent().unwrap().join("far.json")).unwrap();
+    assert_eq!(without_machine(far), without_machine(found));
     let plain = text.replace("history = \"before.csv\"\n", "");
     std::fs::write(folder.join("system.toml"), plain).unwrap();
     let converted = cosimo(&folder, &["convert", "system.toml", "package.ssp"]);
