@@ -53,9 +53,9 @@ impl Rerun {
     pub fn words(self) -> &'static str {
         match self {
             Rerun::Itself => "as it is",
-            Rerun::Half => "half the step",
-            Rerun::Quarter => "a quarter of the step",
-            Rerun::OtherSequence => "another sequence",
+            Rerun::Half => "with half the step",
+            Rerun::Quarter => "with a quarter of the step",
+            Rerun::OtherSequence => "in another sequence",
             Rerun::Strong => "integrated together",
         }
     }
@@ -86,13 +86,13 @@ impl std::fmt::Debug for Wish<'_> {
 pub enum VerifyError {
     #[error("the run has {0} steps, which are too few to say how errors fall")]
     TooShort(usize),
-    #[error("`{0}` takes steps of {1} s inside, and cannot be rerun with a quarter of {2} s")]
+    #[error("`{0}` takes steps of {1} s inside, and cannot be run with a quarter of {2} s")]
     Inside(String, f64, f64),
-    #[error("cannot be rerun with {}: {}", .0.words(), .1)]
+    #[error("it cannot be run {}: {}", .0.words(), .1)]
     Refused(Rerun, VariantError),
     #[error("no signal is called {0}")]
     NoSignal(String),
-    #[error("{}: {}", .0.words(), .1)]
+    #[error("the run {} failed: {}", .0.words(), .1)]
     Failed(Rerun, VariantError),
     #[error("interrupted")]
     Interrupted,
@@ -364,9 +364,12 @@ fn planned(system: &System, registry: &Registry) -> Result<Plan, VariantError> {
 
 /// Units with a step of their own inside cannot follow any smaller one.
 fn refuse(system: &System, layout: &Layout) -> Result<(), VerifyError> {
-    let Some(size) = system.recipe.step.size.filter(|_| !layout.control.adaptive) else { return Ok(()) };
+    let Some(everybody) = system.recipe.step.size.filter(|_| !layout.control.adaptive) else { return Ok(()) };
     for (name, interface) in layout.names.iter().zip(&layout.interfaces) {
         let Some(inside) = interface.internal_step else { continue };
+        let own = system.components.iter().find(|component| component.name == *name);
+        let own = own.and_then(|component| component.step.as_ref()).map(|(size, _)| *size);
+        let size = own.map_or(everybody, |own| own.min(everybody));
         let ratio = size / 4.0 / inside;
         if (ratio - ratio.round()).abs() > MEETS * ratio || ratio < 1.0 - MEETS {
             return Err(VerifyError::Inside(name.clone(), inside, size));

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use crate::check::altered;
 use crate::common::{complaint, cosimo, folder, root, system};
+use cosimo::export::{Design, Version};
 use insta::assert_snapshot;
 use serde_json::Value;
 
@@ -92,6 +94,16 @@ fn what_cannot_be_verified_is_said() {
                   [method]\nstep = { size = 0.01 }\n";
     std::fs::write(folder.join("faulty.toml"), faulty).unwrap();
     all += &told(&folder, &["faulty.toml"]);
+    let mass = Design::new("native:oscillator/mass", Version::Three);
+    let inside = [("<CoSimulation ", "<CoSimulation fixedInternalStepSize=\"0.03\" ")];
+    altered(&mass, &inside, &folder.join("inside.fmu"));
+    let unit = ["inside.fmu", "--set", "F=1", "--stop", "1.2", "--step"];
+    all += &told(&folder, &[&unit[..], &["0.06"]].concat());
+    let fits = told(&folder, &[&unit[..], &["0.12"]].concat());
+    assert!(
+        fits.contains("no other sequence: there is only one simulator") && fits.ends_with("exit 0\n"),
+        "{fits}"
+    );
     assert_snapshot!("verify-refuses", all);
 }
 
