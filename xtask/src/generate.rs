@@ -6,7 +6,9 @@ use std::process::Command;
 
 use crate::{Outcome, command};
 
-const SCHEMA: &str = "cosimo.schema.json";
+/// Files, and the arguments that make `cosimo` print them.
+const FILES: [(&str, &[&str]); 2] =
+    [("cosimo.schema.json", &["schema"]), ("certificate.schema.json", &["schema", "certificate"])];
 
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
     let check = match arguments {
@@ -14,25 +16,30 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
         [only] if only == "--check" => true,
         other => return Err(format!("`{}` is not understood; known is `--check`", other.join(" "))),
     };
-    let mut schema = Command::new(command::cosimo(root)?);
-    schema.arg("schema").current_dir(root);
+    let cosimo = command::cosimo(root)?;
+    FILES.iter().try_for_each(|(file, printed_by)| generate(root, &cosimo, file, printed_by, check))
+}
+
+fn generate(root: &Path, cosimo: &Path, file: &str, printed_by: &[&str], check: bool) -> Outcome {
+    let mut schema = Command::new(cosimo);
+    schema.args(printed_by).current_dir(root);
     let schema = command::capture(schema)?;
     // An empty or half-written file would be accepted by every later check.
     if let Err(error) = serde_json::from_str::<serde_json::Value>(&schema) {
-        return Err(format!("`cosimo schema` printed something that is not JSON: {error}"));
+        return Err(format!("`cosimo {}` printed something that is not JSON: {error}", printed_by.join(" ")));
     }
-    let path = root.join(SCHEMA);
+    let path = root.join(file);
     let present = std::fs::read_to_string(&path).ok();
     if present.as_deref().is_some_and(|present| same_lines(present, &schema)) {
-        println!("{SCHEMA} is up to date");
+        println!("{file} is up to date");
         return Ok(());
     }
     if check {
         let state = if present.is_some() { "is out of date" } else { "is missing" };
-        return Err(format!("{SCHEMA} {state}\nhint: run `cargo xtask generate`"));
+        return Err(format!("{file} {state}\nhint: run `cargo xtask generate`"));
     }
-    std::fs::write(&path, &schema).map_err(|error| format!("{SCHEMA} could not be written: {error}"))?;
-    println!("{SCHEMA} written");
+    std::fs::write(&path, &schema).map_err(|error| format!("{file} could not be written: {error}"))?;
+    println!("{file} written");
     Ok(())
 }
 

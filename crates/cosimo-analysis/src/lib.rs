@@ -8,3 +8,4 @@ pub mod order;
 pub mod stability;
 pub mod survey;
 pub mod variant;
+pub mod verify;

@@ -9,6 +9,7 @@ mod paths;
 mod progress;
 mod report;
 mod saver;
+mod seal;
 mod ticker;
 
 use std::process::ExitCode;
@@ -46,6 +47,7 @@ enum Command {
     Bonds(command::bonds::Args),
     Check(command::check::Args),
     Explain(command::explain::Args),
+    Gate(command::gate::Args),
     Compare(command::compare::Args),
     Convert(command::convert::Args),
     Info(command::info::Args),
@@ -56,6 +58,7 @@ enum Command {
     Reproduce(command::reproduce::Args),
     Schema(command::schema::Args),
     Validate(command::validate::Args),
+    Verify(Box<command::verify::Args>),
     Completions(command::completions::Args),
 }
 
@@ -69,6 +72,7 @@ fn main() -> ExitCode {
         Command::Check(args) => command::check::run(&args),
         Command::Resume(args) => command::resume::run(&args),
         Command::Explain(args) => command::explain::run(&args),
+        Command::Gate(args) => command::gate::run(&args),
         Command::Compare(args) => command::compare::run(&args),
         Command::Convert(args) => command::convert::run(&args),
         Command::Info(args) => command::info::run(&args),
@@ -79,6 +83,7 @@ fn main() -> ExitCode {
         Command::Reproduce(args) => command::reproduce::run(&args),
         Command::Schema(args) => command::schema::run(&args),
         Command::Validate(args) => command::validate::run(&args),
+        Command::Verify(args) => command::verify::run(&args),
         Command::Completions(args) => command::completions::run(&args),
     };
     match result {

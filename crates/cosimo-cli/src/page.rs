@@ -184,7 +184,7 @@ fn origin() -> [(&'static str, String); 4] {
 }
 
 /// As a shell takes it.
-fn quoted(word: String) -> String {
+pub(crate) fn quoted(word: String) -> String {
     let plain = |letter: char| letter.is_alphanumeric() || "-_=+./,:@%".contains(letter);
     if !word.is_empty() && word.chars().all(plain) {
         word

@@ -12,6 +12,12 @@ pub(crate) fn relative(from: &Path, to: &Path) -> std::io::Result<PathBuf> {
     Ok(here(&way))
 }
 
+/// Whether two paths lead to one file, as far as both exist.
+pub(crate) fn same(one: &Path, other: &Path) -> bool {
+    let real = one.canonicalize().ok();
+    one == other || (real.is_some() && other.canonicalize().ok() == real)
+}
+
 /// The folder of a file, `.` where it is the present one.
 pub(crate) fn folder(file: &Path) -> &Path {
     file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))

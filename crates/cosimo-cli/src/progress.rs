@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use cosimo::engine::Run;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -22,6 +22,8 @@ const LINE: Duration = Duration::from_millis(100);
 
 pub(crate) struct Progress {
     mode: Mode,
+    /// Which of several runs it is.
+    label: Option<&'static str>,
     bar: ProgressBar,
     begun: Instant,
     shown: Instant,
@@ -37,7 +39,22 @@ impl Progress {
         let style = "{bar:30} {percent:>3} %  {msg}  {eta} left";
         bar.set_style(ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()));
         let begun = Instant::now();
-        Progress { mode, bar, begun, shown: begun, start, from, stop }
+        Progress { mode, label: None, bar, begun, shown: begun, start, from, stop }
+    }
+
+    /// One of several runs that go on at the same time.
+    pub(crate) fn among(
+        all: &MultiProgress,
+        label: &'static str,
+        mode: Mode,
+        (start, stop): (f64, f64),
+    ) -> Progress {
+        let mut progress = Progress::new(mode, start, start, stop);
+        if mode == Mode::Bar {
+            progress.bar = all.add(progress.bar);
+        }
+        progress.label = Some(label);
+        progress
     }
 
     /// To be called whenever the clock was looked at.
@@ -51,7 +68,8 @@ impl Progress {
             Mode::Bar => {
                 let time = run.time().seconds();
                 self.bar.set_position((self.share(time) * 1000.0) as u64);
-                self.bar.set_message(format!("t = {time:.4} s, step {:.2e} s", run.sizes().0));
+                let label = self.label.map_or(String::new(), |label| format!("{label}: "));
+                self.bar.set_message(format!("{label}t = {time:.4} s, step {:.2e} s", run.sizes().0));
             }
             Mode::Json => eprintln!("{}", self.line(run)),
             Mode::None => {}
@@ -77,13 +95,17 @@ impl Progress {
         // As fast as so far in this process.
         let eta = (self.stop - time) / (time - self.from) * self.begun.elapsed().as_secs_f64();
         let eta = if eta.is_finite() { json!(eta.max(0.0)) } else { Value::Null };
-        json!({
+        let mut line = json!({
             "time": time,
             "share": self.share(time),
             "steps": counters.steps,
             "rejected": counters.rejected,
             "step": run.sizes().0,
             "eta": eta,
-        })
+        });
+        if let Some(label) = self.label {
+            line["run"] = label.into();
+        }
+        line
     }
 }

@@ -190,13 +190,8 @@ fn default_file(what: &[String]) -> PathBuf {
     Path::new(stem).with_extension("checkpoint")
 }
 
-/// Every file that went into a run.
-pub(crate) fn inputs(
-    what: &[String],
-    changes: &Changes,
-    system: &System,
-    registry: &Registry,
-) -> Result<Vec<Input>, u8> {
+/// Every file that went into a run: those of text that people write first, and how many of them there are.
+fn files(what: &[String], changes: &Changes, system: &System, registry: &Registry) -> (Vec<PathBuf>, usize) {
     let mut files: Vec<PathBuf> = Vec::new();
     if let [file] = what
         && !sources::is_source(file, registry)
@@ -211,6 +206,32 @@ pub(crate) fn inputs(
     files.extend(system.experiment.history.iter().map(|(file, _)| system.folder.join(file)));
     files[written..].sort();
     files.dedup();
+    (files, written)
+}
+
+/// Every file that went into a run, with its hash; or the one that cannot be read.
+pub(crate) fn hashed(
+    what: &[String],
+    changes: &Changes,
+    system: &System,
+    registry: &Registry,
+) -> Result<Vec<(PathBuf, String)>, (PathBuf, std::io::Error)> {
+    let (files, _) = files(what, changes, system, registry);
+    let hashed = |file: PathBuf| match hash(&file) {
+        Ok(sha256) => Ok((file, sha256)),
+        Err(cause) => Err((file, cause)),
+    };
+    files.into_iter().map(hashed).collect()
+}
+
+/// Every file that went into a run, as a checkpoint keeps it.
+pub(crate) fn inputs(
+    what: &[String],
+    changes: &Changes,
+    system: &System,
+    registry: &Registry,
+) -> Result<Vec<Input>, u8> {
+    let (files, written) = files(what, changes, system, registry);
     let input = |(place, file): (usize, &PathBuf)| {
         let sha256 = hash(file).map_err(|cause| {
             report::error(&format!("cannot read `{}`: {cause}", file.display()), None);
@@ -272,7 +293,8 @@ fn hash(path: &Path) -> std::io::Result<String> {
     entries.sort();
     let mut all = String::new();
     for entry in entries {
-        all += &format!("{} {}\n", entry.display(), hash(&entry)?);
+        // By their names inside: where the folder lies is no part of it.
+        all += &format!("{} {}\n", entry.file_name().unwrap_or_default().display(), hash(&entry)?);
     }
     Ok(sha256(all.as_bytes()))
 }

@@ -8,7 +8,7 @@ use crate::crew::Buffers;
 use crate::ledger::Ledger;
 use crate::plan::{Layout, PlannedModels};
 use crate::rates::Paces;
-use crate::settling::{Ripple, Room};
+use crate::settling::{Residual, Ripple, Room};
 
 #[derive(Debug)]
 pub struct Board {
@@ -29,6 +29,8 @@ pub struct Board {
     pub rooms: Vec<Option<Room>>,
     pub renewal_rooms: Vec<Option<Room>>,
     pub ripple: Ripple,
+    /// Per input, of which those count that are unknowns of loops; never rewound.
+    pub residuals: Vec<Residual>,
     /// All memory of corrections, one slice after the other.
     pub memory: Vec<f64>,
     pub scratch: Vec<f64>,
@@ -108,6 +110,7 @@ impl Board {
             rooms: layout.order.loops.iter().map(|found| Room::of(layout, found)).collect(),
             renewal_rooms: layout.renewal.loops.iter().map(|found| Room::of(layout, found)).collect(),
             ripple: Ripple { outputs: vec![0.0; outputs], inputs: vec![0.0; inputs] },
+            residuals: vec![Residual::default(); inputs],
             whole: vec![false; inputs],
             scratch: vec![0.0; layout.corrections.last().map_or(0, |last| last.scratch.end)],
             model_age: None,

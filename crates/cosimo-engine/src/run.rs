@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cosimo_core::clock::Beat;
 use cosimo_core::error::StepError;
 use cosimo_core::recorder::{Columns, RecordError, Recorder};
-use cosimo_core::{Clock, Rehearsal, Time};
+use cosimo_core::{Clock, End, Rehearsal, Time};
 use cosimo_system::Problem;
 
 use crate::checkpoint::{Checkpoint, CheckpointError, Progress};
@@ -23,6 +23,28 @@ pub enum RunError {
     Step(#[from] StepError),
     #[error(transparent)]
     Record(#[from] RecordError),
+}
+
+/// How well the unknown of an algebraic loop was solved for, in its own unit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoopResidual {
+    /// The way round.
+    pub path: String,
+    /// The unknown.
+    pub input: String,
+    pub start: Option<f64>,
+    /// The worst after jumps, and in every step where exchange is fresh.
+    pub later: Option<f64>,
+    /// The largest modulus of the unknown.
+    pub largest: f64,
+}
+
+impl LoopResidual {
+    /// The worst as a part of the largest value; infinite where there is none to be a part of.
+    pub fn relative(&self) -> f64 {
+        let worst = self.start.unwrap_or(0.0).max(self.later.unwrap_or(0.0));
+        if worst == 0.0 { 0.0 } else { worst / self.largest }
+    }
 }
 
 /// A plan under way. Every simulator hears from one thread only, those of the coordinator from the thread that made
@@ -208,6 +230,30 @@ impl Run {
         let layout = &self.island.layout;
         let rates = layout.rates.iter().zip(self.island.board.paces.steps());
         rates.map(|(rate, steps)| (layout.names[rate.member].as_str(), rate.every, steps))
+    }
+
+    /// How well algebraic loops were solved, unknown by unknown.
+    pub fn loop_residuals(&self) -> Vec<LoopResidual> {
+        let (layout, board) = (&self.island.layout, &self.island.board);
+        let ports = layout.ports();
+        let mut listed = vec![false; layout.shape.inputs];
+        let mut residuals = Vec::new();
+        for found in layout.order.loops.iter().chain(&layout.renewal.loops) {
+            for &input in &found.unknowns {
+                if std::mem::replace(&mut listed[input], true) {
+                    continue;
+                }
+                let residual = board.residuals[input];
+                residuals.push(LoopResidual {
+                    path: ports.way_round(&found.path),
+                    input: ports.path(End::Input(input)),
+                    start: residual.start,
+                    later: residual.later,
+                    largest: residual.largest,
+                });
+            }
+        }
+        residuals
     }
 
     /// What trying out rollback showed, per component.

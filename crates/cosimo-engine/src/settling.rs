@@ -42,6 +42,16 @@ impl Room {
     }
 }
 
+/// How far the unknown of a loop was left from what drives it, in its own unit. Solutions inside of rejected steps count.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Residual {
+    pub start: Option<f64>,
+    /// The worst after the start.
+    pub later: Option<f64>,
+    /// The largest modulus of the unknown.
+    pub largest: f64,
+}
+
 /// Derivatives along a loop, per output and per input.
 #[derive(Debug, Default)]
 pub struct Ripple {
@@ -185,7 +195,9 @@ impl<'a> Settling<'a> {
         let found = &self.order().loops[place];
         if self.instant != Instant::Start && !self.layout.throughout(found, |can| !can.events) {
             self.tell_all();
-            return Equation { settling: self, found, held: &mut [] }.pass(false);
+            Equation { settling: self, found, held: &mut [] }.pass(false)?;
+            self.measure(found);
+            return Ok(());
         }
         self.now_known(&found.discrete); // to be what they are held at
         self.tell_all();
@@ -199,6 +211,7 @@ impl<'a> Settling<'a> {
         };
         *self.room(place) = room;
         solved?;
+        self.measure(found);
         if self.instant == Instant::Start {
             return Ok(());
         }
@@ -210,6 +223,23 @@ impl<'a> Settling<'a> {
             Err((owner, Fault::NotFinite { output: output - layout.blocks[owner].outputs.start, value })
                 .into())
         })
+    }
+
+    /// What is left of a loop's equation, u - g(u), after it was solved or left alone.
+    fn measure(&mut self, found: &Loop) {
+        let board = &mut *self.board;
+        for &input in &found.unknowns {
+            let (unknown, driven) =
+                (board.unknowns[input].at(0.0), board.coupled(self.layout, input).at(0.0));
+            let (left, residual) = ((unknown - driven).abs(), &mut board.residuals[input]);
+            residual.largest = residual.largest.max(unknown.abs());
+            match self.instant {
+                Instant::Start => residual.start = Some(left),
+                Instant::Jump | Instant::Exchange(_) => {
+                    residual.later = Some(residual.later.map_or(left, |worst| worst.max(left)));
+                }
+            }
+        }
     }
 
     fn room(&mut self, place: usize) -> &mut Option<Room> {

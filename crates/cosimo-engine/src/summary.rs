@@ -58,28 +58,10 @@ pub struct BondSummary {
     pub power_error: f64,
 }
 
-impl BondSummary {
-    /// A line keeps its energy while its delay stays; what it made or lost is its defect.
-    fn of_line(line: &LineTotals, elapsed: f64) -> BondSummary {
-        let [a, b] = &line.ends;
-        let totals = BondTotals {
-            transmitted: 0.5 * (a.stats.energy - b.stats.energy),
-            exchanged: line.exchanged(),
-            residual: line.defect(),
-            residual_absolute: line.defect().abs(),
-        };
-        BondSummary {
-            name: line.name.clone(),
-            totals,
-            share: share(&totals),
-            power_error: if elapsed > 0.0 { 0.5 * totals.residual_absolute / elapsed } else { 0.0 },
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The better before the worse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// No bond: nothing was measured.
+    /// No bond, or none that transmitted anything: nothing was measured.
     Unmeasured,
     Small,
     Noticeable,
@@ -98,6 +80,64 @@ impl Verdict {
     }
 }
 
+impl BondSummary {
+    /// What it came to in so many seconds.
+    pub fn of(name: &str, totals: &BondTotals, elapsed: f64) -> BondSummary {
+        BondSummary {
+            name: name.into(),
+            totals: *totals,
+            share: share(totals),
+            power_error: if elapsed > 0.0 { 0.5 * totals.residual_absolute / elapsed } else { 0.0 },
+        }
+    }
+
+    /// A line keeps its energy while its delay stays; what it made or lost is its defect.
+    fn of_line(line: &LineTotals, elapsed: f64) -> BondSummary {
+        let [a, b] = &line.ends;
+        let totals = BondTotals {
+            transmitted: 0.5 * (a.stats.energy - b.stats.energy),
+            exchanged: line.exchanged(),
+            residual: line.defect(),
+            residual_absolute: line.defect().abs(),
+        };
+        BondSummary::of(&line.name, &totals, elapsed)
+    }
+
+    /// Where nothing was transmitted nothing could be lost: that is no praise.
+    pub fn verdict(&self) -> Verdict {
+        if self.totals.exchanged == 0.0 && self.totals.residual_absolute == 0.0 {
+            Verdict::Unmeasured
+        } else if self.share <= SMALL {
+            Verdict::Small
+        } else if self.share <= LARGE {
+            Verdict::Noticeable
+        } else {
+            Verdict::Large
+        }
+    }
+
+    /// The verdict for a person.
+    pub fn words(&self) -> String {
+        match self.verdict() {
+            Verdict::Unmeasured => "nothing is transmitted, the energy defect says nothing".into(),
+            verdict => format!("{}: {} {}", self.defect(), verdict.word(), limits()),
+        }
+    }
+
+    fn defect(&self) -> String {
+        format!(
+            "energy defect of bond `{}`: {:.3e} J created or destroyed, {} of the energy exchanged",
+            self.name,
+            self.totals.residual_absolute,
+            percent(self.share)
+        )
+    }
+}
+
+fn limits() -> String {
+    format!("(small up to {}, large above {})", percent(SMALL), percent(LARGE))
+}
+
 impl Summary {
     pub fn of(run: &Run) -> Summary {
         let mut counters = run.counters();
@@ -107,12 +147,7 @@ impl Summary {
             .bonds
             .iter()
             .zip(&run.ledger().totals)
-            .map(|(bond, totals)| BondSummary {
-                name: bond.name.clone(),
-                totals: *totals,
-                share: share(totals),
-                power_error: if elapsed > 0.0 { 0.5 * totals.residual_absolute / elapsed } else { 0.0 },
-            })
+            .map(|(bond, totals)| BondSummary::of(&bond.name, totals, elapsed))
             .collect();
         let net = run.net();
         let mut clocks = 1.0;
@@ -125,12 +160,7 @@ impl Summary {
             bonds.extend(net.islands.iter().flat_map(|island| island.bonds.iter().cloned()));
             bonds.extend(net.lines.iter().map(|line| BondSummary::of_line(line, elapsed)));
         }
-        let verdict = match bonds.iter().map(|bond| bond.share).reduce(f64::max) {
-            None => Verdict::Unmeasured,
-            Some(worst) if worst <= SMALL => Verdict::Small,
-            Some(worst) if worst <= LARGE => Verdict::Noticeable,
-            Some(_) => Verdict::Large,
-        };
+        let verdict = bonds.iter().map(BondSummary::verdict).max().unwrap_or(Verdict::Unmeasured);
         let scenario = run.scenario();
         let (events, more_events) = scenario.map_or((Vec::new(), 0), |scenario| {
             let (events, more) = scenario.events();
@@ -160,14 +190,18 @@ impl Summary {
     /// The verdict for a person.
     pub fn words(&self) -> String {
         let worst = self.bonds.iter().max_by(|a, b| a.share.total_cmp(&b.share));
-        let defect = worst.map_or(String::new(), |bond| {
-            format!(
-                "energy defect of bond `{}`: {:.3e} J created or destroyed, {} of the energy exchanged",
-                bond.name,
-                bond.totals.residual_absolute,
-                percent(bond.share)
-            )
-        });
+        let defect = worst.map_or(String::new(), BondSummary::defect);
+        let silent: Vec<String> = self
+            .bonds
+            .iter()
+            .filter(|bond| bond.verdict() == Verdict::Unmeasured)
+            .map(|bond| format!("`{}`", bond.name))
+            .collect();
+        let silence = if silent.is_empty() || self.verdict == Verdict::Unmeasured {
+            String::new()
+        } else {
+            format!(" Nothing is transmitted by {}, whose defect says nothing.", silent.join(", "))
+        };
         let tampered = if self.tampered.is_empty() {
             String::new()
         } else {
@@ -177,13 +211,18 @@ impl Summary {
                 self.tampered.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
             )
         };
-        let limits = format!("(small up to {}, large above {})", percent(SMALL), percent(LARGE));
+        let limits = limits();
         let words = match self.verdict {
             Verdict::Unmeasured if !self.coupled => {
                 String::from(
                     "nothing is coupled, so there is nothing to measure: the result is as good as the simulator itself.",
                 )
             }
+            Verdict::Unmeasured if !silent.is_empty() => format!(
+                "nothing is transmitted by {}, so that the energy defect says nothing: where no power flows, errors of \
+                 the coupling do not show in it.",
+                silent.join(", ")
+            ),
             Verdict::Unmeasured => {
                 "nothing was measured: the system has no power bond. Declare a `[[bond]]` where an effort and a flow \
                  are exchanged to learn what the coupling does to the energy."
@@ -199,7 +238,7 @@ impl Summary {
                 "{defect}: large {limits}. Do not rely on this result; take smaller steps, a correction, or another cut."
             ),
         };
-        words + &tampered
+        words + &silence + &tampered
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use cosimo::certificate::Ending;
 use cosimo::core::Registry;
 use cosimo::core::entry::number_text;
 use cosimo::engine::lines::{EndTotals, IsleTotals, LineTotals, NetTotals};
@@ -19,6 +20,7 @@ use crate::pace::Pace;
 use crate::page::{Page, Told};
 use crate::progress::{Mode, Progress};
 use crate::saver::{self, Saver, Schedule};
+use crate::seal::{Made, Seal};
 use crate::ticker::Ticker;
 use crate::{exit, report};
 
@@ -49,6 +51,9 @@ pub(crate) struct Manner {
     /// A report to look at in a browser: one HTML file with verdict, ledger, plan and curves of what is recorded
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
+    /// What the run came to, for `cosimo gate` and archives: energy defects, methods, steps, loops, remarks, hashes
+    #[arg(long, value_name = "FILE")]
+    certificate: Option<PathBuf>,
     /// Threads that simulators are spread over; the results do not depend on it [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: Option<u32>,
@@ -78,6 +83,7 @@ impl Manner {
             summary_json: self.summary_json.as_ref().map(absolute),
             log_fmi_calls: self.log_fmi_calls.as_ref().map(absolute),
             report: self.report.as_ref().map(absolute),
+            certificate: self.certificate.as_ref().map(absolute),
             checkpoint: self.checkpoint.clone().map(|schedule| schedule.at(absolute)),
             ..*self
         }
@@ -93,6 +99,7 @@ impl Manner {
             summary_json: self.summary_json.or(begun.summary_json),
             log_fmi_calls: self.log_fmi_calls, // another one would replace that of the first part
             report: self.report.or(begun.report),
+            certificate: self.certificate.or(begun.certificate),
             threads: self.threads.or(begun.threads),
             checkpoint: self.checkpoint.or(begun.checkpoint),
             real_time: self.real_time.or(begun.real_time),
@@ -146,7 +153,31 @@ pub(crate) fn go(args: &Args, words: &[String], resumed: Option<Resumed>) -> Res
     let stop = interrupted();
     let begun = Instant::now();
     let threads = manner.threads.unwrap_or(1) as usize;
-    let mut run = Run::new(plan, threads).map_err(|error| failed(&error))?;
+    let mut seal = None;
+    if let Some(file) = &manner.certificate {
+        let made = Made {
+            what: &args.what,
+            changes: &args.changes,
+            files: &texts,
+            system: &system,
+            layout: &plan.layout,
+            registry: &registry,
+            remarks: &plan.remarks,
+            threads,
+        };
+        let written = manner.out.iter().chain(&manner.summary_json).chain(&manner.log_fmi_calls);
+        let taken =
+            args.what.iter().map(Path::new).chain(written.chain(&manner.report).map(PathBuf::as_path));
+        let created = Seal::create(file, &taken.collect::<Vec<_>>(), &made);
+        seal = Some(created.map_err(|message| unwritable(&message, file))?);
+    }
+    let remarks = plan.remarks.clone();
+    let mut run = Run::new(plan, threads).map_err(|error| {
+        if let Some(Err(message)) = seal.as_ref().map(|seal| seal.never(&error.to_string(), &remarks)) {
+            eprintln!("remark: the certificate does not say why: {message}");
+        }
+        failed(&error)
+    })?;
     report::remarks(&run.remarks()[planned..]);
     if let Some(resumed) = &resumed {
         run.load(&resumed.saved.checkpoint).map_err(|error| {
@@ -178,6 +209,9 @@ pub(crate) fn go(args: &Args, words: &[String], resumed: Option<Resumed>) -> Res
         saver.begin(&mut run)?;
     }
     let from = run.time().seconds();
+    if let Some(seal) = seal.as_mut().filter(|_| resumed.is_some()) {
+        seal.resume(from);
+    }
     let mut watch = Watch::new(&system, &run);
     let progress = Progress::new(
         manner.progress.unwrap_or(Mode::Bar),
@@ -189,6 +223,7 @@ pub(crate) fn go(args: &Args, words: &[String], resumed: Option<Resumed>) -> Res
     let outcome = drive(&mut run, &stop, progress, &mut saver, &mut pace, |run| {
         watch.look(run);
         page.iter_mut().for_each(|page| page.look(run));
+        seal.iter_mut().for_each(|seal| seal.look(run));
     });
     let saved = match &outcome {
         Ok(()) => saver.as_mut().and_then(|saver| saver.close(&mut run)),
@@ -215,13 +250,20 @@ pub(crate) fn go(args: &Args, words: &[String], resumed: Option<Resumed>) -> Res
         resumed: resumed.as_ref().map(|resumed| (resumed.file.as_str(), from)),
     };
     let reported = page.map_or(Ok(()), |page| page.write(&told));
+    let ending = match error {
+        Some(error) => Ending::Failed(error),
+        None if summary.finished => Ending::Finished,
+        None => Ending::Interrupted,
+    };
+    let sealed = seal.map_or(Ok(()), |seal| seal.close(&run, &ending, elapsed));
     let results = manner.out.iter().map(|file| ("results", file.as_path()));
     let report = manner.report.iter().map(|file| ("report", file.as_path()));
+    let certificate = manner.certificate.iter().map(|file| ("certificate", file.as_path()));
     let checkpoint = saved.iter().map(|file| ("checkpoint", *file));
     if let Some(resumed) = &resumed {
         println!("resumed at t = {from} s from {}; what follows is about the whole run", resumed.file);
     }
-    print(&summary, elapsed, (from, &system), results.chain(report).chain(checkpoint));
+    print(&summary, elapsed, (from, &system), results.chain(report).chain(certificate).chain(checkpoint));
     if let Some(pace) = &pace {
         println!("{}", pace.line());
     }
@@ -259,6 +301,8 @@ pub(crate) fn go(args: &Args, words: &[String], resumed: Option<Resumed>) -> Res
     }
     closed.map_err(|error| unwritable(&error.to_string(), &error.file))?;
     reported.map_err(|message| unwritable(&message, manner.report.as_deref().unwrap_or(Path::new("."))))?;
+    sealed
+        .map_err(|message| unwritable(&message, manner.certificate.as_deref().unwrap_or(Path::new("."))))?;
     match outcome {
         Err(RunError::Record(_)) => Err(exit::NO_FILE),
         Err(_) => Err(exit::FAILED),
@@ -328,7 +372,7 @@ fn drive(
     result
 }
 
-fn interrupted() -> Arc<AtomicBool> {
+pub(crate) fn interrupted() -> Arc<AtomicBool> {
     let flag = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&flag);
     let set = ctrlc::set_handler(move || {

@@ -549,7 +549,7 @@ const ELSEWHERE: &[&str] = &[
 ];
 
 /// A unit with some text of its description replaced.
-fn altered(design: &Design, changes: &[(&str, &str)], into: &Path) {
+pub(crate) fn altered(design: &Design, changes: &[(&str, &str)], into: &Path) {
     write(design, &built_library().unwrap(), into).unwrap();
     let mut archive = zip::ZipArchive::new(std::fs::File::open(into).unwrap()).unwrap();
     let entries: Vec<(String, Vec<u8>)> = (0..archive.len())

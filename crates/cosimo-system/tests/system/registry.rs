@@ -1,7 +1,7 @@
 //! A registry of entries that have names and options and can do nothing.
 
 use cosimo_core::entry::{ModelInfo, Range, ReferenceEntry, Spec};
-use cosimo_core::method::{Approximation, Correction, Estimate, Iteration, Law, Partition};
+use cosimo_core::method::{Approximation, Correction, Estimate, Iteration, Law, Partition, Steadiness};
 use cosimo_core::{Entry, Needs, Registry, SourceEntry};
 
 const fn entry<T: ?Sized>(name: &'static str, options: &'static [Spec]) -> Entry<T> {
@@ -46,6 +46,8 @@ static POWER_RESIDUAL: Entry<dyn Estimate> = entry(
 );
 static FIXED: Entry<dyn Law> = entry("fixed", &[]);
 static PI: Entry<dyn Law> = entry("pi", &[Spec::number("safety", 0.9, Range::NotNegative, "", "below 1")]);
+static WINDOW: Entry<dyn Steadiness> =
+    entry("sliding-window", &[Spec::number("window", 0.01, Range::Positive, "s", "how long")]);
 
 const CHASSIS: &[Spec] = &[
     Spec::number("mc", 400.0, Range::Positive, "kg", "its mass"),
@@ -100,6 +102,7 @@ pub(crate) fn registry() -> Registry {
         jacobians: vec![],
         estimates: vec![&NO_ESTIMATE, &POWER_RESIDUAL],
         laws: vec![&FIXED, &PI],
+        steadiness: vec![&WINDOW],
         sources: vec![&NATIVE, &FMU],
         references: vec![&QUARTER_CAR],
         formats: vec![],

@@ -1,0 +1,141 @@
+//! `cosimo gate`: whether a certificate is good enough, for pipelines.
+
+use std::path::{Path, PathBuf};
+
+use cosimo::certificate::{Check, Limits, gate};
+use serde_json::{Value, json};
+
+use crate::{exit, report};
+
+/// Pass or fail a run by its certificate: exit 0 or 1, and every criterion with what was wanted and found
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// What `cosimo run --certificate` wrote
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Largest energy defect of every bond, as a share of the energy it exchanged
+    #[arg(long, value_name = "X", allow_hyphen_values = true)]
+    max_defect: Option<f64>,
+    /// The same for one bond; `inf` leaves it out. Beats --max-defect; can be repeated
+    #[arg(long = "bond", value_name = "NAME=X")]
+    bonds: Vec<String>,
+    /// Largest indicator of any step; 1 is just within its tolerance
+    #[arg(long, value_name = "X", allow_hyphen_values = true)]
+    max_indicator: Option<f64>,
+    /// Most rejected steps
+    #[arg(long, value_name = "N")]
+    max_rejected: Option<u64>,
+    /// Largest residual of an algebraic loop, as a part of the largest value of its unknown
+    #[arg(long, value_name = "X", allow_hyphen_values = true)]
+    max_loop_residual: Option<f64>,
+    /// Fail where the run had remarks
+    #[arg(long)]
+    no_remarks: bool,
+    /// Let a run pass that failed or was interrupted; else it must have come to its end
+    #[arg(long)]
+    allow_incomplete: bool,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), u8> {
+    let limits = limits(args)?;
+    let certificate = read(&args.file)?;
+    let checks = gate(&certificate, &limits).map_err(|problems| {
+        for problem in &problems {
+            report::error(&format!("`{}`: {problem}", args.file.display()), Some(&problem.hint()));
+        }
+        exit::BAD_INPUT
+    })?;
+    let pass = checks.iter().all(|check| check.pass);
+    if args.json {
+        println!("{:#}", as_json(&checks, pass));
+    } else {
+        print(&checks, &args.file);
+    }
+    if pass { Ok(()) } else { Err(exit::FAILED) }
+}
+
+/// What is wanted, or everything that is wrong with it.
+fn limits(args: &Args) -> Result<Limits, u8> {
+    let mut wrong = Vec::new();
+    let numbers = [
+        ("--max-defect", args.max_defect),
+        ("--max-indicator", args.max_indicator),
+        ("--max-loop-residual", args.max_loop_residual),
+    ];
+    for (option, value) in numbers {
+        if let Some(value) = value.filter(|value| !(value.is_finite() && *value >= 0.0)) {
+            wrong.push(format!("`{option}` must be a finite number not below 0, found {value}"));
+        }
+    }
+    let mut bonds = Vec::new();
+    for text in &args.bonds {
+        let parts = text.rsplit_once('=').map(|(name, value)| (name.trim(), value.trim().parse::<f64>()));
+        match parts {
+            Some((name, Ok(value))) if !name.is_empty() && value >= 0.0 => {
+                bonds.push((name.to_owned(), value))
+            }
+            _ => wrong.push(format!("`--bond {text}`: wanted is NAME=X with a number not below 0, or inf")),
+        }
+    }
+    if !wrong.is_empty() {
+        wrong.iter().for_each(|message| report::error(message, None));
+        return Err(exit::BAD_INPUT);
+    }
+    Ok(Limits {
+        defect: args.max_defect,
+        bonds,
+        indicator: args.max_indicator,
+        rejected: args.max_rejected,
+        loop_residual: args.max_loop_residual,
+        no_remarks: args.no_remarks,
+        incomplete: args.allow_incomplete,
+    })
+}
+
+fn read(file: &Path) -> Result<Value, u8> {
+    let text = std::fs::read_to_string(file).map_err(|cause| {
+        let hint =
+            if file.is_dir() { "this is a folder; give the certificate in it" } else { "check the path" };
+        report::error(&format!("cannot read `{}`: {cause}", file.display()), Some(hint));
+        exit::NO_FILE
+    })?;
+    serde_json::from_str(&text).map_err(|cause| {
+        let hint =
+            "it may be cut off, or hold what JSON does not know, as NaN; run it again with `--certificate`";
+        report::error(
+            &format!("`{}` is no certificate: it is not JSON: {cause}", file.display()),
+            Some(hint),
+        );
+        exit::BAD_INPUT
+    })
+}
+
+fn print(checks: &[Check], file: &Path) {
+    for Check { criterion, about, wanted, found, pass } in checks {
+        let word = if *pass { "pass" } else { "FAIL" };
+        let about = if about.is_empty() { String::new() } else { format!(" of {about}") };
+        println!("{word}  {criterion}{about}: wanted {wanted}, found {found}");
+    }
+    let failed = checks.iter().filter(|check| !check.pass).count();
+    match failed {
+        0 => println!("{}: passed ({} of {} criteria)", file.display(), checks.len(), checks.len()),
+        _ => println!("{}: failed {failed} of {} criteria", file.display(), checks.len()),
+    }
+}
+
+/// The shape is a promise to scripts.
+fn as_json(checks: &[Check], pass: bool) -> Value {
+    let check = |check: &Check| {
+        json!({
+            "criterion": check.criterion,
+            "about": check.about,
+            "wanted": check.wanted,
+            "found": check.found,
+            "pass": check.pass,
+        })
+    };
+    json!({ "pass": pass, "criteria": checks.iter().map(check).collect::<Vec<_>>() })
+}

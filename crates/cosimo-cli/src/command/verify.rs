@@ -1,0 +1,377 @@
+//! `cosimo verify`: whether to believe a run. It is run again with smaller steps, in another sequence and undivided; what
+//! comes of that is an error bar for every output, and what the energy defect is worth beside it.
+
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+use cosimo::analysis::order::Truth;
+use cosimo::analysis::verify::{
+    Agreement, Basis, BondJudged, Judged, Look, Undivided, Verification, VerifyError, Wish, verify,
+};
+use cosimo::engine::Run;
+use cosimo::reference;
+use indicatif::MultiProgress;
+use serde_json::{Value, json};
+
+use crate::command::run::interrupted;
+use crate::load::{Changes, Loaded, load};
+use crate::progress::{Mode, Progress};
+use crate::ticker::Ticker;
+use crate::{exit, report};
+
+/// How many signals are listed unless all are asked for.
+const SHOWN: usize = 12;
+
+/// Rerun a system with smaller steps, in another sequence and undivided: error bars, and whether to believe it
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A system file; or simulators, as in `a.fmu`, `left=a.fmu` or `native:ring/rotor`
+    #[arg(required = true, value_name = "FILE")]
+    what: Vec<String>,
+    /// Largest error of a signal that is still believed, as a part of its largest value
+    #[arg(long, value_name = "X", default_value_t = 0.01, allow_hyphen_values = true)]
+    tolerance: f64,
+    /// Allowed error on top of that
+    #[arg(long, value_name = "X", default_value_t = 1e-9, allow_hyphen_values = true)]
+    absolute: f64,
+    /// Judge only signals that are called so, as in `wheel.*`; can be repeated
+    #[arg(long, value_name = "PATTERN")]
+    vars: Vec<String>,
+    /// List all signals, not only the worst
+    #[arg(long)]
+    all: bool,
+    /// Runs at the same time; the results do not depend on it [default: as many as there are cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    jobs: Option<u32>,
+    /// Which system of a package that holds several, by the name of its description
+    #[arg(long, value_name = "NAME")]
+    variant: Option<String>,
+    /// End of the run, in seconds
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    stop: Option<f64>,
+    /// Step size in seconds: the fixed one, or the first one where steps vary
+    #[arg(long, value_name = "H", allow_hyphen_values = true)]
+    step: Option<f64>,
+    /// The integrator of units for model exchange
+    #[arg(long, value_name = "NAME")]
+    solver: Option<String>,
+    /// A parameter, or an input that nobody drives: component.name=value, or name=value for all that have it
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    sets: Vec<String>,
+    /// A connection from an output to an input: a.y=b.u
+    #[arg(long = "connect", value_name = "OUTPUT=INPUT")]
+    connects: Vec<String>,
+    /// A power bond: name=effort:flow~effort:flow, as in joint=a.F:a.v~b.F:b.v
+    #[arg(long = "bond", value_name = "NAME=PORTS")]
+    bonds: Vec<String>,
+    /// A file of timed and conditional actions, as for `cosimo run`
+    #[arg(long, value_name = "FILE")]
+    scenario: Option<PathBuf>,
+    /// A table whose columns drive the inputs of the same names
+    #[arg(long, value_name = "FILE")]
+    input: Option<String>,
+    /// A method: axis=name, or axis={ name = { option = value } } as in the file's [method]
+    #[arg(long = "method", value_name = "AXIS=NAME")]
+    methods: Vec<String>,
+    /// Inputs that are judged beside all outputs, with * and ?
+    #[arg(long = "record", value_name = "PATTERN", allow_hyphen_values = true)]
+    record: Vec<String>,
+    /// What is shown while it runs [default: bar]
+    #[arg(long, value_enum)]
+    progress: Option<Mode>,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    fn changes(&self) -> Changes {
+        Changes {
+            variant: self.variant.clone(),
+            stop: self.stop,
+            step: self.step,
+            solver: self.solver.clone(),
+            sets: self.sets.clone(),
+            connects: self.connects.clone(),
+            bonds: self.bonds.clone(),
+            scenario: self.scenario.clone(),
+            input: self.input.clone(),
+            methods: self.methods.clone(),
+            record: self.record.clone(),
+            ..Changes::default()
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), u8> {
+    for (option, value) in [("--tolerance", args.tolerance), ("--absolute", args.absolute)] {
+        if !(value.is_finite() && value >= 0.0) {
+            report::error(&format!("`{option}` must be a finite number not below 0, found {value}"), None);
+            return Err(exit::BAD_INPUT);
+        }
+    }
+    let registry = cosimo::registry();
+    let Loaded { system, plan, .. } = load(&args.what, &args.changes(), &registry)?;
+    report::remarks(&plan.remarks);
+    drop(plan); // each run makes its own
+    let solve = |times: &[f64]| {
+        reference::solve(&system, times, &registry).map(|solution| (solution.names, solution.rows))
+    };
+    let solve: Truth<'_> = &solve;
+    let truth = match (&system.reference, &system.scenario) {
+        (None, _) => Err("the system has no `[reference]`".to_owned()),
+        (Some(_), Some(_)) => Err("the `[reference]` knows nothing of the scenario".to_owned()),
+        (Some(_), None) => Ok(solve),
+    };
+    let (stop, bars) = (interrupted(), MultiProgress::new());
+    let (mode, span) =
+        (args.progress.unwrap_or(Mode::Bar), (system.experiment.start, system.experiment.stop));
+    let watch = |which: cosimo::analysis::verify::Rerun| -> Look {
+        let (stop, mut ticker) = (stop.clone(), Ticker::new());
+        let mut progress = Some(Progress::among(&bars, which.words(), mode, span));
+        Box::new(move |run: &Run| {
+            if let Some((now, progress)) = ticker.look().zip(progress.as_mut()) {
+                progress.look(run, now);
+            }
+            // Some go on beyond the end, to meet the others.
+            if let Some(progress) = progress.take_if(|_| run.finished()) {
+                progress.finish(run, "finished");
+            }
+            !stop.load(Ordering::Relaxed)
+        })
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let wish = Wish {
+        tolerance: args.tolerance,
+        absolute: args.absolute,
+        signals: &args.vars,
+        jobs: args.jobs.map_or(cores, |jobs| jobs as usize),
+        watch: &watch,
+    };
+    let found = verify(&system, &registry, truth, &wish);
+    let _ = bars.clear(); // what cannot be cleared does no harm
+    let found = found.map_err(|error| refused(&error))?;
+    let name = args.what.join(" ");
+    if args.json {
+        println!("{:#}", as_json(&found, &name));
+    } else {
+        print(&found, &name, args.all);
+    }
+    if found.believed() { Ok(()) } else { Err(exit::FAILED) }
+}
+
+fn refused(error: &VerifyError) -> u8 {
+    let (hint, code) = match error {
+        VerifyError::TooShort(_) => (Some("run it longer, or with smaller steps"), exit::BAD_INPUT),
+        VerifyError::Inside(..) => {
+            (Some("verify it with a step of at least four of those inside"), exit::BAD_INPUT)
+        }
+        VerifyError::Refused(..) => {
+            (Some("what cannot be run with smaller steps cannot be verified by them"), exit::BAD_INPUT)
+        }
+        VerifyError::NoSignal(_) => (Some("`--all` without `--vars` lists all signals"), exit::BAD_INPUT),
+        VerifyError::Failed(..) => {
+            (Some("a result that does not survive this is not to be believed"), exit::FAILED)
+        }
+        VerifyError::Interrupted => (None, exit::INTERRUPTED),
+    };
+    report::error(&error.to_string(), hint);
+    code
+}
+
+fn print(found: &Verification, name: &str, all: bool) {
+    let steps = if found.controlled {
+        format!("{} steps of {:.3e} to {:.3e} s", found.steps, found.smallest, found.largest)
+    } else {
+        format!("{} steps of {:.3e} s", found.steps, found.largest)
+    };
+    println!("{name}: {steps}, and again with half and a quarter of each");
+    match &found.sequence {
+        Ok(sequence) => println!("other sequence: {sequence}"),
+        Err(reason) => println!("no other sequence: {reason}"),
+    }
+    match &found.undivided {
+        Ok(Undivided::Reference) => println!("undivided: the reference model of the system"),
+        Ok(Undivided::Strong) => println!("undivided: all units integrated together"),
+        Err(reason) => println!("no undivided form: {reason}"),
+    }
+    println!("compared at {} common instants from {} to {} s\n", found.instants, found.from, found.to);
+    signals(found, all);
+    for bond in &found.bonds {
+        println!("\n{}", bond_words(bond));
+    }
+    println!("\nverdict: {}", verdict(found));
+}
+
+fn signals(found: &Verification, all: bool) {
+    let doubtful = found.signals.iter().filter(|signal| !signal.believed()).count();
+    let shown = if all { found.signals.len() } else { doubtful.max(SHOWN).min(found.signals.len()) };
+    let width = found.signals[..shown].iter().map(|signal| signal.name.len()).max().unwrap_or(0).max(6);
+    println!(
+        "{:<width$}  {:>10}  {:>6}  {:>10}  {:>10}  {:>10}  {:>10}",
+        "signal", "largest", "order", "error bar", "of largest", "undivided", "sequence"
+    );
+    let maybe = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.3e}"));
+    for signal in &found.signals[..shown] {
+        let order = match (signal.basis, signal.order) {
+            (Basis::Exact, _) => "exact".to_owned(),
+            (Basis::NoOrder, _) => "none".to_owned(),
+            (Basis::Richardson, Some(order)) => format!("{order:.2}"),
+            (Basis::Richardson, None) => "high".to_owned(),
+        };
+        let doubt = if signal.believed() { "" } else { "  not believed" };
+        println!(
+            "{:<width$}  {:>10.3e}  {order:>6}  {:>10.3e}  {:>10}  {:>10}  {:>10}{doubt}",
+            signal.name,
+            signal.largest,
+            signal.bar,
+            share(signal),
+            maybe(signal.undivided),
+            maybe(signal.sequence)
+        );
+    }
+    if shown < found.signals.len() {
+        println!("and {} more, all believed; `--all` lists them", found.signals.len() - shown);
+    }
+    let named = |which: fn(&Judged) -> bool| -> String {
+        let names: Vec<&str> =
+            found.signals.iter().filter(|signal| which(signal)).map(|signal| signal.name.as_str()).collect();
+        names.join(", ")
+    };
+    let restless = named(|signal| signal.basis == Basis::NoOrder && signal.differences[0] > 0.0);
+    if !restless.is_empty() {
+        println!(
+            "no order: the differences do not fall with the step; their error bar is three times the largest ({restless})"
+        );
+    }
+    let contradicted = named(Judged::contradicted);
+    if !contradicted.is_empty() {
+        println!("error bar and undivided form differ by more than a factor of 2: {contradicted}");
+    }
+}
+
+fn share(signal: &Judged) -> String {
+    if signal.bar == 0.0 { "0".into() } else { percent(signal.bar / signal.largest) }
+}
+
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent == 0.0 || (0.001..1e4).contains(&percent) {
+        format!("{percent:.3} %")
+    } else {
+        format!("{percent:.1e} %")
+    }
+}
+
+/// The energy defect beside the error.
+fn bond_words(bond: &BondJudged) -> String {
+    let name = &bond.name;
+    let falls = bond.order.map_or(String::new(), |order| format!(" (falls with order {order:.2})"));
+    let error = bond.signal.as_ref().map_or("no error known".to_owned(), |signal| {
+        format!("worst error {} of the largest value (`{signal}`)", percent(bond.error))
+    });
+    let both = format!("bond `{name}`: energy defect {}{falls}; {error}", percent(bond.defects[0]));
+    match bond.agreement {
+        Agreement::Nothing if bond.exchanged[0] == 0.0 => {
+            format!("bond `{name}`: nothing is transmitted, the defect says nothing; {error}")
+        }
+        Agreement::Nothing => format!(
+            "bond `{name}`: nothing is transmitted, the defect says nothing: what was exchanged goes to zero with the step \
+             ({:.3e}, {:.3e}, {:.3e} J); {error}",
+            bond.exchanged[0], bond.exchanged[1], bond.exchanged[2]
+        ),
+        Agreement::Agree => format!("{both}: they do not contradict each other"),
+        Agreement::DefectSmall => {
+            format!("{both}: they DISAGREE, the energy defect does not show the error; believe the error bar")
+        }
+        Agreement::DefectLarge => format!(
+            "{both}: they DISAGREE, the coupling creates or destroys energy, but the signals hardly feel it"
+        ),
+    }
+}
+
+fn verdict(found: &Verification) -> String {
+    let doubtful = found.signals.iter().filter(|signal| !signal.believed()).count();
+    let at = percent(found.tolerance);
+    match (found.signals.first(), doubtful) {
+        (None, _) => "there is no signal to judge.".into(),
+        (Some(worst), 0) => format!(
+            "to be believed at {at}: no error of {} signals is larger than its tolerance; the nearest is `{}` with {} of \
+             its largest value.",
+            found.signals.len(),
+            worst.name,
+            percent(worst.relative(0.0))
+        ),
+        (Some(worst), _) => format!(
+            "NOT to be believed at {at}: {doubtful} of {} signals have a larger error, the worst is `{}` with {} of its \
+             largest value. Take smaller steps, a correction, or another cut.",
+            found.signals.len(),
+            worst.name,
+            percent(worst.relative(0.0))
+        ),
+    }
+}
+
+/// JSON has no infinities.
+fn finite(value: f64) -> Value {
+    if value.is_finite() { value.into() } else { Value::Null }
+}
+
+/// The shape is a promise to scripts.
+fn as_json(found: &Verification, name: &str) -> Value {
+    let signal = |signal: &Judged| {
+        json!({
+            "name": signal.name,
+            "believed": signal.believed(),
+            "largest": finite(signal.largest),
+            "differences": signal.differences.map(finite),
+            "order": signal.order.map(finite),
+            "error_bar": finite(signal.bar),
+            "basis": match signal.basis {
+                Basis::Exact => "exact",
+                Basis::Richardson => "richardson",
+                Basis::NoOrder => "no-order",
+            },
+            "from_undivided": signal.undivided.map(finite),
+            "from_other_sequence": signal.sequence.map(finite),
+            "allowed": finite(signal.allowed),
+        })
+    };
+    let bond = |bond: &BondJudged| {
+        json!({
+            "name": bond.name,
+            "energy_defects": bond.defects.map(finite),
+            "order": bond.order,
+            "exchanged_energy": bond.exchanged.map(finite),
+            "transmitted_energy": finite(bond.transmitted),
+            "transmitted_energy_error_bar": finite(bond.transmitted_bar),
+            "worst_error": finite(bond.error),
+            "worst_signal": bond.signal,
+            "agreement": bond.agreement.word(),
+            "words": bond_words(bond),
+        })
+    };
+    json!({
+        "file": name,
+        "believed": found.believed(),
+        "words": verdict(found),
+        "tolerance": found.tolerance,
+        "absolute": found.absolute,
+        "steps": found.steps,
+        "smallest_step": found.smallest,
+        "largest_step": found.largest,
+        "controlled": found.controlled,
+        "instants": found.instants,
+        "from": finite(found.from),
+        "to": finite(found.to),
+        "other_sequence": found.sequence.as_ref().ok(),
+        "no_other_sequence": found.sequence.as_ref().err(),
+        "undivided": found.undivided.as_ref().ok().map(|undivided| match undivided {
+            Undivided::Reference => "reference",
+            Undivided::Strong => "integrated-together",
+        }),
+        "no_undivided": found.undivided.as_ref().err(),
+        "signals": found.signals.iter().map(signal).collect::<Vec<_>>(),
+        "bonds": found.bonds.iter().map(bond).collect::<Vec<_>>(),
+    })
+}

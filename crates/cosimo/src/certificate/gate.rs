@@ -1,0 +1,370 @@
+//! Whether a certificate is good enough: every criterion with what was wanted and what was found.
+
+use cosimo_core::entry::suggest;
+use serde_json::Value as Json;
+
+use super::{KIND, VERSION};
+
+/// What is wanted. Bounds are finite, or infinite where a bond may do what it likes.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Limits {
+    /// Largest energy defect of any bond, as a share of the energy it exchanged.
+    pub defect: Option<f64>,
+    /// The same for single bonds, which beat the one for all.
+    pub bonds: Vec<(String, f64)>,
+    pub indicator: Option<f64>,
+    pub rejected: Option<u64>,
+    /// Largest residual of an algebraic loop, as a part of the largest value of its unknown.
+    pub loop_residual: Option<f64>,
+    pub no_remarks: bool,
+    /// The run need not have come to its end.
+    pub incomplete: bool,
+}
+
+/// One criterion.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    /// A word for scripts.
+    pub criterion: &'static str,
+    /// The bond, the loop; empty where it is about the whole run.
+    pub about: String,
+    pub wanted: String,
+    pub found: String,
+    pub pass: bool,
+}
+
+/// Why nothing can be said.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum NoCertificate {
+    #[error("this is no certificate of Cosimo: `certificate` should be \"{KIND}\", found {0}")]
+    Stranger(String),
+    #[error("this is a certificate of version {0}; this Cosimo reads version {VERSION}")]
+    Version(String),
+    #[error("`{place}` should be {wanted}, found {found}")]
+    Broken { place: String, wanted: &'static str, found: String },
+    #[error("the certificate has no bond `{name}`")]
+    UnknownBond { name: String, hint: String },
+}
+
+impl NoCertificate {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            NoCertificate::Stranger(_) => "give the file that `cosimo run --certificate` wrote".into(),
+            NoCertificate::Version(_) => "run it again with this Cosimo, or take the one that made it".into(),
+            NoCertificate::Broken { .. } => "it was damaged or edited; run it again".into(),
+            NoCertificate::UnknownBond { hint, .. } => hint.clone(),
+        }
+    }
+}
+
+/// Compares a certificate with what is wanted; all criteria in one order, or everything that is wrong with it.
+pub fn gate(certificate: &Json, limits: &Limits) -> Result<Vec<Check>, Vec<NoCertificate>> {
+    let kind = &certificate["certificate"];
+    if kind != KIND {
+        return Err(vec![NoCertificate::Stranger(shown(kind))]);
+    }
+    let version = &certificate["version"];
+    if *version != VERSION {
+        return Err(vec![NoCertificate::Version(shown(version))]);
+    }
+    let mut reader = Reader { certificate, problems: Vec::new() };
+    let mut checks = Vec::new();
+    complete(&mut reader, limits, &mut checks);
+    defects(&mut reader, limits, &mut checks);
+    steps(&mut reader, limits, &mut checks);
+    loops(&mut reader, limits, &mut checks);
+    remarks(&mut reader, limits, &mut checks);
+    if reader.problems.is_empty() { Ok(checks) } else { Err(reader.problems) }
+}
+
+fn complete(reader: &mut Reader<'_>, limits: &Limits, checks: &mut Vec<Check>) {
+    let pass = reader.flag("/outcome/complete");
+    let word = reader.text("/outcome/word");
+    let reason = reader.at("/outcome/reason").and_then(Json::as_str).unwrap_or("");
+    if !limits.incomplete {
+        let found = if reason.is_empty() { word } else { format!("{word}: {reason}") };
+        let wanted = "a run to its end".into();
+        checks.push(Check { criterion: "complete", about: String::new(), wanted, found, pass });
+    }
+}
+
+fn defects(reader: &mut Reader<'_>, limits: &Limits, checks: &mut Vec<Check>) {
+    let mut names = Vec::new();
+    for place in 0..reader.list("/bonds") {
+        let name = reader.text(&format!("/bonds/{place}/name"));
+        let verdict = reader.text(&format!("/bonds/{place}/verdict"));
+        let share = reader.share(&format!("/bonds/{place}/energy_defect"));
+        let own = limits.bonds.iter().rfind(|(bond, _)| *bond == name).map(|(_, limit)| *limit);
+        if let Some(limit) = own.or(limits.defect) {
+            let measured = verdict != "unmeasured";
+            let found = match share {
+                _ if !measured => "nothing is transmitted, the defect says nothing".into(),
+                Some(share) => format!("{share:e}"),
+                None => "infinitely much: energy out of nothing".into(),
+            };
+            checks.push(Check {
+                criterion: "energy-defect",
+                about: format!("bond `{name}`"),
+                wanted: format!("at most {limit:e} of the energy exchanged"),
+                found,
+                pass: limit == f64::INFINITY || measured && share.is_some_and(|share| share <= limit),
+            });
+        }
+        names.push(name);
+    }
+    if names.is_empty() && limits.defect.is_some() {
+        checks.push(Check {
+            criterion: "energy-defect",
+            about: String::new(),
+            wanted: "a power bond to measure".into(),
+            found: "no bond, so that nothing was measured".into(),
+            pass: false,
+        });
+    }
+    for (name, _) in limits.bonds.iter().filter(|(name, _)| !names.contains(name)) {
+        let hint = suggest(name, names.iter().map(String::as_str));
+        let hint = if names.is_empty() { "it has no bonds at all".into() } else { hint };
+        reader.problems.push(NoCertificate::UnknownBond { name: name.clone(), hint });
+    }
+}
+
+fn steps(reader: &mut Reader<'_>, limits: &Limits, checks: &mut Vec<Check>) {
+    let indicator = reader.share("/steps/worst_indicator");
+    let rejected = reader.count("/steps/rejected");
+    let estimate = reader.text("/methods/estimate/name");
+    if let Some(limit) = limits.indicator {
+        let measured = estimate != "none";
+        let found = match indicator {
+            _ if !measured => "no estimate, so that nothing was measured".into(),
+            Some(indicator) => format!("{indicator:e}"),
+            None => "no finite number".into(),
+        };
+        checks.push(Check {
+            criterion: "indicator",
+            about: String::new(),
+            wanted: format!("at most {limit:e} in every step"),
+            found,
+            pass: measured && indicator.is_some_and(|indicator| indicator <= limit),
+        });
+    }
+    if let Some(limit) = limits.rejected {
+        checks.push(Check {
+            criterion: "rejected",
+            about: String::new(),
+            wanted: format!("at most {limit} steps rejected"),
+            found: rejected.to_string(),
+            pass: rejected <= limit,
+        });
+    }
+}
+
+fn loops(reader: &mut Reader<'_>, limits: &Limits, checks: &mut Vec<Check>) {
+    for place in 0..reader.list("/loops") {
+        let input = reader.text(&format!("/loops/{place}/input"));
+        let residual = reader.share(&format!("/loops/{place}/relative"));
+        if let Some(limit) = limits.loop_residual {
+            checks.push(Check {
+                criterion: "loop-residual",
+                about: format!("`{input}`"),
+                wanted: format!("at most {limit:e} of the largest value"),
+                found: residual.map_or("no finite number".into(), |residual| format!("{residual:e}")),
+                pass: residual.is_some_and(|residual| residual <= limit),
+            });
+        }
+    }
+}
+
+fn remarks(reader: &mut Reader<'_>, limits: &Limits, checks: &mut Vec<Check>) {
+    let count = reader.list("/remarks");
+    for place in 0..count {
+        let message = reader.text(&format!("/remarks/{place}/message"));
+        if limits.no_remarks {
+            let wanted = "no remark".into();
+            let about = String::new();
+            checks.push(Check { criterion: "remarks", about, wanted, found: message, pass: false });
+        }
+    }
+    if limits.no_remarks && count == 0 {
+        let (wanted, found) = ("no remark".into(), "none".into());
+        checks.push(Check { criterion: "remarks", about: String::new(), wanted, found, pass: true });
+    }
+}
+
+/// Values by their place; what is not as it should be is noted and taken for nothing.
+struct Reader<'a> {
+    certificate: &'a Json,
+    problems: Vec<NoCertificate>,
+}
+
+impl<'a> Reader<'a> {
+    fn at(&self, place: &str) -> Option<&'a Json> {
+        self.certificate.pointer(place)
+    }
+
+    fn broken(&mut self, place: &str, wanted: &'static str) {
+        let found = shown(self.at(place).unwrap_or(&Json::Null));
+        let found = if self.at(place).is_none() { "nothing".into() } else { found };
+        let place = place.trim_start_matches('/').replace('/', ".");
+        self.problems.push(NoCertificate::Broken { place, wanted, found });
+    }
+
+    fn flag(&mut self, place: &str) -> bool {
+        self.at(place).and_then(Json::as_bool).unwrap_or_else(|| {
+            self.broken(place, "true or false");
+            false
+        })
+    }
+
+    fn text(&mut self, place: &str) -> String {
+        self.at(place).and_then(Json::as_str).map(str::to_owned).unwrap_or_else(|| {
+            self.broken(place, "a text");
+            String::new()
+        })
+    }
+
+    fn count(&mut self, place: &str) -> u64 {
+        self.at(place).and_then(Json::as_u64).unwrap_or_else(|| {
+            self.broken(place, "a whole number not below 0");
+            0
+        })
+    }
+
+    /// A number not below 0; nothing where it is not finite, which JSON can only say by `null`.
+    fn share(&mut self, place: &str) -> Option<f64> {
+        match self.at(place) {
+            Some(Json::Null) => None,
+            Some(found) if found.as_f64().is_some_and(|number| number >= 0.0) => found.as_f64(),
+            _ => {
+                self.broken(place, "a number not below 0, or null");
+                None
+            }
+        }
+    }
+
+    fn list(&mut self, place: &str) -> usize {
+        self.at(place).and_then(Json::as_array).map(Vec::len).unwrap_or_else(|| {
+            self.broken(place, "a list");
+            0
+        })
+    }
+}
+
+/// A value in a message, however long it is.
+fn shown(value: &Json) -> String {
+    const LONGEST: usize = 40;
+    let text = value.to_string();
+    match value {
+        Json::Null => "nothing".into(),
+        Json::Array(_) => "a list".into(),
+        Json::Object(_) => "an object".into(),
+        _ if text.chars().count() > LONGEST => {
+            format!("{}...", text.chars().take(LONGEST).collect::<String>())
+        }
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn certificate() -> Json {
+        json!({
+            "certificate": KIND,
+            "version": VERSION,
+            "outcome": { "complete": true, "word": "finished", "reason": null },
+            "bonds": [
+                { "name": "strut", "energy_defect": 2e-3, "verdict": "noticeable" },
+                { "name": "idle", "energy_defect": null, "verdict": "unmeasured" },
+            ],
+            "steps": { "worst_indicator": 1.25, "rejected": 3 },
+            "methods": { "estimate": { "name": "power-residual" } },
+            "loops": [{ "input": "a.u", "relative": 1e-12 }],
+            "remarks": [{ "message": "look here" }],
+        })
+    }
+
+    fn failing(limits: &Limits) -> Vec<String> {
+        let checks = gate(&certificate(), limits).unwrap();
+        checks.into_iter().filter(|check| !check.pass).map(|check| check.criterion.to_owned()).collect()
+    }
+
+    #[test]
+    fn limits_are_met_at_their_value_and_broken_just_below() {
+        let none = Limits::default();
+        assert!(failing(&none).is_empty());
+        let waived = vec![("idle".to_owned(), f64::INFINITY)];
+        let defect = |defect: f64| Limits { defect: Some(defect), bonds: waived.clone(), ..none.clone() };
+        assert!(failing(&defect(2e-3)).is_empty());
+        assert_eq!(failing(&defect(1.999e-3)), ["energy-defect"]);
+        assert!(failing(&Limits { indicator: Some(1.25), ..none.clone() }).is_empty());
+        assert_eq!(failing(&Limits { indicator: Some(1.0), ..none.clone() }), ["indicator"]);
+        assert!(failing(&Limits { rejected: Some(3), ..none.clone() }).is_empty());
+        assert_eq!(failing(&Limits { rejected: Some(2), ..none.clone() }), ["rejected"]);
+        assert!(failing(&Limits { loop_residual: Some(1e-12), ..none.clone() }).is_empty());
+        assert_eq!(failing(&Limits { loop_residual: Some(1e-13), ..none.clone() }), ["loop-residual"]);
+        assert_eq!(failing(&Limits { no_remarks: true, ..none }), ["remarks"]);
+    }
+
+    #[test]
+    fn the_bound_of_a_bond_beats_that_of_all_and_an_idle_bond_is_not_praised() {
+        let limits = Limits { defect: Some(1.0), ..Limits::default() };
+        assert_eq!(failing(&limits), ["energy-defect"]);
+        let own = vec![("idle".to_owned(), f64::INFINITY), ("strut".to_owned(), 1e-3)];
+        let checks = gate(&certificate(), &Limits { bonds: own, ..limits }).unwrap();
+        let strut = checks.iter().find(|check| check.about == "bond `strut`").unwrap();
+        assert!(!strut.pass && strut.wanted.contains("1e-3") && strut.found == "2e-3", "{strut:?}");
+    }
+
+    #[test]
+    fn what_was_not_measured_does_not_pass() {
+        let mut nothing = certificate();
+        nothing["bonds"] = json!([]);
+        nothing["methods"]["estimate"]["name"] = "none".into();
+        nothing["outcome"] = json!({ "complete": false, "word": "failed", "reason": "it broke" });
+        let limits = Limits { defect: Some(1.0), indicator: Some(9.0), ..Limits::default() };
+        let checks = gate(&nothing, &limits).unwrap();
+        assert_eq!(checks.len(), 3);
+        assert!(checks.iter().all(|check| !check.pass));
+        assert_eq!(checks[0].found, "failed: it broke");
+        let limits = Limits { incomplete: true, ..Limits::default() };
+        assert!(gate(&nothing, &limits).unwrap().is_empty());
+        // Energy out of nothing has no share.
+        let mut created = certificate();
+        created["bonds"][0]["energy_defect"] = Json::Null;
+        created["bonds"][0]["verdict"] = "large".into();
+        let bonds = vec![("strut".to_owned(), 1e9)];
+        let checks = gate(&created, &Limits { bonds, ..Limits::default() }).unwrap();
+        assert!(!checks[1].pass && checks[1].found.starts_with("infinitely"));
+    }
+
+    #[test]
+    fn everything_that_is_wrong_is_said_at_once() {
+        let refused = |certificate: &Json, limits: &Limits| -> Vec<String> {
+            gate(certificate, limits).unwrap_err().iter().map(ToString::to_string).collect()
+        };
+        let none = Limits::default();
+        assert!(refused(&json!([1, 2]), &none)[0].contains("no certificate of Cosimo"));
+        assert!(refused(&json!({ "certificate": "else" }), &none)[0].ends_with("found \"else\""));
+        let other = json!({ "certificate": KIND, "version": 2 });
+        assert_eq!(
+            refused(&other, &none),
+            ["this is a certificate of version 2; this Cosimo reads version 1"]
+        );
+        let mut broken = certificate();
+        broken["steps"]["rejected"] = "NaN".into();
+        broken["bonds"][0]["energy_defect"] = json!(-1.0);
+        broken["loops"] = Json::Null;
+        assert_eq!(
+            refused(&broken, &Limits { bonds: vec![("strot".into(), 1.0)], ..none }),
+            [
+                "`bonds.0.energy_defect` should be a number not below 0, or null, found -1.0",
+                "the certificate has no bond `strot`",
+                "`steps.rejected` should be a whole number not below 0, found \"NaN\"",
+                "`loops` should be a list, found nothing",
+            ]
+        );
+    }
+}
