@@ -6,6 +6,7 @@ mod load;
 mod pace;
 mod page;
 mod paths;
+mod picture;
 mod progress;
 mod report;
 mod saver;
@@ -52,6 +53,7 @@ enum Command {
     Methods(command::methods::Args),
     Models(command::models::Args),
     New(command::new::Args),
+    Plot(command::plot::Args),
     Reference(command::reference::Args),
     Reproduce(command::reproduce::Args),
     Schema(command::schema::Args),
@@ -75,6 +77,7 @@ fn main() -> ExitCode {
         Command::Methods(args) => command::methods::run(&args),
         Command::Models(args) => command::models::run(&args),
         Command::New(args) => command::new::run(&args),
+        Command::Plot(args) => command::plot::run(&args),
         Command::Reference(args) => command::reference::run(&args),
         Command::Reproduce(args) => command::reproduce::run(&args),
         Command::Schema(args) => command::schema::run(&args),

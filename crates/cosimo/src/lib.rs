@@ -37,6 +37,7 @@ pub use cosimo_report as report;
 pub use cosimo_ssp as ssp;
 pub use cosimo_system as system;
 
+pub mod overlay;
 pub mod reference;
 pub mod reproduce;
 pub mod saved;

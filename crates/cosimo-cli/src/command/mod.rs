@@ -11,6 +11,7 @@ pub(crate) mod info;
 pub(crate) mod methods;
 pub(crate) mod models;
 pub(crate) mod new;
+pub(crate) mod plot;
 pub(crate) mod reference;
 pub(crate) mod reproduce;
 pub(crate) mod resume;
