@@ -13,6 +13,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle, Thread};
+use std::time::Duration;
 
 use cosimo_core::{Rehearsal, Segment, Slot};
 
@@ -95,6 +96,24 @@ impl Crew {
 
     pub fn threads(&self) -> usize {
         1 + self.workers.len()
+    }
+
+    /// From now on takes the wall time inside each simulator's calls. No number of a run depends on it.
+    pub fn take_times(&mut self) {
+        self.own.spent = Some(vec![Duration::ZERO; self.own.members.len()]);
+        for worker in &self.workers {
+            let team = &mut worker.shared.lock().team;
+            team.spent = Some(vec![Duration::ZERO; team.members.len()]);
+        }
+    }
+
+    /// The times so far, simulator by simulator; empty where none are taken.
+    pub fn spent(&self) -> Vec<Duration> {
+        let mut all = self.own.spent.clone().unwrap_or_default();
+        for worker in &self.workers {
+            all.extend(worker.shared.lock().team.spent.iter().flatten());
+        }
+        all
     }
 
     /// Runs a task on everybody. The board's buffers are the input and the output; a fault is that of the

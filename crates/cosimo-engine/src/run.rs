@@ -1,5 +1,7 @@
 //! A run: step, run until, save, load, and rows for whoever records.
 
+use std::time::Duration;
+
 use cosimo_core::clock::Beat;
 use cosimo_core::error::StepError;
 use cosimo_core::recorder::{Columns, RecordError, Recorder};
@@ -190,6 +192,16 @@ impl Run {
 
     pub fn ledger(&self) -> &Ledger {
         &self.island.board.ledger
+    }
+
+    /// From now on takes the wall time inside each simulator's calls. No number of the run depends on it.
+    pub fn take_times(&mut self) {
+        self.island.crew.take_times();
+    }
+
+    /// That time so far, per component and over all threads; none where it is not taken.
+    pub fn spent(&self) -> impl Iterator<Item = (&str, Duration)> {
+        self.island.layout.names.iter().map(String::as_str).zip(self.island.crew.spent())
     }
 
     /// Components with steps of their own: the size in seconds, and how many they have made.
