@@ -472,47 +472,52 @@ mod tests {
         stage: usize,
         threads: usize,
     ) -> (Result<u64, usize>, Vec<f64>) {
-        let member = |(index, &(number, stage))| {
-            let interface = Interface {
-                inputs: vec![],
-                outputs: vec![],
-                feedthrough: vec![],
-                abilities: Abilities::NATIVE,
-                ..Interface::default()
-            };
-            Member {
-                index,
-                simulator: Box::new(Number(number, interface)),
-                inputs: 0..0,
-                outputs: index..index + 1,
-                offers_slopes: false,
-                offers_integrals: false,
-                seldom: Box::new(Seldom {
-                    stage,
-                    states: 0..0,
-                    jacobian: 0..0,
-                    model: None,
-                    passes: vec![],
-                    declares: false,
-                    lively: true,
-                    takes: vec![],
-                    gives: vec![],
-                    work: JacobianWork::default(),
-                }),
-            }
-        };
+        let member = |(index, &(number, stage))| member(index, number, stage);
         let members = numbers.iter().enumerate().map(member).collect();
-        let count = numbers.len();
-        let mut buffers = Buffers {
-            left: vec![0.0; count],
-            slopes: vec![f64::NAN; count],
-            integrals: vec![f64::NAN; count],
-            ..Buffers::default()
-        };
+        let mut buffers = buffers(numbers.len());
         let window = Window { from: Time::ZERO, to: Time::ZERO, size: 0.0 };
         let result = Crew::new(members, threads, Sources::default())
             .run(Task::Advance { window, stage }, &mut buffers);
         (result.map(|outcome| outcome.evaluations).map_err(|(index, _)| index), buffers.left)
+    }
+
+    fn buffers(count: usize) -> Buffers {
+        Buffers {
+            left: vec![0.0; count],
+            slopes: vec![f64::NAN; count],
+            integrals: vec![f64::NAN; count],
+            ..Buffers::default()
+        }
+    }
+
+    fn member(index: usize, number: Option<f64>, stage: usize) -> Member {
+        let interface = Interface {
+            inputs: vec![],
+            outputs: vec![],
+            feedthrough: vec![],
+            abilities: Abilities::NATIVE,
+            ..Interface::default()
+        };
+        Member {
+            index,
+            simulator: Box::new(Number(number, interface)),
+            inputs: 0..0,
+            outputs: index..index + 1,
+            offers_slopes: false,
+            offers_integrals: false,
+            seldom: Box::new(Seldom {
+                stage,
+                states: 0..0,
+                jacobian: 0..0,
+                model: None,
+                passes: vec![],
+                declares: false,
+                lively: true,
+                takes: vec![],
+                gives: vec![],
+                work: JacobianWork::default(),
+            }),
+        }
     }
 
     #[test]
@@ -521,6 +526,24 @@ mod tests {
         for threads in [1, 2, 5] {
             assert_eq!(step(&numbers, 0, threads), (Ok(2), vec![1.0, 0.0, 3.0, 0.0, 0.0]));
             assert_eq!(step(&numbers, 1, threads), (Ok(3), vec![0.0, 2.0, 0.0, 4.0, 5.0]));
+        }
+    }
+
+    #[test]
+    fn times_are_taken_of_everybody_who_is_called_and_only_where_asked_for() {
+        for threads in [1, 2, 3] {
+            let mut crew =
+                Crew::new((0..3).map(|k| member(k, Some(1.0), k % 2)).collect(), threads, Sources::default());
+            let mut board = buffers(3);
+            let window = Window { from: Time::ZERO, to: Time::ZERO, size: 0.0 };
+            crew.run(Task::Advance { window, stage: 0 }, &mut board).unwrap();
+            assert_eq!(crew.spent(), []);
+            crew.take_times();
+            for _ in 0..1000 {
+                crew.run(Task::Advance { window, stage: 0 }, &mut board).unwrap();
+            }
+            let spent = crew.spent();
+            assert!(!spent[0].is_zero() && spent[1].is_zero() && !spent[2].is_zero(), "{threads}: {spent:?}");
         }
     }
 

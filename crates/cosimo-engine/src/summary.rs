@@ -65,6 +65,17 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// By the energy defect as a share of the exchanged energy. One that is no number has grown beyond all.
+    pub fn of(share: f64) -> Verdict {
+        if share <= SMALL {
+            Verdict::Small
+        } else if share <= LARGE {
+            Verdict::Noticeable
+        } else {
+            Verdict::Large
+        }
+    }
+
     /// Stable, for scripts.
     pub fn word(self) -> &'static str {
         match self {
@@ -92,12 +103,8 @@ impl Summary {
                 power_error: if elapsed > 0.0 { 0.5 * totals.residual_absolute / elapsed } else { 0.0 },
             })
             .collect();
-        let verdict = match bonds.iter().map(|bond| bond.share).reduce(f64::max) {
-            None => Verdict::Unmeasured,
-            Some(worst) if worst <= SMALL => Verdict::Small,
-            Some(worst) if worst <= LARGE => Verdict::Noticeable,
-            Some(_) => Verdict::Large,
-        };
+        let worst = bonds.iter().map(|bond| bond.share).reduce(f64::max);
+        let verdict = worst.map_or(Verdict::Unmeasured, Verdict::of);
         let scenario = run.scenario();
         let (events, more_events) = scenario.map_or((Vec::new(), 0), |scenario| {
             let (events, more) = scenario.events();

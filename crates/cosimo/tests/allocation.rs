@@ -98,6 +98,12 @@ fn no_step_after_the_first_allocates() {
             assert_eq!(allocations(&text, threads, 40), 0, "{threads} threads, {method}");
         }
     }
+    // Nor where the time of every call is taken.
+    for threads in [1, 2] {
+        let mut run = start(&DualMass { stop: 1000.0, ..DUAL_MASS }.text(), threads);
+        run.take_times();
+        assert_eq!(counted(run, 40), 0, "times, {threads} threads");
+    }
     // Units take their memory in their own library; what is ours takes none. Each kind with a part of the rest.
     for (method, made) in combinations.iter().zip(Made::UNITS.iter().cycle()).step_by(4) {
         if made.fits(method) {

@@ -13,6 +13,7 @@ pub(crate) mod models;
 pub(crate) mod new;
 pub(crate) mod plot;
 pub(crate) mod reference;
+pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod resume;
 pub(crate) mod run;

@@ -8,7 +8,7 @@ use cosimo::overlay::{Source, Wanted, overlay};
 use cosimo::plot::{Figure, Paper};
 use cosimo::record::{self, TableError};
 
-use crate::{exit, picture, report};
+use crate::{exit, page, picture, report};
 
 /// Letters in a line where nobody can tell how many there are.
 const COLUMNS: usize = 80;
@@ -78,8 +78,8 @@ fn check(args: &Args) -> Result<(), u8> {
     }
     let Some(out) = &args.out else { return Ok(()) };
     picture::drawable(out)?;
-    let real = out.canonicalize().ok();
-    if args.files.iter().any(|file| file == out || (real.is_some() && file.canonicalize().ok() == real)) {
+    let files: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
+    if page::taken(out, &files).is_some() {
         return Err(refused(&format!("`--out {}` would replace what is drawn", out.display()), None));
     }
     Ok(())
