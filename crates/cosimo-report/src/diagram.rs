@@ -291,6 +291,8 @@ fn draw(
         }
     }
     lines.extend(diagram.wires.iter().filter(|wire| wire.from != wire.to).map(Line::wire));
+    // No line may cross a label.
+    let mut labels = String::new();
     for (k, line) in lines.iter().enumerate() {
         let same = |other: &&Line| {
             (other.from.min(other.to), other.from.max(other.to))
@@ -298,8 +300,9 @@ fn draw(
         };
         let (before, all) = (lines[..k].iter().filter(same).count(), lines.iter().filter(same).count());
         let beside = (before as f64 - (all as f64 - 1.0) / 2.0) * ABREAST;
-        line.draw(&mut out, net.units, places, beside);
+        line.draw(&mut out, &mut labels, net.units, places, beside);
     }
+    out.push_str(&labels);
     let longest = diagram.units.iter().filter_map(|unit| unit.seconds).fold(0.0, f64::max);
     for (unit, (x, y)) in diagram.units.iter().zip(places) {
         unit_box(&mut out, unit, (x - BOX.0 / 2.0, y - BOX.1 / 2.0), longest);
@@ -327,7 +330,10 @@ fn unit_box(out: &mut String, unit: &Unit, (x, y): (f64, f64), longest: f64) {
             write!(out, "<rect class=busy x={} y={} width={wide:.1} height=3 />", x + 6.0, y + BOX.1 - 5.0);
     }
     let middle = x + BOX.0 / 2.0;
-    let (name, about) = (short(&unit.name, 18), short(&unit.about, 24));
+    // Of a long path the last name says most.
+    let end = unit.about.rsplit('/').next().unwrap_or("");
+    let about = if unit.about.chars().count() > 24 { short(end, 24) } else { unit.about.clone() };
+    let name = short(&unit.name, 18);
     let _ = write!(out, "<text class=name x={middle} y={}>{}</text>", y + 18.0, Text(&name));
     let _ = write!(out, "<text class=about x={middle} y={}>{}</text></g>", y + 34.0, Text(&about));
 }
@@ -416,7 +422,7 @@ impl Line {
         line
     }
 
-    fn draw(&self, out: &mut String, units: usize, places: &[(f64, f64)], beside: f64) {
+    fn draw(&self, out: &mut String, labels: &mut String, units: usize, places: &[(f64, f64)], beside: f64) {
         let (a, b) = (places[self.from], places[self.to]);
         let half = |node: usize| if node < units { (BOX.0 / 2.0, BOX.1 / 2.0) } else { (KNOT, KNOT) };
         let (mine, other) = (half(self.from), half(self.to));
@@ -464,7 +470,8 @@ impl Line {
         if !self.label.is_empty() {
             let text = short(&self.label, 20);
             let (x, y) = (n(label.0), n(label.1));
-            let _ = write!(out, "<text x={x} y={y} text-anchor={anchor}>{}</text>", Text(&text));
+            let _ =
+                write!(labels, "<text class=label x={x} y={y} text-anchor={anchor}>{}</text>", Text(&text));
         }
         out.push_str("</g>");
     }
