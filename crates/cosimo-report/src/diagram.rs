@@ -433,7 +433,13 @@ impl Line {
             let from = (a.0 + way * mine.0, a.1 + offset(self.from));
             let to = (b.0 - way * other.0, b.1 + offset(self.to));
             let middle = (from.0 + to.0) / 2.0;
-            (from, to, ((middle, from.1), (middle, to.1)), (middle, (from.1 + to.1) / 2.0 - 4.0), "middle")
+            (
+                from,
+                to,
+                ((middle, from.1), (middle, to.1)),
+                (middle, (from.1 + to.1 - self.width) / 2.0 - 4.0),
+                "middle",
+            )
         } else if (b.1 - a.1).abs() < 1.5 * CELL.1 {
             let down = (b.1 - a.1).signum();
             let (x, from, to) = (a.0 + 1.6 * beside, a.1 + down * mine.1, b.1 - down * other.1);

@@ -213,17 +213,23 @@ fn system(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     let timed = diagram.units.iter().any(|unit| unit.seconds.is_some());
     match diagram.svg(&report.summary.bonds) {
         Some(picture) => {
-            let bonds = if diagram.bonds.is_empty() {
-                ""
-            } else {
-                " Thick lines are power bonds, as thick as much energy was exchanged; arrows say where it went on the \
-                 whole, colours how large the energy defect is."
-            };
-            let busy = if timed { " Bars in boxes compare the time that units took." } else { "" };
+            let words: Vec<&str> = [
+                (!diagram.wires.is_empty(), "Thin lines are signals."),
+                (
+                    !diagram.bonds.is_empty(),
+                    "Thick lines are power bonds: the more energy they exchanged, the thicker. Arrows say where it went on \
+                     the whole, colours how large the energy defect is.",
+                ),
+                (timed, "Bars in boxes compare the time that units took."),
+            ]
+            .into_iter()
+            .filter_map(|(there, words)| there.then_some(words))
+            .collect();
             writeln!(
                 to,
-                "<p class=note>Thin lines are signals.{bonds}{busy}</p>\n\
-                 <div class=wide tabindex=0 role=region aria-label=\"The system as a graph\">{picture}</div>"
+                "<p class=note>{}</p>\n\
+                 <div class=wide tabindex=0 role=region aria-label=\"The system as a graph\">{picture}</div>",
+                words.join(" ")
             )?;
         }
         None => writeln!(to, "<p class=note>{} units are too many for a picture.</p>", diagram.units.len())?,
