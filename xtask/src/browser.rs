@@ -1,4 +1,5 @@
 //! `cargo xtask browser`: reports of the real command in a real browser, Debian's Chromium driven by playwright-core.
+//! `cargo xtask screenshot` takes the picture of one for the README.
 //!
 //! Both are fetched where they are missing and can be; where they cannot, `set_up` says why.
 
@@ -16,6 +17,17 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
     no_arguments(arguments)?;
     set_up(root)?;
     test(root)
+}
+
+pub(crate) fn screenshot(root: &Path, arguments: &[String]) -> Outcome {
+    no_arguments(arguments)?;
+    set_up(root)?;
+    let cosimo = command::cosimo(root)?;
+    let mut node = Command::new("node");
+    node.arg("screenshot.mjs").arg(cosimo).arg(CHROMIUM);
+    node.arg(root.join("examples/quarter-car/system.toml")).arg(root.join("docs/report.png"));
+    node.current_dir(root.join(FOLDER));
+    command::show(node)
 }
 
 /// Everything the test needs, or what is missing.

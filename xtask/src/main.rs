@@ -65,6 +65,12 @@ const TASKS: &[Task] = &[
         run: browser::run,
     },
     Task {
+        name: "screenshot",
+        arguments: "",
+        summary: "take the README's picture of a report anew: docs/report.png",
+        run: browser::screenshot,
+    },
+    Task {
         name: "cvode",
         arguments: "[--units]",
         summary: "test the integrator `cvode`, which takes cmake and libclang to build",

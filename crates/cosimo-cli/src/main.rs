@@ -6,6 +6,7 @@ mod load;
 mod pace;
 mod page;
 mod paths;
+mod picture;
 mod progress;
 mod report;
 mod saver;
@@ -54,7 +55,9 @@ enum Command {
     Methods(command::methods::Args),
     Models(command::models::Args),
     New(command::new::Args),
+    Plot(command::plot::Args),
     Reference(command::reference::Args),
+    Report(command::report::Args),
     Reproduce(command::reproduce::Args),
     Schema(command::schema::Args),
     Validate(command::validate::Args),
@@ -79,7 +82,9 @@ fn main() -> ExitCode {
         Command::Methods(args) => command::methods::run(&args),
         Command::Models(args) => command::models::run(&args),
         Command::New(args) => command::new::run(&args),
+        Command::Plot(args) => command::plot::run(&args),
         Command::Reference(args) => command::reference::run(&args),
+        Command::Report(args) => command::report::run(&args),
         Command::Reproduce(args) => command::reproduce::run(&args),
         Command::Schema(args) => command::schema::run(&args),
         Command::Validate(args) => command::validate::run(&args),

@@ -1,4 +1,5 @@
-//! The HTML report of a run: what is kept while it runs, and everything that goes onto the page after it.
+//! The HTML report of a run: what is kept while it runs, and everything that goes onto the page after it. Also that of
+//! results alone.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -9,7 +10,9 @@ use cosimo::core::Registry;
 use cosimo::core::entry::number_text;
 use cosimo::engine::{Layout, Run, RunError, Summary};
 use cosimo::record::Tee;
-use cosimo::report::{Component, Outcome, Recording, Rejections, Report, sha256};
+use cosimo::report::{
+    Books, Component, Diagram, Outcome, Reasons, Recording, Rejections, Report, Results, Room, sha256,
+};
 use cosimo::system::{self, Files, System};
 
 use crate::command::explain;
@@ -19,7 +22,9 @@ pub(crate) struct Page {
     path: PathBuf,
     file: BufWriter<File>,
     recording: Recording,
+    books: Books,
     rejections: Rejections,
+    why: Reasons,
 }
 
 /// What a run leaves behind for its page.
@@ -43,29 +48,35 @@ impl Page {
     /// Creates the file at once, as a run that cannot write its report should not start, and joins the recorders.
     /// Files that the run reads or writes itself are not taken.
     pub(crate) fn create(path: &Path, taken: &[&Path], recorders: &mut Tee) -> Result<Page, String> {
-        let real = path.canonicalize().ok();
-        for other in taken {
-            if *other == path || (real.is_some() && other.canonicalize().ok() == real) {
-                return Err(format!(
-                    "the report must have a file of its own, `{}` is taken",
-                    other.display()
-                ));
-            }
+        if let Some(other) = self::taken(path, taken) {
+            return Err(format!("the report must have a file of its own, `{}` is taken", other.display()));
         }
         let file = File::create(path).map_err(|cause| unwritten(path, &cause))?;
-        let recording = Recording::default();
+        let recording = Recording::new(Room::SIGNALS);
         recorders.0.push(Box::new(recording.recorder()));
         Ok(Page {
             path: path.into(),
             file: BufWriter::new(file),
             recording,
+            books: Books::default(),
             rejections: Rejections::default(),
+            why: Reasons::default(),
         })
+    }
+
+    /// To be called before the first step.
+    pub(crate) fn begin(&mut self, run: &mut Run) {
+        run.take_times();
+        self.books.begin(run);
+        self.why.begin(run.time().seconds(), &run.counters());
     }
 
     /// To be called after every step.
     pub(crate) fn look(&mut self, run: &Run) {
-        self.rejections.look(run.time().seconds(), run.counters().rejected);
+        let (time, counters) = (run.time().seconds(), run.counters());
+        self.books.look(run);
+        self.rejections.look(time, counters.rejected);
+        self.why.look(time, &counters);
     }
 
     pub(crate) fn write(mut self, told: &Told<'_>) -> Result<(), String> {
@@ -85,21 +96,93 @@ impl Page {
             file: &told.what.join(" "),
             outcome: outcome(told),
             summary: told.summary,
+            words: &told.summary.words(),
             span: (experiment.start, experiment.stop),
             reasons: told.reasons,
-            computing: told.elapsed,
+            computing: Some(told.elapsed),
+            threads: told.run.threads(),
             remarks: &remarks,
+            diagram: Some(&diagram(told)),
             plan: &explain::text(told.system, told.run.layout(), told.registry),
             components: &components,
             inputs: &inputs(told),
             origin: &origin(),
             curves: &self.recording.curves(),
+            books: &self.books.curves(),
+            why: &self.why,
             rejections: &self.rejections,
         };
         cosimo::report::write(&page, &mut self.file)
             .and_then(|()| self.file.flush())
             .map_err(|cause| unwritten(&self.path, &cause))
     }
+}
+
+/// The one of the files that a path would replace.
+pub(crate) fn taken<'a>(path: &Path, files: &[&'a Path]) -> Option<&'a Path> {
+    let real = path.canonicalize().ok();
+    let same = |other: &&&Path| **other == path || (real.is_some() && other.canonicalize().ok() == real);
+    files.iter().find(same).copied()
+}
+
+/// A page of results alone: there is no plan, and nobody knows what went in.
+pub(crate) fn of_results(file: &Path, results: &Results, out: &Path) -> Result<(), String> {
+    let bytes = std::fs::read(file).map_err(|cause| format!("cannot read `{}`: {cause}", file.display()))?;
+    let ours = ["step", "scenario", "time"];
+    let mut names: Vec<&str> = Vec::new();
+    for name in &results.curves.columns.names {
+        let owner = name.rsplit_once('.').map_or("", |(owner, _)| owner);
+        let known = owner.is_empty() || owner.starts_with("bond.") || ours.contains(&owner);
+        if !known && !names.contains(&owner) {
+            names.push(owner);
+        }
+    }
+    let components: Vec<Component<'_>> =
+        names.into_iter().map(|name| Component { name, facts: Vec::new() }).collect();
+    let rows = results.curves.rows;
+    let broken = results.broken.iter();
+    let remarks: Vec<String> =
+        broken.map(|(name, count)| format!("`{name}` is no number in {count} of {rows} rows")).collect();
+    let name = file.display().to_string();
+    let page = Report {
+        name: &self::name(std::slice::from_ref(&name)),
+        file: &name,
+        outcome: Outcome::Finished,
+        summary: &results.summary,
+        words: &results.words,
+        span: (results.start, results.summary.time),
+        reasons: "",
+        computing: None,
+        threads: 1,
+        remarks: &remarks,
+        diagram: None,
+        plan: "",
+        components: &components,
+        inputs: &[(name.clone(), sha256(&bytes))],
+        origin: &origin(),
+        curves: &results.curves,
+        books: &results.books,
+        why: &Reasons::default(),
+        rejections: &Rejections::default(),
+    };
+    let mut to = BufWriter::new(File::create(out).map_err(|cause| unwritten(out, &cause))?);
+    cosimo::report::write(&page, &mut to).and_then(|()| to.flush()).map_err(|cause| unwritten(out, &cause))
+}
+
+/// The system with what is known about its units.
+fn diagram(told: &Told<'_>) -> Diagram {
+    let mut diagram = Diagram::of(told.run.layout());
+    for (unit, (_, spent)) in diagram.units.iter_mut().zip(told.run.spent()) {
+        unit.seconds = Some(spent.as_secs_f64());
+    }
+    for (unit, interface) in diagram.units.iter_mut().zip(&told.run.layout().interfaces) {
+        let component = told.system.components.iter().find(|component| component.name == unit.name);
+        unit.about = match component {
+            Some(component) => component.source.clone(),
+            None => format!("{} integrated together", interface.members.join(", ")),
+        };
+    }
+    diagram
 }
 
 fn unwritten(path: &Path, cause: &std::io::Error) -> String {

@@ -13,6 +13,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle, Thread};
+use std::time::Duration;
 
 use cosimo_core::{Rehearsal, Segment, Slot};
 
@@ -95,6 +96,24 @@ impl Crew {
 
     pub fn threads(&self) -> usize {
         1 + self.workers.len()
+    }
+
+    /// From now on takes the wall time inside each simulator's calls. No number of a run depends on it.
+    pub fn take_times(&mut self) {
+        self.own.spent = Some(vec![Duration::ZERO; self.own.members.len()]);
+        for worker in &self.workers {
+            let team = &mut worker.shared.lock().team;
+            team.spent = Some(vec![Duration::ZERO; team.members.len()]);
+        }
+    }
+
+    /// The times so far, simulator by simulator; empty where none are taken.
+    pub fn spent(&self) -> Vec<Duration> {
+        let mut all = self.own.spent.clone().unwrap_or_default();
+        for worker in &self.workers {
+            all.extend(worker.shared.lock().team.spent.iter().flatten());
+        }
+        all
     }
 
     /// Runs a task on everybody. The board's buffers are the input and the output; a fault is that of the
@@ -453,47 +472,52 @@ mod tests {
         stage: usize,
         threads: usize,
     ) -> (Result<u64, usize>, Vec<f64>) {
-        let member = |(index, &(number, stage))| {
-            let interface = Interface {
-                inputs: vec![],
-                outputs: vec![],
-                feedthrough: vec![],
-                abilities: Abilities::NATIVE,
-                ..Interface::default()
-            };
-            Member {
-                index,
-                simulator: Box::new(Number(number, interface)),
-                inputs: 0..0,
-                outputs: index..index + 1,
-                offers_slopes: false,
-                offers_integrals: false,
-                seldom: Box::new(Seldom {
-                    stage,
-                    states: 0..0,
-                    jacobian: 0..0,
-                    model: None,
-                    passes: vec![],
-                    declares: false,
-                    lively: true,
-                    takes: vec![],
-                    gives: vec![],
-                    work: JacobianWork::default(),
-                }),
-            }
-        };
+        let member = |(index, &(number, stage))| member(index, number, stage);
         let members = numbers.iter().enumerate().map(member).collect();
-        let count = numbers.len();
-        let mut buffers = Buffers {
-            left: vec![0.0; count],
-            slopes: vec![f64::NAN; count],
-            integrals: vec![f64::NAN; count],
-            ..Buffers::default()
-        };
+        let mut buffers = buffers(numbers.len());
         let window = Window { from: Time::ZERO, to: Time::ZERO, size: 0.0 };
         let result = Crew::new(members, threads, Sources::default())
             .run(Task::Advance { window, stage }, &mut buffers);
         (result.map(|outcome| outcome.evaluations).map_err(|(index, _)| index), buffers.left)
+    }
+
+    fn buffers(count: usize) -> Buffers {
+        Buffers {
+            left: vec![0.0; count],
+            slopes: vec![f64::NAN; count],
+            integrals: vec![f64::NAN; count],
+            ..Buffers::default()
+        }
+    }
+
+    fn member(index: usize, number: Option<f64>, stage: usize) -> Member {
+        let interface = Interface {
+            inputs: vec![],
+            outputs: vec![],
+            feedthrough: vec![],
+            abilities: Abilities::NATIVE,
+            ..Interface::default()
+        };
+        Member {
+            index,
+            simulator: Box::new(Number(number, interface)),
+            inputs: 0..0,
+            outputs: index..index + 1,
+            offers_slopes: false,
+            offers_integrals: false,
+            seldom: Box::new(Seldom {
+                stage,
+                states: 0..0,
+                jacobian: 0..0,
+                model: None,
+                passes: vec![],
+                declares: false,
+                lively: true,
+                takes: vec![],
+                gives: vec![],
+                work: JacobianWork::default(),
+            }),
+        }
     }
 
     #[test]
@@ -502,6 +526,24 @@ mod tests {
         for threads in [1, 2, 5] {
             assert_eq!(step(&numbers, 0, threads), (Ok(2), vec![1.0, 0.0, 3.0, 0.0, 0.0]));
             assert_eq!(step(&numbers, 1, threads), (Ok(3), vec![0.0, 2.0, 0.0, 4.0, 5.0]));
+        }
+    }
+
+    #[test]
+    fn times_are_taken_of_everybody_who_is_called_and_only_where_asked_for() {
+        for threads in [1, 2, 3] {
+            let mut crew =
+                Crew::new((0..3).map(|k| member(k, Some(1.0), k % 2)).collect(), threads, Sources::default());
+            let mut board = buffers(3);
+            let window = Window { from: Time::ZERO, to: Time::ZERO, size: 0.0 };
+            crew.run(Task::Advance { window, stage: 0 }, &mut board).unwrap();
+            assert_eq!(crew.spent(), []);
+            crew.take_times();
+            for _ in 0..1000 {
+                crew.run(Task::Advance { window, stage: 0 }, &mut board).unwrap();
+            }
+            let spent = crew.spent();
+            assert!(!spent[0].is_zero() && spent[1].is_zero() && !spent[2].is_zero(), "{threads}: {spent:?}");
         }
     }
 

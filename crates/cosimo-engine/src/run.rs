@@ -1,6 +1,7 @@
 //! A run: step, run until, save, load, and rows for whoever records.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use cosimo_core::clock::Beat;
 use cosimo_core::error::StepError;
@@ -223,6 +224,16 @@ impl Run {
     /// What islands and lines came to, where there are lines.
     pub fn net(&self) -> Option<NetTotals> {
         self.net.as_ref().map(|net| net.totals())
+    }
+
+    /// From now on takes the wall time inside each simulator's calls. No number of the run depends on it.
+    pub fn take_times(&mut self) {
+        self.island.crew.take_times();
+    }
+
+    /// That time so far, per component and over all threads; none where it is not taken.
+    pub fn spent(&self) -> impl Iterator<Item = (&str, Duration)> {
+        self.island.layout.names.iter().map(String::as_str).zip(self.island.crew.spent())
     }
 
     /// Components with steps of their own: the size in seconds, and how many they have made.

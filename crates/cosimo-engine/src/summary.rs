@@ -69,6 +69,17 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// By the energy defect as a share of the exchanged energy. One that is no number has grown beyond all.
+    pub fn of(share: f64) -> Verdict {
+        if share <= SMALL {
+            Verdict::Small
+        } else if share <= LARGE {
+            Verdict::Noticeable
+        } else {
+            Verdict::Large
+        }
+    }
+
     /// Stable, for scripts.
     pub fn word(self) -> &'static str {
         match self {

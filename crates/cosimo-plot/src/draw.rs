@@ -156,7 +156,7 @@ struct Place {
     head: f64,
 }
 
-fn spans(panel: &Panel) -> (Span, Span) {
+pub(crate) fn spans(panel: &Panel) -> (Span, Span) {
     // Only points that can be drawn count: a value at a time that is not finite must not stretch the other axis.
     let drawable = || {
         panel.series.iter().flat_map(|series| &series.points).filter(|(x, y)| {
@@ -331,17 +331,7 @@ fn curve(
     (x, y): (&Span, &Span),
     (across, down): (f64, f64),
 ) -> bool {
-    let mut apart = true;
-    let mut dots = Vec::with_capacity(series.points.len());
-    for &(px, py) in &series.points {
-        let (Some(px), Some(py)) = (x.place(px), y.place(py)) else {
-            apart = true;
-            continue;
-        };
-        let (px, py) = (px * across, (1.0 - py) * down);
-        dots.push(Dot { x: px.clamp(-FAR, FAR), y: py.clamp(-FAR, FAR), apart });
-        apart = false;
-    }
+    let dots = dots(series, (x, y), (across, down));
     if dots.is_empty() {
         return false;
     }
@@ -357,6 +347,22 @@ fn curve(
     };
     let _ = write!(out, "<path class=\"{}\" d=\"{path}\"/>", classes(series.style, index));
     true
+}
+
+/// The points of a series on a panel of the given size, those that have a place.
+pub(crate) fn dots(series: &Series, (x, y): (&Span, &Span), (across, down): (f64, f64)) -> Vec<Dot> {
+    let mut apart = true;
+    let mut dots = Vec::with_capacity(series.points.len());
+    for &(px, py) in &series.points {
+        let (Some(px), Some(py)) = (x.place(px), y.place(py)) else {
+            apart = true;
+            continue;
+        };
+        let (px, py) = (px * across, (1.0 - py) * down);
+        dots.push(Dot { x: px.clamp(-FAR, FAR), y: py.clamp(-FAR, FAR), apart });
+        apart = false;
+    }
+    dots
 }
 
 fn polyline(dots: &[Dot], steps: bool) -> String {

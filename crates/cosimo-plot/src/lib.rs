@@ -1,13 +1,19 @@
-//! Line plots as SVG text, with nothing but the standard library.
+//! Line plots: as SVG text, as PNG, and as letters for a terminal.
 //!
 //! A [`Figure`] is plain data; [`Figure::svg`] draws it. The same figure gives the same bytes, long series are
-//! thinned without losing their extremes, and the picture follows the reader's light or dark background.
+//! thinned without losing their extremes, and the picture follows the reader's light or dark background. [`Figure::png`]
+//! is that picture in light colours, [`Figure::text`] what braille can show of it.
 //! It deliberately has no interaction, no bars, no second axis and no text layout beyond estimated widths.
 
 mod axis;
 mod draw;
+mod png;
+mod terminal;
 mod text;
 mod thin;
+
+pub use png::PngError;
+pub use terminal::Paper;
 
 /// Panels in rows of `columns`, under one title.
 ///
@@ -100,6 +106,16 @@ impl Figure {
     /// The figure as one self-contained SVG element. It has no ids, so several may stand in one HTML page.
     pub fn svg(&self) -> String {
         draw::figure(self)
+    }
+
+    /// The same picture as pixels, two for each of the SVG, on white. Needs no fonts of the machine.
+    pub fn png(&self) -> Result<Vec<u8>, PngError> {
+        png::png(&self.svg())
+    }
+
+    /// The panels below each other, for a terminal.
+    pub fn text(&self, paper: Paper) -> String {
+        terminal::figure(self, paper)
     }
 }
 

@@ -126,6 +126,34 @@ pub fn compare(
     Ok(comparison)
 }
 
+/// The second minus the first, at every instant at which either has a row and both have a value; on both sides of jumps.
+/// Empty where one of them does not have the signal.
+pub fn apart(reference: &Table, found: &Table, signal: &str) -> Result<Vec<(f64, f64)>, Incomparable> {
+    let (expected, given) = (times(reference, "the reference")?, times(found, "the other file")?);
+    let (Some(before), Some(after)) = (reference.column(signal), found.column(signal)) else {
+        return Ok(Vec::new());
+    };
+    let (ends, others) = ((expected[0], expected[expected.len() - 1]), (given[0], given[given.len() - 1]));
+    let (from, to) = (ends.0.max(others.0), ends.1.min(others.1));
+    if from > to {
+        return Err(Incomparable::Apart(ends.0, ends.1, others.0, others.1));
+    }
+    let mut instants: Vec<f64> =
+        expected.iter().chain(given).copied().filter(|t| *t >= from && *t <= to).collect();
+    instants.sort_by(f64::total_cmp);
+    instants.dedup();
+    let (one, other) = (Signal { times: expected, values: before }, Signal { times: given, values: after });
+    let mut points = Vec::with_capacity(instants.len());
+    for t in instants {
+        let (sides, others) = (one.around(t), other.around(t));
+        points.push((t, others.0 - sides.0));
+        if sides.0 != sides.1 || others.0 != others.1 {
+            points.push((t, others.1 - sides.1));
+        }
+    }
+    Ok(points)
+}
+
 fn times<'a>(table: &'a Table, whose: &'static str) -> Result<&'a [f64], Incomparable> {
     let times = table.column("time").ok_or(Incomparable::NoTime(whose))?;
     if times.is_empty() {

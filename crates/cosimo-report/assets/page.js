@@ -8,14 +8,21 @@
   const MOST_BONDS = 8;
   const MOST_SIGNALS = 8;
   const HEIGHT = 270;
+  // Of the plot of reasons: its axis, and each of them.
+  const LANES = 62;
+  const LANE = 22;
 
   // --- Columns: decoded when first drawn -----------------------------------------------------------------------
 
   const decoded = new Map();
   function points(index) {
     if (!decoded.has(index)) {
-      const bytes = Uint8Array.from(atob(data.columns[index].points), (letter) => letter.charCodeAt(0));
-      decoded.set(index, Array.from(new Float64Array(bytes.buffer), (value) => (Number.isFinite(value) ? value : null)));
+      const { points: text, bits } = data.columns[index];
+      const letters = atob(text);
+      const bytes = new Uint8Array(letters.length);
+      for (let k = 0; k < bytes.length; k += 1) bytes[k] = letters.charCodeAt(k);
+      const numbers = bits === 32 ? new Float32Array(bytes.buffer) : new Float64Array(bytes.buffer);
+      decoded.set(index, Array.from(numbers, (value) => (Number.isFinite(value) ? value : null)));
     }
     return decoded.get(index);
   }
@@ -23,9 +30,11 @@
   // logarithm has no place for.
   const positive = (values) => values.map((value) => (value > 0 ? value : null));
 
-  const time = data.columns.length > 0 ? points(0) : [];
-  if (time.length === 0) return;
-  const whole = [time[0], time[time.length - 1]];
+  // Signals and books have instants of their own; both begin and end with the run.
+  const instants = (index) => points(data.columns[index].instants);
+  const all = [0, data.signals].filter((index) => index < data.columns.length).map(points).filter((time) => time.length > 0);
+  if (all.length === 0) return;
+  const whole = [Math.min(...all.map((time) => time[0])), Math.max(...all.map((time) => time[time.length - 1]))];
 
   // --- Numbers as people read them -----------------------------------------------------------------------------
 
@@ -75,15 +84,17 @@
     return slot;
   }
 
-  // A recipe: title, quantity, unit, log, curves of { column, label, slot }, and what is drawn on top.
+  // A recipe: title, quantity, unit, log, curves of { column, label, slot }, and what is drawn on top. Lanes have their
+  // instants and values in the recipe, no curves, and no numbers at the left.
   function draw(box, recipe) {
     remove(box);
+    const time = recipe.lanes?.time ?? instants(recipe.curves[0]?.column ?? data.signals);
     const look = theme();
     const font = `12px ${getComputedStyle(document.body).fontFamily}`;
     const axis = { stroke: look.muted, font, labelFont: font, labelSize: 20, grid: { stroke: look.grid, width: 1 }, ticks: { stroke: look.grid, width: 1, size: 5 } };
     const options = {
       width: Math.max(box.clientWidth, 200),
-      height: HEIGHT,
+      height: recipe.lanes ? LANES + LANE * recipe.curves.length : HEIGHT,
       padding: [8, 12, 0, 0],
       cursor: {
         sync: { key: "time", scales: ["x", null], filters: { pub: (kind) => kind === "mousemove" || kind === "mouseleave" } },
@@ -92,10 +103,10 @@
         points: { size: 7 },
         bind: { mousedown: (plot, target, usual) => (event) => (event.shiftKey ? pan(plot, event) : usual(event)), dblclick: () => () => show(...whole) },
       },
-      scales: { x: { time: false }, y: recipe.log ? { distr: 3 } : {} },
+      scales: { x: { time: false }, y: recipe.log ? { distr: 3 } : recipe.lanes ? { range: [0, recipe.curves.length] } : {} },
       axes: [
         { ...axis, label: "time in s", size: 34, values: ticks },
-        { ...axis, label: axisLabel(recipe.quantity, recipe.unit), size: 64, ...(recipe.log ? { values: (plot, splits) => splits.map((value) => (value == null ? "" : short(value, 6))) } : { values: ticks }) },
+        { ...axis, label: axisLabel(recipe.quantity, recipe.unit), size: 64, ...(recipe.lanes ? { splits: () => [], label: "" } : recipe.log ? { values: (plot, splits) => splits.map((value) => (value == null ? "" : short(value, 6))) } : { values: ticks }) },
       ],
       series: [
         { label: "t in s", value: (plot, value) => spoken(value) },
@@ -105,16 +116,17 @@
           dash: dash(slot, recipe.overlap),
           width: 1.5,
           pxAlign: 0,
-          points: { show: time.length < 3 },
-          value: (plot, value) => spoken(value),
+          points: { show: !recipe.lanes && time.length < 3 },
+          value: (plot, value, series, index) => (recipe.lanes ? recipe.lanes.spoken(value, index) : spoken(value)),
+          ...(recipe.lanes ? { paths: () => null } : {}),
         })),
       ],
       hooks: {
         setScale: [(plot, scale) => scale === "x" && follow(plot)],
-        draw: recipe.over ? [(plot) => recipe.over(plot, look)] : [],
+        draw: recipe.over ? [(plot) => recipe.over(plot, look, recipe)] : [],
       },
     };
-    const values = recipe.curves.map(({ column }) => (recipe.ofSteps ? positive(points(column)) : points(column)));
+    const values = recipe.lanes?.values ?? recipe.curves.map(({ column }) => (recipe.ofSteps ? positive(points(column)) : points(column)));
     box.replaceChildren(element("h3", {}, recipe.title));
     const plot = new uPlot(options, [time, ...values], box);
     plots.set(box, { plot, recipe });
@@ -138,7 +150,7 @@
     for (const { target } of entries) {
       const plot = plots.get(target)?.plot;
       const width = Math.max(target.clientWidth, 200);
-      if (plot && plot.width !== width) plot.setSize({ width, height: HEIGHT });
+      if (plot && plot.width !== width) plot.setSize({ width, height: plot.height });
     }
   });
 
@@ -206,6 +218,7 @@
   }
   // The next instant that is drawn apart from this one.
   function read(plot, way) {
+    const time = plot.data[0];
     const pixel = (range[1] - range[0]) / Math.max(plot.over.clientWidth, 1);
     const middle = (range[0] + range[1]) / 2;
     let index = plot.cursor.left >= 0 && plot.cursor.idx != null ? plot.cursor.idx : time.findIndex((t) => t >= middle);
@@ -319,9 +332,46 @@
     draw(byId("indicator"), { title: "Indicator", quantity: "indicator", unit: "1", ofSteps: true, log: spread(data.indicator) > 10, curves: [{ column: data.indicator, label: "indicator", slot: 2 }], over: one });
   }
 
+  // Reasons of steps: a lane for each, as dark as many steps had it.
+  function lanes(plot, look, { lanes: { groups }, curves }) {
+    const { ctx, bbox } = plot;
+    const high = bbox.height / curves.length;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+    ctx.clip();
+    for (const [begin, end, steps, counts] of groups) {
+      if (end < range[0] || begin > range[1]) continue;
+      const x = plot.valToPos(begin, "x", true);
+      // A single step is seen, however short it is.
+      const width = Math.max(plot.valToPos(end, "x", true) - x, devicePixelRatio);
+      counts.forEach((count, k) => {
+        if (count === 0) return;
+        ctx.globalAlpha = 0.3 + 0.7 * Math.min(count / Math.max(steps, 1), 1);
+        ctx.fillStyle = look.curve(curves[k].slot);
+        ctx.fillRect(x, bbox.top + (k + 0.15) * high, width, 0.7 * high);
+      });
+    }
+    ctx.restore();
+  }
+  if (data.reasons.names.length > 0 && byId("reasons")) {
+    const { names, groups } = data.reasons;
+    draw(byId("reasons"), {
+      title: "Why steps had their size",
+      curves: names.map((label, slot) => ({ label, slot })),
+      lanes: {
+        groups,
+        time: groups.map(([begin, end]) => (begin + end) / 2),
+        values: names.map((name, k) => groups.map((group) => group[3][k])),
+        spoken: (value, index) => (value == null || index == null ? "–" : `${value} of ${groups[index][2]} steps`),
+      },
+      over: lanes,
+    });
+  }
+
   // --- Signals: one plot per unit ------------------------------------------------------------------------------
 
-  const signals = data.columns.map((column, index) => ({ ...column, index })).slice(1);
+  const signals = data.columns.slice(0, data.signals).map((column, index) => ({ ...column, index })).slice(1);
   const groups = new Map();
   for (const signal of signals) groups.set(signal.group, [...(groups.get(signal.group) ?? []), signal]);
   const panels = new Map(); // unit -> { box, slots: index -> slot }

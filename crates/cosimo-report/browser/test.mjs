@@ -49,6 +49,33 @@ name = "strut${k}"
 a = { effort = "chassis${k}.F", flow = "chassis${k}.v" }
 b = { effort = "wheel${k}.F", flow = "wheel${k}.v" }
 `;
+// A ring of masses and springs between them: units of both kinds, signals, and junctions of three sides.
+const ring = (masses, stop) => {
+  const at = (k) => (k + masses) % masses;
+  const part = (k) => `
+[component.mass${k}]
+source = "native:oscillator/mass"
+parameters = { x0 = ${k === 0 ? "1.0" : "0.0"} }
+[component.link${k}]
+source = "native:dual-mass/coupling"
+parameters = { kc = ${40 + k}.0, dc = 2.0 }
+[[wire]]
+from = "mass${k}.x"
+to = "link${k}.x1"
+[[wire]]
+from = "mass${at(k + 1)}.x"
+to = "link${k}.x2"
+[[junction]]
+name = "node${k}"
+common = "flow"
+sides = [
+  { effort = "mass${k}.F", flow = "mass${k}.v" },
+  { effort = "link${k}.f1", flow = "link${k}.v1" },
+  { effort = "link${at(k - 1)}.f2", flow = "link${at(k - 1)}.v2", power = "leaves" },
+]
+`;
+  return `[experiment]\nstop = ${stop}\n${Array.from({ length: masses }, (_, k) => part(k)).join("")}\n[method]\nstep = { size = 1e-3 }\n`;
+};
 const cars = `[experiment]\nstop = 0.5\n${Array.from({ length: 12 }, (_, k) => car(k)).join("")}\n[method]\nstep = { size = 1e-3 }\n`;
 // Markup in every place that a folder's name reaches.
 const hostile = system(`<img src=x onerror="document.title='taken'"><script>document.title='taken'<`, failing.replace("stop = 1.0", "stop = 0.1"));
@@ -154,8 +181,8 @@ try {
     const page = await open(report("quarter-car", join(examples, "quarter-car/system.toml")));
     assert.match(await page.textContent("#verdict"), /^Energy defect of bond strut: .* of the energy exchanged/);
     assert.equal(await page.textContent("h1"), "quarter-car");
-    assert.equal(await page.locator(".numbers tbody tr").count(), 1);
-    await allDrawn(page, 7);
+    assert.equal(await page.locator("[aria-label='Energy ledger'] tbody tr").count(), 1);
+    await allDrawn(page, 8);
     assert.ok(await hasColour(page, "transmitted", "--c0"), "the curve of the first bond is not there");
     const shift = await page.evaluate(() => new Promise((done) => {
       new PerformanceObserver((list) => done(list.getEntries().reduce((sum, entry) => sum + entry.value, 0))).observe({ type: "layout-shift", buffered: true });
@@ -173,6 +200,49 @@ try {
     assert.ok(Math.abs(Number(time) - 2) < 0.02, time);
     assert.match(residual, /^0\.3\d+$/);
     assert.deepEqual((await values(page, "#size"))[0], time, "the other plots show the same instant");
+    await close(page);
+  });
+
+  await step("the system is drawn, with the way that the energy went", async () => {
+    const page = await open(join(out, "quarter-car.html"));
+    assert.equal(await page.getAttribute(".diagram", "aria-label"), "2 units, 1 bond, 0 wires");
+    assert.deepEqual(await page.locator(".diagram .name").allTextContents(), ["chassis", "wheel"]);
+    assert.match(await page.textContent(".diagram .bond title"), /^bond strut\ntransmitted -750.* J from its first side/);
+    assert.match(await page.textContent(".diagram .label"), /^strut 750.* J$/);
+    // It went from the second side to the first: the tip touches the box of the chassis.
+    const [chassis, head] = await Promise.all([".diagram .unit rect >> nth=0", ".diagram .head"].map((part) => page.locator(part).boundingBox()));
+    assert.ok(Math.abs(head.x - chassis.x - chassis.width) < 2, `${head.x} ${chassis.x + chassis.width}`);
+    const stroke = (part) => page.locator(part).evaluate((node) => getComputedStyle(node).stroke);
+    const before = await stroke(".diagram .bond path >> nth=0");
+    await page.hover(".diagram .bond .head");
+    assert.notEqual(await stroke(".diagram .bond path >> nth=0"), before, "hovering shows what is meant");
+    const times = await page.locator(".times tbody th").allTextContents();
+    assert.deepEqual([...times].sort(), ["chassis", "everything else", "wheel"]);
+    await close(page);
+  });
+
+  await step("reasons of steps are read and zoomed like all else", async () => {
+    const page = await open(join(out, "quarter-car.html"));
+    await page.mouse.move(...(await at(page, "#reasons", 0.9)));
+    const [time, above, largest] = await values(page, "#reasons");
+    assert.ok(Math.abs(Number(time) - 3.6) < 0.05, time);
+    assert.match(largest, /^(\d+) of \1 steps$/, "at the end all steps are as large as they may be");
+    assert.match(above, /^0 of \d+ steps$/);
+    await drag(page, "#reasons", 0.5, 0.75);
+    const [from, to] = await range(page);
+    assert.ok(Math.abs(from - 2) < 0.05 && Math.abs(to - 3) < 0.05, `${from} to ${to}`);
+    await page.focus("#reasons");
+    await page.keyboard.press("ArrowRight");
+    assert.match((await values(page, "#reasons"))[2], / of \d+ steps$/);
+    await page.keyboard.press("Home");
+    assert.deepEqual(await range(page), [0, 4]);
+    await close(page);
+  });
+
+  await step("energies and steps are there whatever is recorded", async () => {
+    const page = await open(report("recorded", join(examples, "quarter-car/system.toml"), ["--record", "chassis.z"]));
+    assert.deepEqual(await page.locator("#picker label").allTextContents(), ["zm"]);
+    await allDrawn(page, 6);
     await close(page);
   });
 
@@ -225,7 +295,7 @@ try {
     const before = await titles();
     await page.check("input[name='bond.strut.residual_power']");
     assert.deepEqual(await titles(), [...before, "Signals in W"]);
-    await allDrawn(page, before.length + 1 + 4);
+    await allDrawn(page, before.length + 1 + 5);
     await page.uncheck("input[name='bond.strut.residual_power']");
     assert.deepEqual(await titles(), before);
     // A plot that comes later shows the range that is looked at.
@@ -245,19 +315,26 @@ try {
     const dark = await open(join(out, "quarter-car.html"), { dark: true });
     const background = () => dark.evaluate(() => getComputedStyle(document.body).backgroundColor);
     assert.equal(await background(), "rgb(13, 17, 23)");
-    await allDrawn(dark, 7);
+    await allDrawn(dark, 8);
+    assert.equal(await dark.locator(".diagram .unit rect >> nth=0").evaluate((box) => getComputedStyle(box).fill), "rgb(22, 27, 34)");
+    await dark.screenshot({ path: join(out, "dark.png"), fullPage: true });
     assert.ok(await hasColour(dark, "transmitted", "--c0"));
     await dark.emulateMedia({ colorScheme: "light" });
     await painted(dark);
     assert.equal(await background(), "rgb(255, 255, 255)");
     assert.ok(await hasColour(dark, "transmitted", "--c0"), "curves change with the light");
     await dark.emulateMedia({ colorScheme: "dark" });
-    assert.ok((await dark.pdf()).length > 10_000);
+    const paper = await dark.pdf({ path: join(out, "paper.pdf"), format: "A4" });
+    assert.ok(paper.length > 10_000);
+    // On paper the diagram is as wide as the page and as light.
+    await dark.emulateMedia({ media: "print" });
+    assert.equal(await dark.locator(".diagram .unit rect >> nth=0").evaluate((box) => getComputedStyle(box).fill), "rgb(245, 247, 249)");
+    assert.ok(await dark.isVisible(".diagram") && !(await dark.isVisible(".tools")));
     await close(dark);
     const narrow = await open(join(out, "quarter-car.html"), { width: 380 });
     const overflow = await narrow.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     assert.ok(overflow <= 0, `the page is ${overflow} pixels too wide`);
-    await allDrawn(narrow, 7);
+    await allDrawn(narrow, 8);
     await close(narrow);
   });
 
@@ -267,10 +344,11 @@ try {
     const page = await still.newPage();
     await page.goto(pathToFileURL(join(out, "quarter-car.html")).href);
     const words = await page.innerText("main");
-    for (const wanted of ["Energy defect of bond strut", "strut", "drawn by a script", "native:quarter-car/wheel", "SHA-256"]) {
+    for (const wanted of ["Energy defect of bond strut", "strut", "drawn by a script", "native:quarter-car/wheel", "SHA-256", "Time per unit"]) {
       assert.ok(words.includes(wanted), `“${wanted}” is missing`);
     }
     assert.equal(await page.locator(".plot:visible").count(), 0);
+    assert.ok(await page.isVisible(".diagram"), "the system is no work of the script");
     await still.close();
     if (!context.browser()) await browser.close();
   });
@@ -316,7 +394,7 @@ try {
     const path = join(out, "hostile-data.html");
     writeFileSync(path, before + begin + JSON.stringify(data).replaceAll("<", "\\u003c") + rest.slice(end));
     const page = await open(path);
-    assert.equal(await page.locator("#picker label").count(), data.columns.length - 1);
+    assert.equal(await page.locator("#picker label").count(), data.signals - 1);
     assert.match(await page.textContent("#residual .u-legend"), /<img src=x/);
     assert.equal(await page.locator("img, b").count(), 0);
     assert.match(await page.title(), /Cosimo report$/);
@@ -325,10 +403,49 @@ try {
 
   await step("many bonds", async () => {
     const page = await open(report("many", system("many", cars)));
-    assert.equal(await page.locator(".numbers tbody tr").count(), 12);
+    assert.equal(await page.locator("[aria-label='Energy ledger'] tbody tr").count(), 12);
     assert.equal(await page.locator("#bonds input:checked").count(), 8, "the worst are shown first");
     await page.check("#bonds input >> nth=0");
     assert.equal(await page.locator("#residual .u-legend .u-series").count(), 1 + 9);
+    await close(page);
+  });
+
+  await step("results alone", async () => {
+    const rows = join(out, "rows.parquet");
+    report("with-rows", join(examples, "quarter-car/system.toml"), ["--out", rows]);
+    const path = join(out, "results.html");
+    const { status, stderr } = spawnSync(cosimo, ["report", rows, "-o", path], { encoding: "utf8" });
+    assert.equal(status, 0, stderr);
+    const page = await open(path);
+    // The same verdict as that of the run, out of the rows of all its steps.
+    assert.match(await page.textContent("#verdict"), /^Energy defect of bond strut: 9\.98\de-1 J .* 0\.130 %/);
+    await allDrawn(page, 7);
+    await drag(page, "#residual", 0.25, 0.5);
+    assert.ok(Math.abs((await range(page))[0] - 1) < 0.05);
+    assert.equal(await page.locator(".diagram").count(), 0);
+    await close(page);
+  });
+
+  await step("a hundred units", async () => {
+    const signals = Array.from({ length: 20 }, (_, k) => ["--record", `mass${k}.x`]).flat();
+    const path = report("hundred", system("hundred", ring(50, 20)), signals);
+    const page = await open(path);
+    const size = statSync(path).size;
+    assert.ok(size < 20e6, `${size} bytes`);
+    assert.equal(await page.getAttribute(".diagram", "aria-label"), "100 units, 50 bonds, 100 wires");
+    const overlaps = await page.evaluate(() => {
+      const boxes = [...document.querySelectorAll(".diagram .unit > rect:first-of-type")].map((box) => box.getBoundingClientRect());
+      return boxes.filter((a, k) => boxes.slice(0, k).some((b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom)).length;
+    });
+    assert.equal(overlaps, 0, "boxes lie upon each other");
+    assert.match(await page.textContent("main"), /Curves of energies and steps are thinned: of 20001 rows/);
+    await allDrawn(page, 4);
+    assert.equal(await page.locator("#picker label").count(), 20);
+    const zoomed = performance.now();
+    await drag(page, "#residual", 0.4, 0.6);
+    const [from, to] = await range(page);
+    assert.ok(from > 7 && to < 13, `${from} to ${to}`);
+    console.log(`    ${(size / 1e6).toFixed(1)} MB, opened in ${page.loaded.toFixed(0)} ms, zoomed in ${(performance.now() - zoomed).toFixed(0)} ms`);
     await close(page);
   });
 
@@ -337,7 +454,7 @@ try {
     const path = report("long", join(examples, "rc-rl/system.toml"), ["--method", "law=fixed", "--step", "2e-7"]);
     const made = performance.now() - begun;
     const page = await open(path);
-    assert.match(await page.textContent("main"), /Curves are thinned: of 1000001 rows/);
+    assert.match(await page.textContent("main"), /Curves of signals are thinned: of 1000001 rows/);
     await allDrawn(page, 6);
     const zoomed = performance.now();
     await drag(page, "#transmitted", 0.4, 0.6);

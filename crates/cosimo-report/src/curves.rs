@@ -6,10 +6,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cosimo_core::recorder::{Columns, RecordError, Recorder};
 
-/// Points per column: some for every pixel of a wide screen, so that there is something to zoom into.
-const POINTS: usize = 16_384;
-/// Points of all columns together. As text they are 11 MB, which a browser still opens at once.
-const ALL_POINTS: usize = 1 << 20;
+/// How much is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// Points per column.
+    points: usize,
+    /// Points of all columns together.
+    all: usize,
+}
+
+impl Room {
+    /// Some points for every pixel of a wide screen, so that there is something to zoom into. All together they are 11 MB
+    /// as text, which a browser still opens at once.
+    pub const SIGNALS: Room = Room { points: 16_384, all: 1 << 20 };
+    /// The same for the books of the engine, of which there are many in a large system: those go into the page with half
+    /// the digits, and are 11 MB again.
+    pub const BOOKS: Room = Room { points: 16_384, all: 1 << 21 };
+}
+
 /// Fewer would show in the picture, however many columns there are.
 const FEWEST: usize = 512;
 /// First, lowest, highest, last.
@@ -29,29 +43,38 @@ pub struct Curves {
 }
 
 /// Where the curves are found after the run; the recorder that makes them goes into it.
-#[derive(Debug, Clone, Default)]
-pub struct Recording(Arc<Mutex<Curves>>);
+#[derive(Debug, Clone)]
+pub struct Recording {
+    room: Room,
+    shared: Arc<Mutex<Curves>>,
+}
 
 impl Recording {
+    pub fn new(room: Room) -> Recording {
+        Recording { room, shared: Arc::default() }
+    }
+
     pub fn recorder(&self) -> Thinning {
         Thinning {
+            room: self.room,
             curves: Curves::default(),
             capacity: 0,
             open: Vec::new(),
             open_rows: 0,
-            shared: self.0.clone(),
+            shared: self.shared.clone(),
         }
     }
 
     /// Empty before the recorder has finished: rows are not shared one by one, that would need a lock each.
     pub fn curves(&self) -> Curves {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 /// The recorder.
 #[derive(Debug)]
 pub struct Thinning {
+    room: Room,
     curves: Curves,
     /// Points per column, a multiple of `MERGED`.
     capacity: usize,
@@ -64,7 +87,7 @@ pub struct Thinning {
 impl Recorder for Thinning {
     fn begin(&mut self, columns: &Columns) -> Result<(), RecordError> {
         let count = columns.names.len();
-        self.capacity = (ALL_POINTS / count.max(1)).clamp(FEWEST, POINTS) / MERGED * MERGED;
+        self.capacity = (self.room.all / count.max(1)).clamp(FEWEST, self.room.points) / MERGED * MERGED;
         // All of it now: rows must not allocate.
         let points = (0..count).map(|_| Vec::with_capacity(self.capacity)).collect();
         self.curves = Curves { columns: columns.clone(), points, rows: 0, group: 1 };
@@ -105,6 +128,11 @@ impl Recorder for Thinning {
         *self.shared.lock().unwrap_or_else(PoisonError::into_inner) = all;
         Ok(())
     }
+}
+
+/// What is only kept in memory cannot fail to be written.
+pub(crate) fn in_memory(result: Result<(), RecordError>) {
+    debug_assert!(result.is_ok(), "{result:?}");
 }
 
 impl Curves {
@@ -181,9 +209,11 @@ impl Group {
 mod tests {
     use super::*;
 
+    const POINTS: usize = Room::SIGNALS.points;
+
     /// Rows at k ms with the given values.
     fn recorded(rows: u64, value: impl Fn(u64) -> f64) -> (Thinning, Curves) {
-        let recording = Recording::default();
+        let recording = Recording::new(Room::SIGNALS);
         let mut recorder = recording.recorder();
         let columns =
             Columns { names: vec!["time".into(), "y".into()], units: vec!["s".into(), String::new()] };
@@ -257,12 +287,12 @@ mod tests {
 
     #[test]
     fn many_columns_share_what_there_is() {
-        let recording = Recording::default();
+        let recording = Recording::new(Room::SIGNALS);
         let mut recorder = recording.recorder();
         let names: Vec<String> = (0..1000).map(|k| format!("c{k}")).collect();
         recorder.begin(&Columns { units: vec![String::new(); names.len()], names }).unwrap();
         let room: usize = recorder.curves.points.iter().map(Vec::capacity).sum();
-        assert!(room <= ALL_POINTS, "{room}");
+        assert!(room <= Room::SIGNALS.all, "{room}");
     }
 
     #[test]

@@ -1,30 +1,39 @@
-//! What the page's script reads: curves as little-endian doubles in base64, and what belongs to what.
+//! What the page's script reads: curves as little-endian numbers in base64, and what belongs to what.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
+use crate::curves::Curves;
 use crate::page::Report;
+use crate::reasons::Group;
+
+/// As many numbers as are written with all their digits; where there are more, half of them will do for a picture.
+const EXACT: usize = 1 << 19;
 
 pub(crate) fn data(report: &Report<'_>) -> Value {
-    let curves = report.curves;
-    let names = &curves.columns.names;
-    let columns: Vec<Value> = names
+    // Signals first, then the books; each with its own instants at its head.
+    let (curves, books) = (report.curves, report.books);
+    let signals = curves.columns.names.len();
+    let mut columns: Vec<Value> = curves
+        .columns
+        .names
         .iter()
         .enumerate()
         .map(|(k, name)| {
             let (group, label) = place(report, name);
-            json!({
-                "name": name,
-                "group": group,
-                "label": label,
-                "unit": curves.columns.units.get(k).map_or("", String::as_str),
-                "points": curves.points.get(k).map_or(String::new(), |points| packed(points)),
-            })
+            let mut column = packed(curves, k, 0, false);
+            column["group"] = group.into();
+            column["label"] = label.into();
+            column
         })
         .collect();
-    // The engine's own columns come last: a component may be called `step` or `bond`.
-    let column = |wanted: &str| names.iter().rposition(|name| name == wanted);
+    let narrow = books.points.iter().map(Vec::len).sum::<usize>() > EXACT;
+    columns.extend((0..books.columns.names.len()).map(|k| packed(books, k, signals, narrow && k > 0)));
+    let column = |wanted: &str| {
+        let at = books.columns.names.iter().position(|name| name == wanted);
+        at.map(|at| signals + at)
+    };
     let bonds: Vec<Value> = report
         .summary
         .bonds
@@ -40,16 +49,50 @@ pub(crate) fn data(report: &Report<'_>) -> Value {
         .collect();
     json!({
         "columns": columns,
+        "signals": signals,
         "bonds": bonds,
         "size": column("step.size"),
         "indicator": column("step.indicator"),
         "rejected": report.rejections.marks(),
+        "reasons": reasons(report),
     })
 }
 
-fn packed(points: &[f64]) -> String {
-    let bytes: Vec<u8> = points.iter().flat_map(|value| value.to_le_bytes()).collect();
-    STANDARD.encode(bytes)
+/// Those that there were, with the groups of steps in which they were.
+fn reasons(report: &Report<'_>) -> Value {
+    let all = crate::reasons(&report.summary.counters);
+    let there: Vec<usize> =
+        (0..all.len()).filter(|k| report.why.groups().iter().any(|group| group.counts[*k] > 0)).collect();
+    let names: Vec<&str> = there.iter().map(|k| all[*k].0).collect();
+    let group = |group: &Group| {
+        let counts: Vec<u64> = there.iter().map(|k| group.counts[*k]).collect();
+        json!([group.from, group.to, group.steps, counts])
+    };
+    let groups: Vec<Value> =
+        if names.is_empty() { Vec::new() } else { report.why.groups().iter().map(group).collect() };
+    json!({ "names": names, "groups": groups })
+}
+
+/// A column of the page; `instants` is the place of the one that has its times.
+fn packed(curves: &Curves, column: usize, instants: usize, narrow: bool) -> Value {
+    let points = curves.points.get(column).map_or(&[][..], Vec::as_slice);
+    // Only where nothing but digits is lost.
+    let fits = |value: &f64| {
+        !value.is_finite() || *value == 0.0 || (f64::from(f32::MIN_POSITIVE)..1e38).contains(&value.abs())
+    };
+    let narrow = narrow && points.iter().all(fits);
+    let bytes: Vec<u8> = if narrow {
+        points.iter().flat_map(|value| (*value as f32).to_le_bytes()).collect()
+    } else {
+        points.iter().flat_map(|value| value.to_le_bytes()).collect()
+    };
+    json!({
+        "name": curves.columns.names[column],
+        "unit": curves.columns.units.get(column).map_or("", String::as_str),
+        "instants": instants,
+        "bits": if narrow { 32 } else { 64 },
+        "points": STANDARD.encode(bytes),
+    })
 }
 
 /// The heading under which a column is offered, and its name there.

@@ -1,18 +1,27 @@
 //! One HTML file that tells an engineer whether to believe a coupled run. It needs no network and no other file.
 //!
-//! While the run goes on, [`Recording`] keeps its curves and [`Rejections`] its rejected steps, both in memory
-//! that does not grow with the run. Afterwards a [`Report`] gathers them with everything else that is to be
-//! told, as plain data, and [`write`] makes the page.
+//! While the run goes on, one [`Recording`] keeps the curves of its signals and another those of its books,
+//! [`Rejections`] its rejected steps and [`Reasons`] why steps had their size, all in memory that does not grow with the
+//! run. Afterwards a [`Report`] gathers them with everything else that is to be told, as plain data, and [`write`] makes
+//! the page.
 
+mod books;
 mod curves;
 mod data;
+mod diagram;
 mod escape;
 mod page;
+mod reasons;
 mod rejections;
+mod results;
 
-pub use curves::{Curves, Recording, Thinning};
+pub use books::Books;
+pub use curves::{Curves, Recording, Room, Thinning};
+pub use diagram::{Diagram, Tie, Unit, Wire};
 pub use page::{Component, Outcome, Report, write};
+pub use reasons::{Reasons, reasons};
 pub use rejections::Rejections;
+pub use results::{NoResults, Results};
 
 use sha2::{Digest, Sha256};
 

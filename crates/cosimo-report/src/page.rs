@@ -1,4 +1,5 @@
-//! The page, written from top to bottom: verdict, figures, energy, steps, signals, plan, and where it came from.
+//! The page, written from top to bottom: verdict, figures, the system, energy, steps, signals, plan, and where it came
+//! from.
 //!
 //! All words are in the HTML and can be read without a script; the script only draws. A content security policy
 //! lets nothing but that one script run and nothing be fetched, whatever a file managed to put into the text.
@@ -14,7 +15,9 @@ use sha2::{Digest, Sha256};
 
 use crate::curves::Curves;
 use crate::data;
+use crate::diagram::{Diagram, Unit};
 use crate::escape::{self, Text};
+use crate::reasons::Reasons;
 use crate::rejections::Rejections;
 
 const STYLE: &str = include_str!("../assets/page.css");
@@ -32,20 +35,30 @@ pub struct Report<'a> {
     pub file: &'a str,
     pub outcome: Outcome,
     pub summary: &'a Summary,
+    /// What to think of the energy defect.
+    pub words: &'a str,
     /// Start and planned end, in seconds.
     pub span: (f64, f64),
     /// Why steps had the size they had, in words; may be empty.
     pub reasons: &'a str,
-    pub computing: Duration,
+    /// `None` where there are only results.
+    pub computing: Option<Duration>,
+    pub threads: usize,
     pub remarks: &'a [String],
-    /// As `cosimo explain` prints it.
+    /// The system as a picture, where it is known.
+    pub diagram: Option<&'a Diagram>,
+    /// As `cosimo explain` prints it; may be empty.
     pub plan: &'a str,
     pub components: &'a [Component<'a>],
     /// Files that went in, with their SHA-256.
     pub inputs: &'a [(String, String)],
     /// Versions, command line, date: names and values, in the order in which they are shown.
     pub origin: &'a [(&'a str, String)],
+    /// What was recorded.
     pub curves: &'a Curves,
+    /// Step sizes, indicators and energies of all bonds, whatever was recorded.
+    pub books: &'a Curves,
+    pub why: &'a Reasons,
     pub rejections: &'a Rejections,
 }
 
@@ -72,6 +85,7 @@ pub fn write(report: &Report<'_>, mut to: impl Write) -> io::Result<()> {
     figures(report, to)?;
     remarks(report, to)?;
     events(report, to)?;
+    system(report, to)?;
     tools(report, to)?;
     energy(report, to)?;
     steps(report, to)?;
@@ -133,20 +147,29 @@ fn verdict(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     let so_far = if report.outcome == Outcome::Finished { "" } else { ", so far" };
     writeln!(to, "<section class=\"verdict {}\" aria-label=Verdict>", summary.verdict.word())?;
     writeln!(to, "<span class=sign aria-hidden=true>{sign}</span>\n<div>\n<h2>{title}{so_far}</h2>")?;
-    writeln!(to, "<p id=verdict>{}</p>\n</div>\n</section>", code(&sentence(&summary.words())))
+    writeln!(to, "<p id=verdict>{}</p>\n</div>\n</section>", code(&sentence(report.words)))
 }
 
 fn figures(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     let (summary, counters) = (report.summary, &report.summary.counters);
     writeln!(to, "<dl class=figures>")?;
-    for (name, value) in [
-        ("simulated", format!("{} to {} s", report.span.0, instant(summary.time))),
-        ("steps", counters.steps.to_string()),
-        ("rejected", counters.rejected.to_string()),
-        ("mean step", format!("{} s", number(summary.mean_step))),
-        ("largest indicator", number(summary.worst_indicator)),
-        ("computing", format!("{:.3} s", report.computing.as_secs_f64())),
-    ] {
+    let mut figures = vec![("simulated", format!("{} to {} s", report.span.0, instant(summary.time)))];
+    if let Some(computing) = report.computing {
+        figures.extend([
+            ("steps", counters.steps.to_string()),
+            ("rejected", counters.rejected.to_string()),
+            ("mean step", format!("{} s", number(summary.mean_step))),
+            ("largest indicator", number(summary.worst_indicator)),
+            ("computing", format!("{:.3} s", computing.as_secs_f64())),
+        ]);
+    } else {
+        figures.extend([
+            ("rows", report.curves.rows.to_string()),
+            ("signals", report.curves.columns.names.len().saturating_sub(1).to_string()),
+            ("bonds", summary.bonds.len().to_string()),
+        ]);
+    }
+    for (name, value) in figures {
         writeln!(to, "<div><dt>{name}</dt><dd>{value}</dd></div>")?;
     }
     writeln!(to, "</dl>")?;
@@ -183,6 +206,81 @@ fn events(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     writeln!(to, "</ul>\n</section>")
 }
 
+/// Who is coupled with whom, and where the time went.
+fn system(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
+    let Some(diagram) = report.diagram else { return Ok(()) };
+    writeln!(to, "<section aria-labelledby=system>\n<h2 id=system>System</h2>")?;
+    let timed = diagram.units.iter().any(|unit| unit.seconds.is_some());
+    match diagram.svg(&report.summary.bonds) {
+        Some(picture) => {
+            let words: Vec<&str> = [
+                (!diagram.wires.is_empty(), "Thin lines are signals."),
+                (
+                    !diagram.bonds.is_empty(),
+                    "Thick lines are power bonds: the more energy they exchanged, the thicker. Arrows say where it went on \
+                     the whole, colours how large the energy defect is.",
+                ),
+                (timed, "Bars in boxes compare the time that units took."),
+            ]
+            .into_iter()
+            .filter_map(|(there, words)| there.then_some(words))
+            .collect();
+            writeln!(
+                to,
+                "<p class=note>{}</p>\n\
+                 <div class=wide tabindex=0 role=region aria-label=\"The system as a graph\">{picture}</div>",
+                words.join(" ")
+            )?;
+        }
+        None => writeln!(to, "<p class=note>{} units are too many for a picture.</p>", diagram.units.len())?,
+    }
+    if timed {
+        times(report, diagram, to)?;
+    }
+    writeln!(to, "</section>")
+}
+
+/// Units that are listed without being asked for.
+const SHOWN_UNITS: usize = 12;
+
+fn times(report: &Report<'_>, diagram: &Diagram, to: &mut impl Write) -> io::Result<()> {
+    let mut units: Vec<&Unit> = diagram.units.iter().collect();
+    units.sort_by(|a, b| b.seconds.unwrap_or(0.0).total_cmp(&a.seconds.unwrap_or(0.0)));
+    let all: f64 = units.iter().filter_map(|unit| unit.seconds).sum();
+    let whole = report.computing.map_or(0.0, |computing| computing.as_secs_f64());
+    let open = if units.len() <= SHOWN_UNITS { " open" } else { "" };
+    let threads = match report.threads {
+        1 => String::new(),
+        threads => format!(", on {threads} threads at once"),
+    };
+    writeln!(
+        to,
+        "<details{open}>\n<summary>Time per unit: {} s inside their calls{threads}</summary>\n<div class=wide \
+         tabindex=0 role=region aria-label=\"Time per unit\">\n<table class=\"numbers times\">\n<thead><tr>\
+         <th scope=col>unit</th><th scope=col>source</th><th scope=col>time<br>s</th>\
+         <th scope=col>of computing<br>%</th></tr></thead>\n<tbody>",
+        number(all)
+    )?;
+    let mut row = |name: &str, about: &str, seconds: f64| {
+        let share = if whole > 0.0 { format!("{:.1}", 100.0 * seconds / whole) } else { "–".into() };
+        writeln!(
+            to,
+            "<tr><th scope=row>{}</th><td>{}</td><td>{}</td><td>{share}</td></tr>",
+            Text(name),
+            Text(about),
+            number(seconds)
+        )
+    };
+    for Unit { name, about, seconds } in units {
+        row(name, about, seconds.unwrap_or(0.0))?;
+    }
+    // With several threads units overlap, and there is no rest to speak of.
+    if report.threads == 1 && whole > all {
+        row("everything else", "coupling, start, results, this report", whole - all)?;
+    }
+    writeln!(to, "</tbody>\n</table>\n</div>\n</details>")
+}
+
 /// Opens the part of the page that has curves; the tools stay in sight down to its end.
 fn tools(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     writeln!(to, "<div class=curves>\n<div class=tools id=tools></div>")?;
@@ -191,13 +289,17 @@ fn tools(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
         "<noscript><style>.tools, .plot, .signals {{ display: none }}</style><p class=note>The curves are drawn by a \
          script, which does not run here. Everything else is complete.</p></noscript>"
     )?;
-    if report.curves.group > 1 {
-        writeln!(
-            to,
-            "<p class=note>Curves are thinned: of {} rows, each group of {} is drawn by its first, lowest, highest and \
-             last value, so that no peak is lost. Ledger and verdict count every step.</p>",
-            report.curves.rows, report.curves.group
-        )?;
+    let thinned = |what: &str, curves: &Curves| {
+        format!(
+            "<p class=note>Curves of {what} are thinned: of {} rows, each group of {} is drawn by its first, lowest, \
+             highest and last value, so that no peak is lost.</p>",
+            curves.rows, curves.group
+        )
+    };
+    for (what, curves) in [("energies and steps", report.books), ("signals", report.curves)] {
+        if curves.group > 1 {
+            writeln!(to, "{}", thinned(what, curves))?;
+        }
     }
     Ok(())
 }
@@ -220,14 +322,14 @@ fn energy(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     for BondSummary { name, totals, share, power_error } in &report.summary.bonds {
         writeln!(
             to,
-            "<tr><th scope=row>{}</th><td>{:.6e}</td><td>{:.6e}</td><td>{:.6e}</td><td>{:.6e}</td><td>{:.4}</td>\
-             <td>{power_error:.3e}</td></tr>",
+            "<tr><th scope=row>{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
             Text(name),
-            totals.transmitted,
-            totals.exchanged,
-            totals.residual,
-            totals.residual_absolute,
-            share * 100.0
+            known(totals.transmitted, |value| format!("{value:.6e}")),
+            known(totals.exchanged, |value| format!("{value:.6e}")),
+            known(totals.residual, |value| format!("{value:.6e}")),
+            known(totals.residual_absolute, |value| format!("{value:.6e}")),
+            known(*share, |share| format!("{:.4}", share * 100.0)),
+            known(*power_error, |value| format!("{value:.3e}"))
         )?;
     }
     writeln!(to, "</tbody>\n</table>\n</div>")?;
@@ -239,6 +341,9 @@ fn energy(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
 }
 
 fn steps(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
+    if !report.books.columns.names.iter().any(|name| name.starts_with("step.")) {
+        return Ok(());
+    }
     writeln!(to, "<section aria-labelledby=steps>\n<h2 id=steps>Steps</h2>")?;
     let rejected = match report.summary.counters.rejected {
         0 => String::new(),
@@ -253,7 +358,11 @@ fn steps(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     if report.summary.worst_indicator > 0.0 {
         writeln!(to, "<div class=plot id=indicator></div>")?;
     }
-    writeln!(to, "</div>\n</section>")
+    writeln!(to, "</div>")?;
+    if report.why.groups().iter().any(|group| group.counts.iter().any(|count| *count > 0)) {
+        writeln!(to, "<div class=\"plot reasons\" id=reasons></div>")?;
+    }
+    writeln!(to, "</section>")
 }
 
 fn signals(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
@@ -268,6 +377,9 @@ fn signals(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
 }
 
 fn plan(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
+    if report.plan.is_empty() {
+        return Ok(());
+    }
     writeln!(
         to,
         "<section aria-labelledby=plan>\n<h2 id=plan>Plan</h2>\n<pre tabindex=0>{}</pre>\n</section>",
@@ -325,8 +437,13 @@ fn code(message: &str) -> String {
     html
 }
 
+/// What is not known is left open.
+fn known(value: f64, text: impl Fn(f64) -> String) -> String {
+    if value.is_nan() { "–".into() } else { text(value) }
+}
+
 /// Four digits, with an exponent where there would be many zeros.
-fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     let size = value.abs();
     if size == 0.0 {
         return "0".into();

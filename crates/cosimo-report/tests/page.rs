@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use cosimo_core::recorder::{Columns, Recorder};
 use cosimo_engine::{BondSummary, BondTotals, Counters, Summary, Verdict};
-use cosimo_report::{Component, Curves, Outcome, Recording, Rejections, Report, sha256, write};
+use cosimo_report::{
+    Component, Curves, Diagram, Outcome, Reasons, Recording, Rejections, Report, Room, Tie, Unit, Wire,
+    sha256, write,
+};
 use insta::assert_snapshot;
 
 fn summary(bonds: &[&str]) -> Summary {
@@ -34,11 +37,20 @@ fn summary(bonds: &[&str]) -> Summary {
 fn curves(components: &[Component<'_>], bonds: &[&str]) -> Curves {
     let mut names = vec!["time".to_string()];
     names.extend(components.iter().map(|component| format!("{}.x", component.name)));
-    names.extend(["step.size".into(), "step.indicator".into()]);
+    recorded(names.into_iter().chain(books(bonds)).collect())
+}
+
+/// Those of the engine itself.
+fn books(bonds: &[&str]) -> Vec<String> {
+    let mut names = vec!["step.size".to_string(), "step.indicator".into()];
     for bond in bonds {
         names.extend([format!("bond.{bond}.transmitted_energy"), format!("bond.{bond}.residual_energy")]);
     }
-    let recording = Recording::default();
+    names
+}
+
+fn recorded(names: Vec<String>) -> Curves {
+    let recording = Recording::new(Room::SIGNALS);
     let mut recorder = recording.recorder();
     recorder.begin(&Columns { units: vec!["s".into(); names.len()], names: names.clone() }).unwrap();
     for row in 0..4 {
@@ -58,20 +70,35 @@ fn page(words: &str, bonds: &[&str], outcome: Outcome) -> String {
     ];
     let mut rejections = Rejections::default();
     rejections.look(1.0, 2);
+    let counted = |steps| Counters { steps, at_maximum: steps, ..Counters::default() };
+    let mut why = Reasons::default();
+    why.begin(0.0, &counted(0));
+    (1..=3).for_each(|step| why.look(0.5 * step as f64, &counted(step)));
+    let unit = |(name, seconds)| Unit { name, about: words.into(), seconds: Some(seconds) };
+    let diagram = Diagram {
+        units: [(words.to_owned(), 0.25), ("wheel".into(), 0.75)].map(unit).into(),
+        wires: vec![Wire { from: 1, to: 0, signals: vec![format!("wheel.x → {words}.x")] }],
+        bonds: bonds.iter().map(|name| Tie { name: (*name).into(), ends: vec![0, 1] }).collect(),
+    };
     let report = Report {
         name: words,
         file: words,
         outcome,
         summary: &summary,
+        words: &summary.words(),
         span: (0.0, 1.5),
         reasons: words,
-        computing: Duration::from_millis(1234),
+        computing: Some(Duration::from_millis(1234)),
+        threads: 1,
         remarks: &[format!("`{words}` is held ({words})")],
+        diagram: Some(&diagram),
         plan: words,
         components: &components,
         inputs: &[(words.into(), sha256(b""))],
         origin: &[("command", words.into()), ("date", "2017-08-25T10:00:00Z".into())],
         curves: &curves(&components, bonds),
+        books: &recorded(std::iter::once("time".into()).chain(books(bonds)).collect()),
+        why: &why,
         rejections: &rejections,
     };
     let mut html = Vec::new();
@@ -133,6 +160,9 @@ fn the_script_finds_its_columns() {
         data["columns"].as_array().unwrap().iter().map(|column| column["name"].as_str().unwrap()).collect();
     assert_eq!(names[data["size"].as_u64().unwrap() as usize], "step.size");
     assert_eq!(names[data["bonds"][0]["residual"].as_u64().unwrap() as usize], "bond.strut.residual_energy");
+    assert_eq!(data["reasons"]["names"], serde_json::json!(["at the largest size"]));
+    assert_eq!(data["reasons"]["groups"][2], serde_json::json!([1.0, 1.5, 1, [1]]));
+    assert_eq!(data["columns"][data["size"].as_u64().unwrap() as usize]["instants"], data["signals"]);
     assert_eq!(data["rejected"], serde_json::json!([[1.0, 2]]));
     assert_eq!(data["columns"][1]["group"], "step");
     assert_eq!(data["columns"][2]["group"], "wheel");

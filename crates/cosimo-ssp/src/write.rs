@@ -167,6 +167,14 @@ impl<'a> Writer<'a> {
             }
         }
         for bond in &self.system.bonds {
+            if bond.line.is_some() {
+                let message = format!(
+                    "line `{}` cannot be said in SSP 1.0; it stands in the annotation, for Cosimo alone",
+                    bond.name
+                );
+                self.remarks.push(Problem::remark("ssp/annotated", message, bond.span.clone()));
+                continue;
+            }
             let effort = if bond.opposite == Opposite::Effort { -1.0 } else { 1.0 };
             let flow = if bond.opposite == Opposite::Flow { -1.0 } else { 1.0 };
             self.both_ways(&bond.a.effort.0, &bond.b.effort.0, effort);

@@ -486,7 +486,7 @@ mod tests {
     use super::*;
     use crate::toml::{
         COMPONENT_KEYS, EXPERIMENT_KEYS, REFERENCE_KEYS, RESULTS_KEYS, ROOT_KEYS, STRONG_KEYS, UNIT_KEYS,
-        links, method,
+        line, links, method,
     };
 
     fn keys(schema: &Value, place: &str) -> Vec<String> {

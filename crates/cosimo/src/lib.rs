@@ -38,6 +38,7 @@ pub use cosimo_ssp as ssp;
 pub use cosimo_system as system;
 
 pub mod certificate;
+pub mod overlay;
 pub mod reference;
 pub mod reproduce;
 pub mod saved;

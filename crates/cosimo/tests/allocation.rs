@@ -14,6 +14,7 @@ use common::{DUAL_MASS, DualMass, Made, folder, sample, side_by_side, start};
 use cosimo::engine::Run;
 use cosimo::export::{Variant, Version};
 use cosimo::record::{FORMATS, Files};
+use cosimo::report::{Books, Reasons, Recording, Rejections, Room};
 
 struct Counting;
 
@@ -69,12 +70,19 @@ fn allocations(text: &str, threads: usize, steps: usize) -> u64 {
     counted(start(text, threads), steps)
 }
 
-fn counted(mut run: Run, steps: usize) -> u64 {
+fn counted(run: Run, steps: usize) -> u64 {
+    watched(run, steps, |_| {})
+}
+
+/// The same with somebody who looks at the run after every step.
+fn watched(mut run: Run, steps: usize, mut look: impl FnMut(&Run)) -> u64 {
     run.step().unwrap();
+    look(&run);
     COUNT.store(0, Ordering::SeqCst);
     COUNTING.store(true, Ordering::SeqCst);
     for _ in 0..steps {
         run.step().unwrap();
+        look(&run);
     }
     COUNTING.store(false, Ordering::SeqCst);
     COUNT.load(Ordering::SeqCst)
@@ -97,6 +105,13 @@ fn no_step_after_the_first_allocates() {
         for threads in [1, 2] {
             assert_eq!(allocations(&text, threads, 40), 0, "{threads} threads, {method}");
         }
+    }
+    // Nor where the time of every call is taken.
+    for threads in [1, 2] {
+        let method = "step = { size = 1e-3 }";
+        let mut run = start(&DualMass { stop: 1000.0, method, ..DUAL_MASS }.text(), threads);
+        run.take_times();
+        assert_eq!(counted(run, 40), 0, "times, {threads} threads");
     }
     // Units take their memory in their own library; what is ours takes none. Each kind with a part of the rest.
     for (method, made) in combinations.iter().zip(Made::UNITS.iter().cycle()).step_by(4) {
@@ -164,6 +179,15 @@ fn no_step_after_the_first_allocates() {
     // Nor does keeping curves for a report, over several times what it keeps.
     let method = "step = { size = 1e-3 }";
     let mut run = start(&DualMass { stop: 1000.0, method, ..DUAL_MASS }.text(), 1);
-    run.record(Box::new(cosimo::report::Recording::default().recorder())).unwrap();
-    assert_eq!(counted(run, 60_000), 0, "with a report");
+    run.record(Box::new(Recording::new(Room::SIGNALS).recorder())).unwrap();
+    run.take_times();
+    let (mut books, mut why, mut rejections) = (Books::default(), Reasons::default(), Rejections::default());
+    books.begin(&run);
+    why.begin(0.0, &run.counters());
+    let look = |run: &Run| {
+        books.look(run);
+        why.look(run.time().seconds(), &run.counters());
+        rejections.look(run.time().seconds(), run.counters().rejected);
+    };
+    assert_eq!(watched(run, 60_000, look), 0, "with a report");
 }

@@ -208,6 +208,9 @@ pub(crate) fn go(args: &Args, words: &[String], resumed: Option<Resumed>) -> Res
     if let Some(saver) = &mut saver {
         saver.begin(&mut run)?;
     }
+    if let Some(page) = &mut page {
+        page.begin(&mut run);
+    }
     let from = run.time().seconds();
     if let Some(seal) = seal.as_mut().filter(|_| resumed.is_some()) {
         seal.resume(from);
@@ -574,20 +577,8 @@ fn verdict(summary: &Summary) {
 
 /// Why steps had the size they had; empty where there is nothing to say.
 fn reasons(summary: &Summary) -> String {
-    let counters = &summary.counters;
-    let reasons: Vec<String> = [
-        (counters.above_one, "accepted above tolerance"),
-        (counters.at_minimum, "at the smallest size"),
-        (counters.at_maximum, "at the largest size"),
-        (counters.growth_limited, "held back in growing"),
-        (counters.shrink_limited, "held back in shrinking"),
-        (counters.events, "cut at an event"),
-    ]
-    .into_iter()
-    .filter(|(count, _)| *count > 0)
-    .map(|(count, words)| format!("{count} {words}"))
-    .collect();
-    reasons.join(", ")
+    let reasons = cosimo::report::reasons(&summary.counters).into_iter().filter(|(_, count)| *count > 0);
+    reasons.map(|(words, count)| format!("{count} {words}")).collect::<Vec<_>>().join(", ")
 }
 
 fn json(

@@ -98,6 +98,8 @@ fn a_figure_beside_the_table() {
     analyse(&["stability", "dual-mass.toml", "-o", "radius.svg"]);
     let drawn = std::fs::read_to_string(workshop().join("radius.svg")).unwrap();
     assert!(drawn.starts_with("<svg") && drawn.contains("spectral radius"));
+    analyse(&["stability", "dual-mass.toml", "-o", "radius.png"]);
+    assert!(std::fs::read(workshop().join("radius.png")).unwrap().starts_with(b"\x89PNG\r\n"));
 }
 
 #[test]
@@ -123,7 +125,7 @@ fn every_refusal() {
         ("falling-steps", &["stability", "dual-mass.toml", "--step", "1:0.1:3"]),
         ("unknown-method", &["stability", "dual-mass.toml", "--methods", "hold,linaer"]),
         ("at-nan", &["stability", "dual-mass.toml", "--at", "nan"]),
-        ("png", &["stability", "dual-mass.toml", "-o", "x.png"]),
+        ("pdf", &["stability", "dual-mass.toml", "-o", "x.pdf"]),
         ("blind", &["stability", "blind.toml", "--method", "input=hold"]),
         (
             "alone",

@@ -15,6 +15,7 @@ mod examples;
 mod info;
 mod messages;
 mod osp;
+mod plot;
 mod python;
 mod report;
 mod results;

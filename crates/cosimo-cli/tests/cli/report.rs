@@ -1,4 +1,5 @@
-//! `cosimo run --report`: the page is there whatever became of the run. How it looks is tested in a browser.
+//! `cosimo run --report`: the page is there whatever became of the run; and `cosimo report` of results alone. How it looks
+//! is tested in a browser.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -25,6 +26,8 @@ fn a_report_holds_verdict_plan_and_origin() {
     for wanted in [
         "<h1>report</h1>",
         "Energy defect of bond <code>strut</code>",
+        "aria-label=\"2 units, 1 bond, 0 wires\"",
+        "<th scope=row>everything else</th>",
         plan.trim_end(),
         &cosimo::report::sha256(read(&folder, "system.toml").as_bytes()),
         "<code>native:quarter-car/wheel</code>",
@@ -90,4 +93,59 @@ fn a_report_needs_a_file_of_its_own_before_the_run_starts() {
     }
     assert_snapshot!(told);
     assert_eq!(read(&folder, "system.toml"), before);
+}
+
+#[test]
+fn results_alone_have_a_report() {
+    let folder = folder("report-results");
+    system(&folder, &[]);
+    let short = ["run", "system.toml", "--method", "law=fixed", "--step", "1e-3", "--stop", "0.1"];
+    let run = |more: &[&str]| cosimo(&folder, &[&short[..], more].concat());
+    let output = run(&["--out", "rows.parquet"]);
+    assert!(output.status.success(), "{}", complaint(&output));
+    let told = String::from_utf8(output.stdout).unwrap();
+    let verdict =
+        told.split("created or destroyed, ").nth(1).unwrap().split(" of the energy").next().unwrap();
+    let reported = cosimo(&folder, &["report", "rows.parquet"]);
+    assert_eq!(String::from_utf8(reported.stdout).unwrap(), "report in rows.html\n");
+    let page = read(&folder, "rows.html");
+    let hash = cosimo::report::sha256(&std::fs::read(folder.join("rows.parquet")).unwrap());
+    for wanted in ["<h1>rows</h1>", verdict, &hash, "0 to 0.1 s"] {
+        assert!(page.contains(wanted), "`{wanted}` is not in the page");
+    }
+    // Rows that are not those of every step say nothing about the energy defect.
+    assert!(run(&["--out", "seldom.csv", "--record-every", "0.01"]).status.success());
+    assert!(cosimo(&folder, &["report", "seldom.csv", "-o", "seldom.html"]).status.success());
+    assert!(read(&folder, "seldom.html").contains("energy defect cannot be told"));
+}
+
+#[test]
+fn results_that_are_none_have_no_report() {
+    let folder = folder("report-refused");
+    system(&folder, &[]);
+    let output = cosimo(&folder, &["run", "system.toml", "--stop", "0.01", "--out", "rows.parquet"]);
+    assert!(output.status.success(), "{}", complaint(&output));
+    let whole = std::fs::read(folder.join("rows.parquet")).unwrap();
+    std::fs::write(folder.join("cut.parquet"), &whole[..whole.len() / 2]).unwrap();
+    std::fs::write(folder.join("timeless.csv"), "x\n1\n").unwrap();
+    std::fs::write(folder.join("empty.csv"), "time,x\n").unwrap();
+    std::fs::write(folder.join("back.csv"), "time,x\n1,0\n0.5,0\n").unwrap();
+    std::fs::write(folder.join("gaps.csv"), "time,x\n0,nan\n1,0\n").unwrap();
+    let mut told = String::new();
+    for args in [
+        &["cut.parquet"][..],
+        &["absent.csv"],
+        &["system.toml"],
+        &["timeless.csv"],
+        &["empty.csv"],
+        &["back.csv"],
+        &["gaps.csv", "-o", "nowhere/page.html"],
+        &["gaps.csv", "-o", "./gaps.csv"],
+    ] {
+        told += &format!("$ cosimo report {}\n", args.join(" "));
+        told += &complaint(&cosimo(&folder, &[&["report"], args].concat()));
+    }
+    assert_snapshot!(told);
+    assert!(cosimo(&folder, &["report", "gaps.csv"]).status.success());
+    assert!(read(&folder, "gaps.html").contains("<code>x</code> is no number in 1 of 2 rows"));
 }

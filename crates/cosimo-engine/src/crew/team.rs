@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use cosimo_core::linearised::{Matrices, Place, Present};
 use cosimo_core::method::{JacobianSource, JacobianWork};
@@ -70,6 +71,8 @@ pub(super) struct Team {
     pub(super) members: Vec<Member>,
     /// Per stage: who steps in it, in runs of neighbours.
     pub(super) stages: Vec<Vec<Range<usize>>>,
+    /// Per member: wall time inside its calls, where somebody wants to know.
+    pub(super) spent: Option<Vec<Duration>>,
 }
 
 impl Team {
@@ -79,7 +82,7 @@ impl Team {
         for (place, member) in members.iter().enumerate() {
             places[member.seldom.stage].push(place);
         }
-        Team { members, stages: places.into_iter().map(runs).collect() }
+        Team { members, stages: places.into_iter().map(runs).collect(), spent: None }
     }
 }
 
@@ -236,10 +239,12 @@ pub(super) fn perform(
             return advance(team, window, stage, buffers, &current);
         }
         let mut outcome = Outcome::default();
-        for member in &mut team.members {
+        let mut watch = Stopwatch::start(&mut team.spent);
+        for (place, member) in team.members.iter_mut().enumerate() {
             current.set(member.index);
             let next = one(member, task, sources, buffers).map_err(|fault| (member.index, fault))?;
             outcome.next_event = earlier(outcome.next_event, next);
+            watch.lap(place);
         }
         Ok(outcome)
     });
@@ -292,9 +297,10 @@ fn advance(
     current: &Cell<usize>,
 ) -> Result<Outcome, Blamed> {
     let mut outcome = Outcome::default();
-    let Team { members, stages } = team;
+    let Team { members, stages, spent } = team;
+    let mut watch = Stopwatch::start(spent);
     for run in stages.get(stage).map_or(&[][..], Vec::as_slice) {
-        for member in &mut members[run.clone()] {
+        for (place, member) in run.clone().zip(&mut members[run.clone()]) {
             current.set(member.index);
             let inputs = Inputs::of(&buffers.segments[member.inputs.clone()]);
             let integrals: &mut [f64] = if member.offers_integrals {
@@ -308,6 +314,7 @@ fn advance(
                 .simulator
                 .advance_and_read(window, &inputs, &mut trail, &mut out)
                 .map_err(|cause| (member.index, Fault::Failed(cause)))?;
+            watch.lap(place);
             outcome.evaluations += reached.evaluations;
             if reached.to < window.to {
                 return Err((member.index, Fault::Stopped(reached.to)));
@@ -323,6 +330,31 @@ fn advance(
         }
     }
     Ok(outcome)
+}
+
+/// Takes the time from call to call: one look at the clock for each, and none where nobody wants to know.
+struct Stopwatch<'a> {
+    spent: &'a mut [Duration],
+    last: Option<Instant>,
+}
+
+impl Stopwatch<'_> {
+    #[inline]
+    fn start(spent: &mut Option<Vec<Duration>>) -> Stopwatch<'_> {
+        match spent {
+            Some(spent) => Stopwatch { spent, last: Some(Instant::now()) },
+            None => Stopwatch { spent: &mut [], last: None },
+        }
+    }
+
+    #[inline]
+    fn lap(&mut self, place: usize) {
+        if let Some(last) = &mut self.last {
+            let now = Instant::now();
+            self.spent[place] += now - *last;
+            *last = now;
+        }
+    }
 }
 
 #[inline]

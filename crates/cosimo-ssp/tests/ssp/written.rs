@@ -153,6 +153,7 @@ prop_compose! {
             convert,
         }).collect();
         let bonds = bond.into_iter().map(|(turned, opposite)| BondDecl {
+            line: None,
             name: "joint".into(),
             a: PowerPort { effort: port(0, "F"), flow: port(0, "v") },
             b: PowerPort { effort: port(1, "v"), flow: port(1, "x") },

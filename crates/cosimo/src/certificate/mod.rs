@@ -102,6 +102,7 @@ impl Certificate {
             bonds: self.bonds.iter().map(bond).collect(),
             verdict: Verdict::Unmeasured,
             own_steps: Vec::new(),
+            net: None,
             events: Vec::new(),
             more_events: 0,
             tampered: Vec::new(),

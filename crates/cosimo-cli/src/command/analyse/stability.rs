@@ -1,7 +1,7 @@
 //! `cosimo analyse stability`: the spectral radius of the engine's own step over its size, the largest stable step, and
 //! the connection that limits it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use cosimo::analysis::forecast::three;
 use cosimo::analysis::linearise::linearise;
@@ -14,7 +14,7 @@ use cosimo::system::System;
 use serde_json::{Value, json};
 
 use super::{Subject, constant_step, finite, refused};
-use crate::{exit, report};
+use crate::picture;
 
 /// The spectral radius of the real step over its size, the largest stable step, and what limits it
 #[derive(Debug, clap::Args)]
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     /// Instants at which a nonlinear system is linearised [default: after a few steps]
     #[arg(long, value_name = "T", value_delimiter = ',', allow_hyphen_values = true)]
     at: Vec<f64>,
-    /// Draw the radius over the step, as SVG
+    /// Draw the radius over the step: .svg or .png
     #[arg(short, long = "out", value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let registry = cosimo::registry();
     let (single, range) = steps(args.step.as_deref())?;
     if let Some(out) = &args.out {
-        drawable(out)?;
+        picture::drawable(out)?;
     }
     if let Some(wrong) = args.at.iter().find(|at| !at.is_finite()) {
         return Err(refused(&format!("`--at {wrong}`: must be a finite number"), None));
@@ -70,10 +70,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         print(&args.subject.name(), &all, args.at.len() > 1);
     }
     match &args.out {
-        Some(out) => std::fs::write(out, figure(&args.subject.name(), &all).svg()).map_err(|cause| {
-            report::error(&format!("cannot write `{}`: {cause}", out.display()), None);
-            exit::NO_FILE
-        }),
+        Some(out) => picture::write(&figure(&args.subject.name(), &all), out),
         None => Ok(()),
     }
 }
@@ -110,13 +107,6 @@ fn steps(text: Option<&str>) -> Result<Steps, u8> {
 /// Four halvings and four doublings.
 fn around(size: f64) -> Vec<f64> {
     (-4..=4).map(|k| size * 2f64.powi(k)).collect()
-}
-
-fn drawable(out: &Path) -> Result<(), u8> {
-    if out.extension().is_some_and(|ending| ending == "svg") {
-        return Ok(());
-    }
-    Err(refused(&format!("`--out {}`: figures are SVG, the name must end in .svg", out.display()), None))
 }
 
 fn variants(args: &Args, system: &System, registry: &Registry) -> Result<Vec<(String, System)>, u8> {

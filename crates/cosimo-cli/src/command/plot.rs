@@ -1,0 +1,112 @@
+//! `cosimo plot`: result files to look at, in the terminal or as a picture.
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use console::Term;
+use cosimo::overlay::{Source, Wanted, overlay};
+use cosimo::plot::{Figure, Paper};
+use cosimo::record::{self, TableError};
+
+use crate::{exit, page, picture, report};
+
+/// Letters in a line where nobody can tell how many there are.
+const COLUMNS: usize = 80;
+/// Lines of curves: of one panel, and of each of several.
+const ROWS: (usize, usize) = (18, 10);
+
+/// Look at result files: curves in the terminal, or as SVG or PNG
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Result files (.csv, .arrow, .parquet or .mat); several are laid upon each other
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Signals that are called so, as in `wheel.*`; can be repeated [default: the first eight]
+    #[arg(long, value_name = "PATTERN")]
+    vars: Vec<String>,
+    /// Where the picture begins, in seconds
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    from: Option<f64>,
+    /// Where it ends
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    to: Option<f64>,
+    /// Of two files, draw the second minus the first, too
+    #[arg(long)]
+    difference: bool,
+    /// A file instead of the terminal: .svg or .png
+    #[arg(short, long = "out", value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), u8> {
+    check(args)?;
+    let mut sources = Vec::new();
+    for (file, name) in args.files.iter().zip(names(&args.files)) {
+        let table = record::read(file).map_err(|error| {
+            report::error(&error.to_string(), Some(&error.hint()));
+            if matches!(error, TableError::Unknown(_)) { exit::BAD_INPUT } else { exit::NO_FILE }
+        })?;
+        sources.push(Source { name, table });
+    }
+    let wanted = Wanted { patterns: &args.vars, from: args.from, to: args.to, difference: args.difference };
+    let seen = overlay(&sources, &wanted).map_err(|error| refused(&error.to_string(), error.hint()))?;
+    for remark in &seen.remarks {
+        eprintln!("remark: {remark}");
+    }
+    let title = sources.iter().map(|source| source.name.as_str()).collect::<Vec<_>>().join(", ");
+    let figure = Figure::new(title, seen.panels);
+    match &args.out {
+        Some(out) => picture::write(&figure, out),
+        None => {
+            print!("{}", figure.text(paper(figure.panels.len())));
+            Ok(())
+        }
+    }
+}
+
+/// What is wrong with the command line itself.
+fn check(args: &Args) -> Result<(), u8> {
+    for (option, value) in [("--from", args.from), ("--to", args.to)] {
+        if let Some(value) = value.filter(|value| !value.is_finite()) {
+            return Err(refused(&format!("`{option}` must be a finite number, found {value}"), None));
+        }
+    }
+    if let (Some(from), Some(to)) = (args.from, args.to)
+        && from >= to
+    {
+        return Err(refused(&format!("`--from {from}` must lie before `--to {to}`"), None));
+    }
+    let Some(out) = &args.out else { return Ok(()) };
+    picture::drawable(out)?;
+    let files: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
+    if page::taken(out, &files).is_some() {
+        return Err(refused(&format!("`--out {}` would replace what is drawn", out.display()), None));
+    }
+    Ok(())
+}
+
+fn refused(message: &str, hint: Option<&str>) -> u8 {
+    report::error(message, hint);
+    exit::BAD_INPUT
+}
+
+/// Names of the files alone where they differ, else their paths.
+fn names(files: &[PathBuf]) -> Vec<String> {
+    let short = |file: &PathBuf| file.file_name().map(|name| name.to_string_lossy().into_owned());
+    let all: Vec<Option<String>> = files.iter().map(short).collect();
+    let alone = |k: usize| all.iter().filter(|name| **name == all[k]).count() == 1;
+    let name = |(k, file): (usize, &PathBuf)| match &all[k] {
+        Some(name) if alone(k) => name.clone(),
+        _ => Path::new(file).display().to_string(),
+    };
+    files.iter().enumerate().map(name).collect()
+}
+
+/// As wide as the terminal; colours there only, and not where somebody wants none (https://no-color.org).
+fn paper(panels: usize) -> Paper {
+    let (terminal, plain) =
+        (std::io::stdout().is_terminal(), std::env::var_os("NO_COLOR").is_some_and(|word| !word.is_empty()));
+    let columns = Term::stdout().size_checked().map_or(COLUMNS, |(_, columns)| usize::from(columns));
+    let rows = if panels > 1 { ROWS.1 } else { ROWS.0 };
+    Paper { columns, rows, colour: terminal && !plain }
+}

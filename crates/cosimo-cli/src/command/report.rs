@@ -1,0 +1,39 @@
+//! `cosimo report`: the page of results that exist already.
+
+use std::path::PathBuf;
+
+use cosimo::record::{self, TableError};
+use cosimo::report::Results;
+
+use crate::command::run::unwritable;
+use crate::{exit, page, report};
+
+/// Write a report of a result file: one HTML file with its curves, and the ledger as far as the file has it
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A result file: .csv, .arrow, .parquet or .mat
+    results: PathBuf,
+    /// Where the page goes [default: beside the results, with the ending .html]
+    #[arg(short, long = "out", value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), u8> {
+    let file = &args.results;
+    let table = record::read(file).map_err(|error| {
+        report::error(&error.to_string(), Some(&error.hint()));
+        if matches!(error, TableError::Unknown(_)) { exit::BAD_INPUT } else { exit::NO_FILE }
+    })?;
+    let results = Results::of(&table).map_err(|cause| {
+        report::error(&format!("`{}` has nothing to report: {cause}", file.display()), None);
+        exit::BAD_INPUT
+    })?;
+    let out = args.out.clone().unwrap_or_else(|| file.with_extension("html"));
+    if page::taken(&out, &[file.as_path()]).is_some() {
+        report::error(&format!("`--out {}` would replace the results", out.display()), None);
+        return Err(exit::BAD_INPUT);
+    }
+    page::of_results(file, &results, &out).map_err(|message| unwritable(&message, &out))?;
+    println!("report in {}", out.display());
+    Ok(())
+}

@@ -1,0 +1,36 @@
+//! Figures as files: SVG or PNG, by the ending of the name.
+
+use std::path::Path;
+
+use cosimo::plot::Figure;
+
+use crate::command::run::unwritable;
+use crate::{exit, report};
+
+/// To be asked before any work is done.
+pub(crate) fn drawable(out: &Path) -> Result<(), u8> {
+    if ending(out, "svg") || ending(out, "png") {
+        return Ok(());
+    }
+    let message =
+        format!("`--out {}`: figures are SVG or PNG, the name must end in .svg or .png", out.display());
+    report::error(&message, None);
+    Err(exit::BAD_INPUT)
+}
+
+pub(crate) fn write(figure: &Figure, out: &Path) -> Result<(), u8> {
+    let bytes = if ending(out, "png") {
+        figure.png().map_err(|error| {
+            report::error(&error.to_string(), Some("SVG has no such limits"));
+            exit::FAILED
+        })?
+    } else {
+        figure.svg().into_bytes()
+    };
+    std::fs::write(out, bytes)
+        .map_err(|cause| unwritable(&format!("cannot write `{}`: {cause}", out.display()), out))
+}
+
+fn ending(out: &Path, wanted: &str) -> bool {
+    out.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(wanted))
+}

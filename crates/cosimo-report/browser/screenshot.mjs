@@ -1,0 +1,31 @@
+// The picture of a report for the README: node screenshot.mjs COSIMO CHROMIUM SYSTEM PICTURE
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+
+const [cosimo, executablePath, system, picture] = process.argv.slice(2).map((path) => resolve(path));
+const folder = mkdtempSync(join(tmpdir(), "cosimo-screenshot-"));
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu", "--disable-lcd-text"] });
+try {
+  const report = join(folder, "report.html");
+  const { status, stderr } = spawnSync(cosimo, ["run", basename(system), "--report", report], { cwd: dirname(system), encoding: "utf8" });
+  assert.equal(status, 0, stderr);
+  const page = await browser.newPage({ viewport: { width: 960, height: 1340 }, colorScheme: "light" });
+  await page.goto(pathToFileURL(report).href);
+  await page.locator("details").evaluateAll((all) => all.forEach((list) => { list.open = false; }));
+  // Somebody reads a value, so that a reader sees that it can be done.
+  const box = await page.locator("#residual .u-over").boundingBox();
+  await page.mouse.move(box.x + box.width * 0.125, box.y + box.height / 2);
+  await page.waitForTimeout(200);
+  const end = await page.locator("[aria-labelledby=energy]").boundingBox();
+  await page.screenshot({ path: picture, clip: { x: 0, y: 24, width: 960, height: end.y + end.height - 24 } });
+  assert.ok(statSync(picture).size < 150e3, "too large for a repository");
+  console.log(`${picture}: ${(statSync(picture).size / 1e3).toFixed(0)} kB`);
+} finally {
+  await browser.close();
+  rmSync(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,623 @@
+//! The system as a picture: units as boxes, wires and power bonds between them, with the energy that went through.
+//!
+//! Units lie in layers by their distance from a first one, so that a line never leads further than to the next layer.
+//! Inside a layer they are sorted by where their neighbours lie. Long chains are folded like text that is read to and
+//! fro; parts of the system that nothing connects stand side by side. The same system gives the same picture.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use cosimo_core::{End, Side};
+use cosimo_engine::{BondSummary, Layout, Verdict};
+
+use crate::escape::Text;
+use crate::page::number;
+
+/// More than these are no picture any more.
+const MOST: usize = 400;
+
+/// A column and a row of the grid, and the box in it, in pixels.
+const CELL: (f64, f64) = (244.0, 84.0);
+const BOX: (f64, f64) = (138.0, 46.0);
+/// A bond of more than two sides meets in a small circle.
+const KNOT: f64 = 6.0;
+/// Columns of the page.
+const COLUMNS: usize = 5;
+/// Passes of sorting: more change nothing that can be seen.
+const SWEEPS: usize = 4;
+/// Between lines that join the same two boxes.
+const ABREAST: f64 = 17.0;
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Diagram {
+    pub units: Vec<Unit>,
+    pub wires: Vec<Wire>,
+    /// In the order of the ledger.
+    pub bonds: Vec<Tie>,
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Unit {
+    pub name: String,
+    /// Where it comes from, in a word or two.
+    pub about: String,
+    /// Seconds of wall time inside its calls, where they were taken.
+    pub seconds: Option<f64>,
+}
+
+/// All signals from one unit to another that belong to no bond.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Wire {
+    pub from: usize,
+    pub to: usize,
+    /// As `output → input`.
+    pub signals: Vec<String>,
+}
+
+/// A bond and the units of its sides.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tie {
+    pub name: String,
+    pub ends: Vec<usize>,
+}
+
+impl Diagram {
+    /// What a plan couples.
+    pub fn of(layout: &Layout) -> Diagram {
+        let ports = layout.ports();
+        let owner = |end: End| match end {
+            End::Output(output) => layout.owners[output],
+            End::Input(input) => {
+                layout.blocks.iter().position(|block| block.inputs.contains(&input)).unwrap_or(0)
+            }
+        };
+        let mut diagram = Diagram {
+            units: layout.names.iter().map(|name| Unit { name: name.clone(), ..Unit::default() }).collect(),
+            ..Diagram::default()
+        };
+        for bond in &layout.bonds {
+            let ends = bond.sides.iter().map(|side| owner(side.effort)).collect();
+            diagram.bonds.push(Tie { name: bond.name.clone(), ends });
+        }
+        let has = |side: &Side, end: End| side.effort == end || side.flow == end;
+        for input in 0..layout.couplings.inputs() {
+            let to = owner(End::Input(input));
+            for term in layout.couplings.terms(input) {
+                let ends = [End::Input(input), End::Output(term.output)];
+                let tied = layout
+                    .bonds
+                    .iter()
+                    .any(|bond| ends.iter().all(|end| bond.sides.iter().any(|side| has(side, *end))));
+                if !tied {
+                    let signal = format!("{} → {}", ports.path(ends[1]), ports.path(ends[0]));
+                    diagram.wire(layout.owners[term.output], to, signal);
+                }
+            }
+        }
+        for wire in &layout.parcels {
+            let ((from, out), (to, into)) = (wire.from, wire.to);
+            let (out, into) = (
+                &layout.interfaces[from].parcels_out[out].name,
+                &layout.interfaces[to].parcels_in[into].name,
+            );
+            diagram.wire(from, to, format!("{}.{out} → {}.{into}", layout.names[from], layout.names[to]));
+        }
+        diagram
+    }
+
+    fn wire(&mut self, from: usize, to: usize, signal: String) {
+        match self.wires.iter_mut().find(|wire| (wire.from, wire.to) == (from, to)) {
+            Some(wire) => wire.signals.push(signal),
+            None => self.wires.push(Wire { from, to, signals: vec![signal] }),
+        }
+    }
+
+    /// As one SVG element. `None` if there is nothing to draw, or too much.
+    pub(crate) fn svg(&self, ledger: &[BondSummary]) -> Option<String> {
+        if self.units.is_empty() || self.units.len() > MOST {
+            return None;
+        }
+        let net = Net::new(self);
+        let (places, size) = net.places();
+        Some(draw(self, ledger, &net, &places, size))
+    }
+}
+
+/// Boxes, knots and who is joined with whom.
+struct Net {
+    units: usize,
+    neighbours: Vec<BTreeSet<usize>>,
+    /// Somebody drives it, or exchanges energy with it.
+    driven: Vec<bool>,
+    /// Per bond: its knot, if it needs one.
+    knots: Vec<Option<usize>>,
+}
+
+impl Net {
+    fn new(diagram: &Diagram) -> Net {
+        let units = diagram.units.len();
+        let (mut joined, mut knots, mut count) = (Vec::new(), Vec::new(), units);
+        for bond in &diagram.bonds {
+            match bond.ends[..] {
+                [one, other] if one != other => {
+                    joined.push((one, other));
+                    knots.push(None);
+                }
+                _ => {
+                    joined.extend(bond.ends.iter().map(|end| (*end, count)));
+                    knots.push(Some(count));
+                    count += 1;
+                }
+            }
+        }
+        let mut driven = vec![false; count];
+        joined.iter().for_each(|(one, other)| (driven[*one], driven[*other]) = (true, true));
+        for wire in diagram.wires.iter().filter(|wire| wire.from != wire.to) {
+            joined.push((wire.from, wire.to));
+            driven[wire.to] = true;
+        }
+        let mut neighbours = vec![BTreeSet::new(); count];
+        for (one, other) in joined {
+            neighbours[one].insert(other);
+            neighbours[other].insert(one);
+        }
+        Net { units, neighbours, driven, knots }
+    }
+
+    /// The middle of everything, and the size of the whole.
+    fn places(&self) -> (Vec<(f64, f64)>, (f64, f64)) {
+        let mut places = vec![(0.0, 0.0); self.neighbours.len()];
+        let mut seen = vec![false; self.neighbours.len()];
+        // A shelf: where the next part goes, and how high those on it are.
+        let (mut column, mut top, mut rows, mut widest) = (0, 0, 0, 0);
+        while let Some(first) = self.first(&seen) {
+            let layers = self.layers(first, &mut seen);
+            let cells = folded(&layers);
+            let wide = cells.iter().map(|cell| cell.1 + 1).max().unwrap_or(1);
+            let high = cells.iter().map(|cell| cell.2).fold(0.0, f64::max) + 1.0;
+            if column > 0 && column + wide > COLUMNS {
+                (column, top, rows) = (0, top + rows, 0);
+            }
+            for (node, at, row) in cells {
+                places[node] = (
+                    (column + at) as f64 * CELL.0 + CELL.0 / 2.0,
+                    (top as f64 + row) * CELL.1 + CELL.1 / 2.0,
+                );
+            }
+            column += wide;
+            rows = rows.max(high.ceil() as usize);
+            widest = widest.max(column);
+        }
+        (places, (widest as f64 * CELL.0, (top + rows) as f64 * CELL.1))
+    }
+
+    /// Who begins the next part: of the part with the smallest index, whoever nobody drives; then whoever has the fewest
+    /// neighbours.
+    fn first(&self, seen: &[bool]) -> Option<usize> {
+        let start = seen.iter().position(|seen| !seen)?;
+        let mut part = BTreeSet::from([start]);
+        let mut waiting = vec![start];
+        while let Some(node) = waiting.pop() {
+            waiting.extend(self.neighbours[node].iter().filter(|next| part.insert(**next)));
+        }
+        part.into_iter()
+            .min_by_key(|&node| (node >= self.units, self.driven[node], self.neighbours[node].len(), node))
+    }
+
+    /// By distance, each sorted by the middle of the neighbours in the layer before it, then after it, and again.
+    fn layers(&self, first: usize, seen: &mut [bool]) -> Vec<Vec<usize>> {
+        let mut layers = vec![vec![first]];
+        seen[first] = true;
+        loop {
+            let mut next = Vec::new();
+            for node in &layers[layers.len() - 1] {
+                for &neighbour in &self.neighbours[*node] {
+                    if !std::mem::replace(&mut seen[neighbour], true) {
+                        next.push(neighbour);
+                    }
+                }
+            }
+            if next.is_empty() {
+                break;
+            }
+            layers.push(next);
+        }
+        for sweep in 0..SWEEPS {
+            for k in 1..layers.len() {
+                let (this, other) =
+                    if sweep % 2 == 0 { (k, k - 1) } else { (layers.len() - 1 - k, layers.len() - k) };
+                let fixed = layers[other].clone();
+                let middle = |node: &usize| {
+                    let near = &self.neighbours[*node];
+                    let at: Vec<usize> = (0..fixed.len()).filter(|at| near.contains(&fixed[*at])).collect();
+                    match at.len() {
+                        0 => f64::MAX,
+                        count => at.iter().sum::<usize>() as f64 / count as f64 / fixed.len() as f64,
+                    }
+                };
+                layers[this].sort_by(|a, b| middle(a).total_cmp(&middle(b)));
+            }
+        }
+        layers
+    }
+}
+
+/// Columns and rows of a part: as many layers in a line as fit, every other line from right to left.
+fn folded(layers: &[Vec<usize>]) -> Vec<(usize, usize, f64)> {
+    let (mut cells, mut top) = (Vec::new(), 0.0);
+    for (line, layers) in layers.chunks(COLUMNS).enumerate() {
+        let rows = layers.iter().map(Vec::len).max().unwrap_or(0);
+        for (k, layer) in layers.iter().enumerate() {
+            let column = if line % 2 == 0 { k } else { COLUMNS - 1 - k };
+            let free = (rows - layer.len()) as f64 / 2.0;
+            cells
+                .extend(layer.iter().enumerate().map(|(row, &node)| (node, column, top + free + row as f64)));
+        }
+        top += rows as f64;
+    }
+    cells
+}
+
+fn draw(
+    diagram: &Diagram,
+    ledger: &[BondSummary],
+    net: &Net,
+    places: &[(f64, f64)],
+    (width, height): (f64, f64),
+) -> String {
+    let mut out = String::new();
+    let count = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
+    let _ = write!(
+        out,
+        "<svg class=diagram role=img viewBox=\"0 0 {width} {height}\" style=\"max-width:{width}px\" \
+         aria-label=\"{}, {}, {}\">",
+        count(diagram.units.len(), "unit"),
+        count(diagram.bonds.len(), "bond"),
+        count(diagram.wires.len(), "wire")
+    );
+    // Lines that join the same two are drawn beside each other.
+    let mut lines: Vec<Line> = Vec::new();
+    let largest =
+        ledger.iter().map(|bond| bond.totals.exchanged).filter(|e| e.is_finite()).fold(0.0, f64::max);
+    for (k, bond) in diagram.bonds.iter().enumerate() {
+        let booked = ledger.get(k);
+        match net.knots[k] {
+            None => lines.push(Line::bond(bond, booked, largest, (bond.ends[0], bond.ends[1]), true)),
+            Some(knot) => {
+                let side =
+                    |(side, end): (usize, &usize)| Line::bond(bond, booked, largest, (*end, knot), side == 0);
+                lines.extend(bond.ends.iter().enumerate().map(side));
+            }
+        }
+    }
+    lines.extend(diagram.wires.iter().filter(|wire| wire.from != wire.to).map(Line::wire));
+    // No line may cross a label.
+    let mut labels = String::new();
+    for (k, line) in lines.iter().enumerate() {
+        let same = |other: &&Line| {
+            (other.from.min(other.to), other.from.max(other.to))
+                == (line.from.min(line.to), line.from.max(line.to))
+        };
+        let (before, all) = (lines[..k].iter().filter(same).count(), lines.iter().filter(same).count());
+        let beside = (before as f64 - (all as f64 - 1.0) / 2.0) * ABREAST;
+        line.draw(&mut out, &mut labels, net.units, places, beside);
+    }
+    out.push_str(&labels);
+    let longest = diagram.units.iter().filter_map(|unit| unit.seconds).fold(0.0, f64::max);
+    for (unit, (x, y)) in diagram.units.iter().zip(places) {
+        unit_box(&mut out, unit, (x - BOX.0 / 2.0, y - BOX.1 / 2.0), longest);
+    }
+    for (x, y) in &places[net.units..] {
+        let _ = write!(out, "<circle class=knot cx={x} cy={y} r={KNOT} />");
+    }
+    out.push_str("</svg>");
+    out
+}
+
+fn unit_box(out: &mut String, unit: &Unit, (x, y): (f64, f64), longest: f64) {
+    let time = unit.seconds.map_or(String::new(), |seconds| format!("\n{} s in its calls", number(seconds)));
+    let _ = write!(
+        out,
+        "<g class=unit><title>{}\n{}{time}</title><rect x={x} y={y} width={} height={} rx=6 />",
+        Text(&unit.name),
+        Text(&unit.about),
+        BOX.0,
+        BOX.1
+    );
+    if let Some(seconds) = unit.seconds.filter(|_| longest > 0.0) {
+        let wide = (BOX.0 - 12.0) * seconds / longest;
+        let _ =
+            write!(out, "<rect class=busy x={} y={} width={wide:.1} height=3 />", x + 6.0, y + BOX.1 - 5.0);
+    }
+    let middle = x + BOX.0 / 2.0;
+    // Of a long path the last name says most.
+    let end = unit.about.rsplit('/').next().unwrap_or("");
+    let about = if unit.about.chars().count() > 24 { short(end, 24) } else { unit.about.clone() };
+    let name = short(&unit.name, 18);
+    let _ = write!(out, "<text class=name x={middle} y={}>{}</text>", y + 18.0, Text(&name));
+    let _ = write!(out, "<text class=about x={middle} y={}>{}</text></g>", y + 34.0, Text(&about));
+}
+
+/// A text of at most so many letters; the whole of it is in the tooltip.
+fn short(text: &str, letters: usize) -> String {
+    if text.chars().count() <= letters {
+        return text.into();
+    }
+    text.chars().take(letters - 1).chain(['…']).collect()
+}
+
+/// What is drawn between two boxes.
+struct Line {
+    from: usize,
+    to: usize,
+    class: &'static str,
+    width: f64,
+    /// At the end, at the beginning.
+    heads: (bool, bool),
+    label: String,
+    title: String,
+}
+
+impl Line {
+    fn wire(wire: &Wire) -> Line {
+        let label = match &wire.signals[..] {
+            [one] => {
+                one.split(" → ").next().and_then(|from| from.rsplit('.').next()).unwrap_or("").to_owned()
+            }
+            several => format!("{} signals", several.len()),
+        };
+        Line {
+            from: wire.from,
+            to: wire.to,
+            class: "wire",
+            width: 1.2,
+            heads: (true, false),
+            label,
+            title: wire.signals.join("\n"),
+        }
+    }
+
+    /// The arrow says where the energy went on the whole, the width how much was exchanged.
+    fn bond(
+        bond: &Tie,
+        booked: Option<&BondSummary>,
+        largest: f64,
+        (from, to): (usize, usize),
+        named: bool,
+    ) -> Line {
+        let mut line = Line {
+            from,
+            to,
+            class: "bond",
+            width: 2.0,
+            heads: (false, false),
+            label: if named { bond.name.clone() } else { String::new() },
+            title: format!("bond {}", bond.name),
+        };
+        let Some(BondSummary { totals, share, .. }) = booked else { return line };
+        if largest > 0.0 && totals.exchanged.is_finite() {
+            line.width = 2.0 + 4.0 * (totals.exchanged / largest).sqrt();
+        }
+        line.class = match Verdict::of(*share) {
+            _ if share.is_nan() => "bond",
+            Verdict::Unmeasured => "bond",
+            Verdict::Small => "bond small",
+            Verdict::Noticeable => "bond noticeable",
+            Verdict::Large => "bond large",
+        };
+        if bond.ends.len() == 2 {
+            line.heads = (totals.transmitted > 0.0, totals.transmitted < 0.0);
+        }
+        if named {
+            line.label = format!("{} {}", bond.name, joules(totals.transmitted.abs()));
+        }
+        let _ = write!(
+            line.title,
+            "\ntransmitted {} from its first side\nexchanged {}\nenergy defect {}, {} %",
+            joules(totals.transmitted),
+            joules(totals.exchanged),
+            joules(totals.residual_absolute),
+            number(share * 100.0)
+        );
+        line
+    }
+
+    fn draw(&self, out: &mut String, labels: &mut String, units: usize, places: &[(f64, f64)], beside: f64) {
+        let (a, b) = (places[self.from], places[self.to]);
+        let half = |node: usize| if node < units { (BOX.0 / 2.0, BOX.1 / 2.0) } else { (KNOT, KNOT) };
+        let (mine, other) = (half(self.from), half(self.to));
+        let way = (b.0 - a.0).signum();
+        // Ends, the points that the curve leans to, and where the label stands.
+        let (from, to, lean, label, anchor) = if (b.0 - a.0).abs() > 1.0 {
+            let offset = |node: usize| if node < units { beside } else { 0.0 };
+            let from = (a.0 + way * mine.0, a.1 + offset(self.from));
+            let to = (b.0 - way * other.0, b.1 + offset(self.to));
+            let middle = (from.0 + to.0) / 2.0;
+            (
+                from,
+                to,
+                ((middle, from.1), (middle, to.1)),
+                (middle, (from.1 + to.1 - self.width) / 2.0 - 4.0),
+                "middle",
+            )
+        } else if (b.1 - a.1).abs() < 1.5 * CELL.1 {
+            let down = (b.1 - a.1).signum();
+            let (x, from, to) = (a.0 + 1.6 * beside, a.1 + down * mine.1, b.1 - down * other.1);
+            let middle = (from + to) / 2.0;
+            ((x, from), (x, to), ((x, middle), (x, middle)), (x + 6.0, middle + 4.0), "start")
+        } else {
+            // Around what lies between them.
+            let (from, to) = ((a.0 + mine.0, a.1 + beside), (b.0 + other.0, b.1 + beside));
+            let out = from.0.max(to.0) + 44.0;
+            (from, to, ((out, from.1), (out, to.1)), (out - 6.0, (from.1 + to.1) / 2.0), "start")
+        };
+        let ((p, q), n) = (lean, number_of);
+        let _ = write!(
+            out,
+            "<g class=\"line {}\"><title>{}</title><path d=\"M{} {}C{} {} {} {} {} {}\" stroke-width={:.1} />",
+            self.class,
+            Text(&self.title),
+            n(from.0),
+            n(from.1),
+            n(p.0),
+            n(p.1),
+            n(q.0),
+            n(q.1),
+            n(to.0),
+            n(to.1),
+            self.width
+        );
+        if self.heads.0 {
+            head(out, to, (to.0 - q.0, to.1 - q.1), self.width);
+        }
+        if self.heads.1 {
+            head(out, from, (from.0 - p.0, from.1 - p.1), self.width);
+        }
+        if !self.label.is_empty() {
+            let text = short(&self.label, 20);
+            let (x, y) = (n(label.0), n(label.1));
+            let _ =
+                write!(labels, "<text class=label x={x} y={y} text-anchor={anchor}>{}</text>", Text(&text));
+        }
+        out.push_str("</g>");
+    }
+}
+
+/// A triangle with its tip at a place, along a direction that follows an axis.
+fn head(out: &mut String, (x, y): (f64, f64), (dx, dy): (f64, f64), width: f64) {
+    let (long, wide) = (6.0 + width, 3.0 + width);
+    let n = number_of;
+    let (a, b) = if dx.abs() >= dy.abs() {
+        let back = x - dx.signum() * long;
+        ((back, y - wide), (back, y + wide))
+    } else {
+        let back = y - dy.signum() * long;
+        ((x - wide, back), (x + wide, back))
+    };
+    let _ = write!(
+        out,
+        "<path class=head d=\"M{} {}L{} {}L{} {}z\" />",
+        n(x),
+        n(y),
+        n(a.0),
+        n(a.1),
+        n(b.0),
+        n(b.1)
+    );
+}
+
+/// Tenths of a pixel are enough.
+fn number_of(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}
+
+fn joules(energy: f64) -> String {
+    if energy.is_finite() { format!("{} J", number(energy)) } else { "–".into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Units that are joined by bonds of two sides, as pairs.
+    fn diagram(units: usize, pairs: &[(usize, usize)]) -> Diagram {
+        let unit = |k: usize| Unit { name: format!("u{k}"), ..Unit::default() };
+        let tie = |(k, (a, b)): (usize, &(usize, usize))| Tie { name: format!("b{k}"), ends: vec![*a, *b] };
+        Diagram {
+            units: (0..units).map(unit).collect(),
+            wires: Vec::new(),
+            bonds: pairs.iter().enumerate().map(tie).collect(),
+        }
+    }
+
+    fn places(diagram: &Diagram) -> Vec<(f64, f64)> {
+        Net::new(diagram).places().0
+    }
+
+    #[test]
+    fn no_two_units_lie_in_one_place_and_all_lie_inside() {
+        let ring: Vec<(usize, usize)> = (0..100).map(|k| (k, (k + 1) % 100)).collect();
+        let star: Vec<(usize, usize)> = (1..30).map(|k| (0, k)).collect();
+        let pairs: Vec<(usize, usize)> = (0..25).map(|k| (2 * k, 2 * k + 1)).collect();
+        let everybody: Vec<(usize, usize)> = (0..7).flat_map(|a| (a + 1..7).map(move |b| (a, b))).collect();
+        for (units, joined) in [(100, ring), (30, star), (50, pairs), (7, everybody), (3, vec![])] {
+            let diagram = diagram(units, &joined);
+            let (places, (width, height)) = Net::new(&diagram).places();
+            assert!(width <= COLUMNS as f64 * CELL.0, "{width}");
+            for (k, a) in places.iter().enumerate() {
+                assert!(a.0 > BOX.0 / 2.0 && a.0 + BOX.0 / 2.0 < width, "{units}: {a:?}");
+                assert!(a.1 > BOX.1 / 2.0 && a.1 + BOX.1 / 2.0 < height, "{units}: {a:?}");
+                for b in &places[..k] {
+                    let apart = (a.0 - b.0).abs() >= CELL.0 - 1.0 || (a.1 - b.1).abs() >= BOX.1 + 20.0;
+                    assert!(apart, "{units}: {a:?} {b:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn neighbours_of_a_chain_are_neighbours_in_the_picture() {
+        let chain: Vec<(usize, usize)> = (0..11).map(|k| (k, k + 1)).collect();
+        let places = places(&diagram(12, &chain));
+        for pair in places.windows(2) {
+            let (dx, dy) = ((pair[1].0 - pair[0].0).abs(), (pair[1].1 - pair[0].1).abs());
+            assert!((dx, dy) == (CELL.0, 0.0) || (dx, dy) == (0.0, CELL.1), "{places:?}");
+        }
+    }
+
+    #[test]
+    fn lines_of_a_ladder_do_not_cross() {
+        // Two chains side by side, listed crosswise: sorting puts them straight.
+        let pairs = [(0, 1), (0, 2), (1, 4), (2, 3), (4, 6), (3, 5)];
+        let places = places(&diagram(7, &pairs));
+        let above = |a: usize, b: usize| places[a].1 < places[b].1;
+        assert_eq!(above(1, 2), above(4, 3));
+        assert_eq!(above(4, 3), above(6, 5));
+    }
+
+    #[test]
+    fn a_source_stands_first_and_a_junction_gets_a_knot() {
+        let mut wired = diagram(3, &[]);
+        wired.wires = vec![
+            Wire { from: 2, to: 0, signals: vec!["u2.y → u0.u".into()] },
+            Wire { from: 0, to: 1, signals: vec!["u0.a → u1.a".into(), "u0.b → u1.b".into()] },
+        ];
+        let at = places(&wired);
+        assert!(at[2].0 < at[0].0 && at[0].0 < at[1].0, "{at:?}");
+        let svg = wired.svg(&[]).unwrap();
+        assert!(svg.contains(">y</text>") && svg.contains(">2 signals</text>"), "{svg}");
+        let mut joint = diagram(3, &[]);
+        joint.bonds = vec![Tie { name: "node".into(), ends: vec![0, 1, 2] }];
+        let svg = joint.svg(&[]).unwrap();
+        assert_eq!((svg.matches("<circle").count(), svg.matches("class=\"line bond").count()), (1, 3));
+        assert_eq!(svg.matches(">node</text>").count(), 1);
+    }
+
+    #[test]
+    fn the_arrow_goes_where_the_energy_went() {
+        let ledger = |transmitted: f64| {
+            let totals = cosimo_engine::BondTotals {
+                transmitted,
+                exchanged: 10.0,
+                residual: 0.0,
+                residual_absolute: 0.5,
+            };
+            [BondSummary { name: "b0".into(), totals, share: 0.05, power_error: 0.0 }]
+        };
+        let pair = diagram(2, &[(0, 1)]);
+        let tip = |transmitted: f64| {
+            let svg = pair.svg(&ledger(transmitted)).unwrap();
+            assert!(svg.contains("class=\"line bond large\"") && svg.contains("b0 8.000 J"), "{svg}");
+            let (_, rest) = svg.split_once("<path class=head d=\"M").unwrap();
+            rest.split_once(' ').unwrap().0.parse::<f64>().unwrap()
+        };
+        assert_eq!(tip(8.0), 1.5 * CELL.0 - BOX.0 / 2.0);
+        assert_eq!(tip(-8.0), 0.5 * CELL.0 + BOX.0 / 2.0);
+    }
+
+    #[test]
+    fn what_is_no_picture_is_not_drawn() {
+        assert_eq!(diagram(0, &[]).svg(&[]), None);
+        assert_eq!(diagram(MOST + 1, &[]).svg(&[]), None);
+    }
+}

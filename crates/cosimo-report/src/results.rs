@@ -1,0 +1,268 @@
+//! What a result file alone tells: its curves, and the ledger of bonds as far as rows of every step are there.
+
+use cosimo_core::recorder::{Columns, Recorder, Table};
+use cosimo_engine::{BondSummary, BondTotals, Counters, Summary, Verdict};
+
+use crate::curves::{Curves, Recording, Room, in_memory};
+
+/// Sums of rows that differ by more than this from the span, or from the energy that was recorded, are not those of all
+/// steps.
+const SAME: f64 = 1e-6;
+
+#[derive(Debug)]
+pub struct Results {
+    pub summary: Summary,
+    /// What to think of it.
+    pub words: String,
+    pub start: f64,
+    pub curves: Curves,
+    pub books: Curves,
+    /// Columns that are no numbers somewhere, and in how many rows.
+    pub broken: Vec<(String, usize)>,
+}
+
+/// Why there is nothing to report.
+#[derive(Debug, Clone, PartialEq)]
+pub enum NoResults {
+    NoTime,
+    Empty,
+    Unordered(f64, f64),
+}
+
+impl std::fmt::Display for NoResults {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            NoResults::NoTime => write!(f, "it has no column `time`"),
+            NoResults::Empty => write!(f, "it has no rows"),
+            NoResults::Unordered(after, before) => {
+                write!(f, "its times are not in order: {after} s comes after {before} s")
+            }
+        }
+    }
+}
+
+impl std::error::Error for NoResults {}
+
+impl Results {
+    pub fn of(table: &Table) -> Result<Results, NoResults> {
+        let times = table.column("time").ok_or(NoResults::NoTime)?;
+        let (Some(&start), Some(&end)) = (times.first(), times.last()) else { return Err(NoResults::Empty) };
+        let wrong = |pair: &&[f64]| pair[0].is_nan() || pair[1].is_nan() || pair[1] < pair[0];
+        if let Some(pair) = times.windows(2).find(wrong) {
+            return Err(NoResults::Unordered(pair[1], pair[0]));
+        }
+        let (bonds, measured) = ledger(table, times);
+        let worst = bonds.iter().map(|bond| bond.share).reduce(f64::max).filter(|_| measured);
+        let sizes = table.column("step.size");
+        let taken = sizes.map_or(&[][..], |sizes| &sizes[1..]).iter().filter(|size| **size > 0.0);
+        let indicators = table.column("step.indicator").unwrap_or(&[]);
+        let mut summary = Summary {
+            net: None,
+            coupled: true,
+            time: end,
+            finished: true,
+            counters: Counters::default(),
+            mean_step: taken.clone().sum::<f64>() / taken.count().max(1) as f64,
+            worst_indicator: indicators.iter().copied().fold(0.0, f64::max),
+            bonds,
+            verdict: worst.map_or(Verdict::Unmeasured, Verdict::of),
+            own_steps: Vec::new(),
+            events: Vec::new(),
+            more_events: 0,
+            tampered: Vec::new(),
+        };
+        let words = if summary.bonds.is_empty() {
+            "the file holds no energies of bonds, so it says nothing about the coupling.".into()
+        } else if measured {
+            summary.words()
+        } else {
+            "the file does not hold every step of all bonds, so the energy defect cannot be told from it. Record \
+             `step.size` and all of `bond.*` at every communication point, or ask the run itself for a report."
+                .into()
+        };
+        if !measured {
+            summary.verdict = Verdict::Unmeasured;
+        }
+        let ours = |name: &String| {
+            let energy = name.ends_with(".transmitted_energy") || name.ends_with(".residual_energy");
+            name.starts_with("step.") || (name.starts_with("bond.") && energy)
+        };
+        let broken = table.columns.names.iter().zip(&table.values).filter_map(|(name, values)| {
+            let count = values.iter().filter(|value| !value.is_finite()).count();
+            (count > 0).then(|| (name.clone(), count))
+        });
+        let broken = broken.collect();
+        Ok(Results {
+            summary,
+            words,
+            start,
+            curves: thinned(table, Room::SIGNALS, |_| true),
+            books: thinned(table, Room::BOOKS, ours),
+            broken,
+        })
+    }
+}
+
+/// The time and all columns that are wanted.
+fn thinned(table: &Table, room: Room, wanted: impl Fn(&String) -> bool) -> Curves {
+    let time = table.columns.names.iter().position(|name| name == "time");
+    let rest =
+        (0..table.columns.names.len()).filter(|k| Some(*k) != time && wanted(&table.columns.names[*k]));
+    let chosen: Vec<usize> = time.into_iter().chain(rest).collect();
+    let unit = |k: &usize| table.columns.units.get(*k).cloned().unwrap_or_default();
+    let columns = Columns {
+        names: chosen.iter().map(|k| table.columns.names[*k].clone()).collect(),
+        units: chosen.iter().map(unit).collect(),
+    };
+    let recording = Recording::new(room);
+    let mut recorder = recording.recorder();
+    let mut row = vec![0.0; chosen.len()];
+    in_memory(recorder.begin(&columns));
+    for at in 0..table.rows() {
+        row.iter_mut().zip(&chosen).for_each(|(value, k)| *value = table.values[*k][at]);
+        in_memory(recorder.row(&row));
+    }
+    in_memory(recorder.finish());
+    recording.curves()
+}
+
+/// Energies of bonds, and whether they are those of every step.
+fn ledger(table: &Table, times: &[f64]) -> (Vec<BondSummary>, bool) {
+    let names = table.columns.names.iter().filter_map(|name| {
+        name.strip_prefix("bond.")?.strip_suffix(".transmitted_energy").map(str::to_owned)
+    });
+    let span = times[times.len() - 1] - times[0];
+    // A second row of the same instant shows a jump, no other step.
+    let stepped: Vec<usize> = (1..times.len()).filter(|&row| times[row] > times[row - 1]).collect();
+    let sizes = table.column("step.size");
+    let covered: f64 = sizes.map_or(0.0, |sizes| stepped.iter().map(|&row| sizes[row]).sum());
+    let mut complete = span > 0.0 && (covered - span).abs() <= SAME * span;
+    let mut bonds = Vec::new();
+    for name in names {
+        let column = |what: &str| table.column(&format!("bond.{name}.{what}"));
+        let last = |what: &str| column(what).and_then(<[f64]>::last).copied().unwrap_or(f64::NAN);
+        let mut totals = BondTotals {
+            transmitted: last("transmitted_energy"),
+            residual: last("residual_energy"),
+            exchanged: f64::NAN,
+            residual_absolute: f64::NAN,
+        };
+        let (mut share, mut power_error) = (f64::NAN, f64::NAN);
+        let powers =
+            (column("transmitted_power"), column("residual_power"), column("transmitted_energy"), sizes);
+        if let (Some(transmitted), Some(residual), Some(energy), Some(sizes)) = powers {
+            let sum = |of: &dyn Fn(usize) -> f64| stepped.iter().map(|&row| of(row)).sum::<f64>();
+            let exchanged = sum(&|row| (transmitted[row] * sizes[row]).abs());
+            let absolute = sum(&|row| (residual[row] * sizes[row]).abs());
+            let went = sum(&|row| transmitted[row] * sizes[row]);
+            complete &= (went - (totals.transmitted - energy[0])).abs() <= SAME * exchanged;
+            (totals.exchanged, totals.residual_absolute) = (exchanged, absolute);
+            share = if absolute == 0.0 { 0.0 } else { absolute / exchanged };
+            power_error = 0.5 * absolute / span;
+        } else {
+            complete = false;
+        }
+        bonds.push(BondSummary { name, totals, share, power_error });
+    }
+    complete &= !bonds.is_empty();
+    if !complete {
+        for bond in &mut bonds {
+            (bond.totals.exchanged, bond.totals.residual_absolute) = (f64::NAN, f64::NAN);
+            (bond.share, bond.power_error) = (f64::NAN, f64::NAN);
+        }
+    }
+    (bonds, complete)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Steps of half a second with 4 W through the bond, and 0.1 W lost or made in turn.
+    fn table(names: &[&str]) -> Table {
+        let column = |name: &str| -> Vec<f64> {
+            let row = |k: i32| match name {
+                "time" => 0.5 * f64::from(k),
+                "step.size" => {
+                    if k == 0 {
+                        0.0
+                    } else {
+                        0.5
+                    }
+                }
+                "bond.b.transmitted_power" => 4.0,
+                "bond.b.residual_power" => {
+                    if k % 2 == 0 {
+                        0.1
+                    } else {
+                        -0.1
+                    }
+                }
+                "bond.b.transmitted_energy" => 2.0 * f64::from(k),
+                "bond.b.residual_energy" => {
+                    if k % 2 == 0 {
+                        0.0
+                    } else {
+                        -0.05
+                    }
+                }
+                _ => f64::NAN,
+            };
+            (0..=4).map(row).collect()
+        };
+        Table {
+            columns: Columns {
+                names: names.iter().map(|name| (*name).to_owned()).collect(),
+                units: vec![String::new(); names.len()],
+            },
+            values: names.iter().map(|name| column(name)).collect(),
+        }
+    }
+
+    const ALL: [&str; 6] = [
+        "step.size",
+        "time",
+        "bond.b.transmitted_power",
+        "bond.b.residual_power",
+        "bond.b.transmitted_energy",
+        "bond.b.residual_energy",
+    ];
+
+    #[test]
+    fn the_ledger_follows_from_rows_of_every_step() {
+        let results = Results::of(&table(&ALL)).unwrap();
+        let BondSummary { totals, share, .. } = &results.summary.bonds[0];
+        assert_eq!((totals.transmitted, totals.exchanged), (8.0, 8.0));
+        assert!((totals.residual_absolute - 0.2).abs() < 1e-12 && (share - 0.025).abs() < 1e-12);
+        assert_eq!(results.summary.verdict, Verdict::Large);
+        assert_eq!(results.books.columns.names[..2], ["time", "step.size"]);
+        assert_eq!(results.curves.columns.names.len(), 6);
+    }
+
+    #[test]
+    fn nothing_is_claimed_where_steps_are_missing() {
+        let mut thin = table(&ALL);
+        thin.values.iter_mut().for_each(|column| {
+            column.remove(2);
+        });
+        for less in [thin, table(&ALL[1..]), table(&[&ALL[..2], &ALL[4..]].concat())] {
+            let results = Results::of(&less).unwrap();
+            assert_eq!(results.summary.verdict, Verdict::Unmeasured);
+            assert!(results.summary.bonds[0].share.is_nan() && results.words.contains("cannot be told"));
+            assert_eq!(results.summary.bonds[0].totals.transmitted, 8.0);
+        }
+        let plain = Results::of(&table(&["time", "x"])).unwrap();
+        assert!(plain.words.contains("no energies") && plain.broken == [("x".to_owned(), 5)]);
+    }
+
+    #[test]
+    fn what_is_no_result_is_refused() {
+        assert_eq!(Results::of(&table(&["x"])).unwrap_err(), NoResults::NoTime);
+        let mut empty = table(&["time"]);
+        empty.values[0].clear();
+        assert_eq!(Results::of(&empty).unwrap_err(), NoResults::Empty);
+        let mut turned = table(&["time"]);
+        turned.values[0].swap(1, 3);
+        assert_eq!(Results::of(&turned).unwrap_err(), NoResults::Unordered(1.0, 1.5));
+    }
+}
