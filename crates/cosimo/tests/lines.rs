@@ -1,0 +1,395 @@
+//! Islands that lines couple: what passes between them, and that it does not matter who is faster.
+#![allow(clippy::unwrap_used)] // helpers of tests are tests
+
+use std::fmt::Write;
+
+use cosimo::core::entry::{OpenRequest, Opened};
+use cosimo::core::line::{Between, Stamp, Table};
+use cosimo::core::{Port, SourceEntry};
+use cosimo::engine::lines::NetTotals;
+use cosimo::engine::{Run, plan};
+use cosimo::system::toml;
+use cosimo_models::{Linear, Ode};
+
+/// All rows of the given outputs at even instants.
+fn rows(text: &str, threads: usize, signals: &[&str]) -> (Vec<Vec<f64>>, NetTotals) {
+    let mut run = start(text, threads);
+    let mut rows = Vec::new();
+    loop {
+        let mut row = vec![run.time().seconds()];
+        row.extend(signals.iter().map(|path| run.output(path).unwrap_or_else(|| panic!("no `{path}`"))));
+        rows.push(row);
+        if run.finished() {
+            return (rows, run.net().unwrap());
+        }
+        run.step().unwrap();
+    }
+}
+
+fn start(text: &str, threads: usize) -> Run {
+    Run::new(planned(text).unwrap_or_else(|words| panic!("{words}")), threads).unwrap()
+}
+
+fn planned(text: &str) -> Result<cosimo::engine::Plan, String> {
+    let mut registry = cosimo::registry();
+    registry.sources.push(&TEST);
+    let (system, problems) = toml::read(text, std::path::Path::new("."), &registry);
+    let said = |problems: &[cosimo::system::Problem]| {
+        let words: Vec<String> = problems
+            .iter()
+            .filter(|problem| problem.severity == cosimo::system::Severity::Error)
+            .map(|problem| format!("{}: {}", problem.code, problem.message))
+            .collect();
+        words.join("\n")
+    };
+    if !said(&problems).is_empty() {
+        return Err(said(&problems));
+    }
+    plan(&system, &registry).map_err(|problems| said(&problems))
+}
+
+/// The spring between two sub-models, with keys of the line.
+fn spring(line: &str) -> String {
+    spring_of("", "", line)
+}
+
+fn spring_of(left: &str, right: &str, line: &str) -> String {
+    format!(
+        "experiment.stop = 0.2\nresults.every = 1e-3\n\
+         component.left = {{ source = \"native:spring-mass/left\", parameters = {{ {left} }} }}\n\
+         component.right = {{ source = \"native:spring-mass/right\", parameters = {{ {right} }} }}\n\
+         [[bond]]\nname = \"spring\"\na = {{ effort = \"left.e\", flow = \"left.f\" }}\n\
+         b = {{ effort = \"right.e\", flow = \"right.f\" }}\nopposite = \"flow\"\nline = {{ {line} }}\n"
+    )
+}
+
+const STEADY: &str =
+    "control = \"steady-state\", steady = { sliding-window = { window = 0.01, tolerance = 0.1 } }";
+
+#[test]
+fn the_same_bits_for_any_number_of_threads_and_rows() {
+    let line = format!("delay = 1e-4, stiffness = 1e3, {STEADY}");
+    let text = spring_of("relative = 3e-5", "relative = 2e-4", &line);
+    let signals = ["left.f", "right.f", "left.e", "line.spring.delay_a", "right.x3"];
+    let (one, first) = rows(&text, 1, &signals);
+    for threads in [2, 8] {
+        let (other, totals) = rows(&text, threads, &signals);
+        assert_eq!(first, totals);
+        assert!(one == other, "{threads} threads");
+    }
+    // Who looks on more often changes no step.
+    let (seldom, totals) = rows(&text.replace("every = 1e-3", "every = 1e-2"), 2, &signals);
+    assert_eq!(first, totals);
+    for row in seldom {
+        let same = one.iter().find(|known| (known[0] - row[0]).abs() < 1e-9).unwrap();
+        for (a, b) in row.iter().zip(same).skip(1) {
+            assert!((a - b).abs() <= 1e-9 * (1.0 + b.abs()), "{row:?} {same:?}");
+        }
+    }
+    assert_eq!(first.beyond, 0);
+    assert!(first.lines[0].ends[0].stats.grown > 0 && first.lines[0].ends[1].stats.shrunk > 0);
+}
+
+/// A mass against a line whose other end gives back nothing: e = Z f, and v = v0 exp(-Z t / M) until an echo comes.
+#[test]
+fn a_mass_at_a_long_line_only_feels_its_impedance() {
+    let line = "delay = 0.05, impedance = 0.1";
+    let left = "v0 = 1.0, F = 0.0, B = 0.0, relative = 1e-9, absolute = 1e-9";
+    let (rows, _) =
+        rows(&spring_of(left, "relative = 1e-9, absolute = 1e-9", line), 1, &["left.v1", "right.v2"]);
+    for row in rows.iter().filter(|row| row[0] < 0.05) {
+        let wanted = (-0.1 * row[0] / 5e-3).exp();
+        assert!((row[1] - wanted).abs() < 1e-6, "{row:?}, wanted {wanted}");
+        assert_eq!(row[2], 0.0, "nothing has arrived");
+    }
+    assert!(rows.iter().any(|row| row[2].abs() > 1e-2), "it arrives after the delay");
+}
+
+/// A stiff spring is a line with a short delay: errors fall with it, in second order.
+#[test]
+fn short_delays_come_near_the_undivided_system() {
+    let registry = cosimo::registry();
+    let error = |delay: f64| {
+        let line = format!("delay = {delay:e}, stiffness = 1e3");
+        let tight = "relative = 1e-9, absolute = 1e-9";
+        let text = spring_of(tight, tight, &line)
+            + "[reference]\nmodel = \"spring-mass\"\nports = { \"left.v1\" = \"v1\" }\n";
+        let (rows, _) = rows(&text, 1, &["left.v1"]);
+        let (system, _) = toml::read(&text, std::path::Path::new("."), &registry);
+        let times: Vec<f64> = rows.iter().map(|row| row[0]).collect();
+        let exact = cosimo::reference::solve(&system, &times, &registry).unwrap();
+        let differences = rows.iter().zip(exact.rows).map(|(row, exact)| (row[1] - exact[0]).abs());
+        differences.fold(0.0, f64::max)
+    };
+    let (long, short) = (error(4e-4), error(1e-4));
+    let order = (long / short).log2() / 2.0;
+    assert!((1.7..2.3).contains(&order), "{long} {short}: order {order}");
+}
+
+/// A line of constant delay keeps its energy: what went in is on its way. Only what is read between stamps is lost.
+#[test]
+fn a_line_of_constant_delay_keeps_its_energy() {
+    let defect = |interpolation: &str, tolerance: f64| {
+        let line = format!("delay = 1e-4, stiffness = 1e3, interpolation = \"{interpolation}\"");
+        let tight = format!("relative = {tolerance:e}, absolute = {tolerance:e}");
+        let (_, net) = rows(&spring_of(&tight, &tight, &line), 1, &[]);
+        net.lines[0].defect().abs() / net.lines[0].exchanged()
+    };
+    let (linear, cubic) = (defect("linear", 1e-6), defect("hermite", 1e-6));
+    assert!(linear < 1e-3, "{linear}");
+    assert!(cubic < 1e-4 && cubic < linear, "{cubic} {linear}");
+}
+
+/// A mass with a port on either side, and a spring with a damper to the ground. No paper's model has both a line and a bond.
+fn open(request: &OpenRequest<'_>) -> Opened {
+    let port = |name: &str, unit: &str| Port::new(name, unit, "");
+    let linear = match request.source {
+        "test:spring" => Linear {
+            inputs: vec![port("v", "m/s")],
+            outputs: vec![port("F", "N")],
+            initial: vec![0.0],
+            a: vec![0.0],
+            b: vec![1.0],
+            c: vec![200.0],
+            d: vec![0.3],
+            drift: vec![0.0],
+        },
+        // What comes from the left pushes forward, and the flow into a line there is the way back.
+        _ => Linear {
+            inputs: vec![port("e", "N"), port("F", "N")],
+            outputs: vec![port("f", "m/s"), port("v", "m/s")],
+            initial: vec![0.0],
+            a: vec![0.0],
+            b: vec![1.0 / 5e-3, -1.0 / 5e-3],
+            c: vec![-1.0, 1.0],
+            d: vec![0.0; 4],
+            drift: vec![0.0],
+        },
+    };
+    Ok(Box::new(Ode::exact(linear)))
+}
+
+const TEST: SourceEntry = SourceEntry {
+    name: "test",
+    summary: "parts of these tests",
+    claims: |source| source.starts_with("test:"),
+    open,
+    parameters: |_, _| Vec::new(),
+    models: Vec::new,
+    join: None,
+};
+
+/// A line from a pushed mass to an island of a mass and a spring under ECCO and NEPCE.
+fn combined(tolerance: f64) -> String {
+    format!(
+        "experiment.stop = 0.3\nresults.every = 1e-3\n\
+         component.left = {{ source = \"native:spring-mass/left\" }}\n\
+         component.mass.source = \"test:mass\"\ncomponent.spring.source = \"test:spring\"\n\
+         [[bond]]\nname = \"long\"\na = {{ effort = \"left.e\", flow = \"left.f\" }}\n\
+         b = {{ effort = \"mass.e\", flow = \"mass.f\" }}\nopposite = \"flow\"\n\
+         line = {{ delay = 1e-4, stiffness = 1e3 }}\n\
+         [[bond]]\nname = \"near\"\na = {{ effort = \"mass.F\", flow = \"mass.v\" }}\n\
+         b = {{ effort = \"spring.F\", flow = \"spring.v\" }}\nenergy_scale = 20.0\n\
+         [method]\ncorrection = {{ nepce = {{ gain = 0.5 }} }}\n\
+         step = {{ estimate = \"power-residual\", law = \"pi\", tolerance = {tolerance:e}, min = 1e-6, max = 5e-5 }}\n"
+    )
+}
+
+#[test]
+fn an_island_under_a_method_of_its_own_ends_a_line() {
+    let signals = ["left.v1", "mass.v", "spring.F", "mass.e"];
+    let (coarse, net) = rows(&combined(1e-4), 2, &signals);
+    let (fine, _) = rows(&combined(1e-7), 1, &signals);
+    assert_eq!(net.islands.len(), 2);
+    assert_eq!(net.beyond, 0);
+    // All books are there and close: that of the line, and that of the bond inside.
+    let [bond] = &net.islands[1].bonds[..] else { panic!("{:?}", net.islands) };
+    assert_eq!(bond.name, "near");
+    assert!(bond.totals.exchanged > 1.0 && bond.share < 1e-2, "{bond:?}");
+    let line = &net.lines[0];
+    assert!(line.exchanged() > 1.0 && line.defect().abs() < 1e-3 * line.exchanged(), "{line:?}");
+    for signal in 1..=signals.len() {
+        let largest = fine.iter().map(|row| row[signal].abs()).fold(0.0, f64::max);
+        let worst = coarse.iter().zip(&fine).map(|(a, b)| (a[signal] - b[signal]).abs()).fold(0.0, f64::max);
+        assert!(worst < 2e-2 * largest, "{}: {worst} of {largest}", signals[signal - 1]);
+    }
+    // The energy that the pushing mass sent is what arrived, was stored or is on its way.
+    let run = start(&combined(1e-4), 1);
+    assert_eq!(run.layout().names, ["left", "mass", "spring", "line.long"]);
+}
+
+/// Masses with a line on either side, all islands of their own, with delays that do not fit each other.
+fn chain(count: usize) -> String {
+    let mut text = String::from("experiment.stop = 0.02\nresults.every = 1e-3\n");
+    text += "component.c0 = { source = \"native:spring-mass/left\", parameters = { t0 = 0.001 } }\n";
+    for k in 1..count {
+        writeln!(text, "component.c{k}.source = \"test:mass\"").unwrap();
+    }
+    for k in 1..count {
+        let [effort, flow] = if k == 1 { ["e", "f"] } else { ["F", "v"] };
+        writeln!(
+            text,
+            "[[bond]]\nname = \"l{k}\"\na = {{ effort = \"c{}.{effort}\", flow = \"c{}.{flow}\" }}\n\
+             b = {{ effort = \"c{k}.e\", flow = \"c{k}.f\" }}\nopposite = \"flow\"\n\
+             line = {{ delay = {:e}, stiffness = 1e3 }}",
+            k - 1,
+            k - 1,
+            1e-4 * (1.0 + 0.37 * (k % 3) as f64)
+        )
+        .unwrap();
+    }
+    text
+}
+
+/// Steps, not time: it is the same for any machine.
+#[test]
+fn the_work_of_a_chain_grows_with_its_length() {
+    let work = |count: usize| {
+        let (rows, net) = rows(&chain(count), 2, &["c0.v1"]);
+        assert_eq!((net.beyond, net.islands.len()), (0, count));
+        assert!(rows.iter().all(|row| row[1].is_finite()));
+        net.islands.iter().map(|island| island.steps).sum::<u64>()
+    };
+    let (ten, hundred) = (work(10), work(100));
+    assert!(hundred < 11 * ten, "{ten} {hundred}");
+    let (one, _) = rows(&chain(10), 1, &["c9.v", "c5.v"]);
+    let (many, _) = rows(&chain(10), 8, &["c9.v", "c5.v"]);
+    assert!(one == many);
+}
+
+/// The table of a line against one that keeps everything and looks for the two stamps around an instant.
+#[test]
+fn a_table_reads_as_a_naive_one_does() {
+    let mut random = 0x2545_F491_4F6C_DD1Du64;
+    let mut next = || {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        (random >> 11) as f64 / (1u64 << 53) as f64
+    };
+    for _ in 0..50 {
+        let (delay, keep) = (0.1 + next(), 3.0);
+        let mut naive = vec![Stamp { t: 0.0, effort: next(), flow: next(), ..Stamp::default() }];
+        let mut table = Table::new(naive[0], Between::Linear);
+        for _ in 0..2000 {
+            let t = naive[naive.len() - 1].t + 1e-3 + 0.2 * next() * next();
+            naive.push(table.publish(t, next(), next()));
+            table.forget_before(t - keep);
+            let at = (t - delay * (0.5 + next())).max(t - keep).min(t);
+            let after = naive.iter().position(|stamp| stamp.t > at).unwrap_or(naive.len() - 1).max(1);
+            let (a, b) = (naive[after - 1], naive[after]);
+            let part = ((at - a.t) / (b.t - a.t)).clamp(0.0, 1.0);
+            let wanted = a.effort + part * (b.effort - a.effort);
+            let (found, ..) = table.at(at);
+            assert!((found - wanted).abs() < 1e-12, "{at}: {found}, {wanted}");
+        }
+        assert_eq!(table.beyond(), 0);
+    }
+}
+
+/// Whatever the delays and tolerances, nobody reads what is not there, and nobody waits for ever.
+#[test]
+fn horizons_are_kept_for_any_delays_and_steps() {
+    for (k, delay) in [3.1e-5, 1e-4, 3.7e-4, 2e-3].into_iter().enumerate() {
+        for (most, told) in [("1.0", false), ("[1.0, 7.0]", true), ("20.0", true)] {
+            let line = format!(
+                "delay = {delay:e}, stiffness = 1e3, most = {most}, linked = {told}, announced = {told}, {STEADY}"
+            );
+            let text = spring_of(
+                &format!("relative = {:e}, t0 = 0.03", 1e-3 / 10f64.powi(k as i32)),
+                &format!("relative = {:e}", 1e-6 * 10f64.powi(k as i32)),
+                &line,
+            );
+            let (rows, net) = rows(&text.replace("stop = 0.2", "stop = 0.06"), 2, &["left.f", "right.x3"]);
+            assert_eq!(net.beyond, 0);
+            assert!((rows[rows.len() - 1][0] - 0.06).abs() < 1e-12);
+        }
+    }
+}
+
+/// Charge that is lost with waves that a shorter delay skipped comes back, if that is wanted.
+#[test]
+fn lost_charge_is_given_back() {
+    let drift = |more: &str| {
+        let line = format!(
+            "delay = 1e-4, stiffness = 1e3, most = 20.0, linked = false, announced = false, {STEADY}{more}"
+        );
+        let (rows, _) =
+            rows(&spring(&line).replace("stop = 0.2", "stop = 0.65"), 1, &["left.x1", "right.x2", "left.e"]);
+        let last = &rows[rows.len() - 1];
+        // A spring of 1e3 N/m.
+        (last[1] - last[2] - last[3] / 1e3).abs()
+    };
+    let (lost, given) = (drift(""), drift(", repay = 0.02"));
+    assert!(lost > 0.02 && given < 1e-5, "{lost} {given}");
+}
+
+#[test]
+fn what_cannot_be_a_line_is_refused_by_name() {
+    let line = "delay = 1e-4, impedance = 0.1";
+    for (text, wanted) in [
+        (spring("delay = 0.0, impedance = 0.1"), "`delay` must be a finite number above 0, found 0.0"),
+        (spring("delay = -1e-4, impedance = 0.1"), "`delay` must be a finite number above 0"),
+        (spring("delay = 1e-4, impedance = -0.1"), "`impedance` must be a finite number above 0"),
+        (spring("delay = 1e-4"), "`line` of bond `spring` needs `impedance`"),
+        (spring("delay = 1e-4, impedance = 0.1, stiffness = 3.0"), "says its impedance in 2 ways"),
+        (spring("impedance = 0.1"), "`line` of bond `spring` needs `delay`"),
+        (spring("delay = 1e-4, impedance = 0.1, most = 0.5"), "`most` must be a number of at least 1"),
+        (
+            spring("delay = 1e-4, impedance = 0.1, steady = \"sliding-window\""),
+            "says how to tell that nothing moves",
+        ),
+        (
+            spring("delay = 1e-4, impedance = 0.1, control = \"steady-state\", steady = \"sliding-door\""),
+            "`sliding-door` is not a method for `steady`",
+        ),
+        (
+            spring("delay = 1e-4, impedance = 0.1, boundary = \"held\""),
+            "line `spring`: an effort that is held",
+        ),
+        (spring(line).replace("flow = \"left.f\"", "flow = \"left.x1\""), "is no power"),
+        (spring(line).replace("left.f\" }", "left.e\" }"), "plan/no-power"),
+        (
+            spring(line).replace("native:spring-mass/right", "native:quarter-car/chassis-strut").replace(
+                "effort = \"right.e\", flow = \"right.f\"",
+                "effort = \"right.F\", flow = \"right.v\"",
+            ),
+            "line `spring`: `right.F` gives what a line wants the other way round",
+        ),
+    ] {
+        let words = planned(&text).err().unwrap_or_else(|| panic!("{wanted}: no problem"));
+        assert!(words.contains(wanted), "wanted {wanted:?}, said:\n{words}");
+    }
+}
+
+/// One value per step is refused where it would grow without bound, and taken where it would not.
+#[test]
+fn explicit_efforts_have_a_limit() {
+    let run = |stiffness: f64| {
+        let text = spring(&format!("delay = 1e-4, stiffness = {stiffness:e}, boundary = \"mid-step\""))
+            + "[method]\nstep = { size = 1e-4 }\n";
+        Run::new(planned(&text).unwrap(), 1).map(drop).map_err(|error| error.to_string())
+    };
+    // Z H / M = 0.2 and 2.
+    assert!(run(1e5).is_ok());
+    let words = run(1e6).unwrap_err();
+    assert!(words.contains("too stiff for one value per step") && words.contains("`left`"), "{words}");
+}
+
+/// Long waits and failures end in order.
+#[test]
+fn a_simulator_that_fails_is_named() {
+    let text = spring("delay = 1e-4, impedance = 0.1").replace(
+        "native:spring-mass/right\", parameters = {  }",
+        "native:spring-mass/right\", parameters = { K1 = 1e300, K2 = 1e300 }",
+    );
+    let mut run = start(&text, 2);
+    let mut failed = None;
+    while !run.finished() && failed.is_none() {
+        failed = run.step().err().map(|error| error.to_string());
+    }
+    let words = failed.expect("it fails");
+    assert!(words.contains("`right`"), "{words}");
+    // What the others came to can still be asked for.
+    assert!(run.net().unwrap().islands[0].steps > 0);
+}
