@@ -30,8 +30,8 @@ const MEETS: f64 = 1e-6;
 /// Numbers kept of each run, and the fewest and most instants.
 const KEPT: usize = 1 << 20;
 const INSTANTS: (usize, usize) = (256, 4096);
-/// Exchanged energy that falls by this factor with every halving goes to zero with the step.
-const VANISHES: f64 = 0.6;
+/// Exchanged energy goes to zero with the step where its limit is no more than this part of the last.
+const VANISHES: f64 = 0.1;
 /// Energy defect and error agree within this factor.
 const APART: f64 = 10.0;
 /// Tolerances of the undivided form, where it is integrated.
@@ -783,9 +783,7 @@ impl Three<'_> {
         let worst = columns.map(relative).max_by(|a, b| a.0.total_cmp(&b.0));
         let (error, signal) =
             worst.map_or((0.0, None), |(error, column)| (error, Some(judged[column].1.name.clone())));
-        let falls = |pair: [f64; 2]| pair[1] <= VANISHES * pair[0];
-        let vanishes = falls([exchanged[0], exchanged[1]]) && falls([exchanged[1], exchanged[2]]);
-        let agreement = if vanishes || summaries[0].verdict() == Verdict::Unmeasured {
+        let agreement = if vanishes(exchanged) || summaries[0].verdict() == Verdict::Unmeasured {
             Agreement::Nothing
         } else if signal.is_none() {
             Agreement::Agree
@@ -809,5 +807,29 @@ impl Three<'_> {
             signal,
             agreement,
         }
+    }
+}
+
+/// Whether three numbers, each with half the step of the one before, go to zero with it. An unstable run exchanges far too
+/// much with the first, but has a limit.
+fn vanishes([one, half, quarter]: [f64; 3]) -> bool {
+    let (first, second) = (one - half, half - quarter);
+    let order = (first / second).log2();
+    let limit = quarter - second / (order.exp2() - 1.0);
+    first > 0.0 && second > 0.0 && order >= LEAST_ORDER && limit <= VANISHES * quarter
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_to_zero_with_the_step_is_told_from_what_blows_up_without_it() {
+        assert!(
+            vanishes([4.0, 2.0, 1.0]) && vanishes([16.0, 4.0, 1.0]) && vanishes([0.3594, 0.1801, 0.09016])
+        );
+        // To 1, from above and from below, and from an explosion.
+        assert!(!vanishes([1.4, 1.2, 1.1]) && !vanishes([0.6, 0.8, 0.9]) && !vanishes([1e10, 1e3, 1.0]));
+        assert!(!vanishes([0.0; 3]) && !vanishes([1.0; 3]) && !vanishes([1.0, 2.0, 4.0]));
     }
 }

@@ -296,8 +296,8 @@ fn verdict(found: &Verification) -> String {
     match (found.signals.first(), doubtful) {
         (None, _) => "there is no signal to judge.".into(),
         (Some(worst), 0) => format!(
-            "to be believed at {at}: no error of {} signals is larger than its tolerance; the nearest is `{}` with {} of \
-             its largest value.",
+            "to be believed at {at}: no error of {} signals is larger, the worst is `{}` with {} of its largest value. What \
+             simulators get wrong inside, whatever the step, is not in it.",
             found.signals.len(),
             worst.name,
             percent(worst.relative(0.0))
