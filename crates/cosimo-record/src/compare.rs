@@ -297,6 +297,17 @@ mod tests {
     }
 
     #[test]
+    fn the_difference_has_both_sides_of_a_jump_and_only_what_both_cover() {
+        let a = table(&[("time", &[0.0, 1.0, 1.0, 2.0]), ("x", &[0.0, 1.0, 5.0, 5.0])]);
+        let b = table(&[("time", &[0.5, 3.0]), ("x", &[2.0, 2.0])]);
+        let points = apart(&a, &b, "x").unwrap();
+        assert_eq!(points, [(0.5, 1.5), (1.0, 1.0), (1.0, -3.0), (2.0, -3.0)]);
+        assert_eq!(apart(&a, &b, "y").unwrap(), []);
+        let late = table(&[("time", &[7.0]), ("x", &[0.0])]);
+        assert!(matches!(apart(&a, &late, "x"), Err(Incomparable::Apart(..))));
+    }
+
+    #[test]
     fn the_same_agrees_without_any_tolerance_and_other_rows_are_interpolated() {
         let a = table(&[("time", &[0.0, 1.0, 2.0]), ("x", &[0.0, 1.0, 4.0])]);
         let none = Tube { relative: 0.0, absolute: 0.0, time: 0.0 };
