@@ -25,10 +25,11 @@ impl Tuning {
     /// Whether equations are others than in the last step. `ends` are those of the next one.
     pub fn differs(&mut self, ends: &[LineEnd<'_>]) -> bool {
         let mut differs = false;
-        for end in ends {
-            let now = [end.delay, end.impedance];
-            differs |= self.0[end.effort] != now;
-            self.0[end.effort] = now;
+        for (input, last) in self.0.iter_mut().enumerate() {
+            let end = ends.iter().find(|end| end.effort == input);
+            let now = end.map_or(NONE, |end| [end.delay, end.impedance]);
+            differs |= *last != now;
+            *last = now;
         }
         differs
     }
@@ -84,5 +85,6 @@ mod tests {
         assert_eq!(noticed, [true, false, true, true, false]);
         assert!(!tuning.holds(0) && tuning.holds(1));
         assert_eq!(tuning.numbers(), [0.0, 0.0, 0.2, 4.0]);
+        assert!(tuning.differs(&[]) && !tuning.differs(&[]) && !tuning.holds(1));
     }
 }

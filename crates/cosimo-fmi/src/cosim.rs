@@ -299,7 +299,8 @@ impl<I: Stepping> Cosim<I> {
         }
     }
 
-    /// A window of a unit that solves for efforts itself: one step, whatever it does inside.
+    /// A window of a unit that solves for efforts itself: one step, or as far as its solver goes at once if that is
+    /// enough and it can return there.
     fn advance_by_waves(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
         let instance = self.instance.as_mut().ok_or_else(not_entered)?;
         let told = self.waves.tell(instance, &window, inputs)?;
@@ -310,7 +311,8 @@ impl<I: Stepping> Cosim<I> {
             instance.set(group.kind, &group.references, &group.values)?;
         }
         let from = window.from.seconds();
-        reached(window, instance.step(from, from, window.size, &Inputs::of(told))?, 1)
+        let told = Inputs { stepwise: inputs.stepwise, ..Inputs::of(told) };
+        reached(window, instance.step(from, from, window.size, &told)?, 1)
     }
 
     /// Derivatives at the start of the step, up to the highest order that is in use.

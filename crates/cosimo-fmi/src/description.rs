@@ -108,6 +108,8 @@ pub struct Capabilities {
     pub intermediate_update: bool,
     pub event_mode: bool,
     pub early_return: bool,
+    /// It can return inside of a step where its importer wants it to.
+    pub early_on_request: bool,
     pub needs_execution_tool: bool,
     pub once_per_process: bool,
     pub fixed_step: Option<f64>,

@@ -361,7 +361,7 @@ impl<I: Exchanged> Moving<I> {
             for port in &group.ports {
                 let (old, new) = (&self.course.held[*port], &inputs.segments[*port]);
                 let (before, after) = (old.at(at - self.course.anchor), new.start());
-                if self.course.tuning.holds(*port) || inputs.ends.iter().any(|end| end.effort == *port) {
+                if self.course.tuning.holds(*port) {
                     continue;
                 }
                 if smooth(group) {
@@ -836,11 +836,11 @@ impl<O: Origin> Simulator for Exchange<O> {
         self.check_ends(inputs.ends)?;
         let moving = self.running()?;
         let before = moving.course.integrator.counters().evaluations;
-        let asked = moving.take(window.from.seconds(), inputs)?;
         if moving.course.tuning.differs(inputs.ends) {
             moving.course.integrator.refresh_jacobian();
             moving.course.integrator.renew();
         }
+        let asked = moving.take(window.from.seconds(), inputs)?;
         let reached = if inputs.stepwise {
             moving.one_step(window.size, stop, inputs.ends, trail)?
         } else {

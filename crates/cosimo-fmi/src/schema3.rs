@@ -82,6 +82,7 @@ fn offer(reader: &mut Reader<'_>, interface: Node<'_, '_>) -> Offer {
         intermediate_update: reader.flag(interface, "providesIntermediateUpdate"),
         event_mode: reader.flag(interface, "hasEventMode"),
         early_return: reader.flag(interface, "mightReturnEarlyFromDoStep"),
+        early_on_request: reader.flag(interface, "canReturnEarlyAfterIntermediateUpdate"),
         needs_execution_tool: reader.flag(interface, "needsExecutionTool"),
         once_per_process: reader.flag(interface, "canBeInstantiatedOnlyOncePerProcess"),
         fixed_step: reader.number(interface, "fixedInternalStepSize"),

@@ -66,6 +66,8 @@ struct Feed {
     segments: *const Segment,
     count: usize,
     from: f64,
+    /// One step of the unit's solver is enough.
+    stepwise: bool,
     status: c_int,
 }
 
@@ -101,8 +103,8 @@ unsafe extern "C" fn update(
     time: f64,
     wants_inputs: u8,
     _may_read: u8,
-    _finished: u8,
-    _can_return: u8,
+    finished: u8,
+    can_return: u8,
     return_early: *mut u8,
     return_time: *mut f64,
 ) {
@@ -120,6 +122,9 @@ unsafe extern "C" fn update(
             return_time.write(time);
         }
         let feed = &mut (*shared).feed;
+        if feed.stepwise && finished != 0 && can_return != 0 && !return_early.is_null() {
+            return_early.write(1);
+        }
         if wants_inputs == 0 || feed.segments.is_null() || feed.references.is_empty() {
             return;
         }
@@ -153,6 +158,7 @@ impl Unit3 {
             segments: std::ptr::null(),
             count: 0,
             from: 0.0,
+            stepwise: false,
             status: 0,
         };
         let required: Vec<u32> = feed.references.clone();
@@ -178,7 +184,7 @@ impl Unit3 {
                     false,
                     true,
                     event_mode,
-                    can.early_return || event_mode,
+                    can.early_return || can.early_on_request || event_mode,
                     required.as_ptr(),
                     required.len(),
                     environment.0.cast(),
@@ -502,7 +508,7 @@ impl Stepping for Unit3 {
         unsafe {
             let feed = &mut (*shared).feed;
             (feed.segments, feed.count) = (inputs.segments.as_ptr(), inputs.segments.len());
-            (feed.from, feed.status) = (base, 0);
+            (feed.from, feed.stepwise, feed.status) = (base, inputs.stepwise, 0);
         }
         let (mut event, mut terminate, mut early, mut until) = (0u8, 0u8, 0u8, from + size);
         // SAFETY: the instance is alive; the results are ours. Callbacks reach the feed through the same pointer.

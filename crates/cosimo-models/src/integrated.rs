@@ -53,6 +53,8 @@ pub(crate) struct Integrated {
     micro_steps: Option<usize>,
     names: Vec<String>,
     course: Course,
+    /// As it was made: a second run is the same as the first.
+    blank: Course,
     saved: Vec<Course>,
     filled: [bool; Slot::COUNT],
     work: Work,
@@ -204,6 +206,7 @@ impl Integrated {
         let mut integrated = Integrated {
             names: model.states().into_iter().map(|port| port.name).collect(),
             micro_steps,
+            blank: course.clone(),
             saved: vec![course.clone(); Slot::COUNT],
             filled: [false; Slot::COUNT],
             work: Work {
@@ -227,15 +230,13 @@ impl Integrated {
 
     /// At the start, where the first event is due: it says when the next one is.
     fn begin(&mut self, at: f64) {
-        let Integrated { model, interface, course, .. } = self;
-        let (initial, memory) = model.initial();
-        course.integrator.restart(at, &initial);
-        course.memory = memory;
-        (course.next_event, course.due, course.now, course.anchor) = (f64::INFINITY, true, at, at);
+        let Integrated { model, interface, course, blank, .. } = self;
+        *course = blank.clone();
+        course.integrator.restart(at, &model.initial().0);
+        (course.now, course.anchor) = (at, at);
         for (held, port) in course.held.iter_mut().zip(&interface.inputs) {
             *held = Segment::constant(port.start.unwrap_or(0.0));
         }
-        course.tuning = Tuning::new(interface.inputs.len());
         (self.filled, self.met) = ([false; Slot::COUNT], f64::NAN);
     }
 
@@ -257,7 +258,7 @@ impl Integrated {
         for (port, new) in inputs.segments.iter().enumerate() {
             let ruled = inputs.ends.iter().any(|end| end.effort == port);
             let (before, old) = (course.held[port].at(at - course.anchor), course.held[port]);
-            if !ruled && !course.tuning.holds(port) {
+            if !course.tuning.holds(port) {
                 jumps |= before != new.start();
                 moves |= before != new.start() || old.0[1..] != [0.0; 3] || new.0[1..] != [0.0; 3];
             }
@@ -490,11 +491,11 @@ impl Simulator for Integrated {
         inputs: &Inputs<'_>,
         _trail: &mut Trail<'_>,
     ) -> Result<Reached, SimulatorError> {
-        let asked = self.take(window.from.seconds(), inputs)?;
         if self.course.tuning.differs(inputs.ends) {
             self.course.integrator.refresh_jacobian();
             self.course.integrator.renew();
         }
+        let asked = self.take(window.from.seconds(), inputs)?;
         let evaluations = asked + self.go(&window, inputs)?;
         let Course { now, next_event, due, .. } = &self.course;
         Ok(Reached {

@@ -149,6 +149,25 @@ fn a_change_of_impedance_is_in_the_evaluations_and_rewinding_forgets_it() {
     }
 }
 
+/// What the first run leaves behind, a Jacobian among it, is nothing to the second.
+#[test]
+fn a_second_run_is_the_first_again() {
+    let (mut mass, table) = (begun(&spring_mass::LEFT, &[number("t0", 0.003)]), quiet(0.5));
+    let mut run = || {
+        mass.enter(&Setup { start: Time::ZERO, stop: None, meets: true }).unwrap();
+        mass.settle(Time::ZERO, &Inputs::of(&[Segment::ZERO])).unwrap();
+        let (mut t, mut seen) = (0.0, Vec::new());
+        while t < 0.01 {
+            let reached = step(&mut *mass, end(&table, t, 1e-4, 0.1), 1e-4);
+            t = reached.to.seconds();
+            seen.push((reached.evaluations, t.to_bits(), outputs(&mut *mass)[0].to_bits()));
+        }
+        seen
+    };
+    let first = run();
+    assert_eq!(first, run());
+}
+
 /// A model with the ports that it has at lines: line, effort, flow.
 struct Party {
     simulator: Box<dyn Native>,

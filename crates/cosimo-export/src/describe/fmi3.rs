@@ -48,7 +48,7 @@ pub(super) fn description(facts: &Facts<'_>) -> String {
                 ("maxOutputDerivativeOrder", can.output_order.to_string()),
                 ("providesIntermediateUpdate", words(can.intermediate)),
                 ("mightReturnEarlyFromDoStep", words(can.event_mode)),
-                ("canReturnEarlyAfterIntermediateUpdate", "false".into()),
+                ("canReturnEarlyAfterIntermediateUpdate", words(can.walks)),
                 ("hasEventMode", words(can.event_mode)),
             ],
         );

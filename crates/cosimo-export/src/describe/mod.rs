@@ -20,6 +20,8 @@ pub(crate) struct Capabilities {
     pub(crate) fixed_step: bool,
     pub(crate) interpolates: bool,
     pub(crate) intermediate: bool,
+    /// Shows every step of its solver, and returns after one where the importer wants that.
+    pub(crate) walks: bool,
     /// Co-simulation with time events that the importer may handle.
     pub(crate) event_mode: bool,
     /// Derivatives of outputs by time, up to this order.
@@ -46,6 +48,7 @@ impl Capabilities {
             interpolates: design.variant == Variant::Interpolates,
             intermediate: design.variant == Variant::Intermediate
                 || (design.line && design.version == Version::Three),
+            walks: design.line && design.version == Version::Three,
             event_mode: model.hybrid && model.echoes.is_empty() && design.version == Version::Three,
             output_order: u32::from(abilities.slopes),
             // An effort that follows the flow is none that derivatives are told by.

@@ -414,6 +414,35 @@ unsafe extern "C" fn fmi3DoStep(
             (*c.cast::<Handle>()).instance.answer(sample);
         }
     }
+    // SAFETY: no call is under way.
+    let (walks, may_return) = unsafe { (*c.cast::<Handle>()).instance.walks() };
+    let mut on = walks;
+    while on {
+        let mut at = 0.0;
+        let walked = piece("fmi3DoStep, inner step", &mut |instance| {
+            on = !instance.walk()?;
+            if on {
+                at = instance.look()?;
+            }
+            Ok(())
+        });
+        if walked > 1 {
+            return walked;
+        }
+        if !on {
+            break;
+        }
+        // SAFETY: as above.
+        unsafe {
+            update(environment, at, false, true, true, may_return, &mut wishes, &mut from_when);
+            let instance = &mut (*c.cast::<Handle>()).instance;
+            instance.leave();
+            if wishes && may_return {
+                instance.return_early();
+                on = false;
+            }
+        }
+    }
     let status = piece("fmi3DoStep, end", &mut |instance| finish(instance));
     if status > 1 {
         return status;

@@ -24,6 +24,8 @@ pub(super) struct Pending {
     /// Outputs are shown, and inputs no longer asked for.
     pub(super) finished: bool,
     samples: Vec<[f64; SAMPLES]>,
+    /// It was gone by steps of the solver.
+    walked: bool,
     /// How it ended.
     end: End,
 }
@@ -42,7 +44,15 @@ pub(crate) struct End {
 impl Pending {
     pub(super) fn new(inputs: usize) -> Pending {
         let samples = vec![[0.0; SAMPLES]; inputs];
-        Pending { from: 0.0, size: 0.0, at: 0.0, finished: false, samples, end: End::default() }
+        Pending {
+            from: 0.0,
+            size: 0.0,
+            at: 0.0,
+            finished: false,
+            samples,
+            walked: false,
+            end: End::default(),
+        }
     }
 }
 
@@ -54,7 +64,7 @@ fn near(a: f64, b: f64, size: f64) -> bool {
 impl Instance {
     pub(crate) fn begin_step(&mut self, from: f64, size: f64, promise: bool) -> Outcome {
         self.allow(Call::Step)?;
-        self.pending.end = End::default();
+        (self.pending.end, self.pending.walked) = (End::default(), false);
         if let Body::Exchanged(exchange) = &self.body {
             if exchange.now.due {
                 return Err(
@@ -141,13 +151,13 @@ impl Instance {
             }
             Harm::None | Harm::Warning => {}
         }
-        let moved = self.advance(from, size);
+        let moved = if self.pending.walked { Ok(()) } else { self.advance(from, size) };
         if let Err(error) = &moved {
             self.mode = Mode::Failed;
             return Err(error.clone());
         }
         self.steps += 1;
-        self.hold_inputs(size);
+        self.hold_inputs(if self.pending.walked { self.time - from } else { size });
         (self.unsettled, self.current) = (false, false);
         if harm == Harm::Warning {
             return Err(Refusal::new(Status::Warning, "told to warn in this step"));
@@ -202,6 +212,42 @@ impl Instance {
         }
         self.time = from + size;
         Ok(())
+    }
+
+    /// One step of the solver towards the end of the step. Whether it is the last.
+    pub(crate) fn walk(&mut self) -> Result<bool, Refusal> {
+        let Pending { from, size, .. } = self.pending;
+        let (to, at) = (from + size, self.time);
+        let Body::Stepped(simulator) = &mut self.body else { return Ok(true) };
+        let Some(lines) = &mut self.lines else { return Ok(true) };
+        let (own, waves) = self.inputs.split_at(lines.told);
+        let segments: Vec<Segment> = own.iter().map(|segment| segment.after(at - from)).collect();
+        let ends = lines.ends(waves, (from, to))?;
+        let instant = |seconds: f64| Time::new(seconds).ok_or("the time is not a number");
+        let window = Window { from: instant(at)?, to: instant(to)?, size: to - at };
+        let inputs = Inputs { segments: &segments, ends: &ends, stepwise: true };
+        let reached = simulator.advance(window, &inputs, &mut Trail { integrals: &mut [] });
+        let reached = match reached {
+            Ok(reached) => reached.to.seconds(),
+            Err(error) => {
+                self.mode = Mode::Failed;
+                return Err(error.into());
+            }
+        };
+        let last = near(reached, to, size) || reached >= to;
+        self.time = if last { to } else { reached };
+        (self.pending.walked, self.unsettled, self.current) = (true, false, false);
+        Ok(last)
+    }
+
+    /// The importer has seen enough of the step.
+    pub(crate) fn return_early(&mut self) {
+        self.pending.end.early = true;
+    }
+
+    /// Whether it shows every step of its solver, and may return after one.
+    pub(crate) fn walks(&self) -> (bool, bool) {
+        (self.can.walks, self.manners.early_return)
     }
 
     /// From one announced event to the next, where there is nothing to solve in between. An importer that has an

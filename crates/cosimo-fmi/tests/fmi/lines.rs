@@ -287,3 +287,37 @@ fn units_that_solve_for_the_effort_move_as_native_models_do() {
         }
     }
 }
+
+/// In FMI 3.0 a unit that is told waves shows every step of its solver and returns after it, as native models do.
+#[test]
+fn a_unit_that_updates_in_between_is_followed_step_by_step() {
+    let (folder, table) = (folder("lines-steps"), swinging());
+    for model in ["spring-mass/left", "spring-mass/right"] {
+        let design = Design::new(&format!("native:{model}"), Version::Three).at_lines();
+        let file = design.file_name();
+        write(&design, &built_library().unwrap(), &folder.join(&file)).unwrap();
+        let mut unit = Party::new(open(&folder, &file, &[]).unwrap(), "e", "f");
+        let mut native = Party::native(model);
+        // Long delays: the solver's own steps are shorter.
+        let line = (5e-3, 5.0);
+        let mut seen = [&mut unit, &mut native].map(|party| {
+            let (mut t, mut seen) = (0.0, Vec::new());
+            while t < 0.2 {
+                t = party.step(&table, t, line).unwrap().to.seconds();
+                seen.push((t, outputs(&mut *party.simulator)[party.flow]));
+            }
+            seen
+        });
+        let [found, wanted] = &mut seen;
+        println!("{model}: {} steps, native {}", found.len(), wanted.len());
+        // A wave that arrives as a cubic anew with every step is a little rougher than the table itself.
+        assert!((wanted.len()..2 * wanted.len()).contains(&found.len()), "{} {}", found.len(), wanted.len());
+        let largest = wanted.iter().fold(0.0f64, |largest, (_, flow)| largest.max(flow.abs()));
+        for (t, flow) in found.iter() {
+            let after = wanted.partition_point(|(instant, _)| instant < t).clamp(1, wanted.len() - 1);
+            let ((t0, f0), (t1, f1)) = (wanted[after - 1], wanted[after]);
+            let between = f0 + (f1 - f0) * (t - t0) / (t1 - t0);
+            assert!((flow - between).abs() < 0.02 * largest, "{model} at {t}: {flow} {between}");
+        }
+    }
+}
