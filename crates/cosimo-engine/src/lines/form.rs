@@ -436,6 +436,25 @@ fn group(
     recipe.correction.inputs.retain(|(path, ..)| known(path));
     recipe.exchange.inputs.retain(|(path, ..)| known(path));
     recipe.step.size = Some(step);
+    let measures = find(&registry.estimates, &recipe.estimate.name);
+    let needs_bonds = measures.is_some_and(|entry| {
+        let given: Vec<(String, Value)> =
+            recipe.estimate.options.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect();
+        Options::resolve("", entry.options, &given).is_ok_and(|options| (entry.needs)(&options).bonds)
+    });
+    if own.bonds.is_empty() && needs_bonds {
+        problems.push(Problem::remark(
+            "plan/island-method",
+            format!(
+                "the island of {} has no bond, so that `{}` has nothing to measure there: its steps are all of {step:e} s",
+                names.join(", "),
+                recipe.estimate.name
+            ),
+            recipe.estimate.span.clone(),
+        ));
+        (recipe.estimate, recipe.law) = (Recipe::default().estimate, Recipe::default().law);
+    }
+    let inside_bond = |name: &String| own.bonds.iter().any(|bond| bond.name == *name);
     let shown = |component: &usize| {
         let mut component = whole.components[*component].clone();
         let hidden = |name: &str| {
@@ -450,6 +469,8 @@ fn group(
         folder: whole.folder.clone(),
         experiment: whole.experiment.clone(),
         components: piece.members.iter().map(shown).collect(),
+        bonds: whole.bonds.iter().filter(|bond| inside_bond(&bond.name)).cloned().collect(),
+        junctions: whole.junctions.iter().filter(|bond| inside_bond(&bond.name)).cloned().collect(),
         recipe,
         ..System::default()
     };
