@@ -154,6 +154,7 @@ const MODELS: &[&ModelEntry] = &[
     &epas::MECHANICS_ALONE,
     &epas::MOTOR_BELT,
     &spring_mass::LEFT,
+    &spring_mass::MIDDLE,
     &spring_mass::RIGHT,
     &drive_cycle::MOTOR,
     &drive_cycle::CAR,

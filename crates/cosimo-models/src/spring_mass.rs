@@ -133,6 +133,62 @@ impl Model for Right {
     }
 }
 
+/// One mass with a line on either side: x, v.
+#[derive(Debug)]
+struct Middle {
+    mass: f64,
+    damping: f64,
+}
+
+impl Model for Middle {
+    fn interface(&self) -> Interface {
+        let inputs = vec![
+            input("e", "N", "force of the line on the left"),
+            input("e2", "N", "force of the line on the right"),
+        ];
+        let outputs = vec![
+            output("f", "m/s", "velocity into the line on the left"),
+            output("f2", "m/s", "velocity into the line on the right"),
+            output("x", "m", "place of the mass"),
+            output("v", "m/s", "velocity of the mass"),
+        ];
+        Interface { inputs, outputs, abilities: ABILITIES, ..Interface::default() }
+    }
+
+    fn states(&self) -> Vec<Port> {
+        vec![output("x", "m", "place of the mass"), output("v", "m/s", "velocity of the mass")]
+    }
+
+    fn initial(&self) -> Vec<f64> {
+        vec![0.0; 2]
+    }
+
+    fn derivatives(&self, x: &[f64], u: &[f64], dx: &mut [f64]) {
+        dx[0] = x[1];
+        dx[1] = (u[0] - u[1] - self.damping * x[1]) / self.mass;
+    }
+
+    fn outputs(&self, x: &[f64], _u: &[f64], y: &mut [f64]) {
+        y.copy_from_slice(&[-x[1], x[1], x[0], x[1]]);
+    }
+
+    /// All is linear.
+    fn tangent(&self, _x: &[f64], _u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+        Model::derivatives(self, along.x, along.u, dx);
+        Model::outputs(self, along.x, along.u, y);
+    }
+}
+
+pub(crate) const MIDDLE: ModelEntry = ModelEntry {
+    name: "spring-mass/middle",
+    summary: "mass with a line on either side, for chains",
+    parameters: &[M1, B, SOLVER, RELATIVE, ABSOLUTE, MICRO_STEPS],
+    build: |options| {
+        let [mass, damping] = ["M1", "B"].map(|name| options.number(name));
+        Integrated::simulator(Middle { mass, damping }, options)
+    },
+};
+
 pub(crate) const LEFT: ModelEntry = ModelEntry {
     name: "spring-mass/left",
     summary: "mass that a force pushes from an instant on, told the force of a line",

@@ -513,6 +513,12 @@ fn islands(net: &NetTotals) {
         println!("island {name}: {steps} steps, {taken_back} taken back, {evaluations} evaluations");
     }
     for line in &net.lines {
+        if line.gap() > 1e-6 {
+            println!(
+                "line {}: the flows at the start do not meet ({} in, {} out): it begins with a jump that nobody caused",
+                line.name, line.ends[0].first_flow, -line.ends[1].first_flow
+            );
+        }
         for (side, EndTotals { stats, delay, still, .. }) in ["a", "b"].into_iter().zip(&line.ends) {
             println!(
                 "line {}, side {side}: mean delay {delay:.3e} s, at most {} times the shortest; stood still for {:.1} % of \

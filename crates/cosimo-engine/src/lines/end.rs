@@ -41,6 +41,7 @@ pub(crate) struct End {
     memory: f64,
     /// Energy of what was on its way at the start.
     first_energy: f64,
+    first_flow: f64,
 }
 
 /// What an end tells the other beside stamps.
@@ -98,6 +99,8 @@ pub struct Stats {
 #[derive(Debug, Clone, PartialEq)]
 pub struct EndTotals {
     pub stats: Stats,
+    /// Into the line at the start.
+    pub first_flow: f64,
     /// Mean of the delay over the run, in seconds.
     pub delay: f64,
     /// Share of the time for which it stood still.
@@ -154,6 +157,7 @@ impl End {
             notice: Notice::default(),
             memory: 2.0 * longest.max(window),
             first_energy: 0.0,
+            first_flow: 0.0,
         }
     }
 
@@ -166,6 +170,7 @@ impl End {
             law.steady.start(&first, &mut law.memory);
         }
         self.first_energy = self.on_its_way(t);
+        self.first_flow = first.flow;
         self.outbox.push(first);
         self.notice.factor = self.factor;
     }
@@ -325,6 +330,7 @@ impl End {
         let mean = |sum: f64, none: f64| if elapsed > 0.0 { sum / elapsed } else { none };
         EndTotals {
             stats: self.stats,
+            first_flow: self.first_flow,
             delay: self.delay * mean(self.stats.factor_time, self.factor),
             still: mean(self.stats.still, 0.0),
             beyond: self.inbox.beyond() + self.own.beyond(),

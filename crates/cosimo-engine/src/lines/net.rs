@@ -104,6 +104,14 @@ impl LineTotals {
         self.stored - self.entered
     }
 
+    /// By how much the flows at the start do not meet, as a part of the larger one. A line that begins so begins with a jump
+    /// that nobody caused.
+    pub fn gap(&self) -> f64 {
+        let [a, b] = [0, 1].map(|side| self.ends[side].first_flow);
+        let largest = a.abs().max(b.abs());
+        if largest > 0.0 { (a + b).abs() / largest } else { 0.0 }
+    }
+
     /// The energy that passed, whichever way.
     pub fn exchanged(&self) -> f64 {
         self.ends.iter().map(|end| end.stats.exchanged).sum::<f64>() / 2.0
