@@ -2,6 +2,7 @@
 
 use cosimo_core::clock::Beat;
 use cosimo_core::error::StepError;
+use cosimo_core::method::Learned;
 use cosimo_core::recorder::{Columns, RecordError, Recorder};
 use cosimo_core::{Clock, Rehearsal, Time};
 use cosimo_system::Problem;
@@ -197,6 +198,16 @@ impl Run {
         let layout = &self.island.layout;
         let rates = layout.rates.iter().zip(self.island.board.paces.steps());
         rates.map(|(rate, steps)| (layout.names[rate.member].as_str(), rate.every, steps))
+    }
+
+    /// Corrections that find out how simulators answer, by name, and what they have found out by now.
+    pub fn learned(&self) -> impl Iterator<Item = (&'static str, Learned)> {
+        let layout = &self.island.layout;
+        layout.corrections.iter().filter_map(|planned| {
+            let name = layout.correction_names[planned.inputs.iter().position(|corrected| *corrected)?];
+            let memory = &self.island.board.memory[planned.memory.clone()];
+            Some((name, planned.correction.learned(&layout.shape, memory)?))
+        })
     }
 
     /// What trying out rollback showed, per component.

@@ -7,6 +7,7 @@ use cosimo_core::method::{Approximation, Correction, Estimate, Iteration, Jacobi
 pub mod correction;
 pub mod estimate;
 pub mod fit;
+pub mod identify;
 pub mod iteration;
 pub mod jacobian;
 pub mod law;
@@ -27,8 +28,12 @@ pub const INPUTS: &[&Entry<dyn Approximation>] = &[
     &fit::online::ENTRY,
 ];
 
-pub const CORRECTIONS: &[&Entry<dyn Correction>] =
-    &[&correction::none::ENTRY, &correction::nepce::ENTRY, &correction::pre_step::ENTRY];
+pub const CORRECTIONS: &[&Entry<dyn Correction>] = &[
+    &correction::none::ENTRY,
+    &correction::nepce::ENTRY,
+    &correction::pre_step::ENTRY,
+    &correction::identified::ENTRY,
+];
 
 pub const JACOBIANS: &[&Entry<dyn JacobianSource>] = &[
     &jacobian::declared::ENTRY,
