@@ -436,7 +436,7 @@ fn a_nonlinear_system_is_linearised_where_it_is() {
                 component.second = { source = \"native:tanks/second-pipe\", parameters = { solver = \"euler\", micro_steps = 1 } }\n\
                 wire = [{ from = \"first.p\", to = \"second.p\" }, { from = \"second.q\", to = \"first.q\" }]\n\
                 [method]\ninput = \"hold\"\nexchange = \"stale\"\nstep = { size = 0.5 }\n";
-    let mut run = common::start(text, 1);
+    let mut run = start(text, 1);
     let mut radii = Vec::new();
     for _ in 0..3 {
         let (p1, h2) = (run.output("first.p").unwrap(), run.output("second.h").unwrap());
