@@ -87,7 +87,9 @@ pub fn forecast(system: &System, registry: &Registry) -> Result<Forecast, NoFore
         return Err(NoForecast::TooMany(cells, most));
     }
     let found = radius(&mut run, size)?;
-    let search = Search { from: size / AROUND, to: size * AROUND, factor: 1.25, precision: 1e-3 };
+    // Windows shorter than a step of somebody's own would not map everything onto itself.
+    let own = run.layout().rates.iter().map(|rate| rate.every).fold(0.0, f64::max);
+    let search = Search { from: own.max(size / AROUND), to: size * AROUND, factor: 1.25, precision: 1e-3 };
     let free = run.layout().interfaces.iter().all(|interface| interface.abilities.variable_step);
     let limit = if free { Some(stability::limit(&mut run, &search)?) } else { None };
     let loops = if free { loops(&mut run, &search)? } else { Vec::new() };
