@@ -21,9 +21,11 @@
 //!
 //! the first of M inputs that together take it away with the least effort: K = G' F'^(M-1) W^+ F^M with
 //! W = sum of F^j G G' F'^j, the receding horizon of Kleinman (1970); then owed' = F owed - G K owed. Without it an
-//! integrator would keep for ever what the start spoiled. Before models are there, every other window repays a share of what inputs owe, as an account of Sadjina &
-//! Pedersen 2019 (NEPCE), Eq. (11). Every other: with a law that is always the same, inputs are a fixed function of
-//! outputs, and nobody could tell from the data what an input does.
+//! integrator would keep for ever what the start spoiled.
+//!
+//! Before models are there, every other window repays a share of what inputs owe, as an account of Sadjina & Pedersen
+//! 2019 (NEPCE), Eq. (11). Every other: with a law that is always the same, inputs are a fixed function of outputs, and
+//! nobody could tell from the data what an input does.
 
 use std::ops::Range;
 
@@ -53,8 +55,10 @@ const SPARE: f64 = 3.0;
 const STREAK: f64 = 3.0;
 /// Predictions may be worse than the quality asks for by this before a model goes out of use.
 const PATIENCE: f64 = 10.0;
-/// Models with more states than this are not coupled: matrices are dense.
-const STATES: usize = 256;
+/// No order is higher: differences of more samples are rounding.
+const HIGHEST: usize = 8;
+/// An order times all inputs and outputs is not more: matrices are dense. Larger systems are left alone.
+const PORTS: usize = 256;
 /// Sizes of steps that differ by less are the same.
 const SAME: f64 = 1e-9;
 /// Changes that are this part of the values are rounding.
@@ -192,7 +196,7 @@ struct Member {
 impl Identified {
     /// The highest order that a system of this size can have; 0 where it is too large.
     fn order(&self, shape: &Shape) -> usize {
-        self.order.min(STATES / shape.outputs.max(1))
+        self.order.min(HIGHEST).min(PORTS / (shape.inputs + shape.outputs).max(1))
     }
 
     fn arx(&self, shape: &Shape, inputs: usize, outputs: usize) -> Arx {
@@ -1196,7 +1200,7 @@ pub const ENTRY: Entry<dyn Correction> = Entry {
             "order",
             4,
             1,
-            "windows that a model may look back on; the lowest order that serves is taken",
+            "windows that a model may look back on, at most 8; the lowest order that serves is taken",
         ),
         Spec::number(
             "forgetting",
