@@ -78,13 +78,18 @@ pub fn forecast(system: &System, registry: &Registry) -> Result<Forecast, NoFore
     let step = &system.recipe.step;
     let size = if varies { Some(step.max) } else { step.size };
     let size = size.filter(|size| size.is_finite() && *size > 0.0).ok_or(NoForecast::NoSize)?;
+    if let Some(name) = stability::learner(run.layout()) {
+        return Err(StabilityError::Learns(name).into());
+    }
     let cells = run.island().cells();
     let most = if run.layout().hidden.is_empty() { MOST } else { MOST_BY_IMPULSES };
     if cells > most {
         return Err(NoForecast::TooMany(cells, most));
     }
     let found = radius(&mut run, size)?;
-    let search = Search { from: size / AROUND, to: size * AROUND, factor: 1.25, precision: 1e-3 };
+    // Windows shorter than a step of somebody's own would not map everything onto itself.
+    let own = run.layout().rates.iter().map(|rate| rate.every).fold(0.0, f64::max);
+    let search = Search { from: own.max(size / AROUND), to: size * AROUND, factor: 1.25, precision: 1e-3 };
     let free = run.layout().interfaces.iter().all(|interface| interface.abilities.variable_step);
     let limit = if free { Some(stability::limit(&mut run, &search)?) } else { None };
     let loops = if free { loops(&mut run, &search)? } else { Vec::new() };

@@ -35,6 +35,11 @@ pub enum StabilityError {
         "`{name}` has steps of {every} s of its own, so that one step of {size} s does not map the system onto itself"
     )]
     OwnStep { name: String, every: f64, size: f64 },
+    #[error(
+        "the correction `{0}` finds out while it runs how simulators answer, so that a step is no fixed map; without it, or \
+         with `pre-step`, there is something to measure"
+    )]
+    Learns(&'static str),
     #[error("the step size must be a finite number above 0, found {0}")]
     BadSize(f64),
     #[error("nothing is exchanged: no output drives an input, so that there is no coupling to judge")]
@@ -75,6 +80,9 @@ pub fn radius(run: &mut Run, size: f64) -> Result<Radius, StabilityError> {
         return Err(StabilityError::BadSize(size));
     }
     let layout = run.layout();
+    if let Some(name) = learner(layout) {
+        return Err(StabilityError::Learns(name));
+    }
     if layout.driving.is_empty() {
         return Err(StabilityError::NothingExchanged);
     }
@@ -88,6 +96,12 @@ pub fn radius(run: &mut Run, size: f64) -> Result<Radius, StabilityError> {
         (false, None) => by_impulses(run, size),
         (false, Some(&blind)) => Err(StabilityError::HiddenStates(layout.names[blind].clone())),
     }
+}
+
+/// The correction whose steps depend on all steps before, if there is one.
+pub fn learner(layout: &Layout) -> Option<&'static str> {
+    let planned = layout.corrections.iter().find(|planned| planned.correction.learns())?;
+    planned.inputs.iter().position(|corrected| *corrected).map(|input| layout.correction_names[input])
 }
 
 fn by_states(run: &mut Run, size: f64) -> Result<Radius, StabilityError> {

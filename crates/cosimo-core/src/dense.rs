@@ -200,6 +200,99 @@ pub fn phi(n: usize, top: usize, a: &[f64], h: f64, table: &mut [f64], work: &mu
     }
 }
 
+/// How much memory [`logarithm`] is lent for matrices with `n` rows.
+pub const fn logarithm_work(n: usize) -> usize {
+    6 * n * n
+}
+
+/// Roots until a matrix is this near to one; then the series has 1e-17 left after its terms.
+const NEAR: f64 = 0.2;
+const ODD_TERMS: usize = 10;
+const ROOTS: usize = 60;
+const ROUNDS: usize = 40;
+
+/// The principal logarithm of a matrix; what was in `matrix` stays. Whether there is one that is real: no eigenvalue may
+/// be zero or negative. Square roots until it is near to one (Denman & Beavers 1976), then 2 artanh((X - 1) / (X + 1)):
+/// Higham, Functions of Matrices, 6.3 and 11.5.
+pub fn logarithm(n: usize, matrix: &[f64], into: &mut [f64], work: &mut [f64]) -> bool {
+    let square = n * n;
+    let [x, y, z, of_y, of_z, spent] = {
+        let mut rest = &mut work[..logarithm_work(n)];
+        [(); 6].map(|()| {
+            let (part, behind) = std::mem::take(&mut rest).split_at_mut(square);
+            rest = behind;
+            part
+        })
+    };
+    let norm = |a: &[f64]| -> f64 {
+        let rows = a.chunks_exact(n.max(1)).map(|row| row.iter().map(|entry| entry.abs()).sum::<f64>());
+        rows.fold(0.0, |most, row| if row.is_nan() { row } else { row.max(most) })
+    };
+    x.copy_from_slice(&matrix[..square]);
+    let mut roots = 0;
+    loop {
+        y.copy_from_slice(x);
+        add_identity(n, y, -1.0);
+        let apart = norm(y);
+        if apart <= NEAR {
+            break;
+        }
+        if roots == ROOTS || !apart.is_finite() {
+            return false;
+        }
+        roots += 1;
+        // Y -> X^(1/2), Z -> X^(-1/2).
+        y.copy_from_slice(x);
+        z.fill(0.0);
+        add_identity(n, z, 1.0);
+        let mut settled = false;
+        for _ in 0..ROUNDS {
+            spent.copy_from_slice(y);
+            if !invert(n, spent, of_y) {
+                return false;
+            }
+            spent.copy_from_slice(z);
+            if !invert(n, spent, of_z) {
+                return false;
+            }
+            let mut change = 0.0f64;
+            for at in 0..square {
+                let new = (y[at] + of_z[at]) / 2.0;
+                change = change.max((new - y[at]).abs());
+                y[at] = new;
+                z[at] = (z[at] + of_y[at]) / 2.0;
+            }
+            if change <= 1e-14 * norm(y) {
+                settled = true;
+                break;
+            }
+        }
+        if !settled {
+            return false;
+        }
+        x.copy_from_slice(y);
+    }
+    // Y = X - 1; Z = Y (X + 1)^-1, and the odd powers of it.
+    add_identity(n, x, 1.0);
+    if !invert(n, x, of_y) {
+        return false;
+    }
+    multiply(n, n, y, of_y, z);
+    multiply(n, n, z, z, of_z);
+    into[..square].fill(0.0);
+    for term in (0..ODD_TERMS).rev() {
+        multiply(n, n, of_z, &into[..square], spent);
+        into[..square].copy_from_slice(spent);
+        add_identity(n, &mut into[..square], 1.0 / (2 * term + 1) as f64);
+    }
+    multiply(n, n, z, &into[..square], spent);
+    let factor = 2.0 * 2.0f64.powi(roots as i32);
+    for (into, entry) in into[..square].iter_mut().zip(&*spent) {
+        *into = factor * entry;
+    }
+    true
+}
+
 /// Exact in a double up to 22!, which is as far as the series goes for phi_5.
 fn factorial(k: usize) -> f64 {
     (2..=k).map(|factor| factor as f64).product()
@@ -264,6 +357,25 @@ mod tests {
             }
         }
         assert!(pseudo(0, 2, &[]).is_empty());
+    }
+
+    #[test]
+    fn the_logarithm_of_an_exponential_is_where_it_came_from() {
+        let slow = [0.0, 1.0, -36.0, -2.5]; // an oscillator, 6 rad/s
+        let chain = [-3.0, 4.0, 0.0, 0.0, -200.0, 70.0, 0.0, 0.0, 0.5];
+        for (n, a, h) in [(2, &slow[..], 1e-3), (2, &slow, 0.4), (3, &chain, 0.05), (1, &[-30.0], 1.0)] {
+            let (exponential, mut found) = (table(n, 0, a, h), vec![0.0; n * n]);
+            assert!(logarithm(n, &exponential, &mut found, &mut vec![0.0; logarithm_work(n)]));
+            let size = a.iter().fold(0.0f64, |size, entry| size.max(entry.abs()));
+            for (found, wanted) in found.iter().zip(a) {
+                assert!((found / h - wanted).abs() < 1e-9 * size, "{h}: {found} {wanted}");
+            }
+        }
+        // Negative, zero and no numbers have none; nothing has the logarithm nothing.
+        for matrix in [-0.5, 0.0, f64::NAN] {
+            assert!(!logarithm(1, &[matrix], &mut [0.0], &mut [0.0; 6]), "{matrix}");
+        }
+        assert!(logarithm(0, &[], &mut [], &mut []));
     }
 
     fn table(n: usize, top: usize, a: &[f64], h: f64) -> Vec<f64> {

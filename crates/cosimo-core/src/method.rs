@@ -105,6 +105,17 @@ pub trait Correction: Send + Sync {
         None
     }
 
+    /// It finds out while it runs how simulators answer: what a step does depends on all steps before, and is no linear
+    /// map even where all simulators are.
+    fn learns(&self) -> bool {
+        false
+    }
+
+    /// What it has found out by now, for people.
+    fn learned(&self, _shape: &Shape, _memory: &[f64]) -> Option<Learned> {
+        None
+    }
+
     /// How much scratch of its own it is lent: kept, never rewound or saved; no result may depend on what was in it.
     fn scratch(&self, _shape: &Shape) -> usize {
         0
@@ -124,6 +135,28 @@ pub trait Correction: Send + Sync {
     );
 
     fn learn(&self, known: &Known<'_>, record: &Record<'_>, memory: &mut [f64], scratch: &mut [f64]);
+}
+
+/// Linear models that a correction finds out by itself.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Learned {
+    /// How many simulators could have one, and how many have one in use at present.
+    pub wanted: u64,
+    pub now: u64,
+    /// When the first came into use, and since when they are without a break, in seconds.
+    pub first: Option<f64>,
+    pub since: Option<f64>,
+    /// For how many windows there were any.
+    pub windows: u64,
+    /// How often they changed, and how many windows ago they did so last.
+    pub renewed: u64,
+    pub age: u64,
+    /// How often one had to be given up.
+    pub closed: u64,
+    /// How many simulators are predicted well, but by nothing that would move continuously.
+    pub odd: u64,
+    /// The largest part by which an answer of the models may be wrong.
+    pub quality: f64,
 }
 
 /// What a correction asks of linear models.
@@ -298,6 +331,9 @@ pub struct Shape {
     pub states: usize,
     /// How many numbers the matrices of all linear models have.
     pub matrices: usize,
+    pub simulators: usize,
+    /// Over all simulators: the sums of inputs squared, of inputs times outputs, and of outputs squared.
+    pub squares: [usize; 3],
 }
 
 impl Shape {

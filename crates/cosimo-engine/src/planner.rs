@@ -141,6 +141,11 @@ impl Planner<'_> {
             slopes: wants_slopes && interfaces.iter().any(|interface| interface.abilities.slopes),
             states: seen.iter().map(|place| place.states).sum(),
             matrices: seen.iter().map(|place| place.matrices.len()).sum(),
+            simulators: blocks.len(),
+            squares: blocks.iter().fold([0; 3], |[inputs, both, outputs], block| {
+                let (m, p) = (block.inputs.len(), block.outputs.len());
+                [inputs + m * m, both + m * p, outputs + p * p]
+            }),
         };
         let PlannedCorrections { corrections, correction_names, sources, models, mut relies_on_rollback } =
             self.corrections(&paths, &discrete, &shape, problems)?;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use cosimo_core::clock::Beat;
 use cosimo_core::error::StepError;
+use cosimo_core::method::Learned;
 use cosimo_core::recorder::{Columns, RecordError, Recorder};
 use cosimo_core::{Clock, End, Rehearsal, Time};
 use cosimo_system::Problem;
@@ -265,6 +266,16 @@ impl Run {
             }
         }
         residuals
+    }
+
+    /// Corrections that find out how simulators answer, by name, and what they have found out by now.
+    pub fn learned(&self) -> impl Iterator<Item = (&'static str, Learned)> {
+        let layout = &self.island.layout;
+        layout.corrections.iter().filter_map(|planned| {
+            let name = layout.correction_names[planned.inputs.iter().position(|corrected| *corrected)?];
+            let memory = &self.island.board.memory[planned.memory.clone()];
+            Some((name, planned.correction.learned(&layout.shape, memory)?))
+        })
     }
 
     /// What trying out rollback showed, per component.

@@ -4,6 +4,7 @@
 //! not bound it.
 
 use cosimo_core::Bond;
+use cosimo_core::method::Learned;
 
 use crate::control::Counters;
 use crate::ledger::BondTotals;
@@ -30,6 +31,8 @@ pub struct Summary {
     pub own_steps: Vec<OwnSteps>,
     /// Islands and lines, where there are lines.
     pub net: Option<NetTotals>,
+    /// Corrections that find out how simulators answer, by name, and what they have found out.
+    pub learned: Vec<(&'static str, Learned)>,
     /// What a scenario did, with the time in seconds; of endless ones the first.
     pub events: Vec<(f64, String)>,
     /// How many more there were.
@@ -183,6 +186,7 @@ impl Summary {
             run.own_steps().map(|(name, size, steps)| OwnSteps { name: name.into(), size, steps });
         Summary {
             own_steps: own_steps.collect(),
+            learned: run.learned().collect(),
             coupled: net.is_some() || run.layout().connected.contains(&true),
             net,
             events,

@@ -9,6 +9,7 @@ use cosimo_core::method::{
 pub mod correction;
 pub mod estimate;
 pub mod fit;
+pub mod identify;
 pub mod iteration;
 pub mod jacobian;
 pub mod law;
@@ -30,8 +31,12 @@ pub const INPUTS: &[&Entry<dyn Approximation>] = &[
     &fit::online::ENTRY,
 ];
 
-pub const CORRECTIONS: &[&Entry<dyn Correction>] =
-    &[&correction::none::ENTRY, &correction::nepce::ENTRY, &correction::pre_step::ENTRY];
+pub const CORRECTIONS: &[&Entry<dyn Correction>] = &[
+    &correction::none::ENTRY,
+    &correction::nepce::ENTRY,
+    &correction::pre_step::ENTRY,
+    &correction::identified::ENTRY,
+];
 
 pub const JACOBIANS: &[&Entry<dyn JacobianSource>] = &[
     &jacobian::declared::ENTRY,

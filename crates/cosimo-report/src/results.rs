@@ -58,6 +58,7 @@ impl Results {
         let indicators = table.column("step.indicator").unwrap_or(&[]);
         let mut summary = Summary {
             net: None,
+            learned: Vec::new(),
             coupled: true,
             time: end,
             finished: true,

@@ -29,6 +29,7 @@ fn summary(bonds: &[&str]) -> Summary {
         events: Vec::new(),
         more_events: 0,
         tampered: Vec::new(),
+        learned: Vec::new(),
         own_steps: Vec::new(),
     }
 }

@@ -318,6 +318,9 @@ fn main() {
     let modelled = format!("correction = \"pre-step\"\n{fixed}");
     let costs = effort.compare(&mut dual_mass(fixed), &mut dual_mass(&modelled));
     print_row("pre-step, same matrices (dual mass)", 2, &costs);
+    let identified = format!("correction = \"identified\"\n{fixed}");
+    let costs = effort.compare(&mut dual_mass(fixed), &mut dual_mass(&identified));
+    print_row("identified (dual mass)", 2, &costs);
     let moving = "solver = \"rk4\", micro_steps = 1";
     let costs = effort.compare(&mut pendulum("bob-linear", ""), &mut pendulum("bob", moving));
     print_row("pre-step, new matrices (pendulum)", 2, &costs);

@@ -6,13 +6,14 @@ mod common;
 
 use std::path::Path;
 
-use common::{DUAL_MASS, DualMass, start, system};
+use common::{DUAL_MASS, DualMass, Made, start, system};
 use cosimo::analysis::causality::{Advice, advise};
 use cosimo::analysis::forecast::{NoForecast, forecast};
 use cosimo::analysis::linearise::linearise;
-use cosimo::analysis::stability::{Limit, radius};
+use cosimo::analysis::stability::{Limit, StabilityError, radius};
 use cosimo::analysis::{correlation, order};
 use cosimo::engine::{Run, plan};
+use cosimo::export::Version;
 use cosimo::system::{Overrides, System, overrides, toml};
 
 /// A cut of the steering with steps of the given size.
@@ -160,6 +161,45 @@ fn a_forecast_says_why_there_is_none() {
     let several =
         forecast(&system(&common::side_by_side(3, "step = { size = 0.1 }"), &registry), &registry).unwrap();
     assert_eq!(several.loops.len(), 3);
+}
+
+/// Adaptive solvers inside units for model exchange leave noise of their tolerance in what a disturbance does; radii and
+/// limits are those of the native models all the same.
+#[test]
+fn units_for_model_exchange_are_analysed_whatever_solves_them() {
+    let registry = cosimo::registry();
+    let text = |made: Made, parameters: &str| {
+        DualMass { method: "step = { size = 0.1 }", made, parameters, ..DUAL_MASS }.text()
+    };
+    let wanted = radius(&mut start(&text(Made::Native, ""), 1), 0.1).unwrap().radius;
+    let foretold = forecast(&system(&text(Made::Native, ""), &registry), &registry).unwrap();
+    for version in Version::ALL {
+        for solver in ["bdf", "dormand-prince", "bogacki-shampine"] {
+            let text = text(Made::Equations(version), &format!("\"cosimo.solver\" = \"{solver}\","));
+            let found = radius(&mut start(&text, 1), 0.1).unwrap();
+            println!("{version:?} {solver}: {} {:?}, native {wanted}", found.radius, found.how);
+            assert!((found.radius - wanted).abs() < 1e-3, "{version:?} {solver}: {}", found.radius);
+            let forecast = forecast(&system(&text, &registry), &registry).unwrap();
+            assert!((forecast.radius - foretold.radius).abs() < 1e-3, "{version:?} {solver}");
+            assert_eq!(forecast.steps, foretold.steps);
+        }
+    }
+}
+
+/// Several steps inside a window are part of it; one over several windows leaves none that maps everything onto itself,
+/// and the component with it is named.
+#[test]
+fn steps_of_a_components_own_have_a_forecast_or_a_reason() {
+    let registry = cosimo::registry();
+    let text = DualMass { method: "step = { size = 0.02 }", ..DUAL_MASS }.text();
+    let own = |step: &str| text.replace("[component.left]\n", &format!("[component.left]\nstep = {step}\n"));
+    let plain = forecast(&system(&text, &registry), &registry).unwrap();
+    let shorter = forecast(&system(&own("0.005"), &registry), &registry).unwrap();
+    assert!((shorter.radius - plain.radius).abs() < 1e-6, "{} {}", shorter.radius, plain.radius);
+    let longer = forecast(&system(&own("0.1"), &registry), &registry).unwrap_err();
+    let named =
+        matches!(&longer, NoForecast::Stability(StabilityError::OwnStep { name, .. }) if name == "left");
+    assert!(named && longer.to_string().contains("`left` has steps of 0.1 s of its own"), "{longer}");
 }
 
 #[test]

@@ -200,17 +200,23 @@ fn pre_step(input: &str, weight: &str) -> String {
 #[test]
 fn the_engine_repeats_the_recurrence() {
     let names = ["bob.x", "bob.v", "mass.x", "mass.v"];
-    // An exponential keeps the slow mode to a rounding error times the norm of its matrix over the slow eigenvalue:
-    // 2e-13 of the mild pair, 1e-9 of the stiff one, here as there.
-    for (m2, within) in [(MILD, 3e-12), (STIFF, 1e-8)] {
-        for h in [1e-3, 1e-2] {
-            for (input, weight) in CHOICES {
-                let integral = if weight == "balanced" { 1.0 / h } else { 1.0 };
-                let run = start(&linear(m2, h, &pre_step(input, weight)), 1);
-                let found = distance(run, swings(m2), &names, (h, input), &[integral, 1.0, integral, 1.0]);
-                println!("{m2} {h} {input} {weight}: {found:e}");
-                assert!(found < within, "{m2} {h} {input} {weight}: {found:e}");
-            }
+    // An exponential keeps the slow mode to a rounding error times the norm of its matrix over the slow eigenvalue, here
+    // as there: a few 1e-13 of the mild pair; of the stiff one 1e-9, unless steps are so short that they follow the fast
+    // mode. There a weight of 1/H makes a rounding error of a position count 1e7 times: that one stays at 1e-8.
+    for (m2, h, within) in [
+        (MILD, 1e-3, 3e-12),
+        (MILD, 1e-2, 1e-12),
+        (STIFF, 1e-7, 1e-12),
+        (STIFF, 1e-3, 1e-8),
+        (STIFF, 1e-2, 1e-8),
+    ] {
+        for (input, weight) in CHOICES {
+            let integral = if weight == "balanced" { 1.0 / h } else { 1.0 };
+            let within = if (h, input, weight) == (1e-7, "end", "balanced") { 1e-8 } else { within };
+            let run = start(&linear(m2, h, &pre_step(input, weight)), 1);
+            let found = distance(run, swings(m2), &names, (h, input), &[integral, 1.0, integral, 1.0]);
+            println!("{m2} {h} {input} {weight}: {found:e}");
+            assert!(found < within, "{m2} {h} {input} {weight}: {found:e}");
         }
     }
     for h in [2e-3, 2e-2] {

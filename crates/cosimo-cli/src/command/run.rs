@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use cosimo::certificate::Ending;
 use cosimo::core::Registry;
 use cosimo::core::entry::number_text;
+use cosimo::core::method::Learned;
 use cosimo::engine::lines::{EndTotals, IsleTotals, LineTotals, NetTotals};
 use cosimo::engine::{BondSummary, OwnSteps, Run, RunError, Summary};
 use cosimo::record::{Files, Tee};
@@ -296,6 +297,19 @@ pub(crate) fn go(args: &Args, words: &[String], resumed: Option<Resumed>) -> Res
         if linearised > 0 {
             json["linear_models"] = serde_json::json!({ "renewed": linearised, "oldest": oldest_model });
         }
+        for (name, learned) in &summary.learned {
+            json[*name] = serde_json::json!({
+                "wanted": learned.wanted,
+                "in_use": learned.now,
+                "first_at": learned.first,
+                "since": learned.since,
+                "steps": learned.windows,
+                "changed": learned.renewed,
+                "age": learned.age,
+                "given_up": learned.closed,
+                "quality": learned.first.map(|_| learned.quality),
+            });
+        }
         if let Some(pace) = &pace {
             json["real_time"] = pace.json();
         }
@@ -460,6 +474,31 @@ impl Watch {
     }
 }
 
+/// What a correction found out about the simulators by itself.
+fn found(learned: &Learned) -> String {
+    let Learned { wanted, windows, renewed, age, closed, odd, quality, .. } = learned;
+    let Some(first) = learned.first else {
+        let why = if *odd > 0 {
+            "outputs are predicted, but by nothing that moves continuously: try smaller steps"
+        } else {
+            "it takes steps of one size, held inputs that change, and answers that are nearly linear"
+        };
+        return format!("no model of the {wanted} simulators was good enough to be used; {why}");
+    };
+    let given_up = if *closed > 0 { format!(", {closed} times given up") } else { String::new() };
+    let now = match (learned.now, learned.since) {
+        (now, Some(since)) if since > first => {
+            format!("now of {now} of {wanted} simulators, since t = {since} s")
+        }
+        (0, _) => "none at the end".into(),
+        (now, _) => format!("of {now} of {wanted} simulators at the end"),
+    };
+    format!(
+        "models in use from t = {first} s for {windows} steps, {now}; changed {renewed} times, last {age} steps ago\
+         {given_up}; answers known to {quality:.1e} of their size"
+    )
+}
+
 /// Actions of a scenario that are listed one by one.
 const SHOWN_EVENTS: usize = 20;
 
@@ -482,6 +521,9 @@ fn print<'a>(
     if counters.linearised > 0 {
         let (times, age) = (counters.linearised, counters.oldest_model);
         println!("linear models: derivatives taken {times} times, at most {age} steps old");
+    }
+    for (name, learned) in &summary.learned {
+        println!("{name}: {}", found(learned));
     }
     for OwnSteps { name, size, steps } in &summary.own_steps {
         println!("of its own: {name} {steps} steps of {} s", number_text(*size));

@@ -84,6 +84,36 @@ fn an_explained_system_is_a_system_file_again() {
     assert_eq!(read("a.csv"), read("b.csv"));
 }
 
+/// Since when models that were found on the way were in use and how good they are; or why there were none.
+#[test]
+fn what_was_found_out_is_told() {
+    let folder = folder("identified");
+    system(&folder, &[]);
+    let found = |more: &[&str]| {
+        let args = ["run", "system.toml", "--stop", "0.5", "--summary-json", "s.json"];
+        let args = [&args[..], &["--method", "correction=identified"], more].concat();
+        let text = stdout(&folder, &args);
+        let json = std::fs::read_to_string(folder.join("s.json")).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let line = text.lines().find(|line| line.starts_with("identified: ")).unwrap().to_owned();
+        (line, json["identified"].clone())
+    };
+    let (line, json) = found(&["--step", "1e-3", "--method", "law=fixed"]);
+    assert!(line.starts_with("identified: models in use from t = 0.0"), "{line}");
+    assert!(line.contains("of their size"), "{line}");
+    assert!(json["wanted"] == 2 && json["steps"].as_u64().unwrap() > 100, "{json}");
+    assert!(json["first_at"].as_f64().unwrap() < 0.05 && json["quality"].is_f64(), "{json}");
+    let (line, json) = found(&[]);
+    assert!(
+        line.contains("no model of the 2 simulators was good enough to be used; it takes steps"),
+        "{line}"
+    );
+    assert!(json["first_at"].is_null() && json["steps"] == 0, "{json}");
+    let args = ["check", "system.toml", "--step", "1e-3", "--method", "law=fixed"];
+    let text = stdout(&folder, &[&args[..], &["--method", "correction=identified"]].concat());
+    assert!(text.contains("`identified` finds out while it runs"), "{text}");
+}
+
 #[test]
 fn results_summary_and_threads() {
     let folder = folder("results");

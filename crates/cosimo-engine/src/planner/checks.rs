@@ -250,7 +250,7 @@ impl Planner<'_> {
                 "choose another `jacobian` of the correction"
             } else {
                 "native models and units for model exchange have one; units for co-simulation, if they list their \
-                 states and give directional derivatives"
+                 states and give directional derivatives; the correction `identified` needs none"
             };
             problems.push(
                 Problem::remark(

@@ -103,6 +103,7 @@ impl Certificate {
             verdict: Verdict::Unmeasured,
             own_steps: Vec::new(),
             net: None,
+            learned: Vec::new(),
             events: Vec::new(),
             more_events: 0,
             tampered: Vec::new(),

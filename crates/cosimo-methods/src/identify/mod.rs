@@ -1,0 +1,4 @@
+//! Linear models of simulators from nothing but their inputs and outputs.
+
+pub mod arx;
+pub mod realise;
