@@ -170,6 +170,17 @@ fn open(request: &OpenRequest<'_>) -> Opened {
             d: vec![0.0],
             drift: vec![0.0],
         },
+        // A damper: its flow answers at once.
+        "test:damper" => Linear {
+            inputs: vec![port("e", "N")],
+            outputs: vec![port("f", "m/s")],
+            initial: vec![0.0],
+            a: vec![-1.0],
+            b: vec![0.0],
+            c: vec![0.0],
+            d: vec![-0.1],
+            drift: vec![0.0],
+        },
         // What comes from the left pushes forward, and the flow into a line there is the way back.
         _ => Linear {
             inputs: vec![port("e", "N"), port("F", "N")],
@@ -232,6 +243,19 @@ fn an_island_under_a_method_of_its_own_ends_a_line() {
     // The energy that the pushing mass sent is what arrived, was stored or is on its way.
     let run = start(&combined(1e-4), 1);
     assert_eq!(run.layout().names, ["left", "mass", "spring", "line.long"]);
+}
+
+#[test]
+fn an_island_without_bonds_has_steps_of_one_size() {
+    let text = combined(1e-4)
+        + "[component.first]\nsource = \"native:tanks/first\"\n[component.second]\nsource = \"native:tanks/second-pipe\"\n\
+           [[wire]]\nfrom = \"first.p\"\nto = \"second.p\"\n[[wire]]\nfrom = \"second.q\"\nto = \"first.q\"\n";
+    let run = start(&text, 2);
+    let said = run.remarks().iter().find(|remark| remark.code == "plan/island-method").unwrap();
+    assert!(said.message.contains("the island of first, second has no bond"), "{}", said.message);
+    let (rows, net) = rows(&text, 2, &["second.h"]);
+    assert_eq!(net.islands.len(), 3);
+    assert!(rows[rows.len() - 1][1] > rows[0][1], "water flows");
 }
 
 /// Masses with a line on either side, all islands of their own, with delays that do not fit each other.
@@ -371,6 +395,19 @@ fn what_cannot_be_a_line_is_refused_by_name() {
                 "effort = \"right.F\", flow = \"right.v\"",
             ),
             "line `spring`: `right.F` gives what a line wants the other way round",
+        ),
+        (
+            spring(line).replace("native:spring-mass/right\", parameters = {  }", "test:damper\""),
+            "plan/line-feedthrough: line `spring`: `right.f` answers `right.e` at once",
+        ),
+        (
+            spring_made(Made::Unit(Version::Two, Variant::NoRollback), "", line),
+            "`left` can neither go back nor have the effort follow its flow",
+        ),
+        (
+            spring_made(Made::Unit(Version::Two, Variant::FixedStep), "", line)
+                + "[method]\nstep = { size = 1e-3 }\n",
+            "plan/line-step: line `spring` has a delay of 0.0001 s, and `left` takes steps of 0.001 s only",
         ),
     ] {
         let words = planned(&text).err().unwrap_or_else(|| panic!("{wanted}: no problem"));

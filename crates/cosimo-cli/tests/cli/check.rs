@@ -119,6 +119,27 @@ to = "pulled.v_far"
 step = { size = 0.1 }
 "#;
 
+/// A line between two solvers.
+const LINE: &str = r#"[experiment]
+stop = 0.01
+
+[component.left]
+source = "native:spring-mass/left"
+
+[component.right]
+source = "native:spring-mass/right"
+
+[[bond]]
+name = "spring"
+a = { effort = "left.e", flow = "left.f" }
+b = { effort = "right.e", flow = "right.f" }
+opposite = "flow"
+line = { delay = 1e-4, impedance = 0.1 }
+
+[method]
+step = { size = 1e-4 }
+"#;
+
 struct Case {
     name: &'static str,
     base: &'static str,
@@ -146,11 +167,51 @@ const fn units(
     Case { name, base: UNITS, changes, args: &[], codes }
 }
 
+const fn line(
+    name: &'static str,
+    changes: &'static [(&'static str, &'static str)],
+    codes: &'static [&'static str],
+) -> Case {
+    Case { name, base: LINE, changes, args: &[], codes }
+}
+
 const fn command(name: &'static str, args: &'static [&'static str], codes: &'static [&'static str]) -> Case {
     Case { name, base: CAR, changes: &[], args, codes }
 }
 
 const CASES: &[Case] = &[
+    // Delayed lines.
+    line(
+        "line-causality",
+        &[(
+            "b = { effort = \"right.e\", flow = \"right.f\" }",
+            "b = { effort = \"left.force\", flow = \"left.v1\" }",
+        )],
+        &["check/constant-input", "check/lonely-component", "plan/line-causality"],
+    ),
+    line(
+        "line-held",
+        &[("impedance = 0.1", "impedance = 0.1, boundary = \"held\"")],
+        &["plan/line-boundary"],
+    ),
+    line(
+        "line-mid-step",
+        &[("impedance = 0.1", "impedance = 0.1, boundary = \"mid-step\"")],
+        &["plan/line-boundary", "plan/line-boundary"],
+    ),
+    line(
+        "line-asymmetric",
+        &[("impedance = 0.1", "impedance = 0.1, control = \"steady-state\", most = [1.0, 8.0]")],
+        &["plan/line-asymmetric"],
+    ),
+    line(
+        "line-start",
+        &[
+            ("spring-mass/left\"", "spring-mass/left\"\nstart = { e = 1.0 }"),
+            ("spring-mass/right\"", "spring-mass/right\"\nstart = { e = 2.0 }"),
+        ],
+        &["plan/line-start"],
+    ),
     // The file itself.
     car("syntax", &[("stop = 1.0", "stop = ")], &["system/syntax"]),
     car(
@@ -546,6 +607,9 @@ const ELSEWHERE: &[&str] = &[
     "plan/unknown-source",
     "plan/unknown-component",
     "system/duplicate",
+    "plan/line-feedthrough",
+    "plan/line-step",
+    "plan/island-method",
 ];
 
 /// A unit with some text of its description replaced.

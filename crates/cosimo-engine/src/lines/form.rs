@@ -70,7 +70,19 @@ pub(crate) fn form(
             let block = &blocks[piece.members[member]];
             let at = &found.sides[side];
             let place = (member, at.effort - block.inputs.start, at.flow - block.outputs.start);
-            let steady = match &found.decl.steady {
+            let component = piece.members[member];
+            let varies = interfaces[component].abilities.variable_step;
+            if found.decl.steady.is_some() && !varies {
+                let name = &names[component];
+                let message = format!(
+                    "line `{}`: `{name}` takes steps of one size only, so that a longer delay would save it nothing; its side \
+                     stays as short as it is",
+                    found.name
+                );
+                problems
+                    .push(Problem::remark("plan/line-step", message, found.decl.span.clone()).about(name));
+            }
+            let steady = match found.decl.steady.as_ref().filter(|_| varies) {
                 Some(choice) => Some(steadiness(choice, found, registry, problems)?),
                 None => None,
             };
@@ -218,7 +230,8 @@ fn way(component: usize, parts: &Parts, ports: &Ports<'_>, problems: &mut Vec<Pr
                 )),
                 _ => None,
             };
-            problems.extend(refused);
+            // Said once for both sides.
+            problems.extend(refused.filter(|_| wanted != Boundary::Held || side == 0));
             match chosen {
                 Some((before, other)) if before != wanted => problems.push(problem(
                     format!("`{name}` is told another `boundary` by line `{other}`"),
@@ -230,7 +243,7 @@ fn way(component: usize, parts: &Parts, ports: &Ports<'_>, problems: &mut Vec<Pr
     }
     let Some((way, line)) = chosen else { return Boundary::MidStep };
     let words = match way {
-        Boundary::Inside => return way,
+        Boundary::Inside | Boundary::Held | Boundary::Best => return way,
         Boundary::Corrected => "each step is tried twice before it is taken, to see how the flow answers",
         Boundary::SemiImplicit => "the flow is expected to answer as its mass lets it",
         _ => "one value per step, with the flow as it was at its start",
@@ -349,7 +362,7 @@ fn steadiness(
             problems.extend(
                 wrong
                     .into_iter()
-                    .map(|wrong| Problem::error("plan/option", wrong.message, choice.span.clone())),
+                    .map(|wrong| Problem::error("plan/bad-option", wrong.message, choice.span.clone())),
             );
             None
         }
