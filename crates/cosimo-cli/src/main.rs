@@ -1,6 +1,7 @@
 //! The `cosimo` command. No numerics here: it reads, asks the engine, and prints. Data goes to stdout,
 //! everything else to stderr.
 
+mod catalogue;
 mod command;
 mod load;
 mod pace;
@@ -48,6 +49,7 @@ enum Command {
     Bonds(command::bonds::Args),
     Check(command::check::Args),
     Explain(command::explain::Args),
+    ExplainError(command::explain_error::Args),
     Gate(command::gate::Args),
     Compare(command::compare::Args),
     Convert(command::convert::Args),
@@ -75,6 +77,7 @@ fn main() -> ExitCode {
         Command::Check(args) => command::check::run(&args),
         Command::Resume(args) => command::resume::run(&args),
         Command::Explain(args) => command::explain::run(&args),
+        Command::ExplainError(args) => command::explain_error::run(&args),
         Command::Gate(args) => command::gate::run(&args),
         Command::Compare(args) => command::compare::run(&args),
         Command::Convert(args) => command::convert::run(&args),

@@ -1,6 +1,7 @@
 //! Problems as people see them: what, where in the file, and what to do. All of a file at once.
 
 use std::io::IsTerminal;
+use std::sync::Once;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use cosimo::fmi::validate::{self, Finding};
@@ -16,6 +17,25 @@ pub(crate) fn problems(problems: &[Problem], files: &Files) {
     if errors > 1 {
         eprintln!("{errors} errors; nothing was run");
     }
+    if let Some(line) = more(problems) {
+        say_once(&line);
+    }
+}
+
+/// Where more is to be read about the first error.
+pub(crate) fn more(problems: &[Problem]) -> Option<String> {
+    let first = problems.iter().find(|problem| problem.severity == Severity::Error)?;
+    Some(more_about(first.code))
+}
+
+fn more_about(code: &str) -> String {
+    format!("hint: `cosimo explain-error {code}` says more")
+}
+
+/// A command that complains twice says only once where to read more.
+fn say_once(line: &str) {
+    static SAID: Once = Once::new();
+    SAID.call_once(|| eprintln!("{line}"));
 }
 
 /// A problem for stdout: it is what was asked for.
@@ -34,24 +54,36 @@ pub(crate) fn position<'f>(problem: &Problem, files: &'f Files) -> Option<(&'f s
 
 /// Remarks in one line each: they should be read, not be in the way.
 pub(crate) fn remarks(problems: &[Problem]) {
-    for remark in remark_lines(problems) {
-        eprintln!("remark: {remark}");
+    for remark in of_remarks(problems) {
+        eprintln!("remark[{}]: {}", remark.code, line(remark));
     }
 }
 
 pub(crate) fn remark_lines(problems: &[Problem]) -> Vec<String> {
-    let remarks = problems.iter().filter(|problem| problem.severity == Severity::Remark);
-    remarks
-        .map(|problem| {
-            let hint = problem.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
-            format!("{}{hint}", problem.message)
-        })
-        .collect()
+    of_remarks(problems).map(line).collect()
+}
+
+fn of_remarks(problems: &[Problem]) -> impl Iterator<Item = &Problem> {
+    problems.iter().filter(|problem| problem.severity == Severity::Remark)
+}
+
+fn line(problem: &Problem) -> String {
+    let hint = problem.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
+    format!("{}{hint}", problem.message)
 }
 
 /// An error without a place in a file.
 pub(crate) fn error(message: &str, hint: Option<&str>) {
-    let mut group = Group::with_title(Level::ERROR.primary_title(message));
+    titled(Group::with_title(Level::ERROR.primary_title(message)), hint);
+}
+
+/// An error of a run, which has a code but no place in a file.
+pub(crate) fn failure(code: &str, message: &str, hint: &str) {
+    titled(Group::with_title(Level::ERROR.primary_title(message).id(code)), Some(hint));
+    say_once(&more_about(code));
+}
+
+fn titled<'a>(mut group: Group<'a>, hint: Option<&'a str>) {
     if let Some(hint) = hint {
         group = group.element(Level::HELP.message(hint));
     }

@@ -60,6 +60,9 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         if let Some(forecast) = &forecast {
             lines(forecast).iter().for_each(|line| println!("{line}"));
         }
+        if let Some(line) = report::more(&findings.problems) {
+            println!("{line}");
+        }
     }
     let bad = findings.count(Severity::Error) > 0 || (args.strict && !findings.problems.is_empty());
     if bad { Err(exit::BAD_INPUT) } else { Ok(()) }

@@ -7,6 +7,7 @@ pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod convert;
 pub(crate) mod explain;
+pub(crate) mod explain_error;
 pub(crate) mod gate;
 pub(crate) mod info;
 pub(crate) mod methods;

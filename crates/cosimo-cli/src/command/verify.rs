@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use cosimo::analysis::order::Truth;
+use cosimo::analysis::variant::VariantError;
 use cosimo::analysis::verify::{
     Agreement, Basis, BondJudged, Judged, Look, Undivided, Verification, VerifyError, Wish, verify,
 };
-use cosimo::engine::Run;
+use cosimo::engine::{Run, RunError};
 use cosimo::reference;
 use indicatif::MultiProgress;
 use serde_json::{Value, json};
@@ -175,7 +176,12 @@ fn refused(error: &VerifyError) -> u8 {
         }
         VerifyError::Interrupted => (None, exit::INTERRUPTED),
     };
-    report::error(&error.to_string(), hint);
+    match (error, hint) {
+        (VerifyError::Failed(_, VariantError::Run(RunError::Step(step))), Some(hint)) => {
+            report::failure(step.code(), &error.to_string(), hint);
+        }
+        _ => report::error(&error.to_string(), hint),
+    }
     code
 }
 

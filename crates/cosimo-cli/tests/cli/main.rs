@@ -6,6 +6,7 @@ mod analyse;
 mod around;
 mod bonds;
 mod broken;
+mod catalogue;
 mod certificate;
 mod check;
 mod combinations;

@@ -1,0 +1,66 @@
+//! What every code of an error or a remark means: a page each, carried by the binary. The rules of FMI bring their own
+//! words.
+
+use cosimo::fmi::validate::{RULES, Rule};
+
+/// One file per family of codes: a title, then a page below each `## code`.
+const FAMILIES: &[&str] = &[
+    include_str!("../messages/system.md"),
+    include_str!("../messages/override.md"),
+    include_str!("../messages/plan.md"),
+    include_str!("../messages/check.md"),
+    include_str!("../messages/scenario.md"),
+    include_str!("../messages/run.md"),
+    include_str!("../messages/ssp.md"),
+    include_str!("../messages/osp.md"),
+];
+
+/// Codes that belong together, in the order in which they are shown.
+pub(crate) struct Family {
+    pub title: &'static str,
+    pub pages: Vec<Page>,
+}
+
+pub(crate) struct Page {
+    pub code: &'static str,
+    /// The first line says what it means.
+    pub text: String,
+}
+
+impl Page {
+    pub(crate) fn summary(&self) -> &str {
+        self.text.lines().next().unwrap_or_default()
+    }
+}
+
+pub(crate) fn families() -> Vec<Family> {
+    let rules = Family {
+        title: "A unit breaks a rule of FMI (`cosimo validate`)",
+        pages: RULES.iter().map(of_rule).collect(),
+    };
+    FAMILIES.iter().map(|file| family(file)).chain([rules]).collect()
+}
+
+fn family(file: &'static str) -> Family {
+    let mut parts = file.split("\n## ");
+    let title = parts.next().unwrap_or_default().trim_start_matches('#').trim();
+    let pages = parts.filter_map(|part| {
+        let (code, text) = part.split_once('\n')?;
+        Some(Page { code, text: text.trim().to_owned() })
+    });
+    Family { title, pages: pages.collect() }
+}
+
+fn of_rule(rule: &Rule) -> Page {
+    let clauses: Vec<String> = [("FMI 2.0.5", rule.fmi2), ("FMI 3.0.2", rule.fmi3)]
+        .iter()
+        .filter(|(_, clause)| !clause.is_empty())
+        .map(|(version, clause)| format!("{version}, {clause}"))
+        .collect();
+    let whose = if clauses.is_empty() {
+        "This is a limit of Cosimo.".to_owned()
+    } else {
+        format!("The standard says so in {}.", clauses.join("; "))
+    };
+    Page { code: rule.id, text: format!("The rule: {}.\n{whose}\nTo do: {}.", rule.summary, rule.remedy) }
+}
