@@ -3,6 +3,8 @@
 //! `cargo bench -p cosimo --bench lines`. Time per step of an island and per look-up of a table, for chains of growing length:
 //! the first must not grow with the chain. Without `--bench` everything runs once, as a test.
 
+#![allow(clippy::unwrap_used)] // a benchmark is a test
+
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Instant;
