@@ -6,7 +6,7 @@ use cosimo_engine::{Run, plan};
 use cosimo_system::System;
 
 use crate::order::Truth;
-use crate::variant::VariantError;
+use crate::variant::{VariantError, refuse_lines};
 
 #[derive(Debug, Clone)]
 pub struct Correlations {
@@ -41,6 +41,7 @@ pub fn measure(
     registry: &Registry,
     truth: Truth<'_>,
 ) -> Result<Correlations, CorrelationError> {
+    refuse_lines(system)?;
     let mut run =
         Run::new(plan(system, registry).map_err(VariantError::Plan)?, 1).map_err(VariantError::Run)?;
     let names: Vec<String> = run.layout().bonds.iter().map(|bond| bond.name.clone()).collect();

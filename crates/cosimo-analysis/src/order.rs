@@ -5,7 +5,7 @@ use cosimo_core::{End, Registry};
 use cosimo_engine::{Run, plan};
 use cosimo_system::{Choice, EndRule, System};
 
-use crate::variant::VariantError;
+use crate::variant::{VariantError, refuse_lines};
 
 /// Values of named outputs at given instants, one row per instant.
 pub type Truth<'a> = &'a dyn Fn(&[f64]) -> Result<(Vec<String>, Vec<Vec<f64>>), String>;
@@ -67,6 +67,7 @@ pub fn measure(
     let steps = steps as usize;
     let sizes: Vec<f64> = (0..=halvings).map(|k| size * 0.5f64.powi(k as i32)).collect();
     let mut names = Vec::new();
+    refuse_lines(system)?;
     let mut runs = Vec::new();
     for (k, &size) in sizes.iter().enumerate() {
         let mut constant = system.clone();

@@ -18,6 +18,19 @@ pub enum VariantError {
     Plan(Vec<Problem>),
     #[error(transparent)]
     Run(#[from] RunError),
+    #[error(
+        "line `{0}` gives its islands clocks of their own, so that there is no common step to judge; `cosimo verify` halves the \
+         delays instead"
+    )]
+    Line(String),
+}
+
+/// What looks at the steps that all simulators share has nothing to look at where lines part them.
+pub(crate) fn refuse_lines(system: &System) -> Result<(), VariantError> {
+    match system.bonds.iter().find(|bond| bond.line.is_some()) {
+        Some(bond) => Err(VariantError::Line(bond.name.clone())),
+        None => Ok(()),
+    }
 }
 
 fn words(problems: &[Problem]) -> String {
@@ -81,6 +94,7 @@ pub fn describe(system: &System) -> String {
 
 /// A run of the system at an instant, or a few short steps after its start.
 pub fn started(system: &System, registry: &Registry, at: Option<f64>) -> Result<Run, VariantError> {
+    refuse_lines(system)?;
     // Probed steps go beyond the end of the experiment, and units that were told of it would refuse them.
     let mut open = system.clone();
     open.experiment.end = EndRule::After;

@@ -246,15 +246,17 @@ pub fn verify(
             planned(&finer, registry).map_err(|error| VerifyError::Refused(which, error))?;
         }
     }
-    let several = first.layout.names.len() > 1;
+    let lines = system.bonds.iter().any(|bond| bond.line.is_some());
+    let several = first.layout.names.len() > 1 && !lines;
     let other = if system.recipe.partition.name == "jacobi" { "gauss-seidel" } else { "jacobi" };
     let base = run_itself(first, &recorded, wish)?;
     if base.instants.len() < 5 {
         return Err(VerifyError::TooShort(base.instants.len() - 1));
     }
     let steps: &[f64] = if steady { &[] } else { &base.instants };
-    let mut sequence = Err("there is only one simulator".to_owned());
-    let mut strong = Err("there is only one simulator".to_owned());
+    let alone = if lines { "lines part the simulators into islands" } else { "there is only one simulator" };
+    let mut sequence = Err(alone.to_owned());
+    let mut strong = Err(alone.to_owned());
     let mut reruns =
         vec![(Rerun::Quarter, finer(&system, 4, steps)), (Rerun::Half, finer(&system, 2, steps))];
     let mut add = |which: Rerun, changed: System| match planned(&changed, registry) {
@@ -392,6 +394,10 @@ fn finer(system: &System, parts: u32, steps: &[f64]) -> System {
         finer.recipe.law = Choice::named("fixed");
     } else {
         step.size = step.size.map(|size| size * share);
+    }
+    // A shorter line of the same capacity.
+    for line in finer.bonds.iter_mut().filter_map(|bond| bond.line.as_mut()) {
+        (line.delay, line.impedance) = (line.delay * share, line.impedance * share);
     }
     finer
 }

@@ -319,3 +319,31 @@ fn what_cannot_be_rerun_is_refused_with_a_reason() {
         Err(error) => assert!(matches!(error, VerifyError::Failed(Rerun::Itself, _)), "{error}"),
     }
 }
+
+/// Where lines part the simulators there is no common step to halve, but there are delays. The error of a line against a
+/// spring falls with the square of its delay.
+#[test]
+fn lines_are_verified_by_their_delays() {
+    let text = "experiment.stop = 0.2\n\
+        component.left = { source = \"native:spring-mass/left\", parameters = { t0 = 0.01, relative = 1e-8, absolute = 1e-8 } }\n\
+        component.right = { source = \"native:spring-mass/right\", parameters = { relative = 1e-8, absolute = 1e-8 } }\n\
+        [[bond]]\nname = \"spring\"\na = { effort = \"left.e\", flow = \"left.f\" }\n\
+        b = { effort = \"right.e\", flow = \"right.f\" }\nopposite = \"flow\"\n\
+        line = { delay = 4e-4, stiffness = 1e3 }\n";
+    let registry = cosimo::registry();
+    let (system, problems) = toml::read(text, Path::new("."), &registry);
+    assert!(problems.is_empty(), "{problems:?}");
+    let wish = Wish {
+        tolerance: 1e-2,
+        absolute: 0.0,
+        signals: &["left.v1".to_owned()],
+        jobs: 1,
+        watch: &|_| Box::new(|_| true),
+    };
+    let found = verify(&system, &registry, Err("no reference".into()), &wish).unwrap();
+    let judged = &found.signals[0];
+    let order = judged.order.unwrap();
+    assert!((1.5..2.5).contains(&order), "{judged:?}");
+    assert!(judged.bar > 1e-3 * judged.largest, "{judged:?}");
+    assert!(found.sequence.is_err() && found.undivided.is_err());
+}

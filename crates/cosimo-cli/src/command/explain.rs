@@ -66,11 +66,16 @@ fn simulators(out: &mut String, system: &System, layout: &Layout) -> fmt::Result
         let component = system.components.iter().find(|component| component.name == *name);
         let source = match component {
             Some(component) => component.source.clone(),
+            None if interface.members.is_empty() => {
+                "delayed line; what it joins has a clock of its own".to_owned()
+            }
             None => format!("{}, integrated together", interface.members.join(" and ")),
         };
         let rate = layout.rates.iter().find(|rate| rate.member == index);
         let own = rate.map_or(String::new(), |rate| own_step(rate.every, layout));
-        writeln!(out, "  {name:<12} {source} ({}){own}", abilities.join(", "))?;
+        let lines = system.bonds.iter().any(|bond| bond.line.is_some());
+        let abilities = if lines { String::new() } else { format!(" ({})", abilities.join(", ")) };
+        writeln!(out, "  {name:<12} {source}{abilities}{own}")?;
     }
     writeln!(out, "\nstages (inside a stage nobody sees new values)")?;
     for (k, stage) in layout.stages.iter().enumerate() {
