@@ -100,6 +100,7 @@ fn native(source: &str) -> Box<dyn Simulator> {
     let solver = |word: &str| ("solver".to_owned(), Value::Text(word.into()));
     let steps = ("micro_steps".to_owned(), Value::Number(1000.0));
     let mut simulator = open(&[solver("exact")])
+        .or_else(|_| open(&["relative", "absolute"].map(|name| (name.to_owned(), Value::Number(1e-9)))))
         .or_else(|_| open(&[solver("rk4"), steps.clone()]))
         .or_else(|_| open(&[steps]))
         .or_else(|_| open(&[]))
@@ -127,7 +128,12 @@ fn plain_equations_are_solved_as_the_native_simulator_does() {
             let instant = |seconds| Time::new(seconds).unwrap();
             let window = Window { from: instant(at), to: instant(at + size), size };
             let mut trail = Trail { integrals: &mut [] };
-            simulator.advance(window, &Inputs::of(&segments), &mut trail).unwrap();
+            let inputs = Inputs::of(&segments);
+            let reached = simulator.advance(window, &inputs, &mut trail).unwrap();
+            if reached.event {
+                // FMPy shows what is after an event.
+                simulator.settle(reached.to, &inputs).unwrap();
+            }
         }
         let names =
             |ports: &[cosimo_core::Port]| ports.iter().map(|port| port.name.clone()).collect::<Vec<_>>();
