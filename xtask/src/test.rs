@@ -57,7 +57,12 @@ const STEPS: &[Step] = &[
     },
     Step { name: "cargo xtask python", needs: None, work: Work::Python },
     // Unit, integration, example and documentation tests; the dev profile is optimised.
-    Step { name: "cargo test --workspace", needs: None, work: Work::Cargo(&["test", "--workspace"]) },
+    // All that fails is shown at once.
+    Step {
+        name: "cargo test --workspace --no-fail-fast",
+        needs: None,
+        work: Work::Cargo(&["test", "--workspace", "--no-fail-fast"]),
+    },
     Step {
         name: "cargo xtask fuzz --seconds 10",
         needs: None,
