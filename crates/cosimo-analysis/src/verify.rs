@@ -393,7 +393,9 @@ fn finer(system: &System, parts: u32, steps: &[f64]) -> System {
         step.reject = Reject::Never;
         finer.recipe.law = Choice::named("fixed");
     } else {
-        step.size = step.size.map(|size| size * share);
+        for recipe in finer.recipes_mut() {
+            recipe.step.size = recipe.step.size.map(|size| size * share);
+        }
     }
     // A shorter line of the same capacity.
     for line in finer.bonds.iter_mut().filter_map(|bond| bond.line.as_mut()) {

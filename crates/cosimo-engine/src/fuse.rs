@@ -141,6 +141,12 @@ pub(crate) fn fuse(mut parts: Parts, registry: &Registry, problems: &mut Vec<Pro
             }
         }
         parts = join(parts, group, &members, kind, problems)?;
+        // Whoever spoke of a member speaks of the group now.
+        for (name, _) in parts.system.islands.iter_mut().flat_map(|island| &mut island.components) {
+            if group.components.iter().any(|(member, _)| member == name) {
+                name.clone_from(&group.name);
+            }
+        }
     }
     Some(parts)
 }

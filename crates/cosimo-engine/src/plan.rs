@@ -321,6 +321,14 @@ fn reshaped(
     if !parts.links.lines.is_empty() {
         let Some((shown, islands)) = form(parts, registry, problems) else { return nothing() };
         (parts, net) = (shown, Some(islands));
+    } else if let Some(island) = parts.system.islands.first() {
+        let message =
+            format!("`[island.{}]` has a method of its own, but no line parts this system", island.name);
+        problems.push(
+            Problem::error("plan/island", message, island.span.clone())
+                .hint("write its method under `[method]`, or make a bond a line: `line = { delay = 1e-4, impedance = 0.1 }`"),
+        );
+        return nothing();
     }
     let (names, interfaces) = (parts.names(), parts.interfaces());
     let blocks = blocks(&interfaces);

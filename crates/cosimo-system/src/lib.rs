@@ -23,7 +23,7 @@ pub use problem::{About, Problem, Severity, Span};
 pub use recipe::{Choice, Exchange, Origin, PerInput, Recipe, Reject, Step};
 pub use scenario::{Action, Deed, Scenario, Trigger};
 pub use system::{
-    BondDecl, Boundary, Common, Component, Direction, EndRule, Experiment, Impedances, JunctionDecl,
-    JunctionSide, LineDecl, Opposite, PowerPort, RecordPoint, ReferenceDecl, Results, StrongDecl, Summand,
-    System, WireDecl,
+    BondDecl, Boundary, Common, Component, Direction, EndRule, Experiment, Impedances, IslandDecl,
+    JunctionDecl, JunctionSide, LineDecl, Opposite, PowerPort, RecordPoint, ReferenceDecl, Results,
+    StrongDecl, Summand, System, WireDecl,
 };

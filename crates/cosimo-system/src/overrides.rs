@@ -11,7 +11,7 @@ use cosimo_core::entry::{Options, Range, Registry, suggest};
 
 use crate::names::{Lost, Names};
 use crate::problem::Problem;
-use crate::recipe::{Choice, Origin};
+use crate::recipe::{Choice, Origin, Recipe};
 use crate::sources;
 use crate::system::{BondDecl, Component, EndRule, PowerPort, StrongDecl, System, WireDecl};
 use crate::toml::links::{DIRECTION, OPPOSITE};
@@ -101,8 +101,9 @@ pub fn apply(system: &mut System, overrides: &Overrides, registry: &Registry) ->
     }
     if let Some(size) = overrides.step {
         if Range::Positive.holds(size) {
-            system.recipe.step.size = Some(size);
-            system.recipe.step.size_origin = Origin::CommandLine;
+            for recipe in system.recipes_mut() {
+                (recipe.step.size, recipe.step.size_origin) = (Some(size), Origin::CommandLine);
+            }
         } else {
             problems.push(must("--step", size, Range::Positive.words()));
         }
@@ -277,9 +278,8 @@ fn set_method(system: &mut System, text: &str, registry: &Registry, out: &mut Ve
     let names: Vec<String> = system.components.iter().map(|component| component.name.clone()).collect();
     let context = Context { registry, components: Names::new(names.iter().map(String::as_str)) };
     let item = Item { key: axis, key_span: 0..0, value: &value };
-    let mut recipe = system.recipe.clone();
     let mut found = Vec::new();
-    method::axis(axis, &item, &context, &mut recipe, &mut found);
+    method::axis(axis, &item, &context, &mut system.recipe.clone(), &mut found);
     if !found.is_empty() {
         // Places in the flag's text are not places in the file.
         let named = |p: Problem| Problem {
@@ -291,6 +291,14 @@ fn set_method(system: &mut System, text: &str, registry: &Registry, out: &mut Ve
         out.extend(found.into_iter().map(named));
         return;
     }
+    for recipe in system.recipes_mut() {
+        method::axis(axis, &item, &context, recipe, &mut found);
+        claim_axis(axis, recipe);
+    }
+}
+
+/// Marks an axis as chosen here.
+fn claim_axis(axis: &str, recipe: &mut Recipe) {
     match axis {
         "schedule" => {
             recipe.iteration = Choice::named("once");
@@ -312,7 +320,6 @@ fn set_method(system: &mut System, text: &str, registry: &Registry, out: &mut Ve
         "exchange" => recipe.exchange.inputs.iter_mut().for_each(|(_, _, span)| *span = 0..0),
         _ => {}
     }
-    system.recipe = recipe;
 }
 
 /// Marks a choice as made here.
@@ -326,29 +333,33 @@ fn claim(choice: &mut Choice) {
 
 fn set_tolerance(system: &mut System, tolerance: f64, registry: &Registry, out: &mut Vec<Problem>) {
     let flag = format!("--tolerance {tolerance}");
-    let estimate = &mut system.recipe.estimate;
     if !Range::Positive.holds(tolerance) {
         out.push(must("--tolerance", tolerance, Range::Positive.words()));
         return;
     }
-    if !has_tolerance(registry, &estimate.name) {
-        let message = format!("the estimate `{}` has no tolerance", estimate.name);
+    let usual = system.recipe.estimate.name.clone();
+    let mut estimates: Vec<&mut Choice> = system.recipes_mut().map(|recipe| &mut recipe.estimate).collect();
+    estimates.retain(|estimate| has_tolerance(registry, &estimate.name));
+    if estimates.is_empty() {
+        let message = format!("the estimate `{usual}` has no tolerance");
         out.push(wrong("override/value", &flag, &message).hint(estimates_with_tolerance(registry)));
         return;
     }
     let pair = ("tolerance".to_owned(), Value::Number(tolerance));
-    let specs =
-        listed(registry, "estimate").iter().find(|entry| entry.name == estimate.name).map(|e| e.options);
-    if let Err(found) = Options::resolve(
-        &format!("`{}`", estimate.name),
-        specs.unwrap_or_default(),
-        std::slice::from_ref(&pair),
-    ) {
-        out.extend(found.iter().map(|found| wrong("override/value", &flag, &found.message)));
-        return;
+    for estimate in estimates {
+        let specs =
+            listed(registry, "estimate").iter().find(|entry| entry.name == estimate.name).map(|e| e.options);
+        if let Err(found) = Options::resolve(
+            &format!("`{}`", estimate.name),
+            specs.unwrap_or_default(),
+            std::slice::from_ref(&pair),
+        ) {
+            out.extend(found.iter().map(|found| wrong("override/value", &flag, &found.message)));
+            return;
+        }
+        *estimate = std::mem::take(estimate).with(&pair.0, pair.1.clone());
+        estimate.origin = Origin::CommandLine;
     }
-    *estimate = std::mem::take(estimate).with(&pair.0, pair.1);
-    estimate.origin = Origin::CommandLine;
     // Narrower ones in the file would beat the one of the estimate, and the command line beats the file.
     system.bonds.iter_mut().for_each(|bond| bond.tolerance = None);
     system.junctions.iter_mut().for_each(|junction| junction.tolerance = None);

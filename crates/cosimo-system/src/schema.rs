@@ -49,6 +49,12 @@ pub fn json_schema(registry: &Registry) -> Value {
                 "additionalProperties": false,
             },
             "method": method(registry),
+            "island": {
+                "type": "object",
+                "description": "methods of islands, by name; an island is what remains connected when lines are cut",
+                "patternProperties": { NAME: island(registry) },
+                "additionalProperties": false,
+            },
             "results": results(),
             "reference": reference(registry),
         }),
@@ -301,6 +307,21 @@ fn method(registry: &Registry) -> Value {
     method
 }
 
+fn island(registry: &Registry) -> Value {
+    let mut island = method(registry);
+    island["description"] = json!("the methods of one island, where they are not those of `method`");
+    island["required"] = json!(["components"]);
+    let components = json!({
+        "type": "array", "minItems": 1, "items": reference_to("name"),
+        "description": "components of the island: one is enough",
+    });
+    let methods = island["properties"].take();
+    let rest = methods.as_object().into_iter().flatten().map(|(key, value)| (key.clone(), value.clone()));
+    island["properties"] =
+        Value::Object(std::iter::once(("components".to_owned(), components)).chain(rest).collect());
+    island
+}
+
 fn step(registry: &Registry, usual: &Recipe) -> Value {
     let Step { min, shrink, grow, .. } = usual.step;
     let has_tolerance = |entry: &&Listed| entry.options.iter().any(|spec| spec.name == "tolerance");
@@ -486,7 +507,7 @@ mod tests {
     use super::*;
     use crate::toml::{
         COMPONENT_KEYS, EXPERIMENT_KEYS, REFERENCE_KEYS, RESULTS_KEYS, ROOT_KEYS, STRONG_KEYS, UNIT_KEYS,
-        line, links, method,
+        island, line, links, method,
     };
 
     fn keys(schema: &Value, place: &str) -> Vec<String> {
@@ -516,6 +537,7 @@ mod tests {
             (&format!("/properties/strong/patternProperties/{NAME}"), STRONG_KEYS),
             ("/properties/method", method::METHOD_KEYS),
             ("/properties/method/properties/step", method::STEP_KEYS),
+            (&format!("/properties/island/patternProperties/{NAME}"), island::ISLAND_KEYS),
             ("/properties/results", RESULTS_KEYS),
             ("/properties/reference", REFERENCE_KEYS),
         ] {

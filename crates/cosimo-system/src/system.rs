@@ -20,10 +20,19 @@ pub struct System {
     pub junctions: Vec<JunctionDecl>,
     pub strong: Vec<StrongDecl>,
     pub recipe: Recipe,
+    pub islands: Vec<IslandDecl>,
     pub results: Results,
     pub reference: Option<ReferenceDecl>,
     /// What happens to it while it runs; from a file of its own.
     pub scenario: Option<Scenario>,
+}
+
+impl System {
+    /// Of everybody, and of islands that have one of their own.
+    pub fn recipes_mut(&mut self) -> impl Iterator<Item = &mut Recipe> {
+        let own = self.islands.iter_mut().map(|island| &mut island.recipe);
+        std::iter::once(&mut self.recipe).chain(own)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -241,6 +250,15 @@ pub struct JunctionSide {
     pub port: PowerPort,
     /// Effort times flow counts power that leaves this simulator instead of entering it.
     pub leaves: bool,
+}
+
+/// A method of its own for the island that these components belong to. Islands are what remains connected when lines are cut.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct IslandDecl {
+    pub name: String,
+    pub components: Vec<(String, Span)>,
+    pub recipe: Recipe,
+    pub span: Span,
 }
 
 /// Components that are integrated together, as one system of equations.

@@ -82,7 +82,17 @@ fn rest(page: &mut Page, system: &System) {
         page.line("components", &format!("[{}]", names.join(", ")));
         group.options.iter().for_each(|(name, option, _)| page.line(name, &value(option)));
     }
-    recipe(page, &system.recipe);
+    let method = recipe(&system.recipe, &Recipe::default());
+    if !method.is_empty() {
+        page.head("[method]");
+        method.iter().for_each(|(key, value)| page.line(key, value));
+    }
+    for island in &system.islands {
+        page.head(&format!("[island.{}]", key(&island.name)));
+        let names: Vec<String> = island.components.iter().map(|(name, _)| text(name)).collect();
+        page.line("components", &format!("[{}]", names.join(", ")));
+        recipe(&island.recipe, &system.recipe).iter().for_each(|(key, value)| page.line(key, value));
+    }
     if system.results != Results::default() {
         page.head("[results]");
         let variables: Vec<String> =
@@ -264,8 +274,8 @@ fn unit(unit: &Unit) -> String {
     table(&pairs)
 }
 
-fn recipe(page: &mut Page, recipe: &Recipe) {
-    let usual = Recipe::default();
+/// What differs from what is usual.
+fn recipe(recipe: &Recipe, usual: &Recipe) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     if !same(&recipe.partition, &usual.partition) {
         lines.push(("partition", choice(&recipe.partition)));
@@ -276,21 +286,21 @@ fn recipe(page: &mut Page, recipe: &Recipe) {
     for (key, chosen, usual) in
         [("input", &recipe.input, &usual.input), ("correction", &recipe.correction, &usual.correction)]
     {
-        if !chosen.inputs.is_empty() || !same(&chosen.default, &usual.default) {
+        let (all, inputs) = (same(&chosen.default, &usual.default), chosen.inputs.iter().zip(&usual.inputs));
+        let equal =
+            |((left, one, _), (right, other, _)): (&(_, _, _), &(_, _, _))| left == right && same(one, other);
+        if !all || chosen.inputs.len() != usual.inputs.len() || !inputs.into_iter().all(equal) {
             lines.push((key, per_input(chosen, choice)));
         }
     }
     if recipe.exchange != usual.exchange {
         lines.push(("exchange", per_input(&recipe.exchange, |exchange| text(word(EXCHANGE, *exchange)))));
     }
-    let step = step(recipe, &usual);
+    let step = step(recipe, usual);
     if !step.is_empty() {
         lines.push(("step", table(&step)));
     }
-    if !lines.is_empty() {
-        page.head("[method]");
-        lines.iter().for_each(|(key, value)| page.line(key, value));
-    }
+    lines
 }
 
 fn step(recipe: &Recipe, usual: &Recipe) -> Vec<(String, String)> {
@@ -303,8 +313,8 @@ fn step(recipe: &Recipe, usual: &Recipe) -> Vec<(String, String)> {
     if !same(&recipe.law, &usual.law) {
         push("law", choice(&recipe.law));
     }
-    if let Some(size) = size {
-        push("size", number(*size));
+    if let Some(size) = size.filter(|size| usual.step.size != Some(*size)) {
+        push("size", number(size));
     }
     let limits = [
         ("min", *min, usual.step.min),

@@ -245,6 +245,56 @@ fn an_island_under_a_method_of_its_own_ends_a_line() {
     assert_eq!(run.layout().names, ["left", "mass", "spring", "line.long"]);
 }
 
+/// The method of the system in which the pushed mass is alone on its island is that of the other one.
+#[test]
+fn a_method_for_one_island_is_the_same_as_one_for_all() {
+    let signals = ["left.v1", "mass.v", "spring.F"];
+    let (all, totals) = rows(&combined(1e-4), 2, &signals);
+    let own = combined(1e-4).replace("[method]\n", "[island.tail]\ncomponents = [\"spring\", \"mass\"]\n");
+    let (same, again) = rows(&own, 2, &signals);
+    assert!(all == same && totals == again);
+    // What is not said is as for everybody.
+    let (fine, totals) = rows(&combined(1e-7), 1, &signals);
+    let half = combined(1e-4) + "[island.tail]\ncomponents = [\"mass\"]\nstep.tolerance = 1e-7\n";
+    let (same, again) = rows(&half, 1, &signals);
+    assert!(fine == same && totals == again);
+}
+
+/// Tanks beside a mass with a spring, each under a method of its own, side by side.
+#[test]
+fn islands_keep_methods_of_their_own_apart() {
+    let tanks = "[component.first]\nsource = \"native:tanks/first\"\n[component.second]\nsource = \"native:tanks/second-pipe\"\n\
+         [[wire]]\nfrom = \"first.p\"\nto = \"second.p\"\n[[wire]]\nfrom = \"second.q\"\nto = \"first.q\"\n";
+    let method = "[island.tanks]\ncomponents = [\"second\"]\ncorrection = \"none\"\n\
+                  step = { estimate = \"none\", law = \"fixed\", size = 1e-3 }\n";
+    let text = format!("{}{tanks}{method}", combined(1e-4));
+    assert!(start(&text, 1).remarks().iter().all(|remark| remark.code != "plan/island-method"));
+    let (_, both) = rows(&text, 2, &["second.h"]);
+    assert_eq!(both.islands[2].steps, 300);
+    let (_, alone) = rows(&combined(1e-4), 2, &["mass.v"]);
+    assert_eq!(both.islands[1], alone.islands[1]);
+    assert!(alone.islands[1].steps != 300 && alone.islands[1].taken_back == 0);
+}
+
+#[test]
+fn what_an_island_cannot_be_is_said() {
+    let refused = |more: &str| planned(&(combined(1e-4) + more)).unwrap_err();
+    let two = refused("[island.x]\ncomponents = [\"left\", \"spring\"]\n");
+    assert!(
+        two.contains("plan/island") && two.contains("`left` and `spring` are not of one island"),
+        "{two}"
+    );
+    let twice = refused("[island.x]\ncomponents = [\"mass\"]\n[island.y]\ncomponents = [\"spring\"]\n");
+    assert!(twice.contains("has a method already, from `[island.x]`"), "{twice}");
+    let nobody = refused("[island.x]\ncomponents = []\n");
+    assert!(nobody.contains("it has no component"), "{nobody}");
+    let unknown = refused("[island.x]\ncomponents = [\"sprig\"]\ncorrection = \"nepze\"\n");
+    assert!(unknown.contains("no component is called `sprig`") && unknown.contains("`nepze`"), "{unknown}");
+    let alone = combined(1e-4) + "[island.x]\ncomponents = [\"left\"]\ncorrection = \"none\"\n";
+    let said = start(&alone, 1).remarks().iter().map(|remark| remark.message.clone()).collect::<String>();
+    assert!(said.contains("`[island.x]` is `left` alone"), "{said}");
+}
+
 #[test]
 fn an_island_without_bonds_has_steps_of_one_size() {
     let text = combined(1e-4)

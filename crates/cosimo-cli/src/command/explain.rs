@@ -7,7 +7,7 @@ use cosimo::core::entry::{Listed, Options, Value, number_text};
 use cosimo::core::{End, Registry};
 use cosimo::engine::Layout;
 use cosimo::engine::rows::side_letter;
-use cosimo::system::{Action, Choice, EndRule, Origin, RecordPoint, Reject, System, Trigger};
+use cosimo::system::{Action, Choice, EndRule, Origin, Recipe, RecordPoint, Reject, Step, System, Trigger};
 
 use crate::load::{Changes, Loaded, load};
 use crate::report;
@@ -165,8 +165,41 @@ fn bonds(out: &mut String, layout: &Layout) -> fmt::Result {
 }
 
 fn methods(out: &mut String, system: &System, layout: &Layout, axes: &[(&str, Vec<Listed>)]) -> fmt::Result {
-    let recipe = &system.recipe;
     writeln!(out, "\nmethods")?;
+    let adaptive = layout.control.adaptive;
+    choices(out, &system.recipe, adaptive, layout.control.first(system.recipe.step.size), axes)?;
+    for island in &system.islands {
+        let names: Vec<&str> = island.components.iter().map(|(name, _)| name.as_str()).collect();
+        writeln!(out, "\nmethods of island {}, which has {}", island.name, names.join(", "))?;
+        let Step { size, min, max, .. } = island.recipe.step;
+        let adaptive = island.recipe.law.name != Recipe::default().law.name;
+        choices(out, &island.recipe, adaptive, size.unwrap_or(max).clamp(min, max), axes)?;
+    }
+    if !system.islands.is_empty() {
+        writeln!(out)?;
+    }
+    let end = if system.experiment.end == EndRule::Exact { "exact" } else { "first point at or after" };
+    writeln!(
+        out,
+        "  {:<12} {} to {} s, end {end}",
+        "experiment", system.experiment.start, system.experiment.stop
+    )?;
+    let record = match system.experiment.record {
+        RecordPoint::AfterExchange => "after exchange: outputs as published, inputs as they follow from them",
+        RecordPoint::BeforeExchange => "before exchange: inputs as applied, outputs as the step left them",
+    };
+    writeln!(out, "  {:<12} {record}\n", "record")?;
+    Ok(())
+}
+
+/// What was chosen on every axis, and the sizes of steps.
+fn choices(
+    out: &mut String,
+    recipe: &Recipe,
+    adaptive: bool,
+    first: f64,
+    axes: &[(&str, Vec<Listed>)],
+) -> fmt::Result {
     for (axis, choice) in [
         ("partition", &recipe.partition),
         ("iteration", &recipe.iteration),
@@ -184,8 +217,7 @@ fn methods(out: &mut String, system: &System, layout: &Layout, axes: &[(&str, Ve
         )?;
     }
     let step = &recipe.step;
-    let first = layout.control.first(step.size);
-    if layout.control.adaptive {
+    if adaptive {
         let reject = if step.reject == Reject::AboveOne { "above 1" } else { "never" };
         writeln!(
             out,
@@ -200,17 +232,6 @@ fn methods(out: &mut String, system: &System, layout: &Layout, axes: &[(&str, Ve
     } else {
         writeln!(out, "  {:<12} {} s, {}", "step", number_text(first), origin(step.size_origin))?;
     }
-    let end = if system.experiment.end == EndRule::Exact { "exact" } else { "first point at or after" };
-    writeln!(
-        out,
-        "  {:<12} {} to {} s, end {end}",
-        "experiment", system.experiment.start, system.experiment.stop
-    )?;
-    let record = match system.experiment.record {
-        RecordPoint::AfterExchange => "after exchange: outputs as published, inputs as they follow from them",
-        RecordPoint::BeforeExchange => "before exchange: inputs as applied, outputs as the step left them",
-    };
-    writeln!(out, "  {:<12} {record}\n", "record")?;
     Ok(())
 }
 

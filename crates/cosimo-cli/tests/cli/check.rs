@@ -212,6 +212,16 @@ const CASES: &[Case] = &[
         ],
         &["plan/line-start"],
     ),
+    line(
+        "island-of-two",
+        &[("[[bond]]", "[island.x]\ncomponents = [\"left\", \"right\"]\n\n[[bond]]")],
+        &["plan/island"],
+    ),
+    car(
+        "island-without-lines",
+        &[("[[bond]]", "[island.x]\ncomponents = [\"wheel\"]\n\n[[bond]]")],
+        &["plan/island"],
+    ),
     // The file itself.
     car("syntax", &[("stop = 1.0", "stop = ")], &["system/syntax"]),
     car(

@@ -7,7 +7,9 @@ use cosimo_core::entry::{Options, Registry, Value, find};
 use cosimo_core::interface::{Interface, Port};
 use cosimo_core::method::Steadiness;
 use cosimo_core::{End as PortEnd, Setup, Simulator, Term, Time};
-use cosimo_system::{Boundary, Choice, Component, EndRule, Impedances, Problem, Recipe, Results, System};
+use cosimo_system::{
+    Boundary, Choice, Component, EndRule, Impedances, Problem, Recipe, Results, Span, System,
+};
 
 use super::drive::Drive;
 use super::end::End;
@@ -30,6 +32,14 @@ struct Piece {
     ends: Vec<(usize, usize, usize)>,
     /// One simulator that nobody but lines talks to.
     alone: bool,
+    /// The method, where it is not everybody's: which of the declared ones.
+    island: Option<usize>,
+}
+
+impl Piece {
+    fn recipe<'a>(&self, system: &'a System) -> &'a Recipe {
+        self.island.map_or(&system.recipe, |island| &system.islands[island].recipe)
+    }
 }
 
 /// The islands, and everybody who shows them.
@@ -42,7 +52,8 @@ pub(crate) fn form(
     let (names, interfaces) = (parts.names(), parts.interfaces());
     let blocks = blocks(&interfaces);
     let ports = Ports::new(&names, &interfaces, &blocks);
-    let pieces = pieces(&parts.links, &ports);
+    let mut pieces = pieces(&parts.links, &ports);
+    choose_methods(&mut pieces, &parts.system, &ports, problems);
     let ways: Vec<Boundary> =
         (0..names.len()).map(|component| way(component, &parts, &ports, problems)).collect();
     for line in &parts.links.lines {
@@ -175,9 +186,60 @@ fn pieces(links: &Links, ports: &Ports<'_>) -> Vec<Piece> {
         }
         ends.sort_by_key(|(line, side, member)| (*member, *line, *side));
         let alone = members.len() == 1 && !wired[first];
-        pieces.push(Piece { members, ends, alone });
+        pieces.push(Piece { members, ends, alone, island: None });
     }
     pieces
+}
+
+/// The declared islands are found among the pieces by their components.
+fn choose_methods(pieces: &mut [Piece], system: &System, ports: &Ports<'_>, problems: &mut Vec<Problem>) {
+    for (index, island) in system.islands.iter().enumerate() {
+        let mut refuse = |message: String, span: &Span, hint: &str| {
+            let message = format!("`[island.{}]`: {message}", island.name);
+            problems.push(Problem::error("plan/island", message, span.clone()).hint(hint));
+        };
+        let mut found: Option<(usize, &str)> = None;
+        for (name, span) in &island.components {
+            let holds = |piece: &Piece| piece.members.iter().any(|member| ports.names[*member] == *name);
+            let Some(piece) = pieces.iter().position(holds) else { continue };
+            match found {
+                Some((first, other)) if first != piece => refuse(
+                    format!(
+                        "`{other}` and `{name}` are not of one island: only lines lead from one to the other"
+                    ),
+                    span,
+                    "name components of one island; one of them is enough",
+                ),
+                _ => found = Some((piece, name)),
+            }
+        }
+        let Some((piece, _)) = found else {
+            refuse("it has no component".into(), &island.span, "name one component of the island");
+            continue;
+        };
+        let piece = &mut pieces[piece];
+        if let Some(other) = piece.island.replace(index) {
+            let other = &system.islands[other].name;
+            refuse(
+                format!("that island has a method already, from `[island.{other}]`"),
+                &island.span,
+                "keep one of them",
+            );
+        }
+        let own = Recipe { step: island.recipe.step.clone(), ..system.recipe.clone() };
+        if piece.alone && own != island.recipe {
+            let name = &ports.names[piece.members[0]];
+            problems.push(Problem::remark(
+                "plan/island-method",
+                format!(
+                    "`[island.{}]` is `{name}` alone: there is nothing that a method could couple, and only the size of its \
+                     steps is read",
+                    island.name
+                ),
+                island.span.clone(),
+            ));
+        }
+    }
 }
 
 /// How efforts reach a component, with a word on why.
@@ -310,8 +372,7 @@ fn step(
     ports: &Ports<'_>,
     problems: &mut Vec<Problem>,
 ) -> f64 {
-    let recipe = &parts.system.recipe;
-    let (given, experiment) = (recipe.step.size, &parts.system.experiment);
+    let (given, experiment) = (piece.recipe(&parts.system).step.size, &parts.system.experiment);
     let usual = given.unwrap_or((experiment.stop - experiment.start) / ROWS);
     let shortest = piece.ends.iter().map(|(line, side, _)| {
         let decl = &parts.links.lines[*line].decl;
@@ -443,7 +504,7 @@ fn group(
     own.parcels.extend(links.parcels.iter().filter_map(|wire| {
         Some(ParcelWire { from: (member(wire.from.0)?, wire.from.1), to: (member(wire.to.0)?, wire.to.1) })
     }));
-    let mut recipe = whole.recipe.clone();
+    let mut recipe = piece.recipe(whole).clone();
     let known = |path: &str| (0..inputs).any(|input| inside.path(PortEnd::Input(input)) == path);
     recipe.input.inputs.retain(|(path, ..)| known(path));
     recipe.correction.inputs.retain(|(path, ..)| known(path));

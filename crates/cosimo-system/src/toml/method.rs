@@ -23,19 +23,33 @@ pub(crate) const REJECT: &[(&str, Reject)] = &[("never", Reject::Never), ("above
 
 pub(super) fn read(item: &Item<'_>, context: &Context<'_>, out: &mut Vec<Problem>) -> Recipe {
     let mut recipe = Recipe::default();
-    let Some(section) = Section::open("`[method]`", item.value, METHOD_KEYS, out) else { return recipe };
+    if let Some(section) = Section::open("`[method]`", item.value, METHOD_KEYS, out) {
+        fill(&section, context, &mut recipe, out);
+    }
+    recipe
+}
+
+/// Reads all axes that are there; the others stay as they are.
+pub(super) fn fill(
+    section: &Section<'_>,
+    context: &Context<'_>,
+    recipe: &mut Recipe,
+    out: &mut Vec<Problem>,
+) {
     for key in METHOD_KEYS.iter().filter(|key| **key != "step") {
         if let Some(item) = section.get(key) {
-            axis(key, &item, context, &mut recipe, out);
+            axis(key, &item, context, recipe, out);
         }
     }
-    check_schedule(&section, out);
+    check_schedule(section, out);
+    if section.get("schedule").is_some() {
+        recipe.iteration = Recipe::default().iteration;
+    }
     if let Some(item) = section.get("step")
         && let Some(section) = Section::open("`step`", item.value, STEP_KEYS, out)
     {
-        step(&section, item.whole(), context, &mut recipe, out);
+        step(&section, item.whole(), context, recipe, out);
     }
-    recipe
 }
 
 /// Reads one axis into the recipe; what cannot be read leaves it as it was. `key` is one of [`AXES`].
@@ -218,6 +232,10 @@ fn step(
     out: &mut Vec<Problem>,
 ) {
     let before = out.len();
+    if section.get("tolerance").is_some() && section.get("estimate").is_none() {
+        // One that was there before is replaced.
+        recipe.estimate.options.retain(|(name, ..)| name != "tolerance");
+    }
     for key in ["estimate", "law", "reject"] {
         if let Some(item) = section.get(key) {
             axis(key, &item, context, recipe, out);
@@ -232,9 +250,8 @@ fn step(
     }
     let step = &mut recipe.step;
     step.span = span;
-    step.size = section.number("size", Range::Positive, out);
-    if step.size.is_some() {
-        step.size_origin = Origin::File;
+    if let Some(size) = section.number("size", Range::Positive, out) {
+        (step.size, step.size_origin) = (Some(size), Origin::File);
     }
     set(&mut step.min, section.number("min", Range::Positive, out));
     set(&mut step.max, section.number("max", Range::Positive, out));

@@ -2,6 +2,7 @@
 //! returns all of them, each with its place in the text, and as much of the system as could be understood.
 
 mod file;
+pub(crate) mod island;
 pub(crate) mod line;
 pub(crate) mod links;
 pub(crate) mod method;
@@ -25,8 +26,18 @@ use crate::system::{
 };
 use section::{Item, Section, entries, value};
 
-pub(crate) const ROOT_KEYS: &[&str] =
-    &["experiment", "component", "wire", "bond", "junction", "strong", "method", "results", "reference"];
+pub(crate) const ROOT_KEYS: &[&str] = &[
+    "experiment",
+    "component",
+    "wire",
+    "bond",
+    "junction",
+    "strong",
+    "method",
+    "island",
+    "results",
+    "reference",
+];
 pub(crate) const EXPERIMENT_KEYS: &[&str] = &["start", "stop", "end", "record", "history"];
 pub(crate) const COMPONENT_KEYS: &[&str] =
     &["source", "parameters", "start", "units", "tolerance", "weight", "step"];
@@ -121,6 +132,9 @@ fn document(table: &DeTable<'_>, folder: &Path, registry: &Registry, out: &mut V
     }
     if let Some(item) = root.get("method") {
         system.recipe = method::read(&item, &context, out);
+    }
+    if let Some(item) = root.get("island") {
+        system.islands = island::read(&item, &system.recipe, &context, out);
     }
     if let Some(item) = root.get("results") {
         system.results = results(&item, out);
@@ -235,24 +249,35 @@ fn strong(item: &Item<'_>, context: &Context<'_>, out: &mut Vec<Problem>) -> Vec
         }
         let title = format!("`[strong.{}]`", item.key);
         let Some(section) = Section::open(title, item.value, STRONG_KEYS, out) else { continue };
-        let listed = section.required("components", "components = [\"a\", \"b\"]", out);
-        let components = listed.as_ref().map(|item| item.texts(out)).unwrap_or_default();
-        for (name, span) in &components {
-            if context.components.get(name).is_none() {
-                let message = format!("no component is called `{name}`");
-                out.push(
-                    Problem::error("system/unknown-component", message, span.clone())
-                        .label("unknown component")
-                        .hint(context.components.suggest(name)),
-                );
-            }
-        }
+        let components = known_components(&section, "components = [\"a\", \"b\"]", context, out);
         let options = STRONG_KEYS[1..].iter().filter_map(|key| section.get(key));
         let options = options.map(|item| (item.key.into(), value(item.value.get_ref()), item.whole()));
         let options: Vec<_> = options.collect();
         groups.push(StrongDecl { name: item.key.into(), components, options, span: item.key_span.clone() });
     }
     groups
+}
+
+/// The list under `components`; those that nobody knows are problems.
+fn known_components(
+    section: &Section<'_>,
+    example: &str,
+    context: &Context<'_>,
+    out: &mut Vec<Problem>,
+) -> Vec<(String, Span)> {
+    let listed = section.required("components", example, out);
+    let components = listed.as_ref().map(|item| item.texts(out)).unwrap_or_default();
+    for (name, span) in &components {
+        if context.components.get(name).is_none() {
+            let message = format!("no component is called `{name}`");
+            out.push(
+                Problem::error("system/unknown-component", message, span.clone())
+                    .label("unknown component")
+                    .hint(context.components.suggest(name)),
+            );
+        }
+    }
+    components
 }
 
 /// `"km/h"`, or its exponents of SI units with factor and offset.

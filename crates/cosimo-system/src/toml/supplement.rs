@@ -1,12 +1,15 @@
-//! The part of a system that another format has no words for, in the words of `system.toml`: methods, bonds, results,
-//! and what is special about components that are already there.
+//! The part of a system that another format has no words for, in the words of `system.toml`: methods, bonds, groups that
+//! are integrated together, results, and what is special about components that are already there.
 
 use ::toml::de::DeTable;
 use cosimo_core::Registry;
 use cosimo_core::entry::Range;
 
 use super::section::{Section, value};
-use super::{Context, END, RECORD, ROOT_KEYS, links, method, own_step, reference, results, syntax, unit};
+use super::{
+    Context, END, RECORD, ROOT_KEYS, island, links, method, own_step, reference, results, strong, syntax,
+    unit,
+};
 use crate::names::Names;
 use crate::problem::Problem;
 use crate::system::System;
@@ -38,8 +41,14 @@ pub fn supplement(text: &str, start: usize, system: &mut System, registry: &Regi
     let names: Vec<String> = system.components.iter().map(|component| component.name.clone()).collect();
     let context = Context { registry, components: Names::new(names.iter().map(String::as_str)) };
     links::read(&root, &context, system, &mut out);
+    if let Some(item) = root.get("strong") {
+        system.strong = strong(&item, &context, &mut out);
+    }
     if let Some(item) = root.get("method") {
         system.recipe = method::read(&item, &context, &mut out);
+    }
+    if let Some(item) = root.get("island") {
+        system.islands = island::read(&item, &system.recipe, &context, &mut out);
     }
     if let Some(item) = root.get("results") {
         system.results = results(&item, &mut out);

@@ -131,7 +131,7 @@ prop_compose! {
     fn system()(
         components in components(),
         bonds in prop::collection::vec(bond(), 0..3),
-        mut recipe in recipe(),
+        (mut recipe, mut own) in (recipe(), recipe()),
         start in -1e3..1e3,
         length in 1e-3..1e3,
         extra in prop::collection::btree_map(-5i32..5, -1e3..1e3, 0..3),
@@ -150,6 +150,9 @@ prop_compose! {
             recipe.input.inputs.push((port.clone(), Choice::named("linear"), 0..0));
             recipe.exchange.inputs.push((port.clone(), Exchange::Stale, 0..0));
         }
+        // What others have cannot be taken back, only replaced.
+        own.step.size.get_or_insert(length);
+        own.step.max = recipe.step.max;
         let side = |leaves| JunctionSide { port: power.clone(), leaves };
         System {
             folder: "folder".into(),
@@ -174,6 +177,9 @@ prop_compose! {
                 span: 0..0,
             }],
             recipe,
+            islands: vec![IslandDecl {
+                name: "isle".into(), components: vec![(owner.clone(), 0..0)], recipe: own, span: 0..0,
+            }],
             results: Results {
                 variables: vec![(port.clone(), 0..0), (format!("!{owner}.*"), 0..0)],
                 every: special.then_some(length),

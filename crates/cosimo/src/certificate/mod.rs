@@ -18,7 +18,7 @@ use cosimo_engine::rows::side_letter;
 use cosimo_engine::{
     BondSummary, BondTotals, Counters, Layout, LoopResidual, Run, RunError, Summary, Verdict,
 };
-use cosimo_system::{Choice, EndRule, Problem, Severity, System};
+use cosimo_system::{Choice, EndRule, IslandDecl, Problem, Severity, System};
 use serde_json::{Map, Value as Json, json};
 
 /// What a file must call itself to be one.
@@ -264,6 +264,19 @@ fn methods(system: &System, layout: &Layout, registry: &Registry) -> Json {
     let recipe = &system.recipe;
     let choice = |axis: &str, choice: &Choice| method(axis, choice, &axes);
     let control = &layout.control;
+    let island = |island: &IslandDecl| {
+        let recipe = &island.recipe;
+        json!({
+            "name": island.name,
+            "components": island.components.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
+            "partition": choice("partition", &recipe.partition),
+            "iteration": choice("iteration", &recipe.iteration),
+            "fit": choice("input", &recipe.input.default),
+            "correction": choice("correction", &recipe.correction.default),
+            "estimate": choice("estimate", &recipe.estimate),
+            "law": choice("law", &recipe.law),
+        })
+    };
     json!({
         "partition": choice("partition", &recipe.partition),
         "iteration": choice("iteration", &recipe.iteration),
@@ -278,6 +291,7 @@ fn methods(system: &System, layout: &Layout, registry: &Registry) -> Json {
             "grow": control.grow,
             "rejects": control.reject == cosimo_system::Reject::AboveOne,
         },
+        "islands": system.islands.iter().map(island).collect::<Vec<_>>(),
         "end": if system.experiment.end == EndRule::Exact { "exact" } else { "after" },
         "stages": layout.stages.iter().map(|stage| {
             stage.members.iter().map(|member| layout.names[*member].as_str()).collect::<Vec<_>>()

@@ -129,6 +129,19 @@ pub fn schema() -> Value {
             ("rejects", flag("")),
         ],
     );
+    let island = object(
+        "methods of one island between lines, where they are not those of the whole run",
+        &[
+            ("name", text("")),
+            ("components", list("that name it; it may have more", &text(""))),
+            ("partition", method()),
+            ("iteration", method()),
+            ("fit", method()),
+            ("correction", method()),
+            ("estimate", method()),
+            ("law", method()),
+        ],
+    );
     let methods = object(
         "methods of the whole run",
         &[
@@ -137,6 +150,7 @@ pub fn schema() -> Value {
             ("estimate", method()),
             ("law", method()),
             ("step", step),
+            ("islands", list("", &island)),
             ("end", json!({ "enum": ["exact", "after"] })),
             ("stages", list("who steps together, one stage after the other", &list("", &text("")))),
             ("bonds", list("", &planned_bond)),
