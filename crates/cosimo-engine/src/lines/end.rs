@@ -1,16 +1,12 @@
 //! One end of a line: what it published, what it received, how long its delay is, and the law that changes it.
 //! Source: Braun, Hällqvist & Fritzson 2023, Eq. (8) and Fig. 2.
 
-use cosimo_core::LineEnd;
 use cosimo_core::line::{Repay, Stamp, Table};
 use cosimo_core::method::Steadiness;
+use cosimo_core::{LineEnd, Stretch};
 use cosimo_system::{Impedances, LineDecl};
 
 use crate::resolve::LineSide;
-
-/// So many steps in a row that are shorter than the shortest delay, although a longer one is allowed: the simulator's own
-/// accuracy holds it back, and longer delays are of no use.
-const USELESS: u32 = 200;
 
 pub(crate) struct End {
     /// Which line and which of its sides.
@@ -59,20 +55,16 @@ struct Law {
     steady: Box<dyn Steadiness>,
     memory: Vec<f64>,
     trial: Vec<f64>,
-    most: f64,
-    hold: f64,
+    stretch: Stretch,
     linked: bool,
     announced: bool,
     rollback: bool,
     /// As judged last.
     still: bool,
-    moved: f64,
     /// Short until then: somebody announced an event.
     short_until: f64,
     /// An event of the other end, which no step crosses.
     expected: Option<f64>,
-    short_steps: u32,
-    off: bool,
 }
 
 /// What happened at an end.
@@ -120,17 +112,13 @@ impl End {
             memory: vec![0.0; steady.memory()],
             trial: vec![0.0; steady.memory()],
             steady,
-            most: decl.most[side],
-            hold: decl.hold,
+            stretch: Stretch::new(decl.most[side], decl.hold),
             linked: decl.linked,
             announced: decl.announced,
             rollback: decl.rollback,
             still: false,
-            moved: f64::NEG_INFINITY,
             short_until: f64::NEG_INFINITY,
             expected: None,
-            short_steps: 0,
-            off: false,
         });
         let longest = decl.delay * decl.most[0].max(decl.most[1]);
         let window = law.as_ref().map_or(0.0, |law| law.steady.window());
@@ -229,7 +217,7 @@ impl End {
     /// The step is taken back, and this end wanted it so.
     pub(crate) fn give_up(&mut self) {
         self.stats.taken_back += 1;
-        self.shrink(0.5 * self.factor);
+        self.shrink(Stretch::shorter(self.factor));
     }
 
     fn shrink(&mut self, factor: f64) {
@@ -262,29 +250,18 @@ impl End {
             self.shrink(1.0);
             return;
         }
-        if !law.still {
-            law.moved = new.t;
-            law.short_steps = 0;
-            // Only where the step could not be taken back.
-            self.shrink(0.5 * self.factor);
-            return;
+        if law.still {
+            self.stats.still += step;
         }
-        self.stats.still += step;
-        if law.off {
-            return;
-        }
-        // Two steps make up a delay that was doubled: below that the delay does not limit anything.
-        law.short_steps = if self.factor > 1.0 && step < self.delay { law.short_steps + 1 } else { 0 };
-        if law.short_steps > USELESS {
-            (law.off, self.stats.useless) = (true, true);
-            self.shrink(1.0);
-            return;
-        }
-        if new.t - law.moved >= law.hold && new.t >= law.short_until && self.factor < law.most {
-            self.factor = (2.0 * self.factor).min(law.most);
+        let free = new.t >= law.short_until;
+        let factor = law.stretch.after(self.factor, law.still, (new.t, step), self.delay, free);
+        self.stats.useless = law.stretch.is_useless();
+        if factor > self.factor {
+            self.factor = factor;
             self.stats.grown += 1;
             self.stats.largest = self.stats.largest.max(self.factor);
         }
+        self.shrink(factor);
     }
 
     pub(crate) fn view_scale(&self) -> f64 {
