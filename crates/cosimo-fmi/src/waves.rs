@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use cosimo_core::{Inputs, Segment, SimulatorError, Window};
 
-use crate::description::{Causality, Description, Kind, Variable};
+use crate::description::{Capabilities, Causality, Description, Kind, Variable};
 use crate::instance::Instance;
 
 /// One effort.
@@ -36,7 +36,7 @@ pub(crate) struct Waves {
 
 impl Waves {
     /// What the unit declares, and its description without the inputs that are for waves: they are no ports.
-    pub(crate) fn find(description: &Description) -> (Cow<'_, Description>, Waves) {
+    pub(crate) fn find(description: &Description, can: Capabilities) -> (Cow<'_, Description>, Waves) {
         let input = |name: &str| {
             let fits = |variable: &&Variable| {
                 variable.name == name
@@ -53,7 +53,8 @@ impl Waves {
                 let point = |place: usize| Some(input(&format!("{name}.{what}[{place}]"))?.reference);
                 (1..).map_while(point).collect()
             };
-            let asked = input(&format!("{name}.c")).filter(|variable| variable.intermediate_update);
+            let asks = |variable: &&Variable| variable.intermediate_update && can.intermediate_update;
+            let asked = input(&format!("{name}.c")).filter(asks);
             let (times, points) = match asked {
                 Some(asked) => (Vec::new(), vec![asked.reference]),
                 None => (points("t"), points("c")),
@@ -116,7 +117,7 @@ impl Waves {
         let mut asked = count;
         for wave in list.iter_mut() {
             let end = inputs.ends.iter().find(|end| end.effort == wave.port);
-            let c = |t: f64| end.map_or(0.0, |end| end.wave(t));
+            let c = |t: f64| end.map_or(0.0, |end| end.scale * end.wave(t));
             let Wave { times, values, references, port, .. } = wave;
             let last = values.len() - 1;
             if times.is_empty() {
@@ -130,7 +131,7 @@ impl Waves {
                     values[n + i] = c(values[i]);
                 }
             }
-            values[last] = end.map_or(0.0, |end| end.sign * end.impedance);
+            values[last] = end.map_or(0.0, |end| end.scale * end.sign * end.impedance);
             if end.is_some() {
                 // Where a line ends, nobody else says what the effort is.
                 segments[*port] = Segment::ZERO;
