@@ -117,7 +117,7 @@ impl<I: Stepping> Cosim<I> {
             // Waves are told for whole steps.
             waves = Waves::default();
         }
-        waves.place(&ports.interface.inputs, &mut ports.fed);
+        waves.place(&mut ports);
         let motion = match parameters.substep {
             Some(count) => Motion::Substeps(count),
             None if can.input_derivative_order > 0 => Motion::Derivatives,
@@ -311,7 +311,7 @@ impl<I: Stepping> Cosim<I> {
             instance.set(group.kind, &group.references, &group.values)?;
         }
         let from = window.from.seconds();
-        let told = Inputs { stepwise: inputs.stepwise, ..Inputs::of(told) };
+        let told = Inputs { segments: told, ..*inputs };
         reached(window, instance.step(from, from, window.size, &told)?, 1)
     }
 

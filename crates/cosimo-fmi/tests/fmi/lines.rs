@@ -86,6 +86,7 @@ impl Party {
             impedance,
             from,
             repay,
+            most: 1.0,
         }];
         let segments = vec![Segment::constant(f64::NAN); simulator.interface().inputs.len()];
         let inputs = Inputs { segments: &segments, ends: &ends, stepwise };
