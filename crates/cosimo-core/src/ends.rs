@@ -73,6 +73,7 @@ mod tests {
             impedance,
             from: 0.0,
             repay: Repay::default(),
+            most: 1.0,
         };
         let mut inputs = [7.0, f64::NAN];
         exert(&[end(0.1, 2.0)], 0.05, &[4.0], &mut inputs);

@@ -93,6 +93,9 @@ pub struct Interface {
     pub parcels_out: Vec<ParcelPort>,
     /// Pairs (output, input): the output depends on the input at the same instant.
     pub feedthrough: Vec<(usize, usize)>,
+    /// Pairs (input, output): an effort at which it stretches a line itself, and the factor by which it does, as it was in
+    /// the last step.
+    pub stretches: Vec<(usize, usize)>,
     pub abilities: Abilities,
     /// What it shows of its equations; `None` where it does not even show its states.
     pub insight: Option<Insight>,

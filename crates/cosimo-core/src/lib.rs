@@ -18,6 +18,7 @@ pub mod method;
 pub mod recorder;
 pub mod segment;
 pub mod simulator;
+pub mod stretch;
 pub mod time;
 pub mod trace;
 pub mod unit;
@@ -34,6 +35,7 @@ pub use segment::Segment;
 pub use simulator::{
     Dynamics, Inputs, Lead, Outputs, Reached, Rehearsal, Setup, Simulator, Slot, States, Trail,
 };
+pub use stretch::Stretch;
 pub use time::{Time, Window};
 pub use trace::{Sample, Trace, Traces};
 pub use unit::Unit;

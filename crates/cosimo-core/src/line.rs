@@ -183,6 +183,8 @@ pub struct LineEnd<'a> {
     pub from: f64,
     /// Part of the charge that got lost when delays changed which is given back, per second of delay; 0 gives none back.
     pub repay: Repay,
+    /// How often as long and as stiff a simulator that stretches the line itself may make it; 1 where it must not.
+    pub most: f64,
 }
 
 /// Charge that was lost with waves that a shorter delay skipped.
@@ -195,6 +197,11 @@ pub struct Repay {
 }
 
 impl LineEnd<'_> {
+    /// The same end with another delay, and its impedance with it: the charge that it holds per effort stays what it is.
+    pub fn stretched(&self, factor: f64) -> LineEnd<'_> {
+        LineEnd { delay: factor * self.delay, impedance: factor * self.impedance, ..*self }
+    }
+
     /// What arrives, with the impedance of this end: c(t) = e(t - D) + Z f(t - D), both of the other end.
     pub fn wave(&self, t: f64) -> f64 {
         let then = (t - self.delay).min(self.from);
@@ -298,8 +305,10 @@ mod tests {
             impedance: 2.0,
             from: 1.0,
             repay: Repay::default(),
+            most: 1.0,
         };
         assert_eq!(end.wave(1.25), 7.5 + 2.0 * 0.75);
+        assert_eq!(end.stretched(2.0).wave(1.25), 2.5 + 4.0 * 0.25);
         assert_eq!(end.wave(1.75), 10.0 + 2.0);
         assert_eq!(end.effort(1.25, 3.0), 9.0 - 6.0);
     }

@@ -62,6 +62,10 @@ fn designs() -> Vec<Design> {
         {
             let design = Design::new(source, version).at_lines();
             designs.extend([design.clone(), design.spying()]);
+            if version == Version::Three {
+                let design = Design::new(source, version).stretching_lines();
+                designs.extend([design.clone(), design.spying()]);
+            }
         }
         for strut in ["native:quarter-car/wheel-strut", "native:quarter-car/chassis-strut"] {
             designs.push(Design::new(strut, version).choice("displacement", "communicated"));

@@ -128,6 +128,8 @@ pub struct Design {
     pub variant: Variant,
     /// Solves for the efforts of lines that end at it.
     pub line: bool,
+    /// And stretches those lines itself; FMI 3.0 only.
+    pub kappa: bool,
     /// Writes every call to a file.
     pub spy: bool,
 }
@@ -135,7 +137,16 @@ pub struct Design {
 impl Design {
     pub fn new(source: &str, version: Version) -> Design {
         let (kind, variant) = (Kind::CoSimulation, Variant::Plain);
-        Design { source: source.into(), choices: vec![], version, kind, variant, line: false, spy: false }
+        Design {
+            source: source.into(),
+            choices: vec![],
+            version,
+            kind,
+            variant,
+            line: false,
+            kappa: false,
+            spy: false,
+        }
     }
 
     /// For model exchange only.
@@ -164,6 +175,12 @@ impl Design {
         self
     }
 
+    /// The same, in control of the delays of its ends.
+    pub fn stretching_lines(mut self) -> Design {
+        (self.line, self.kappa) = (true, true);
+        self
+    }
+
     pub fn spying(mut self) -> Design {
         self.spy = true;
         self
@@ -182,6 +199,9 @@ impl Design {
         }
         if self.line {
             parts.push("line".into());
+        }
+        if self.kappa {
+            parts.push("kappa".into());
         }
         if self.spy {
             parts.push("spy".into());
@@ -209,6 +229,7 @@ impl Design {
             ("kind", self.kind.text()),
             ("variant", self.variant.text()),
             ("line", if self.line { "yes" } else { "no" }),
+            ("kappa", if self.kappa { "yes" } else { "no" }),
             ("spy", if self.spy { "yes" } else { "no" }),
         ] {
             let _ = writeln!(text, "{key} = \"{value}\"");
@@ -246,6 +267,7 @@ impl Design {
                     design.variant = variant.ok_or_else(unknown)?;
                 }
                 "line" => design.line = value == "yes",
+                "kappa" => design.kappa = value == "yes",
                 "spy" => design.spy = value == "yes",
                 "token" => token = value.into(),
                 _ => match key.strip_prefix("choices.") {
@@ -270,7 +292,7 @@ mod tests {
                     .kind(kind)
                     .variant(variant)
                     .choice("displacement", "communicated")
-                    .at_lines()
+                    .stretching_lines()
                     .spying();
                 let text = design.to_text() + "token = \"{1}\"\n";
                 assert_eq!(Design::from_text(&text), Ok((design, "{1}".into())));

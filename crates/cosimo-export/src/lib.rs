@@ -10,6 +10,7 @@ mod design;
 mod echo;
 mod ffi;
 mod instance;
+mod kappa;
 mod line;
 mod model;
 mod pack;

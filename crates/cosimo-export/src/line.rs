@@ -2,26 +2,30 @@
 //!
 //! Beside each effort `e` with a flow `f` there is an input `e.Z`, the impedance of this end, and the wave c, so that the
 //! effort is c(t) + Z f(t): in FMI 2.0 by ten points `e.t[1]` to `e.t[10]` and `e.c[1]` to `e.c[10]` with lines between,
-//! in FMI 3.0 by `e.c`, which the FMU asks for inside a step. While `e.Z` is 0, `e` itself holds.
+//! in FMI 3.0 by `e.c`, which the FMU asks for inside a step. While `e.Z` is 0, `e` itself holds. An FMU that stretches its
+//! ends itself has more of them (`kappa.rs`).
 //! Source: Braun, Hällqvist & Fritzson 2023, Eq. (8), as seen from one end.
 
 use cosimo_core::line::{Between, LineEnd, Repay, Stamp, Table};
 use cosimo_core::{Interface, Port, Segment, Unit};
 
 use crate::design::Version;
+use crate::kappa::{self, Control};
 
 /// Of the wave over a step, in FMI 2.0.
 const POINTS: usize = 10;
 
-#[derive(Debug)]
 pub(crate) struct Lines {
-    /// Inputs of the model itself, before those that are for lines.
+    /// Inputs of the model itself, before those that are for lines, and outputs likewise.
     pub(crate) told: usize,
+    pub(crate) shown: usize,
     /// Effort and flow.
     pairs: Vec<(usize, usize)>,
     version: Version,
     waves: Vec<Table>,
     stamps: Vec<Stamp>,
+    /// Where it stretches its ends itself.
+    pub(crate) control: Option<Control>,
 }
 
 /// Efforts and flows of a model: ports of names such as `e` and `f`, `e_lift` and `f_lift`.
@@ -35,7 +39,7 @@ fn pairs(interface: &Interface) -> Vec<(usize, usize)> {
 }
 
 /// The inputs that there are for lines.
-pub(crate) fn inputs(interface: &Interface, version: Version) -> Result<Vec<Port>, String> {
+pub(crate) fn inputs(interface: &Interface, version: Version, kappa: bool) -> Result<Vec<Port>, String> {
     let pairs = pairs(interface);
     if pairs.is_empty() || !interface.abilities.lines {
         return Err("no line can end at this model: it has no effort `e` with a flow `f`".into());
@@ -63,10 +67,27 @@ pub(crate) fn inputs(interface: &Interface, version: Version) -> Result<Vec<Port
                 inputs.push(port(format!("{name}.c"), effort.unit.clone(), "wave that arrives"));
             }
         }
+        if kappa {
+            let (seconds, none) = (Unit::parse("s").ok(), Unit::parse("1").ok());
+            inputs.push(port(format!("{name}.D"), seconds, "delay of the line where it is shortest"));
+            let most = port(format!("{name}.most"), none, "how often as long the line may be at most");
+            inputs.push(most.starting_at(1.0));
+        }
         let impedance = Unit::parse(&format!("({})/({})", text(effort), text(flow))).ok();
         inputs.push(port(format!("{name}.Z"), impedance, "impedance of the line; 0 is no line"));
     }
     Ok(inputs)
+}
+
+/// The outputs that there are for lines that the FMU stretches itself.
+pub(crate) fn outputs(interface: &Interface) -> Vec<Port> {
+    let about = "how often as long as at its shortest the line is, and as stiff against flow";
+    let name = |effort: usize| format!("{}.kappa", interface.inputs[effort].name);
+    let mut outputs: Vec<Port> =
+        pairs(interface).into_iter().map(|(effort, _)| Port::new(&name(effort), "1", about)).collect();
+    let about = "evaluations of the equations so far, those of steps that were taken back included";
+    outputs.push(Port::new("evaluations", "1", about));
+    outputs
 }
 
 impl Lines {
@@ -74,11 +95,70 @@ impl Lines {
         let pairs = pairs(model);
         let between = if version == Version::Two { Between::Linear } else { Between::Hermite };
         let waves = pairs.iter().map(|_| Table::new(Stamp::default(), between)).collect();
-        Lines { told: model.inputs.len(), pairs, version, waves, stamps: Vec::new() }
+        let (told, shown) = (model.inputs.len(), model.outputs.len());
+        Lines { told, shown, pairs, version, waves, stamps: Vec::new(), control: None }
+    }
+
+    /// As at the start of a run, with what it is told of its test for steadiness.
+    pub(crate) fn take_control(&mut self, values: &[f64]) -> Result<(), String> {
+        self.control = Some(Control::new(self.pairs.len(), values)?);
+        Ok(())
     }
 
     fn width(&self) -> usize {
-        if self.version == Version::Two { 2 * POINTS + 1 } else { 2 }
+        match (self.version, &self.control) {
+            (Version::Two, _) => 2 * POINTS + 1,
+            (Version::Three, None) => 2,
+            (Version::Three, Some(_)) => 2 + kappa::TOLD,
+        }
+    }
+
+    /// The longest step that may begin now.
+    pub(crate) fn longest(&mut self, told: &[Segment]) -> f64 {
+        let width = self.width();
+        self.control.as_mut().map_or(f64::INFINITY, |control| control.longest(told.chunks_exact(width)))
+    }
+
+    /// Efforts and flows of all ends at an instant of the step that `ends` was asked about.
+    fn samples<'a>(
+        &'a self,
+        told: &'a [Segment],
+        t: f64,
+        outputs: &'a [f64],
+    ) -> impl Iterator<Item = (usize, Stamp, f64)> + 'a {
+        let used = told.chunks_exact(self.width()).enumerate();
+        let used = used.filter(|(_, told)| told[told.len() - 1].start() != 0.0);
+        used.map(move |(end, told)| {
+            let (flow, factor) = (outputs[self.pairs[end].1], self.factor(end));
+            let (wave, ..) = self.waves[end].at(t);
+            let effort = wave + factor * told[told.len() - 1].start() * flow;
+            (end, Stamp { t, effort, flow, ..Stamp::default() }, told[1].start())
+        })
+    }
+
+    fn factor(&self, end: usize) -> f64 {
+        self.control.as_ref().map_or(1.0, |control| control.factor(end))
+    }
+
+    /// Where a step begins, for ends that never made one.
+    pub(crate) fn begin(&mut self, told: &[Segment], t: f64, outputs: &[f64]) {
+        let samples: Vec<_> = self.samples(told, t, outputs).collect();
+        let Some(control) = &mut self.control else { return };
+        samples.into_iter().for_each(|(end, first, _)| control.begin(end, first));
+    }
+
+    /// Whether a step is kept, or to be made again with shorter delays.
+    pub(crate) fn keep(&mut self, told: &[Segment], t: f64, outputs: &[f64]) -> bool {
+        let samples: Vec<_> = self.samples(told, t, outputs).collect();
+        let Some(control) = &mut self.control else { return true };
+        // All are judged: each remembers what it found.
+        let again = samples.iter().filter(|(end, new, _)| control.judge(*end, new)).count() > 0;
+        if again {
+            control.give_up();
+        } else {
+            samples.iter().for_each(|(end, new, delay)| control.keep(*end, new, *delay));
+        }
+        !again
     }
 
     /// Where lines end in a step, from the inputs behind those of the model.
@@ -122,10 +202,10 @@ impl Lines {
             wave.restore(&self.stamps);
         }
         let chunks = told.chunks_exact(width);
-        let all = self.pairs.iter().zip(&self.waves).zip(chunks);
-        let used = all.filter(|(_, told)| told[width - 1].start() != 0.0);
+        let all = self.pairs.iter().zip(&self.waves).zip(chunks).enumerate();
+        let used = all.filter(|(_, (_, told))| told[width - 1].start() != 0.0);
         Ok(used
-            .map(|(((effort, flow), wave), told)| LineEnd {
+            .map(|(end, (((effort, flow), wave), told))| LineEnd {
                 effort: *effort,
                 flow: *flow,
                 sign: 1.0,
@@ -134,9 +214,10 @@ impl Lines {
                 own: wave,
                 // What is told is what arrives, at the instant at which it does.
                 delay: 0.0,
-                impedance: told[width - 1].start(),
+                impedance: self.factor(end) * told[width - 1].start(),
                 from: f64::INFINITY,
                 repay: Repay::default(),
+                most: 1.0,
             })
             .collect())
     }
@@ -159,7 +240,7 @@ mod tests {
     #[test]
     fn a_wave_is_read_between_its_points() {
         let mut lines = Lines::new(&model(), Version::Two);
-        assert_eq!((lines.told, inputs(&model(), Version::Two).unwrap().len()), (2, 21));
+        assert_eq!((lines.told, inputs(&model(), Version::Two, false).unwrap().len()), (2, 21));
         let points = (0..10).map(|i| f64::from(i) * 0.1);
         let told: Vec<Segment> =
             points.clone().chain(points.map(|t| 3.0 * t)).chain([5.0]).map(Segment::constant).collect();
@@ -182,6 +263,6 @@ mod tests {
         assert!(lines.ends(&[cubic, Segment::ZERO], (2.0, 2.3)).unwrap().is_empty());
         let mut plain = model();
         plain.outputs.truncate(1);
-        assert!(inputs(&plain, Version::Three).unwrap_err().contains("no line can end"));
+        assert!(inputs(&plain, Version::Three, false).unwrap_err().contains("no line can end"));
     }
 }

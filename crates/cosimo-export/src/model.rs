@@ -9,7 +9,7 @@ use cosimo_models::{HYBRID, Hybrid, NATIVE, SOLVER_PARAMETERS};
 
 use crate::design::{Design, Kind, Version};
 use crate::variables::{Text, Type};
-use crate::{clocks, echo, line, sabotage, spy};
+use crate::{clocks, echo, kappa, line, sabotage, spy};
 
 /// Does what it is told to do wrong.
 pub const SABOTEUR: &str = "test:saboteur";
@@ -55,6 +55,8 @@ pub(crate) struct Model {
     pub(crate) clocks: bool,
     /// In which version it is told waves of lines, if at all.
     pub(crate) line: Option<Version>,
+    /// And whether it stretches those lines itself.
+    pub(crate) kappa: bool,
     fixed: Vec<(String, Value)>,
 }
 
@@ -88,9 +90,11 @@ impl Model {
         // Whoever solves the equations elsewhere has no use for parameters of our solver.
         let solved_here =
             |spec: &&Spec| design.kind != Kind::ModelExchange || !SOLVER_PARAMETERS.contains(&spec.name);
+        let own: &'static [Spec] = if design.kappa { &kappa::PARAMETERS } else { &[] };
         let parameters = specs
             .iter()
             .filter(solved_here)
+            .chain(own)
             .filter_map(|spec| match spec.kind {
                 ParameterKind::Number { default, .. } => Some((spec, default?)),
                 ParameterKind::Count { default, .. } => Some((spec, f64::from(default))),
@@ -113,7 +117,12 @@ impl Model {
         if design.line && (design.kind != Kind::CoSimulation || hybrid) {
             return Err(format!("`{}` at lines can be had for co-simulation only", design.source));
         }
-        let model = Model { source, summary, stop, hybrid, parameters, texts, echoes, clocks, line, fixed };
+        if design.kappa && design.version == Version::Two {
+            return Err(format!("`{}` can stretch lines in FMI 3.0 only", design.source));
+        }
+        let kappa = design.kappa;
+        let model =
+            Model { source, summary, stop, hybrid, parameters, texts, echoes, clocks, line, kappa, fixed };
         // Nothing here solves equations with events, but where there are no states there is nothing to solve.
         if hybrid && design.kind != Kind::ModelExchange {
             let equations = model.equations(&model.defaults())?;
@@ -122,6 +131,11 @@ impl Model {
             }
         }
         Ok(model)
+    }
+
+    /// What it is told of its test for steadiness, among the values of all parameters.
+    pub(crate) fn steadiness<'a>(&self, values: &'a [f64]) -> Option<&'a [f64]> {
+        self.kappa.then(|| &values[self.parameters.len() - kappa::PARAMETERS.len()..])
     }
 
     pub(crate) fn defaults(&self) -> Vec<f64> {
@@ -144,7 +158,11 @@ impl Model {
             (None, None) => Interface::default(),
         };
         if let Some(version) = self.line {
-            interface.inputs.extend(line::inputs(&interface, version)?);
+            let inputs = line::inputs(&interface, version, self.kappa)?;
+            if self.kappa {
+                interface.outputs.extend(line::outputs(&interface));
+            }
+            interface.inputs.extend(inputs);
         }
         Ok(Opened { interface, simulator, equations })
     }
@@ -174,7 +192,8 @@ impl Model {
         open: fn(&OpenRequest<'_>) -> Result<T, Vec<OpenProblem>>,
     ) -> Result<T, String> {
         let mut given = self.fixed.clone();
-        for ((spec, _), value) in self.parameters.iter().zip(values) {
+        let of_model = |((spec, _), _): &(&(&Spec, f64), &f64)| !kappa::PARAMETERS.contains(spec);
+        for ((spec, _), value) in self.parameters.iter().zip(values).filter(of_model) {
             given.push((spec.name.into(), Value::Number(*value)));
         }
         let request = OpenRequest {

@@ -104,7 +104,7 @@ impl<I: Stepping> Cosim<I> {
     pub(crate) fn new(unit: Arc<Unit>, parameters: Parameters, name: &str) -> Cosim<I> {
         let can = unit.capabilities(Use::CoSimulation);
         let events = can.event_mode && unit.description.fmi == Fmi::Three;
-        let (description, mut waves) = Waves::find(&unit.description);
+        let (description, mut waves) = Waves::find(&unit.description, can);
         let mut ports = Ports::new(&description, parameters.feedthrough == Feedthrough::None, events);
         ports.add_parcels(&unit.description);
         let mut remarks = unit.description.remarks(Use::CoSimulation);
@@ -113,17 +113,17 @@ impl<I: Stepping> Cosim<I> {
             ports.interface.feedthrough = pairs.into_iter().collect();
             remarks.extend(doubts);
         }
+        if parameters.substep.is_some() {
+            // Waves are told for whole steps.
+            waves = Waves::default();
+        }
+        waves.place(&mut ports);
         let motion = match parameters.substep {
             Some(count) => Motion::Substeps(count),
             None if can.input_derivative_order > 0 => Motion::Derivatives,
             None if can.intermediate_update && !ports.fed.is_empty() => Motion::Asked,
             None => Motion::Held,
         };
-        if matches!(motion, Motion::Substeps(_)) {
-            // Waves are told for whole steps.
-            waves = Waves::default();
-        }
-        waves.place(&ports.interface.inputs, &mut ports.fed);
         if motion != Motion::Asked {
             ports.fed.clear();
         }
@@ -311,7 +311,7 @@ impl<I: Stepping> Cosim<I> {
             instance.set(group.kind, &group.references, &group.values)?;
         }
         let from = window.from.seconds();
-        let told = Inputs { stepwise: inputs.stepwise, ..Inputs::of(told) };
+        let told = Inputs { segments: told, ..*inputs };
         reached(window, instance.step(from, from, window.size, &told)?, 1)
     }
 

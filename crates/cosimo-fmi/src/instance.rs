@@ -34,15 +34,24 @@ pub(crate) enum Stepped {
     Event(f64),
 }
 
+/// An input that a unit asks for inside of its steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fed {
+    pub(crate) reference: u32,
+    pub(crate) port: usize,
+    /// If it is the wave of a line that the unit stretches itself: the effort of that end, and the variable that says by
+    /// how much.
+    pub(crate) stretched: Option<(usize, u32)>,
+}
+
 /// An instance that one unit makes.
 pub(crate) trait Made: Instance + Sized {
-    /// `fed` are the inputs, as reference and port, that the unit will ask for inside its steps.
     fn instantiate(
         binding: Binding,
         unit: &Unit,
         usage: Use,
         name: &str,
-        fed: &[(u32, usize)],
+        fed: &[Fed],
     ) -> Result<Self, SimulatorError>;
 }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use cosimo_core::{Carries, Content, Interface, ParcelPort, Port};
 
 use crate::description::{Causality, Description, Interval, Kind, Variability, Variable};
+use crate::instance::Fed;
 
 /// Ports of one type, set or read by one call.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,8 +48,8 @@ pub(crate) struct Ports {
     pub(crate) interface: Interface,
     pub(crate) inputs: Vec<Group>,
     pub(crate) outputs: Vec<Group>,
-    /// Value references of inputs that may be set inside a step, with their ports.
-    pub(crate) fed: Vec<(u32, usize)>,
+    /// Inputs that may be set inside a step.
+    pub(crate) fed: Vec<Fed>,
     /// Type and value reference of every port for texts or bytes.
     pub(crate) parcels_in: Vec<(Kind, u32)>,
     pub(crate) parcels_out: Vec<(Kind, u32)>,
@@ -176,7 +177,7 @@ impl Ports {
                 && variable.kind == Kind::Float64
                 && scalar
             {
-                ports.fed.push((variable.reference, first));
+                ports.fed.push(Fed { reference: variable.reference, port: first, stretched: None });
             }
             places.insert(index, range.clone());
             let discrete = variable.causality == Causality::Input

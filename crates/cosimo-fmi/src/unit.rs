@@ -11,7 +11,7 @@ use libloading::Library;
 
 use crate::archive::{Cache, Kind};
 use crate::description::{Capabilities, Description, Fmi, Use};
-use crate::instance::Made;
+use crate::instance::{Fed, Made};
 use crate::problem::Problem;
 use crate::{ffi2, ffi3, library, platform, python};
 
@@ -194,7 +194,7 @@ impl Unit {
         &self,
         usage: Use,
         name: &str,
-        fed: &[(u32, usize)],
+        fed: &[Fed],
     ) -> Result<I, SimulatorError> {
         let refused = |problem: Problem| SimulatorError::new("instantiate", problem.to_string());
         self.load(usage).map_err(refused)?;

@@ -10,8 +10,8 @@ use crate::description::{Kind, Use};
 use crate::ffi2::{self, Functions};
 use crate::guard;
 use crate::instance::{
-    Closing, FOR_BYTES, Handle, Instance, Life, Made, Scratch, Setting, Spelling, Stepped, Stepping, Told,
-    Values, absent, copy_text, failures_only, other_version, refusal, states, whole,
+    Closing, FOR_BYTES, Fed, Handle, Instance, Life, Made, Scratch, Setting, Spelling, Stepped, Stepping,
+    Told, Values, absent, copy_text, failures_only, other_version, refusal, states, whole,
 };
 use crate::log::{self, Log, Sink};
 use crate::unit::{Binding, Unit};
@@ -213,7 +213,7 @@ impl Made for Unit2 {
         unit: &Unit,
         usage: Use,
         name: &str,
-        _fed: &[(u32, usize)],
+        _fed: &[Fed],
     ) -> Result<Unit2, SimulatorError> {
         match binding {
             Binding::Two(functions) => Unit2::new(functions, unit, usage, name),

@@ -6,14 +6,14 @@ use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::MAIN_SEPARATOR_STR;
 use std::sync::Arc;
 
-use cosimo_core::{Inputs, Segment, SimulatorError, Slot};
+use cosimo_core::{Inputs, LineEnd, Segment, SimulatorError, Slot};
 
 use crate::description::{Kind, Use};
 use crate::ffi3::{Functions, Get, Set};
 use crate::guard;
 use crate::instance::{
-    Closing, FOR_BYTES, Handle, Instance, Life, Made, Scratch, Setting, Spelling, Stepped, Stepping, Told,
-    Values, absent, copy_text, failures_only, other_version, refusal, states, whole,
+    Closing, FOR_BYTES, Fed, Handle, Instance, Life, Made, Scratch, Setting, Spelling, Stepped, Stepping,
+    Told, Values, absent, copy_text, failures_only, other_version, refusal, states, whole,
 };
 use crate::log::{self, Log};
 use crate::unit::{Binding, Unit};
@@ -62,9 +62,17 @@ struct Feed {
     references: Vec<u32>,
     ports: Vec<usize>,
     values: Vec<f64>,
+    /// Waves of lines that the unit stretches: their places among the values, and the efforts of their ends.
+    waves: Vec<(usize, usize)>,
+    get: Get<f64>,
+    /// What says by how much, and what it said last.
+    factor_references: Vec<u32>,
+    factors: Vec<f64>,
     /// Null outside a step.
     segments: *const Segment,
     count: usize,
+    ends: *const LineEnd<'static>,
+    end_count: usize,
     from: f64,
     /// One step of the unit's solver is enough.
     stepwise: bool,
@@ -102,7 +110,7 @@ unsafe extern "C" fn update(
     environment: *mut c_void,
     time: f64,
     wants_inputs: u8,
-    _may_read: u8,
+    may_read: u8,
     finished: u8,
     can_return: u8,
     return_early: *mut u8,
@@ -112,8 +120,8 @@ unsafe extern "C" fn update(
     if shared.is_null() {
         return;
     }
-    // SAFETY: the unit hands back what it was given, from inside a step, when nobody else borrows the feed; the
-    // segments live as long as the step.
+    // SAFETY: the unit hands back what it was given, from inside a step, when nobody else borrows the feed; segments
+    // and ends live as long as the step. It may be asked for variables, as it says, and speaks to nobody but the log.
     unsafe {
         if !return_early.is_null() {
             return_early.write(0);
@@ -125,6 +133,11 @@ unsafe extern "C" fn update(
         if feed.stepwise && finished != 0 && can_return != 0 && !return_early.is_null() {
             return_early.write(1);
         }
+        let count = feed.factor_references.len();
+        if may_read != 0 && count > 0 && !feed.segments.is_null() {
+            let (references, factors) = (feed.factor_references.as_ptr(), feed.factors.as_mut_ptr());
+            feed.status = feed.status.max((feed.get)(feed.instance, references, count, factors, count));
+        }
         if wants_inputs == 0 || feed.segments.is_null() || feed.references.is_empty() {
             return;
         }
@@ -132,6 +145,14 @@ unsafe extern "C" fn update(
         for (value, port) in feed.values.iter_mut().zip(&feed.ports) {
             if let Some(segment) = segments.get(*port) {
                 *value = segment.at(time - feed.from);
+            }
+        }
+        // What arrives there now depends on how long the line is now.
+        let ends =
+            if feed.ends.is_null() { &[][..] } else { std::slice::from_raw_parts(feed.ends, feed.end_count) };
+        for ((place, effort), factor) in feed.waves.iter().zip(&feed.factors) {
+            if let Some(end) = ends.iter().find(|end| end.effort == *effort) {
+                feed.values[*place] = end.scale * end.stretched(*factor).wave(time);
             }
         }
         let count = feed.references.len();
@@ -146,22 +167,30 @@ impl Unit3 {
         unit: &Unit,
         usage: Use,
         name: &str,
-        fed: &[(u32, usize)],
+        fed: &[Fed],
     ) -> Result<Unit3, SimulatorError> {
         let log = Arc::new(Log::new(name));
+        let stretched =
+            || fed.iter().enumerate().filter_map(|(place, input)| Some((place, input.stretched?)));
         let feed = Feed {
             instance: std::ptr::null_mut(),
             set: functions.set_float64,
-            references: fed.iter().map(|(reference, _)| *reference).collect(),
-            ports: fed.iter().map(|(_, port)| *port).collect(),
+            references: fed.iter().map(|input| input.reference).collect(),
+            ports: fed.iter().map(|input| input.port).collect(),
             values: vec![0.0; fed.len()],
+            waves: stretched().map(|(place, (effort, _))| (place, effort)).collect(),
+            get: functions.get_float64,
+            factor_references: stretched().map(|(_, (_, reference))| reference).collect(),
+            factors: stretched().map(|_| 1.0).collect(),
             segments: std::ptr::null(),
             count: 0,
+            ends: std::ptr::null(),
+            end_count: 0,
             from: 0.0,
             stepwise: false,
             status: 0,
         };
-        let required: Vec<u32> = feed.references.clone();
+        let required: Vec<u32> = feed.references.iter().chain(&feed.factor_references).copied().collect();
         let environment = Environment(Box::into_raw(Box::new(Shared { log: log.clone(), feed })));
         let (spelled, token) = (c_string(name), c_string(&unit.description.token));
         // The standard wants the separator at the end.
@@ -207,6 +236,7 @@ impl Unit3 {
         unsafe {
             (*environment.0).feed.instance = pointer;
             (*environment.0).feed.set = functions.set_float64;
+            (*environment.0).feed.get = functions.get_float64;
         }
         let quiet = failures_only(&unit.description.log_categories);
         let never_back = !can.get_set_state;
@@ -270,7 +300,7 @@ impl Made for Unit3 {
         unit: &Unit,
         usage: Use,
         name: &str,
-        fed: &[(u32, usize)],
+        fed: &[Fed],
     ) -> Result<Unit3, SimulatorError> {
         match binding {
             Binding::Three(functions) => Unit3::new(functions, unit, usage, name, fed),
@@ -504,10 +534,11 @@ impl Stepping for Unit3 {
         let Some(function) = self.handle.functions.do_step else { return Err(absent("fmi3DoStep")) };
         let (pointer, never_back) = (self.handle.pointer, self.never_back);
         let shared = self.environment.0;
-        // SAFETY: no step is under way, so nobody else borrows the feed; it forgets the segments below.
+        // SAFETY: no step is under way, so nobody else borrows the feed; it forgets segments and ends below.
         unsafe {
             let feed = &mut (*shared).feed;
             (feed.segments, feed.count) = (inputs.segments.as_ptr(), inputs.segments.len());
+            (feed.ends, feed.end_count) = (inputs.ends.as_ptr().cast(), inputs.ends.len());
             (feed.from, feed.stepwise, feed.status) = (base, inputs.stepwise, 0);
         }
         let (mut event, mut terminate, mut early, mut until) = (0u8, 0u8, 0u8, from + size);
@@ -518,11 +549,11 @@ impl Stepping for Unit3 {
         // SAFETY: the step is over.
         let fed = unsafe {
             let feed = &mut (*shared).feed;
-            feed.segments = std::ptr::null();
+            (feed.segments, feed.ends) = (std::ptr::null(), std::ptr::null());
             feed.status
         };
         self.handle.check("fmi3DoStep", status)?;
-        self.handle.check("fmi3SetFloat64", fed)?;
+        self.handle.check("fmi3IntermediateUpdate", fed)?;
         if terminate != 0 {
             let message =
                 format!("the unit asks to end the simulation at t = {until} s{}", self.handle.log.tail());

@@ -3,13 +3,19 @@
 //! Such a unit has, beside an input X that is an effort, an input `X.Z` for the impedance and the wave c, so that the effort is
 //! c(t) + Z f(t) with its own flow: by points `X.t[1]`, `X.t[2]`, ... and `X.c[1]`, `X.c[2]`, ..., or, in FMI 3.0, by an
 //! `X.c` that it asks for inside a step. That is told by these names alone. With Z = 0 it is a unit as all others.
+//!
+//! One that can return after a step of its solver may stretch the line itself: an `X.kappa` that can be read inside a step says
+//! how often as long as at its shortest the line is. `X.Z` and an input `X.D` are then impedance and delay at its shortest, and
+//! an input `X.most` the largest kappa that is allowed. It lets kappa be read before it asks for `X.c`, since what arrives
+//! depends on it.
 
 use std::borrow::Cow;
 
-use cosimo_core::{Inputs, Segment, SimulatorError, Window};
+use cosimo_core::{Inputs, Interface, Segment, SimulatorError, Window};
 
-use crate::description::{Causality, Description, Kind, Variable};
-use crate::instance::Instance;
+use crate::description::{Capabilities, Causality, Description, Kind, Variable};
+use crate::instance::{Fed, Instance};
+use crate::ports::Ports;
 
 /// One effort.
 #[derive(Debug)]
@@ -21,6 +27,10 @@ struct Wave {
     times: Vec<u32>,
     /// The wave at those instants.
     points: Vec<u32>,
+    /// Whether shortest delay and largest factor are told, behind the impedance.
+    bounds: bool,
+    /// By how much the unit stretches the line.
+    kappa: Option<u32>,
     /// All references behind each other, with what they are set to.
     references: Vec<u32>,
     values: Vec<f64>,
@@ -36,13 +46,24 @@ pub(crate) struct Waves {
 
 impl Waves {
     /// What the unit declares, and its description without the inputs that are for waves: they are no ports.
-    pub(crate) fn find(description: &Description) -> (Cow<'_, Description>, Waves) {
+    pub(crate) fn find(description: &Description, can: Capabilities) -> (Cow<'_, Description>, Waves) {
         let input = |name: &str| {
             let fits = |variable: &&Variable| {
                 variable.name == name
                     && variable.causality == Causality::Input
                     && variable.kind == Kind::Float64
                     && variable.dimensions.is_empty()
+            };
+            description.variables.iter().find(fits)
+        };
+        // It need be no output; here it becomes one.
+        let shown = |name: &str| {
+            let fits = |variable: &&Variable| {
+                variable.name == name
+                    && matches!(variable.causality, Causality::Output | Causality::Local)
+                    && variable.kind == Kind::Float64
+                    && variable.dimensions.is_empty()
+                    && variable.intermediate_update
             };
             description.variables.iter().find(fits)
         };
@@ -53,7 +74,8 @@ impl Waves {
                 let point = |place: usize| Some(input(&format!("{name}.{what}[{place}]"))?.reference);
                 (1..).map_while(point).collect()
             };
-            let asked = input(&format!("{name}.c")).filter(|variable| variable.intermediate_update);
+            let asks = |variable: &&Variable| variable.intermediate_update && can.intermediate_update;
+            let asked = input(&format!("{name}.c")).filter(asks);
             let (times, points) = match asked {
                 Some(asked) => (Vec::new(), vec![asked.reference]),
                 None => (points("t"), points("c")),
@@ -61,11 +83,16 @@ impl Waves {
             if asked.is_none() && (times.len() < 2 || times.len() != points.len()) {
                 continue;
             }
-            let references: Vec<u32> =
-                times.iter().chain(&points).copied().chain([impedance.reference]).collect();
+            let bounds = input(&format!("{name}.D")).zip(input(&format!("{name}.most")));
+            let kappa = asked.and(bounds).and_then(|_| shown(&format!("{name}.kappa")));
+            let kappa = kappa.filter(|_| can.early_on_request).map(|kappa| kappa.reference);
+            let references: Vec<u32> = (times.iter().chain(&points).copied())
+                .chain([impedance.reference])
+                .chain(bounds.into_iter().flat_map(|(delay, most)| [delay.reference, most.reference]))
+                .collect();
             let values = vec![0.0; references.len()];
-            let (name, port) = (name.clone(), 0);
-            list.push(Wave { name, port, times, points, references, values });
+            let (name, port, bounds) = (name.clone(), 0, bounds.is_some());
+            list.push(Wave { name, port, times, points, bounds, kappa, references, values });
         }
         if list.is_empty() {
             return (Cow::Borrowed(description), Waves::default());
@@ -77,20 +104,29 @@ impl Waves {
             {
                 variable.causality = Causality::Local;
             }
+            let kappa = |wave: &Wave| wave.kappa == Some(variable.reference);
+            if variable.causality == Causality::Local && list.iter().any(kappa) {
+                variable.causality = Causality::Output;
+            }
         }
         (Cow::Owned(rest), Waves { list, segments: Vec::new() })
     }
 
     /// Now that ports are known. What is asked for inside a step is fed from behind the inputs.
-    pub(crate) fn place(&mut self, ports: &[cosimo_core::Port], fed: &mut Vec<(u32, usize)>) {
+    pub(crate) fn place(&mut self, ports: &mut Ports) {
+        let Ports { interface: Interface { inputs, outputs, stretches, .. }, fed, .. } = ports;
         self.list.retain_mut(|wave| {
-            let port = ports.iter().position(|port| port.name == wave.name);
+            let port = inputs.iter().position(|port| port.name == wave.name);
             wave.port = port.unwrap_or_default();
             port.is_some()
         });
-        self.segments = vec![Segment::ZERO; ports.len()];
+        self.segments = vec![Segment::ZERO; inputs.len()];
         for wave in self.list.iter().filter(|wave| wave.times.is_empty()) {
-            fed.push((wave.points[0], self.segments.len()));
+            let said = format!("{}.kappa", wave.name);
+            let shown = wave.kappa.and_then(|_| outputs.iter().position(|port| port.name == said));
+            stretches.extend(shown.map(|output| (wave.port, output)));
+            let stretched = shown.and(wave.kappa).map(|kappa| (wave.port, kappa));
+            fed.push(Fed { reference: wave.points[0], port: self.segments.len(), stretched });
             self.segments.push(Segment::ZERO);
         }
     }
@@ -116,11 +152,12 @@ impl Waves {
         let mut asked = count;
         for wave in list.iter_mut() {
             let end = inputs.ends.iter().find(|end| end.effort == wave.port);
-            let c = |t: f64| end.map_or(0.0, |end| end.wave(t));
-            let Wave { times, values, references, port, .. } = wave;
-            let last = values.len() - 1;
+            let c = |t: f64| end.map_or(0.0, |end| end.scale * end.wave(t));
+            let Wave { times, values, references, port, bounds, kappa, .. } = wave;
+            let last = values.len() - if *bounds { 3 } else { 1 };
             if times.is_empty() {
-                segments[asked] = cubic(c, from, window.size);
+                // Where the unit stretches the line, what arrives is worked out when it asks.
+                segments[asked] = if kappa.is_some() { Segment::ZERO } else { cubic(c, from, window.size) };
                 values[0] = segments[asked].start();
                 asked += 1;
             } else {
@@ -130,7 +167,11 @@ impl Waves {
                     values[n + i] = c(values[i]);
                 }
             }
-            values[last] = end.map_or(0.0, |end| end.sign * end.impedance);
+            values[last] = end.map_or(0.0, |end| end.scale * end.sign * end.impedance);
+            if *bounds {
+                let [delay, most] = end.map_or([0.0, 1.0], |end| [end.delay, end.most]);
+                values[last + 1..].copy_from_slice(&[delay, most]);
+            }
             if end.is_some() {
                 // Where a line ends, nobody else says what the effort is.
                 segments[*port] = Segment::ZERO;

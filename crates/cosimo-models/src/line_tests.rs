@@ -32,7 +32,19 @@ fn quiet(effort: f64) -> Table {
 
 fn end<'a>(table: &'a Table, from: f64, delay: f64, impedance: f64) -> LineEnd<'a> {
     let repay = Repay::default();
-    LineEnd { effort: 0, flow: 0, sign: 1.0, scale: 1.0, table, own: table, delay, impedance, from, repay }
+    LineEnd {
+        effort: 0,
+        flow: 0,
+        sign: 1.0,
+        scale: 1.0,
+        table,
+        own: table,
+        delay,
+        impedance,
+        from,
+        repay,
+        most: 1.0,
+    }
 }
 
 /// One step of a simulator with one input, which is an effort, however far it likes to go up to `size`.

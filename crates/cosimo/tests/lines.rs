@@ -528,6 +528,112 @@ fn units_for_model_exchange_do_as_native_models_do() {
     }
 }
 
+/// Largest and root mean square difference of one signal, as parts of its range.
+fn deviations(found: &[Vec<f64>], wanted: &[Vec<f64>], signal: usize) -> (f64, f64) {
+    assert_eq!(found.len(), wanted.len());
+    let values = || wanted.iter().map(|row| row[signal]);
+    let range = values().fold(f64::MIN, f64::max) - values().fold(f64::MAX, f64::min);
+    let off = || found.iter().zip(wanted).map(|(a, b)| (a[signal] - b[signal]).abs() / range);
+    (off().fold(0.0, f64::max), (off().map(|off| off * off).sum::<f64>() / wanted.len() as f64).sqrt())
+}
+
+/// Units that control the delays of their ends: as good and as cheap as the control of the engine is with native models.
+/// The bounds are those for a factor of 8 and a step that nobody announces; only a run of a constant delay is compared with.
+#[test]
+fn units_may_control_their_delays_themselves() {
+    let line = |most: f64| {
+        format!("delay = 1e-4, stiffness = 1e3, most = {most:?}, linked = false, announced = false, {STEADY}")
+    };
+    let long = |text: String| text.replace("stop = 0.2", "stop = 0.65");
+    let steady = "\"line.window\" = 0.01, \"line.tolerance\" = 0.1";
+    let unit = |side: &str| Made::Stretching.source(&format!("spring-mass/{side}"));
+    let (wanted, books) = rows(&long(spring(&line(1.0))), 2, &["left.f", "right.f"]);
+    let (native, told) = rows(&long(spring(&line(8.0))), 2, &["left.f", "right.f"]);
+    let spent = |net: &NetTotals| net.islands.iter().map(|island| island.evaluations as f64).sum::<f64>();
+    let engine = 1.0 - spent(&told) / spent(&books);
+    println!("the engine: saved {engine:.3}, {:?}", deviations(&native, &wanted, 1));
+    for sides in [&["left"][..], &["right"], &["left", "right"]] {
+        let text = |most: f64| {
+            let parameters = |side: &str| if sides.contains(&side) { steady } else { "" };
+            let text = spring_of(parameters("left"), parameters("right"), &line(most));
+            sides.iter().fold(long(text), |text, side| {
+                text.replace(&format!("native:spring-mass/{side}"), &unit(side))
+            })
+        };
+        let mut signals = vec!["left.f".to_owned(), "right.f".to_owned()];
+        for side in sides {
+            let letter = if *side == "left" { "a" } else { "b" };
+            signals.extend([
+                format!("{side}.evaluations"),
+                format!("{side}.e.kappa"),
+                format!("line.spring.delay_{letter}"),
+            ]);
+        }
+        let signals: Vec<&str> = signals.iter().map(String::as_str).collect();
+        let (short, net) = rows(&text(1.0), 1, &signals);
+        assert_eq!(net.beyond, 0);
+        let (found, net) = rows(&text(8.0), 1, &signals);
+        assert_eq!(net.beyond, 0, "nothing is extrapolated");
+        for threads in [2, 8] {
+            let (other, totals) = rows(&text(8.0), threads, &signals);
+            assert!(found == other && net == totals, "{sides:?} with {threads} threads");
+        }
+        for (place, side) in sides.iter().enumerate() {
+            let (count, kappa, delay) = (3 + 3 * place, 4 + 3 * place, 5 + 3 * place);
+            let last = |rows: &[Vec<f64>]| rows[rows.len() - 1][count];
+            let saved = 1.0 - last(&found) / last(&short);
+            println!("{sides:?}: {side} {} -> {} evaluations", last(&short), last(&found));
+            assert!(saved >= 0.33, "{sides:?}: {side} saved {saved}");
+            assert!(short.iter().all(|row| row[kappa] == 1.0 && row[delay] == 1e-4));
+            assert!(found.iter().all(|row| (row[delay] - 1e-4 * row[kappa]).abs() < 1e-15));
+            assert!(found.iter().any(|row| row[kappa] == 8.0));
+            let end = &net.lines[0].ends[usize::from(*side == "right")];
+            assert!(end.owned && end.stats.grown > 3 && end.stats.shrunk > 0, "{end:?}");
+        }
+        let owned = net.lines[0].ends.iter().filter(|end| end.owned).count();
+        assert_eq!(owned, sides.len());
+        for signal in [1, 2] {
+            // At its shortest the line is what it is with native models.
+            let (largest, mean) = deviations(&short, &wanted, signal);
+            assert!(largest < 5e-3 && mean < 1e-3, "{sides:?}, shortest: {largest} {mean}");
+            let (largest, mean) = deviations(&found, &wanted, signal);
+            println!("{sides:?}, signal {signal}: {largest:.5} at most, {mean:.5} in the mean");
+            assert!(largest <= 0.017 && mean <= 0.0035, "{sides:?}: {largest} {mean}");
+        }
+    }
+}
+
+/// Who owns an end hears what the other end has to say all the same.
+#[test]
+fn a_unit_in_control_of_its_delay_hears_of_events_and_of_the_other_end() {
+    let line = format!("delay = 1e-4, stiffness = 1e3, most = 20.0, {STEADY}");
+    let steady = "\"line.window\" = 0.01, \"line.tolerance\" = 0.1";
+    let source = Made::Stretching.source("spring-mass/right");
+    let text = |line: &str| spring_of("", steady, line).replace("native:spring-mass/right", &source);
+    let remarks = |line: &str| {
+        let plan = planned(&text(line)).unwrap();
+        plan.remarks.iter().filter(|remark| remark.code == "plan/line-owner").count()
+    };
+    assert_eq!(remarks(&line), 1);
+    // Where impedances belong to both ends, or nothing is to be controlled, the unit is not asked to.
+    assert_eq!(remarks(&format!("{line}, impedances = \"common\"")), 0);
+    assert_eq!(remarks("delay = 1e-4, stiffness = 1e3"), 0);
+    let signals = ["right.e.kappa", "left.f"];
+    let (common, net) = rows(&text(&format!("{line}, impedances = \"common\"")), 2, &signals);
+    assert!(common.iter().all(|row| row[1] == 1.0) && net.lines[0].ends[1].stats.grown > 0);
+    // The left mass is pushed at 0.1 s, and says so beforehand: the line is short when it happens.
+    let (announced, net) = rows(&text(&line), 2, &signals);
+    let at = |t: f64| announced.iter().find(|row| (row[0] - t).abs() < 1e-9).unwrap()[1];
+    assert_eq!((at(0.09), at(0.101)), (20.0, 1.0));
+    assert_eq!(net.beyond, 0);
+    let silent = format!("{line}, announced = false, linked = false");
+    let (silent, _) = rows(&text(&silent), 2, &signals);
+    let (short, _) = rows(&text(&line.replace("most = 20.0", "most = 1.0")), 2, &signals);
+    let [with, without] = [&announced, &silent].map(|rows| deviations(rows, &short, 2).0);
+    println!("announced {with}, not {without}");
+    assert!(with < 0.005 && without > 10.0 * with, "{with} {without}");
+}
+
 /// The errors of the table for units that take a segment, by the tenth of the delay and by all of it, and half as much again.
 #[test]
 fn units_for_co_simulation_get_the_effort_before_each_step() {

@@ -561,15 +561,16 @@ fn islands(net: &NetTotals) {
                 line.name, line.ends[0].first_flow, -line.ends[1].first_flow
             );
         }
-        for (side, EndTotals { stats, delay, still, .. }) in ["a", "b"].into_iter().zip(&line.ends) {
+        for (side, EndTotals { stats, delay, still, owned, .. }) in ["a", "b"].into_iter().zip(&line.ends) {
             println!(
                 "line {}, side {side}: mean delay {delay:.3e} s, at most {} times the shortest; stood still for {:.1} % of \
-                 the time; delay grew {} and shrank {} times{}",
+                 the time; delay grew {} and shrank {} times{}{}",
                 line.name,
                 stats.largest,
                 100.0 * still,
                 stats.grown,
                 stats.shrunk,
+                if *owned { ", as the unit says that controls it" } else { "" },
                 if stats.useless { "; control gave up, as steps stayed shorter than the delay" } else { "" }
             );
         }
@@ -587,7 +588,7 @@ fn islands_json(net: &NetTotals) -> serde_json::Value {
         serde_json::json!({
             "mean_delay": end.delay, "still_share": end.still, "largest_factor": end.stats.largest,
             "grown": end.stats.grown, "shrunk": end.stats.shrunk, "taken_back": end.stats.taken_back,
-            "energy": end.stats.energy, "control_gave_up": end.stats.useless,
+            "energy": end.stats.energy, "control_gave_up": end.stats.useless, "controlled_by_unit": end.owned,
         })
     };
     let line = |line: &LineTotals| {

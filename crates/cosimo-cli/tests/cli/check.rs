@@ -205,6 +205,14 @@ const CASES: &[Case] = &[
         &["plan/line-asymmetric"],
     ),
     line(
+        "line-owner",
+        &[
+            ("native:spring-mass/left", "stretching.fmu"),
+            ("impedance = 0.1", "impedance = 0.1, control = \"steady-state\""),
+        ],
+        &["plan/line-owner"],
+    ),
+    line(
         "line-start",
         &[
             ("spring-mass/left\"", "spring-mass/left\"\nstart = { e = 1.0 }"),
@@ -667,6 +675,11 @@ fn workshop() -> &'static PathBuf {
             ("mass-exchange.fmu", two.clone().kind(Kind::ModelExchange), &[]),
             ("ball.fmu", Design::exchange("native:bouncing-ball", Version::Two), &[]),
             ("pulled.fmu", pulled, &[]),
+            (
+                "stretching.fmu",
+                Design::new("native:spring-mass/left", Version::Three).stretching_lines(),
+                &[],
+            ),
             ("echo.fmu", Design::new(ECHO, Version::Two), &[]),
             ("spring.fmu", spring.clone(), &[]),
             ("mass.fmu", two.clone(), &[]),

@@ -1,16 +1,12 @@
 //! One end of a line: what it published, what it received, how long its delay is, and the law that changes it.
 //! Source: Braun, Hällqvist & Fritzson 2023, Eq. (8) and Fig. 2.
 
-use cosimo_core::LineEnd;
 use cosimo_core::line::{Repay, Stamp, Table};
 use cosimo_core::method::Steadiness;
+use cosimo_core::{LineEnd, Stretch};
 use cosimo_system::{Impedances, LineDecl};
 
 use crate::resolve::LineSide;
-
-/// So many steps in a row that are shorter than the shortest delay, although a longer one is allowed: the simulator's own
-/// accuracy holds it back, and longer delays are of no use.
-const USELESS: u32 = 200;
 
 pub(crate) struct End {
     /// Which line and which of its sides.
@@ -27,6 +23,9 @@ pub(crate) struct End {
     impedance: f64,
     common: bool,
     repay: Repay,
+    /// The output by which the simulator says how much it stretches the line itself.
+    pub(crate) owner: Option<usize>,
+    /// By how much the delay is longer than its shortest; where the simulator owns it, in the last step.
     pub(crate) factor: f64,
     /// Of the other end, as it was when stamps were delivered last.
     pub(crate) other: f64,
@@ -59,20 +58,18 @@ struct Law {
     steady: Box<dyn Steadiness>,
     memory: Vec<f64>,
     trial: Vec<f64>,
-    most: f64,
-    hold: f64,
+    stretch: Stretch,
     linked: bool,
     announced: bool,
     rollback: bool,
     /// As judged last.
     still: bool,
-    moved: f64,
     /// Short until then: somebody announced an event.
     short_until: f64,
     /// An event of the other end, which no step crosses.
     expected: Option<f64>,
-    short_steps: u32,
-    off: bool,
+    /// What the other end shrank to since the last step.
+    heard: f64,
 }
 
 /// What happened at an end.
@@ -105,6 +102,8 @@ pub struct EndTotals {
     pub delay: f64,
     /// Share of the time for which it stood still.
     pub still: f64,
+    /// The simulator stretched the line itself.
+    pub owned: bool,
     pub beyond: u64,
 }
 
@@ -115,22 +114,20 @@ impl End {
         at: &LineSide,
         decl: &LineDecl,
         steady: Option<Box<dyn Steadiness>>,
+        owner: Option<usize>,
     ) -> End {
         let law = steady.map(|steady| Law {
             memory: vec![0.0; steady.memory()],
             trial: vec![0.0; steady.memory()],
             steady,
-            most: decl.most[side],
-            hold: decl.hold,
+            stretch: Stretch::new(decl.most[side], decl.hold),
             linked: decl.linked,
             announced: decl.announced,
             rollback: decl.rollback,
             still: false,
-            moved: f64::NEG_INFINITY,
             short_until: f64::NEG_INFINITY,
             expected: None,
-            short_steps: 0,
-            off: false,
+            heard: f64::INFINITY,
         });
         let longest = decl.delay * decl.most[0].max(decl.most[1]);
         let window = law.as_ref().map_or(0.0, |law| law.steady.window());
@@ -147,6 +144,7 @@ impl End {
             impedance: decl.impedance,
             common: decl.impedances == Impedances::Common,
             repay: Repay { within: decl.repay, capacity: decl.delay / decl.impedance },
+            owner,
             factor: decl.factor[side],
             other: decl.factor[1 - side],
             own: Table::default(),
@@ -186,8 +184,54 @@ impl End {
         factor * self.impedance
     }
 
-    /// What a simulator is given for a step that begins at `from`.
+    /// What a simulator is given for a step that begins at `from`: the line as it is, or at its shortest and how much it may
+    /// be stretched.
     pub(crate) fn view(&self, from: f64) -> LineEnd<'_> {
+        match self.owner {
+            None => self.stretched(from),
+            Some(_) => LineEnd {
+                delay: self.delay,
+                impedance: self.impedance,
+                most: self.allowed(from),
+                ..self.stretched(from)
+            },
+        }
+    }
+
+    /// By how much a simulator that owns the delay may make it longer.
+    fn allowed(&self, from: f64) -> f64 {
+        self.law
+            .as_ref()
+            .filter(|law| from >= law.short_until)
+            .map_or(1.0, |law| law.stretch.most.min(law.heard))
+    }
+
+    /// The longest step that may begin at an instant.
+    pub(crate) fn longest(&self, from: f64) -> f64 {
+        if self.owner.is_some() { self.allowed(from) * self.delay } else { self.delay() }
+    }
+
+    /// The factor of the step that was just made, as a simulator says that owns it.
+    pub(crate) fn follow(&mut self, from: f64, factor: f64) -> Result<(), String> {
+        let most = self.allowed(from);
+        if !(1.0..=most).contains(&factor) {
+            return Err(format!("the line is stretched by {factor}, and from 1 to {most} is allowed"));
+        }
+        if factor > self.factor {
+            self.stats.grown += 1;
+            self.stats.largest = self.stats.largest.max(factor);
+        }
+        if factor < self.factor {
+            self.stats.shrunk += 1;
+            // What the other end said is not said back.
+            let heard = self.law.as_ref().map_or(f64::INFINITY, |law| law.heard);
+            self.notice.shrunk |= factor < heard;
+        }
+        self.factor = factor;
+        Ok(())
+    }
+
+    fn stretched(&self, from: f64) -> LineEnd<'_> {
         LineEnd {
             effort: self.effort,
             flow: self.flow,
@@ -199,12 +243,14 @@ impl End {
             impedance: self.impedance(),
             from,
             repay: self.repay,
+            most: 1.0,
         }
     }
 
-    /// Whether all is there that a step may read.
+    /// Whether all is there that a step may read. Who owns his delay may make it as short as the step.
     pub(crate) fn ready(&self, from: f64, to: f64) -> bool {
-        !self.inbox.is_empty() && (to - self.delay()).min(from) <= self.inbox.newest().t
+        let last = if self.owner.is_some() { from } else { (to - self.delay()).min(from) };
+        !self.inbox.is_empty() && last <= self.inbox.newest().t
     }
 
     /// No step crosses this instant.
@@ -214,13 +260,14 @@ impl End {
 
     /// The effort in SI units and the flow into the line, at the end of a step that began at `from`.
     pub(crate) fn sample(&self, from: f64, t: f64, flow: f64) -> Stamp {
-        let effort = self.view(from).effort(t, flow) / self.scale;
+        let effort = self.stretched(from).effort(t, flow) / self.scale;
         Stamp { t, effort, flow: self.sign * flow, ..Stamp::default() }
     }
 
     /// Whether the end stands still with this sample, and whether the step is to be taken back for that.
     pub(crate) fn judge(&mut self, new: &Stamp) -> bool {
-        let Some(law) = &mut self.law else { return false };
+        // Who owns his delay has taken back already what was to be taken back.
+        let Some(law) = self.law.as_mut().filter(|_| self.owner.is_none()) else { return false };
         law.trial.copy_from_slice(&law.memory);
         law.still = law.steady.steady(self.own.stamps(), new, &mut law.trial);
         !law.still && self.factor > 1.0 && law.rollback
@@ -229,7 +276,7 @@ impl End {
     /// The step is taken back, and this end wanted it so.
     pub(crate) fn give_up(&mut self) {
         self.stats.taken_back += 1;
-        self.shrink(0.5 * self.factor);
+        self.shrink(Stretch::shorter(self.factor));
     }
 
     fn shrink(&mut self, factor: f64) {
@@ -255,36 +302,36 @@ impl End {
         self.own.forget_before(new.t - self.memory);
         self.inbox.forget_before(new.t - self.memory);
         let Some(law) = &mut self.law else { return };
-        std::mem::swap(&mut law.memory, &mut law.trial);
+        law.heard = f64::INFINITY;
+        if self.owner.is_some() {
+            // It is longer only while it stands still.
+            law.still = self.factor > 1.0;
+        } else {
+            std::mem::swap(&mut law.memory, &mut law.trial);
+        }
         if law.expected.is_some_and(|event| new.t >= event) {
             law.expected = None;
             law.short_until = new.t + law.steady.window();
-            self.shrink(1.0);
+            if self.owner.is_none() {
+                self.shrink(1.0);
+            }
             return;
         }
-        if !law.still {
-            law.moved = new.t;
-            law.short_steps = 0;
-            // Only where the step could not be taken back.
-            self.shrink(0.5 * self.factor);
+        if law.still {
+            self.stats.still += step;
+        }
+        if self.owner.is_some() {
             return;
         }
-        self.stats.still += step;
-        if law.off {
-            return;
-        }
-        // Two steps make up a delay that was doubled: below that the delay does not limit anything.
-        law.short_steps = if self.factor > 1.0 && step < self.delay { law.short_steps + 1 } else { 0 };
-        if law.short_steps > USELESS {
-            (law.off, self.stats.useless) = (true, true);
-            self.shrink(1.0);
-            return;
-        }
-        if new.t - law.moved >= law.hold && new.t >= law.short_until && self.factor < law.most {
-            self.factor = (2.0 * self.factor).min(law.most);
+        let free = new.t >= law.short_until;
+        let factor = law.stretch.after(self.factor, law.still, (new.t, step), self.delay, free);
+        self.stats.useless = law.stretch.is_useless();
+        if factor > self.factor {
+            self.factor = factor;
             self.stats.grown += 1;
             self.stats.largest = self.stats.largest.max(self.factor);
         }
+        self.shrink(factor);
     }
 
     pub(crate) fn view_scale(&self) -> f64 {
@@ -314,7 +361,9 @@ impl End {
         if let Some(event) = notice.event.filter(|event| *event > now) {
             law.expected = Some(event);
         }
-        if notice.shrunk && law.linked {
+        if notice.shrunk && law.linked && self.owner.is_some() {
+            law.heard = law.heard.min(notice.factor.max(1.0));
+        } else if notice.shrunk && law.linked {
             self.shrink(notice.factor);
             // That is heard, not said: it must not go back and forth.
             self.notice.shrunk = false;
@@ -333,6 +382,7 @@ impl End {
             first_flow: self.first_flow,
             delay: self.delay * mean(self.stats.factor_time, self.factor),
             still: mean(self.stats.still, 0.0),
+            owned: self.owner.is_some(),
             beyond: self.inbox.beyond() + self.own.beyond(),
         }
     }

@@ -97,7 +97,15 @@ pub(crate) fn form(
                 Some(choice) => Some(steadiness(choice, found, registry, problems)?),
                 None => None,
             };
-            ends.push(End::new((line, side), place, at, &found.decl, steady));
+            let owner = (interfaces[component].stretches.iter())
+                .find(|(effort, _)| *effort == place.1)
+                .filter(|_| piece.alone && ways[component] == Boundary::Inside && steady.is_some())
+                .filter(|_| found.decl.impedances == Impedances::Own && found.decl.factor[side] == 1.0)
+                .map(|(_, output)| *output);
+            if let Some(output) = owner {
+                problems.push(remark_owner(found, side, &names[component], &interfaces[component], output));
+            }
+            ends.push(End::new((line, side), place, at, &found.decl, steady, owner));
             decls.push(found.decl.clone());
         }
         let masses = |member: usize| -> Vec<f64> {
@@ -340,6 +348,20 @@ fn remark_delays(line: &Line, problems: &mut Vec<Problem>) {
             .hint("`impedances = \"common\"` makes none, and saves a little less"),
         );
     }
+}
+
+/// A simulator that stretches the line itself has its own idea of what stands still.
+fn remark_owner(line: &Line, side: usize, name: &str, interface: &Interface, output: usize) -> Problem {
+    let message = format!(
+        "line `{}`: `{name}` controls the delay of side {} itself, up to {} times its shortest, and tells it by `{}`; it takes          back its own steps, and `steady`, `hold` and `rollback` are not looked at there",
+        line.name,
+        ["a", "b"][side],
+        line.decl.most[side],
+        interface.outputs[output].name
+    );
+    Problem::remark("plan/line-owner", message, line.decl.span.clone())
+        .about(name)
+        .hint("`impedances = \"common\"` leaves the control to the run")
 }
 
 /// The effort at the start, in SI units, from the start value of either input.

@@ -327,7 +327,7 @@ impl Solo {
         loop {
             // The delays, or the size at the shortest one that grows with them.
             let least = self.ends.iter().map(|end| end.factor).reduce(f64::min).unwrap_or(1.0);
-            let longest = self.ends.iter().map(End::delay).fold(f64::INFINITY, f64::min);
+            let longest = self.ends.iter().map(|end| end.longest(from)).fold(f64::INFINITY, f64::min);
             let wanted = (self.size * least).min(longest);
             let known = self.ends.iter().filter_map(|end| end.limit(from));
             let limit = known.chain(self.next_event.filter(|event| *event > from)).fold(stop, f64::min);
@@ -339,7 +339,8 @@ impl Solo {
                 return Ok(None);
             }
             let window = window(from, to)?;
-            let careful = self.rollback && self.ends.iter().any(|end| end.factor > 1.0);
+            let careful =
+                self.rollback && self.ends.iter().any(|end| end.factor > 1.0 && end.owner.is_none());
             if careful {
                 self.simulator.save(Slot::Attempt)?;
                 self.rates.copy_from_slice(self.drive.rates());
@@ -357,6 +358,10 @@ impl Solo {
                     let words = format!("the flow at a line is {flow} at t = {now} s");
                     return Err(SimulatorError::new("step", words));
                 }
+                if let Some(owner) = end.owner {
+                    let told = end.follow(from, self.outputs[owner]);
+                    told.map_err(|words| SimulatorError::new("step", format!("at t = {now} s {words}")))?;
+                }
                 *sample = end.sample(from, now, flow);
                 again |= end.judge(sample);
             }
@@ -365,7 +370,8 @@ impl Solo {
                 let rates = std::mem::take(&mut self.rates);
                 self.drive.set_rates(&rates);
                 self.rates = rates;
-                self.ends.iter_mut().filter(|end| !end.is_still() && end.factor > 1.0).for_each(End::give_up);
+                let moved = |end: &&mut End| !end.is_still() && end.factor > 1.0 && end.owner.is_none();
+                self.ends.iter_mut().filter(moved).for_each(End::give_up);
                 continue;
             }
             for (end, sample) in self.ends.iter_mut().zip(&self.samples) {

@@ -11,7 +11,7 @@ use super::{
     readable, serialize, show, texts,
 };
 use crate::design::{Kind, Version};
-use crate::instance::{End, Manners, SAMPLES};
+use crate::instance::{End, Manners, SAMPLES, Walked};
 
 /// One function with a handle as first argument: what it does, and how the spy shows its arguments.
 macro_rules! exported {
@@ -406,31 +406,55 @@ unsafe extern "C" fn fmi3DoStep(
     });
     let Some(Callback { update, environment }) = callback.filter(|_| status == 0) else { return status };
     let (mut wishes, mut from_when) = (false, 0.0);
-    for sample in 0..SAMPLES {
-        // SAFETY: no borrow of the instance lives while the importer is called, which may call it back.
-        unsafe {
-            let at = (*c.cast::<Handle>()).instance.ask(sample);
-            update(environment, at, true, false, false, false, &mut wishes, &mut from_when);
-            (*c.cast::<Handle>()).instance.answer(sample);
-        }
-    }
     // SAFETY: no call is under way.
-    let (walks, may_return) = unsafe { (*c.cast::<Handle>()).instance.walks() };
-    let mut on = walks;
+    let ((walks, may_return), stretches) =
+        unsafe { ((*c.cast::<Handle>()).instance.walks(), (*c.cast::<Handle>()).instance.stretches()) };
+    let (mut on, mut asked) = (true, false);
     while on {
-        let mut at = 0.0;
-        let walked = piece("fmi3DoStep, inner step", &mut |instance| {
-            on = !instance.walk()?;
-            if on {
+        if stretches {
+            let mut at = 0.0;
+            let planned = piece("fmi3DoStep, next step", &mut |instance| {
+                at = instance.plan_piece()?;
+                Ok(())
+            });
+            if planned > 1 {
+                return planned;
+            }
+            // SAFETY: no borrow of the instance lives while the importer is called, which may call it back.
+            unsafe {
+                update(environment, at, false, true, false, false, &mut wishes, &mut from_when);
+                (*c.cast::<Handle>()).instance.leave();
+            }
+        }
+        if stretches || !asked {
+            for sample in 0..SAMPLES {
+                // SAFETY: as above.
+                unsafe {
+                    let at = (*c.cast::<Handle>()).instance.ask(sample);
+                    update(environment, at, true, false, false, false, &mut wishes, &mut from_when);
+                    (*c.cast::<Handle>()).instance.answer(sample);
+                }
+            }
+            asked = true;
+        }
+        if !walks {
+            break;
+        }
+        let (mut at, mut walked) = (0.0, Walked::Through);
+        let status = piece("fmi3DoStep, inner step", &mut |instance| {
+            walked = instance.walk()?;
+            if walked == Walked::On {
                 at = instance.look()?;
             }
             Ok(())
         });
-        if walked > 1 {
-            return walked;
+        if status > 1 {
+            return status;
         }
-        if !on {
-            break;
+        match walked {
+            Walked::Through => break,
+            Walked::Back => continue,
+            Walked::On => {}
         }
         // SAFETY: as above.
         unsafe {

@@ -33,7 +33,7 @@ use step::Pending;
 
 pub(crate) use exchange::Update;
 pub(crate) use rules::Call;
-pub(crate) use step::{End, SAMPLES};
+pub(crate) use step::{End, SAMPLES, Walked};
 
 /// Where an instance stands in the state machine of the standard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -231,7 +231,10 @@ impl Instance {
         let (inputs, outputs) = (interface.inputs.len(), interface.outputs.len());
         let can = Capabilities::of(&design, &model, &interface);
         let own = simulator.as_ref().map(|simulator| simulator.interface());
-        let lines = own.filter(|_| design.line).map(|own| Lines::new(own, version));
+        let mut lines = own.filter(|_| design.line).map(|own| Lines::new(own, version));
+        if let (Some(lines), Some(values)) = (&mut lines, model.steadiness(&parameters)) {
+            lines.take_control(values)?;
+        }
         if manners.event_mode && !can.event_mode {
             return Err("this FMU has no event mode".into());
         }
@@ -387,10 +390,22 @@ impl Instance {
             (self.unsettled, self.current) = (false, false);
         }
         if !self.current {
-            let mut out = cosimo_core::Outputs { values: &mut self.outputs, slopes: &mut self.slopes };
-            simulator.outputs(&mut out)?;
-            self.current = true;
+            self.show()?;
         }
+        Ok(())
+    }
+
+    /// `outputs` are what the model shows, whatever inputs it has not seen yet.
+    fn show(&mut self) -> Outcome {
+        let Body::Stepped(simulator) = &mut self.body else { return Ok(()) };
+        let shown = self.lines.as_ref().map_or(self.outputs.len(), |lines| lines.shown);
+        let (own, rest) = self.outputs.split_at_mut(shown);
+        let slopes = self.slopes.len().min(shown);
+        simulator.outputs(&mut cosimo_core::Outputs { values: own, slopes: &mut self.slopes[..slopes] })?;
+        if let Some(control) = self.lines.as_ref().and_then(|lines| lines.control.as_ref()) {
+            rest.iter_mut().zip(control.shown()).for_each(|(output, value)| *output = value);
+        }
+        self.current = true;
         Ok(())
     }
 
@@ -405,6 +420,11 @@ impl Instance {
                     let mut simulator = self.model.simulator(&self.parameters)?;
                     let start = Time::new(self.start).ok_or("the start is not a number")?;
                     simulator.enter(&Setup { start, stop: self.stop.and_then(Time::new), meets: false })?;
+                    if let (Some(lines), Some(values)) =
+                        (&mut self.lines, self.model.steadiness(&self.parameters))
+                    {
+                        lines.take_control(values)?;
+                    }
                     Body::Stepped(simulator)
                 }
             };
@@ -449,6 +469,9 @@ impl Instance {
         if let Some(clocks) = &self.clocks {
             clocks.freeze(&mut state.frozen);
         }
+        if let Some(control) = self.lines.as_ref().and_then(|lines| lines.control.as_ref()) {
+            control.freeze(&mut state.frozen);
+        }
         match &mut self.body {
             Body::Stepped(simulator) => simulator.freeze(&mut state.frozen)?,
             Body::Exchanged(exchange) => exchange.freeze(&mut state.frozen),
@@ -479,6 +502,9 @@ impl Instance {
         let mut clocks = self.clocks;
         if let Some(clocks) = &mut clocks {
             (*clocks, frozen) = Clocks::thaw(frozen).ok_or(cut_off)?;
+        }
+        if let Some(control) = self.lines.as_mut().and_then(|lines| lines.control.as_mut()) {
+            frozen = control.thaw(frozen).ok_or(cut_off)?;
         }
         match &mut self.body {
             Body::Stepped(simulator) => simulator.thaw(frozen)?,

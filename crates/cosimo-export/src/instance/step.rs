@@ -4,7 +4,7 @@
 //! ends included, and follows the cubic through them. Equal answers make an exact constant, so a step with
 //! held inputs is the same bits whether it is asked or not.
 
-use cosimo_core::{Inputs, Segment, Time, Trail, Window};
+use cosimo_core::{Inputs, Segment, Slot, Time, Trail, Window};
 
 use super::exchange::exchanged;
 use super::{Body, Call, Instance, Mode, Outcome, Refusal, Status};
@@ -21,13 +21,25 @@ pub(super) struct Pending {
     size: f64,
     /// The instant that the importer is asked about.
     pub(super) at: f64,
-    /// Outputs are shown, and inputs no longer asked for.
+    /// What inputs are asked for: where it begins, and how long it is. The whole step, unless the FMU stretches lines.
+    piece: (f64, f64),
+    /// Outputs are shown, and inputs not asked for.
     pub(super) finished: bool,
     samples: Vec<[f64; SAMPLES]>,
     /// It was gone by steps of the solver.
     walked: bool,
     /// How it ended.
     end: End,
+}
+
+/// What came of one step of the solver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Walked {
+    On,
+    /// It is the last towards the end of the step.
+    Through,
+    /// It was taken back: the lines are too long for it.
+    Back,
 }
 
 /// How a step ended, beside its instant.
@@ -48,6 +60,7 @@ impl Pending {
             from: 0.0,
             size: 0.0,
             at: 0.0,
+            piece: (0.0, 0.0),
             finished: false,
             samples,
             walked: false,
@@ -99,13 +112,13 @@ impl Instance {
         if promise {
             self.promised = from;
         }
-        (self.pending.from, self.pending.size) = (from, size);
+        (self.pending.from, self.pending.size, self.pending.piece) = (from, size, (from, size));
         Ok(())
     }
 
     /// The instant of one sample; from now on the importer may set inputs for it.
     pub(crate) fn ask(&mut self, sample: usize) -> f64 {
-        let Pending { from, size, .. } = self.pending;
+        let (from, size) = self.pending.piece;
         (self.mode, self.pending.finished) = (Mode::Intermediate, false);
         self.pending.at = match sample {
             0 => from,
@@ -122,7 +135,7 @@ impl Instance {
         }
         if sample + 1 == SAMPLES {
             for (input, samples) in self.inputs.iter_mut().zip(&self.pending.samples) {
-                *input = through(samples, self.pending.size);
+                *input = through(samples, self.pending.piece.1);
             }
             self.mode = Mode::Stepping;
         }
@@ -157,7 +170,7 @@ impl Instance {
             return Err(error.clone());
         }
         self.steps += 1;
-        self.hold_inputs(if self.pending.walked { self.time - from } else { size });
+        self.hold_inputs(if self.pending.walked { self.time - self.pending.piece.0 } else { size });
         (self.unsettled, self.current) = (false, false);
         if harm == Harm::Warning {
             return Err(Refusal::new(Status::Warning, "told to warn in this step"));
@@ -214,30 +227,75 @@ impl Instance {
         Ok(())
     }
 
-    /// One step of the solver towards the end of the step. Whether it is the last.
-    pub(crate) fn walk(&mut self) -> Result<bool, Refusal> {
-        let Pending { from, size, .. } = self.pending;
-        let (to, at) = (from + size, self.time);
-        let Body::Stepped(simulator) = &mut self.body else { return Ok(true) };
-        let Some(lines) = &mut self.lines else { return Ok(true) };
+    /// Before a step of the solver, where the FMU stretches lines: no longer than they are now, which may be looked at.
+    pub(crate) fn plan_piece(&mut self) -> Result<f64, Refusal> {
+        let (to, at) = (self.pending.from + self.pending.size, self.time);
+        if let Some(lines) = &mut self.lines {
+            let longest = lines.longest(&self.inputs[lines.told..]);
+            let rest = to - at;
+            // A rest that is no step is part of the last one.
+            let whole = rest - longest <= 1e-9 * longest;
+            self.pending.piece = (at, if whole { rest } else { longest });
+        }
+        self.show()?;
+        (self.mode, self.pending.at, self.pending.finished) = (Mode::Intermediate, at, true);
+        Ok(at)
+    }
+
+    /// One step of the solver towards the end of the step.
+    pub(crate) fn walk(&mut self) -> Result<Walked, Refusal> {
+        let Pending { from, size, piece: (begun, length), .. } = self.pending;
+        let (end, at) = (from + size, self.time);
+        let stretches = self.stretches();
+        let to = if near(begun + length, end, size) { end } else { begun + length };
+        let Body::Stepped(simulator) = &mut self.body else { return Ok(Walked::Through) };
+        let Some(lines) = &mut self.lines else { return Ok(Walked::Through) };
         let (own, waves) = self.inputs.split_at(lines.told);
-        let segments: Vec<Segment> = own.iter().map(|segment| segment.after(at - from)).collect();
-        let ends = lines.ends(waves, (from, to))?;
+        let segments: Vec<Segment> = own.iter().map(|segment| segment.after(at - begun)).collect();
+        if stretches {
+            // The wave is there now, so that the first effort is known.
+            lines.ends(waves, (begun, to))?;
+            lines.begin(waves, at, &self.outputs);
+            simulator.save(Slot::Attempt)?;
+        }
+        let ends = lines.ends(waves, (begun, to))?;
         let instant = |seconds: f64| Time::new(seconds).ok_or("the time is not a number");
         let window = Window { from: instant(at)?, to: instant(to)?, size: to - at };
         let inputs = Inputs { segments: &segments, ends: &ends, stepwise: true };
         let reached = simulator.advance(window, &inputs, &mut Trail { integrals: &mut [] });
         let reached = match reached {
-            Ok(reached) => reached.to.seconds(),
+            Ok(reached) => {
+                if let Some(control) = &mut lines.control {
+                    control.count(reached.evaluations);
+                }
+                reached.to.seconds()
+            }
             Err(error) => {
                 self.mode = Mode::Failed;
                 return Err(error.into());
             }
         };
-        let last = near(reached, to, size) || reached >= to;
-        self.time = if last { to } else { reached };
+        let last = near(reached, end, size) || reached >= end;
         (self.pending.walked, self.unsettled, self.current) = (true, false, false);
-        Ok(last)
+        if stretches {
+            self.show()?;
+            let told = self.lines.as_ref().map_or(0, |lines| lines.told);
+            let (Some(lines), Body::Stepped(simulator)) = (&mut self.lines, &mut self.body) else {
+                return Ok(Walked::Through);
+            };
+            if !lines.keep(&self.inputs[told..], reached, &self.outputs) {
+                simulator.restore(Slot::Attempt)?;
+                return Ok(Walked::Back);
+            }
+            self.current = false;
+        }
+        self.time = if last { end } else { reached };
+        Ok(if last { Walked::Through } else { Walked::On })
+    }
+
+    /// Whether it stretches lines itself, and so asks for inputs anew in every step of its solver.
+    pub(crate) fn stretches(&self) -> bool {
+        self.lines.as_ref().is_some_and(|lines| lines.control.is_some())
     }
 
     /// The importer has seen enough of the step.

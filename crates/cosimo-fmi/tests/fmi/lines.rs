@@ -14,6 +14,8 @@ struct Party {
     simulator: Box<dyn Simulator>,
     effort: usize,
     flow: usize,
+    /// From the effort in SI units to its own.
+    scale: f64,
 }
 
 const TOLERANCES: [(&str, f64); 2] = [("relative", 1e-4), ("absolute", 1e-4)];
@@ -30,7 +32,7 @@ impl Party {
         let interface = simulator.interface();
         assert!(interface.abilities.lines);
         let (effort, flow) = (place(&interface.inputs, effort), place(&interface.outputs, flow));
-        Party { simulator, effort, flow }
+        Party { simulator, effort, flow, scale: 1.0 }
     }
 
     fn native(model: &str) -> Party {
@@ -71,19 +73,20 @@ impl Party {
         (delay, impedance): (f64, f64),
         stepwise: bool,
     ) -> Result<Reached, SimulatorError> {
-        let Party { simulator, effort, flow } = self;
+        let Party { simulator, effort, flow, scale } = self;
         let repay = Repay::default();
         let ends = [LineEnd {
             effort: *effort,
             flow: *flow,
             sign: 1.0,
-            scale: 1.0,
+            scale: *scale,
             table,
             own: table,
             delay,
             impedance,
             from,
             repay,
+            most: 1.0,
         }];
         let segments = vec![Segment::constant(f64::NAN); simulator.interface().inputs.len()];
         let inputs = Inputs { segments: &segments, ends: &ends, stepwise };
@@ -222,7 +225,8 @@ fn events_and_the_stiff_integrator_are_inside_units_for_co_simulation() {
 #[test]
 fn units_that_solve_for_the_effort_move_as_native_models_do() {
     let (folder, table) = (folder("lines-waves"), swinging());
-    for (model, places) in [("spring-mass/left", [0, 0]), ("spring-mass/right", [0, 0])] {
+    // The second one has efforts in units of its own.
+    for (model, scale) in [("spring-mass/left", 1.0), ("spring-mass/right", 0.5)] {
         for version in Version::ALL {
             let design = Design::new(&format!("native:{model}"), version).at_lines();
             let file = design.file_name();
@@ -241,8 +245,8 @@ fn units_that_solve_for_the_effort_move_as_native_models_do() {
                 joined: false,
             };
             let native = (cosimo_models::NATIVE.open)(&request).unwrap();
-            let mut parties = [Party::new(unit, "e", "f"), Party::new(native, "e", "f")];
-            assert_eq!([parties[0].effort, parties[0].flow], places);
+            let mut parties = [unit, native].map(|it| Party { scale, ..Party::new(it, "e", "f") });
+            assert_eq!([parties[0].effort, parties[0].flow], [0, 0]);
             let mut largest = 0.0f64;
             for step in 0..1500 {
                 let (from, impedance) = (1e-4 * f64::from(step), if step < 700 { 0.1 } else { 5.0 });

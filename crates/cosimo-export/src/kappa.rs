@@ -1,0 +1,252 @@
+//! Control of a line's delay by the FMU itself, FMI 3.0: it knows first whether its end stands still, and can take back a step
+//! of its solver that its importer never saw.
+//!
+//! Beside an effort `e` there are then `e.D` and `e.Z`, delay and impedance where the line is shortest, `e.most`, how often as
+//! long it may be at most, and the output `e.kappa`, how often as long it is: in a callback before a step that the FMU tries,
+//! in that step, and else in the last one. While `e.most` is 1 nothing is stretched.
+//! Source: Braun, Hällqvist & Fritzson 2023, Fig. 2.
+
+use cosimo_core::entry::{Options, Range, Spec, Value};
+use cosimo_core::line::{Between, Stamp, Table};
+use cosimo_core::method::Steadiness;
+use cosimo_core::{Segment, Stretch};
+use cosimo_methods::steadiness::sliding_window;
+
+/// Inputs of one end behind its wave and before its impedance: its shortest delay, and how often as long it may be.
+pub(crate) const TOLD: usize = 2;
+
+/// What the FMU can be told of its test for steadiness, for all of its ends.
+pub(crate) const PARAMETERS: [Spec; 3] = [
+    Spec::number(
+        "line.window",
+        0.01,
+        Range::Positive,
+        "s",
+        "how long a flow into a line must stand still before the line may be longer",
+    ),
+    Spec::number(
+        "line.tolerance",
+        0.0,
+        Range::NotNegative,
+        "",
+        "how far the flow may move meanwhile, in its own unit; 0 leaves it to line.relative",
+    ),
+    Spec::number("line.relative", 0.01, Range::Positive, "", "the same as a part of the largest flow so far"),
+];
+
+pub(crate) struct Control {
+    test: Box<dyn Steadiness>,
+    ends: Vec<End>,
+    /// Evaluations of the equations so far, those of steps that were taken back included.
+    evaluations: f64,
+}
+
+/// What is known of one end.
+#[derive(Debug)]
+struct End {
+    factor: f64,
+    stretch: Stretch,
+    /// What it was at its steps; empty before the first.
+    own: Table,
+    memory: Vec<f64>,
+    /// The same after a step that may be taken back.
+    trial: Vec<f64>,
+    still: bool,
+    /// The factor of the last step, which is what is shown.
+    shown: f64,
+}
+
+impl Control {
+    /// With values of [`PARAMETERS`].
+    pub(crate) fn new(ends: usize, values: &[f64]) -> Result<Control, String> {
+        let mut given = vec![("window".to_owned(), Value::Number(values[0]))];
+        if values[1] > 0.0 {
+            given.push(("tolerance".to_owned(), Value::Number(values[1])));
+        }
+        given.push(("relative".to_owned(), Value::Number(values[2])));
+        let options = Options::resolve("it", sliding_window::ENTRY.options, &given)
+            .map_err(|wrong| wrong.into_iter().map(|one| one.message).collect::<Vec<_>>().join("; "))?;
+        let test = (sliding_window::ENTRY.build)(&options);
+        let memory = vec![0.0; test.memory()];
+        let end = || End {
+            factor: 1.0,
+            stretch: Stretch::new(1.0, 0.0),
+            own: Table::awaiting(Between::Linear),
+            memory: memory.clone(),
+            trial: memory.clone(),
+            still: false,
+            shown: 1.0,
+        };
+        Ok(Control { ends: (0..ends).map(|_| end()).collect(), test, evaluations: 0.0 })
+    }
+
+    /// What its outputs show: the factor of each end, and the evaluations.
+    pub(crate) fn shown(&self) -> impl Iterator<Item = f64> + '_ {
+        self.ends.iter().map(|end| end.shown).chain([self.evaluations])
+    }
+
+    pub(crate) fn factor(&self, end: usize) -> f64 {
+        self.ends[end].factor
+    }
+
+    /// Before a step: no end is longer than it may be, and no step longer than the delays. `told` are the inputs of each end.
+    pub(crate) fn longest<'a>(&mut self, told: impl Iterator<Item = &'a [Segment]>) -> f64 {
+        let mut longest = f64::INFINITY;
+        for (end, told) in self.ends.iter_mut().zip(told) {
+            let [_, delay, most, impedance] = told else { continue };
+            end.stretch.most = most.start().max(1.0);
+            end.factor = end.factor.min(end.stretch.most);
+            end.shown = end.factor;
+            if impedance.start() != 0.0 && delay.start() > 0.0 {
+                longest = longest.min(end.factor * delay.start());
+            }
+        }
+        longest
+    }
+
+    /// An end where its first step begins.
+    pub(crate) fn begin(&mut self, end: usize, first: Stamp) {
+        let End { own, memory, .. } = &mut self.ends[end];
+        if own.is_empty() {
+            *own = Table::new(first, Between::Linear);
+            self.test.start(&first, memory);
+        }
+    }
+
+    /// After a step: whether an end that was longer moves with this sample, so that the step is to be taken back.
+    pub(crate) fn judge(&mut self, end: usize, new: &Stamp) -> bool {
+        let End { factor, own, memory, trial, still, .. } = &mut self.ends[end];
+        trial.copy_from_slice(memory);
+        *still = self.test.steady(own.stamps(), new, trial);
+        !*still && *factor > 1.0
+    }
+
+    /// The step was taken back; those that wanted it so are shorter from now on.
+    pub(crate) fn give_up(&mut self) {
+        for end in self.ends.iter_mut().filter(|end| !end.still) {
+            end.factor = Stretch::shorter(end.factor);
+        }
+    }
+
+    /// The step is kept, as it was judged.
+    pub(crate) fn keep(&mut self, end: usize, new: &Stamp, delay: f64) {
+        let End { factor, stretch, own, memory, trial, still, shown } = &mut self.ends[end];
+        let step = new.t - own.newest().t;
+        own.publish(new.t, new.effort, new.flow);
+        own.forget_before(new.t - 2.0 * self.test.window());
+        std::mem::swap(memory, trial);
+        *shown = *factor;
+        *factor = stretch.after(*factor, *still, (new.t, step), delay, true);
+    }
+
+    pub(crate) fn count(&mut self, evaluations: u64) {
+        self.evaluations += evaluations as f64;
+    }
+
+    pub(crate) fn freeze(&self, into: &mut Vec<u8>) {
+        let mut put = |number: f64| into.extend(number.to_le_bytes());
+        put(self.evaluations);
+        for End { factor, stretch, own, memory, still, shown, .. } in &self.ends {
+            let numbers = [*factor, f64::from(u8::from(*still)), *shown, own.stamps().len() as f64];
+            numbers.into_iter().chain(stretch.numbers()).chain(memory.iter().copied()).for_each(&mut put);
+            for stamp in own.stamps() {
+                let Stamp { t, effort, flow, effort_slope, flow_slope, charge } = *stamp;
+                [t, effort, flow, effort_slope, flow_slope, charge].into_iter().for_each(&mut put);
+            }
+        }
+    }
+
+    /// Reads what `freeze` wrote, and returns what lies behind it. Nothing has changed where that is `None`.
+    pub(crate) fn thaw<'a>(&mut self, from: &'a [u8]) -> Option<&'a [u8]> {
+        let mut rest = from;
+        let mut take = || -> Option<f64> {
+            let (bytes, behind) = rest.split_first_chunk()?;
+            rest = behind;
+            Some(f64::from_le_bytes(*bytes))
+        };
+        let evaluations = take()?;
+        let mut ends = Vec::new();
+        for end in &self.ends {
+            let (factor, still, shown, count) = (take()?, take()? != 0.0, take()?, take()?);
+            let mut stretch = end.stretch;
+            stretch.set_numbers([take()?, take()?, take()?]);
+            let memory = (0..end.memory.len()).map(|_| take()).collect::<Option<Vec<f64>>>()?;
+            let mut stamps = Vec::new();
+            // As many as there are bytes for, whatever the number says.
+            while (stamps.len() as f64) < count {
+                let (t, effort, flow) = (take()?, take()?, take()?);
+                let (effort_slope, flow_slope, charge) = (take()?, take()?, take()?);
+                stamps.push(Stamp { t, effort, flow, effort_slope, flow_slope, charge });
+            }
+            let mut own = Table::awaiting(Between::Linear);
+            own.restore(&stamps);
+            ends.push(End { factor, stretch, own, trial: memory.clone(), memory, still, shown });
+        }
+        (self.ends, self.evaluations) = (ends, evaluations);
+        Some(rest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(most: f64) -> [Segment; 4] {
+        [0.0, 0.1, most, 2.0].map(Segment::constant)
+    }
+
+    /// A step that ends with this flow; whether it was kept at once.
+    fn step(control: &mut Control, t: f64, flow: f64) -> bool {
+        let new = Stamp { t, flow, ..Stamp::default() };
+        let again = control.judge(0, &new);
+        if again {
+            control.give_up();
+            while control.judge(0, &new) {
+                control.give_up();
+            }
+        }
+        control.keep(0, &new, 0.1);
+        !again
+    }
+
+    #[test]
+    fn an_end_is_longer_while_it_stands_still_and_shorter_before_a_step_in_which_it_moves() {
+        let mut control = Control::new(1, &[0.3, 0.01, 1.0]).unwrap();
+        control.begin(0, Stamp::default());
+        let mut seen = Vec::new();
+        for k in 1..=8 {
+            assert!(step(&mut control, 0.1 * f64::from(k), 0.0));
+            control.longest([&told(5.0)[..]].into_iter());
+            seen.push(control.factor(0));
+        }
+        // The window is full at the third step.
+        assert_eq!(seen, [1.0, 1.0, 2.0, 4.0, 5.0, 5.0, 5.0, 5.0]);
+        let mut bytes = Vec::new();
+        control.freeze(&mut bytes);
+        assert!(!step(&mut control, 0.9, 1.0), "it moves: not with such a delay");
+        assert_eq!(control.shown().collect::<Vec<_>>(), [1.0, 0.0]);
+        let mut twin = Control::new(1, &[0.3, 0.01, 1.0]).unwrap();
+        let behind = [&bytes[..], &[7]].concat();
+        assert_eq!(twin.thaw(&behind), Some(&[7][..]));
+        assert_eq!(twin.factor(0), 5.0);
+        assert!(!step(&mut twin, 0.9, 1.0));
+        let mut both = [const { Vec::new() }; 2];
+        [&control, &twin].into_iter().zip(&mut both).for_each(|(one, bytes)| one.freeze(bytes));
+        assert_eq!(both[0], both[1]);
+        assert_eq!(twin.thaw(&bytes[..bytes.len() - 1]), None);
+    }
+
+    #[test]
+    fn nobody_is_longer_than_the_importer_lets_him() {
+        let mut control = Control::new(1, &[0.1, 0.01, 1.0]).unwrap();
+        control.begin(0, Stamp::default());
+        let mut at = |k: u32, most: f64| {
+            let longest = control.longest([&told(most)[..]].into_iter());
+            step(&mut control, 0.1 * f64::from(k), 0.0);
+            longest
+        };
+        let longest: Vec<f64> = (1..=5).map(|k| at(k, 8.0)).collect();
+        assert_eq!(longest[4], 0.8);
+        assert_eq!((at(6, 2.0), at(7, 1.0), at(8, 1.0), at(9, 8.0), at(10, 8.0)), (0.2, 0.1, 0.1, 0.1, 0.2));
+    }
+}
