@@ -112,7 +112,8 @@ impl Table {
     }
 
     /// As it was, for a run that was saved.
-    pub fn restore(&mut self, stamps: &[Stamp]) {
+    pub fn restore(&mut self, stamps: &[Stamp], beyond: u64) {
+        self.beyond.set(beyond);
         self.stamps.clear();
         self.stamps.extend_from_slice(stamps);
     }

@@ -199,7 +199,7 @@ impl Lines {
                     ..Stamp::default()
                 })),
             }
-            wave.restore(&self.stamps);
+            wave.restore(&self.stamps, wave.beyond());
         }
         let chunks = told.chunks_exact(width);
         let all = self.pairs.iter().zip(&self.waves).zip(chunks).enumerate();

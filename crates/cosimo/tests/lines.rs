@@ -8,9 +8,9 @@ use std::fmt::Write;
 use common::{Made, folder};
 use cosimo::core::entry::{OpenRequest, Opened};
 use cosimo::core::line::{Between, Stamp, Table};
-use cosimo::core::{Port, SourceEntry};
+use cosimo::core::{Port, SourceEntry, Time};
 use cosimo::engine::lines::NetTotals;
-use cosimo::engine::{Run, plan};
+use cosimo::engine::{Checkpoint, Run, plan};
 use cosimo::export::{Variant, Version};
 use cosimo::system::toml;
 use cosimo_models::{Linear, Ode};
@@ -293,6 +293,44 @@ fn what_an_island_cannot_be_is_said() {
     let alone = combined(1e-4) + "[island.x]\ncomponents = [\"left\"]\ncorrection = \"none\"\n";
     let said = start(&alone, 1).remarks().iter().map(|remark| remark.message.clone()).collect::<String>();
     assert!(said.contains("`[island.x]` is `left` alone"), "{said}");
+}
+
+/// Islands of one simulator under control of their delay, and of several under a method: saved in the middle, read by
+/// another run on another number of threads, they go on bit for bit, and everything is counted.
+#[test]
+fn a_run_goes_on_where_it_was_saved() {
+    let line = format!("delay = 1e-4, stiffness = 1e3, linked = true, announced = true, {STEADY}");
+    for text in
+        [spring(&line), spring("delay = 1e-4, stiffness = 1e3, boundary = \"corrected\""), combined(1e-4)]
+    {
+        let finish = |run: &mut Run| {
+            let mut seen = Vec::new();
+            while !run.finished() {
+                run.step().unwrap();
+                seen.extend(run.outputs().iter().map(|value| value.to_bits()));
+            }
+            (seen, run.net().unwrap())
+        };
+        let mut whole = start(&text, 2);
+        whole.run_until(Time::new(0.1234).unwrap()).unwrap();
+        let saved = whole.save().unwrap();
+        let bytes = saved.bytes().to_vec();
+        let (wanted, totals) = finish(&mut whole);
+        assert!(wanted.len() > 100);
+        for threads in [1, 3] {
+            let mut other = start(&text, threads);
+            other.load(&Checkpoint::from_bytes(bytes.clone()).unwrap()).unwrap();
+            assert_eq!(other.time(), Time::new(0.124).unwrap());
+            let (found, again) = finish(&mut other);
+            assert!(found == wanted, "{threads} threads");
+            assert_eq!(again, totals);
+        }
+    }
+    // The memory of another control is not what this one remembers.
+    let mut saved = start(&spring(&line), 1);
+    let bytes = saved.save().unwrap();
+    let refused = start(&spring("delay = 1e-4, stiffness = 1e3"), 1).load(&bytes).unwrap_err();
+    assert!(refused.to_string().contains("damaged"), "{refused}");
 }
 
 #[test]

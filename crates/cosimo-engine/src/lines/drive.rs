@@ -51,8 +51,8 @@ impl Drive {
         &self.rates
     }
 
-    pub(crate) fn set_rates(&mut self, rates: &[f64]) {
-        self.rates.copy_from_slice(rates);
+    pub(crate) fn rates_mut(&mut self) -> &mut [f64] {
+        &mut self.rates
     }
 
     /// A step of the simulator, its other inputs as in `segments`.

@@ -6,6 +6,7 @@ use cosimo_core::method::Steadiness;
 use cosimo_core::{LineEnd, Stretch};
 use cosimo_system::{Impedances, LineDecl};
 
+use super::frozen::Walk;
 use crate::resolve::LineSide;
 
 pub(crate) struct End {
@@ -51,6 +52,14 @@ pub(crate) struct Notice {
     pub(crate) shrunk: bool,
     /// An event is known to come.
     pub(crate) event: Option<f64>,
+}
+
+impl Notice {
+    pub(crate) fn walk(&mut self, walk: &mut Walk<'_>) {
+        walk.number(&mut self.factor);
+        walk.flag(&mut self.shrunk);
+        walk.maybe(&mut self.event);
+    }
 }
 
 /// Doubles the delay while its end stands still, halves it when it moves.
@@ -332,6 +341,46 @@ impl End {
             self.stats.largest = self.stats.largest.max(self.factor);
         }
         self.shrink(factor);
+    }
+
+    /// Over everything that changes.
+    pub(crate) fn walk(&mut self, walk: &mut Walk<'_>) {
+        for number in [&mut self.factor, &mut self.other, &mut self.first_energy, &mut self.first_flow] {
+            walk.number(number);
+        }
+        walk.table(&mut self.own);
+        walk.table(&mut self.inbox);
+        walk.stamps(&mut self.outbox);
+        self.notice.walk(walk);
+        let Stats {
+            stamps,
+            still,
+            factor_time,
+            largest,
+            grown,
+            shrunk,
+            taken_back,
+            energy,
+            exchanged,
+            useless,
+        } = &mut self.stats;
+        for count in [stamps, grown, shrunk, taken_back] {
+            walk.count(count);
+        }
+        for number in [still, factor_time, largest, energy, exchanged] {
+            walk.number(number);
+        }
+        walk.flag(useless);
+        if let Some(law) = &mut self.law {
+            walk.numbers(&mut law.memory);
+            let mut stretch = law.stretch.numbers();
+            walk.numbers(&mut stretch);
+            law.stretch.set_numbers(stretch);
+            walk.flag(&mut law.still);
+            walk.number(&mut law.short_until);
+            walk.maybe(&mut law.expected);
+            walk.number(&mut law.heard);
+        }
     }
 
     pub(crate) fn view_scale(&self) -> f64 {

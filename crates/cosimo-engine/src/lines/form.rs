@@ -22,6 +22,9 @@ use crate::plan::{Plan, assemble};
 use crate::planner::Planner;
 use crate::resolve::{Line, Links, ParcelWire, Ports};
 
+/// A line shows what is at its ends, and stands for no simulator of any island.
+const NOBODY: (usize, usize) = (usize::MAX, usize::MAX);
+
 /// Rows of a run whose file does not say how many.
 const ROWS: f64 = 1000.0;
 
@@ -589,7 +592,7 @@ fn shown(
     for (isle, piece) in pieces.iter().enumerate() {
         let mut place = 0;
         for (member, component) in piece.members.iter().enumerate() {
-            let Interface { inputs, outputs, .. } = &ports.interfaces[*component];
+            let Interface { inputs, outputs, abilities, .. } = &ports.interfaces[*component];
             let mut shown: Vec<(Port, usize, usize)> = Vec::new();
             for port in outputs {
                 shown.push((port.clone(), isle, place));
@@ -608,7 +611,8 @@ fn shown(
                 }
                 place += 1;
             }
-            simulators[*component] = Some(Box::new(Proxy::new(net, (isle, member), shown, open)));
+            simulators[*component] =
+                Some(Box::new(Proxy::new(net, (isle, member), abilities.freeze, shown, open)));
         }
         tails.push(place);
     }
@@ -640,7 +644,7 @@ fn shown(
                 shown.push((Port::new(&format!("{name}_{letter}"), unit, doc), isle, first + place));
             }
         }
-        simulators.push(Box::new(Proxy::new(net, (usize::MAX, 0), shown, Vec::new())));
+        simulators.push(Box::new(Proxy::new(net, NOBODY, true, shown, Vec::new())));
         components.push(Component {
             name: format!("line.{}", line.name),
             source: "line".into(),

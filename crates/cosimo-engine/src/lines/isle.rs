@@ -8,6 +8,8 @@ use cosimo_system::{Boundary, LineDecl};
 
 use super::drive::Drive;
 use super::end::{End, Notice};
+use super::frozen::Walk;
+use crate::checkpoint::{Checkpoint, CheckpointError};
 use crate::plan::Plan;
 use crate::run::Run;
 use crate::summary::BondSummary;
@@ -230,6 +232,29 @@ impl Isle {
         });
     }
 
+    /// Over everything that changes, between two rounds.
+    pub(crate) fn walk(&mut self, walk: &mut Walk<'_>) -> Result<(), SimulatorError> {
+        walk.number(&mut self.time);
+        walk.count(&mut self.steps);
+        walk.count(&mut self.evaluations);
+        match &mut self.body {
+            Body::Solo(solo) => solo.walk(walk)?,
+            Body::Group { run, ends } => {
+                let fault = |error: CheckpointError| SimulatorError::new("freeze", error.to_string());
+                let mut bytes = match walk {
+                    Walk::Write(_) => run.save().map_err(fault)?.bytes().to_vec(),
+                    Walk::Read(_) => Vec::new(),
+                };
+                walk.bytes(&mut bytes);
+                if let Walk::Read(_) = walk {
+                    run.load(&Checkpoint::from_bytes(bytes).map_err(fault)?).map_err(fault)?;
+                }
+                lock(ends).iter_mut().for_each(|end| end.walk(walk));
+            }
+        }
+        Ok(())
+    }
+
     /// New values of inputs that nobody drives, from the next step on.
     pub(crate) fn set_input(&mut self, member: usize, input: usize, value: f64) {
         if let Body::Solo(solo) = &mut self.body
@@ -314,6 +339,24 @@ impl Solo {
         Ok(solo)
     }
 
+    fn walk(&mut self, walk: &mut Walk<'_>) -> Result<(), SimulatorError> {
+        let mut bytes = Vec::new();
+        if let Walk::Write(_) = walk {
+            self.simulator.freeze(&mut bytes)?;
+        }
+        walk.bytes(&mut bytes);
+        if let Walk::Read(_) = walk {
+            self.simulator.thaw(&bytes)?;
+        }
+        self.ends.iter_mut().for_each(|end| end.walk(walk));
+        walk.numbers(self.drive.rates_mut());
+        self.segments.iter_mut().for_each(|segment| walk.numbers(&mut segment.0));
+        walk.numbers(&mut self.outputs);
+        walk.maybe(&mut self.next_event);
+        walk.count(&mut self.owed);
+        Ok(())
+    }
+
     fn announce(&mut self) {
         for end in &mut self.ends {
             end.announce(self.next_event);
@@ -368,7 +411,7 @@ impl Solo {
             if again && careful {
                 self.simulator.restore(Slot::Attempt)?;
                 let rates = std::mem::take(&mut self.rates);
-                self.drive.set_rates(&rates);
+                self.drive.rates_mut().copy_from_slice(&rates);
                 self.rates = rates;
                 let moved = |end: &&mut End| !end.is_still() && end.factor > 1.0 && end.owner.is_none();
                 self.ends.iter_mut().filter(moved).for_each(End::give_up);

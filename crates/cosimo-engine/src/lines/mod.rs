@@ -4,11 +4,13 @@
 //! goes on as far as the stamps of the others let it (`end.rs`), one step of its own after the other (`isle.rs`); all of
 //! them move in rounds, between which stamps are delivered (`net.rs`). Nobody reads what is newer than the start of his own
 //! step, so the bits do not depend on who was faster. To the rest of the engine the components are simulators like any other, that show
-//! what their island has come to (`proxy.rs`): rows, reports and progress need not know of islands.
+//! what their island has come to (`proxy.rs`): rows, reports and progress need not know of islands. To save a run, every
+//! island is walked over on its own thread (`frozen.rs`).
 
 mod drive;
 mod end;
 mod form;
+mod frozen;
 mod isle;
 mod net;
 mod proxy;

@@ -13,6 +13,7 @@ use cosimo_core::SimulatorError;
 use cosimo_core::line::Stamp;
 
 use super::end::{EndTotals, Notice};
+use super::frozen::Walk;
 use super::isle::{Isle, Seed, lock};
 use crate::crew::guarded;
 use crate::summary::BondSummary;
@@ -46,9 +47,17 @@ enum Order {
     /// All islands at or past an instant.
     To(f64),
     /// A new value of an input that nobody drives.
-    Set { isle: usize, member: usize, input: usize, value: f64 },
+    Set {
+        isle: usize,
+        member: usize,
+        input: usize,
+        value: f64,
+    },
     /// What they came to.
     Conclude,
+    /// One of them to bytes, or back.
+    Freeze(usize),
+    Thaw(usize),
 }
 
 type Answer = Result<(), (usize, SimulatorError)>;
@@ -74,6 +83,7 @@ struct Front {
     inputs: Vec<(usize, usize, f64)>,
     moved: bool,
     fault: Option<SimulatorError>,
+    frozen: Vec<u8>,
     totals: IsleTotals,
     ends: Vec<(EndTotals, f64)>,
 }
@@ -196,6 +206,23 @@ impl Net {
     ) -> Result<(), SimulatorError> {
         self.running(|running| {
             running.obey(Order::Set { isle, member, input, value });
+            running.blame(isle)
+        })
+    }
+
+    /// One island as bytes, with what is on its way to it.
+    pub(crate) fn freeze(&self, isle: usize) -> Result<Vec<u8>, SimulatorError> {
+        self.running(|running| {
+            running.obey(Order::Freeze(isle));
+            running.blame(isle)?;
+            Ok(std::mem::take(&mut lock(&running.shared.fronts[isle]).frozen))
+        })
+    }
+
+    pub(crate) fn thaw(&self, isle: usize, bytes: Vec<u8>) -> Result<(), SimulatorError> {
+        self.running(|running| {
+            lock(&running.shared.fronts[isle]).frozen = bytes;
+            running.obey(Order::Thaw(isle));
             running.blame(isle)
         })
     }
@@ -335,7 +362,17 @@ impl Crew {
                         front.fault = Some(fault);
                     }
                 }
-                _ => front.conclude(isle),
+                Order::Freeze(wanted) | Order::Thaw(wanted) if wanted == *index => {
+                    let work = || match order {
+                        Order::Freeze(_) => front.freeze(isle),
+                        _ => front.thaw(isle),
+                    };
+                    if let Err(fault) = blamed(work) {
+                        front.fault = Some(fault);
+                    }
+                }
+                Order::Conclude => front.conclude(isle),
+                _ => {}
             }
         }
     }
@@ -404,6 +441,39 @@ impl Front {
             evaluations: isle.evaluations,
             bonds: isle.bonds(),
         };
+    }
+
+    fn freeze(&mut self, isle: &mut Isle) -> Result<(), SimulatorError> {
+        let mut bytes = Vec::new();
+        let mut walk = Walk::Write(&mut bytes);
+        self.walk(&mut walk);
+        isle.walk(&mut walk)?;
+        walk.end()?;
+        self.frozen = bytes;
+        Ok(())
+    }
+
+    fn thaw(&mut self, isle: &mut Isle) -> Result<(), SimulatorError> {
+        let bytes = std::mem::take(&mut self.frozen);
+        let mut walk = Walk::Read(Some(&bytes));
+        self.walk(&mut walk);
+        isle.walk(&mut walk)?;
+        walk.end()
+    }
+
+    /// Over everything that the next round may read, and what is shown.
+    fn walk(&mut self, walk: &mut Walk<'_>) {
+        walk.number(&mut self.time);
+        self.incoming.iter_mut().for_each(|stamps| walk.stamps(stamps));
+        self.outgoing.iter_mut().for_each(|stamps| walk.stamps(stamps));
+        self.heard.iter_mut().chain(&mut self.said).for_each(|notice| notice.walk(walk));
+        let flat =
+            self.inputs.iter().flat_map(|(member, input, value)| [*member as f64, *input as f64, *value]);
+        let mut flat: Vec<f64> = flat.collect();
+        walk.list(&mut flat);
+        self.inputs = flat.chunks_exact(3).map(|set| (set[0] as usize, set[1] as usize, set[2])).collect();
+        walk.queue(&mut self.rows);
+        walk.list(&mut self.shown);
     }
 
     /// What it showed at an instant: between two rows evenly.
@@ -475,6 +545,10 @@ fn lead(
                 lock(&shared.fronts[isle]).inputs.push((member, input, value));
             }
             Order::Conclude => everybody(order),
+            Order::Freeze(_) | Order::Thaw(_) => {
+                everybody(order);
+                fault = fault.take().or_else(&guilty);
+            }
             Order::To(t) => {
                 while fault.is_none() && shared.fronts.iter().any(|front| lock(front).time < t) {
                     everybody(order);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use cosimo_core::interface::{Abilities, Interface, Port};
 use cosimo_core::{Inputs, Outputs, Reached, Setup, Simulator, SimulatorError, Slot, Time, Trail, Window};
 
+use super::frozen::Walk;
 use super::net::Net;
 
 pub(crate) struct Proxy {
@@ -20,17 +21,19 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
-    /// `outputs` are ports with the island and the place where they are shown.
+    /// `outputs` are ports with the island and the place where they are shown; `freeze` is whether what it stands for can be
+    /// saved.
     pub(crate) fn new(
         net: &Arc<Net>,
         (isle, member): (usize, usize),
+        freeze: bool,
         outputs: Vec<(Port, usize, usize)>,
         inputs: Vec<(Port, usize)>,
     ) -> Proxy {
         let shown = outputs.iter().map(|(_, isle, place)| (*isle, *place)).collect();
         let abilities = Abilities {
             rollback: false,
-            freeze: false,
+            freeze,
             states: false,
             answers: false,
             // It has no feed-through either, so nobody needs to ask for it.
@@ -105,12 +108,21 @@ impl Simulator for Proxy {
         Err(SimulatorError::new("restore", "islands are not rewound from outside"))
     }
 
-    fn freeze(&mut self, _into: &mut Vec<u8>) -> Result<(), SimulatorError> {
-        Err(SimulatorError::new("freeze", "a system with lines cannot be saved yet"))
+    /// The first of an island saves all of it.
+    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+        let mut walk = Walk::Write(into);
+        walk.numbers(&mut self.held);
+        let mut isle = if self.member == 0 { self.net.freeze(self.isle)? } else { Vec::new() };
+        walk.bytes(&mut isle);
+        walk.end()
     }
 
-    fn thaw(&mut self, _from: &[u8]) -> Result<(), SimulatorError> {
-        Err(SimulatorError::new("thaw", "a system with lines cannot be resumed yet"))
+    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
+        let (mut walk, mut isle) = (Walk::Read(Some(from)), Vec::new());
+        walk.numbers(&mut self.held);
+        walk.bytes(&mut isle);
+        walk.end()?;
+        if self.member == 0 { self.net.thaw(self.isle, isle) } else { Ok(()) }
     }
 
     fn jacobian(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {

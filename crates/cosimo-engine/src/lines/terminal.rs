@@ -9,6 +9,7 @@ use cosimo_core::{
 };
 
 use super::drive::Drive;
+use super::frozen::Walk;
 use super::isle::{Ends, lock};
 
 pub(crate) struct Terminal {
@@ -108,16 +109,26 @@ impl Simulator for Terminal {
     }
 
     fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        self.drive.set_rates(&self.saved[slot.index()]);
+        self.drive.rates_mut().copy_from_slice(&self.saved[slot.index()]);
         self.inner.restore(slot)
     }
 
     fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
-        self.inner.freeze(into)
+        let mut inner = Vec::new();
+        self.inner.freeze(&mut inner)?;
+        let mut walk = Walk::Write(into);
+        walk.bytes(&mut inner);
+        walk.numbers(self.drive.rates_mut());
+        walk.end()
     }
 
     fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
-        self.inner.thaw(from)
+        let mut inner = Vec::new();
+        let mut walk = Walk::Read(Some(from));
+        walk.bytes(&mut inner);
+        walk.numbers(self.drive.rates_mut());
+        walk.end()?;
+        self.inner.thaw(&inner)
     }
 
     fn tune(&mut self, parameter: usize, value: f64) -> Result<(), SimulatorError> {

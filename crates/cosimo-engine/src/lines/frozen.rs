@@ -1,0 +1,192 @@
+//! An island as bytes. Everybody walks over what he remembers once; whether that writes or reads is for the walk to know, so
+//! that nothing can be written in one order and read in another.
+
+use std::collections::VecDeque;
+
+use cosimo_core::SimulatorError;
+use cosimo_core::line::{Stamp, Table};
+
+pub(crate) enum Walk<'a> {
+    Write(&'a mut Vec<u8>),
+    /// What is left, or nothing where the bytes were no good.
+    Read(Option<&'a [u8]>),
+}
+
+impl Walk<'_> {
+    /// Whether everything was there, and nothing more.
+    pub(crate) fn end(self) -> Result<(), SimulatorError> {
+        match self {
+            Walk::Write(_) | Walk::Read(Some([])) => Ok(()),
+            Walk::Read(_) => Err(SimulatorError::new("thaw", "the saved state of its island is damaged")),
+        }
+    }
+
+    fn word(&mut self, word: &mut u64) {
+        match self {
+            Walk::Write(into) => into.extend(word.to_le_bytes()),
+            Walk::Read(rest) => {
+                let read = rest.and_then(|bytes| bytes.split_first_chunk::<8>());
+                *rest = read.map(|(_, rest)| rest);
+                if let Some((bytes, _)) = read {
+                    *word = u64::from_le_bytes(*bytes);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn number(&mut self, number: &mut f64) {
+        let mut bits = number.to_bits();
+        self.word(&mut bits);
+        *number = f64::from_bits(bits);
+    }
+
+    pub(crate) fn count(&mut self, count: &mut u64) {
+        self.word(count);
+    }
+
+    pub(crate) fn flag(&mut self, flag: &mut bool) {
+        let mut word = u64::from(*flag);
+        self.word(&mut word);
+        *flag = word != 0;
+    }
+
+    /// Times that may not be known; no time is NaN.
+    pub(crate) fn maybe(&mut self, number: &mut Option<f64>) {
+        let mut some = number.unwrap_or(f64::NAN);
+        self.number(&mut some);
+        *number = Some(some).filter(|number| !number.is_nan());
+    }
+
+    pub(crate) fn numbers(&mut self, numbers: &mut [f64]) {
+        numbers.iter_mut().for_each(|number| self.number(number));
+    }
+
+    /// How many there are; never more than there are bytes for, at `size` bytes each.
+    fn length(&mut self, mut length: u64, size: u64) -> usize {
+        self.word(&mut length);
+        if let Walk::Read(rest) = self {
+            *rest = rest.filter(|bytes| length.saturating_mul(size) <= bytes.len() as u64);
+            if rest.is_none() {
+                return 0;
+            }
+        }
+        usize::try_from(length).unwrap_or(0)
+    }
+
+    pub(crate) fn queue(&mut self, numbers: &mut VecDeque<f64>) {
+        let length = self.length(numbers.len() as u64, 8);
+        numbers.resize(length, 0.0);
+        self.numbers(numbers.make_contiguous());
+    }
+
+    pub(crate) fn list(&mut self, numbers: &mut Vec<f64>) {
+        let length = self.length(numbers.len() as u64, 8);
+        numbers.resize(length, 0.0);
+        self.numbers(numbers);
+    }
+
+    pub(crate) fn bytes(&mut self, bytes: &mut Vec<u8>) {
+        let length = self.length(bytes.len() as u64, 1);
+        match self {
+            Walk::Write(into) => into.extend_from_slice(bytes),
+            Walk::Read(rest) => {
+                let read = rest.and_then(|left| left.split_at_checked(length));
+                *bytes = read.map(|(read, _)| read.to_vec()).unwrap_or_default();
+                *rest = read.map(|(_, rest)| rest);
+            }
+        }
+    }
+
+    pub(crate) fn stamps(&mut self, stamps: &mut Vec<Stamp>) {
+        let length = self.length(stamps.len() as u64, 48);
+        stamps.resize(length, Stamp::default());
+        for Stamp { t, effort, flow, effort_slope, flow_slope, charge } in stamps {
+            for number in [t, effort, flow, effort_slope, flow_slope, charge] {
+                self.number(number);
+            }
+        }
+    }
+
+    pub(crate) fn table(&mut self, table: &mut Table) {
+        let (mut stamps, mut beyond) = (table.stamps().to_vec(), table.beyond());
+        self.stamps(&mut stamps);
+        self.count(&mut beyond);
+        if matches!(self, Walk::Read(_)) {
+            table.restore(&stamps, beyond);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Everything that can be walked over.
+    #[derive(Debug, Clone, PartialEq, Default)]
+    struct All {
+        number: f64,
+        count: u64,
+        flag: bool,
+        times: [Option<f64>; 2],
+        list: Vec<f64>,
+        queue: VecDeque<f64>,
+        bytes: Vec<u8>,
+        stamps: Vec<Stamp>,
+    }
+
+    impl All {
+        fn walk(&mut self, walk: &mut Walk<'_>) {
+            walk.number(&mut self.number);
+            walk.count(&mut self.count);
+            walk.flag(&mut self.flag);
+            self.times.iter_mut().for_each(|time| walk.maybe(time));
+            walk.list(&mut self.list);
+            walk.queue(&mut self.queue);
+            walk.bytes(&mut self.bytes);
+            walk.stamps(&mut self.stamps);
+        }
+    }
+
+    fn all() -> (All, Vec<u8>) {
+        let stamp =
+            Stamp { t: 1.0, effort: 2.0, flow: -3.0, effort_slope: 4.0, flow_slope: 5.0, charge: 6.0 };
+        let mut all = All {
+            number: -0.0,
+            count: u64::MAX,
+            flag: true,
+            times: [None, Some(f64::INFINITY)],
+            list: vec![1.0, f64::MIN_POSITIVE],
+            queue: VecDeque::from([3.0]),
+            bytes: vec![7, 0, 9],
+            stamps: vec![stamp, Stamp::default()],
+        };
+        let mut bytes = Vec::new();
+        all.walk(&mut Walk::Write(&mut bytes));
+        (all, bytes)
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let (written, bytes) = all();
+        let mut read = All { list: vec![9.0; 5], ..All::default() };
+        let mut walk = Walk::Read(Some(&bytes));
+        read.walk(&mut walk);
+        assert_eq!(walk.end(), Ok(()));
+        assert_eq!(read, written);
+    }
+
+    /// Cut anywhere, or longer than it was, it is refused; lengths that lie cost no memory.
+    #[test]
+    fn what_is_damaged_is_refused() {
+        let (_, bytes) = all();
+        let refused = |bytes: &[u8]| {
+            let mut walk = Walk::Read(Some(bytes));
+            All::default().walk(&mut walk);
+            walk.end().is_err()
+        };
+        assert!((0..bytes.len()).all(|length| refused(&bytes[..length])));
+        assert!(refused(&[&bytes[..], &[0]].concat()));
+        let lies = [&bytes[..40], &u64::MAX.to_le_bytes(), &bytes[48..]].concat();
+        assert!(refused(&lies));
+    }
+}
