@@ -179,7 +179,7 @@ impl Control {
                 stamps.push(Stamp { t, effort, flow, effort_slope, flow_slope, charge });
             }
             let mut own = Table::awaiting(Between::Linear);
-            own.restore(&stamps);
+            own.restore(&stamps, own.beyond());
             ends.push(End { factor, stretch, own, trial: memory.clone(), memory, still, shown });
         }
         (self.ends, self.evaluations) = (ends, evaluations);

@@ -122,15 +122,20 @@ fn bare(mut system: System) -> System {
         group.components.iter_mut().for_each(|(_, span)| *span = 0..0);
         group.options.iter_mut().for_each(|(_, _, span)| *span = 0..0);
     }
-    let recipe = &mut system.recipe;
-    for choice in [&mut recipe.partition, &mut recipe.iteration, &mut recipe.estimate, &mut recipe.law] {
-        bare_choice(choice);
+    for island in &mut system.islands {
+        island.span = 0..0;
+        island.components.iter_mut().for_each(|(_, span)| *span = 0..0);
     }
-    bare_inputs(&mut recipe.input, bare_choice);
-    bare_inputs(&mut recipe.correction, bare_choice);
-    bare_inputs(&mut recipe.exchange, |_| {});
-    recipe.step.span = 0..0;
-    recipe.step.size_origin = Default::default();
+    for recipe in system.recipes_mut() {
+        for choice in [&mut recipe.partition, &mut recipe.iteration, &mut recipe.estimate, &mut recipe.law] {
+            bare_choice(choice);
+        }
+        bare_inputs(&mut recipe.input, bare_choice);
+        bare_inputs(&mut recipe.correction, bare_choice);
+        bare_inputs(&mut recipe.exchange, |_| {});
+        recipe.step.span = 0..0;
+        recipe.step.size_origin = Default::default();
+    }
     system.results.variables.iter_mut().for_each(|(_, span)| *span = 0..0);
     if let Some(reference) = &mut system.reference {
         reference.model.1 = 0..0;
