@@ -11,6 +11,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use common::{DUAL_MASS, DualMass, Made, folder, sample, side_by_side, start};
+use cosimo::core::Time;
 use cosimo::engine::Run;
 use cosimo::export::{Variant, Version};
 use cosimo::record::{FORMATS, Files};
@@ -165,6 +166,22 @@ fn no_step_after_the_first_allocates() {
         assert_eq!(allocations(&side_by_side(4, method), 8, 20), 0, "{method}");
     }
 
+    // Nor do islands at the ends of a line, once their tables hold what they look back to: alone, and with a method inside.
+    let line = "[experiment]\nstop = 1000\n[results]\nevery = 1e-3\n\
+                [component.left]\nsource = \"native:spring-mass/left\"\n\
+                [component.right]\nsource = \"native:spring-mass/right\"\n\
+                [[bond]]\nname = \"spring\"\na = { effort = \"left.e\", flow = \"left.f\" }\n\
+                b = { effort = \"right.e\", flow = \"right.f\" }\nopposite = \"flow\"\n";
+    let control =
+        "control = \"steady-state\", steady = { sliding-window = { window = 0.01, tolerance = 0.1 } }";
+    for way in ["boundary = \"corrected\"", control] {
+        for threads in [1, 2] {
+            let text = format!("{line}line = {{ delay = 1e-4, stiffness = 1e3, {way} }}\n");
+            let mut run = start(&text, threads);
+            run.run_until(Time::new(0.7).unwrap()).unwrap();
+            assert_eq!(counted(run, 200), 0, "lines, {threads} threads, {way}");
+        }
+    }
     // Nor do conditions, nor what they do to signals.
     let method = "correction = { nepce = { gain = 0.5 } }\nstep = { size = 1e-3 }";
     let registry = cosimo::registry();

@@ -31,7 +31,7 @@ const ROWS: f64 = 1000.0;
 /// One piece, by the indices of its components.
 struct Piece {
     members: Vec<usize>,
-    /// Line, side and member, in the order of members.
+    /// Line, side and member, in the order of members and their inputs.
     ends: Vec<(usize, usize, usize)>,
     /// One simulator that nobody but lines talks to.
     alone: bool,
@@ -195,7 +195,7 @@ fn pieces(links: &Links, ports: &Ports<'_>) -> Vec<Piece> {
                 );
             }
         }
-        ends.sort_by_key(|(line, side, member)| (*member, *line, *side));
+        ends.sort_by_key(|(line, side, member)| (*member, links.lines[*line].sides[*side].effort));
         let alone = members.len() == 1 && !wired[first];
         pieces.push(Piece { members, ends, alone, island: None });
     }

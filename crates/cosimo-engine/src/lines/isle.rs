@@ -205,16 +205,14 @@ impl Isle {
             Body::Group { run, ends } => {
                 let outputs = run.outputs();
                 let layout = run.layout();
+                let ends = lock(ends);
+                // Those of lines are hidden from the plan, and put back in their place: they are in the order of inputs.
+                let mut hidden = ends.iter().peekable();
                 for (member, block) in layout.blocks.iter().enumerate() {
                     into.extend_from_slice(&outputs[block.outputs.clone()]);
-                    // Those of lines are hidden from the plan, and put back in their place.
-                    let ends = lock(ends);
-                    let mut own = ends.iter().filter(|end| end.member == member).collect::<Vec<_>>();
-                    own.sort_by_key(|end| end.effort);
                     let mut plain = block.inputs.clone().map(|input| layout.couplings.value(input, outputs));
-                    let mut hidden = own.into_iter().peekable();
                     for port in 0.. {
-                        if let Some(end) = hidden.next_if(|end| end.effort == port) {
+                        if let Some(end) = hidden.next_if(|end| (end.member, end.effort) == (member, port)) {
                             into.push(end.newest_effort());
                         } else if let Some(value) = plain.next() {
                             into.push(value);

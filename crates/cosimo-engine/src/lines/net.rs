@@ -5,7 +5,7 @@
 //! for any number of threads. The first thread leads; with one thread nobody waits for anybody.
 
 use std::collections::VecDeque;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread::{self, JoinHandle};
 
@@ -34,7 +34,7 @@ enum State {
 
 struct Running {
     leader: Option<JoinHandle<()>>,
-    orders: Sender<Order>,
+    orders: SyncSender<Order>,
     answers: Receiver<Answer>,
     shared: Arc<Shared>,
     now: f64,
@@ -279,8 +279,9 @@ impl Running {
             }
             crews.push(crew);
         }
-        let (orders, obeyed) = channel();
-        let (answering, answers) = channel();
+        // With room for one, which is there from the start: there is never more than one.
+        let (orders, obeyed) = sync_channel(1);
+        let (answering, answers) = sync_channel(1);
         let seen = Arc::clone(&shared);
         let leader = thread::spawn(move || lead(first, crews, &seen, &obeyed, &answering));
         Running { leader: Some(leader), orders, answers, shared, now: start, fault: None }
@@ -327,7 +328,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         // Without orders the leader ends, and everybody with him.
-        self.orders = channel().0;
+        self.orders = sync_channel(1).0;
         if let Some(leader) = self.leader.take() {
             let _ = leader.join();
         }
@@ -504,7 +505,7 @@ fn lead(
     crews: Vec<Vec<(usize, Seed)>>,
     shared: &Arc<Shared>,
     orders: &Receiver<Order>,
-    answers: &Sender<Answer>,
+    answers: &SyncSender<Answer>,
 ) {
     let gate = Arc::new(Barrier::new(crews.len() + 1));
     // What the others are to do when the gate opens; nothing any more ends them.
