@@ -348,10 +348,12 @@ fn step(
     let name = &parts.links.lines[line].name;
     let span = parts.links.lines[line].decl.span.clone();
     let who = || {
-        let names: Vec<String> =
-            piece.members.iter().map(|member| format!("`{}`", ports.names[*member])).collect();
-        let hidden =
-            format!("line `{name}`: what {} does inside of its steps is not published", names.join(", "));
+        let names: Vec<&str> = piece.members.iter().map(|member| ports.names[*member].as_str()).collect();
+        let who = match names[..] {
+            [alone] => format!("`{alone}`"),
+            _ => format!("the island of {}", names.join(", ")),
+        };
+        let hidden = format!("line `{name}`: what {who} does inside of its steps is not published");
         (hidden, &ports.names[piece.members[0]])
     };
     let half = 0.5 * delay;
