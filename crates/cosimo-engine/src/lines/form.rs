@@ -344,6 +344,8 @@ fn step(
     let inside = piece.alone && ways[piece.members[0]] == Boundary::Inside;
     // Whether others hear of every step of its solver.
     let shows = inside && ports.interfaces[piece.members[0]].abilities.stepwise;
+    // What is refused for another reason needs no remark.
+    let hides = !shows && piece.members.iter().all(|member| ways[*member] != Boundary::Held);
     let fixed = piece.members.iter().find(|member| !ports.interfaces[**member].abilities.variable_step);
     let name = &parts.links.lines[line].name;
     let span = parts.links.lines[line].decl.span.clone();
@@ -370,7 +372,7 @@ fn step(
             size
         }
         Some(size) if piece.alone => {
-            if !shows && size.min(delay) > half * (1.0 + 1e-9) {
+            if hides && size.min(delay) > half * (1.0 + 1e-9) {
                 let (hidden, owner) = who();
                 let message = format!(
                     "{hidden}, and steps of {:e} s are longer than half the delay: what it sends is a straight line for as \
@@ -388,7 +390,7 @@ fn step(
         // Its solver knows how long its steps should be.
         None if shows => f64::INFINITY,
         _ => {
-            if usual > half * (1.0 + 1e-9) {
+            if hides && usual > half * (1.0 + 1e-9) {
                 let (hidden, owner) = who();
                 let message = format!("{hidden}, so that they are of half the delay at most: {half:e} s");
                 problems.push(
