@@ -190,8 +190,10 @@ pub struct Abilities {
     pub answers: bool,
     /// It has events that `settle` handles where they are due.
     pub events: bool,
-    /// It takes ends of lines: the effort follows its flow inside of its steps, and it can stop after each of them.
+    /// It takes ends of lines: the effort follows its flow inside of its steps.
     pub lines: bool,
+    /// It stops after each step of its own solver where that is wanted, so that others hear of every one.
+    pub stepwise: bool,
 }
 
 impl Abilities {
@@ -209,6 +211,7 @@ impl Abilities {
         answers: true,
         events: false,
         lines: false,
+        stepwise: false,
     };
 }
 

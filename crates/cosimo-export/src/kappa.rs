@@ -156,8 +156,8 @@ impl Control {
         }
     }
 
-    /// Reads what `freeze` wrote, and returns what lies behind it. Nothing has changed where that is `None`.
-    pub(crate) fn thaw<'a>(&mut self, from: &'a [u8]) -> Option<&'a [u8]> {
+    /// What `freeze` wrote, to be taken once all else is known to be good, and what lies behind it.
+    pub(crate) fn thaw<'a>(&self, from: &'a [u8]) -> Option<(Thawed, &'a [u8])> {
         let mut rest = from;
         let mut take = || -> Option<f64> {
             let (bytes, behind) = rest.split_first_chunk()?;
@@ -182,9 +182,23 @@ impl Control {
             own.restore(&stamps, own.beyond());
             ends.push(End { factor, stretch, own, trial: memory.clone(), memory, still, shown });
         }
-        (self.ends, self.evaluations) = (ends, evaluations);
-        Some(rest)
+        Some((Thawed { ends, evaluations }, rest))
     }
+
+    pub(crate) fn take(&mut self, Thawed { ends, evaluations }: Thawed) {
+        (self.ends, self.evaluations) = (ends, evaluations);
+    }
+
+    /// Whether a step may have to be taken back.
+    pub(crate) fn is_long(&self) -> bool {
+        self.ends.iter().any(|end| end.factor > 1.0)
+    }
+}
+
+/// A control as it was.
+pub(crate) struct Thawed {
+    ends: Vec<End>,
+    evaluations: f64,
 }
 
 #[cfg(test)]
@@ -227,13 +241,15 @@ mod tests {
         assert_eq!(control.shown().collect::<Vec<_>>(), [1.0, 0.0]);
         let mut twin = Control::new(1, &[0.3, 0.01, 1.0]).unwrap();
         let behind = [&bytes[..], &[7]].concat();
-        assert_eq!(twin.thaw(&behind), Some(&[7][..]));
+        let (thawed, rest) = twin.thaw(&behind).unwrap();
+        assert_eq!(rest, [7]);
+        twin.take(thawed);
         assert_eq!(twin.factor(0), 5.0);
         assert!(!step(&mut twin, 0.9, 1.0));
         let mut both = [const { Vec::new() }; 2];
         [&control, &twin].into_iter().zip(&mut both).for_each(|(one, bytes)| one.freeze(bytes));
         assert_eq!(both[0], both[1]);
-        assert_eq!(twin.thaw(&bytes[..bytes.len() - 1]), None);
+        assert!(twin.thaw(&bytes[..bytes.len() - 1]).is_none());
     }
 
     #[test]

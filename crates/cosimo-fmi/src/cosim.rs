@@ -159,6 +159,7 @@ impl<I: Stepping> Cosim<I> {
             answers: false,
             events,
             lines: !waves.is_empty() && !events,
+            stepwise: motion == Motion::Asked && can.early_on_request && waves.are_asked() && !events,
         };
         let directional = |states| Insight { states, derivatives: Derivatives::Directional, anywhere: false };
         ports.interface.insight = tangents.as_ref().map(|(states, _)| directional(*states));

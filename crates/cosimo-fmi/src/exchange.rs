@@ -715,6 +715,7 @@ impl<O: Origin> Exchange<O> {
             answers: true,
             events: !equations.eventless,
             lines: true,
+            stepwise: true,
         };
         ports.interface.insight = Some(equations.insight(&ports));
         Exchange { origin, equations, parameters, ports, moving: None, setup: None }

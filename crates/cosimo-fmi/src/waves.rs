@@ -135,6 +135,11 @@ impl Waves {
         self.list.is_empty()
     }
 
+    /// Whether the unit asks for all of them inside of its steps.
+    pub(crate) fn are_asked(&self) -> bool {
+        self.list.iter().all(|wave| wave.times.is_empty())
+    }
+
     /// Tells the unit what arrives in a window, and returns what its inputs are then.
     pub(crate) fn tell<I: Instance>(
         &mut self,

@@ -180,6 +180,7 @@ impl Integrated {
             early_return: model.indicator_count() > 0,
             events: model.indicator_count() > 0 || !memory.is_empty(),
             lines: true,
+            stepwise: micro_steps.is_none(),
             ..ABILITIES
         };
         interface.insight = Some(Insight { states, derivatives: Derivatives::Declared, anywhere: true });

@@ -566,6 +566,52 @@ fn units_for_model_exchange_do_as_native_models_do() {
     }
 }
 
+/// Who publishes only where its steps end takes two of them per delay. With one, what it sends is a straight line over a whole
+/// delay, and twice as far off.
+#[test]
+fn who_hides_the_steps_of_its_solver_takes_half_a_delay() {
+    let (tight, line) = ("relative = 1e-9, absolute = 1e-9", "delay = 1e-4, stiffness = 1e5");
+    let short = |text: String| text.replace("stop = 0.2", "stop = 0.14");
+    let size = |parts: f64| format!("[method]\nstep = {{ size = {:e} }}\n", 1e-4 / parts);
+    let inner = "solver = \"rk4\", micro_steps = 32";
+    let (exact, _) = rows(&short(spring_of(inner, inner, line) + &size(64.0)), 1, &["left.f"]);
+    let text = |version: Version, more: &str| short(spring_made(Made::Waves(version), tight, line) + more);
+    let said = |text: &str| {
+        let remarks = planned(text).unwrap().remarks;
+        let said: Vec<String> = remarks
+            .into_iter()
+            .filter(|remark| remark.code == "plan/line-inner")
+            .map(|remark| remark.message)
+            .collect();
+        said
+    };
+    let usual = text(Version::Two, "");
+    let remarks = said(&usual);
+    assert_eq!(remarks.len(), 2, "{remarks:?}");
+    assert!(
+        remarks[0]
+            .contains("`left` does inside of its steps is not published, so that they are of half the delay"),
+        "{remarks:?}"
+    );
+    let (half, halves) = rows(&usual, 1, &["left.f"]);
+    assert_eq!(halves.islands[0].steps, 2800);
+    assert!(half == rows(&text(Version::Two, &size(2.0)), 2, &["left.f"]).0);
+    assert!(said(&text(Version::Two, &size(2.0))).is_empty());
+    // Whoever insists is told.
+    let insisting = text(Version::Two, &size(1.0));
+    assert!(
+        said(&insisting)[1].contains("`right`") && said(&insisting)[1].contains("longer than half the delay")
+    );
+    let (whole, wholes) = rows(&insisting, 1, &["left.f"]);
+    assert_eq!((halves.beyond, wholes.beyond), (0, 0));
+    let [half, whole] = [&half, &whole].map(|rows| 100.0 * largest_difference(rows, &exact));
+    println!("half a delay: {half} %; a whole one: {whole} %");
+    assert!(half < 1.0 && whole > 1.8 * half, "{half} {whole}");
+    // A unit that shows every step of its solver takes them as it likes.
+    let shown = text(Version::Three, "");
+    assert!(said(&shown).is_empty());
+}
+
 /// Largest and root mean square difference of one signal, as parts of its range.
 fn deviations(found: &[Vec<f64>], wanted: &[Vec<f64>], signal: usize) -> (f64, f64) {
     assert_eq!(found.len(), wanted.len());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::ValueEnum;
 use cosimo::reproduce::ecco_nepce::Changes;
 use cosimo::reproduce::fmu::Exported;
-use cosimo::reproduce::{ECCO_NEPCE, PRE_STEP, Study, THESIS, TLM};
+use cosimo::reproduce::{Accepted, Cell, ECCO_NEPCE, PRE_STEP, Study, THESIS, TLM};
 use indicatif::ProgressBar;
 
 use crate::{exit, report};
@@ -122,7 +122,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
                     "{:<46} {:>8} {} {} {remark}",
                     cell.id,
                     cell.printed,
-                    number(cell.reference),
+                    reference(cell),
                     number(measured)
                 );
             });
@@ -141,6 +141,16 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         println!("{agreeing} of {count} cells agree with the reference");
     }
     if changed || agreeing == count { Ok(()) } else { Err(exit::FAILED) }
+}
+
+/// A number, or from where to where it may lie.
+fn reference(cell: &Cell) -> String {
+    match cell.accepted {
+        Accepted::Range(low, high) if cell.reference.is_nan() => {
+            format!("{:>14}", format!("{low} to {high}"))
+        }
+        _ => number(cell.reference),
+    }
 }
 
 /// Small ones by their exponent.

@@ -197,7 +197,7 @@ const CASES: &[Case] = &[
     line(
         "line-mid-step",
         &[("impedance = 0.1", "impedance = 0.1, boundary = \"mid-step\"")],
-        &["plan/line-boundary", "plan/line-boundary"],
+        &["plan/line-boundary", "plan/line-boundary", "plan/line-inner", "plan/line-inner"],
     ),
     line(
         "line-asymmetric",

@@ -356,7 +356,8 @@ fn remark_delays(line: &Line, problems: &mut Vec<Problem>) {
 /// A simulator that stretches the line itself has its own idea of what stands still.
 fn remark_owner(line: &Line, side: usize, name: &str, interface: &Interface, output: usize) -> Problem {
     let message = format!(
-        "line `{}`: `{name}` controls the delay of side {} itself, up to {} times its shortest, and tells it by `{}`; it takes          back its own steps, and `steady`, `hold` and `rollback` are not looked at there",
+        "line `{}`: `{name}` controls the delay of side {} itself, up to {} times its shortest, and tells it by `{}`; it takes \
+         back its own steps, and `steady`, `hold` and `rollback` are not looked at there",
         line.name,
         ["a", "b"][side],
         line.decl.most[side],
@@ -405,9 +406,23 @@ fn step(
     });
     let Some((delay, line)) = shortest.min_by(|a, b| a.0.total_cmp(&b.0)) else { return usual };
     let inside = piece.alone && ways[piece.members[0]] == Boundary::Inside;
+    // Whether others hear of every step of its solver.
+    let shows = inside && ports.interfaces[piece.members[0]].abilities.stepwise;
+    // What is refused for another reason needs no remark.
+    let hides = !shows && piece.members.iter().all(|member| ways[*member] != Boundary::Held);
     let fixed = piece.members.iter().find(|member| !ports.interfaces[**member].abilities.variable_step);
     let name = &parts.links.lines[line].name;
     let span = parts.links.lines[line].decl.span.clone();
+    let who = || {
+        let names: Vec<&str> = piece.members.iter().map(|member| ports.names[*member].as_str()).collect();
+        let who = match names[..] {
+            [alone] => format!("`{alone}`"),
+            _ => format!("the island of {}", names.join(", ")),
+        };
+        let hidden = format!("line `{name}`: what {who} does inside of its steps is not published");
+        (hidden, &ports.names[piece.members[0]])
+    };
+    let half = 0.5 * delay;
     match given {
         Some(size) if size > delay * (1.0 + 1e-9) && !inside && fixed.is_some() => {
             let message = format!(
@@ -420,11 +435,36 @@ fn step(
             );
             size
         }
-        Some(size) if piece.alone => size.min(delay),
+        Some(size) if piece.alone => {
+            if hides && size.min(delay) > half * (1.0 + 1e-9) {
+                let (hidden, owner) = who();
+                let message = format!(
+                    "{hidden}, and steps of {:e} s are longer than half the delay: what it sends is a straight line for as \
+                     long as that",
+                    size.min(delay)
+                );
+                problems.push(
+                    Problem::remark("plan/line-inner", message, span)
+                        .about(owner)
+                        .hint(format!("leave the size out, or take at most {half:e} s")),
+                );
+            }
+            size.min(delay)
+        }
         // Its solver knows how long its steps should be.
-        None if inside => f64::INFINITY,
-        // What it does inside of its steps is not published.
-        _ => usual.min(0.5 * delay),
+        None if shows => f64::INFINITY,
+        _ => {
+            if hides && usual > half * (1.0 + 1e-9) {
+                let (hidden, owner) = who();
+                let message = format!("{hidden}, so that they are of half the delay at most: {half:e} s");
+                problems.push(
+                    Problem::remark("plan/line-inner", message, span)
+                        .about(owner)
+                        .hint("a longer delay allows longer steps"),
+                );
+            }
+            usual.min(half)
+        }
     }
 }
 

@@ -48,6 +48,7 @@ impl Terminal {
         // Derivatives by what is left could be had; nobody has needed them yet.
         interface.abilities.jacobian = false;
         interface.insight = None;
+        interface.stretches.clear();
         let saved = vec![drive.rates().to_vec(); Slot::COUNT];
         Terminal { inner, interface, ends, own, drive, plain, segments, saved }
     }

@@ -503,14 +503,21 @@ impl Instance {
         if let Some(clocks) = &mut clocks {
             (*clocks, frozen) = Clocks::thaw(frozen).ok_or(cut_off)?;
         }
-        if let Some(control) = self.lines.as_mut().and_then(|lines| lines.control.as_mut()) {
-            frozen = control.thaw(frozen).ok_or(cut_off)?;
+        let mut thawed = None;
+        if let Some(control) = self.lines.as_ref().and_then(|lines| lines.control.as_ref()) {
+            let (control, rest) = control.thaw(frozen).ok_or(cut_off)?;
+            (thawed, frozen) = (Some(control), rest);
         }
         match &mut self.body {
             Body::Stepped(simulator) => simulator.thaw(frozen)?,
             Body::Exchanged(exchange) => exchange.thaw(frozen)?,
         }
         (self.heard, self.clocks) = (heard, clocks);
+        if let (Some(lines), Some(thawed)) = (&mut self.lines, thawed)
+            && let Some(control) = &mut lines.control
+        {
+            control.take(thawed);
+        }
         self.inputs.clone_from(&state.inputs);
         (self.mode, self.time, self.start, self.stop) = (state.mode, state.time, state.start, state.stop);
         (self.step, self.steps, self.unsettled) = (state.step, state.steps, state.unsettled);

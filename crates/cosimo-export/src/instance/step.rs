@@ -9,6 +9,7 @@ use cosimo_core::{Inputs, Segment, Slot, Time, Trail, Window};
 use super::exchange::exchanged;
 use super::{Body, Call, Instance, Mode, Outcome, Refusal, Status};
 use crate::design::Version;
+use crate::kappa::Control;
 use crate::sabotage::{self, Harm};
 
 /// Instants at which inputs are asked for inside a step.
@@ -220,6 +221,9 @@ impl Instance {
         };
         let inputs = Inputs { segments, ends: &ends, stepwise: false };
         let reached = simulator.advance(window, &inputs, &mut trail)?;
+        if let Some(control) = self.lines.as_mut().and_then(|lines| lines.control.as_mut()) {
+            control.count(reached.evaluations);
+        }
         if reached.to != window.to {
             return Err(format!("the model stopped at t = {}", reached.to).into());
         }
@@ -256,7 +260,9 @@ impl Instance {
             // The wave is there now, so that the first effort is known.
             lines.ends(waves, (begun, to))?;
             lines.begin(waves, at, &self.outputs);
-            simulator.save(Slot::Attempt)?;
+            if lines.control.as_ref().is_some_and(Control::is_long) {
+                simulator.save(Slot::Attempt)?;
+            }
         }
         let ends = lines.ends(waves, (begun, to))?;
         let instant = |seconds: f64| Time::new(seconds).ok_or("the time is not a number");

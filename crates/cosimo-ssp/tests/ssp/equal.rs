@@ -104,3 +104,64 @@ fn the_quarter_car_is_the_same_as_a_structure() {
 fn the_dual_mass_is_the_same_as_a_structure() {
     check("dual-mass", DUAL_MASS, &[("left.fmu", "dual-mass/left-force"), ("right.fmu", "dual-mass/right")]);
 }
+
+/// A structure of another tool in which nobody connects two masses, and an annotation that puts a line between them.
+#[test]
+fn an_annotation_puts_a_line_into_a_structure_of_another_tool() {
+    let folder = folder("line");
+    let component = |name: &str| {
+        format!(
+            "<ssd:Component name=\"{name}\" source=\"resources/{name}.fmu\"><ssd:Connectors>\
+             <ssd:Connector name=\"e\" kind=\"input\"><ssc:Real unit=\"N\"/></ssd:Connector>\
+             <ssd:Connector name=\"f\" kind=\"output\"><ssc:Real unit=\"m/s\"/></ssd:Connector>\
+             </ssd:Connectors></ssd:Component>\n"
+        )
+    };
+    let inside = format!("<ssd:Elements>{}{}</ssd:Elements>", component("left"), component("right"));
+    let bond = "[[bond]]\nname = \"spring\"\na = { effort = \"left.e\", flow = \"left.f\" }\n\
+                b = { effort = \"right.e\", flow = \"right.f\" }\nopposite = \"flow\"\n\
+                line = { delay = 1e-4, stiffness = 1e3, control = \"steady-state\", most = [8.0, 4.0], hold = 1e-3, \
+                steady = { sliding-window = { window = 0.01, tolerance = 0.1 } } }\n";
+    let after = format!(
+        "<ssd:DefaultExperiment startTime=\"0\" stopTime=\"0.12\"/><ssd:Annotations>\
+         <ssc:Annotation type=\"org.cosimo\"><c:system xmlns:c=\"urn:cosimo:ssp:1\"><![CDATA[\n{bond}]]></c:system>\
+         </ssc:Annotation></ssd:Annotations>"
+    );
+    fs::create_dir_all(folder.join("resources")).unwrap();
+    for name in ["left", "right"] {
+        let design = Design::exchange(&format!("native:spring-mass/{name}"), Version::Two);
+        let path = folder.join("resources").join(name).with_extension("fmu");
+        write(&design, &built_library().unwrap(), &path).unwrap();
+    }
+    let path = folder.join("foreign.ssd");
+    fs::write(&path, super::ssd(&inside, &after)).unwrap();
+    let structure = system(&path);
+    assert!(structure.wires.is_empty());
+    let text = format!(
+        "[experiment]\nstop = 0.12\n[component.left]\nsource = \"resources/left.fmu\"\n\
+         [component.right]\nsource = \"resources/right.fmu\"\n{bond}"
+    );
+    let (plain, problems) = toml::read(&text, &folder, &registry());
+    assert_eq!(problems, []);
+    let totals = [&structure, &plain].map(|system| {
+        let mut run = Run::new(plan(system, &registry()).unwrap(), 2).unwrap();
+        while !run.finished() {
+            run.step().unwrap();
+        }
+        run.net().unwrap()
+    });
+    assert_eq!(totals[0], totals[1]);
+    assert!(totals[0].lines[0].ends[0].stats.grown > 0 && totals[0].lines[0].ends[1].stats.largest == 4.0);
+    // From structure to system file and back: nothing of the line is lost.
+    let again = cosimo::system::write::to_toml(&structure);
+    let (again, problems) = toml::read(&again, &folder, &registry());
+    assert_eq!(problems, []);
+    let told = |system: &System| {
+        let line = system.bonds[0].line.clone().unwrap();
+        let options: Vec<_> = line.steady.iter().flat_map(|steady| &steady.options).cloned().collect();
+        let options: Vec<_> = options.into_iter().map(|(name, value, _)| (name, value)).collect();
+        (line.delay, line.impedance, line.most, line.hold, options)
+    };
+    assert_eq!(told(&again), told(&structure));
+    assert_eq!(told(&again).2, [8.0, 4.0]);
+}

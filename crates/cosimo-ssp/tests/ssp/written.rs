@@ -4,11 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use cosimo::core::line::Between;
 use cosimo::core::{Unit, Value};
 use cosimo::ssp::SSP;
 use cosimo::system::{
-    BondDecl, Choice, Component, Direction, Document, EndRule, Experiment, Files, Opposite, PowerPort,
-    Recipe, Results, Step, Summand, System, WireDecl, toml,
+    BondDecl, Boundary, Choice, Component, Direction, Document, EndRule, Experiment, Files, Impedances,
+    LineDecl, Opposite, PowerPort, Recipe, Results, Step, Summand, System, WireDecl, toml,
 };
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -55,6 +56,15 @@ fn meaning(mut system: System) -> System {
         bond.span = 0..0;
         for port in [&mut bond.a, &mut bond.b] {
             (port.effort.1, port.flow.1) = (0..0, 0..0);
+        }
+        if let Some(line) = &mut bond.line {
+            line.span = 0..0;
+            // As the plan looks at it: a name and its options.
+            line.steady = line.steady.take().map(|steady| Choice {
+                name: steady.name,
+                options: steady.options.into_iter().map(|(name, value, _)| (name, value, 0..0)).collect(),
+                ..Choice::default()
+            });
         }
     }
     // What is written is read with places and with who chose.
@@ -131,6 +141,56 @@ prop_compose! {
 }
 
 prop_compose! {
+    /// Every field that a line has.
+    fn line()(
+        (delay, impedance) in (1e-9..1.0, 1e-6..1e6),
+        between in prop::sample::select(vec![Between::Linear, Between::Hermite]),
+        steady in prop::option::of((
+            prop::sample::select(vec!["sliding-window", "f-test", "r-test"]),
+            prop::option::of(1e-3..1.0),
+            prop::option::of(1e-3..1.0),
+        )),
+        (factor, more) in ([1.0..4.0, 1.0..4.0], prop::option::of([0.0..16.0, 0.0..16.0])),
+        (hold, repay) in (prop_oneof![Just(0.0), 0.0..1.0], prop_oneof![Just(0.0), 0.0..1.0]),
+        (linked, announced, rollback) in (any::<bool>(), any::<bool>(), any::<bool>()),
+        impedances in prop::sample::select(vec![Impedances::Own, Impedances::Common]),
+        boundary in prop::sample::select(vec![
+            Boundary::Best,
+            Boundary::Inside,
+            Boundary::Corrected,
+            Boundary::SemiImplicit,
+            Boundary::MidStep,
+            Boundary::Held,
+        ]),
+        mass in [prop::option::of(1e-3..1e3), prop::option::of(1e-3..1e3)],
+    ) -> LineDecl {
+        let steady = steady.map(|(name, window, tolerance)| {
+            let given = [("window", window), ("tolerance", tolerance)];
+            given.into_iter().fold(Choice::named(name), |choice, (name, value)| match value {
+                Some(value) => choice.with(name, Value::Number(value)),
+                None => choice,
+            })
+        });
+        let most = more.map_or(factor, |more| [factor[0] + more[0], factor[1] + more[1]]);
+        LineDecl {
+            between,
+            steady,
+            factor,
+            most,
+            hold,
+            linked,
+            announced,
+            rollback,
+            repay,
+            impedances,
+            boundary,
+            mass,
+            ..LineDecl::of(delay, impedance)
+        }
+    }
+}
+
+prop_compose! {
     fn systems()(
         components in prop::collection::btree_map("[a-zA-Z0-9_-]{1,5}([ .][a-z]{1,3})?", component(), 3..5),
         // To `u` of each component: `v` and `w` are for the bond and for nobody.
@@ -139,7 +199,11 @@ prop_compose! {
             (prop::collection::vec(summand(), 1..3), prop_oneof![Just(0.0), -1e3..1e3], any::<bool>()),
             0..3,
         ),
-        bond in prop::option::of((any::<bool>(), prop::sample::select(vec![Opposite::Neither, Opposite::Flow]))),
+        bond in prop::option::of((
+            any::<bool>(),
+            prop::sample::select(vec![Opposite::Neither, Opposite::Flow]),
+            prop::option::of(line()),
+        )),
         (start, length, end) in (-1e3..1e3, 1e-3..1e3, prop::sample::select(vec![EndRule::Exact, EndRule::After])),
         (size, corrected, every) in (prop::option::of(1e-6..1.0), any::<bool>(), prop::option::of(1e-3..1.0)),
     ) -> System {
@@ -152,8 +216,8 @@ prop_compose! {
             offset,
             convert,
         }).collect();
-        let bonds = bond.into_iter().map(|(turned, opposite)| BondDecl {
-            line: None,
+        let bonds = bond.into_iter().map(|(turned, opposite, line)| BondDecl {
+            line,
             name: "joint".into(),
             a: PowerPort { effort: port(0, "F"), flow: port(0, "v") },
             b: PowerPort { effort: port(1, "v"), flow: port(1, "x") },

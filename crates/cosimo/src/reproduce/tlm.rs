@@ -13,7 +13,7 @@ use cosimo_core::entry::{Options, Registry, Value, find};
 use cosimo_core::line::Stamp;
 use cosimo_engine::lines::NetTotals;
 use cosimo_engine::{Run, plan};
-use cosimo_plot::{Axis, Figure, Panel, Series};
+use cosimo_plot::{Axis, Figure, Panel, Series, Style};
 use cosimo_system::{Boundary, Impedances, LineDecl, System, toml};
 
 use super::ecco_nepce::{Changes, apply, check};
@@ -29,6 +29,11 @@ const ROBOT: &str = include_str!("tlm-robot.toml");
 const POINTS: f64 = 1e4;
 /// Those of long runs.
 const MANY: f64 = 4e4;
+/// Those of figures.
+const DRAWN: f64 = 4e3;
+
+/// How often evaluations are counted on the way.
+const COUNTS: f64 = 200.0;
 
 /// Events of the spring at 0.1 s and this much later each, in seconds.
 const PHASES: usize = 21;
@@ -83,6 +88,8 @@ struct Trajectory {
     times: Vec<f64>,
     /// Signal by signal.
     signals: Vec<Vec<f64>>,
+    /// Now and then: the time, and the evaluations of each island until then.
+    counts: Vec<(f64, Vec<f64>)>,
     net: NetTotals,
 }
 
@@ -143,7 +150,13 @@ impl Bench<'_> {
             plan(&system, self.registry).map_err(|problems| check(&problems).err().unwrap_or_default())?;
         let mut run = Run::new(plan, 1).map_err(|error| error.to_string())?;
         let (mut times, mut values) = (Vec::new(), vec![Vec::new(); signals.len()]);
+        let (mut counts, every) = (Vec::new(), (points / COUNTS).ceil() as usize);
         loop {
+            if times.len().is_multiple_of(every) || run.finished() {
+                let spent = run.net().map(|net| net.islands).unwrap_or_default();
+                let spent = spent.iter().map(|island| island.evaluations as f64).collect();
+                counts.push((run.time().seconds(), spent));
+            }
             times.push(run.time().seconds());
             for (path, values) in signals.iter().zip(&mut values) {
                 values.push(run.output(path).ok_or_else(|| format!("there is no output `{path}`"))?);
@@ -157,7 +170,7 @@ impl Bench<'_> {
         if net.beyond > 0 {
             return Err(format!("{} reads of what nobody had published", net.beyond));
         }
-        Ok(Trajectory { times, signals: values, net })
+        Ok(Trajectory { times, signals: values, counts, net })
     }
 
     /// The spring with delays that grow to so many times the shortest.
@@ -388,69 +401,96 @@ fn saved(run: &Trajectory, reference: &Trajectory, islands: &[usize]) -> f64 {
     100.0 * (1.0 - run.evaluations(islands) / reference.evaluations(islands))
 }
 
-/// The paper's figures: velocities, delays and steadiness of each system, with the shortest delays beside them.
+/// One of the paper's systems, as it is drawn.
+struct Picture {
+    file: &'static str,
+    title: &'static str,
+    text: &'static str,
+    /// Whether side b may be longer, too.
+    both: bool,
+    /// A component with its flow, the line there and the side of it.
+    ends: [(&'static str, &'static str, &'static str); 2],
+    unit: &'static str,
+}
+
+const PICTURES: [Picture; 3] = [
+    Picture {
+        file: "spring.svg",
+        title: "Masses and springs",
+        text: SPRING,
+        both: true,
+        ends: [("left", "line.line", "a"), ("right", "line.line", "b")],
+        unit: "m/s",
+    },
+    Picture {
+        file: "drive.svg",
+        title: "Electric car",
+        text: DRIVE,
+        both: true,
+        ends: [("motor", "line.line", "a"), ("car", "line.line", "b")],
+        unit: "rad/s",
+    },
+    Picture {
+        file: "robot.svg",
+        title: "Hydraulic robot",
+        text: ROBOT,
+        both: false,
+        ends: [("lift", "line.line", "a"), ("swing", "line.shaft", "a")],
+        unit: "m/s and rad/s",
+    },
+];
+
+/// The paper's figures: velocities, delays, steadiness and evaluations of each system, with the shortest delays beside them.
 pub fn draw(changes: &Changes, registry: &Registry) -> Drawn {
     let bench = Bench { changes, registry };
-    let mut figures = Vec::new();
-    for (file, title, text, ends, unit) in [
-        (
-            "spring.svg",
-            "Masses and springs",
-            SPRING,
-            vec![("left.f", "line.line", "a"), ("right.f", "line.line", "b")],
-            "m/s",
-        ),
-        (
-            "drive.svg",
-            "Electric car",
-            DRIVE,
-            vec![("motor.f", "line.line", "a"), ("car.f", "line.line", "b")],
-            "rad/s",
-        ),
-        (
-            "robot.svg",
-            "Hydraulic robot",
-            ROBOT,
-            vec![("lift.f", "line.line", "a"), ("swing.f", "line.shaft", "a")],
-            "m/s, rad/s",
-        ),
-    ] {
-        let robot = file.starts_with("robot");
+    PICTURES.iter().map(|picture| Ok((picture.file.to_owned(), picture.draw(&bench)?))).collect()
+}
+
+impl Picture {
+    fn draw(&self, bench: &Bench<'_>) -> Result<Figure, String> {
         let run = |most: f64| {
-            let system = bench.system(text, |line| line.most = [most, if robot { 1.0 } else { most }])?;
-            let mut signals: Vec<String> = ends.iter().map(|(flow, ..)| (*flow).to_owned()).collect();
-            signals.extend(ends.iter().map(|(_, line, side)| format!("{line}.delay_{side}")));
-            signals.extend(ends.iter().map(|(_, line, side)| format!("{line}.still_{side}")));
-            bench.run(&system, 4000.0, &signals.iter().map(String::as_str).collect::<Vec<_>>())
+            let system =
+                bench.system(self.text, |line| line.most = [most, if self.both { most } else { 1.0 }])?;
+            let mut signals: Vec<String> = self.ends.iter().map(|(name, ..)| format!("{name}.f")).collect();
+            signals.extend(self.ends.iter().map(|(_, line, side)| format!("{line}.delay_{side}")));
+            signals.extend(self.ends.iter().map(|(_, line, side)| format!("{line}.still_{side}")));
+            bench.run(&system, DRAWN, &signals.iter().map(String::as_str).collect::<Vec<_>>())
         };
         let (long, short) = (run(20.0)?, run(1.0)?);
         let time = || Axis::linear("time in s");
-        let series = |name: String, run: &Trajectory, signal: usize| {
-            Series::new(&name, run.times.iter().copied().zip(run.signals[signal].iter().copied()).collect())
+        let series = |name: String, run: &Trajectory, signal: usize, style: Style| {
+            let points = run.times.iter().copied().zip(run.signals[signal].iter().copied());
+            Series::new(name, points.collect()).styled(style)
         };
-        let mut panels = vec![
-            Panel::new("Flow", time(), Axis::linear(unit)),
+        let mut panels = [
+            Panel::new("Flow into the line", time(), Axis::linear(self.unit)),
             Panel::new("Delay", time(), Axis::linear("s")),
-            Panel::new("Stands still", time(), Axis::linear("1 = yes")),
+            Panel::new("Judged to stand still", time(), Axis::linear("1 = yes").between(-0.05, 1.05)),
+            Panel::new("Evaluations so far", time(), Axis::linear("evaluations")),
         ];
-        for (place, (flow, ..)) in ends.iter().enumerate() {
-            for (kind, panel) in panels.iter_mut().enumerate() {
-                panel.series.push(series((*flow).to_owned(), &long, kind * ends.len() + place));
+        // Dashed above drawn through: curves that agree are both seen.
+        for (place, (name, ..)) in self.ends.iter().enumerate() {
+            panels[0].series.push(series(format!("{name}, shortest delay"), &short, place, Style::Line));
+            panels[0].series.push(series(format!("{name}, growing delay"), &long, place, Style::Dashed));
+            let style = if place == 0 { Style::Line } else { Style::Dashed };
+            for (kind, panel) in panels[1..3].iter_mut().enumerate() {
+                panel.series.push(series(
+                    (*name).to_owned(),
+                    &long,
+                    (kind + 1) * self.ends.len() + place,
+                    style,
+                ));
             }
-            panels[0].series.push(series(format!("{flow}, shortest delay"), &short, place));
         }
-        let counts = |run: &Trajectory| -> Vec<(f64, f64)> {
-            let islands = run.net.islands.iter().enumerate();
-            islands.map(|(place, island)| (place as f64 + 1.0, island.evaluations as f64)).collect()
-        };
-        panels.push(
-            Panel::new("Evaluations by island", Axis::linear("island"), Axis::linear("evaluations"))
-                .with(Series::new("growing delay", counts(&long)))
-                .with(Series::new("shortest delay", counts(&short))),
-        );
-        figures.push((file.to_owned(), Figure::new(title, panels)));
+        for (place, island) in long.net.islands.iter().enumerate() {
+            let counts = |run: &Trajectory| run.counts.iter().map(|(t, spent)| (*t, spent[place])).collect();
+            let name = &island.name;
+            panels[3].series.push(Series::new(format!("{name}, shortest delay"), counts(&short)));
+            let growing = Series::new(format!("{name}, growing delay"), counts(&long));
+            panels[3].series.push(growing.styled(Style::Dashed));
+        }
+        Ok(Figure::new(self.title, panels.into()))
     }
-    Ok(figures)
 }
 
 #[cfg(test)]
@@ -465,5 +505,41 @@ mod tests {
         let reference = bench.spring_run([1.0; 2], None, false).unwrap();
         let told = bench.spring_run([20.0; 2], None, true).unwrap();
         assert!(saved(&told, &reference, &[0, 1]) > 35.0);
+    }
+
+    /// The cheapest picture: every panel shows what it says.
+    #[test]
+    fn pictures_show_flows_delays_steadiness_and_evaluations() {
+        let files = PICTURES.map(|picture| picture.file);
+        assert_eq!(files, ["spring.svg", "drive.svg", "robot.svg"]);
+        let registry = crate::registry();
+        let bench = Bench { changes: &Changes::default(), registry: &registry };
+        let figure = PICTURES[0].draw(&bench).unwrap();
+        let names = |panel: usize| -> Vec<&str> {
+            figure.panels[panel].series.iter().map(|series| series.name.as_str()).collect()
+        };
+        let four =
+            ["left, shortest delay", "left, growing delay", "right, shortest delay", "right, growing delay"];
+        assert_eq!((names(0), names(3)), (four.to_vec(), four.to_vec()));
+        assert_eq!((names(1), names(2)), (vec!["left", "right"], vec!["left", "right"]));
+        let values = |panel: usize, series: usize| {
+            figure.panels[panel].series[series].points.iter().map(|(_, value)| *value)
+        };
+        let range = |panel, series| {
+            [values(panel, series).fold(f64::MAX, f64::min), values(panel, series).fold(f64::MIN, f64::max)]
+        };
+        for side in 0..2 {
+            assert!(range(0, 2 * side)[1] > 30.0 && range(0, 2 * side)[0] < -30.0);
+            let [shortest, longest] = range(1, side);
+            assert!((shortest - 1e-4).abs() < 1e-12 && (longest - 2e-3).abs() < 1e-12);
+            assert_eq!(range(2, side), [0.0, 1.0]);
+            // Evaluations never fall, and fewer are made with a delay that grows.
+            let [all, fewer] = [2 * side, 2 * side + 1].map(|series| values(3, series).collect::<Vec<_>>());
+            for counts in [&all, &fewer] {
+                assert!(counts.len() > 200 && counts.windows(2).all(|pair| pair[0] <= pair[1]));
+            }
+            assert!(fewer[fewer.len() - 1] < 0.7 * all[all.len() - 1]);
+        }
+        assert!(figure.svg().contains("Evaluations so far"));
     }
 }

@@ -42,6 +42,8 @@ pub(crate) enum Made {
     Unit(Version, Variant),
     /// The same for model exchange.
     Equations(Version),
+    /// An FMU that is told the waves of its lines.
+    Waves(Version),
     /// An FMU of FMI 3.0 that controls the delays of its lines.
     Stretching,
 }
@@ -70,6 +72,7 @@ impl Made {
             Made::Native => return native,
             Made::Unit(version, variant) => Design::new(&native, version).variant(variant),
             Made::Equations(version) => Design::exchange(&native, version),
+            Made::Waves(version) => Design::new(&native, version).at_lines(),
             Made::Stretching => Design::new(&native, Version::Three).stretching_lines(),
         };
         let name = design.file_name();
