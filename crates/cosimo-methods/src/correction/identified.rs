@@ -17,15 +17,19 @@
 //! (pre-step); e = xe - x, Eq. (2), is by how much the simulators are wrong. When models come into use, the windows
 //! before are gone through again: what the start without models spoiled is in e, and is owed. An input is
 //!
-//!   u = mean of the coupled inputs over the step + K owed,
+//!   u(j) = mean of the coupled inputs over step j + p(j),
 //!
-//! the first of M inputs that together take it away with the least effort: K = G' F'^(M-1) W^+ F^M with
-//! W = sum of F^j G G' F'^j, the receding horizon of Kleinman (1970); then owed' = F owed - G K owed. Without it an
-//! integrator would keep for ever what the start spoiled.
+//! where the M payments p(j) together take e away with the least effort: p(j) = R(j)^-1 G' F'^(M-1-j) W^+ F^M e with
+//! W = sum of F^(M-1-j) G R(j)^-1 G' F'^(M-1-j), the minimum-energy control of Kalman, Ho & Narendra (1963). Without
+//! them an integrator would keep for ever what the start spoiled.
 //!
-//! Before models are there, every other window repays a share of what inputs owe, as an account of Sadjina & Pedersen
-//! 2019 (NEPCE), Eq. (11). Every other: with a law that is always the same, inputs are a fixed function of outputs, and
-//! nobody could tell from the data what an input does.
+//! A payment is no input that the other side knows of: on a bond, energy comes or goes by it. R(j) is the power that a
+//! payment would move in window j, so that payments are made when they are cheap, and M is the least for which all of
+//! them move no more energy than the start without models did, or than is saved meanwhile by not holding inputs.
+//!
+//! Before models are there, windows repay a share of what inputs owe, as an account of Sadjina & Pedersen 2019 (NEPCE),
+//! Eq. (11); every other one a larger share. With a law that is always the same, inputs are a fixed function of outputs,
+//! and nobody could tell from the data what an input does.
 
 use std::ops::Range;
 
@@ -33,15 +37,20 @@ use cosimo_core::dense::{add_product, invert, multiply, phi, phi_work, pseudo_in
 use cosimo_core::entry::{Entry, Options, Range as Within, Spec};
 use cosimo_core::interface::Needs;
 use cosimo_core::method::{Correction, Known, Learned, Quadrature, Record, Shape};
-use cosimo_core::{Segment, Window};
+use cosimo_core::{Bond, End, Segment, Side, Window};
 
 use crate::identify::arx::Arx;
 use crate::identify::realise::Realised;
 
 /// Windows that can be gone through again.
 const KEEP: usize = 64;
-/// Windows in which an error is repaid, beyond one per state: many are gentle, few are quick.
-const REPAY: usize = 2;
+/// Windows in which an error is repaid, beyond one per state: few are quick, many are gentle. The first that is gentle
+/// enough is taken.
+const REPAY: [usize; 5] = [2, 6, 14, 28, 36];
+/// Part of the usual power of a payment that is added to each: none is for nothing.
+const CHEAPEST: f64 = 0.1;
+/// By this part shares that are repaid without models are larger in every other window, and smaller in the others.
+const UNEVEN: f64 = 0.2;
 /// Predictions that are wrong by less of the usual changes are exact, and a row that is shorter than this part of all
 /// before in its direction is not new: with both, nothing is to be learned.
 const EXACT: f64 = 1e-9;
@@ -69,7 +78,7 @@ pub struct Identified {
     pub order: usize,
     pub forgetting: f64,
     pub quality: f64,
-    /// The share of what is owed that every other window repays before models are there.
+    /// The share of what is owed that a window repays before models are there.
     pub gain: f64,
 }
 
@@ -101,11 +110,14 @@ enum Head {
     Odd,
     /// For how many windows inputs have been held.
     Held,
-    /// For how many windows the same models have been in use.
+    /// For how many windows the same models have been in use, and in how many of them the start is repaid.
     Opened,
+    Horizon,
+    /// Energy that bonds made or lost since models are missing, in joules.
+    Lost,
 }
 
-const HEAD: usize = 16;
+const HEAD: usize = 18;
 
 /// As many, before anything is repaid: an input that is going to move has nothing to move by in the beginning.
 const HELD: f64 = 3.0;
@@ -115,8 +127,8 @@ const DRIFT: f64 = 0.05;
 /// Trapezoids, which serve where no integrals are offered, are wrong by H^2 / 12 times the change of the slope: by a sixth
 /// of a window of the largest change in one, at most; and a half more for changes that are not small.
 const QUADRATURE: f64 = 0.25;
-/// Windows in which the start is repaid, with room to spare.
-const SETTLED: f64 = 20.0;
+/// Windows after which outputs are right again once the start is repaid, with room to spare.
+const SETTLED: f64 = 15.0;
 
 /// Numbers of one simulator.
 #[derive(Debug, Clone, Copy)]
@@ -173,7 +185,7 @@ struct Places {
     range: Range<usize>,
     samples: Range<usize>,
     e: Range<usize>,
-    owed: Range<usize>,
+    payments: Range<usize>,
     models: Range<usize>,
     /// Marks and least squares.
     fits: Range<usize>,
@@ -221,7 +233,7 @@ impl Identified {
             range: next(4 * shape.inputs),
             samples: next(KEEP * (shape.inputs + shape.outputs)),
             e: next(order * shape.outputs),
-            owed: next(order * shape.outputs),
+            payments: next(KEEP * shape.inputs),
             models: next(models),
             fits: next(fits),
         }
@@ -281,10 +293,9 @@ struct Rooms<'a> {
     told: &'a mut [f64],
     b: &'a mut [f64],
     drift: &'a mut [f64],
-    /// phi_0 to phi_2 of the coupled system, phi_0 and phi_1 of the simulators alone, and K.
+    /// phi_0 to phi_2 of the coupled system, phi_0 and phi_1 of the simulators alone.
     coupled: &'a mut [f64],
     alone: &'a mut [f64],
-    k: &'a mut [f64],
     // ----
     heard: &'a mut [f64],
     work: &'a mut [f64],
@@ -296,7 +307,7 @@ struct Rooms<'a> {
     u: &'a mut [f64],
 }
 
-const ROOMS: usize = 23;
+const ROOMS: usize = 22;
 
 impl Identified {
     fn sizes(&self, shape: &Shape) -> [usize; ROOMS] {
@@ -309,7 +320,7 @@ impl Identified {
         let work = [
             m * m,
             3 * n * n + phi_work(n),
-            5 * n * n + m * (n + 1) + pseudo_invert_work(n),
+            KEEP * (m + 1) + (2 * m + n + p).max(3 * n * n + m * (3 * n + 1) + 2 * n + pseudo_invert_work(n)),
             history + 2 * width + p * (2 + width) + Realised::work(&largest),
             history + 8 * n + p + 3 * n * n + phi_work(n),
         ];
@@ -329,7 +340,6 @@ impl Identified {
             n,
             3 * n * n,
             2 * n * n,
-            m * n,
             p,
             work,
             n,
@@ -363,7 +373,6 @@ impl Identified {
             drift,
             coupled,
             alone,
-            k,
             heard,
             work,
             x,
@@ -392,7 +401,6 @@ impl Identified {
             drift,
             coupled,
             alone,
-            k,
             heard,
             work,
             x,
@@ -418,7 +426,7 @@ impl Identified {
             rooms.gains.iter_mut().zip(gains()).for_each(|(place, gain)| *place = gain);
             rooms.corrected.iter_mut().zip(corrected()).for_each(|(place, corrected)| *place = corrected);
             let states = self.couple(known, size, rooms);
-            let parts = [&*rooms.g, rooms.coupled, rooms.alone, rooms.k, rooms.told, rooms.b];
+            let parts = [&*rooms.g, rooms.coupled, rooms.alone, rooms.told, rooms.b];
             let finite = parts.into_iter().flatten().all(|value| value.is_finite());
             rooms.state[0] = size;
             rooms.state[1] = if finite { states.map_or(-1.0, |states| states as f64) } else { -1.0 };
@@ -427,12 +435,11 @@ impl Identified {
             .then_some(rooms.state[1] as usize)
     }
 
-    /// The coupled system out of the models in use, and how errors are repaid.
+    /// The coupled system out of the models in use.
     fn couple(&self, known: &Known<'_>, size: f64, rooms: &mut Rooms<'_>) -> Option<usize> {
         let m = known.shape.inputs;
-        let Rooms {
-            models, table, closed, lc, g, glc, told, b, drift, coupled, alone, k, heard, work, ..
-        } = rooms;
+        let Rooms { models, table, closed, lc, g, glc, told, b, drift, coupled, alone, heard, work, .. } =
+            rooms;
         table.fill(-1.0);
         let mut n = 0;
         self.members(known, heard, |member| {
@@ -516,20 +523,7 @@ impl Identified {
             }
         }
         phi(n, 2, a, size, coupled, rest);
-        if grows(n, &coupled[..square], work) {
-            return None;
-        }
-        k.fill(0.0);
-        self.members(known, heard, |member| {
-            let first = table[2 * member.simulator];
-            if first >= 0.0 {
-                let states = states_of(&member.arx, &mut models[member.model.clone()]);
-                let own = first as usize..first as usize + states;
-                let inputs = hears(known, member.simulator).filter(|input| closed[*input] == 1.0);
-                repay(own, inputs, (n, m, size), (alone, b), k, work);
-            }
-        });
-        Some(n)
+        (!grows(n, &coupled[..square], work)).then_some(n)
     }
 
     /// States of all models at the start of a window that is so many back; 0 is the one to come.
@@ -613,6 +607,165 @@ impl Identified {
         e[..n].iter_mut().zip(&*end).for_each(|(e, end)| *e -= end);
         if e.iter().any(|error| !error.is_finite()) {
             e.fill(0.0);
+        }
+    }
+
+    /// What takes the errors `e` away, window by window; in how many.
+    fn plan(
+        &self,
+        known: &Known<'_>,
+        (n, size, lost): (usize, f64, f64),
+        (head, samples, e): (&[f64], &[f64], &[f64]),
+        payments: &mut [f64],
+        rooms: &mut Rooms<'_>,
+    ) -> usize {
+        let m = known.shape.inputs;
+        self.ahead(known, (n, size), (head, samples, e), rooms);
+        let Rooms { models, table, closed, b, alone, heard, work, .. } = rooms;
+        let (prices, rest) = work.split_at_mut(KEEP * m);
+        let (saved, rest) = rest.split_at_mut(KEEP);
+        let mut longest = 0;
+        for more in REPAY {
+            let mut energy = 0.0;
+            payments.fill(0.0);
+            self.members(known, heard, |member| {
+                let first = table[2 * member.simulator];
+                if first >= 0.0 {
+                    let states = states_of(&member.arx, &mut models[member.model.clone()]);
+                    let own = first as usize..first as usize + states;
+                    let inputs = hears(known, member.simulator).filter(|input| closed[*input] == 1.0);
+                    let windows = (states + more).min(KEEP);
+                    longest = longest.max(windows);
+                    let sizes = (n, m, size, windows);
+                    energy += repay(own, inputs, sizes, (alone, b, prices), (e, payments), rest);
+                }
+            });
+            if energy <= lost.max(saved[..longest].iter().sum::<f64>()) {
+                break;
+            }
+        }
+        if payments.iter().any(|payment| !payment.is_finite()) {
+            payments.fill(0.0);
+        }
+        longest
+    }
+
+    /// Per window to come and input, the power that one unit more of it would move on bonds, at the beginning of `work`:
+    /// where the coupled system goes from x + e, and with what the input shows at once. Behind that, how much less energy
+    /// inputs without payments make or lose per window than held ones would.
+    fn ahead(
+        &self,
+        known: &Known<'_>,
+        (n, size): (usize, f64),
+        (head, samples, e): (&[f64], &[f64], &[f64]),
+        rooms: &mut Rooms<'_>,
+    ) {
+        let (m, square) = (known.shape.inputs, n * n);
+        self.states(known, (head, samples), 0, rooms);
+        self.told(known, rooms);
+        drive(m, n, rooms);
+        let Rooms { models, table, coupled, glc, heard, work, x, xe, mean, push, u, .. } = rooms;
+        for (xe, (x, e)) in xe[..n].iter_mut().zip(x.iter().zip(e)) {
+            *xe = x + e;
+        }
+        let (prices, rest) = work.split_at_mut(KEEP * m);
+        let (saved, rest) = rest.split_at_mut(KEEP);
+        let (inputs, rest) = rest.split_at_mut(m);
+        let (held, rest) = rest.split_at_mut(m);
+        let (next, outputs) = rest.split_at_mut(n);
+        let outputs = &mut outputs[..known.shape.outputs];
+        outputs.copy_from_slice(known.traces.newest());
+        prices.fill(0.0);
+        for (prices, saved) in prices.chunks_exact_mut(m.max(1)).zip(saved) {
+            let mean = &mut mean[..n];
+            mean_over(n, size, coupled, &xe[..n], &push[..n], mean);
+            inputs.copy_from_slice(u);
+            add_product(&glc[..m * n], mean, inputs);
+            held.copy_from_slice(u);
+            add_product(&glc[..m * n], &xe[..n], held);
+            next.fill(0.0);
+            add_product(&coupled[square..2 * square], &push[..n], next);
+            next.iter_mut().for_each(|next| *next *= size);
+            add_product(&coupled[..square], &xe[..n], next);
+            xe[..n].copy_from_slice(next);
+            self.members(known, heard, |member| {
+                if models[member.model.start] != 1.0 {
+                    return;
+                }
+                let first = table[2 * member.simulator] as usize;
+                let order = models[member.model.start + 1] as usize;
+                let model = Realised::of(&member.arx, order, &mut models[member.model.clone()][TITLE..]);
+                let (r, width) = (*model.states as usize, model.inputs);
+                for (place, output) in heard_of(known, heard, member.simulator).enumerate() {
+                    let shown = (0..r).map(|j| model.c[place * r + j] * xe[first + j]).sum::<f64>();
+                    let row = &model.d[place * width..(place + 1) * width];
+                    let at_once = hears(known, member.simulator).zip(row).map(|(input, d)| d * inputs[input]);
+                    outputs[output] = model.level[place] + shown + at_once.sum::<f64>();
+                }
+                let mut price = |input: usize, end: End, sign: f64| {
+                    prices[input] += sign
+                        * match end {
+                            End::Input(other) => inputs[other],
+                            End::Output(output) => {
+                                let place =
+                                    heard_of(known, heard, member.simulator).position(|of| of == output);
+                                let column = hears(known, member.simulator).position(|of| of == input);
+                                let d = place.zip(column).map_or(0.0, |(i, j)| model.d[i * width + j]);
+                                outputs[output] + d * inputs[input]
+                            }
+                        };
+                };
+                let own = &known.blocks[member.simulator].inputs;
+                for side in known.bonds.iter().flat_map(|bond| &bond.sides) {
+                    for (end, other) in [(side.effort, side.flow), (side.flow, side.effort)] {
+                        if let End::Input(input) = end
+                            && own.contains(&input)
+                        {
+                            price(input, other, side.sign);
+                        }
+                    }
+                }
+            });
+            let [with, without] = [&*inputs, held].map(|inputs| residual(known.bonds, inputs, outputs));
+            *saved = size * (without - with);
+        }
+    }
+
+    /// Trapezoids go through outputs that were computed from inputs as applied. What an output would show at once with
+    /// those that it should have had is known now: Eq. (12) of Sadjina & Pedersen 2019, one sample at a time.
+    fn amend(&self, known: &Known<'_>, record: &Record<'_>, debt: &mut [f64], rooms: &mut Rooms<'_>) {
+        self.told(known, rooms);
+        let size = record.window.size;
+        let Rooms { models, closed, heard, given, .. } = rooms;
+        self.members(known, heard, |member| {
+            if models[member.model.start] != 1.0 {
+                return;
+            }
+            let order = models[member.model.start + 1] as usize;
+            let model = Realised::of(&member.arx, order, &mut models[member.model.clone()][TITLE..]);
+            for (place, output) in heard_of(known, heard, member.simulator).enumerate() {
+                // Read again after exchange, or integrated inside: nothing to amend.
+                let as_left = record.traces.newest()[output] == record.left[output];
+                if !as_left || record.integrals[output].is_finite() {
+                    continue;
+                }
+                let row = &model.d[place * model.inputs..(place + 1) * model.inputs];
+                let missed = hears(known, member.simulator)
+                    .zip(row)
+                    .map(|(input, d)| d * (given[input] - record.applied[input].mean(size)));
+                let missed = size * missed.sum::<f64>();
+                for (input, debt) in debt.iter_mut().enumerate().filter(|(input, _)| closed[*input] == 1.0) {
+                    let terms = known.couplings.terms(input).iter().filter(|term| term.output == output);
+                    *debt += terms.map(|term| term.gain).sum::<f64>() * missed;
+                }
+            }
+        });
+    }
+
+    /// What inputs are told by the newest outputs.
+    fn told(&self, known: &Known<'_>, rooms: &mut Rooms<'_>) {
+        for (input, value) in rooms.given.iter_mut().enumerate() {
+            *value = known.couplings.value(input, known.traces.newest());
         }
     }
 
@@ -791,27 +944,30 @@ fn grows(n: usize, map: &[f64], work: &mut [f64]) -> bool {
     n > 0 && (!after.is_finite() || after > 8.0 * before.max(1e-9))
 }
 
-/// K of one simulator: the first of the inputs that take an error away within some windows.
+/// The least inputs of one simulator that take an error away in so many windows, by their price in each, added to
+/// `payments`; the energy that they move, in joules.
 fn repay(
     own: Range<usize>,
     inputs: impl Iterator<Item = usize> + Clone,
-    (n, m, size): (usize, usize, f64),
-    (alone, b): (&[f64], &[f64]),
-    k: &mut [f64],
+    (n, m, size, windows): (usize, usize, f64, usize),
+    (alone, b, prices): (&[f64], &[f64], &[f64]),
+    (error, payments): (&[f64], &mut [f64]),
     work: &mut [f64],
-) {
+) -> f64 {
     let (r, width) = (own.len(), inputs.clone().count());
     if r == 0 || width == 0 {
-        return;
+        return 0.0;
     }
     let (square, first) = (r * r, own.start);
     let (f, rest) = work.split_at_mut(square);
     let (g, rest) = rest.split_at_mut(r * width);
     let (units, rest) = rest.split_at_mut(width);
-    let (power, rest) = rest.split_at_mut(square);
+    let (answers, rest) = rest.split_at_mut(r * width);
+    let (next, rest) = rest.split_at_mut(r * width);
     let (gramian, rest) = rest.split_at_mut(square);
-    let (product, rest) = rest.split_at_mut(square);
-    let (last, rest) = rest.split_at_mut(square);
+    let (inverse, rest) = rest.split_at_mut(square);
+    let (left, rest) = rest.split_at_mut(r);
+    let (multiplier, rest) = rest.split_at_mut(r);
     for i in 0..r {
         f[i * r..(i + 1) * r].copy_from_slice(&alone[(first + i) * n + first..][..r]);
         for (j, input) in inputs.clone().enumerate() {
@@ -826,44 +982,65 @@ fn repay(
         *unit = if length > 0.0 { 1.0 / length } else { 0.0 };
         (0..r).for_each(|i| g[i * width + j] *= *unit);
     }
-    power.fill(0.0);
-    (0..r).for_each(|i| power[i * r + i] = 1.0);
+    let usual = |input: usize| -> f64 {
+        (0..windows).map(|window| prices[window * m + input].powi(2)).sum::<f64>() / windows as f64
+    };
+    // R^-1, in parts of what is usual.
+    let ease = |window: usize, input: usize| -> f64 {
+        let mean = usual(input);
+        let part = if mean > 0.0 { prices[window * m + input].powi(2) / mean } else { 1.0 };
+        1.0 / (part + CHEAPEST)
+    };
+    // From the last window to the first: what an input in it does until the end.
+    answers.copy_from_slice(g);
+    left.copy_from_slice(&error[own]);
     gramian.fill(0.0);
-    for _ in 0..r + REPAY {
-        for j in 0..width {
-            let answer = |row: usize| -> f64 { (0..r).map(|l| power[row * r + l] * g[l * width + j]).sum() };
+    for window in (0..windows).rev() {
+        for (j, input) in inputs.clone().enumerate() {
+            let ease = ease(window, input);
             for at in 0..square {
-                gramian[at] += answer(at / r) * answer(at % r);
+                gramian[at] += ease * answers[at / r * width + j] * answers[at % r * width + j];
             }
         }
-        last.copy_from_slice(power);
-        multiply(r, r, f, last, power);
+        multiply(r, r, f, answers, next);
+        answers.copy_from_slice(next);
+        multiply(r, r, f, left, multiplier);
+        left.copy_from_slice(multiplier);
     }
-    pseudo_invert(r, r, gramian, 1e-12, product, rest);
-    multiply(r, r, product, power, gramian); // W^+ F^M, and `last` is F^(M-1)
-    for (j, input) in inputs.enumerate() {
-        for i in 0..r {
-            let row = |l: usize| -> f64 { (0..r).map(|x| last[l * r + x] * g[x * width + j]).sum() };
-            k[input * n + first + i] = units[j] * (0..r).map(|l| row(l) * gramian[l * r + i]).sum::<f64>();
+    pseudo_invert(r, r, gramian, 1e-12, inverse, rest);
+    multiply(r, r, inverse, left, multiplier);
+    answers.copy_from_slice(g);
+    let mut energy = 0.0;
+    for window in (0..windows).rev() {
+        for (j, input) in inputs.clone().enumerate() {
+            let answer: f64 = (0..r).map(|l| answers[l * width + j] * multiplier[l]).sum();
+            let payment = units[j] * ease(window, input) * answer;
+            payments[window * m + input] = payment;
+            energy += size * (payment * prices[window * m + input]).abs();
         }
+        multiply(r, r, f, answers, next);
+        answers.copy_from_slice(next);
     }
+    energy
 }
 
-/// What is still owed after a window in which K `owed` was paid: F owed - G K owed.
-fn pay(m: usize, n: usize, size: f64, owed: &mut [f64], rooms: &mut Rooms<'_>) {
-    let Rooms { alone, b, k, x, mean, push, u, .. } = rooms;
+/// What all bonds make or lose at an instant.
+fn residual(bonds: &[Bond], inputs: &[f64], outputs: &[f64]) -> f64 {
+    let value = |end: End| match end {
+        End::Input(input) => inputs[input],
+        End::Output(output) => outputs[output],
+    };
+    let power = |side: &Side| side.sign * value(side.effort) * value(side.flow);
+    bonds.iter().map(|bond| bond.sides.iter().map(power).sum::<f64>().abs()).sum()
+}
+
+/// The mean of the coupled states over a window.
+fn mean_over(n: usize, size: f64, coupled: &[f64], xe: &[f64], push: &[f64], mean: &mut [f64]) {
     let square = n * n;
-    u.fill(0.0);
-    add_product(&k[..m * n], &owed[..n], u);
-    push[..n].fill(0.0);
-    add_product(&b[..n * m], u, &mut push[..n]);
-    mean[..n].fill(0.0);
-    add_product(&alone[square..2 * square], &push[..n], &mut mean[..n]);
-    x[..n].fill(0.0);
-    add_product(&alone[..square], &owed[..n], &mut x[..n]);
-    for (owed, (left, paid)) in owed.iter_mut().zip(x[..n].iter().zip(&mean[..n])) {
-        *owed = left - size * paid;
-    }
+    mean.fill(0.0);
+    add_product(&coupled[2 * square..3 * square], push, mean);
+    mean.iter_mut().for_each(|mean| *mean *= size);
+    add_product(&coupled[square..2 * square], xe, mean);
 }
 
 /// The inputs of a coupled system without states into `u`, and what pushes its states; other inputs as given.
@@ -900,7 +1077,7 @@ struct Parts<'a> {
     range: &'a mut [f64],
     samples: &'a mut [f64],
     e: &'a mut [f64],
-    owed: &'a mut [f64],
+    payments: &'a mut [f64],
     models: &'a mut [f64],
     fits: &'a mut [f64],
 }
@@ -912,9 +1089,9 @@ impl<'a> Parts<'a> {
         let (range, rest) = rest.split_at_mut(places.range.len());
         let (samples, rest) = rest.split_at_mut(places.samples.len());
         let (e, rest) = rest.split_at_mut(places.e.len());
-        let (owed, rest) = rest.split_at_mut(places.owed.len());
+        let (payments, rest) = rest.split_at_mut(places.payments.len());
         let (models, fits) = rest.split_at_mut(places.models.len());
-        Parts { head, debt, range, samples, e, owed, models, fits }
+        Parts { head, debt, range, samples, e, payments, models, fits }
     }
 
     fn head(&mut self, which: Head) -> &mut f64 {
@@ -938,9 +1115,10 @@ impl Identified {
             *parts.head(Head::Size) = size;
         }
         parts.e.fill(0.0);
-        parts.owed.fill(0.0);
+        parts.payments.fill(0.0);
         *parts.head(Head::Samples) = 0.0;
         *parts.head(Head::Now) = 0.0;
+        *parts.head(Head::Lost) = 0.0;
     }
 
     /// All models out of use.
@@ -950,9 +1128,10 @@ impl Identified {
             parts.fits[member.marks.start + Mark::Streak as usize] = 0.0;
         });
         parts.e.fill(0.0);
-        parts.owed.fill(0.0);
+        parts.payments.fill(0.0);
         *parts.head(Head::Closed) += 1.0;
         *parts.head(Head::Now) = 0.0;
+        *parts.head(Head::Lost) = 0.0;
     }
 
     /// What people are told.
@@ -1049,25 +1228,23 @@ impl Correction for Identified {
         let (m, in_use) = (known.shape.inputs, head[Head::Now as usize] > 0.0);
         let mut made = false;
         if in_use && same_size(window.size, size) {
-            let (samples, e, owed) = (&memory[places.samples], &memory[places.e], &memory[places.owed]);
+            let (samples, e, payments) =
+                (&memory[places.samples], &memory[places.e], &memory[places.payments]);
             if let Some(n) = self.prepare(known, &memory[places.models], size, rooms) {
                 self.states(known, (head, samples), 0, rooms);
-                for (input, value) in rooms.given.iter_mut().enumerate() {
-                    *value = known.couplings.value(input, known.traces.newest());
-                }
+                self.told(known, rooms);
                 drive(m, n, rooms);
-                let square = n * n;
-                let Rooms { coupled, glc, k, x, xe, mean, push, u, .. } = rooms;
+                let Rooms { coupled, glc, x, xe, mean, push, u, .. } = rooms;
                 for (xe, (x, e)) in xe[..n].iter_mut().zip(x.iter().zip(e)) {
                     *xe = x + e;
                 }
                 let mean = &mut mean[..n];
-                mean.fill(0.0);
-                add_product(&coupled[2 * square..3 * square], &push[..n], mean);
-                mean.iter_mut().for_each(|mean| *mean *= size);
-                add_product(&coupled[square..2 * square], &xe[..n], mean);
+                mean_over(n, size, coupled, &xe[..n], &push[..n], mean);
                 add_product(&glc[..m * n], mean, u);
-                add_product(&k[..m * n], &owed[..n], u);
+                let window = head[Head::Opened as usize] as usize;
+                if let Some(due) = payments.chunks_exact(m.max(1)).nth(window) {
+                    u.iter_mut().zip(due).for_each(|(u, due)| *u += due);
+                }
                 made = u.iter().all(|u| u.is_finite());
             }
         }
@@ -1075,11 +1252,9 @@ impl Correction for Identified {
             if made && rooms.closed[input] == 1.0 {
                 add[input] += Segment::constant(rooms.u[input]);
                 whole[input] = true;
-            } else if head[Head::Held as usize] >= HELD
-                && head[Head::Windows as usize] % 2.0 == 1.0
-                && known.own(input).is_none()
-            {
-                add[input] += Segment::constant(self.gain * debt[input] / window.size);
+            } else if head[Head::Held as usize] >= HELD && known.own(input).is_none() {
+                let uneven = if head[Head::Windows as usize] % 2.0 == 1.0 { UNEVEN } else { -UNEVEN };
+                add[input] += Segment::constant((1.0 + uneven) * self.gain * debt[input] / window.size);
             }
         }
     }
@@ -1105,6 +1280,10 @@ impl Correction for Identified {
                 if offered { 0.0 } else { term.gain * (trace.back(0).y - trace.back(1).y) }
             });
             parts.range[swing] = parts.range[swing].max(changes.sum::<f64>().abs());
+        }
+        if *parts.head(Head::Now) < (*parts.head(Head::Wanted)).max(1.0) {
+            let lost = record.powers.iter().map(|power| (power.residual * size).abs()).sum::<f64>();
+            *parts.head(Head::Lost) += lost;
         }
         *parts.head(Head::Windows) += 1.0;
         if *parts.head(Head::Size) == 0.0 {
@@ -1140,7 +1319,7 @@ impl Correction for Identified {
         }
         if !self.tell(known, change, record.window.to.seconds(), &mut parts, rooms.heard) {
             parts.e.fill(0.0);
-            parts.owed.fill(0.0);
+            parts.payments.fill(0.0);
             return;
         }
         let size = *parts.head(Head::Size);
@@ -1160,16 +1339,18 @@ impl Correction for Identified {
             self.err(m, n, size, applied, parts.e, &mut rooms);
         }
         if change == Change::Other {
-            parts.owed.copy_from_slice(parts.e);
-        } else {
-            pay(m, n, size, parts.owed, &mut rooms);
+            let lost = *parts.head(Head::Lost);
+            let past = (&*parts.head, &*parts.samples, &*parts.e);
+            let horizon = self.plan(known, (n, size, lost), past, parts.payments, &mut rooms);
+            *parts.head(Head::Horizon) = horizon as f64;
         }
+        self.amend(known, record, parts.debt, &mut rooms);
         let opened = if change == Change::Other { 0.0 } else { *parts.head(Head::Opened) + 1.0 };
         *parts.head(Head::Opened) = opened;
         let mut drifts = false;
         for input in (0..m).filter(|input| rooms.closed[*input] == 1.0) {
             let [base, low, high, swing] = [0, 1, 2, 3].map(|part| part * m + input);
-            if opened < SETTLED {
+            if opened < *parts.head(Head::Horizon) + SETTLED {
                 parts.range[base] = parts.debt[input]; // while the start is repaid, outputs are not yet right
             }
             let most = DRIFT * (parts.range[high] - parts.range[low]) + QUADRATURE * parts.range[swing];
@@ -1218,10 +1399,10 @@ pub const ENTRY: Entry<dyn Correction> = Entry {
         ),
         Spec::number(
             "gain",
-            0.5,
+            0.4,
             Within::Unit,
             "",
-            "share of the debt that every other window repays before models are used",
+            "share of the debt that a window repays before models are used",
         ),
     ],
     needs: |_| Needs::NOTHING,
