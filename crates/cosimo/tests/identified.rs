@@ -258,6 +258,68 @@ fn units_that_show_nothing_are_found_out() {
     }
 }
 
+fn nepce(source: &str) -> String {
+    format!("{{ nepce = {{ feedthrough = \"{source}\" }} }}")
+}
+
+/// Declared and found alike from the fiftieth step on, in parts of the error.
+fn alike(what: &str, declared: &(f64, f64, Run), found: &(f64, f64, Run), size: f64) {
+    for (how, run) in [("declared", declared), ("found", found)] {
+        println!("{what}: {how} {:.3e} in all, {:.3e} late, defect {:.3e}", run.0, run.1, defect(&run.2));
+    }
+    let learned = learned(&found.2);
+    assert_eq!((learned.wanted, learned.now), (2, 2), "{what}: {learned:?}");
+    assert!(learned.first.is_some_and(|first| first < 20.0 * size), "{what}: {learned:?}");
+    assert!((found.1 / declared.1 - 1.0).abs() < 0.05, "{what}: {:e} {:e}", found.1, declared.1);
+    assert!((found.0 / declared.0 - 1.0).abs() < 0.15, "{what}: {:e} {:e}", found.0, declared.0);
+}
+
+/// The error of an input is that of what outputs show, and more where they were computed from wrong inputs. Once D is found,
+/// that is known as well as from declared derivatives.
+#[test]
+fn feed_through_that_is_found_serves_like_a_declared_one() {
+    for (name, text, size) in
+        [("reticulation 1", RETICULATION_1, 2e-3), ("reticulation 2", RETICULATION_2, 2e-3)]
+    {
+        let [off, declared, found] =
+            ["off", "declared", "identified"].map(|source| errors(text, &nepce(source), size, WARM * size));
+        alike(name, &declared, &found, size);
+        assert!(found.1 < off.1, "{name}: {:e} {:e}", found.1, off.1);
+    }
+}
+
+/// Units for co-simulation that cannot be rewound and are asked for no derivatives, beside native models that declare them.
+/// Units offer no integrals.
+#[test]
+fn feed_through_of_units_that_show_nothing_is_found() {
+    let size = 2e-3;
+    let trapezoids = nepce("declared\", quadrature = \"trapezoid");
+    for version in Version::ALL {
+        let mut units = RETICULATION_2.to_owned();
+        for model in ["quarter-car/linear-chassis-strut", "quarter-car/linear-wheel"] {
+            let name = Made::Unit(version, Variant::NoRollback).source(model);
+            units = units.replace(&format!("\"native:{model}\""), &format!("\"{name}\""));
+        }
+        assert!(!units.contains("native:"));
+        let declared = errors(RETICULATION_2, &trapezoids, size, WARM * size);
+        let found = errors(&units, &nepce("identified"), size, WARM * size);
+        alike(&format!("{version:?}"), &declared, &found, size);
+    }
+}
+
+/// Where no output depends on an input at once, there is nothing to find and nothing to change.
+#[test]
+fn without_feed_through_nothing_is_searched() {
+    let text = |source: &str| {
+        format!("{}\n[method]\ncorrection = {}\nstep = {{ size = 5e-3 }}\n", mass(0.1), nepce(source))
+    };
+    let (mut off, mut found) = (start(&text("off"), 1), start(&text("identified"), 1));
+    run_to_the_end(&mut off);
+    run_to_the_end(&mut found);
+    assert_eq!(bits(&found), bits(&off));
+    assert!(found.learned().next().is_none());
+}
+
 /// Memory is all there is: a saved run goes on with the models it had.
 #[test]
 fn a_saved_run_goes_on_with_its_models() {

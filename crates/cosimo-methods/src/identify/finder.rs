@@ -117,7 +117,7 @@ pub struct Found<T> {
     pub samples: T,
     pub models: T,
     /// Marks and least squares.
-    fits: T,
+    pub fits: T,
 }
 
 /// One simulator, and where its numbers are in `models` and `fits`.
@@ -140,6 +140,17 @@ impl Member {
         let (title, numbers) = models[self.model.clone()].split_at_mut(TITLE);
         let order = title[1] as usize;
         (title[0] == 1.0).then(|| (Realised::of(&self.arx, order, numbers), order))
+    }
+
+    /// By how much an input and an output usually change in a window.
+    pub fn usual(&self, fits: &[f64], input: usize, output: usize) -> (f64, f64) {
+        let squares = &fits[self.squares.clone()];
+        (self.arx.usual(squares, self.arx.of_input(1) + input), self.arx.change(squares, output).sqrt())
+    }
+
+    /// By what part of them its answers may be wrong.
+    pub fn quality(&self, fits: &[f64]) -> f64 {
+        fits[self.mark(Mark::Quality)]
     }
 
     fn mark(&self, mark: Mark) -> usize {
