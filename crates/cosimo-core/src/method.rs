@@ -111,6 +111,11 @@ pub trait Correction: Send + Sync {
         false
     }
 
+    /// It finds the derivatives of outputs by inputs that it reads.
+    fn finds_jacobian(&self) -> bool {
+        false
+    }
+
     /// What it has found out by now, for people.
     fn learned(&self, _shape: &Shape, _memory: &[f64]) -> Option<Learned> {
         None

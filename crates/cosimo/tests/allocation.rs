@@ -114,6 +114,9 @@ fn no_step_after_the_first_allocates() {
         run.take_times();
         assert_eq!(counted(run, 40), 0, "times, {threads} threads");
     }
+    // Nor where feed-through is found.
+    let method = "correction = { nepce = { feedthrough = \"identified\" } }\nstep = { size = 0.02 }";
+    assert_eq!(allocations(&DualMass { stop: 1000.0, method, ..DUAL_MASS }.text(), 1, 60), 0, "{method}");
     // Units take their memory in their own library; what is ours takes none. Each kind with a part of the rest.
     for (method, made) in combinations.iter().zip(Made::UNITS.iter().cycle()).step_by(4) {
         if made.fits(method) {

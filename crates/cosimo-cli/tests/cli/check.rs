@@ -482,6 +482,20 @@ const CASES: &[Case] = &[
         )],
         &["plan/two-jacobians"],
     ),
+    units(
+        "identified-units",
+        &[
+            ("spring.fmu", "nojacobian.fmu"),
+            ("mass.fmu", "norollback.fmu"),
+            ("[method]", "[method]\ncorrection = { nepce = { feedthrough = \"identified\" } }"),
+        ],
+        &["plan/identified-jacobian"],
+    ),
+    car(
+        "identified-jacobian",
+        &[("[method]", "[method]\ncorrection = { nepce = { feedthrough = \"identified\" } }")],
+        &["plan/identified-jacobian"],
+    ),
     car(
         "partition",
         &[("[method]", "[method]\nschedule = { gauss-seidel = { order = [\"wheel\", \"wheel\"] } }")],

@@ -60,6 +60,9 @@ impl Planner<'_> {
             if correction.idle() {
                 continue;
             }
+            if correction.finds_jacobian() {
+                self.say_what_is_found(entry.name, choice, problems);
+            }
             let needs = (entry.needs)(&options);
             self.meet(entry.name, "correction", &needs, problems);
             rewinds |= needs.rollback;
@@ -112,6 +115,33 @@ impl Planner<'_> {
             models,
             relies_on_rollback: rewinds,
         })
+    }
+
+    /// Derivatives that nobody gives are missing in the beginning, and their user should know.
+    fn say_what_is_found(&self, correction: &str, choice: &Choice, problems: &mut Vec<Problem>) {
+        let components = self.system.components.iter().zip(self.ports.interfaces);
+        let through: Vec<String> = components
+            .filter(|(_, interface)| !interface.feedthrough.is_empty())
+            .map(|(component, _)| format!("`{}`", component.name))
+            .collect();
+        if through.is_empty() {
+            return;
+        }
+        problems.push(
+            Problem::remark(
+                "plan/identified-jacobian",
+                format!(
+                    "correction `{correction}` takes the Jacobian of {} from the source `identified`: inputs and \
+                     outputs show it while the run goes on, and feed-through is left out until it is known",
+                    through.join(", ")
+                ),
+                choice.span.clone(),
+            )
+            .hint(
+                "it takes steps of one size and held inputs, and some twenty steps; derivatives that units give \
+                 (`declared`) or that can be taken by rewinding (`difference`) are there at once",
+            ),
+        );
     }
 
     /// Where the linear models go of those simulators that show enough of themselves.

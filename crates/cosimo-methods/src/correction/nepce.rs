@@ -5,12 +5,18 @@
 //! feed-through the outputs themselves were computed from wrong inputs; the error of the inputs is then
 //! (1 - L J)^-1 times what the outputs show. Without an algebraic loop L J is nilpotent, and the inverse is
 //! the finite sum over the depth of the feed-through graph; with one it is computed.
+//!
+//! J comes from a Jacobian source or is found from inputs and outputs alone while the run goes on
+//! ([`crate::identify::finder`]): D of the linear models that can be relied upon, and 0 before there are any.
 
 use cosimo_core::dense::{add_product, invert};
 use cosimo_core::entry::{Entry, Options, Range, Spec};
 use cosimo_core::interface::Needs;
-use cosimo_core::method::{Correction, Known, Quadrature, Record, Shape};
+use cosimo_core::method::{Correction, Jacobian, Known, Learned, Quadrature, Record, Shape};
 use cosimo_core::{Segment, Window};
+
+use crate::identify::finder::{Finder, Found, Head, heard_of, hears, mark_heard};
+use crate::identify::rooms::{parts, parts_mut, total};
 
 /// Which books are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,22 +28,107 @@ pub enum Form {
     Paper,
 }
 
+/// Where J comes from.
+#[derive(Debug, Clone, Copy)]
+pub enum Feedthrough {
+    Off,
+    /// A Jacobian source, by name.
+    Source(&'static str),
+    /// Inputs and outputs.
+    Found(Finder),
+}
+
+/// Highest order of models that are found, and by what part of them answers may be wrong. Both as for `identified`.
+const ORDER: usize = 4;
+const QUALITY: f64 = 0.01;
+const FORGETTING: f64 = 0.999;
+/// What an input does at once is nothing if it is less than this part of how an output usually changes: rounding.
+const NOTHING: f64 = 1e-6;
+/// Windows to learn from, one after the other, before shares are uneven.
+const LEARNING: f64 = 3.0;
+
 #[derive(Debug, Clone, Copy)]
 pub struct Nepce {
     pub gain: f64,
     pub form: Form,
     pub quadrature: Quadrature,
-    /// Where J comes from; `None` leaves feed-through out.
-    pub feedthrough: Option<&'static str>,
+    pub feedthrough: Feedthrough,
+}
+
+/// What is remembered where J is found: it, and what it was found from.
+struct Search<T> {
+    jacobian: T,
+    /// (1 - L J) times the debt: what it would be without feed-through.
+    shown: T,
+    found: Found<T>,
+}
+
+fn rooms<T>(finder: &Finder, shape: &Shape, mut next: impl FnMut(usize) -> T) -> Search<T> {
+    Search { jacobian: next(shape.squares[1]), shown: next(shape.inputs), found: finder.memory(shape, next) }
+}
+
+/// Without feed-through there is nothing to find.
+fn passes(shape: &Shape) -> bool {
+    shape.feedthrough_depth > 0 || shape.looped
 }
 
 /// Memory: `error` of the last window (an integral under the account, a value under the paper form), then
-/// either the debt of all windows before it, or the last size and the ratio of the last two.
+/// either the debt of all windows before it, or the last size and the ratio of the last two; then the search for J.
 impl Nepce {
+    /// How many numbers the books have.
+    fn books(&self, shape: &Shape) -> usize {
+        match self.form {
+            Form::Account => 2 * shape.inputs,
+            Form::Paper => shape.inputs + 2,
+        }
+    }
+
+    /// The search for J, where there is one.
+    fn finder(&self, shape: &Shape) -> Option<&Finder> {
+        match &self.feedthrough {
+            Feedthrough::Found(finder) if passes(shape) => Some(finder),
+            _ => None,
+        }
+    }
+
+    /// How much the search writes on the side.
+    fn side(&self, shape: &Shape) -> usize {
+        self.finder(shape).map_or(0, |finder| shape.outputs + finder.work(shape))
+    }
+
+    /// With the Jacobian that was found instead of one that was given.
+    fn informed<'a>(&self, known: &Known<'a>, searched: &'a [f64]) -> Known<'a> {
+        match self.finder(&known.shape) {
+            Some(finder) => with(known, rooms(finder, &known.shape, parts(searched)).jacobian),
+            None => *known,
+        }
+    }
+
+    /// One more window for the models, and J out of those in use. What was owed when one came into use is owed with it.
+    fn find(
+        &self,
+        finder: &Finder,
+        (known, record): (&Known<'_>, &Record<'_>),
+        (memory, searched): (&mut [f64], &mut [f64]),
+        scratch: &mut [f64],
+    ) {
+        let (shape, inputs) = (&known.shape, known.shape.inputs);
+        let debt = if self.form == Form::Account { &mut memory[inputs..] } else { &mut [] };
+        let mut search = rooms(finder, shape, parts_mut(searched));
+        let before = *search.found.head(Head::Now);
+        for (input, (shown, owed)) in search.shown.iter_mut().zip(&*debt).enumerate() {
+            *shown = owed - through(&with(known, search.jacobian), input, debt);
+        }
+        renew(finder, known, record, &mut search, scratch);
+        if *search.found.head(Head::Now) > before && !debt.is_empty() {
+            debt.copy_from_slice(self.errors(&with(known, search.jacobian), search.shown, scratch));
+        }
+    }
+
     fn errors<'a>(&self, known: &Known<'_>, memory: &'a [f64], scratch: &'a mut [f64]) -> &'a [f64] {
         let inputs = known.shape.inputs;
         let error = &memory[..inputs];
-        if self.feedthrough.is_none() {
+        if matches!(self.feedthrough, Feedthrough::Off) {
             return error;
         }
         let (now, rest) = scratch.split_at_mut(inputs);
@@ -69,6 +160,10 @@ impl Nepce {
     }
 }
 
+fn with<'a>(known: &Known<'a>, jacobian: &'a [f64]) -> Known<'a> {
+    Known { jacobian: Jacobian { values: jacobian, ..known.jacobian }, ..*known }
+}
+
 /// One row of L J e.
 fn through(known: &Known<'_>, input: usize, error: &[f64]) -> f64 {
     let mut sum = 0.0;
@@ -83,10 +178,8 @@ fn through(known: &Known<'_>, input: usize, error: &[f64]) -> f64 {
 
 impl Correction for Nepce {
     fn memory(&self, shape: &Shape) -> usize {
-        match self.form {
-            Form::Account => 2 * shape.inputs,
-            Form::Paper => shape.inputs + 2,
-        }
+        let searched = self.finder(shape).map_or(0, |finder| total(|next| rooms(finder, shape, next)));
+        self.books(shape) + searched
     }
 
     fn start(&self, shape: &Shape, memory: &mut [f64]) {
@@ -97,12 +190,29 @@ impl Correction for Nepce {
     }
 
     fn jacobian(&self) -> Option<&'static str> {
-        self.feedthrough
+        match self.feedthrough {
+            Feedthrough::Source(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    fn learns(&self) -> bool {
+        matches!(self.feedthrough, Feedthrough::Found(_))
+    }
+
+    fn finds_jacobian(&self) -> bool {
+        self.learns()
+    }
+
+    fn learned(&self, shape: &Shape, memory: &[f64]) -> Option<Learned> {
+        let finder = self.finder(shape)?;
+        Some(finder.learned(&rooms(finder, shape, parts(&memory[self.books(shape)..])).found))
     }
 
     fn scratch(&self, shape: &Shape) -> usize {
-        let matrices = if shape.looped && self.feedthrough.is_some() { 2 * shape.inputs.pow(2) } else { 0 };
-        2 * shape.inputs + matrices
+        let through = !matches!(self.feedthrough, Feedthrough::Off);
+        let matrices = if shape.looped && through { 2 * shape.inputs.pow(2) } else { 0 };
+        (2 * shape.inputs + matrices).max(self.side(shape))
     }
 
     fn offsets(
@@ -115,12 +225,22 @@ impl Correction for Nepce {
         scratch: &mut [f64],
     ) {
         let inputs = known.shape.inputs;
+        let (memory, searched) = memory.split_at(self.books(&known.shape));
+        let known = &self.informed(known, searched);
+        let mut gain = self.gain;
+        if let Some(finder) = self.finder(&known.shape) {
+            let head = rooms(finder, &known.shape, parts(searched)).found.head;
+            let missing = head[Head::Now as usize] < head[Head::Wanted as usize];
+            if missing && head[Head::Samples as usize] >= LEARNING {
+                gain *= finder.unevenness(head);
+            }
+        }
         let error = self.errors(known, memory, scratch);
         for input in (0..inputs).filter(|&input| known.corrected[input]) {
             let offset = match self.form {
-                Form::Account => self.gain * (memory[inputs + input] + error[input]) / window.size,
-                Form::Paper if known.own(input).is_some() => self.gain * error[input], // its steps are equal
-                Form::Paper => self.gain * memory[inputs + 1] * error[input],
+                Form::Account => gain * (memory[inputs + input] + error[input]) / window.size,
+                Form::Paper if known.own(input).is_some() => gain * error[input], // its steps are equal
+                Form::Paper => gain * memory[inputs + 1] * error[input],
             };
             add[input] += Segment::constant(offset);
         }
@@ -129,9 +249,11 @@ impl Correction for Nepce {
     fn learn(&self, known: &Known<'_>, record: &Record<'_>, memory: &mut [f64], scratch: &mut [f64]) {
         let inputs = known.shape.inputs;
         let size = record.window.size;
+        let (memory, searched) = memory.split_at_mut(self.books(&known.shape));
         match self.form {
             Form::Account => {
                 // The last window's error joins the debt with the J of its own end, which is this window's start.
+                let known = &self.informed(known, searched);
                 let (error, debt) = memory.split_at_mut(inputs);
                 for (debt, error) in debt.iter_mut().zip(self.errors(known, error, scratch)) {
                     *debt += error;
@@ -163,7 +285,44 @@ impl Correction for Nepce {
                 0.0
             };
         }
+        if let Some(finder) = self.finder(&known.shape) {
+            self.find(finder, (known, record), (memory, searched), scratch);
+        }
     }
+}
+
+/// One more window for the models, and J out of those in use.
+fn renew(
+    finder: &Finder,
+    known: &Known<'_>,
+    record: &Record<'_>,
+    search: &mut Search<&mut [f64]>,
+    scratch: &mut [f64],
+) {
+    let (heard, work) = scratch.split_at_mut(known.shape.outputs);
+    mark_heard(known, heard);
+    let Search { jacobian, found, .. } = search;
+    if let Some(change) = finder.observe(known, record, found, (heard, work)) {
+        finder.tell(known, change, record.window.to.seconds(), found, heard);
+    }
+    jacobian.fill(0.0);
+    let Found { models, fits, .. } = found;
+    finder.members(known, heard, |member| {
+        let Some((model, _)) = member.model(models) else { return };
+        let least = NOTHING.max(member.quality(fits));
+        let block = &known.blocks[member.simulator];
+        let first = known.jacobian.starts[member.simulator];
+        for (i, output) in heard_of(known, heard, member.simulator).enumerate() {
+            let row = first + (output - block.outputs.start) * block.inputs.len();
+            for (j, input) in hears(known, member.simulator).enumerate() {
+                let d = model.d[i * model.inputs + j];
+                let (of_input, of_output) = member.usual(fits, j, i);
+                if (d * of_input).abs() > least * of_output {
+                    jacobian[row + input - block.inputs.start] = d;
+                }
+            }
+        }
+    });
 }
 
 fn build(options: &Options) -> Box<dyn Correction> {
@@ -176,11 +335,21 @@ fn build(options: &Options) -> Box<dyn Correction> {
     Box::new(Nepce { gain: options.number("gain"), form, quadrature, feedthrough: feedthrough(options) })
 }
 
-fn feedthrough(options: &Options) -> Option<&'static str> {
-    match options.text("feedthrough") {
-        "declared" => Some("declared"),
-        "difference" => Some("difference"),
-        _ => None,
+fn feedthrough(options: &Options) -> Feedthrough {
+    feedthrough_of(options.text("feedthrough"))
+}
+
+fn feedthrough_of(source: &str) -> Feedthrough {
+    match source {
+        "declared" => Feedthrough::Source("declared"),
+        "difference" => Feedthrough::Source("difference"),
+        "identified" => Feedthrough::Found(Finder {
+            order: ORDER,
+            forgetting: FORGETTING,
+            quality: QUALITY,
+            keep: ORDER + 1,
+        }),
+        _ => Feedthrough::Off,
     }
 }
 
@@ -213,14 +382,138 @@ pub const ENTRY: Entry<dyn Correction> = Entry {
         Spec::choice(
             "feedthrough",
             "off",
-            &["off", "declared", "difference"],
-            "source of the interface Jacobian for outputs that depend on inputs at once",
+            &["off", "declared", "difference", "identified"],
+            "source of the interface Jacobian for outputs that depend on inputs at once; identified: from inputs and \
+             outputs alone while the run goes on, with steps of one size and held inputs",
         ),
     ],
     needs: |options| match feedthrough(options) {
-        Some("declared") => Needs { jacobian: true, ..Needs::NOTHING },
-        Some(_) => Needs { rollback: true, ..Needs::NOTHING },
-        None => Needs::NOTHING,
+        Feedthrough::Source("declared") => Needs { jacobian: true, ..Needs::NOTHING },
+        Feedthrough::Source(_) => Needs { rollback: true, ..Needs::NOTHING },
+        Feedthrough::Off | Feedthrough::Found(_) => Needs::NOTHING,
     },
     build,
 };
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::f64::consts::E;
+
+    use cosimo_core::linearised::Models;
+    use cosimo_core::link::Block;
+    use cosimo_core::{Couplings, Term, Time, Traces};
+
+    use super::*;
+
+    const WINDOWS: usize = 60;
+    const SIZE: f64 = 0.1;
+
+    /// Two simulators in a ring, x' = -x + u with y = x + d u, and x' = -2 x + u with y = x: the Jacobian that is found
+    /// by the end, and when it came into use.
+    fn found(d: f64, size: impl Fn(usize) -> f64) -> (Vec<f64>, Option<f64>) {
+        let Feedthrough::Found(finder) = feedthrough_of("identified") else { panic!("no search") };
+        let nepce = Nepce {
+            gain: 0.5,
+            form: Form::Account,
+            quadrature: Quadrature::Best,
+            feedthrough: Feedthrough::Found(finder),
+        };
+        let rows = [vec![Term { output: 1, gain: 1.0 }], vec![Term { output: 0, gain: -1.0 }]];
+        let couplings = Couplings::new(&rows, vec![0.0; 2]);
+        let blocks = [0, 1].map(|at| Block { inputs: at..at + 1, outputs: at..at + 1 });
+        let shape = Shape {
+            inputs: 2,
+            outputs: 2,
+            feedthrough_depth: 1,
+            simulators: 2,
+            squares: [2, 2, 2],
+            ..Shape::default()
+        };
+        let mut memory = vec![0.0; nepce.memory(&shape)];
+        let mut scratch = vec![0.0; nepce.scratch(&shape)];
+        nepce.start(&shape, &mut memory);
+        let mut traces = Traces::new(2);
+        let mut x = [1.0, 0.5];
+        traces.open(Time::new(0.0).unwrap());
+        traces.put(0, &x, &[]);
+        traces.commit();
+        let mut now = 0.0;
+        for window in 0..WINDOWS {
+            let h = size(window);
+            let window = Window { from: Time::new(now).unwrap(), to: Time::new(now + h).unwrap(), size: h };
+            now += h;
+            let given = [0.0; 2];
+            let jacobian = Jacobian { values: &given, starts: &[0, 1], owners: &[0, 1] };
+            let models = Models { present: &[], matrices: &[], places: &[] };
+            fn known<'a>(
+                traces: &'a Traces,
+                couplings: &'a Couplings,
+                blocks: &'a [Block],
+                (jacobian, models): (Jacobian<'a>, Models<'a>),
+                shape: Shape,
+            ) -> Known<'a> {
+                let corrected = &[true; 2];
+                Known { traces, couplings, blocks, bonds: &[], corrected, jacobian, models, own: &[], shape }
+            }
+            let mut add = [Segment::ZERO; 2];
+            let of = known(&traces, &couplings, &blocks, (jacobian, models), shape);
+            nepce.offsets(&of, &memory, window, &mut add, &mut [false; 2], &mut scratch);
+            let applied = [0, 1]
+                .map(|input| Segment::constant(couplings.value(input, traces.newest()) + add[input].at(0.0)));
+            let u = applied.map(|input| input.at(0.0));
+            for (x, (u, rate)) in x.iter_mut().zip(u.into_iter().zip([1.0, 2.0])) {
+                let decay = E.powf(-rate * h);
+                *x = decay * *x + (1.0 - decay) / rate * u;
+            }
+            let left = [x[0] + d * u[0], x[1]];
+            traces.open(window.to);
+            traces.put(0, &left, &[]);
+            let record = Record {
+                window,
+                applied: &applied,
+                left: &left,
+                integrals: &[f64::NAN; 2],
+                kept: &left,
+                traces: &traces,
+                couplings: &couplings,
+                bonds: &[],
+                powers: &[],
+                tolerances: &[None; 2],
+                weights: &[None; 2],
+                connected: &[true; 2],
+                shape,
+            };
+            let of = known(&traces, &couplings, &blocks, (jacobian, models), shape);
+            nepce.learn(&of, &record, &mut memory, &mut scratch);
+            traces.commit();
+        }
+        let searched = &memory[nepce.books(&shape)..];
+        let first = nepce.learned(&shape, &memory).unwrap().first;
+        (rooms(&finder, &shape, parts(searched)).jacobian.to_vec(), first)
+    }
+
+    #[test]
+    fn what_is_found_is_what_passes_at_once() {
+        for d in [-0.8, 0.3] {
+            let (jacobian, first) = found(d, |_| SIZE);
+            assert!(first.is_some_and(|first| first < 25.0 * SIZE), "{first:?}");
+            assert!((jacobian[0] - d).abs() < 1e-9, "{jacobian:?}");
+            assert_eq!(jacobian[1], 0.0);
+        }
+    }
+
+    /// Though nobody said that nothing passes.
+    #[test]
+    fn nothing_is_found_where_nothing_passes() {
+        let (jacobian, first) = found(0.0, |_| SIZE);
+        assert!(first.is_some());
+        assert_eq!(jacobian, [0.0; 2]);
+    }
+
+    #[test]
+    fn steps_of_many_sizes_leave_nothing_to_find() {
+        let (jacobian, first) = found(0.3, |window| SIZE * (1.0 + 0.1 * (window % 3) as f64));
+        assert_eq!((jacobian, first), (vec![0.0; 2], None));
+    }
+}

@@ -55,7 +55,7 @@ pub(crate) fn unit(design: &Design, owner: &str) -> (String, Interface) {
 }
 
 /// Sources of derivatives of outputs by inputs that NEPCE takes.
-pub(crate) const FEEDTHROUGH: [&str; 2] = ["declared", "difference"];
+pub(crate) const FEEDTHROUGH: [&str; 3] = ["declared", "difference", "identified"];
 
 /// A file that nobody has written to.
 pub(crate) fn new_record() -> PathBuf {

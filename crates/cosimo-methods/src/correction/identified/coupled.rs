@@ -1,0 +1,343 @@
+//! The coupled system out of the models in use: where it goes, how far the simulators are from it, and what it would tell
+//! them.
+
+use cosimo_core::dense::{add_product, invert, multiply, phi, phi_work, pseudo_invert_work};
+use cosimo_core::method::{Known, Shape};
+
+use super::{Identified, KEEP};
+use crate::identify::finder::{Head, gather, heard_of, hears, mark_heard};
+use crate::identify::rooms::parts_mut;
+
+/// Scratch in its parts. Above the line is what follows from the models, the couplings and who is corrected.
+pub(super) struct RoomsOf<T> {
+    state: T,
+    pub(super) models: T,
+    gains: T,
+    corrected: T,
+    /// Per simulator the first state, or -1.
+    pub(super) table: T,
+    /// Per input: models say what it should be.
+    pub(super) closed: T,
+    /// L C, (1 - L D)^-1, that times L C, L times the levels and constants; B and the drift of all.
+    lc: T,
+    g: T,
+    pub(super) glc: T,
+    told: T,
+    pub(super) b: T,
+    drift: T,
+    /// phi_0 to phi_2 of the coupled system, phi_0 and phi_1 of the simulators alone.
+    pub(super) coupled: T,
+    pub(super) alone: T,
+    // ----
+    pub(super) heard: T,
+    pub(super) work: T,
+    pub(super) x: T,
+    pub(super) xe: T,
+    pub(super) mean: T,
+    pub(super) push: T,
+    pub(super) given: T,
+    pub(super) u: T,
+}
+
+pub(super) type Rooms<'a> = RoomsOf<&'a mut [f64]>;
+
+impl Identified {
+    /// All rooms, by their sizes.
+    pub(super) fn room_sizes<T>(&self, shape: &Shape, mut next: impl FnMut(usize) -> T) -> RoomsOf<T> {
+        let (m, p) = (shape.inputs, shape.outputs);
+        let order = self.finder.order(shape);
+        let n = order * p;
+        let history = (order + 1) * (m + p);
+        let work = [
+            m * m,
+            3 * n * n + phi_work(n),
+            KEEP * (m + 1) + (2 * m + n + p).max(3 * n * n + m * (3 * n + 1) + 2 * n + pseudo_invert_work(n)),
+            self.finder.work(shape),
+            history + 8 * n + p + 3 * n * n + phi_work(n),
+        ];
+        let models = self.finder.memory(shape, |size| size).models;
+        RoomsOf {
+            state: next(3),
+            models: next(models),
+            gains: next(m * p),
+            corrected: next(m),
+            table: next(shape.simulators),
+            closed: next(m),
+            lc: next(m * n),
+            g: next(m * m),
+            glc: next(m * n),
+            told: next(m),
+            b: next(n * m),
+            drift: next(n),
+            coupled: next(3 * n * n),
+            alone: next(2 * n * n),
+            heard: next(p),
+            work: next(work.into_iter().max().unwrap_or(0)),
+            x: next(n),
+            xe: next(n),
+            mean: next(n),
+            push: next(n),
+            given: next(m),
+            u: next(m),
+        }
+    }
+
+    pub(super) fn rooms<'a>(&self, known: &Known<'_>, scratch: &'a mut [f64]) -> Rooms<'a> {
+        let rooms = self.room_sizes(&known.shape, parts_mut(scratch));
+        mark_heard(known, rooms.heard);
+        rooms
+    }
+
+    /// Fills what follows from the models, unless it is there; how many states there are, if all is finite.
+    pub(super) fn prepare(
+        &self,
+        known: &Known<'_>,
+        models: &[f64],
+        size: f64,
+        rooms: &mut Rooms<'_>,
+    ) -> Option<usize> {
+        let same_bits = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits());
+        let gains = || (0..known.shape.inputs).flat_map(|input| known.couplings.terms(input)).map(|t| t.gain);
+        let corrected = || known.corrected.iter().map(|corrected| f64::from(u8::from(*corrected)));
+        let same = rooms.state[0].to_bits() == size.to_bits()
+            && same_bits(rooms.models, models)
+            && gains().zip(&*rooms.gains).all(|(a, b)| a.to_bits() == b.to_bits())
+            && corrected().zip(&*rooms.corrected).all(|(a, b)| a == *b);
+        if !same {
+            rooms.models.copy_from_slice(models);
+            rooms.gains.iter_mut().zip(gains()).for_each(|(place, gain)| *place = gain);
+            rooms.corrected.iter_mut().zip(corrected()).for_each(|(place, corrected)| *place = corrected);
+            let states = self.couple(known, size, rooms);
+            let parts = [&*rooms.g, rooms.coupled, rooms.alone, rooms.told, rooms.b];
+            let finite = parts.into_iter().flatten().all(|value| value.is_finite());
+            rooms.state[0] = size;
+            rooms.state[1] = if finite { states.map_or(-1.0, |states| states as f64) } else { -1.0 };
+        }
+        (rooms.state[1] > 0.0 || (rooms.state[1] == 0.0 && rooms.closed.contains(&1.0)))
+            .then_some(rooms.state[1] as usize)
+    }
+
+    /// The coupled system out of the models in use.
+    fn couple(&self, known: &Known<'_>, size: f64, rooms: &mut Rooms<'_>) -> Option<usize> {
+        let m = known.shape.inputs;
+        let Rooms { models, table, closed, lc, g, glc, told, b, drift, coupled, alone, heard, work, .. } =
+            rooms;
+        table.fill(-1.0);
+        let mut n = 0;
+        self.finder.members(known, heard, |member| {
+            if let Some((model, _)) = member.model(models) {
+                table[member.simulator] = n as f64;
+                n += *model.states as usize;
+            }
+        });
+        closed.fill(0.0);
+        for input in (0..m).filter(|input| known.corrected[*input]) {
+            let terms = known.couplings.terms(input);
+            let modelled = |output: usize| table[known.jacobian.owners[output]] >= 0.0;
+            if !terms.is_empty() && terms.iter().all(|term| modelled(term.output)) {
+                closed[input] = 1.0;
+            }
+        }
+        // Inputs of simulators without a model are nobody's.
+        for simulator in (0..known.blocks.len()).filter(|simulator| table[*simulator] < 0.0) {
+            closed[known.blocks[simulator].inputs.clone()].fill(0.0);
+        }
+
+        for part in [&mut **lc, told, b, drift, alone, coupled] {
+            part.fill(0.0);
+        }
+        let one_less = &mut work[..m * m];
+        one_less.fill(0.0);
+        for input in 0..m {
+            one_less[input * m + input] = 1.0;
+            if closed[input] == 1.0 {
+                told[input] = known.couplings.constant(input);
+            }
+        }
+        self.finder.members(known, heard, |member| {
+            let Some((model, _)) = member.model(models) else { return };
+            let first = table[member.simulator] as usize;
+            let (r, width) = (*model.states as usize, model.inputs);
+            for (place, output) in heard_of(known, heard, member.simulator).enumerate() {
+                for input in (0..m).filter(|input| closed[*input] == 1.0) {
+                    for term in known.couplings.terms(input).iter().filter(|term| term.output == output) {
+                        told[input] += term.gain * model.level[place];
+                        for j in 0..r {
+                            lc[input * n + first + j] += term.gain * model.c[place * r + j];
+                        }
+                        for (j, other) in hears(known, member.simulator).enumerate() {
+                            one_less[input * m + other] -= term.gain * model.d[place * width + j];
+                        }
+                    }
+                }
+            }
+            for i in 0..r {
+                drift[first + i] = model.drift[i];
+                for (j, input) in hears(known, member.simulator).enumerate() {
+                    b[(first + i) * m + input] = model.b[i * width + j];
+                }
+                // The matrices alone wait here for their exponentials.
+                let row = &mut coupled[(first + i) * n + first..][..r];
+                row.copy_from_slice(&model.a[i * r..(i + 1) * r]);
+            }
+        });
+        if !invert(m, one_less, g) {
+            return None;
+        }
+        multiply(m, m, g, &lc[..m * n], &mut glc[..m * n]);
+        let square = n * n;
+        let (a, rest) = work.split_at_mut(square);
+        a.copy_from_slice(&coupled[..square]);
+        phi(n, 1, a, size, alone, rest);
+        for i in 0..n {
+            for j in 0..m {
+                let factor = b[i * m + j];
+                if factor != 0.0 {
+                    let row = a[i * n..(i + 1) * n].iter_mut().zip(&glc[j * n..(j + 1) * n]);
+                    row.for_each(|(sum, entry)| *sum += factor * entry);
+                }
+            }
+        }
+        phi(n, 2, a, size, coupled, rest);
+        (!grows(n, &coupled[..square], work)).then_some(n)
+    }
+
+    /// States of all models at the start of a window that is so many back; 0 is the one to come.
+    pub(super) fn states(
+        &self,
+        known: &Known<'_>,
+        memory: (&[f64], &[f64]),
+        back: usize,
+        rooms: &mut Rooms<'_>,
+    ) {
+        let (head, samples) = memory;
+        let Rooms { models, table, heard, work, x, .. } = rooms;
+        let count = head[Head::Samples as usize] as usize;
+        let size = head[Head::Size as usize];
+        let stride = known.shape.inputs + known.shape.outputs;
+        self.finder.members(known, heard, |member| {
+            let Some((model, order)) = member.model(models) else { return };
+            let first = table[member.simulator] as usize;
+            let r = *model.states as usize;
+            let z = &mut x[first..first + r];
+            // Samples begin late for the first windows: from the first state that they tell, backwards.
+            let from = back.min(count.saturating_sub(order));
+            let (y, rest) = work.split_at_mut(order * model.outputs);
+            let (v, rest) = rest.split_at_mut(order * model.inputs);
+            for sample in 0..order {
+                let at = &samples[((from + sample).min(self.finder.keep - 1)) * stride..][..stride];
+                gather(
+                    known,
+                    heard,
+                    member,
+                    at,
+                    &mut y[sample * model.outputs..],
+                    &mut v[sample * model.inputs..],
+                );
+            }
+            let (outputs, inputs) = (model.outputs, model.inputs);
+            model.state(
+                order,
+                |sample| &y[sample * outputs..(sample + 1) * outputs],
+                |sample| &v[sample * inputs..(sample + 1) * inputs],
+                z,
+                rest,
+            );
+            if from < back {
+                let (table, rest) = rest.split_at_mut(2 * r * r);
+                phi(r, 1, &model.a[..r * r], -size, table, rest);
+                for window in from..back {
+                    let at = &samples[window.min(self.finder.keep - 1) * stride..][..stride];
+                    let (rate, rest) = rest.split_at_mut(r);
+                    rate.copy_from_slice(&model.drift[..r]);
+                    add_product(&model.a[..r * r], z, rate);
+                    for (j, input) in hears(known, member.simulator).enumerate() {
+                        (0..r).for_each(|i| rate[i] += model.b[i * inputs + j] * at[input]);
+                    }
+                    let moved = &mut rest[..r];
+                    moved.fill(0.0);
+                    add_product(&table[r * r..], rate, moved);
+                    z.iter_mut().zip(&*moved).for_each(|(z, moved)| *z -= size * moved);
+                }
+            }
+        });
+    }
+
+    /// Where the coupled system goes from x + e, less where the inputs as applied take the simulators from x.
+    pub(super) fn err(
+        &self,
+        m: usize,
+        n: usize,
+        size: f64,
+        applied: &[f64],
+        e: &mut [f64],
+        rooms: &mut Rooms<'_>,
+    ) {
+        let square = n * n;
+        drive(m, n, rooms);
+        let Rooms { coupled, alone, b, drift, x, xe, mean, push, .. } = rooms;
+        for (xe, (x, e)) in xe[..n].iter_mut().zip(x.iter().zip(&*e)) {
+            *xe = x + e;
+        }
+        e[..n].fill(0.0);
+        add_product(&coupled[square..2 * square], &push[..n], &mut e[..n]);
+        e[..n].iter_mut().for_each(|e| *e *= size);
+        add_product(&coupled[..square], &xe[..n], &mut e[..n]);
+        push[..n].copy_from_slice(&drift[..n]);
+        add_product(&b[..n * m], applied, &mut push[..n]);
+        let end = &mut mean[..n];
+        end.fill(0.0);
+        add_product(&alone[square..2 * square], &push[..n], end);
+        end.iter_mut().for_each(|end| *end *= size);
+        add_product(&alone[..square], &x[..n], end);
+        e[..n].iter_mut().zip(&*end).for_each(|(e, end)| *e -= end);
+        if e.iter().any(|error| !error.is_finite()) {
+            e.fill(0.0);
+        }
+    }
+
+    /// What inputs are told by the newest outputs.
+    pub(super) fn told(&self, known: &Known<'_>, rooms: &mut Rooms<'_>) {
+        for (input, value) in rooms.given.iter_mut().enumerate() {
+            *value = known.couplings.value(input, known.traces.newest());
+        }
+    }
+}
+
+/// The inputs of a coupled system without states into `u`, and what pushes its states; other inputs as given.
+pub(super) fn drive(m: usize, n: usize, rooms: &mut Rooms<'_>) {
+    let Rooms { closed, told, g, b, drift, push, given, u, .. } = rooms;
+    for input in (0..m).filter(|input| closed[*input] == 1.0) {
+        given[input] = told[input];
+    }
+    u.fill(0.0);
+    add_product(g, given, u);
+    push[..n].copy_from_slice(&drift[..n]);
+    add_product(&b[..n * m], u, &mut push[..n]);
+}
+
+/// The mean of the coupled states over a window.
+pub(super) fn mean_over(n: usize, size: f64, coupled: &[f64], xe: &[f64], push: &[f64], mean: &mut [f64]) {
+    let square = n * n;
+    mean.fill(0.0);
+    add_product(&coupled[2 * square..3 * square], push, mean);
+    mean.iter_mut().for_each(|mean| *mean *= size);
+    add_product(&coupled[square..2 * square], xe, mean);
+}
+
+/// Whether a map grows in 64 more windows by more than anything does that neither moves by itself nor is moved.
+fn grows(n: usize, map: &[f64], work: &mut [f64]) -> bool {
+    let square = n * n;
+    let (power, rest) = work.split_at_mut(square);
+    let twice = &mut rest[..square];
+    let size = |matrix: &[f64]| matrix.iter().map(|entry| entry * entry).sum::<f64>().sqrt();
+    power.copy_from_slice(map);
+    let mut before = size(power);
+    for _ in 0..7 {
+        multiply(n, n, power, power, twice);
+        before = size(power);
+        power.copy_from_slice(twice);
+    }
+    let after = size(power);
+    n > 0 && (!after.is_finite() || after > 8.0 * before.max(1e-9))
+}

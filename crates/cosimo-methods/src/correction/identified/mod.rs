@@ -1,0 +1,269 @@
+//! Pre-step stabilisation from nothing but inputs and outputs: linear models are found while the run goes on, and once
+//! they can be relied upon, inputs are the mean of what the coupled system will say over the step.
+//!
+//! It works on every simulator and needs no derivatives, states or rollback, but steps of one size and held inputs.
+//! [`crate::identify::finder`] finds a linear model in continuous time of every simulator, says how far it can be relied
+//! upon, and takes it into use and out of it; the state of the simulator in it follows from the newest samples. All go out
+//! of use when the coupled system would run away, or when inputs come to owe more than models explain.
+//!
+//! All models together with the couplings are the coupled system xe' = Ac xe + ac, Eq. (3) of Genser & Benedikt 2018
+//! (pre-step); e = xe - x, Eq. (2), is by how much the simulators are wrong. When models come into use, the windows
+//! before are gone through again: what the start without models spoiled is in e, and is owed. An input is
+//!
+//!   u(j) = mean of the coupled inputs over step j + p(j),
+//!
+//! where the M payments p(j) together take e away with the least effort: p(j) = R(j)^-1 G' F'^(M-1-j) W^+ F^M e with
+//! W = sum of F^(M-1-j) G R(j)^-1 G' F'^(M-1-j), the minimum-energy control of Kalman, Ho & Narendra (1963). Without
+//! them an integrator would keep for ever what the start spoiled.
+//!
+//! A payment is no input that the other side knows of: on a bond, energy comes or goes by it. R(j) is the power that a
+//! payment would move in window j, so that payments are made when they are cheap, and M is the least for which all of
+//! them move no more energy than the start without models did, or than is saved meanwhile by not holding inputs.
+//!
+//! Before models are there, windows repay a share of what inputs owe, as an account of Sadjina & Pedersen 2019 (NEPCE),
+//! Eq. (11); every other one a larger share. With a law that is always the same, inputs are a fixed function of outputs,
+//! and nobody could tell from the data what an input does.
+
+mod coupled;
+mod gate;
+mod repay;
+
+use cosimo_core::dense::add_product;
+use cosimo_core::entry::{Entry, Options, Range as Within, Spec};
+use cosimo_core::interface::Needs;
+use cosimo_core::method::{Correction, Known, Learned, Record, Shape};
+use cosimo_core::{Segment, Window};
+
+use self::coupled::{Rooms, drive, mean_over};
+use self::gate::{drifts, watch};
+use crate::identify::finder::{Change, Finder, Found, Head, same_size};
+use crate::identify::rooms::{parts, parts_mut, total};
+
+/// Windows that can be gone through again, and the most in which an error is repaid.
+const KEEP: usize = 64;
+/// Windows with held inputs before anything is repaid: an input that is going to move has nothing to move by in the
+/// beginning.
+const HELD: f64 = 3.0;
+
+#[derive(Debug, Clone, Copy)]
+pub struct Identified {
+    pub finder: Finder,
+    /// The share of what is owed that a window repays before models are there.
+    pub gain: f64,
+}
+
+/// All that is remembered.
+struct Books<T> {
+    own: T,
+    debt: T,
+    /// What inputs owed when the start was repaid; and the least and the most that they were told, and the largest
+    /// change in a window where integrals are not offered.
+    range: T,
+    e: T,
+    payments: T,
+    found: Found<T>,
+}
+
+/// Numbers beside those of the models.
+#[derive(Debug, Clone, Copy)]
+enum Own {
+    /// For how many windows the same models have been in use, and in how many of them the start is repaid.
+    Opened,
+    Horizon,
+    /// Energy that bonds made or lost since models are missing, in joules.
+    Lost,
+}
+
+const OWN: usize = 3;
+
+impl Books<&mut [f64]> {
+    fn own(&mut self, which: Own) -> &mut f64 {
+        &mut self.own[which as usize]
+    }
+
+    /// No models any more: their errors are nobody's.
+    fn forget(&mut self) {
+        self.e.fill(0.0);
+        self.payments.fill(0.0);
+        *self.own(Own::Lost) = 0.0;
+    }
+}
+
+impl Identified {
+    /// All rooms of the memory, by their sizes.
+    fn books<T>(&self, shape: &Shape, mut next: impl FnMut(usize) -> T) -> Books<T> {
+        Books {
+            own: next(OWN),
+            debt: next(shape.inputs),
+            range: next(4 * shape.inputs),
+            e: next(self.finder.order(shape) * shape.outputs),
+            payments: next(KEEP * shape.inputs),
+            found: self.finder.memory(shape, next),
+        }
+    }
+
+    fn give_up(&self, known: &Known<'_>, books: &mut Books<&mut [f64]>, heard: &[f64]) {
+        self.finder.give_up(known, &mut books.found, heard);
+        books.forget();
+    }
+}
+
+impl Correction for Identified {
+    fn memory(&self, shape: &Shape) -> usize {
+        total(|next| self.books(shape, next))
+    }
+
+    fn scratch(&self, shape: &Shape) -> usize {
+        total(|next| self.room_sizes(shape, next))
+    }
+
+    fn learns(&self) -> bool {
+        true
+    }
+
+    fn learned(&self, shape: &Shape, memory: &[f64]) -> Option<Learned> {
+        Some(self.finder.learned(&self.books(shape, parts(memory)).found))
+    }
+
+    fn offsets(
+        &self,
+        known: &Known<'_>,
+        memory: &[f64],
+        window: Window,
+        add: &mut [Segment],
+        whole: &mut [bool],
+        scratch: &mut [f64],
+    ) {
+        let books = self.books(&known.shape, parts(memory));
+        let Books { own, debt, e, payments, found: Found { head, samples, models, .. }, .. } = books;
+        let mut rooms = self.rooms(known, scratch);
+        let rooms = &mut rooms;
+        let size = head[Head::Size as usize];
+        let (m, in_use) = (known.shape.inputs, head[Head::Now as usize] > 0.0);
+        let mut made = false;
+        if in_use
+            && same_size(window.size, size)
+            && let Some(n) = self.prepare(known, models, size, rooms)
+        {
+            self.states(known, (head, samples), 0, rooms);
+            self.told(known, rooms);
+            drive(m, n, rooms);
+            let Rooms { coupled, glc, x, xe, mean, push, u, .. } = rooms;
+            for (xe, (x, e)) in xe[..n].iter_mut().zip(x.iter().zip(e)) {
+                *xe = x + e;
+            }
+            let mean = &mut mean[..n];
+            mean_over(n, size, coupled, &xe[..n], &push[..n], mean);
+            add_product(&glc[..m * n], mean, u);
+            let window = own[Own::Opened as usize] as usize;
+            if let Some(due) = payments.chunks_exact(m.max(1)).nth(window) {
+                u.iter_mut().zip(due).for_each(|(u, due)| *u += due);
+            }
+            made = u.iter().all(|u| u.is_finite());
+        }
+        for input in (0..m).filter(|input| known.corrected[*input]) {
+            if made && rooms.closed[input] == 1.0 {
+                add[input] += Segment::constant(rooms.u[input]);
+                whole[input] = true;
+            } else if head[Head::Held as usize] >= HELD && known.own(input).is_none() {
+                let share = self.finder.unevenness(head) * self.gain;
+                add[input] += Segment::constant(share * debt[input] / window.size);
+            }
+        }
+    }
+
+    fn learn(&self, known: &Known<'_>, record: &Record<'_>, memory: &mut [f64], scratch: &mut [f64]) {
+        let m = known.shape.inputs;
+        let mut rooms = self.rooms(known, scratch);
+        let mut books = self.books(&known.shape, parts_mut(memory));
+        watch(known, record, &mut books);
+        let (heard, work) = (&*rooms.heard, &mut *rooms.work);
+        let Some(change) = self.finder.observe(known, record, &mut books.found, (heard, work)) else {
+            books.forget();
+            return;
+        };
+        let now = record.window.to.seconds();
+        if !self.finder.tell(known, change, now, &mut books.found, rooms.heard) {
+            books.e.fill(0.0);
+            books.payments.fill(0.0);
+            return;
+        }
+        let size = *books.found.head(Head::Size);
+        let Some(n) = self.prepare(known, books.found.models, size, &mut rooms) else {
+            self.give_up(known, &mut books, rooms.heard);
+            return;
+        };
+        // Other models know of no errors yet: all windows again that are there.
+        let count = *books.found.head(Head::Samples) as usize;
+        let again = if change == Change::Other { count } else { 1 };
+        if again > 1 {
+            books.e.fill(0.0);
+        }
+        for back in (1..=again).rev() {
+            self.states(known, (books.found.head, books.found.samples), back, &mut rooms);
+            let applied = &books.found.samples[(back - 1) * (m + known.shape.outputs)..][..m];
+            rooms.given.copy_from_slice(applied);
+            self.err(m, n, size, applied, books.e, &mut rooms);
+        }
+        if change == Change::Other {
+            let lost = *books.own(Own::Lost);
+            let past = (&*books.found.head, &*books.found.samples, &*books.e);
+            let horizon = self.plan(known, (n, size, lost), past, books.payments, &mut rooms);
+            *books.own(Own::Horizon) = horizon as f64;
+        }
+        self.amend(known, record, books.debt, &mut rooms);
+        let opened = if change == Change::Other { 0.0 } else { *books.own(Own::Opened) + 1.0 };
+        *books.own(Own::Opened) = opened;
+        if drifts(size, &mut books, rooms.closed) {
+            self.give_up(known, &mut books, rooms.heard);
+        }
+    }
+}
+
+fn build(options: &Options) -> Box<dyn Correction> {
+    let finder = Finder {
+        order: options.count("order"),
+        forgetting: options.number("forgetting"),
+        quality: options.number("quality"),
+        keep: KEEP,
+    };
+    Box::new(Identified { finder, gain: options.number("gain") })
+}
+
+pub const ENTRY: Entry<dyn Correction> = Entry {
+    name: "identified",
+    summary: "pre-step from linear models that are found from inputs and outputs alone while the run goes on",
+    source: "Genser & Benedikt 2018 (pre-step), Eqs. (2) and (3); least squares: Ljung, System Identification, 2nd ed., 11.2",
+    order: "2, once models are in use",
+    options: &[
+        Spec::count(
+            "order",
+            4,
+            1,
+            "windows that a model may look back on, at most 8; the lowest order that serves is taken",
+        ),
+        Spec::number(
+            "forgetting",
+            0.999,
+            Within::Unit,
+            "",
+            "weight of what was before, per window that shows something new",
+        ),
+        Spec::number(
+            "quality",
+            0.01,
+            Within::Positive,
+            "",
+            "part by which the answer of a model may be wrong before it is used",
+        ),
+        Spec::number(
+            "gain",
+            0.4,
+            Within::Unit,
+            "",
+            "share of the debt that a window repays before models are used",
+        ),
+    ],
+    needs: |_| Needs::NOTHING,
+    build,
+};

@@ -1,0 +1,258 @@
+//! How the errors of the start are taken away, and at what price.
+
+use std::ops::Range;
+
+use cosimo_core::dense::{add_product, multiply, pseudo_invert};
+use cosimo_core::method::{Known, Record};
+use cosimo_core::{Bond, End, Side};
+
+use super::coupled::{Rooms, drive, mean_over};
+use super::{Identified, KEEP};
+use crate::identify::finder::{heard_of, hears};
+
+/// Windows in which an error is repaid, beyond one per state: few are quick, many are gentle. The first that is gentle
+/// enough is taken.
+const REPAY: [usize; 5] = [2, 6, 14, 28, 36];
+/// Part of the usual power of a payment that is added to each: none is for nothing.
+const CHEAPEST: f64 = 0.1;
+
+impl Identified {
+    /// What takes the errors `e` away, window by window; in how many.
+    pub(super) fn plan(
+        &self,
+        known: &Known<'_>,
+        (n, size, lost): (usize, f64, f64),
+        (head, samples, e): (&[f64], &[f64], &[f64]),
+        payments: &mut [f64],
+        rooms: &mut Rooms<'_>,
+    ) -> usize {
+        let m = known.shape.inputs;
+        self.ahead(known, (n, size), (head, samples, e), rooms);
+        let Rooms { models, table, closed, b, alone, heard, work, .. } = rooms;
+        let (prices, rest) = work.split_at_mut(KEEP * m);
+        let (saved, rest) = rest.split_at_mut(KEEP);
+        let mut longest = 0;
+        for more in REPAY {
+            let mut energy = 0.0;
+            payments.fill(0.0);
+            self.finder.members(known, heard, |member| {
+                if let Some((model, _)) = member.model(models) {
+                    let (first, states) = (table[member.simulator] as usize, *model.states as usize);
+                    let own = first..first + states;
+                    let inputs = hears(known, member.simulator).filter(|input| closed[*input] == 1.0);
+                    let windows = (states + more).min(KEEP);
+                    longest = longest.max(windows);
+                    let sizes = (n, m, size, windows);
+                    energy += repay(own, inputs, sizes, (alone, b, prices), (e, payments), rest);
+                }
+            });
+            if energy <= lost.max(saved[..longest].iter().sum::<f64>()) {
+                break;
+            }
+        }
+        if payments.iter().any(|payment| !payment.is_finite()) {
+            payments.fill(0.0);
+        }
+        longest
+    }
+
+    /// Per window to come and input, the power that one unit more of it would move on bonds, at the beginning of `work`:
+    /// where the coupled system goes from x + e, and with what the input shows at once. Behind that, how much less energy
+    /// inputs without payments make or lose per window than held ones would.
+    fn ahead(
+        &self,
+        known: &Known<'_>,
+        (n, size): (usize, f64),
+        (head, samples, e): (&[f64], &[f64], &[f64]),
+        rooms: &mut Rooms<'_>,
+    ) {
+        let (m, square) = (known.shape.inputs, n * n);
+        self.states(known, (head, samples), 0, rooms);
+        self.told(known, rooms);
+        drive(m, n, rooms);
+        let Rooms { models, table, coupled, glc, heard, work, x, xe, mean, push, u, .. } = rooms;
+        for (xe, (x, e)) in xe[..n].iter_mut().zip(x.iter().zip(e)) {
+            *xe = x + e;
+        }
+        let (prices, rest) = work.split_at_mut(KEEP * m);
+        let (saved, rest) = rest.split_at_mut(KEEP);
+        let (inputs, rest) = rest.split_at_mut(m);
+        let (held, rest) = rest.split_at_mut(m);
+        let (next, outputs) = rest.split_at_mut(n);
+        let outputs = &mut outputs[..known.shape.outputs];
+        outputs.copy_from_slice(known.traces.newest());
+        prices.fill(0.0);
+        for (prices, saved) in prices.chunks_exact_mut(m.max(1)).zip(saved) {
+            let mean = &mut mean[..n];
+            mean_over(n, size, coupled, &xe[..n], &push[..n], mean);
+            inputs.copy_from_slice(u);
+            add_product(&glc[..m * n], mean, inputs);
+            held.copy_from_slice(u);
+            add_product(&glc[..m * n], &xe[..n], held);
+            next.fill(0.0);
+            add_product(&coupled[square..2 * square], &push[..n], next);
+            next.iter_mut().for_each(|next| *next *= size);
+            add_product(&coupled[..square], &xe[..n], next);
+            xe[..n].copy_from_slice(next);
+            self.finder.members(known, heard, |member| {
+                let Some((model, _)) = member.model(models) else { return };
+                let first = table[member.simulator] as usize;
+                let (r, width) = (*model.states as usize, model.inputs);
+                for (place, output) in heard_of(known, heard, member.simulator).enumerate() {
+                    let shown = (0..r).map(|j| model.c[place * r + j] * xe[first + j]).sum::<f64>();
+                    let row = &model.d[place * width..(place + 1) * width];
+                    let at_once = hears(known, member.simulator).zip(row).map(|(input, d)| d * inputs[input]);
+                    outputs[output] = model.level[place] + shown + at_once.sum::<f64>();
+                }
+                let mut price = |input: usize, end: End, sign: f64| {
+                    prices[input] += sign
+                        * match end {
+                            End::Input(other) => inputs[other],
+                            End::Output(output) => {
+                                let place =
+                                    heard_of(known, heard, member.simulator).position(|of| of == output);
+                                let column = hears(known, member.simulator).position(|of| of == input);
+                                let d = place.zip(column).map_or(0.0, |(i, j)| model.d[i * width + j]);
+                                outputs[output] + d * inputs[input]
+                            }
+                        };
+                };
+                let own = &known.blocks[member.simulator].inputs;
+                for side in known.bonds.iter().flat_map(|bond| &bond.sides) {
+                    for (end, other) in [(side.effort, side.flow), (side.flow, side.effort)] {
+                        if let End::Input(input) = end
+                            && own.contains(&input)
+                        {
+                            price(input, other, side.sign);
+                        }
+                    }
+                }
+            });
+            let [with, without] = [&*inputs, held].map(|inputs| residual(known.bonds, inputs, outputs));
+            *saved = size * (without - with);
+        }
+    }
+
+    /// Trapezoids go through outputs that were computed from inputs as applied. What an output would show at once with
+    /// those that it should have had is known now: Eq. (12) of Sadjina & Pedersen 2019, one sample at a time.
+    pub(super) fn amend(
+        &self,
+        known: &Known<'_>,
+        record: &Record<'_>,
+        debt: &mut [f64],
+        rooms: &mut Rooms<'_>,
+    ) {
+        self.told(known, rooms);
+        let size = record.window.size;
+        let Rooms { models, closed, heard, given, .. } = rooms;
+        self.finder.members(known, heard, |member| {
+            let Some((model, _)) = member.model(models) else { return };
+            for (place, output) in heard_of(known, heard, member.simulator).enumerate() {
+                // Read again after exchange, or integrated inside: nothing to amend.
+                let as_left = record.traces.newest()[output] == record.left[output];
+                if !as_left || record.integrals[output].is_finite() {
+                    continue;
+                }
+                let row = &model.d[place * model.inputs..(place + 1) * model.inputs];
+                let missed = hears(known, member.simulator)
+                    .zip(row)
+                    .map(|(input, d)| d * (given[input] - record.applied[input].mean(size)));
+                let missed = size * missed.sum::<f64>();
+                for (input, debt) in debt.iter_mut().enumerate().filter(|(input, _)| closed[*input] == 1.0) {
+                    let terms = known.couplings.terms(input).iter().filter(|term| term.output == output);
+                    *debt += terms.map(|term| term.gain).sum::<f64>() * missed;
+                }
+            }
+        });
+    }
+}
+
+/// The least inputs of one simulator that take an error away in so many windows, by their price in each, added to
+/// `payments`; the energy that they move, in joules.
+fn repay(
+    own: Range<usize>,
+    inputs: impl Iterator<Item = usize> + Clone,
+    (n, m, size, windows): (usize, usize, f64, usize),
+    (alone, b, prices): (&[f64], &[f64], &[f64]),
+    (error, payments): (&[f64], &mut [f64]),
+    work: &mut [f64],
+) -> f64 {
+    let (r, width) = (own.len(), inputs.clone().count());
+    if r == 0 || width == 0 {
+        return 0.0;
+    }
+    let (square, first) = (r * r, own.start);
+    let (f, rest) = work.split_at_mut(square);
+    let (g, rest) = rest.split_at_mut(r * width);
+    let (units, rest) = rest.split_at_mut(width);
+    let (answers, rest) = rest.split_at_mut(r * width);
+    let (next, rest) = rest.split_at_mut(r * width);
+    let (gramian, rest) = rest.split_at_mut(square);
+    let (inverse, rest) = rest.split_at_mut(square);
+    let (left, rest) = rest.split_at_mut(r);
+    let (multiplier, rest) = rest.split_at_mut(r);
+    for i in 0..r {
+        f[i * r..(i + 1) * r].copy_from_slice(&alone[(first + i) * n + first..][..r]);
+        for (j, input) in inputs.clone().enumerate() {
+            let held =
+                (0..r).map(|l| alone[n * n + (first + i) * n + first + l] * b[(first + l) * m + input]);
+            g[i * width + j] = size * held.sum::<f64>();
+        }
+    }
+    // Inputs count alike, whatever their units: by what they do.
+    for (j, unit) in units.iter_mut().enumerate() {
+        let length = (0..r).map(|i| g[i * width + j].powi(2)).sum::<f64>().sqrt();
+        *unit = if length > 0.0 { 1.0 / length } else { 0.0 };
+        (0..r).for_each(|i| g[i * width + j] *= *unit);
+    }
+    let usual = |input: usize| -> f64 {
+        (0..windows).map(|window| prices[window * m + input].powi(2)).sum::<f64>() / windows as f64
+    };
+    // R^-1, in parts of what is usual.
+    let ease = |window: usize, input: usize| -> f64 {
+        let mean = usual(input);
+        let part = if mean > 0.0 { prices[window * m + input].powi(2) / mean } else { 1.0 };
+        1.0 / (part + CHEAPEST)
+    };
+    // From the last window to the first: what an input in it does until the end.
+    answers.copy_from_slice(g);
+    left.copy_from_slice(&error[own]);
+    gramian.fill(0.0);
+    for window in (0..windows).rev() {
+        for (j, input) in inputs.clone().enumerate() {
+            let ease = ease(window, input);
+            for at in 0..square {
+                gramian[at] += ease * answers[at / r * width + j] * answers[at % r * width + j];
+            }
+        }
+        multiply(r, r, f, answers, next);
+        answers.copy_from_slice(next);
+        multiply(r, r, f, left, multiplier);
+        left.copy_from_slice(multiplier);
+    }
+    pseudo_invert(r, r, gramian, 1e-12, inverse, rest);
+    multiply(r, r, inverse, left, multiplier);
+    answers.copy_from_slice(g);
+    let mut energy = 0.0;
+    for window in (0..windows).rev() {
+        for (j, input) in inputs.clone().enumerate() {
+            let answer: f64 = (0..r).map(|l| answers[l * width + j] * multiplier[l]).sum();
+            let payment = units[j] * ease(window, input) * answer;
+            payments[window * m + input] = payment;
+            energy += size * (payment * prices[window * m + input]).abs();
+        }
+        multiply(r, r, f, answers, next);
+        answers.copy_from_slice(next);
+    }
+    energy
+}
+
+/// What all bonds make or lose at an instant.
+fn residual(bonds: &[Bond], inputs: &[f64], outputs: &[f64]) -> f64 {
+    let value = |end: End| match end {
+        End::Input(input) => inputs[input],
+        End::Output(output) => outputs[output],
+    };
+    let power = |side: &Side| side.sign * value(side.effort) * value(side.flow);
+    bonds.iter().map(|bond| bond.sides.iter().map(power).sum::<f64>().abs()).sum()
+}

@@ -1,0 +1,569 @@
+//! Linear models of all simulators, found while the run goes on.
+//!
+//! It takes windows of one size and held inputs. Per simulator:
+//!
+//! * least squares with forgetting ([`super::arx`]), of all orders at once; the lowest that leaves hardly more over than
+//!   the best is taken. A window that is predicted and shows nothing new is not counted, so that nothing is forgotten at
+//!   rest;
+//! * how far its answer to an input is known, as a part of that answer, is the quality. A model comes into use after some
+//!   windows of good quality and good predictions, and goes out of use when its predictions fail;
+//! * a linear model in continuous time ([`super::realise`]).
+
+use std::ops::Range;
+
+use cosimo_core::method::{Known, Learned, Record, Shape};
+
+use super::arx::Arx;
+use super::realise::Realised;
+
+/// Predictions that are wrong by less of the usual changes are exact, and a row that is shorter than this part of all
+/// before in its direction is not new: with both, nothing is to be learned.
+const EXACT: f64 = 1e-9;
+const NEW: f64 = 1e-2;
+/// Nothing is forgotten while predictions are better than the quality by this factor.
+const STEADY: f64 = 1e-3;
+/// Rows that an order must have beyond its columns before it is believed.
+const SPARE: f64 = 3.0;
+/// Good windows, one after the other, before a model comes into use; three times as many after each time that one had to
+/// be given up.
+const STREAK: f64 = 3.0;
+/// Predictions may be worse than the quality asks for by this before a model goes out of use.
+const PATIENCE: f64 = 10.0;
+/// No order is higher: differences of more samples are rounding.
+const HIGHEST: usize = 8;
+/// An order times all inputs and outputs is not more: matrices are dense. Larger systems are left alone.
+const PORTS: usize = 256;
+/// Sizes of steps that differ by less are the same.
+const SAME: f64 = 1e-9;
+/// Changes that are this part of the values are rounding.
+const REST: f64 = 1e-13;
+/// By this part shares of debts that are repaid without models are larger in every other window, and smaller in the
+/// others. With a law that is always the same, inputs are a fixed function of outputs, and nobody could tell from the
+/// data what an input does.
+const UNEVEN: f64 = 0.2;
+
+#[derive(Debug, Clone, Copy)]
+pub struct Finder {
+    pub order: usize,
+    pub forgetting: f64,
+    pub quality: f64,
+    /// Windows whose samples are kept, more than the highest order.
+    pub keep: usize,
+}
+
+/// Numbers of the whole: what the samples are of, and what people are told.
+#[derive(Debug, Clone, Copy)]
+pub enum Head {
+    /// The size of the windows that everything is about, and that of the window before.
+    Size,
+    Before,
+    Samples,
+    /// Windows since the start, for every other one.
+    Windows,
+    /// When models came into use first, when they did last, and for how many windows they were.
+    First,
+    Since,
+    Used,
+    /// How often they were renewed or came into use, and how many windows ago.
+    Renewed,
+    Age,
+    /// How often they went out of use.
+    Closed,
+    /// The largest part by which answers may be wrong.
+    Quality,
+    /// Models in use now.
+    Now,
+    /// Simulators that could have one.
+    Wanted,
+    /// Those with good predictions that have no model in continuous time.
+    Odd,
+    /// For how many windows inputs have been held.
+    Held,
+}
+
+const HEAD: usize = 15;
+
+/// Numbers of one simulator.
+#[derive(Debug, Clone, Copy)]
+enum Mark {
+    Streak,
+    /// The part by which its answers may be wrong.
+    Quality,
+    /// Good, but without a logarithm.
+    Odd,
+    /// The order that is best at present.
+    Order,
+}
+
+const MARKS: usize = 4;
+
+/// What a window did to the model of a simulator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Change {
+    None,
+    /// Other numbers for the same states.
+    Renewed,
+    /// Another model, or none any more.
+    Other,
+}
+
+/// In front of a model: whether it is in use, and its order.
+const TITLE: usize = 2;
+
+/// All that is remembered.
+#[derive(Debug)]
+pub struct Found<T> {
+    pub head: T,
+    pub samples: T,
+    pub models: T,
+    /// Marks and least squares.
+    pub fits: T,
+}
+
+/// One simulator, and where its numbers are in `models` and `fits`.
+#[derive(Debug)]
+pub struct Member {
+    pub simulator: usize,
+    pub arx: Arx,
+    model: Range<usize>,
+    marks: Range<usize>,
+    squares: Range<usize>,
+    /// Coefficients of the model in use, and how much outputs usually changed when it came into use: a model that drives
+    /// them away must not be measured by that.
+    theta: Range<usize>,
+    usual: Range<usize>,
+}
+
+impl Member {
+    /// The model, if it is in use, and its order.
+    pub fn model<'a>(&self, models: &'a mut [f64]) -> Option<(Realised<'a>, usize)> {
+        let (title, numbers) = models[self.model.clone()].split_at_mut(TITLE);
+        let order = title[1] as usize;
+        (title[0] == 1.0).then(|| (Realised::of(&self.arx, order, numbers), order))
+    }
+
+    /// By how much an input and an output usually change in a window.
+    pub fn usual(&self, fits: &[f64], input: usize, output: usize) -> (f64, f64) {
+        let squares = &fits[self.squares.clone()];
+        (self.arx.usual(squares, self.arx.of_input(1) + input), self.arx.change(squares, output).sqrt())
+    }
+
+    /// By what part of them its answers may be wrong.
+    pub fn quality(&self, fits: &[f64]) -> f64 {
+        fits[self.mark(Mark::Quality)]
+    }
+
+    fn mark(&self, mark: Mark) -> usize {
+        self.marks.start + mark as usize
+    }
+}
+
+/// The sum over all simulators of something that is quadratic in the numbers of inputs and outputs.
+fn over_all(shape: &Shape, of: impl Fn(usize, usize) -> usize) -> usize {
+    let (none, input, output) = (of(0, 0), of(1, 0), of(0, 1));
+    let (inputs, outputs, both) = (of(2, 0), of(0, 2), of(1, 1));
+    // f = none + i m + o p + ii m^2 + io m p + oo p^2, in whole numbers of either sign.
+    let whole = |value: usize| value as i64;
+    let ii = (whole(inputs) - 2 * whole(input) + whole(none)) / 2;
+    let oo = (whole(outputs) - 2 * whole(output) + whole(none)) / 2;
+    let i = whole(input) - whole(none) - ii;
+    let o = whole(output) - whole(none) - oo;
+    let io = whole(both) - whole(none) - i - ii - o - oo;
+    let [m2, mp, p2] = shape.squares.map(whole);
+    let sum = whole(none) * whole(shape.simulators)
+        + i * whole(shape.inputs)
+        + o * whole(shape.outputs)
+        + ii * m2
+        + io * mp
+        + oo * p2;
+    sum.max(0) as usize
+}
+
+impl Finder {
+    /// The highest order that a system of this size can have; 0 where it is too large.
+    pub fn order(&self, shape: &Shape) -> usize {
+        self.order.min(HIGHEST).min(PORTS / (shape.inputs + shape.outputs).max(1))
+    }
+
+    fn arx(&self, shape: &Shape, inputs: usize, outputs: usize) -> Arx {
+        Arx { inputs, outputs, order: self.order(shape) }
+    }
+
+    /// All rooms, by their sizes.
+    pub fn memory<T>(&self, shape: &Shape, mut next: impl FnMut(usize) -> T) -> Found<T> {
+        let order = self.order(shape);
+        let models = over_all(shape, |m, p| TITLE + Realised::memory(&self.arx(shape, m, p)));
+        let fits = over_all(shape, |m, p| {
+            let arx = self.arx(shape, m, p);
+            MARKS + arx.memory() + arx.width(order) * p + p
+        });
+        Found {
+            head: next(HEAD),
+            samples: next(self.keep * (shape.inputs + shape.outputs)),
+            models: next(models),
+            fits: next(fits),
+        }
+    }
+
+    /// How much [`Finder::observe`] writes on the side.
+    pub fn work(&self, shape: &Shape) -> usize {
+        let (m, p, order) = (shape.inputs, shape.outputs, self.order(shape));
+        let width = 1 + m + order * (m + p);
+        let largest = Arx { inputs: m, outputs: p, order };
+        (order + 1) * (m + p) + 2 * width + p * (2 + width) + Realised::work(&largest)
+    }
+
+    /// All simulators that are to be identified: they hear somebody, and somebody hears them.
+    pub fn members(&self, known: &Known<'_>, heard: &[f64], mut visit: impl FnMut(&Member)) {
+        let (mut model, mut fit) = (0, 0);
+        let order = self.order(&known.shape);
+        for simulator in 0..known.blocks.len() {
+            let (m, p) = (hears(known, simulator).count(), heard_of(known, heard, simulator).count());
+            if m == 0 || p == 0 || order == 0 {
+                continue;
+            }
+            let arx = self.arx(&known.shape, m, p);
+            let sizes = [MARKS, arx.memory(), arx.width(order) * p, p];
+            let [marks, squares, theta, usual] = sizes.map(|size| {
+                fit += size;
+                fit - size..fit
+            });
+            let size = TITLE + Realised::memory(&arx);
+            visit(&Member { simulator, arx, model: model..model + size, marks, squares, theta, usual });
+            model += size;
+        }
+    }
+
+    /// One more window; what it did to the models. `None` if it was none to learn from: of another size, or with inputs
+    /// that move.
+    pub fn observe(
+        &self,
+        known: &Known<'_>,
+        record: &Record<'_>,
+        found: &mut Found<&mut [f64]>,
+        (heard, work): (&[f64], &mut [f64]),
+    ) -> Option<Change> {
+        let (m, size) = (known.shape.inputs, record.window.size);
+        let stride = m + known.shape.outputs;
+        *found.head(Head::Windows) += 1.0;
+        if *found.head(Head::Size) == 0.0 {
+            *found.head(Head::Size) = size;
+        }
+        let is_held = |input: usize| record.applied[input].0[1..].iter().all(|slope| *slope == 0.0);
+        let held = (0..m).filter(|input| !known.couplings.terms(*input).is_empty()).all(is_held);
+        *found.head(Head::Held) = if held { *found.head(Head::Held) + 1.0 } else { 0.0 };
+        let regular = held && same_size(size, *found.head(Head::Size));
+        if !regular {
+            self.other_size(known, size, found, heard);
+        }
+        *found.head(Head::Before) = size;
+        if !regular {
+            return None;
+        }
+        found.samples.copy_within(..(self.keep - 1) * stride, stride);
+        for (input, place) in found.samples[..m].iter_mut().enumerate() {
+            *place = record.applied[input].mean(size);
+        }
+        found.samples[m..stride].copy_from_slice(record.left);
+        let count = (*found.head(Head::Samples) + 1.0).min(self.keep as f64);
+        *found.head(Head::Samples) = count;
+
+        let mut change = Change::None;
+        let Found { head, samples, models, fits } = found;
+        self.members(known, heard, |member| {
+            let model = &mut models[member.model.clone()];
+            change = change.max(self.study(known, member, (head, samples), (model, fits), (heard, work)));
+        });
+        Some(change)
+    }
+
+    /// One more row for the least squares of a simulator, and what its model is worth.
+    fn study(
+        &self,
+        known: &Known<'_>,
+        member: &Member,
+        (head, samples): (&[f64], &[f64]),
+        (model, fits): (&mut [f64], &mut [f64]),
+        (heard, work): (&[f64], &mut [f64]),
+    ) -> Change {
+        let arx = member.arx;
+        let (m, p) = (arx.inputs, arx.outputs);
+        let stride = known.shape.inputs + known.shape.outputs;
+        if hears(known, member.simulator).any(|input| known.own(input).is_some()) {
+            // In a step of its own that is longer than the window, it shows nothing.
+            let in_use = std::mem::replace(&mut model[0], 0.0) == 1.0;
+            return if in_use { Change::Other } else { Change::None };
+        }
+        let (width, needed) = (arx.width(arx.order), arx.order + 1);
+        if (head[Head::Samples as usize] as usize) < needed {
+            return Change::None;
+        }
+        let (y, rest) = work.split_at_mut(needed * p);
+        let (v, rest) = rest.split_at_mut(needed * m);
+        for sample in 0..needed {
+            let at = &samples[sample * stride..][..stride];
+            gather(known, heard, member, at, &mut y[sample * p..], &mut v[sample * m..]);
+        }
+        let (row, rest) = rest.split_at_mut(width + p);
+        let (theta, rest) = rest.split_at_mut(width * p);
+        arx.row(|back| &y[back * p..(back + 1) * p], |back| &v[back * m..(back + 1) * m], row);
+        let size_of = |values: &[f64]| values.iter().fold(0.0f64, |most, value| most.max(value.abs()));
+        let moved = (0..m).any(|i| (v[i] - v[m + i]).abs() > REST * size_of(v))
+            || (0..p).any(|i| row[width + i].abs() > REST * size_of(y));
+        if !moved {
+            return Change::None;
+        }
+        let noise = REST * size_of(y);
+        let (squares, used) = (member.squares.clone(), member.theta.clone());
+        let in_use = model[0] == 1.0;
+        // By how much a prediction was wrong, in parts of how much outputs usually change.
+        let wrong = |order: usize, theta: &[f64], usual: &dyn Fn(usize) -> f64| -> f64 {
+            let mut most = 0.0f64;
+            for output in 0..p {
+                let said: f64 = (0..arx.width(order)).map(|i| row[i] * theta[i * p + output]).sum();
+                let apart = ((row[width + output] - said).abs() - noise).max(0.0);
+                most = most.max(if apart == 0.0 { 0.0 } else { apart / usual(output) });
+            }
+            if most.is_nan() { f64::INFINITY } else { most }
+        };
+        let order = fits[member.mark(Mark::Order)] as usize;
+        let (mut error, mut novel) = (f64::INFINITY, f64::INFINITY);
+        if order > 0 {
+            arx.solve(order, &fits[squares.clone()], theta);
+            error = wrong(order, theta, &|output| arx.change(&fits[squares.clone()], output).sqrt());
+            novel = arx.novelty(order, &fits[squares.clone()], row, rest);
+        }
+        let frozen = |output: usize| fits[member.usual.start + output];
+        let of_used = if in_use { wrong(model[1] as usize, &fits[used.clone()], &frozen) } else { 0.0 };
+        if error > EXACT || novel > NEW {
+            let full = arx.rows(&fits[squares.clone()]) * (1.0 - self.forgetting) > 1.0;
+            let keep =
+                if order > 0 && (full || error > STEADY * self.quality) { self.forgetting } else { 1.0 };
+            arx.add(&mut fits[squares.clone()], keep, row);
+        }
+
+        // The lowest order that leaves hardly more over than the best one.
+        let r = &fits[squares.clone()];
+        let left = |order: usize| -> f64 {
+            let parts = (0..p).map(|output| {
+                let usual = arx.change(r, output).sqrt();
+                let over = arx.left(order, r, output).sqrt();
+                if over <= noise { 0.0 } else { (over - noise) / usual }
+            });
+            parts.fold(0.0, f64::max)
+        };
+        let judged = |order: &usize| arx.rows(r) >= arx.width(*order) as f64 + SPARE;
+        let best = (1..=arx.order).filter(judged).map(left).fold(f64::INFINITY, f64::min);
+        let order = (1..=arx.order).filter(judged).find(|order| left(*order) <= 10.0 * best).unwrap_or(0);
+        if order != fits[member.mark(Mark::Order)] as usize {
+            fits[member.mark(Mark::Order)] = order as f64;
+            fits[member.mark(Mark::Streak)] = 0.0;
+        }
+        if order == 0 {
+            return Change::None;
+        }
+        arx.solve(order, &fits[squares.clone()], theta);
+        let quality = self.quality_of(&arx, order, &fits[squares.clone()], theta, noise, rest);
+        fits[member.mark(Mark::Quality)] = quality;
+        let good = quality <= self.quality && error <= self.quality;
+        let streak = &mut fits[member.mark(Mark::Streak)];
+        *streak = if good { *streak + 1.0 } else { 0.0 };
+
+        let fails = in_use && of_used > PATIENCE * self.quality;
+        let better = in_use && of_used > EXACT && of_used > 3.0 * error && good;
+        let doubts = head[Head::Closed as usize].min(6.0);
+        let opens = !in_use && *streak >= STREAK * 3f64.powf(doubts);
+        if fails && !good {
+            model[0] = 0.0;
+            return Change::Other;
+        }
+        if !(opens || better || fails) {
+            return Change::None;
+        }
+        let size = head[Head::Size as usize];
+        let before = (model[1], model[TITLE]);
+        let found = {
+            let mut realised = Realised::of(&arx, order, &mut model[TITLE..]);
+            realised.fill(&arx, order, theta, size, rest)
+        };
+        fits[member.mark(Mark::Odd)] = if found { 0.0 } else { 1.0 };
+        if !found {
+            model[0] = 0.0;
+            return if in_use { Change::Other } else { Change::None };
+        }
+        let same = before == (order as f64, model[TITLE]);
+        (model[0], model[1]) = (1.0, order as f64);
+        for output in 0..p {
+            let usual = arx.change(&fits[squares.clone()], output).sqrt();
+            let frozen = &mut fits[member.usual.start + output];
+            *frozen = if in_use { frozen.min(usual) } else { usual };
+        }
+        fits[used][..arx.width(order) * p].copy_from_slice(&theta[..arx.width(order) * p]);
+        if in_use && same { Change::Renewed } else { Change::Other }
+    }
+
+    /// By what part of them the answers of outputs to inputs within a window may be wrong. Inputs count by how much they
+    /// usually change.
+    fn quality_of(
+        &self,
+        arx: &Arx,
+        order: usize,
+        squares: &[f64],
+        theta: &[f64],
+        noise: f64,
+        work: &mut [f64],
+    ) -> f64 {
+        let (mut worst, p) = (0.0f64, arx.outputs);
+        for output in 0..p {
+            let (mut doubt, mut answer) = (0.0, 0.0);
+            for input in 0..arx.inputs {
+                let usual = arx.usual(squares, arx.of_input(1) + input);
+                let gain: f64 =
+                    (0..=order).map(|level| theta[(arx.of_input(level) + input) * p + output]).sum();
+                let unknown =
+                    arx.doubt(order, squares, input, work) * arx.left(order, squares, output).sqrt();
+                doubt += (unknown * usual).powi(2);
+                answer += (gain * usual).powi(2);
+            }
+            let (doubt, answer) = (doubt.sqrt(), answer.sqrt());
+            if doubt > noise {
+                worst = worst.max(doubt / answer);
+            }
+        }
+        if worst.is_nan() { f64::INFINITY } else { worst }
+    }
+
+    /// Windows of another size: samples no longer follow each other, and of a lasting one nothing is known.
+    fn other_size(&self, known: &Known<'_>, size: f64, found: &mut Found<&mut [f64]>, heard: &[f64]) {
+        let lasts = same_size(size, *found.head(Head::Before));
+        self.members(known, heard, |member| {
+            found.models[member.model.start] = 0.0;
+            found.fits[member.mark(Mark::Streak)] = 0.0;
+            if lasts {
+                found.fits[member.squares.clone()].fill(0.0);
+                found.fits[member.mark(Mark::Order)] = 0.0;
+            }
+        });
+        if lasts {
+            *found.head(Head::Size) = size;
+        }
+        *found.head(Head::Samples) = 0.0;
+        *found.head(Head::Now) = 0.0;
+    }
+
+    /// All models out of use.
+    pub fn give_up(&self, known: &Known<'_>, found: &mut Found<&mut [f64]>, heard: &[f64]) {
+        self.members(known, heard, |member| {
+            found.models[member.model.start] = 0.0;
+            found.fits[member.mark(Mark::Streak)] = 0.0;
+        });
+        *found.head(Head::Closed) += 1.0;
+        *found.head(Head::Now) = 0.0;
+    }
+
+    /// Puts down what people are told; whether any model is in use.
+    pub fn tell(
+        &self,
+        known: &Known<'_>,
+        change: Change,
+        time: f64,
+        found: &mut Found<&mut [f64]>,
+        heard: &[f64],
+    ) -> bool {
+        let (mut now, mut wanted, mut odd, mut quality) = (0.0, 0.0, 0.0, 0.0f64);
+        self.members(known, heard, |member| {
+            let of = |mark: Mark| found.fits[member.mark(mark)];
+            wanted += 1.0;
+            odd += of(Mark::Odd);
+            if found.models[member.model.start] == 1.0 {
+                now += 1.0;
+                quality = quality.max(of(Mark::Quality));
+            }
+        });
+        let before = *found.head(Head::Now);
+        (*found.head(Head::Now), *found.head(Head::Wanted), *found.head(Head::Odd)) = (now, wanted, odd);
+        if now < before {
+            *found.head(Head::Closed) += 1.0;
+        }
+        if now == 0.0 {
+            return false;
+        }
+        *found.head(Head::Quality) = quality;
+        if before == 0.0 {
+            *found.head(Head::Since) = time;
+            if *found.head(Head::Used) == 0.0 {
+                *found.head(Head::First) = time;
+            }
+        }
+        *found.head(Head::Used) += 1.0;
+        *found.head(Head::Age) += 1.0;
+        if change != Change::None {
+            *found.head(Head::Renewed) += 1.0;
+            *found.head(Head::Age) = 0.0;
+        }
+        true
+    }
+
+    /// What people are told.
+    pub fn learned(&self, found: &Found<&[f64]>) -> Learned {
+        let head = |which: Head| found.head[which as usize];
+        Learned {
+            wanted: head(Head::Wanted) as u64,
+            now: head(Head::Now) as u64,
+            first: (head(Head::Used) > 0.0).then_some(head(Head::First)),
+            since: (head(Head::Now) > 0.0).then_some(head(Head::Since)),
+            windows: head(Head::Used) as u64,
+            renewed: head(Head::Renewed) as u64,
+            age: head(Head::Age) as u64,
+            closed: head(Head::Closed) as u64,
+            odd: head(Head::Odd) as u64,
+            quality: head(Head::Quality),
+        }
+    }
+
+    /// By which factor the share of debts that the window to come repays differs from the usual one.
+    pub fn unevenness(&self, head: &[f64]) -> f64 {
+        1.0 + if head[Head::Windows as usize] % 2.0 == 1.0 { UNEVEN } else { -UNEVEN }
+    }
+}
+
+impl Found<&mut [f64]> {
+    pub fn head(&mut self, which: Head) -> &mut f64 {
+        &mut self.head[which as usize]
+    }
+}
+
+/// Marks the outputs that drive inputs by 1.
+pub fn mark_heard(known: &Known<'_>, heard: &mut [f64]) {
+    heard.fill(0.0);
+    for term in (0..known.shape.inputs).flat_map(|input| known.couplings.terms(input)) {
+        heard[term.output] = 1.0;
+    }
+}
+
+/// The inputs of a simulator that outputs drive.
+pub fn hears<'a>(known: &Known<'a>, simulator: usize) -> impl Iterator<Item = usize> + Clone + use<'a> {
+    let known = *known;
+    known.blocks[simulator].inputs.clone().filter(move |input| !known.couplings.terms(*input).is_empty())
+}
+
+/// The outputs of a simulator that drive inputs.
+pub fn heard_of<'a, 'b>(
+    known: &Known<'a>,
+    heard: &'b [f64],
+    simulator: usize,
+) -> impl Iterator<Item = usize> + use<'a, 'b> {
+    known.blocks[simulator].outputs.clone().filter(|output| heard[*output] == 1.0)
+}
+
+/// The samples of one simulator out of those of all.
+pub fn gather(known: &Known<'_>, heard: &[f64], member: &Member, all: &[f64], y: &mut [f64], v: &mut [f64]) {
+    let outputs = heard_of(known, heard, member.simulator).map(|output| all[known.shape.inputs + output]);
+    y.iter_mut().zip(outputs).for_each(|(place, value)| *place = value);
+    let inputs = hears(known, member.simulator).map(|input| all[input]);
+    v.iter_mut().zip(inputs).for_each(|(place, value)| *place = value);
+}
+
+pub fn same_size(a: f64, b: f64) -> bool {
+    (a - b).abs() <= SAME * b.abs()
+}
