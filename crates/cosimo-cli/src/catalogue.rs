@@ -35,7 +35,7 @@ impl Page {
 
 pub(crate) fn families() -> Vec<Family> {
     let rules = Family {
-        title: "A unit breaks a rule of FMI (`cosimo validate`)",
+        title: "An FMU breaks a rule of FMI (`cosimo validate`)",
         pages: RULES.iter().map(of_rule).collect(),
     };
     FAMILIES.iter().map(|file| family(file)).chain([rules]).collect()
