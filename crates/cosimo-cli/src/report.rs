@@ -77,9 +77,15 @@ pub(crate) fn error(message: &str, hint: Option<&str>) {
     titled(Group::with_title(Level::ERROR.primary_title(message)), hint);
 }
 
-/// An error of a run, which has a code but no place in a file.
-pub(crate) fn failure(code: &str, message: &str, hint: &str) {
-    titled(Group::with_title(Level::ERROR.primary_title(message).id(code)), Some(hint));
+/// An error of a run or a plan, which may have a code but has no place in a file. Where several are told in one line, each
+/// has its code behind it already.
+pub(crate) fn coded(code: Option<&str>, message: &str, hint: Option<&str>) {
+    let Some(code) = code else { return error(message, hint) };
+    let mut title = Level::ERROR.primary_title(message);
+    if !message.contains(&format!("[{code}]")) {
+        title = title.id(code);
+    }
+    titled(Group::with_title(title), hint);
     say_once(&more_about(code));
 }
 

@@ -406,7 +406,7 @@ pub(crate) fn interrupted() -> Arc<AtomicBool> {
 fn failed(error: &RunError) -> u8 {
     match error {
         RunError::Step(step) => {
-            report::failure(step.code(), &step.to_string(), &step.hint());
+            report::coded(Some(step.code()), &step.to_string(), Some(&step.hint()));
             exit::FAILED
         }
         RunError::Record(record) => unwritable(&record.to_string(), &record.file),
