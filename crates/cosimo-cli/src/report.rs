@@ -22,10 +22,22 @@ pub(crate) fn problems(problems: &[Problem], files: &Files) {
     }
 }
 
-/// Where more is to be read about the first error.
+/// Where more is to be read: about the errors, or about remarks where there are no errors.
 pub(crate) fn more(problems: &[Problem]) -> Option<String> {
-    let first = problems.iter().find(|problem| problem.severity == Severity::Error)?;
-    Some(more_about(first.code))
+    let of = |severity| problems.iter().filter(move |problem| problem.severity == severity);
+    let mut codes: Vec<&str> = of(Severity::Error).map(|problem| problem.code).collect();
+    if codes.is_empty() {
+        codes = of(Severity::Remark).map(|problem| problem.code).collect();
+    }
+    let (first, rest) = codes.split_first()?;
+    let mut others: Vec<&str> = Vec::new();
+    for code in rest {
+        if code != first && !others.contains(code) {
+            others.push(code);
+        }
+    }
+    let others = if others.is_empty() { String::new() } else { format!("; so for {}", others.join(", ")) };
+    Some(more_about(first) + &others)
 }
 
 fn more_about(code: &str) -> String {

@@ -11,7 +11,7 @@ use crate::{exit, report};
 /// Show what an FMU is: variables, capabilities, platforms, and what would keep it from running here
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The unit, as in `engine.fmu`
+    /// The FMU, as in `engine.fmu`
     file: PathBuf,
     /// As JSON
     #[arg(long)]
