@@ -33,6 +33,11 @@ impl Page {
     }
 }
 
+/// The page of a code.
+pub(crate) fn page(code: &str) -> Option<Page> {
+    families().into_iter().flat_map(|family| family.pages).find(|page| page.code == code)
+}
+
 pub(crate) fn families() -> Vec<Family> {
     let rules = Family {
         title: "An FMU breaks a rule of FMI (`cosimo validate`)",

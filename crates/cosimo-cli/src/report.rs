@@ -71,8 +71,9 @@ pub(crate) fn remarks(problems: &[Problem]) {
     }
 }
 
-pub(crate) fn remark_lines(problems: &[Problem]) -> Vec<String> {
-    of_remarks(problems).map(line).collect()
+/// Codes and lines.
+pub(crate) fn remark_lines(problems: &[Problem]) -> impl Iterator<Item = (&'static str, String)> {
+    of_remarks(problems).map(|remark| (remark.code, line(remark)))
 }
 
 fn of_remarks(problems: &[Problem]) -> impl Iterator<Item = &Problem> {
