@@ -98,11 +98,11 @@ pub fn write(report: &Report<'_>, mut to: impl Write) -> io::Result<()> {
     verdict(report, to)?;
     figures(report, to)?;
     remarks(report, to)?;
-    undivided(report, to)?;
     events(report, to)?;
     system(report, to)?;
     tools(report, to)?;
     energy(report, to)?;
+    undivided(report, to)?;
     match &report.summary.net {
         Some(net) => {
             lines::delays(net, to)?;
@@ -169,7 +169,11 @@ fn verdict(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     let so_far = if report.outcome == Outcome::Finished { "" } else { ", so far" };
     writeln!(to, "<section class=\"verdict {}\" aria-label=Verdict>", summary.verdict.word())?;
     writeln!(to, "<span class=sign aria-hidden=true>{sign}</span>\n<div>\n<h2>{title}{so_far}</h2>")?;
-    writeln!(to, "<p id=verdict>{}</p>\n</div>\n</section>", code(&sentence(report.words)))
+    writeln!(to, "<p id=verdict>{}</p>", code(&sentence(report.words)))?;
+    if let Some(words) = report.undivided.beside(&summary.bonds) {
+        writeln!(to, "<p>{}.</p>", code(&sentence(&words)))?;
+    }
+    writeln!(to, "</div>\n</section>")
 }
 
 fn figures(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
@@ -240,9 +244,6 @@ fn undivided(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
          point{}.</p>",
         if about.is_empty() { String::new() } else { format!(" ({})", Text(about)) }
     )?;
-    if let Some(words) = report.undivided.beside(&report.summary.bonds) {
-        writeln!(to, "<p>{}.</p>", code(&sentence(&words)))?;
-    }
     writeln!(
         to,
         "<div class=wide tabindex=0 role=region aria-label=\"Errors of signals\">\n<table class=numbers>\n<thead><tr>\
