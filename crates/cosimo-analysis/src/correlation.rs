@@ -34,6 +34,15 @@ pub enum CorrelationError {
     Variant(#[from] VariantError),
 }
 
+impl CorrelationError {
+    pub fn code(&self) -> Option<&'static str> {
+        match self {
+            CorrelationError::Variant(error) => error.code(),
+            _ => None,
+        }
+    }
+}
+
 /// Runs the system to its end. The residual power of a step is taken with the inputs as they were applied, extrapolated
 /// or corrected, Wu 2018, (6.4).
 pub fn measure(

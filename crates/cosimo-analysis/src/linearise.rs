@@ -4,11 +4,12 @@
 
 use cosimo_core::Registry;
 use cosimo_engine::{Run, RunError, plan};
-use cosimo_system::{EndRule, Problem, Recipe, System};
+use cosimo_system::{EndRule, Problem, Recipe, System, in_one_line};
 use faer::Mat;
 use faer::linalg::solvers::Solve;
 
 use crate::stability::{self, StabilityError};
+use crate::variant::first_error;
 
 /// Eigenvalues of a step nearer to 1 than this have a logarithm whose series converges at once.
 const NEAR: f64 = 0.3;
@@ -34,7 +35,7 @@ pub struct Linearised {
 pub enum LineariseError {
     #[error(transparent)]
     Stability(#[from] StabilityError),
-    #[error("{}", .0.iter().map(|problem| problem.message.as_str()).collect::<Vec<_>>().join("; "))]
+    #[error("{}", in_one_line(.0))]
     Plan(Vec<Problem>),
     #[error("component `{0}` shows no states, so that it cannot be linearised")]
     HiddenStates(String),
@@ -42,6 +43,16 @@ pub enum LineariseError {
     NothingExchanged,
     #[error("the equations could not be found from steps as short as {0} s")]
     TooFast(f64),
+}
+
+impl LineariseError {
+    pub fn code(&self) -> Option<&'static str> {
+        match self {
+            LineariseError::Stability(error) => error.code(),
+            LineariseError::Plan(problems) => first_error(problems),
+            _ => None,
+        }
+    }
 }
 
 /// Linearises a system at the present point of a run of it. Steps with held inputs show all: the states after a step are

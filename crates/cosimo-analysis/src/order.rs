@@ -48,6 +48,15 @@ pub enum OrderError {
     Variant(#[from] VariantError),
 }
 
+impl OrderError {
+    pub fn code(&self) -> Option<&'static str> {
+        match self {
+            OrderError::Variant(error) => error.code(),
+            _ => None,
+        }
+    }
+}
+
 /// Runs the system with a step size, its half, and so on, with constant steps whatever its law.
 pub fn measure(
     system: &System,

@@ -54,6 +54,15 @@ pub enum StabilityError {
     Run(#[from] RunError),
 }
 
+impl StabilityError {
+    pub fn code(&self) -> Option<&'static str> {
+        match self {
+            StabilityError::Run(error) => error.code(),
+            _ => None,
+        }
+    }
+}
+
 /// How a step was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum How {

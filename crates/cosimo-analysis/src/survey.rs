@@ -80,6 +80,6 @@ pub fn words(radius: f64) -> String {
     } else if little < 1e-3 {
         format!("stable: a disturbance decays by {little:.1e} of itself per step")
     } else {
-        format!("stable: a disturbance decays to {radius:.4} per step")
+        format!("stable: a disturbance decays to {radius:.4} of itself per step")
     }
 }

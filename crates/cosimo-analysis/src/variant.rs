@@ -2,7 +2,7 @@
 
 use cosimo_core::{Interface, Registry, Time};
 use cosimo_engine::{Run, RunError, plan};
-use cosimo_system::{Choice, EndRule, Exchange, PerInput, Problem, Severity, System};
+use cosimo_system::{Choice, EndRule, Exchange, PerInput, Problem, Severity, System, in_one_line};
 
 /// Steps before a probe, so that there is a history: more than any fit looks back.
 const STEPS: usize = 4;
@@ -10,32 +10,51 @@ const STEPS: usize = 4;
 /// linearise at.
 const SHORT: f64 = 1e-3;
 
+/// Of the errors below, those that come from a plan or a run have a code, as problems of files have.
 #[derive(Debug, thiserror::Error)]
 pub enum VariantError {
     #[error("no method is called `{0}`")]
     Unknown(String, String),
-    #[error("{}", words(.0))]
+    #[error("{}", in_one_line(.0))]
     Plan(Vec<Problem>),
     #[error(transparent)]
     Run(#[from] RunError),
     #[error(
-        "line `{0}` gives its islands clocks of their own, so that there is no common step to judge; `cosimo verify` halves the \
+        "line `{0}` gives its islands clocks of their own, so there is no common step to judge; `cosimo verify` halves the \
          delays instead"
     )]
     Line(String),
 }
 
 /// What looks at the steps that all simulators share has nothing to look at where lines part them.
-pub(crate) fn refuse_lines(system: &System) -> Result<(), VariantError> {
+pub fn refuse_lines(system: &System) -> Result<(), VariantError> {
     match system.bonds.iter().find(|bond| bond.line.is_some()) {
         Some(bond) => Err(VariantError::Line(bond.name.clone())),
         None => Ok(()),
     }
 }
 
-fn words(problems: &[Problem]) -> String {
-    let errors = problems.iter().filter(|problem| problem.severity == Severity::Error);
-    errors.map(|problem| problem.message.as_str()).collect::<Vec<_>>().join("; ")
+impl VariantError {
+    /// What `cosimo explain-error` knows it by: of several, the first.
+    pub fn code(&self) -> Option<&'static str> {
+        match self {
+            VariantError::Plan(problems) => first_error(problems),
+            VariantError::Run(error) => error.code(),
+            VariantError::Unknown(..) | VariantError::Line(_) => None,
+        }
+    }
+
+    /// The message with its code, for where it stands inside another one.
+    pub(crate) fn coded(&self) -> String {
+        match self {
+            VariantError::Run(error) => error.coded(),
+            other => other.to_string(),
+        }
+    }
+}
+
+pub(crate) fn first_error(problems: &[Problem]) -> Option<&'static str> {
+    Some(problems.iter().find(|problem| problem.severity == Severity::Error)?.code)
 }
 
 /// The system with the named methods, as in `gauss-seidel+linear`: each name says which axis it belongs to.

@@ -98,6 +98,25 @@ pub enum VerifyError {
     Interrupted,
 }
 
+impl VerifyError {
+    /// What `cosimo explain-error` knows it by.
+    pub fn code(&self) -> Option<&'static str> {
+        match self {
+            VerifyError::Refused(_, cause) | VerifyError::Failed(_, cause) => cause.code(),
+            _ => None,
+        }
+    }
+
+    fn coded(&self) -> String {
+        match self {
+            VerifyError::Failed(which, VariantError::Run(error)) => {
+                format!("the run {} failed: {}", which.words(), error.coded())
+            }
+            other => other.to_string(),
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct Verification {
     /// Of the run itself.
@@ -105,6 +124,8 @@ pub struct Verification {
     pub smallest: f64,
     pub largest: f64,
     pub controlled: bool,
+    /// Delays of lines, the shortest and the longest: they are halved, and steps are those at which the islands are looked at.
+    pub delays: Option<(f64, f64)>,
     /// How many instants were compared, and from where to where.
     pub instants: usize,
     pub from: f64,
@@ -131,6 +152,8 @@ pub enum Undivided {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
     pub name: String,
+    /// Of all its numbers that are no shares; empty where nobody says.
+    pub unit: String,
     /// The largest modulus, of the run and with the smallest step.
     pub largest: f64,
     /// The largest differences of the run and half the step, and of that and a quarter.
@@ -143,6 +166,8 @@ pub struct Judged {
     pub undivided: Option<f64>,
     pub sequence: Option<f64>,
     pub allowed: f64,
+    /// The instant of the error, in seconds.
+    pub at: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -246,10 +271,12 @@ pub fn verify(
             planned(&finer, registry).map_err(|error| VerifyError::Refused(which, error))?;
         }
     }
-    let lines = system.bonds.iter().any(|bond| bond.line.is_some());
+    let delays: Vec<f64> =
+        system.bonds.iter().filter_map(|bond| bond.line.as_ref()).map(|line| line.delay).collect();
+    let lines = !delays.is_empty();
     let several = first.layout.names.len() > 1 && !lines;
     let other = if system.recipe.partition.name == "jacobi" { "gauss-seidel" } else { "jacobi" };
-    let base = run_itself(first, &recorded, wish)?;
+    let base = run_itself(first, &system, &recorded, wish)?;
     if base.instants.len() < 5 {
         return Err(VerifyError::TooShort(base.instants.len() - 1));
     }
@@ -264,7 +291,7 @@ pub fn verify(
             reruns.push((which, changed));
             Ok(())
         }
-        Err(error) => Err(error.to_string()),
+        Err(error) => Err(error.coded()),
     };
     if several {
         let mut changed = finer(&system, 1, steps);
@@ -284,11 +311,11 @@ pub fn verify(
     let (half, quarter) = (half?, quarter?);
     // What fails beside the run itself says nothing against it.
     let other_found = take(Rerun::OtherSequence).transpose().unwrap_or_else(|error| {
-        sequence = Err(error.to_string());
+        sequence = Err(error.coded());
         None
     });
     let strong_found = take(Rerun::Strong).transpose().unwrap_or_else(|error| {
-        strong = Err(error.to_string());
+        strong = Err(error.coded());
         None
     });
     let (undivided, known) = match truth {
@@ -306,18 +333,22 @@ pub fn verify(
     for (column, (name, signal)) in base.signals.iter().enumerate() {
         let estimate = three.estimate(column);
         let distance = |from: Option<&Vec<f64>>| from.and_then(|from| base.distance(column, from));
+        let undivided = distance(known.as_ref());
         judged.push((
             *signal,
             Judged {
                 name: name.clone(),
+                unit: base.units[column].clone(),
                 allowed: wish.absolute + wish.tolerance * estimate.largest,
                 largest: estimate.largest,
                 differences: estimate.differences,
                 order: estimate.order,
                 bar: estimate.bar,
                 basis: estimate.basis,
-                undivided: distance(known.as_ref()),
-                sequence: distance(other_found.as_ref().map(|found| &found.values)),
+                at: undivided.filter(|(known, _)| *known > estimate.bar).map_or(estimate.at, |(_, at)| at),
+                undivided: undivided.map(|(distance, _)| distance),
+                sequence: distance(other_found.as_ref().map(|found| &found.values))
+                    .map(|(distance, _)| distance),
             },
         ));
     }
@@ -348,6 +379,10 @@ pub fn verify(
         smallest: sizes.clone().fold(f64::INFINITY, f64::min),
         largest: sizes.fold(0.0, f64::max),
         controlled: base.controlled,
+        delays: lines.then(|| {
+            let shortest = delays.iter().copied().fold(f64::INFINITY, f64::min);
+            (shortest, delays.iter().copied().fold(0.0, f64::max))
+        }),
         instants: three.common().count(),
         from,
         to,
@@ -436,16 +471,24 @@ enum Signal {
 }
 
 /// All outputs, inputs that the results name, and what bonds transmit.
-fn signals(layout: &Layout, recorded: &Results) -> Vec<(String, Signal)> {
+fn signals(layout: &Layout, system: &System, recorded: &Results) -> Vec<(String, Signal)> {
     let ports = layout.ports();
+    // Delays are what is halved, and whether an end stands still follows from them: neither is a result.
+    let books: Vec<String> = system
+        .bonds
+        .iter()
+        .filter(|bond| bond.line.is_some())
+        .map(|bond| format!("line.{}", bond.name))
+        .collect();
     let patterns: Vec<WildMatch> = recorded
         .variables
         .iter()
         .filter(|(pattern, _)| !pattern.starts_with('!'))
         .map(|(pattern, _)| WildMatch::new(pattern))
         .collect();
-    let outputs =
-        (0..layout.shape.outputs).map(|output| (ports.path(End::Output(output)), Signal::Output(output)));
+    let outputs = (0..layout.shape.outputs)
+        .filter(|output| !books.contains(&layout.names[layout.owners[*output]]))
+        .map(|output| (ports.path(End::Output(output)), Signal::Output(output)));
     let inputs = (0..layout.shape.inputs)
         .map(|input| (ports.path(End::Input(input)), Signal::Input(input)))
         .filter(|(name, _)| patterns.iter().any(|pattern| pattern.matches(name)));
@@ -470,6 +513,7 @@ struct Base {
     controlled: bool,
     exact_end: bool,
     signals: Vec<(String, Signal)>,
+    units: Vec<String>,
     bonds: Vec<BondEnds>,
     recorded: Results,
     /// All communication points.
@@ -503,24 +547,41 @@ impl Base {
         &values[row * self.signals.len()..(row + 1) * self.signals.len()]
     }
 
-    /// The largest distance of a column from another, where both have numbers.
-    fn distance(&self, column: usize, from: &[f64]) -> Option<f64> {
+    fn instant(&self, row: usize) -> f64 {
+        self.instants[self.kept[row]]
+    }
+
+    /// The largest distance of a column from another, where both have numbers, and its instant.
+    fn distance(&self, column: usize, from: &[f64]) -> Option<(f64, f64)> {
         let rows = 0..self.kept.len();
-        let each = rows.map(|row| (self.row(&self.values, row)[column] - self.row(from, row)[column]).abs());
-        each.filter(|distance| !distance.is_nan()).reduce(f64::max)
+        let each = rows.map(|row| {
+            ((self.row(&self.values, row)[column] - self.row(from, row)[column]).abs(), self.instant(row))
+        });
+        each.filter(|(distance, _)| !distance.is_nan()).reduce(larger)
     }
 }
 
-fn run_itself(plan: Plan, recorded: &Results, wish: &Wish<'_>) -> Result<Base, VerifyError> {
+/// The larger of two numbers with their instants, the earlier of equal ones.
+fn larger(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
+    if b.0 > a.0 { b } else { a }
+}
+
+fn run_itself(plan: Plan, system: &System, recorded: &Results, wish: &Wish<'_>) -> Result<Base, VerifyError> {
     let failed = |error| VerifyError::Failed(Rerun::Itself, VariantError::Run(error));
     let mut run = Run::new(plan, 1).map_err(failed)?;
     let mut look = (wish.watch)(Rerun::Itself);
     let layout = run.layout();
-    let signals = signals(layout, recorded);
+    let signals = signals(layout, system, recorded);
+    let columns = run.columns();
+    let unit = |(name, _): &(String, Signal)| {
+        let column = columns.names.iter().position(|known| known == name);
+        column.and_then(|column| columns.units.get(column)).cloned().unwrap_or_default()
+    };
     let mut base = Base {
         controlled: layout.control.adaptive,
         exact_end: layout.end == EndRule::Exact,
-        bonds: layout.bonds.iter().map(|bond| ends(bond, layout, &signals)).collect(),
+        bonds: Vec::new(),
+        units: signals.iter().map(unit).collect(),
         signals,
         recorded: recorded.clone(),
         instants: Vec::new(),
@@ -554,16 +615,36 @@ fn run_itself(plan: Plan, recorded: &Results, wish: &Wish<'_>) -> Result<Base, V
             return Err(VerifyError::Interrupted);
         }
     }
-    base.totals = run.ledger().totals.clone();
+    // Also those inside islands, and the lines between them.
+    let bonds = run.summary().bonds;
+    base.bonds = bonds.iter().map(|bond| ends(&bond.name, system, run.layout(), &base.signals)).collect();
+    base.totals = bonds.iter().map(|bond| bond.totals).collect();
     Ok(base)
 }
 
-fn ends(bond: &cosimo_core::Bond, layout: &Layout, signals: &[(String, Signal)]) -> BondEnds {
+/// The outputs of the components that a bond joins. Those of islands and lines are not in the layout, only in the system.
+fn ends(name: &str, system: &System, layout: &Layout, signals: &[(String, Signal)]) -> BondEnds {
     let ports = layout.ports();
-    let joined: Vec<usize> = bond.sides.iter().map(|side| ports.place(side.effort).0).collect();
+    let owner = |path: &String| {
+        let inside =
+            |name: &String| path.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('.'));
+        let owners = (0..layout.names.len()).filter(|&k| inside(&layout.names[k]));
+        owners.max_by_key(|&k| layout.names[k].len())
+    };
+    let joined: Vec<usize> = match layout.bonds.iter().find(|bond| bond.name == name) {
+        Some(bond) => bond.sides.iter().map(|side| ports.place(side.effort).0).collect(),
+        None => {
+            let bonds = system.bonds.iter().filter(|bond| bond.name == name);
+            let junctions = system.junctions.iter().filter(|junction| junction.name == name);
+            let sides = bonds.flat_map(|bond| [&bond.a, &bond.b]);
+            let sides =
+                sides.chain(junctions.flat_map(|junction| junction.sides.iter().map(|side| &side.port)));
+            sides.filter_map(|side| owner(&side.effort.0)).collect()
+        }
+    };
     let of = |signal: &Signal| matches!(signal, Signal::Output(output) if joined.contains(&layout.owners[*output]));
     let columns = (0..signals.len()).filter(|column| of(&signals[*column].1)).collect();
-    BondEnds { name: bond.name.clone(), columns }
+    BondEnds { name: name.into(), columns }
 }
 
 /// What a rerun gave, at the instants of the run.
@@ -620,7 +701,7 @@ impl Along<'_> {
         let failed = |error| VerifyError::Failed(which, error);
         let run = Run::new(planned(system, self.registry).map_err(failed)?, 1);
         let mut run = run.map_err(|error| failed(VariantError::Run(error)))?;
-        let known = signals(run.layout(), &self.base.recorded);
+        let known = signals(run.layout(), system, &self.base.recorded);
         let place = |name: &String| known.iter().find(|(known, _)| known == name).map(|(_, signal)| *signal);
         let mut follower = Follower {
             signals: self.base.signals.iter().map(|(name, _)| place(name)).collect(),
@@ -642,7 +723,8 @@ impl Along<'_> {
         }
         // It may have ended before, where a scenario ends runs.
         follower.values.resize(self.base.kept.len() * self.base.signals.len(), f64::NAN);
-        Ok(Found { values: follower.values, totals: run.ledger().totals.clone() })
+        let totals = run.summary().bonds.iter().map(|bond| bond.totals).collect();
+        Ok(Found { values: follower.values, totals })
     }
 }
 
@@ -723,6 +805,7 @@ struct Estimated {
     order: Option<f64>,
     bar: f64,
     basis: Basis,
+    at: f64,
 }
 
 impl Three<'_> {
@@ -735,7 +818,7 @@ impl Three<'_> {
     }
 
     fn span(&self) -> (f64, f64) {
-        let at = |row: Option<usize>| row.map_or(f64::NAN, |row| self.base.instants[self.base.kept[row]]);
+        let at = |row: Option<usize>| row.map_or(f64::NAN, |row| self.base.instant(row));
         (at(self.common().next()), at(self.common().last()))
     }
 
@@ -748,30 +831,33 @@ impl Three<'_> {
     /// is (y(h/2) - y(h/4)) / (2^p - 1). The order is that of the largest differences, the error that at each instant.
     fn estimate(&self, column: usize) -> Estimated {
         let (mut largest, mut differences) = (0.0f64, [0.0f64; 2]);
+        let mut apart = (0.0, f64::NAN);
         for row in self.common() {
             let [one, half, quarter] = self.values(row, column);
             largest = largest.max(one.abs()).max(quarter.abs());
             differences[0] = differences[0].max((one - half).abs());
             differences[1] = differences[1].max((half - quarter).abs());
+            apart = larger(apart, ((one - half).abs().max((half - quarter).abs()), self.base.instant(row)));
         }
+        let at = apart.1;
         let [first, second] = differences;
         if first <= ROUNDING * largest && second <= ROUNDING * largest {
-            return Estimated { largest, differences, order: None, bar: first, basis: Basis::Exact };
+            return Estimated { largest, differences, order: None, bar: first, basis: Basis::Exact, at };
         }
         let order = (first / second).log2();
         if order.is_nan() || order < LEAST_ORDER {
             let bar = DOUBT * first.max(second);
-            return Estimated { largest, differences, order: Some(order), bar, basis: Basis::NoOrder };
+            return Estimated { largest, differences, order: Some(order), bar, basis: Basis::NoOrder, at };
         }
         let rest = 1.0 / (order.exp2() - 1.0);
         let left = |row: usize| {
             let [one, half, quarter] = self.values(row, column);
-            (one - quarter + rest * (half - quarter)).abs()
+            ((one - quarter + rest * (half - quarter)).abs(), self.base.instant(row))
         };
-        let bar = self.common().map(left).fold(0.0, f64::max);
+        let (bar, at) = self.common().map(left).fold((0.0, at), larger);
         // Nothing but rounding is left with half the step: the order is beyond measure.
         let order = order.is_finite().then_some(order);
-        Estimated { largest, differences, order, bar, basis: Basis::Richardson }
+        Estimated { largest, differences, order, bar, basis: Basis::Richardson, at }
     }
 
     fn bond(

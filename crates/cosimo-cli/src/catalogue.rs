@@ -33,9 +33,14 @@ impl Page {
     }
 }
 
+/// The page of a code.
+pub(crate) fn page(code: &str) -> Option<Page> {
+    families().into_iter().flat_map(|family| family.pages).find(|page| page.code == code)
+}
+
 pub(crate) fn families() -> Vec<Family> {
     let rules = Family {
-        title: "A unit breaks a rule of FMI (`cosimo validate`)",
+        title: "An FMU breaks a rule of FMI (`cosimo validate`)",
         pages: RULES.iter().map(of_rule).collect(),
     };
     FAMILIES.iter().map(|file| family(file)).chain([rules]).collect()

@@ -10,7 +10,7 @@ use cosimo::system::{
     sources,
 };
 
-use crate::{exit, report};
+use crate::{exit, paths, report};
 
 /// Changes to the file that every command which plans a system understands.
 #[derive(Debug, Default, clap::Args)]
@@ -27,13 +27,13 @@ pub(crate) struct Changes {
     /// Step size in seconds: the fixed one, or the first one where steps vary
     #[arg(long, value_name = "H", allow_hyphen_values = true)]
     pub step: Option<f64>,
-    /// A step of its own for a component, in seconds: a multiple or a fraction of everybody's
+    /// A step of its own for a component, in seconds: a multiple or a fraction of the common step
     #[arg(long = "own-step", value_name = "COMPONENT=S")]
     pub own_steps: Vec<String>,
-    /// Tolerance of the estimate; beats those of single bonds and components
+    /// Tolerance of the error estimate that controls the step; beats those of single bonds and components
     #[arg(long, value_name = "R", allow_hyphen_values = true)]
     pub tolerance: Option<f64>,
-    /// The integrator of units for model exchange: bdf, dormand-prince, bogacki-shampine or, where built in, cvode
+    /// The integrator of FMUs for model exchange: bdf, dormand-prince, bogacki-shampine or, where built in, cvode
     #[arg(long, value_name = "NAME")]
     pub solver: Option<String>,
     /// A parameter, or an input that nobody drives: component.name=value, or name=value for all that have it
@@ -45,7 +45,7 @@ pub(crate) struct Changes {
     /// A power bond: name=effort:flow~effort:flow, as in joint=a.F:a.v~b.F:b.v
     #[arg(long = "bond", value_name = "NAME=PORTS")]
     pub bonds: Vec<String>,
-    /// Units for model exchange that are integrated together, without any coupling error: a,b, or * for all
+    /// FMUs for model exchange that are integrated together, without any coupling error: a,b, or * for all
     #[arg(long = "strong", value_name = "NAMES")]
     pub strong: Vec<String>,
     /// What happens during the run: a file of timed and conditional actions
@@ -59,7 +59,7 @@ pub(crate) struct Changes {
     /// A table whose columns drive the inputs of the same names
     #[arg(long, value_name = "FILE")]
     pub input: Option<String>,
-    /// A method: axis=name, or axis={ name = { option = value } } as in the file's [method]
+    /// A method: axis=name, or axis={ name = { option = value } } as in the file's [method]; `cosimo methods` lists all axes
     #[arg(long = "method", value_name = "AXIS=NAME")]
     pub methods: Vec<String>,
     /// Variables that go into result files, with * and ?; !PATTERN leaves out, the last that fits decides
@@ -75,7 +75,15 @@ impl Changes {
         Asked { variant: self.variant.clone() }
     }
 
-    fn overrides(&self) -> Overrides {
+    /// For a system in a folder. Paths of the command line begin where the command was given, those of a system at its
+    /// folder; what is not found here may be meant to be there.
+    fn overrides(&self, folder: &Path) -> Overrides {
+        let from_here = |file: &String| {
+            let path = Path::new(file);
+            let elsewhere = path.is_relative() && path.exists() && !paths::same(folder, Path::new("."));
+            let seen = if elsewhere { paths::relative(folder, path).ok() } else { None };
+            seen.map_or_else(|| file.clone(), |path| path.display().to_string())
+        };
         let solver = self.solver.as_ref().map(|name| format!("cosimo.solver=\"{name}\""));
         Overrides {
             stop: self.stop,
@@ -89,7 +97,7 @@ impl Changes {
             connects: self.connects.clone(),
             bonds: self.bonds.clone(),
             strong: self.strong.clone(),
-            input: self.input.clone(),
+            input: self.input.as_ref().map(from_here),
             // First, so that `--set` can say otherwise of single units.
             sets: solver.into_iter().chain(self.sets.clone()).collect(),
             methods: self.methods.clone(),
@@ -127,7 +135,12 @@ fn document(file: &Path, asked: &Asked, registry: &Registry) -> Result<Document,
     let reader = format::of_file(cosimo::SYSTEM_FORMATS, file).unwrap_or(cosimo::SYSTEM_FORMATS[0]);
     (reader.read)(file, asked, registry).map_err(|unreadable| {
         let hint = if file.is_dir() {
-            Some(format!("this is a folder; did you mean `{}`?", file.join("system.toml").display()))
+            let inside = file.join("system.toml");
+            Some(if inside.exists() {
+                format!("this is a folder; did you mean `{}`?", inside.display())
+            } else {
+                "this is a folder; a system file in it is wanted, or FMUs".into()
+            })
         } else if !file.exists() {
             nearby(file)
         } else {
@@ -157,7 +170,8 @@ pub(crate) fn draft(what: &[String], changes: &Changes, registry: &Registry) -> 
         }
         several => of_sources(several, changes, registry)?,
     };
-    draft.problems.extend(overrides::apply(&mut draft.system, &changes.overrides(), registry));
+    let overrides = changes.overrides(&draft.system.folder);
+    draft.problems.extend(overrides::apply(&mut draft.system, &overrides, registry));
     Ok(draft)
 }
 
@@ -182,7 +196,8 @@ pub(crate) fn load(what: &[String], changes: &Changes, registry: &Registry) -> R
         }
         several => (Vec::new(), of_sources(several, changes, registry)?),
     };
-    problems.extend(overrides::apply(&mut system, &changes.overrides(), registry));
+    let overrides = changes.overrides(&system.folder);
+    problems.extend(overrides::apply(&mut system, &overrides, registry));
     let acted = changes.scenario.as_deref().map(read_scenario).transpose()?;
     let (scenario_path, scenario_text) = acted.map_or_else(Default::default, |(path, text, scenario)| {
         system.scenario = Some(scenario);
@@ -242,15 +257,20 @@ pub(crate) fn exist(what: &[String], registry: &Registry) -> Result<(), u8> {
     Ok(())
 }
 
-/// Files next to a path that does not exist, with the same ending.
+/// Files next to a path that does not exist, with the same ending; or what to look at where there are none.
 fn nearby(file: &Path) -> Option<String> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let ending = file.extension();
     let mut names: Vec<String> = std::fs::read_dir(folder)
-        .ok()?
+        .into_iter()
+        .flatten()
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
         .filter(|name| Path::new(name).extension() == ending)
         .collect();
     names.sort();
-    (!names.is_empty()).then(|| format!("`{}` has {}", folder.display(), names.join(", ")))
+    Some(if names.is_empty() {
+        "check the path: it begins at the folder in which the command is given".into()
+    } else {
+        format!("`{}` has {}", folder.display(), names.join(", "))
+    })
 }

@@ -11,12 +11,13 @@ use cosimo::core::entry::number_text;
 use cosimo::engine::{Layout, Run, RunError, Summary};
 use cosimo::record::Tee;
 use cosimo::report::{
-    Books, Component, Diagram, Outcome, Reasons, Recording, Rejections, Report, Results, Room, sha256,
+    Books, Component, Delayed, Diagram, Outcome, Reasons, Recording, Rejections, Remark, Report, Results,
+    Room, Tie, Undivided, Unit, sha256,
 };
 use cosimo::system::{self, Files, System};
 
 use crate::command::explain;
-use crate::report;
+use crate::{catalogue, report};
 
 pub(crate) struct Page {
     path: PathBuf,
@@ -39,6 +40,7 @@ pub(crate) struct Told<'a> {
     pub summary: &'a Summary,
     pub error: Option<&'a RunError>,
     pub reasons: &'a str,
+    pub undivided: &'a Undivided<'a>,
     pub elapsed: Duration,
     /// The checkpoint that the run went on from, and its time.
     pub resumed: Option<(&'a str, f64)>,
@@ -65,9 +67,11 @@ impl Page {
     }
 
     /// To be called before the first step.
-    pub(crate) fn begin(&mut self, run: &mut Run) {
+    pub(crate) fn begin(&mut self, run: &mut Run, system: &System) {
         run.take_times();
-        self.books.begin(run);
+        let lines =
+            system.bonds.iter().filter_map(|bond| Some((bond.name.as_str(), bond.line.as_ref()?.delay)));
+        self.books.begin(run, &lines.collect::<Vec<_>>());
         self.why.begin(run.time().seconds(), &run.counters());
     }
 
@@ -84,12 +88,13 @@ impl Page {
         let components: Vec<Component<'_>> =
             told.system.components.iter().map(|named| component(named, layout)).collect();
         let experiment = &told.system.experiment;
-        let mut remarks = report::remark_lines(told.run.remarks());
+        let mut remarks: Vec<Remark> =
+            report::remark_lines(told.run.remarks()).map(|(code, message)| remark(code, message)).collect();
         remarks.extend(told.resumed.map(|(file, from)| {
-            format!(
+            uncoded(format!(
                 "resumed at t = {from} s from `{file}`: curves and rejected steps are drawn from there on; ledger, \
                  verdict and counts are those of the whole run"
-            )
+            ))
         }));
         let page = Report {
             name: &name(told.what),
@@ -101,6 +106,7 @@ impl Page {
             reasons: told.reasons,
             computing: Some(told.elapsed),
             threads: told.run.threads(),
+            undivided: *told.undivided,
             remarks: &remarks,
             diagram: Some(&diagram(told)),
             plan: &explain::text(told.system, told.run.layout(), told.registry),
@@ -141,8 +147,9 @@ pub(crate) fn of_results(file: &Path, results: &Results, out: &Path) -> Result<(
         names.into_iter().map(|name| Component { name, facts: Vec::new() }).collect();
     let rows = results.curves.rows;
     let broken = results.broken.iter();
-    let remarks: Vec<String> =
-        broken.map(|(name, count)| format!("`{name}` is no number in {count} of {rows} rows")).collect();
+    let remarks: Vec<Remark> = broken
+        .map(|(name, count)| uncoded(format!("`{name}` is no number in {count} of {rows} rows")))
+        .collect();
     let name = file.display().to_string();
     let page = Report {
         name: &self::name(std::slice::from_ref(&name)),
@@ -154,6 +161,7 @@ pub(crate) fn of_results(file: &Path, results: &Results, out: &Path) -> Result<(
         reasons: "",
         computing: None,
         threads: 1,
+        undivided: Undivided::default(),
         remarks: &remarks,
         diagram: None,
         plan: "",
@@ -169,8 +177,60 @@ pub(crate) fn of_results(file: &Path, results: &Results, out: &Path) -> Result<(
     cosimo::report::write(&page, &mut to).and_then(|()| to.flush()).map_err(|cause| unwritten(out, &cause))
 }
 
+/// A message with what its code means.
+fn remark(code: &'static str, message: String) -> Remark {
+    Remark { code, message, meaning: catalogue::page(code).map(|page| page.text).unwrap_or_default() }
+}
+
+fn uncoded(message: String) -> Remark {
+    Remark { message, ..Remark::default() }
+}
+
+/// A system with lines as its file has it: its plan shows islands without anything between them, and the time of all of
+/// them is spent in the calls of one.
+fn with_lines(system: &System) -> Diagram {
+    let owner = |path: &str| {
+        let owns = |name: &str| path.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+        let owners = (0..system.components.len()).filter(|&k| owns(&system.components[k].name));
+        owners.max_by_key(|&k| system.components[k].name.len())
+    };
+    let unit = |component: &system::Component| Unit {
+        name: component.name.clone(),
+        about: component.source.clone(),
+        seconds: None,
+    };
+    let mut diagram = Diagram { units: system.components.iter().map(unit).collect(), ..Diagram::default() };
+    for bond in &system.bonds {
+        let (Some(a), Some(b)) = (owner(&bond.a.effort.0), owner(&bond.b.effort.0)) else { continue };
+        match &bond.line {
+            Some(line) => diagram.lines.push(Delayed {
+                name: bond.name.clone(),
+                ends: (a, b),
+                delay: line.delay,
+                most: if line.steady.is_some() { line.most[0].max(line.most[1]) } else { 1.0 },
+            }),
+            None => diagram.bonds.push(Tie { name: bond.name.clone(), ends: vec![a, b] }),
+        }
+    }
+    for junction in &system.junctions {
+        let ends = junction.sides.iter().filter_map(|side| owner(&side.port.effort.0)).collect();
+        diagram.bonds.push(Tie { name: junction.name.clone(), ends });
+    }
+    for wire in &system.wires {
+        for from in &wire.from {
+            if let (Some(a), Some(b)) = (owner(&from.port.0), owner(&wire.to.0)) {
+                diagram.wire(a, b, format!("{} → {}", from.port.0, wire.to.0));
+            }
+        }
+    }
+    diagram
+}
+
 /// The system with what is known about its units.
 fn diagram(told: &Told<'_>) -> Diagram {
+    if told.summary.net.is_some() {
+        return with_lines(told.system);
+    }
     let mut diagram = Diagram::of(told.run.layout());
     for (unit, (_, spent)) in diagram.units.iter_mut().zip(told.run.spent()) {
         unit.seconds = Some(spent.as_secs_f64());
@@ -228,9 +288,11 @@ fn name(what: &[String]) -> String {
 
 fn outcome(told: &Told<'_>) -> Outcome {
     match told.error {
-        Some(RunError::Step(step)) => Outcome::Failed { message: step.to_string(), hint: step.hint() },
+        Some(RunError::Step(step)) => {
+            Outcome::Failed { error: remark(step.code(), step.to_string()), hint: step.hint() }
+        }
         Some(RunError::Record(record)) => {
-            Outcome::Failed { message: record.to_string(), hint: String::new() }
+            Outcome::Failed { error: uncoded(record.to_string()), hint: String::new() }
         }
         None if told.summary.finished => Outcome::Finished,
         None => Outcome::Interrupted,

@@ -22,10 +22,22 @@ pub(crate) fn problems(problems: &[Problem], files: &Files) {
     }
 }
 
-/// Where more is to be read about the first error.
+/// Where more is to be read: about the errors, or about remarks where there are no errors.
 pub(crate) fn more(problems: &[Problem]) -> Option<String> {
-    let first = problems.iter().find(|problem| problem.severity == Severity::Error)?;
-    Some(more_about(first.code))
+    let of = |severity| problems.iter().filter(move |problem| problem.severity == severity);
+    let mut codes: Vec<&str> = of(Severity::Error).map(|problem| problem.code).collect();
+    if codes.is_empty() {
+        codes = of(Severity::Remark).map(|problem| problem.code).collect();
+    }
+    let (first, rest) = codes.split_first()?;
+    let mut others: Vec<&str> = Vec::new();
+    for code in rest {
+        if code != first && !others.contains(code) {
+            others.push(code);
+        }
+    }
+    let others = if others.is_empty() { String::new() } else { format!("; so for {}", others.join(", ")) };
+    Some(more_about(first) + &others)
 }
 
 fn more_about(code: &str) -> String {
@@ -59,8 +71,9 @@ pub(crate) fn remarks(problems: &[Problem]) {
     }
 }
 
-pub(crate) fn remark_lines(problems: &[Problem]) -> Vec<String> {
-    of_remarks(problems).map(line).collect()
+/// Codes and lines.
+pub(crate) fn remark_lines(problems: &[Problem]) -> impl Iterator<Item = (&'static str, String)> {
+    of_remarks(problems).map(|remark| (remark.code, line(remark)))
 }
 
 fn of_remarks(problems: &[Problem]) -> impl Iterator<Item = &Problem> {
@@ -77,9 +90,15 @@ pub(crate) fn error(message: &str, hint: Option<&str>) {
     titled(Group::with_title(Level::ERROR.primary_title(message)), hint);
 }
 
-/// An error of a run, which has a code but no place in a file.
-pub(crate) fn failure(code: &str, message: &str, hint: &str) {
-    titled(Group::with_title(Level::ERROR.primary_title(message).id(code)), Some(hint));
+/// An error of a run or a plan, which may have a code but has no place in a file. Where several are told in one line, each
+/// has its code behind it already.
+pub(crate) fn coded(code: Option<&str>, message: &str, hint: Option<&str>) {
+    let Some(code) = code else { return error(message, hint) };
+    let mut title = Level::ERROR.primary_title(message);
+    if !message.contains(&format!("[{code}]")) {
+        title = title.id(code);
+    }
+    titled(Group::with_title(title), hint);
     say_once(&more_about(code));
 }
 

@@ -20,6 +20,7 @@ pub struct Findings {
     pub inputs: usize,
     pub outputs: usize,
     pub bonds: usize,
+    pub lines: usize,
     /// Components with steps of their own, and how long those are in seconds.
     pub own_steps: Vec<(String, f64)>,
     /// Outputs that drive nothing, as `component.port`.
@@ -61,6 +62,7 @@ pub fn check(system: &System, registry: &Registry, reading: Vec<Problem>) -> Fin
         inputs,
         outputs,
         bonds: survey.links.bonds.len(),
+        lines: survey.links.lines.len(),
         own_steps: system
             .components
             .iter()

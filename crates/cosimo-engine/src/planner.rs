@@ -563,7 +563,9 @@ impl Planner<'_> {
 
     fn control(&self, law: &dyn Law, problems: &mut Vec<Problem>) -> Control {
         let step = &self.system.recipe.step;
-        if !law.adaptive() && step.size.is_none() {
+        // A line that could not be made out would have given its islands steps of their own.
+        let lines = self.system.bonds.iter().any(|bond| bond.line.is_some());
+        if !law.adaptive() && step.size.is_none() && !lines {
             problems.push(
                 Problem::error(
                     "plan/no-step-size",

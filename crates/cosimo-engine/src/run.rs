@@ -27,6 +27,21 @@ pub enum RunError {
     Record(#[from] RecordError),
 }
 
+impl RunError {
+    /// What `cosimo explain-error` knows it by. A file that cannot be written speaks for itself.
+    pub fn code(&self) -> Option<&'static str> {
+        match self {
+            RunError::Step(step) => Some(step.code()),
+            RunError::Record(_) => None,
+        }
+    }
+
+    /// The message with its code behind it, for where it stands inside another one.
+    pub fn coded(&self) -> String {
+        self.code().map_or_else(|| self.to_string(), |code| format!("{self} [{code}]"))
+    }
+}
+
 /// How well the unknown of an algebraic loop was solved for, in its own unit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoopResidual {

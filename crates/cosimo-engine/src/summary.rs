@@ -244,10 +244,12 @@ impl Summary {
                     .into()
             }
             Verdict::Small => format!(
-                "{defect}: small {limits}. The coupling conserved energy well; that is no bound on the state error."
+                "{defect}: small {limits}. The coupling conserved energy well. That is no bound on the error of any signal, \
+                 which `cosimo verify` estimates."
             ),
             Verdict::Noticeable => format!(
-                "{defect}: noticeable {limits}. Halve the step or the tolerance and see whether the results move."
+                "{defect}: noticeable {limits}. How far signals are off is another question, which `cosimo verify` answers \
+                 by smaller steps."
             ),
             Verdict::Large => format!(
                 "{defect}: large {limits}. Do not rely on this result; take smaller steps, a correction, or another cut."

@@ -332,6 +332,14 @@
     draw(byId("indicator"), { title: "Indicator", quantity: "indicator", unit: "1", ofSteps: true, log: spread(data.indicator) > 10, curves: [{ column: data.indicator, label: "indicator", slot: 2 }], over: one });
   }
 
+  // Lines: how long their delays were, and where they stood still. Sides that go alike lie upon each other.
+  for (const [id, title, quantity] of [["kappa", "Delay as a multiple κ of the shortest", "κ"], ["still", "Judged to stand still (1) or to move (0)", "still"]]) {
+    const sides = data.sides.filter((side) => side[id] != null).slice(0, MOST_SIGNALS);
+    if (sides.length > 0 && byId(id)) {
+      draw(byId(id), { title, quantity, unit: "1", overlap: true, curves: sides.map((side, slot) => ({ column: side[id], label: side.name, slot })) });
+    }
+  }
+
   // Reasons of steps: a lane for each, as dark as many steps had it.
   function lanes(plot, look, { lanes: { groups }, curves }) {
     const { ctx, bbox } = plot;
@@ -405,7 +413,7 @@
   }
 
   // What components show first; of many, the first of each in turn.
-  const ports = [...groups].filter(([group]) => !group.startsWith("bond ") && group !== "step" && group !== "").map(([, members]) => members);
+  const ports = [...groups].filter(([group]) => !group.startsWith("bond ") && !group.startsWith("line ") && group !== "step" && group !== "").map(([, members]) => members);
   const first = new Set();
   for (let turn = 0; first.size < MOST_SIGNALS && ports.some((members) => turn < members.length); turn += 1) {
     for (const members of ports) if (turn < members.length && first.size < MOST_SIGNALS) first.add(members[turn]);

@@ -205,7 +205,7 @@ try {
 
   await step("the system is drawn, with the way that the energy went", async () => {
     const page = await open(join(out, "quarter-car.html"));
-    assert.equal(await page.getAttribute(".diagram", "aria-label"), "2 units, 1 bond, 0 wires");
+    assert.equal(await page.getAttribute(".diagram", "aria-label"), "2 simulators, 1 bond, 0 wires");
     assert.deepEqual(await page.locator(".diagram .name").allTextContents(), ["chassis", "wheel"]);
     assert.match(await page.textContent(".diagram .bond title"), /^bond strut\ntransmitted -750.* J from its first side/);
     assert.match(await page.textContent(".diagram .label"), /^strut 750.* J$/);
@@ -219,6 +219,66 @@ try {
     const times = await page.locator(".times tbody th").allTextContents();
     assert.deepEqual([...times].sort(), ["chassis", "everything else", "wheel"]);
     await close(page);
+  });
+
+  await step("errors of signals stand beside the energy defect", async () => {
+    const page = await open(join(out, "quarter-car.html"));
+    const rows = await page.locator("[aria-label='Errors of signals'] tbody tr").allTextContents();
+    assert.equal(rows.length, 3);
+    assert.match(rows[2], /^chassis\.FN7\.\d+e1 *1\.3\d+/);
+    assert.match(await page.textContent("#verdict + p"), /^chassis\.F is off by 1\.3\d+ % at its worst instant, more than the energy defect of 0\.130 %/);
+    await close(page);
+  });
+
+  await step("lines are drawn as such, with delays over time", async () => {
+    const path = report("spring-mass", join(examples, "spring-mass/system.toml"));
+    const page = await open(path);
+    assert.equal(await page.getAttribute(".diagram", "aria-label"), "2 simulators, 0 bonds, 0 wires, 1 line");
+    assert.deepEqual(await page.locator(".diagram .name").allTextContents(), ["left", "right"]);
+    assert.match(await page.textContent(".diagram .delayed title"), /^line spring\ntransmitted 145.* J from its first side\n(.*\n)*delay 1e-4 s, up to 8.* times that$/);
+    assert.deepEqual(await page.locator(".diagram .label").allTextContents(), ["spring 145.2 J", "delay 1e-4 s"]);
+    const colour = (part, what) => page.locator(part).evaluate((node, what) => getComputedStyle(node)[what], what);
+    assert.equal(await colour(".diagram .delayed .core", "stroke"), await colour("body", "backgroundColor"), "the line is hollow");
+    assert.equal(await page.locator("[aria-label='Delays of the lines'] tbody tr").count(), 2);
+    assert.equal(await page.locator("[aria-label='Steps of the islands'] tbody tr").count(), 2);
+    assert.equal(await page.locator("#size, #transmitted, .times").count(), 0, "nothing is drawn of what islands do not share");
+    // At the start nothing moves, and delays are long; when the force comes they are short; they grow again at the end.
+    const kappa = async (share) => {
+      await page.mouse.move(...(await at(page, "#kappa", share)));
+      return (await values(page, "#kappa")).map(Number);
+    };
+    assert.deepEqual((await kappa(0.1)).slice(1), [8, 8]);
+    assert.deepEqual((await kappa(0.3)).slice(1), [1, 1]);
+    const [time, still] = (await values(page, "#still")).map(Number);
+    assert.ok(Math.abs(time - 0.195) < 0.01 && still === 0, `${time} ${still}`);
+    assert.ok(await hasColour(page, "kappa", "--c0") && await hasColour(page, "still", "--c0"));
+    assert.ok((await page.locator("#picker summary").allTextContents()).includes("line spring"));
+    await drag(page, "#kappa", 0.25, 0.5);
+    assert.ok(Math.abs((await range(page))[0] - 0.1625) < 0.01);
+    await page.screenshot({ path: join(out, "lines.png"), fullPage: true });
+    await close(page);
+    const dark = await open(path, { dark: true });
+    assert.equal(await dark.locator(".diagram .delayed .core").evaluate((node) => getComputedStyle(node).stroke), "rgb(13, 17, 23)");
+    await dark.screenshot({ path: join(out, "lines-dark.png"), fullPage: true });
+    await close(dark);
+  });
+
+  await step("remarks and failures say what their codes mean", async () => {
+    const coupled = join(out, "coded.html");
+    const args = ["chassis=native:quarter-car/chassis-strut", "wheel=native:quarter-car/wheel", "--bond", "strut=chassis.F:chassis.v~wheel.F:wheel.v", "--step", "1e-3", "--stop", "0.1", "--method", "estimate=power-residual", "--report", coupled];
+    const { status, stderr } = spawnSync(cosimo, ["run", ...args], { encoding: "utf8" });
+    assert.equal(status, 0, stderr);
+    const page = await open(coupled);
+    const remark = page.locator("[aria-labelledby=remarks] li", { hasText: "energy_scale" });
+    assert.equal(await remark.locator("pre").isVisible(), false);
+    await remark.locator("summary").click();
+    assert.match(await remark.locator("summary").textContent(), /plan\/no-energy-scale/);
+    assert.match(await remark.locator("pre").textContent(), /To do: write `energy_scale` in the bond/);
+    assert.ok(await remark.locator("pre").isVisible());
+    await close(page);
+    const failed = await open(report("failed-code", system("failing-code", failing), [], 1));
+    assert.match(await failed.textContent(".banner .meaning"), /step\/not-finite.*An output became infinite/s);
+    await close(failed);
   });
 
   await step("reasons of steps are read and zoomed like all else", async () => {
@@ -344,7 +404,7 @@ try {
     const page = await still.newPage();
     await page.goto(pathToFileURL(join(out, "quarter-car.html")).href);
     const words = await page.innerText("main");
-    for (const wanted of ["Energy defect of bond strut", "strut", "drawn by a script", "native:quarter-car/wheel", "SHA-256", "Time per unit"]) {
+    for (const wanted of ["Energy defect of bond strut", "strut", "drawn by a script", "native:quarter-car/wheel", "SHA-256", "Time per simulator", "Against the undivided model"]) {
       assert.ok(words.includes(wanted), `“${wanted}” is missing`);
     }
     assert.equal(await page.locator(".plot:visible").count(), 0);
@@ -432,7 +492,7 @@ try {
     const page = await open(path);
     const size = statSync(path).size;
     assert.ok(size < 20e6, `${size} bytes`);
-    assert.equal(await page.getAttribute(".diagram", "aria-label"), "100 units, 50 bonds, 100 wires");
+    assert.equal(await page.getAttribute(".diagram", "aria-label"), "100 simulators, 50 bonds, 100 wires");
     const overlaps = await page.evaluate(() => {
       const boxes = [...document.querySelectorAll(".diagram .unit > rect:first-of-type")].map((box) => box.getBoundingClientRect());
       return boxes.filter((a, k) => boxes.slice(0, k).some((b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom)).length;

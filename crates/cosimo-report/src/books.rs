@@ -1,5 +1,5 @@
-//! The books of a run for its report, whatever is recorded: step sizes, indicators and the energies of all bonds after
-//! every step, in bounded memory.
+//! The books of a run for its report, whatever is recorded: step sizes, indicators, the energies of all bonds and the delays
+//! of all lines after every step, in bounded memory.
 
 use cosimo_core::recorder::{Columns, Recorder};
 use cosimo_engine::Run;
@@ -11,18 +11,20 @@ pub struct Books {
     recording: Recording,
     recorder: Thinning,
     row: Vec<f64>,
+    /// Outputs that show a line, and what each is divided by.
+    lines: Vec<(usize, f64)>,
 }
 
 impl Default for Books {
     fn default() -> Books {
         let recording = Recording::new(Room::BOOKS);
-        Books { recorder: recording.recorder(), recording, row: Vec::new() }
+        Books { recorder: recording.recorder(), recording, row: Vec::new(), lines: Vec::new() }
     }
 }
 
 impl Books {
-    /// To be called before the first step: all memory is taken now.
-    pub fn begin(&mut self, run: &Run) {
+    /// To be called before the first step: all memory is taken now. Lines come with their shortest delays.
+    pub fn begin(&mut self, run: &Run, lines: &[(&str, f64)]) {
         let mut columns = Columns {
             names: vec!["time".into(), "step.size".into(), "step.indicator".into()],
             units: vec!["s".into(), "s".into(), "1".into()],
@@ -31,6 +33,22 @@ impl Books {
             for what in ["transmitted_energy", "residual_energy"] {
                 columns.names.push(format!("bond.{}.{what}", bond.name));
                 columns.units.push("J".into());
+            }
+        }
+        for (line, shortest) in lines {
+            let layout = run.layout();
+            let shown = format!("line.{line}");
+            let Some(owner) = layout.names.iter().position(|name| *name == shown) else { continue };
+            let first = layout.blocks[owner].outputs.start;
+            for (at, port) in layout.interfaces[owner].outputs.iter().enumerate() {
+                // A delay as a multiple of the shortest, and whether a side stands still.
+                let (name, by) = match port.name.split_once('_') {
+                    Some(("delay", side)) => (format!("kappa_{side}"), *shortest),
+                    _ => (port.name.clone(), 1.0),
+                };
+                columns.names.push(format!("{shown}.{name}"));
+                columns.units.push("1".into());
+                self.lines.push((first + at, by));
             }
         }
         self.row.reserve_exact(columns.names.len());
@@ -43,6 +61,7 @@ impl Books {
         self.row.clear();
         self.row.extend([run.time().seconds(), run.sizes().0, run.indicator()]);
         self.row.extend(run.ledger().totals.iter().flat_map(|totals| [totals.transmitted, totals.residual]));
+        self.row.extend(self.lines.iter().map(|(output, by)| run.outputs()[*output] / by));
         in_memory(self.recorder.row(&self.row));
     }
 

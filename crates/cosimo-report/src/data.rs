@@ -47,10 +47,20 @@ pub(crate) fn data(report: &Report<'_>) -> Value {
             })
         })
         .collect();
+    let sides = report.summary.net.iter().flat_map(|net| &net.lines).flat_map(|line| {
+        ["a", "b"].map(|side| {
+            json!({
+                "name": format!("{} {side}", line.name),
+                "kappa": column(&format!("line.{}.kappa_{side}", line.name)),
+                "still": column(&format!("line.{}.still_{side}", line.name)),
+            })
+        })
+    });
     json!({
         "columns": columns,
         "signals": signals,
         "bonds": bonds,
+        "sides": sides.collect::<Vec<_>>(),
         "size": column("step.size"),
         "indicator": column("step.indicator"),
         "rejected": report.rejections.marks(),
@@ -112,6 +122,13 @@ fn place<'a>(report: &Report<'_>, name: &'a str) -> (String, &'a str) {
         .iter()
         .filter_map(|bond| Some((&bond.name, inside(inside(name, "bond")?, &bond.name)?)))
         .max_by_key(|(bond, _)| bond.len());
+    let lines = report.summary.net.iter().flat_map(|net| &net.lines);
+    let of_line = lines
+        .filter_map(|line| Some((&line.name, inside(inside(name, "line")?, &line.name)?)))
+        .max_by_key(|(line, _)| line.len());
+    if let Some((line, quantity)) = of_line {
+        return (format!("line {line}"), quantity);
+    }
     match (of_bond, inside(name, "step")) {
         (Some((bond, quantity)), _) => (format!("bond {bond}"), quantity),
         (None, Some(quantity)) => ("step".into(), quantity),

@@ -1,4 +1,5 @@
-//! The system as a picture: units as boxes, wires and power bonds between them, with the energy that went through.
+//! The system as a picture: units as boxes, wires, power bonds and delayed lines between them, with the energy that went
+//! through.
 //!
 //! Units lie in layers by their distance from a first one, so that a line never leads further than to the next layer.
 //! Inside a layer they are sorted by where their neighbours lie. Long chains are folded like text that is read to and
@@ -25,6 +26,8 @@ const KNOT: f64 = 6.0;
 const COLUMNS: usize = 5;
 /// Passes of sorting: more change nothing that can be seen.
 const SWEEPS: usize = 4;
+/// By how much a hollow line is wider than what it is filled with.
+const HOLLOW: f64 = 3.0;
 /// Between lines that join the same two boxes.
 const ABREAST: f64 = 17.0;
 
@@ -32,8 +35,9 @@ const ABREAST: f64 = 17.0;
 pub struct Diagram {
     pub units: Vec<Unit>,
     pub wires: Vec<Wire>,
-    /// In the order of the ledger.
+    /// The ledger has them by their names.
     pub bonds: Vec<Tie>,
+    pub lines: Vec<Delayed>,
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -59,6 +63,16 @@ pub struct Wire {
 pub struct Tie {
     pub name: String,
     pub ends: Vec<usize>,
+}
+
+/// A line between two units.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Delayed {
+    pub name: String,
+    pub ends: (usize, usize),
+    /// The shortest delay, in seconds, and by how much it may be multiplied at most.
+    pub delay: f64,
+    pub most: f64,
 }
 
 impl Diagram {
@@ -105,7 +119,8 @@ impl Diagram {
         diagram
     }
 
-    fn wire(&mut self, from: usize, to: usize, signal: String) {
+    /// One more signal between two units.
+    pub fn wire(&mut self, from: usize, to: usize, signal: String) {
         match self.wires.iter_mut().find(|wire| (wire.from, wire.to) == (from, to)) {
             Some(wire) => wire.signals.push(signal),
             None => self.wires.push(Wire { from, to, signals: vec![signal] }),
@@ -150,6 +165,7 @@ impl Net {
                 }
             }
         }
+        joined.extend(diagram.lines.iter().map(|line| line.ends).filter(|(one, other)| one != other));
         let mut driven = vec![false; count];
         joined.iter().for_each(|(one, other)| (driven[*one], driven[*other]) = (true, true));
         for wire in diagram.wires.iter().filter(|wire| wire.from != wire.to) {
@@ -270,17 +286,21 @@ fn draw(
     let _ = write!(
         out,
         "<svg class=diagram role=img viewBox=\"0 0 {width} {height}\" style=\"max-width:{width}px\" \
-         aria-label=\"{}, {}, {}\">",
-        count(diagram.units.len(), "unit"),
+         aria-label=\"{}, {}, {}{}\">",
+        count(diagram.units.len(), "simulator"),
         count(diagram.bonds.len(), "bond"),
-        count(diagram.wires.len(), "wire")
+        count(diagram.wires.len(), "wire"),
+        match diagram.lines.len() {
+            0 => String::new(),
+            lines => format!(", {}", count(lines, "line")),
+        }
     );
     // Lines that join the same two are drawn beside each other.
     let mut lines: Vec<Line> = Vec::new();
     let largest =
         ledger.iter().map(|bond| bond.totals.exchanged).filter(|e| e.is_finite()).fold(0.0, f64::max);
     for (k, bond) in diagram.bonds.iter().enumerate() {
-        let booked = ledger.get(k);
+        let booked = ledger.iter().find(|booked| booked.name == bond.name);
         match net.knots[k] {
             None => lines.push(Line::bond(bond, booked, largest, (bond.ends[0], bond.ends[1]), true)),
             Some(knot) => {
@@ -289,6 +309,10 @@ fn draw(
                 lines.extend(bond.ends.iter().enumerate().map(side));
             }
         }
+    }
+    for delayed in diagram.lines.iter().filter(|line| line.ends.0 != line.ends.1) {
+        let booked = ledger.iter().find(|booked| booked.name == delayed.name);
+        lines.push(Line::delayed(delayed, booked, largest));
     }
     lines.extend(diagram.wires.iter().filter(|wire| wire.from != wire.to).map(Line::wire));
     // No line may cross a label.
@@ -356,9 +380,26 @@ struct Line {
     heads: (bool, bool),
     label: String,
     title: String,
+    /// Of lines with a delay, which are drawn hollow.
+    below: String,
 }
 
 impl Line {
+    /// Like a bond, but hollow, and with its delay.
+    fn delayed(line: &Delayed, booked: Option<&BondSummary>, largest: f64) -> Line {
+        let Delayed { name, ends, delay, most } = line;
+        let tie = Tie { name: name.clone(), ends: vec![ends.0, ends.1] };
+        let drawn = Line::bond(&tie, booked, largest, *ends, true);
+        let grows = if *most > 1.0 { format!(", up to {} times that", number(*most)) } else { String::new() };
+        let title = drawn.title.replacen("bond ", "line ", 1);
+        Line {
+            width: drawn.width + HOLLOW,
+            below: format!("delay {delay:e} s"),
+            title: format!("{title}\ndelay {delay:e} s{grows}"),
+            ..drawn
+        }
+    }
+
     fn wire(wire: &Wire) -> Line {
         let label = match &wire.signals[..] {
             [one] => {
@@ -374,6 +415,7 @@ impl Line {
             heads: (true, false),
             label,
             title: wire.signals.join("\n"),
+            below: String::new(),
         }
     }
 
@@ -393,6 +435,7 @@ impl Line {
             heads: (false, false),
             label: if named { bond.name.clone() } else { String::new() },
             title: format!("bond {}", bond.name),
+            below: String::new(),
         };
         let Some(BondSummary { totals, share, .. }) = booked else { return line };
         if largest > 0.0 && totals.exchanged.is_finite() {
@@ -452,11 +495,8 @@ impl Line {
             (from, to, ((out, from.1), (out, to.1)), (out - 6.0, (from.1 + to.1) / 2.0), "start")
         };
         let ((p, q), n) = (lean, number_of);
-        let _ = write!(
-            out,
-            "<g class=\"line {}\"><title>{}</title><path d=\"M{} {}C{} {} {} {} {} {}\" stroke-width={:.1} />",
-            self.class,
-            Text(&self.title),
+        let curve = format!(
+            "M{} {}C{} {} {} {} {} {}",
             n(from.0),
             n(from.1),
             n(p.0),
@@ -464,20 +504,37 @@ impl Line {
             n(q.0),
             n(q.1),
             n(to.0),
-            n(to.1),
+            n(to.1)
+        );
+        let _ = write!(
+            out,
+            "<g class=\"line {}{}\"><title>{}</title><path d=\"{curve}\" stroke-width={:.1} />",
+            self.class,
+            if self.below.is_empty() { "" } else { " delayed" },
+            Text(&self.title),
             self.width
         );
+        if !self.below.is_empty() {
+            let _ = write!(out, "<path class=core d=\"{curve}\" stroke-width={:.1} />", self.width - HOLLOW);
+        }
+        let tip = if self.below.is_empty() { self.width } else { self.width - HOLLOW };
         if self.heads.0 {
-            head(out, to, (to.0 - q.0, to.1 - q.1), self.width);
+            head(out, to, (to.0 - q.0, to.1 - q.1), tip);
         }
         if self.heads.1 {
-            head(out, from, (from.0 - p.0, from.1 - p.1), self.width);
+            head(out, from, (from.0 - p.0, from.1 - p.1), tip);
         }
         if !self.label.is_empty() {
             let text = short(&self.label, 20);
             let (x, y) = (n(label.0), n(label.1));
             let _ =
                 write!(labels, "<text class=label x={x} y={y} text-anchor={anchor}>{}</text>", Text(&text));
+        }
+        if !self.below.is_empty() {
+            let under = if anchor == "middle" { self.width + 18.0 } else { 15.0 };
+            let (x, y) = (n(label.0), n(label.1 + under));
+            let _ =
+                write!(labels, "<text class=label x={x} y={y} text-anchor={anchor}>{}</text>", self.below);
         }
         out.push_str("</g>");
     }
@@ -527,6 +584,7 @@ mod tests {
             units: (0..units).map(unit).collect(),
             wires: Vec::new(),
             bonds: pairs.iter().enumerate().map(tie).collect(),
+            lines: Vec::new(),
         }
     }
 
@@ -613,6 +671,36 @@ mod tests {
         };
         assert_eq!(tip(8.0), 1.5 * CELL.0 - BOX.0 / 2.0);
         assert_eq!(tip(-8.0), 0.5 * CELL.0 + BOX.0 / 2.0);
+    }
+
+    #[test]
+    fn a_line_is_hollow_and_has_its_delay() {
+        let mut pair = diagram(2, &[]);
+        pair.lines = vec![Delayed { name: "shaft".into(), ends: (0, 1), delay: 1e-4, most: 8.0 }];
+        let at = places(&pair);
+        assert!((at[1].0 - at[0].0 - CELL.0).abs() < 1e-9, "{at:?}");
+        let totals = cosimo_engine::BondTotals {
+            transmitted: 8.0,
+            exchanged: 10.0,
+            residual: 0.0,
+            residual_absolute: 0.0,
+        };
+        let ledger = [BondSummary { name: "shaft".into(), totals, share: 0.0, power_error: 0.0 }];
+        let svg = pair.svg(&ledger).unwrap();
+        assert_eq!(svg.matches("class=\"line bond small delayed\"").count(), 1, "{svg}");
+        assert_eq!(svg.matches("<path class=core").count(), 1);
+        for words in [
+            "line shaft\n",
+            "delay 1e-4 s, up to 8.000 times that",
+            ">shaft 8.000 J</text>",
+            ">delay 1e-4 s</text>",
+        ] {
+            assert!(svg.contains(words), "{words} is missing: {svg}");
+        }
+        assert!(svg.contains("aria-label=\"2 simulators, 0 bonds, 0 wires, 1 line\""), "{svg}");
+        // From one to itself there is nothing to draw.
+        pair.lines[0].ends = (0, 0);
+        assert!(!pair.svg(&ledger).unwrap().contains("delayed"));
     }
 
     #[test]

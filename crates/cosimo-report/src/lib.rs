@@ -10,18 +10,21 @@ mod curves;
 mod data;
 mod diagram;
 mod escape;
+mod lines;
 mod page;
 mod reasons;
 mod rejections;
 mod results;
+mod undivided;
 
 pub use books::Books;
 pub use curves::{Curves, Recording, Room, Thinning};
-pub use diagram::{Diagram, Tie, Unit, Wire};
-pub use page::{Component, Outcome, Report, write};
+pub use diagram::{Delayed, Diagram, Tie, Unit, Wire};
+pub use page::{Component, Outcome, Remark, Report, write};
 pub use reasons::{Reasons, reasons};
 pub use rejections::Rejections;
 pub use results::{NoResults, Results};
+pub use undivided::{Apart, Undivided};
 
 use sha2::{Digest, Sha256};
 

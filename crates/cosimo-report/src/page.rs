@@ -17,8 +17,10 @@ use crate::curves::Curves;
 use crate::data;
 use crate::diagram::{Diagram, Unit};
 use crate::escape::{self, Text};
+use crate::lines;
 use crate::reasons::Reasons;
 use crate::rejections::Rejections;
+use crate::undivided::{Apart, Undivided};
 
 const STYLE: &str = include_str!("../assets/page.css");
 const SCRIPT: &str = include_str!("../assets/page.js");
@@ -44,7 +46,9 @@ pub struct Report<'a> {
     /// `None` where there are only results.
     pub computing: Option<Duration>,
     pub threads: usize,
-    pub remarks: &'a [String],
+    /// How far signals are off, where that is known.
+    pub undivided: Undivided<'a>,
+    pub remarks: &'a [Remark],
     /// The system as a picture, where it is known.
     pub diagram: Option<&'a Diagram>,
     /// As `cosimo explain` prints it; may be empty.
@@ -69,11 +73,21 @@ pub struct Component<'a> {
     pub facts: Vec<(String, String)>,
 }
 
+/// A message. What its code means stands beside it, since the page may be read where nobody can look it up.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Remark {
+    /// Empty where it has none.
+    pub code: &'static str,
+    pub message: String,
+    /// What `cosimo explain-error` says of the code.
+    pub meaning: String,
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
     Finished,
     Interrupted,
-    Failed { message: String, hint: String },
+    Failed { error: Remark, hint: String },
 }
 
 pub fn write(report: &Report<'_>, mut to: impl Write) -> io::Result<()> {
@@ -88,7 +102,14 @@ pub fn write(report: &Report<'_>, mut to: impl Write) -> io::Result<()> {
     system(report, to)?;
     tools(report, to)?;
     energy(report, to)?;
-    steps(report, to)?;
+    undivided(report, to)?;
+    match &report.summary.net {
+        Some(net) => {
+            lines::delays(net, to)?;
+            lines::islands(net, report.summary.time - report.span.0, to)?;
+        }
+        None => steps(report, to)?,
+    }
     signals(report, to)?;
     writeln!(to, "</div>")?;
     plan(report, to)?;
@@ -125,13 +146,14 @@ fn outcome(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
             "<section class=\"banner stopped\" role=alert>\n<h2>Interrupted at t = {time} s of {stop} s</h2>\n\
              <p>Everything below is about the part of the run before that.</p>\n</section>"
         ),
-        Outcome::Failed { message, hint } => writeln!(
+        Outcome::Failed { error, hint } => writeln!(
             to,
             "<section class=\"banner failed\" role=alert>\n<h2>The run failed at t = {time} s of {stop} s</h2>\n\
-             <p class=message>{}</p>\n<p>{}</p>\n<p>Everything below is about the part of the run before that.</p>\n\
+             <p class=message>{}</p>\n<p>{}</p>\n{}<p>Everything below is about the part of the run before that.</p>\n\
              </section>",
-            code(&sentence(message)),
-            code(&sentence(hint))
+            code(&sentence(&error.message)),
+            code(&sentence(hint)),
+            meaning(error)
         ),
     }
 }
@@ -147,7 +169,11 @@ fn verdict(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     let so_far = if report.outcome == Outcome::Finished { "" } else { ", so far" };
     writeln!(to, "<section class=\"verdict {}\" aria-label=Verdict>", summary.verdict.word())?;
     writeln!(to, "<span class=sign aria-hidden=true>{sign}</span>\n<div>\n<h2>{title}{so_far}</h2>")?;
-    writeln!(to, "<p id=verdict>{}</p>\n</div>\n</section>", code(&sentence(report.words)))
+    writeln!(to, "<p id=verdict>{}</p>", code(&sentence(report.words)))?;
+    if let Some(words) = report.undivided.beside(&summary.bonds) {
+        writeln!(to, "<p>{}.</p>", code(&sentence(&words)))?;
+    }
+    writeln!(to, "</div>\n</section>")
 }
 
 fn figures(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
@@ -159,9 +185,12 @@ fn figures(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
             ("steps", counters.steps.to_string()),
             ("rejected", counters.rejected.to_string()),
             ("mean step", format!("{} s", number(summary.mean_step))),
-            ("largest indicator", number(summary.worst_indicator)),
-            ("computing", format!("{:.3} s", computing.as_secs_f64())),
         ]);
+        // Without an estimate it stays at nothing, which would look like praise.
+        figures.extend(
+            (summary.worst_indicator > 0.0).then(|| ("largest indicator", number(summary.worst_indicator))),
+        );
+        figures.push(("computing", format!("{:.3} s", computing.as_secs_f64())));
     } else {
         figures.extend([
             ("rows", report.curves.rows.to_string()),
@@ -185,9 +214,54 @@ fn remarks(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     }
     writeln!(to, "<section aria-labelledby=remarks>\n<h2 id=remarks>Remarks</h2>\n<ul>")?;
     for remark in report.remarks {
-        writeln!(to, "<li>{}</li>", code(remark))?;
+        writeln!(to, "<li>{}{}</li>", code(&remark.message), meaning(remark))?;
     }
     writeln!(to, "</ul>\n</section>")
+}
+
+/// The code of a message, which opens what it means.
+fn meaning(remark: &Remark) -> String {
+    if remark.code.is_empty() {
+        return String::new();
+    }
+    format!(
+        "<details class=meaning><summary>What <code>{}</code> means</summary>\n<pre>{}</pre></details>\n",
+        Text(remark.code),
+        Text(&remark.meaning)
+    )
+}
+
+/// Errors of signals, which the energy defect does not tell.
+fn undivided(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
+    let Undivided { about, ports } = report.undivided;
+    if ports.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        to,
+        "<section aria-labelledby=undivided>\n<h2 id=undivided>Against the undivided model</h2>\n<p class=note>The system \
+         has a model of the whole, without any coupling. The error is the largest distance from it at any communication \
+         point{}.</p>",
+        if about.is_empty() { String::new() } else { format!(" ({})", Text(about)) }
+    )?;
+    writeln!(
+        to,
+        "<div class=wide tabindex=0 role=region aria-label=\"Errors of signals\">\n<table class=numbers>\n<thead><tr>\
+         <th scope=col>signal</th><th scope=col>unit</th><th scope=col>largest error</th>\
+         <th scope=col>of largest value<br>%</th><th scope=col>at t<br>s</th></tr></thead>\n<tbody>"
+    )?;
+    for Apart { name, unit, error, share, at } in ports {
+        writeln!(
+            to,
+            "<tr><th scope=row>{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+            Text(name),
+            Text(unit),
+            known(*error, |value| format!("{value:.3e}")),
+            known(*share, |share| format!("{:.4}", 100.0 * share)),
+            instant(*at)
+        )?;
+    }
+    writeln!(to, "</tbody>\n</table>\n</div>\n</section>")
 }
 
 /// What a scenario did.
@@ -220,7 +294,12 @@ fn system(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
                     "Thick lines are power bonds: the more energy they exchanged, the thicker. Arrows say where it went on \
                      the whole, colours how large the energy defect is.",
                 ),
-                (timed, "Bars in boxes compare the time that units took."),
+                (
+                    !diagram.lines.is_empty(),
+                    "Double lines are delayed lines: what enters on one side arrives on the other after the delay that stands \
+                     beside it.",
+                ),
+                (timed, "Bars in boxes compare the time that simulators took."),
             ]
             .into_iter()
             .filter_map(|(there, words)| there.then_some(words))
@@ -232,7 +311,9 @@ fn system(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
                 words.join(" ")
             )?;
         }
-        None => writeln!(to, "<p class=note>{} units are too many for a picture.</p>", diagram.units.len())?,
+        None => {
+            writeln!(to, "<p class=note>{} simulators are too many for a picture.</p>", diagram.units.len())?;
+        }
     }
     if timed {
         times(report, diagram, to)?;
@@ -255,9 +336,9 @@ fn times(report: &Report<'_>, diagram: &Diagram, to: &mut impl Write) -> io::Res
     };
     writeln!(
         to,
-        "<details{open}>\n<summary>Time per unit: {} s inside their calls{threads}</summary>\n<div class=wide \
-         tabindex=0 role=region aria-label=\"Time per unit\">\n<table class=\"numbers times\">\n<thead><tr>\
-         <th scope=col>unit</th><th scope=col>source</th><th scope=col>time<br>s</th>\
+        "<details{open}>\n<summary>Time per simulator: {} s inside their calls{threads}</summary>\n<div class=wide \
+         tabindex=0 role=region aria-label=\"Time per simulator\">\n<table class=\"numbers times\">\n<thead><tr>\
+         <th scope=col>simulator</th><th scope=col>source</th><th scope=col>time<br>s</th>\
          <th scope=col>of computing<br>%</th></tr></thead>\n<tbody>",
         number(all)
     )?;
@@ -311,9 +392,11 @@ fn energy(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     }
     writeln!(
         to,
-        "<p>Transmitted energy went through the bond, counted from its first side. Residual energy is what the \
-         coupling created (positive) or destroyed (negative) on the way; its absolute value, summed over all steps, is \
-         the energy defect. It says how well the coupling conserved energy and is no bound on the state error.</p>\n\
+        "<p>Transmitted energy went through the bond on the whole, counted from its first side; exchanged energy is what went \
+         through it either way. Residual energy is what the coupling created (positive) or destroyed (negative) on the way; \
+         its absolute value, summed over all steps, is the energy defect. It says how well the coupling conserved energy and \
+         is no bound on the error of any signal. The local error is half the mean absolute residual power: an estimate of the \
+         error in the transmitted power.</p>\n\
          <div class=wide tabindex=0 role=region aria-label=\"Energy ledger\">\n<table class=numbers>\n<thead><tr>\
          <th scope=col>bond</th><th scope=col>transmitted<br>J</th><th scope=col>exchanged<br>J</th>\
          <th scope=col>residual<br>J</th><th scope=col>|residual|<br>J</th><th scope=col>of exchanged<br>%</th>\
@@ -333,6 +416,10 @@ fn energy(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
         )?;
     }
     writeln!(to, "</tbody>\n</table>\n</div>")?;
+    // Of bonds inside islands and of lines only the totals are known.
+    if !report.books.columns.names.iter().any(|name| name.starts_with("bond.")) {
+        return writeln!(to, "</section>");
+    }
     writeln!(
         to,
         "<div id=bonds class=picks hidden></div>\n<div class=pair>\n\
@@ -369,9 +456,10 @@ fn signals(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
     let recorded = report.curves.columns.names.len().saturating_sub(1);
     writeln!(
         to,
-        "<section aria-labelledby=signals>\n<h2 id=signals>Signals</h2>\n<p class=note>{recorded} variables were \
+        "<section aria-labelledby=signals>\n<h2 id=signals>Signals</h2>\n<p class=note>{recorded} variable{} \
          recorded at {} communication points.</p>\n<div class=signals><div id=picker></div><div id=chosen></div></div>\n\
          </section>",
+        if recorded == 1 { " was" } else { "s were" },
         report.curves.rows
     )
 }

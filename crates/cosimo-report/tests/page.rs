@@ -7,8 +7,8 @@ use std::time::Duration;
 use cosimo_core::recorder::{Columns, Recorder};
 use cosimo_engine::{BondSummary, BondTotals, Counters, Summary, Verdict};
 use cosimo_report::{
-    Component, Curves, Diagram, Outcome, Reasons, Recording, Rejections, Report, Room, Tie, Unit, Wire,
-    sha256, write,
+    Apart, Component, Curves, Diagram, Outcome, Reasons, Recording, Rejections, Remark, Report, Room, Tie,
+    Undivided, Unit, Wire, sha256, write,
 };
 use insta::assert_snapshot;
 
@@ -80,7 +80,9 @@ fn page(words: &str, bonds: &[&str], outcome: Outcome) -> String {
         units: [(words.to_owned(), 0.25), ("wheel".into(), 0.75)].map(unit).into(),
         wires: vec![Wire { from: 1, to: 0, signals: vec![format!("wheel.x → {words}.x")] }],
         bonds: bonds.iter().map(|name| Tie { name: (*name).into(), ends: vec![0, 1] }).collect(),
+        lines: Vec::new(),
     };
+    let apart = Apart { name: words.into(), unit: words.into(), error: 0.5, share: 0.013, at: 0.25 };
     let report = Report {
         name: words,
         file: words,
@@ -91,7 +93,15 @@ fn page(words: &str, bonds: &[&str], outcome: Outcome) -> String {
         reasons: words,
         computing: Some(Duration::from_millis(1234)),
         threads: 1,
-        remarks: &[format!("`{words}` is held ({words})")],
+        undivided: Undivided { about: words, ports: &[apart] },
+        remarks: &[
+            Remark { message: format!("`{words}` is held ({words})"), ..Remark::default() },
+            Remark {
+                code: "plan/no-unit",
+                message: words.into(),
+                meaning: format!("{words}\nTo do: {words}"),
+            },
+        ],
         diagram: Some(&diagram),
         plan: words,
         components: &components,
@@ -125,8 +135,12 @@ fn a_finished_run() {
 
 #[test]
 fn a_failed_run_says_so_first() {
-    let failed =
-        Outcome::Failed { message: "`wheel` returned NaN".into(), hint: "try a smaller step".into() };
+    let error = Remark {
+        code: "step/not-finite",
+        message: "`wheel` returned NaN".into(),
+        meaning: "no number".into(),
+    };
+    let failed = Outcome::Failed { error, hint: "try a smaller step".into() };
     let html = page("strut", &[], failed);
     let text = text_part(&html);
     let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("`{words}` is missing in {text}"));
@@ -140,7 +154,8 @@ fn a_failed_run_says_so_first() {
 fn nothing_from_outside_becomes_markup() {
     let evil = "</script><script>alert('\"1&')</script><!--<img src=x onerror=alert(1)>";
     let plain = page("strut", &["strut"], Outcome::Finished);
-    let failed = Outcome::Failed { message: evil.into(), hint: evil.into() };
+    let error = Remark { code: "step/not-finite", message: evil.into(), meaning: evil.into() };
+    let failed = Outcome::Failed { error, hint: evil.into() };
     let html = page(evil, &[evil], failed.clone());
     let harmless = page("strut", &["strut"], failed);
     for mark in ["<script", "</script", "<img", "<!--"] {

@@ -21,7 +21,7 @@ use cosimo_system::SystemFormat;
 /// Archives (`.ssp`), and descriptions without one (`.ssd`).
 pub const SSP: SystemFormat = SystemFormat {
     name: "ssp",
-    summary: "System Structure and Parameterization 1.0 and 2.0",
+    summary: "System Structure and Parameterization, SSP 1.0 and 2.0",
     endings: &["ssp", "ssd"],
     read: load::read,
     write: Some(package::write),

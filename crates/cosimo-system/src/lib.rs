@@ -19,7 +19,7 @@ pub use files::{File, Files};
 pub use format::{Asked, Document, SystemFormat, Unreadable, Unwritten};
 pub use names::{Lost, Names};
 pub use overrides::Overrides;
-pub use problem::{About, Problem, Severity, Span};
+pub use problem::{About, Problem, Severity, Span, in_one_line};
 pub use recipe::{Choice, Exchange, Origin, PerInput, Recipe, Reject, Step};
 pub use scenario::{Action, Deed, Scenario, Trigger};
 pub use system::{

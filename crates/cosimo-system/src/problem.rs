@@ -74,3 +74,9 @@ impl Problem {
         self
     }
 }
+
+/// All errors for where there is one line only, each with its code behind it.
+pub fn in_one_line(problems: &[Problem]) -> String {
+    let errors = problems.iter().filter(|problem| problem.severity == Severity::Error);
+    errors.map(|problem| format!("{} [{}]", problem.message, problem.code)).collect::<Vec<_>>().join("; ")
+}

@@ -202,7 +202,7 @@ fn no_step_after_the_first_allocates() {
     run.record(Box::new(Recording::new(Room::SIGNALS).recorder())).unwrap();
     run.take_times();
     let (mut books, mut why, mut rejections) = (Books::default(), Reasons::default(), Rejections::default());
-    books.begin(&run);
+    books.begin(&run, &[]);
     why.begin(0.0, &run.counters());
     let look = |run: &Run| {
         books.look(run);

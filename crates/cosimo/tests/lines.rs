@@ -465,7 +465,7 @@ fn what_cannot_be_a_line_is_refused_by_name() {
         (spring("delay = 1e-4, impedance = 0.1, most = 0.5"), "`most` must be a number of at least 1"),
         (
             spring("delay = 1e-4, impedance = 0.1, steady = \"sliding-window\""),
-            "says how to tell that nothing moves",
+            "`steady` of `line` of bond `spring` has no effect where delays are not controlled",
         ),
         (
             spring("delay = 1e-4, impedance = 0.1, control = \"steady-state\", steady = \"sliding-door\""),

@@ -346,4 +346,10 @@ fn lines_are_verified_by_their_delays() {
     assert!((1.5..2.5).contains(&order), "{judged:?}");
     assert!(judged.bar > 1e-3 * judged.largest, "{judged:?}");
     assert!(found.sequence.is_err() && found.undivided.is_err());
+    assert_eq!((found.delays, judged.unit.as_str()), (Some((4e-4, 4e-4)), "m/s"));
+    // The line is in the books, and what it shows of itself is no result: its delay is halved on purpose.
+    let all = verify(&system, &registry, Err("no reference".into()), &Wish { signals: &[], ..wish }).unwrap();
+    assert!(all.signals.len() > 5 && all.signals.iter().all(|signal| !signal.name.starts_with("line.")));
+    let [spring] = &all.bonds[..] else { panic!("{:?}", all.bonds) };
+    assert!(spring.name == "spring" && spring.exchanged[0] > 0.0 && spring.signal.is_some(), "{spring:?}");
 }

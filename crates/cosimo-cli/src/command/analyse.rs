@@ -6,7 +6,9 @@ mod correlation;
 mod order;
 mod stability;
 
+use cosimo::analysis::variant::refuse_lines;
 use cosimo::core::Registry;
+use cosimo::core::entry::number_text;
 use cosimo::system::{Document, System};
 
 use crate::load::{Changes, draft};
@@ -39,7 +41,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
 /// What is analysed.
 #[derive(Debug, clap::Args)]
 struct Subject {
-    /// A system file; or simulators, as in `a.fmu`, `left=a.fmu` or `native:ring/rotor`
+    /// A system (.toml, .ssp, .ssd, OspSystemStructure.xml); or simulators, as in `a.fmu`, `left=a.fmu`, `native:ring/rotor`
     #[arg(required = true, value_name = "FILE")]
     what: Vec<String>,
     /// Which system of a package that holds several, by the name of its description
@@ -57,7 +59,7 @@ struct Subject {
     /// A power bond: name=effort:flow~effort:flow, as in joint=a.F:a.v~b.F:b.v
     #[arg(long = "bond", value_name = "NAME=PORTS")]
     bonds: Vec<String>,
-    /// A method: axis=name, or axis={ name = { option = value } } as in the file's [method]
+    /// A method: axis=name, or axis={ name = { option = value } } as in the file's [method]; `cosimo methods` lists all axes
     #[arg(long = "method", value_name = "AXIS=NAME")]
     methods: Vec<String>,
     /// As JSON
@@ -96,11 +98,17 @@ impl Subject {
     }
 }
 
-/// The step of a system whose steps are all of one size.
+/// The step that is looked at: steps of one size are wanted.
 fn constant_step(system: &System) -> Result<f64, u8> {
-    system.recipe.step.size.ok_or_else(|| {
-        report::error("the system has no step size", Some("say `--step H`"));
-        exit::BAD_INPUT
+    refuse_lines(system).map_err(|error| refused(&error, None))?;
+    let step = &system.recipe.step;
+    step.size.ok_or_else(|| {
+        let (least, most) = (number_text(step.min), number_text(step.max));
+        let message = format!(
+            "one step size is wanted, and those of the system vary: law `{}`, {least} to {most} s",
+            system.recipe.law.name
+        );
+        refused(&message, Some("say which one to look at, as in `--step 1e-3`"))
     })
 }
 
@@ -116,10 +124,15 @@ fn one_step(text: Option<&str>) -> Result<Option<f64>, u8> {
     }
 }
 
-/// What an analysis could not do: a wrong system or a wrong wish, not a failed run.
+/// What an analysis could not do: a wrong system or a wrong wish.
 fn refused(error: &dyn std::fmt::Display, hint: Option<&str>) -> u8 {
-    report::error(&error.to_string(), hint);
-    exit::BAD_INPUT
+    coded(None, error, hint)
+}
+
+/// The same with the code of a plan that could not be made, or of a run that failed.
+fn coded(code: Option<&str>, error: &dyn std::fmt::Display, hint: Option<&str>) -> u8 {
+    report::coded(code, &error.to_string(), hint);
+    if code.is_some_and(|code| code.starts_with("step/")) { exit::FAILED } else { exit::BAD_INPUT }
 }
 
 /// JSON has no infinities.

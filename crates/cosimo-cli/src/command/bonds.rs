@@ -13,7 +13,7 @@ use crate::{exit, report};
 /// Find power bonds among plain wires: pairs that go opposite ways and whose units multiply to a power
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A system file; or simulators, as in `a.fmu`, `left=a.fmu` or `native:ring/rotor`
+    /// A system (.toml, .ssp, .ssd, OspSystemStructure.xml); or simulators, as in `a.fmu`, `left=a.fmu`, `native:ring/rotor`
     #[arg(required = true, value_name = "FILE")]
     what: Vec<String>,
     #[command(flatten)]
@@ -45,8 +45,14 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     }
     open.iter().for_each(|found| print!("{}", choices(found, system)));
     if suggestions.is_empty() {
+        let known = match system.bonds.len() + system.junctions.len() {
+            0 => String::new(),
+            1 => " beside the bond that it has".to_owned(),
+            bonds => format!(" beside the {bonds} bonds that it has"),
+        };
         eprintln!(
-            "no two wires go opposite ways between the same components with units that multiply to a power"
+            "nothing found{known}: no two wires go opposite ways between the same components with units that multiply to \
+             a power"
         );
     }
     Ok(())

@@ -15,7 +15,7 @@ use crate::{exit, report};
 /// Check a system before it runs: every problem and every remark, with its place, and a forecast
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A system file; or simulators, as in `a.fmu`, `left=a.fmu` or `native:ring/rotor`
+    /// A system (.toml, .ssp, .ssd, OspSystemStructure.xml); or simulators, as in `a.fmu`, `left=a.fmu`, `native:ring/rotor`
     #[arg(required = true, value_name = "FILE")]
     what: Vec<String>,
     #[command(flatten)]
@@ -23,7 +23,7 @@ pub(crate) struct Args {
     /// Make remarks count as errors
     #[arg(long)]
     strict: bool,
-    /// Do not forecast stability, for which units are started and take a few steps
+    /// Do not forecast stability, for which simulators are started and take a few steps
     #[arg(long)]
     no_forecast: bool,
     /// As JSON
@@ -80,18 +80,26 @@ fn verdict(findings: &Findings, file: &str, readable: bool) -> String {
     if !readable {
         return format!("{file}: {counts}; the rest is checked once the file can be read");
     }
+    // Of what is wrong nobody knows how much of the rest belongs to it.
+    if findings.count(Severity::Error) > 0 {
+        return format!("{file}: {counts}");
+    }
     let unread = match &findings.unread[..] {
         [] => String::new(),
-        few @ ([_] | [_, _] | [_, _, _]) => format!(", read by nobody: {}", few.join(", ")),
+        few @ ([_] | [_, _] | [_, _, _]) => format!(" (no other component reads {})", few.join(", ")),
         [first, second, rest @ ..] => {
-            format!(", read by nobody: {first}, {second} and {} more", rest.len())
+            format!(" (no other component reads {first}, {second} and {} more)", rest.len())
         }
+    };
+    let lines = match findings.lines {
+        0 => String::new(),
+        lines => format!("{}, ", several(lines, "line")),
     };
     let own: Vec<String> =
         findings.own_steps.iter().map(|(name, size)| format!("{name} {} s", number_text(*size))).collect();
     let own = if own.is_empty() { String::new() } else { format!("\nown steps: {}", own.join(", ")) };
     format!(
-        "{file}: {counts}\n{}, {}, {}, {}{unread}{own}",
+        "{file}: {counts}\n{}, {}, {lines}{}, {}{unread}{own}",
         several(findings.components, "component"),
         several(findings.bonds, "bond"),
         several(findings.inputs, "input"),
@@ -112,7 +120,7 @@ fn lines(forecast: &Result<Forecast, NoForecast>) -> Vec<String> {
     };
     let how = match forecast.how {
         How::States => "",
-        How::Impulses => " (by impulse responses: somebody shows no states)",
+        How::Impulses => " (by impulse responses, as a simulator shows no states)",
     };
     let mut lines = vec![format!("forecast: {steps}; at the start {}{how}", survey::words(forecast.radius))];
     lines.extend(forecast.limit.map(|whole| format!("  {}", limit(whole))));
@@ -186,6 +194,7 @@ fn as_json(
             "remarks": findings.count(Severity::Remark),
             "components": findings.components,
             "bonds": findings.bonds,
+            "lines": findings.lines,
             "inputs": findings.inputs,
             "outputs": findings.outputs,
             "unread_outputs": findings.unread,

@@ -21,7 +21,7 @@ pub(crate) struct Args {
     /// Allowed difference, as a part of the largest value that the reference has
     #[arg(long, value_name = "X", default_value_t = 1e-3, allow_hyphen_values = true)]
     relative: f64,
-    /// Allowed difference on top of that
+    /// Allowed difference on top of that, in the unit of the signal
     #[arg(long, value_name = "X", default_value_t = 1e-9, allow_hyphen_values = true)]
     absolute: f64,
     /// How much earlier or later a value may come, in seconds
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     /// List all signals, not only the worst
     #[arg(long)]
     all: bool,
-    /// For programs
+    /// As JSON
     #[arg(long)]
     json: bool,
 }
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
 
 fn table(file: &Path) -> Result<Table, u8> {
     record::read(file).map_err(|error| {
-        report::error(&error.to_string(), None);
+        report::error(&error.to_string(), Some(&error.hint()));
         exit::NO_FILE
     })
 }
@@ -74,7 +74,7 @@ fn print(comparison: &Comparison, args: &Args) {
     let shown = if args.all { signals.len() } else { outside.clamp(1, SHOWN) };
     println!(
         "{:<40} {:>10} {:>12} {:>14} {:>14} {:>12}",
-        "signal", "of allowed", "at", "reference", "found", "largest"
+        "signal", "of allowed", "at s", "reference", "found", "largest off"
     );
     for Difference { name, excess, time, reference, found, largest, .. } in
         &signals[..shown.min(signals.len())]

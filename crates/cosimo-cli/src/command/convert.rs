@@ -30,7 +30,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
                 format.endings.iter().map(|ending| format!("`.{ending}` ({})", format.summary))
             })
             .collect();
-        let message = format!("no format of systems that can be written ends like `{}`", args.to.display());
+        let message = format!("`{}` has no ending of a system that can be written", args.to.display());
         report::error(&message, Some(&format!("known are {}", known.join(", "))));
         return Err(exit::BAD_INPUT);
     };
@@ -44,6 +44,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     match write(&document, &args.to, &registry) {
         Ok(remarks) => {
             report::remarks(&remarks);
+            println!("wrote {}", args.to.display());
             Ok(())
         }
         Err(Unwritten::Problems(problems)) => {

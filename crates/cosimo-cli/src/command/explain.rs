@@ -7,7 +7,9 @@ use cosimo::core::entry::{Listed, Options, Value, number_text};
 use cosimo::core::{End, Registry};
 use cosimo::engine::Layout;
 use cosimo::engine::rows::side_letter;
-use cosimo::system::{Action, Choice, EndRule, Origin, Recipe, RecordPoint, Reject, Step, System, Trigger};
+use cosimo::system::{
+    Action, BondDecl, Choice, EndRule, Origin, PowerPort, Recipe, RecordPoint, Reject, Step, System, Trigger,
+};
 
 use crate::load::{Changes, Loaded, load};
 use crate::report;
@@ -15,7 +17,7 @@ use crate::report;
 /// Show the plan of a system without running it
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A system file; or simulators, as in `a.fmu`, `left=a.fmu` or `native:ring/rotor`
+    /// A system (.toml, .ssp, .ssd, OspSystemStructure.xml); or simulators, as in `a.fmu`, `left=a.fmu`, `native:ring/rotor`
     #[arg(required = true, value_name = "FILE")]
     what: Vec<String>,
     #[command(flatten)]
@@ -40,16 +42,22 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
 /// The plan as people read it.
 pub(crate) fn text(system: &System, layout: &Layout, registry: &Registry) -> String {
     let mut out = String::new();
-    let written = simulators(&mut out, system, layout)
-        .and_then(|()| inputs(&mut out, layout))
-        .and_then(|()| bonds(&mut out, layout))
+    let lines = system.bonds.iter().any(|bond| bond.line.is_some());
+    let written = simulators(&mut out, system, layout, lines)
+        .and_then(|()| if lines { self::lines(&mut out, system) } else { coupling(&mut out, layout) })
         .and_then(|()| methods(&mut out, system, layout, &registry.axes()))
         .and_then(|()| actions(&mut out, system));
     debug_assert!(written.is_ok(), "a string takes everything");
     out
 }
 
-fn simulators(out: &mut String, system: &System, layout: &Layout) -> fmt::Result {
+/// How values and powers go from one to the other.
+fn coupling(out: &mut String, layout: &Layout) -> fmt::Result {
+    inputs(out, layout)?;
+    bonds(out, layout)
+}
+
+fn simulators(out: &mut String, system: &System, layout: &Layout, lines: bool) -> fmt::Result {
     writeln!(out, "simulators")?;
     for (index, (name, interface)) in layout.names.iter().zip(&layout.interfaces).enumerate() {
         let can = &interface.abilities;
@@ -66,21 +74,64 @@ fn simulators(out: &mut String, system: &System, layout: &Layout) -> fmt::Result
         let component = system.components.iter().find(|component| component.name == *name);
         let source = match component {
             Some(component) => component.source.clone(),
-            None if interface.members.is_empty() => {
-                "delayed line; what it joins has a clock of its own".to_owned()
-            }
+            None if interface.members.is_empty() => continue, // a line, which is told of below
             None => format!("{}, integrated together", interface.members.join(" and ")),
         };
         let rate = layout.rates.iter().find(|rate| rate.member == index);
         let own = rate.map_or(String::new(), |rate| own_step(rate.every, layout));
-        let lines = system.bonds.iter().any(|bond| bond.line.is_some());
         let abilities = if lines { String::new() } else { format!(" ({})", abilities.join(", ")) };
         writeln!(out, "  {name:<12} {source}{abilities}{own}")?;
+    }
+    if lines {
+        return Ok(()); // every island has its own
     }
     writeln!(out, "\nstages (inside a stage nobody sees new values)")?;
     for (k, stage) in layout.stages.iter().enumerate() {
         let members: Vec<&str> = stage.members.iter().map(|&member| layout.names[member].as_str()).collect();
         writeln!(out, "  {}: {}", k + 1, members.join(", "))?;
+    }
+    Ok(())
+}
+
+/// Lines, and what else joins components: inside islands nothing is resolved here.
+fn lines(out: &mut String, system: &System) -> fmt::Result {
+    writeln!(
+        out,
+        "\nlines (what enters on one side arrives on the other after the delay; islands between have clocks of their own)"
+    )?;
+    let sides = |bond: &BondDecl| {
+        let side = |port: &PowerPort| format!("{} x {}", port.effort.0, port.flow.0);
+        format!("a: {}; b: {}", side(&bond.a), side(&bond.b))
+    };
+    for (bond, line) in system.bonds.iter().filter_map(|bond| Some((bond, bond.line.as_ref()?))) {
+        let grows = if line.steady.is_some() {
+            let most = line.most[0].max(line.most[1]);
+            format!(", up to {} times that where a side stands still", number_text(most))
+        } else {
+            String::new()
+        };
+        writeln!(
+            out,
+            "  {:<12} {}; delay {} s{grows}; impedance {}",
+            bond.name,
+            sides(bond),
+            number_text(line.delay),
+            number_text(line.impedance)
+        )?;
+    }
+    let inside: Vec<&BondDecl> = system.bonds.iter().filter(|bond| bond.line.is_none()).collect();
+    if !inside.is_empty() {
+        writeln!(out, "\nbonds inside islands")?;
+    }
+    for bond in inside {
+        writeln!(out, "  {:<12} {}", bond.name, sides(bond))?;
+    }
+    if !system.wires.is_empty() {
+        writeln!(out, "\nwires inside islands")?;
+    }
+    for wire in &system.wires {
+        let from: Vec<&str> = wire.from.iter().map(|summand| summand.port.0.as_str()).collect();
+        writeln!(out, "  {:<20} = {}", wire.to.0, from.join(" + "))?;
     }
     Ok(())
 }
@@ -158,7 +209,8 @@ fn bonds(out: &mut String, layout: &Layout) -> fmt::Result {
             bond.name,
             sides.join("; "),
             own("tolerance", bond.tolerance),
-            own("energy scale", bond.energy_scale)
+            bond.energy_scale
+                .map_or(String::new(), |scale| format!("; energy scale {} J", number_text(scale)))
         )?;
     }
     Ok(())
@@ -166,14 +218,16 @@ fn bonds(out: &mut String, layout: &Layout) -> fmt::Result {
 
 fn methods(out: &mut String, system: &System, layout: &Layout, axes: &[(&str, Vec<Listed>)]) -> fmt::Result {
     writeln!(out, "\nmethods")?;
-    let adaptive = layout.control.adaptive;
-    choices(out, &system.recipe, adaptive, layout.control.first(system.recipe.step.size), axes)?;
+    let lines = system.bonds.iter().any(|bond| bond.line.is_some());
+    let sizes = (layout.control.adaptive, layout.control.first(system.recipe.step.size));
+    choices(out, &system.recipe, (!lines).then_some(sizes), axes)?;
     for island in &system.islands {
         let names: Vec<&str> = island.components.iter().map(|(name, _)| name.as_str()).collect();
         writeln!(out, "\nmethods of island {}, which has {}", island.name, names.join(", "))?;
         let Step { size, min, max, .. } = island.recipe.step;
         let adaptive = island.recipe.law.name != Recipe::default().law.name;
-        choices(out, &island.recipe, adaptive, size.unwrap_or(max).clamp(min, max), axes)?;
+        let sizes = size.map(|size| (adaptive, if adaptive { size.clamp(min, max) } else { size }));
+        choices(out, &island.recipe, sizes, axes)?;
     }
     if !system.islands.is_empty() {
         writeln!(out)?;
@@ -192,12 +246,11 @@ fn methods(out: &mut String, system: &System, layout: &Layout, axes: &[(&str, Ve
     Ok(())
 }
 
-/// What was chosen on every axis, and the sizes of steps.
+/// What was chosen on every axis, and whether and from where the sizes of steps change, if somebody chose them.
 fn choices(
     out: &mut String,
     recipe: &Recipe,
-    adaptive: bool,
-    first: f64,
+    sizes: Option<(bool, f64)>,
     axes: &[(&str, Vec<Listed>)],
 ) -> fmt::Result {
     for (axis, choice) in [
@@ -217,6 +270,9 @@ fn choices(
         )?;
     }
     let step = &recipe.step;
+    let Some((adaptive, first)) = sizes else {
+        return writeln!(out, "  {:<12} of its own in every island", "step");
+    };
     if adaptive {
         let reject = if step.reject == Reject::AboveOne { "above 1" } else { "never" };
         writeln!(

@@ -38,12 +38,17 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let code = asked.trim_start_matches("error").trim_start_matches("remark");
     let code = code.trim_start_matches('[').trim_end_matches(':').trim_end_matches(']');
     let Some(page) = pages.clone().find(|page| page.code == code) else {
-        let named = pages.clone().map(|page| page.code).filter(|known| known.split('/').nth(1) == Some(code));
+        // The second half of a code, or the beginning of one.
+        let meant = |known: &&str| {
+            known.split('/').nth(1) == Some(code) || (!code.is_empty() && known.starts_with(code))
+        };
+        let named = pages.clone().map(|page| page.code).filter(meant);
         let named: Vec<String> = named.map(|known| format!("`{known}`")).collect();
-        let hint = if named.is_empty() {
-            suggest(code, pages.map(|page| page.code))
-        } else {
-            format!("did you mean {}?", named.join(" or "))
+        let near = suggest(code, pages.map(|page| page.code));
+        let hint = match named.len() {
+            0 if near.starts_with("did you mean") => near,
+            1..=8 => format!("did you mean {}?", named.join(" or ")),
+            _ => "`cosimo explain-error` without a code lists all of them".into(),
         };
         report::error(&format!("no message has the code `{asked}`"), Some(&hint));
         return Err(exit::BAD_INPUT);

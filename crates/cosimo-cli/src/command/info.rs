@@ -11,7 +11,7 @@ use crate::{exit, report};
 /// Show what an FMU is: variables, capabilities, platforms, and what would keep it from running here
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The unit, as in `engine.fmu`
+    /// The FMU, as in `engine.fmu`
     file: PathBuf,
     /// As JSON
     #[arg(long)]
@@ -20,7 +20,10 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
     if !args.file.exists() {
-        report::error(&format!("{} does not exist", args.file.display()), None);
+        report::error(
+            &format!("cannot read `{}`: it does not exist", args.file.display()),
+            Some("check the path: it begins at the folder in which the command is given"),
+        );
         return Err(exit::NO_FILE);
     }
     let unit = Unit::open(&args.file, &Cache::standard(&cosimo::fmi::UNIT)).map_err(|problems| {

@@ -23,8 +23,11 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         .flat_map(|source| (source.models)().into_iter().map(|model| (source.name, model)))
         .collect();
     let Some(name) = &args.name else {
-        for (source, model) in &all {
-            println!("  {:<34} {}", format!("{source}:{}", model.name), model.summary);
+        let paths = all.iter().map(|(source, model)| format!("{source}:{}", model.name));
+        let paths: Vec<String> = paths.collect();
+        let width = paths.iter().map(String::len).max().unwrap_or(0);
+        for (path, (_, model)) in paths.iter().zip(&all) {
+            println!("  {path:<width$} {}", model.summary);
         }
         println!("\n`cosimo models NAME` shows ports and parameters.");
         return Ok(());

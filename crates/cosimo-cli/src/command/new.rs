@@ -143,10 +143,11 @@ fn ports(text: &mut String, what: &str, ports: &[Port]) -> std::fmt::Result {
     for port in ports {
         let unit = port.unit.as_ref().map_or("", |unit| unit.text.as_str());
         let start = port.start.map_or(String::new(), |start| format!(", starts at {}", number_text(start)));
-        let line = format!("#   {:<20} [{unit}]{start} {}", port.name, port.description);
+        let about = if start.is_empty() { " " } else { ": " };
+        let line = format!("#   {:<20} [{unit}]{start}{about}{}", port.name, port.description);
         // A comment is one line, whatever a unit says.
         let line = line.replace(['\n', '\r'], " ");
-        writeln!(text, "{}", line.trim_end())?;
+        writeln!(text, "{}", line.trim_end_matches([' ', ':']))?;
     }
     Ok(())
 }

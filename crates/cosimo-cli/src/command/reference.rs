@@ -25,7 +25,7 @@ pub(crate) struct Args {
     /// Last instant [default: the stop of the file]
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     stop: Option<f64>,
-    /// Result file, by its ending: .csv, .arrow or .parquet
+    /// Result file, by its ending: .csv, .arrow, .parquet or .mat
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
 }
@@ -52,7 +52,9 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     record::write(&args.out, format, &table(times, &solution)).map_err(|error| {
         report::error(&error.to_string(), None);
         exit::NO_FILE
-    })
+    })?;
+    println!("wrote {}: {} rows from {from} to {stop} s", args.out.display(), count + 1);
+    Ok(())
 }
 
 fn table(times: Vec<f64>, solution: &reference::Solution) -> Table {

@@ -41,7 +41,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Paper {
-    /// Sadjina et al. 2017 (003) and Sadjina & Pedersen 2019 (000)
+    /// Sadjina et al. 2017 (rows 003/...) and Sadjina & Pedersen 2019 (rows 000/...)
     EccoNepce,
     /// Genser & Benedikt 2018
     PreStep,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use cosimo::analysis::forecast::three;
 use cosimo::certificate::Ending;
 use cosimo::core::Registry;
 use cosimo::core::entry::number_text;
@@ -13,6 +14,7 @@ use cosimo::engine::lines::{EndTotals, IsleTotals, LineTotals, NetTotals};
 use cosimo::engine::{BondSummary, OwnSteps, Run, RunError, Summary};
 use cosimo::record::{Files, Tee};
 use cosimo::reference;
+use cosimo::report::{Apart, Undivided};
 use cosimo::saved::{Origin, Saved};
 use cosimo::system::System;
 
@@ -28,7 +30,7 @@ use crate::{exit, report};
 /// Run a system and show what its coupling did to the energy
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A system file; or simulators, as in `a.fmu`, `left=a.fmu` or `native:ring/rotor`
+    /// A system (.toml, .ssp, .ssd, OspSystemStructure.xml); or simulators, as in `a.fmu`, `left=a.fmu`, `native:ring/rotor`
     #[arg(required = true, value_name = "FILE")]
     what: Vec<String>,
     #[command(flatten)]
@@ -40,7 +42,7 @@ pub(crate) struct Args {
 /// Everything around a run that changes none of its numbers.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Manner {
-    /// Result file, by its ending: .csv, .arrow (fastest) or .parquet (smallest); may be given several times
+    /// Result file, by its ending: .csv, .arrow (fastest), .parquet (smallest) or .mat; may be given several times
     #[arg(long, value_name = "FILE")]
     out: Vec<PathBuf>,
     /// The closing summary as JSON
@@ -58,8 +60,8 @@ pub(crate) struct Manner {
     /// Threads that simulators are spread over; the results do not depend on it [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: Option<u32>,
-    /// Save the run for `cosimo resume`: every=10s of computing, simulated=0.5 (seconds), at the end; on Ctrl-C always,
-    /// and with `interrupt` only then; file=NAME
+    /// Save the run for `cosimo resume`, on Ctrl-C and, with commas between: every=10s (of computing), simulated=0.5 (seconds
+    /// of the run), end, or interrupt (on Ctrl-C only); file=NAME says where
     #[arg(long, value_name = "WHEN")]
     checkpoint: Option<Schedule>,
     /// Keep pace with the wall clock, or with FACTOR times it; the results do not depend on it
@@ -210,7 +212,7 @@ pub(crate) fn go(args: &Args, words: &[String], resumed: Option<Resumed>) -> Res
         saver.begin(&mut run)?;
     }
     if let Some(page) = &mut page {
-        page.begin(&mut run);
+        page.begin(&mut run, &system);
     }
     let from = run.time().seconds();
     if let Some(seal) = seal.as_mut().filter(|_| resumed.is_some()) {
@@ -241,6 +243,11 @@ pub(crate) fn go(args: &Args, words: &[String], resumed: Option<Resumed>) -> Res
         failed(error);
     }
     let error = outcome.as_ref().err();
+    let mut about = Vec::new();
+    about.extend(resumed.is_some().then(|| format!("from t = {from} s on")));
+    about.extend((!summary.events.is_empty()).then(|| "which knows nothing of the scenario".into()));
+    let apart = if summary.finished { watch.apart(&system, &registry, &run) } else { Vec::new() };
+    let undivided = Undivided { about: &about.join(", "), ports: &apart };
     let told = Told {
         what: &args.what,
         files: &texts,
@@ -250,6 +257,7 @@ pub(crate) fn go(args: &Args, words: &[String], resumed: Option<Resumed>) -> Res
         summary: &summary,
         error,
         reasons: &reasons(&summary),
+        undivided: &undivided,
         elapsed,
         resumed: resumed.as_ref().map(|resumed| (resumed.file.as_str(), from)),
     };
@@ -271,13 +279,8 @@ pub(crate) fn go(args: &Args, words: &[String], resumed: Option<Resumed>) -> Res
     if let Some(pace) = &pace {
         println!("{}", pace.line());
     }
-    verdict(&summary);
-    if summary.finished {
-        let mut about = Vec::new();
-        about.extend(resumed.is_some().then(|| format!("from t = {from} s on")));
-        about.extend((!summary.events.is_empty()).then(|| "which knows nothing of the scenario".into()));
-        watch.print(&system, &registry, &about.join(", "));
-    }
+    verdict(&summary, system.experiment.stop);
+    distances(&undivided, &summary);
     if let Some(file) = &manner.summary_json {
         let mut json = json(&summary, elapsed, &args.what, error);
         if let Some(resumed) = &resumed {
@@ -406,7 +409,7 @@ pub(crate) fn interrupted() -> Arc<AtomicBool> {
 fn failed(error: &RunError) -> u8 {
     match error {
         RunError::Step(step) => {
-            report::failure(step.code(), &step.to_string(), &step.hint());
+            report::coded(Some(step.code()), &step.to_string(), Some(&step.hint()));
             exit::FAILED
         }
         RunError::Record(record) => unwritable(&record.to_string(), &record.file),
@@ -446,31 +449,54 @@ impl Watch {
         }
     }
 
-    /// How far the coupled run is from the undivided model.
-    fn print(&self, system: &System, registry: &Registry, about: &str) {
+    /// How far the coupled run is from the undivided model, port by port; nothing where there is none.
+    fn apart(&self, system: &System, registry: &Registry, run: &Run) -> Vec<Apart> {
         let declared = system.reference.as_ref().map_or(0, |reference| reference.ports.len());
         if self.outputs.is_empty() || declared != self.outputs.len() {
-            return;
+            return Vec::new();
         }
         let solution = match reference::solve(system, &self.times, registry) {
             Ok(solution) => solution,
             Err(message) => {
                 eprintln!("remark: no comparison with the undivided model: {message}");
-                return;
+                return Vec::new();
             }
         };
-        println!("\nagainst the undivided model          largest error   of largest value");
-        if !about.is_empty() {
-            println!("  ({about})");
-        }
-        for (k, name) in solution.names.iter().enumerate() {
-            let (mut error, mut size) = (0.0f64, 0.0f64);
-            for (row, values) in solution.rows.iter().zip(self.values.chunks(self.outputs.len())) {
-                error = error.max((values[k] - row[k]).abs());
+        let layout = run.layout();
+        let unit = |output: usize| {
+            let owner = layout.owners[output];
+            let port = &layout.interfaces[owner].outputs[output - layout.blocks[owner].outputs.start];
+            port.unit.as_ref().map_or(String::new(), ToString::to_string)
+        };
+        let port = |(k, name): (usize, &String)| {
+            let (mut error, mut size, mut at) = (0.0f64, 0.0f64, 0.0);
+            let rows = solution.rows.iter().zip(self.values.chunks(self.outputs.len()));
+            for ((row, values), time) in rows.zip(&self.times) {
+                let distance = (values[k] - row[k]).abs();
+                (error, at) = if distance > error { (distance, *time) } else { (error, at) };
                 size = size.max(row[k].abs());
             }
-            println!("  {name:<34} {error:>14.3e}   {:>8.4} %", 100.0 * error / size);
-        }
+            Apart { name: name.clone(), unit: unit(self.outputs[k]), error, share: error / size, at }
+        };
+        solution.names.iter().enumerate().map(port).collect()
+    }
+}
+
+/// How far signals are off, where that is known: another question than the energy defect.
+fn distances(undivided: &Undivided<'_>, summary: &Summary) {
+    if undivided.ports.is_empty() {
+        return;
+    }
+    println!("\nagainst the undivided model          largest error   of largest value   at t");
+    if !undivided.about.is_empty() {
+        println!("  ({})", undivided.about);
+    }
+    for Apart { name, unit, error, share, at } in undivided.ports {
+        let name = if unit.is_empty() || unit == "1" { name.clone() } else { format!("{name} [{unit}]") };
+        println!("  {name:<34} {error:>14.3e}   {:>14.4} %   {} s", 100.0 * share, three(*at));
+    }
+    if let Some(words) = undivided.beside(&summary.bonds) {
+        println!("{words}");
     }
 }
 
@@ -605,7 +631,7 @@ fn islands_json(net: &NetTotals) -> serde_json::Value {
 }
 
 /// The ledger and what to think of it.
-fn verdict(summary: &Summary) {
+fn verdict(summary: &Summary, stop: f64) {
     if !summary.bonds.is_empty() {
         println!(
             "\nbond             transmitted J    exchanged J     residual J   |residual| J  of exchanged  local error W"
@@ -621,7 +647,9 @@ fn verdict(summary: &Summary) {
             );
         }
     }
-    println!("\nverdict: {}", summary.words());
+    let part =
+        if summary.finished { String::new() } else { format!(" up to t = {} of {stop} s", summary.time) };
+    println!("\nverdict{part}: {}", summary.words());
 }
 
 /// Why steps had the size they had; empty where there is nothing to say.

@@ -10,7 +10,7 @@ use crate::{exit, report};
 /// Check an FMU, or a modelDescription.xml alone, against FMI 2.0 or 3.0
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The unit, as in `engine.fmu`
+    /// The FMU, as in `engine.fmu`
     #[arg(required_unless_present = "rules")]
     file: Option<PathBuf>,
     /// Make every violation an error; otherwise, what importers tolerate is a warning

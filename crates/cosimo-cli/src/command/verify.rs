@@ -4,12 +4,12 @@
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
+use cosimo::analysis::forecast::three;
 use cosimo::analysis::order::Truth;
-use cosimo::analysis::variant::VariantError;
 use cosimo::analysis::verify::{
     Agreement, Basis, BondJudged, Judged, Look, Undivided, Verification, VerifyError, Wish, verify,
 };
-use cosimo::engine::{Run, RunError};
+use cosimo::engine::Run;
 use cosimo::reference;
 use indicatif::MultiProgress;
 use serde_json::{Value, json};
@@ -20,19 +20,22 @@ use crate::progress::{Mode, Progress};
 use crate::ticker::Ticker;
 use crate::{exit, report};
 
+/// Why `cosimo run` can call a defect small where this command does not believe a signal.
+const TWO_QUESTIONS: &str = "The energy defect, which `cosimo run` judges, says how much energy the coupling made or lost in the whole \
+run.\nThe error bar says how far a signal is off at its worst instant. The verdict goes by error bars alone.";
 /// How many signals are listed unless all are asked for.
 const SHOWN: usize = 12;
 
 /// Rerun a system with smaller steps, in another sequence and undivided: error bars, and whether to believe it
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A system file; or simulators, as in `a.fmu`, `left=a.fmu` or `native:ring/rotor`
+    /// A system (.toml, .ssp, .ssd, OspSystemStructure.xml); or simulators, as in `a.fmu`, `left=a.fmu`, `native:ring/rotor`
     #[arg(required = true, value_name = "FILE")]
     what: Vec<String>,
-    /// Largest error of a signal that is still believed, as a part of its largest value
+    /// Largest error of a signal that is still believed, as a part of its largest value (not the tolerance of step control)
     #[arg(long, value_name = "X", default_value_t = 0.01, allow_hyphen_values = true)]
     tolerance: f64,
-    /// Allowed error on top of that
+    /// Allowed error on top of that, in the unit of the signal
     #[arg(long, value_name = "X", default_value_t = 1e-9, allow_hyphen_values = true)]
     absolute: f64,
     /// Judge only signals that are called so, as in `wheel.*`; can be repeated
@@ -53,7 +56,7 @@ pub(crate) struct Args {
     /// Step size in seconds: the fixed one, or the first one where steps vary
     #[arg(long, value_name = "H", allow_hyphen_values = true)]
     step: Option<f64>,
-    /// The integrator of units for model exchange
+    /// The integrator of FMUs for model exchange: bdf, dormand-prince, bogacki-shampine or, where built in, cvode
     #[arg(long, value_name = "NAME")]
     solver: Option<String>,
     /// A parameter, or an input that nobody drives: component.name=value, or name=value for all that have it
@@ -71,7 +74,7 @@ pub(crate) struct Args {
     /// A table whose columns drive the inputs of the same names
     #[arg(long, value_name = "FILE")]
     input: Option<String>,
-    /// A method: axis=name, or axis={ name = { option = value } } as in the file's [method]
+    /// A method: axis=name, or axis={ name = { option = value } } as in the file's [method]; `cosimo methods` lists all axes
     #[arg(long = "method", value_name = "AXIS=NAME")]
     methods: Vec<String>,
     /// Inputs that are judged beside all outputs, with * and ?
@@ -174,31 +177,33 @@ fn refused(error: &VerifyError) -> u8 {
         VerifyError::Failed(..) => {
             (Some("a result that does not survive this is not to be believed"), exit::FAILED)
         }
-        VerifyError::Interrupted => (None, exit::INTERRUPTED),
-    };
-    match (error, hint) {
-        (VerifyError::Failed(_, VariantError::Run(RunError::Step(step))), Some(hint)) => {
-            report::failure(step.code(), &error.to_string(), hint);
+        VerifyError::Interrupted => {
+            (Some("nothing was judged: all runs are needed for that"), exit::INTERRUPTED)
         }
-        _ => report::error(&error.to_string(), hint),
-    }
+    };
+    report::coded(error.code(), &error.to_string(), hint);
     code
 }
 
 fn print(found: &Verification, name: &str, all: bool) {
-    let steps = if found.controlled {
-        format!("{} steps of {:.3e} to {:.3e} s", found.steps, found.smallest, found.largest)
-    } else {
-        format!("{} steps of {:.3e} s", found.steps, found.largest)
+    let run = match found.delays {
+        Some((shortest, longest)) if shortest < longest => {
+            format!("lines with delays of {shortest:.3e} to {longest:.3e} s")
+        }
+        Some((delay, _)) => format!("lines with a delay of {delay:.3e} s"),
+        None if found.controlled => {
+            format!("{} steps of {:.3e} to {:.3e} s", found.steps, found.smallest, found.largest)
+        }
+        None => format!("{} steps of {:.3e} s", found.steps, found.largest),
     };
-    println!("{name}: {steps}, and again with half and a quarter of each");
+    println!("{name}: {run}, and again with half and a quarter of each");
     match &found.sequence {
         Ok(sequence) => println!("other sequence: {sequence}"),
         Err(reason) => println!("no other sequence: {reason}"),
     }
     match &found.undivided {
         Ok(Undivided::Reference) => println!("undivided: the reference model of the system"),
-        Ok(Undivided::Strong) => println!("undivided: all units integrated together"),
+        Ok(Undivided::Strong) => println!("undivided: all FMUs integrated together"),
         Err(reason) => println!("no undivided form: {reason}"),
     }
     println!("compared at {} common instants from {} to {} s\n", found.instants, found.from, found.to);
@@ -206,19 +211,27 @@ fn print(found: &Verification, name: &str, all: bool) {
     for bond in &found.bonds {
         println!("\n{}", bond_words(bond));
     }
+    if !found.bonds.is_empty() {
+        println!("\n{TWO_QUESTIONS}");
+    }
     println!("\nverdict: {}", verdict(found));
 }
 
 fn signals(found: &Verification, all: bool) {
     let doubtful = found.signals.iter().filter(|signal| !signal.believed()).count();
     let shown = if all { found.signals.len() } else { doubtful.max(SHOWN).min(found.signals.len()) };
-    let width = found.signals[..shown].iter().map(|signal| signal.name.len()).max().unwrap_or(0).max(6);
+    let name = |signal: &Judged| match signal.unit.as_str() {
+        "" | "1" => signal.name.clone(),
+        unit => format!("{} [{unit}]", signal.name),
+    };
+    let names: Vec<String> = found.signals[..shown].iter().map(name).collect();
+    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(6);
     println!(
-        "{:<width$}  {:>10}  {:>6}  {:>10}  {:>10}  {:>10}  {:>10}",
-        "signal", "largest", "order", "error bar", "of largest", "undivided", "sequence"
+        "{:<width$}  {:>10}  {:>6}  {:>10}  {:>10}  {:>14}  {:>13}",
+        "signal", "largest", "order", "error bar", "of largest", "from undivided", "from sequence"
     );
     let maybe = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.3e}"));
-    for signal in &found.signals[..shown] {
+    for (name, signal) in names.iter().zip(&found.signals) {
         let order = match (signal.basis, signal.order) {
             (Basis::Exact, _) => "exact".to_owned(),
             (Basis::NoOrder, _) => "none".to_owned(),
@@ -227,8 +240,7 @@ fn signals(found: &Verification, all: bool) {
         };
         let doubt = if signal.believed() { "" } else { "  not believed" };
         println!(
-            "{:<width$}  {:>10.3e}  {order:>6}  {:>10.3e}  {:>10}  {:>10}  {:>10}{doubt}",
-            signal.name,
+            "{name:<width$}  {:>10.3e}  {order:>6}  {:>10.3e}  {:>10}  {:>14}  {:>13}{doubt}",
             signal.largest,
             signal.bar,
             share(signal),
@@ -247,12 +259,14 @@ fn signals(found: &Verification, all: bool) {
     let restless = named(|signal| signal.basis == Basis::NoOrder && signal.differences[0] > 0.0);
     if !restless.is_empty() {
         println!(
-            "no order: the differences do not fall with the step; their error bar is three times the largest ({restless})"
+            "no order: differences do not fall as steps become smaller, so the error bar is three times the largest ({restless})"
         );
     }
     let contradicted = named(Judged::contradicted);
     if !contradicted.is_empty() {
-        println!("error bar and undivided form differ by more than a factor of 2: {contradicted}");
+        println!(
+            "error bar and distance from the undivided form differ by more than a factor of 2, the larger counts: {contradicted}"
+        );
     }
 }
 
@@ -276,7 +290,10 @@ fn bond_words(bond: &BondJudged) -> String {
     let error = bond.signal.as_ref().map_or("no error known".to_owned(), |signal| {
         format!("worst error {} of the largest value (`{signal}`)", percent(bond.error))
     });
-    let both = format!("bond `{name}`: energy defect {}{falls}; {error}", percent(bond.defects[0]));
+    let both = format!(
+        "bond `{name}`: energy defect {} of the energy exchanged{falls}; {error}",
+        percent(bond.defects[0])
+    );
     match bond.agreement {
         Agreement::Nothing if bond.exchanged[0] == 0.0 => {
             format!("bond `{name}`: nothing is transmitted, the defect says nothing; {error}")
@@ -288,7 +305,9 @@ fn bond_words(bond: &BondJudged) -> String {
         ),
         Agreement::Agree => format!("{both}: they do not contradict each other"),
         Agreement::DefectSmall => {
-            format!("{both}: they DISAGREE, the energy defect does not show the error; believe the error bar")
+            format!(
+                "{both}: they DISAGREE, the energy defect does not show this error; believe the error bar"
+            )
         }
         Agreement::DefectLarge => format!(
             "{both}: they DISAGREE, the coupling creates or destroys energy, but the signals hardly feel it"
@@ -302,20 +321,33 @@ fn verdict(found: &Verification) -> String {
     match (found.signals.first(), doubtful) {
         (None, _) => "there is no signal to judge.".into(),
         (Some(worst), 0) => format!(
-            "to be believed at {at}: no error of {} signals is larger, the worst is `{}` with {} of its largest value. What \
-             simulators get wrong inside, whatever the step, is not in it.",
-            found.signals.len(),
-            worst.name,
-            percent(worst.relative(0.0))
+            "to be believed at {at}: no error of {} is larger, the worst is {}. What simulators get wrong inside, whatever \
+             the step, is not in it.",
+            count(found.signals.len()),
+            whose(worst)
         ),
         (Some(worst), _) => format!(
-            "NOT to be believed at {at}: {doubtful} of {} signals have a larger error, the worst is `{}` with {} of its \
-             largest value. Take smaller steps, a correction, or another cut.",
-            found.signals.len(),
-            worst.name,
-            percent(worst.relative(0.0))
+            "NOT to be believed at {at}: {doubtful} of {} {} a larger error, the worst is {}. Take {}; or judge only \
+             the signals that you use by `--vars`, or allow more by `--tolerance`.",
+            count(found.signals.len()),
+            if doubtful == 1 { "has" } else { "have" },
+            whose(worst),
+            if found.delays.is_some() {
+                "shorter delays"
+            } else {
+                "smaller steps, a correction or another cut"
+            }
         ),
     }
+}
+
+fn count(signals: usize) -> String {
+    format!("{signals} signal{}", if signals == 1 { "" } else { "s" })
+}
+
+fn whose(worst: &Judged) -> String {
+    let at = if worst.at.is_finite() { format!(", at t = {} s", three(worst.at)) } else { String::new() };
+    format!("`{}` with {} of its largest value{at}", worst.name, percent(worst.relative(0.0)))
 }
 
 /// JSON has no infinities.
@@ -328,6 +360,8 @@ fn as_json(found: &Verification, name: &str) -> Value {
     let signal = |signal: &Judged| {
         json!({
             "name": signal.name,
+            "unit": signal.unit,
+            "at": finite(signal.at),
             "believed": signal.believed(),
             "largest": finite(signal.largest),
             "differences": signal.differences.map(finite),
@@ -367,6 +401,7 @@ fn as_json(found: &Verification, name: &str) -> Value {
         "smallest_step": found.smallest,
         "largest_step": found.largest,
         "controlled": found.controlled,
+        "delays": found.delays.map(|(shortest, longest)| [shortest, longest]),
         "instants": found.instants,
         "from": finite(found.from),
         "to": finite(found.to),

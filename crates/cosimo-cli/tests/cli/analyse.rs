@@ -148,3 +148,31 @@ fn every_refusal() {
     let output = cosimo(workshop(), &["analyze", "stability", "dual-mass.toml", "-o", "nowhere/x.svg"]);
     assert_eq!(output.status.code(), Some(3), "{}", complaint(&output));
 }
+
+/// A run that fails inside another command keeps its code, and a plan that fails there, too.
+#[test]
+fn codes_of_what_fails_inside_are_told() {
+    let folder = crate::common::folder("analyse-codes");
+    let loops =
+        ["a=native:faulty/nan", "b=native:faulty/nan", "--connect", "a.y=b.u", "--connect", "b.y=a.u"];
+    for (args, code, exit) in [
+        (
+            &["analyse", "order", "native:faulty/nan", "--set", "u=2", "--step", "0.1", "--stop", "1"][..],
+            "step/not-finite",
+            1,
+        ),
+        (
+            &[&["analyse", "stability"], &loops[..], &["--step", "0.1", "--at", "0.9"]].concat(),
+            "step/not-finite",
+            1,
+        ),
+        (&["reproduce", "ecco-nepce", "--row", "003/III/constant", "--set", "mc=-1"], "plan/cannot-open", 2),
+    ] {
+        let output = crate::common::cosimo(&folder, args);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            said.contains(&format!("[{code}]")) && output.status.code() == Some(exit),
+            "{args:?}: {said}"
+        );
+    }
+}

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::common::{complaint, cosimo, folder, root};
 
 /// Every code with its page.
-fn pages() -> BTreeMap<String, String> {
+pub(crate) fn pages() -> BTreeMap<String, String> {
     let output = cosimo(&root(), &["explain-error", "--json"]);
     let all: Value = serde_json::from_slice(&output.stdout).unwrap();
     let all = all.as_array().unwrap();

@@ -16,6 +16,7 @@ mod examples;
 mod info;
 mod messages;
 mod osp;
+mod pages;
 mod plot;
 mod python;
 mod report;

@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 
 use crate::common::{complaint, cosimo, folder};
 
-const STRUCTURE: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
+pub(crate) const STRUCTURE: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <OspSystemStructure xmlns="http://opensimulationplatform.com/MSMI/OSPSystemStructure" version="0.1">
     <EndTime>0.1</EndTime>
     <BaseStepSize>1e-3</BaseStepSize>

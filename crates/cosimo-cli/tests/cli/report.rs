@@ -26,7 +26,7 @@ fn a_report_holds_verdict_plan_and_origin() {
     for wanted in [
         "<h1>report</h1>",
         "Energy defect of bond <code>strut</code>",
-        "aria-label=\"2 units, 1 bond, 0 wires\"",
+        "aria-label=\"2 simulators, 1 bond, 0 wires\"",
         "<th scope=row>everything else</th>",
         plan.trim_end(),
         &cosimo::report::sha256(read(&folder, "system.toml").as_bytes()),

@@ -13,7 +13,7 @@ const FIXTURE: [(&str, &str); 4] = [
     ("resources/bus.ssb", include_str!("../../../cosimo-ssp/tests/fixtures/resources/bus.ssb")),
 ];
 
-fn fixture(name: &str, changes: &[(&str, &str)]) -> std::path::PathBuf {
+pub(crate) fn fixture(name: &str, changes: &[(&str, &str)]) -> std::path::PathBuf {
     let folder = folder(name);
     fs::create_dir_all(folder.join("resources")).unwrap();
     for (file, text) in FIXTURE {

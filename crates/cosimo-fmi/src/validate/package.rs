@@ -124,7 +124,8 @@ impl Package {
             return Ok(package);
         }
         match other_than_zip(&mut source) {
-            Some(found) => package.broken = Some(format!("the file is {found}")),
+            Some(found) if found == "empty" => package.broken = Some("an empty file".into()),
+            Some(found) => package.broken = Some(found),
             None => {
                 let count = listed(&mut source);
                 match zip::ZipArchive::new(BufReader::new(source)) {

@@ -16,7 +16,7 @@ const LARGEST: u64 = 64 << 20;
 
 pub const TOML: SystemFormat = SystemFormat {
     name: "toml",
-    summary: "the spelling of a system that people write",
+    summary: "system file of Cosimo",
     endings: &["toml"],
     read,
     write: Some(write),

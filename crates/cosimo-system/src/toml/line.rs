@@ -85,14 +85,15 @@ pub(super) fn read(
         LineDecl { span: item.whole(), ..LineDecl::of(delay.unwrap_or(1.0), impedance.unwrap_or(1.0)) };
     set(&mut line.between, section.one_of("interpolation", BETWEEN, out));
     let named = section.get("steady").map(|item| (choice("steadiness", "steady", &item, context, out), item));
-    let control = section.one_of("control", CONTROL, out).unwrap_or(false);
+    // What control was meant where it could not be read is not known.
+    let control = section.one_of("control", CONTROL, out).unwrap_or(section.get("control").is_some());
     line.steady = match named {
         Some((_, item)) if !control => {
             let message =
-                format!("{} says how to tell that nothing moves, and nobody wants to know", section.title);
+                format!("`steady` of {} has no effect where delays are not controlled", section.title);
             out.push(
                 Problem::error("system/conflict", message, item.key_span.clone())
-                    .label("nobody reads it")
+                    .label("the test for standing still")
                     .hint("write `control = \"steady-state\"` beside it"),
             );
             None

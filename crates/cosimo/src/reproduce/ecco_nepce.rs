@@ -10,7 +10,7 @@ use std::sync::Arc;
 use cosimo_core::entry::{Registry, Value};
 use cosimo_engine::{Run, plan};
 use cosimo_system::{
-    Choice, EndRule, Origin, Overrides, PerInput, Problem, Severity, System, overrides, toml,
+    Choice, EndRule, Origin, Overrides, PerInput, Problem, System, in_one_line, overrides, toml,
 };
 
 use super::fmu::Exported;
@@ -223,12 +223,8 @@ pub(super) fn apply(system: &mut System, changes: &Changes, registry: &Registry)
 }
 
 pub(super) fn check(problems: &[Problem]) -> Result<(), String> {
-    let errors: Vec<&str> = problems
-        .iter()
-        .filter(|problem| problem.severity == Severity::Error)
-        .map(|problem| problem.message.as_str())
-        .collect();
-    if errors.is_empty() { Ok(()) } else { Err(errors.join("; ")) }
+    let errors = in_one_line(problems);
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
 /// The first number after a mark, or in the text.
@@ -294,10 +290,10 @@ pub struct Step {
 /// Runs a system with one bond to its end.
 pub fn trajectory(system: &System, registry: &Registry) -> Result<Vec<Step>, String> {
     let plan = plan(system, registry).map_err(|problems| check(&problems).err().unwrap_or_default())?;
-    let mut run = Run::new(plan, 1).map_err(|error| error.to_string())?;
+    let mut run = Run::new(plan, 1).map_err(|error| error.coded())?;
     let mut trajectory = Vec::new();
     while !run.finished() {
-        run.step().map_err(|error| error.to_string())?;
+        run.step().map_err(|error| error.coded())?;
         let power = run.ledger().powers[0];
         trajectory.push(Step {
             time: run.time().seconds(),
@@ -327,9 +323,9 @@ pub(super) fn power_column(system: &System) -> &'static str {
 /// The step size at which the linear quarter car neither decays nor grows, by probing the engine.
 fn neutral_step(system: &System, registry: &Registry) -> Result<f64, String> {
     let plan = plan(system, registry).map_err(|problems| check(&problems).err().unwrap_or_default())?;
-    let mut run = Run::new(plan, 1).map_err(|error| error.to_string())?;
+    let mut run = Run::new(plan, 1).map_err(|error| error.coded())?;
     for _ in 0..4 {
-        run.step().map_err(|error| error.to_string())?;
+        run.step().map_err(|error| error.coded())?;
     }
     cosimo_analysis::stability::neutral(&mut run, 1e-3, 1.0).map_err(|error| error.to_string())
 }

@@ -124,11 +124,11 @@ fn error_over_step(changes: &Changes, registry: &Registry) -> Result<Figure, Str
 fn record(system: &System, registry: &Registry) -> Result<Table, String> {
     let plan =
         plan(system, registry).map_err(|problems| ecco_nepce::check(&problems).err().unwrap_or_default())?;
-    let mut run = Run::new(plan, 1).map_err(|error| error.to_string())?;
+    let mut run = Run::new(plan, 1).map_err(|error| error.coded())?;
     let memory = Memory::default();
-    run.record(Box::new(memory.clone())).map_err(|error| error.to_string())?;
+    run.record(Box::new(memory.clone())).map_err(|error| error.coded())?;
     while !run.finished() {
-        run.step().map_err(|error| error.to_string())?;
+        run.step().map_err(|error| error.coded())?;
     }
     Ok(memory.table())
 }

@@ -68,7 +68,7 @@ fn error(row: &str, size: f64, changes: &Changes, registry: &Registry) -> Result
         .flat_map(|reference| reference.ports.iter().map(|(port, ..)| port.clone()))
         .collect();
     let plan = plan(&system, registry).map_err(|problems| check(&problems).err().unwrap_or_default())?;
-    let mut run = Run::new(plan, 1).map_err(|error| error.to_string())?;
+    let mut run = Run::new(plan, 1).map_err(|error| error.coded())?;
     let (mut times, mut values) = (Vec::new(), Vec::new());
     loop {
         times.push(run.time().seconds());

@@ -12,7 +12,7 @@ use cosimo_analysis::{correlation, order, stability};
 use cosimo_core::entry::{OpenRequest, Registry, Value};
 use cosimo_core::{Inputs, Outputs, Segment, Simulator, Time, Trail, Window};
 use cosimo_engine::history::History;
-use cosimo_engine::{Run, plan};
+use cosimo_engine::{Run, RunError, plan};
 use cosimo_plot::Figure;
 use cosimo_system::{Choice, EndRule, Origin, PerInput, System, toml};
 
@@ -156,7 +156,7 @@ impl Bench<'_> {
         let dual = Dual { set, start: GENERAL, scheme, method, size: STEP, stop: LONG };
         let mut run = self.start(&self.system(&dual)?, false)?;
         for _ in 0..4 {
-            run.step().map_err(|error| error.to_string())?;
+            run.step().map_err(|error| error.coded())?;
         }
         Ok(run)
     }
@@ -267,7 +267,7 @@ impl Bench<'_> {
         if !linear {
             return lost(&mut run, size);
         }
-        run.step().map_err(|error| error.to_string())?;
+        run.step().map_err(|error| error.coded())?;
         stability::radius(&mut run, size).map(|found| found.radius).map_err(|error| error.to_string())
     }
 
@@ -340,7 +340,7 @@ impl Bench<'_> {
         if history {
             plan.layout.history = self.before(system, &plan.layout)?;
         }
-        Run::new(plan, 1).map_err(|error| error.to_string())
+        Run::new(plan, 1).map_err(|error| error.coded())
     }
 
     /// What the undivided model did before the start.
@@ -370,7 +370,7 @@ impl Bench<'_> {
             if run.finished() {
                 break;
             }
-            run.step().map_err(|error| error.to_string())?;
+            run.step().map_err(|error| error.coded())?;
         }
         let truth = self.undivided(&system, &times)?;
         Ok(Trajectory { times, run: rows, truth })
@@ -458,7 +458,6 @@ fn number(text: &str, mark: &str) -> Result<f64, String> {
 /// The end of the first inner step at which the rack is lost. Inner steps are parts of the window from its start:
 /// neither held inputs nor those that go on by their slope look at its end.
 fn lost(run: &mut Run, size: f64) -> Result<f64, String> {
-    let failed = |error: &dyn std::fmt::Display| error.to_string();
     let place = rack_speed(run)?;
     let inner = (size / INNER).round() as usize;
     let mut cells = vec![0.0; run.island().cells()];
@@ -466,12 +465,12 @@ fn lost(run: &mut Run, size: f64) -> Result<f64, String> {
         let start = run.time().seconds();
         for k in 1..=inner {
             let part = k as f64 / inner as f64 * size;
-            run.island().map(part, None, &mut cells).map_err(|error| failed(&error))?;
+            run.island().map(part, None, &mut cells).map_err(|error| RunError::from(error).coded())?;
             if cells[place].abs() >= LOST {
                 return Ok(start + part);
             }
         }
-        run.step().map_err(|error| failed(&error))?;
+        run.step().map_err(|error| error.coded())?;
     }
     Ok(f64::INFINITY)
 }

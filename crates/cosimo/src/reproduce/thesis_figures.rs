@@ -89,12 +89,12 @@ fn rack(bench: &Bench<'_>) -> Result<Figure, String> {
         let system = bench.steered("continued", case, 5e-3, false)?;
         let plan =
             plan(&system, bench.registry).map_err(|problems| check(&problems).err().unwrap_or_default())?;
-        let mut run = Run::new(plan, 1).map_err(|error| error.to_string())?;
+        let mut run = Run::new(plan, 1).map_err(|error| error.coded())?;
         let owner = if case.len() < 3 && case != "IV" { "steering.vR" } else { "mechanics.vR" };
         let mut points: Vec<(f64, f64)> = vec![(0.0, 0.0)];
         // What has left the picture does not come back.
         while !run.finished() && points.last().is_some_and(|(_, speed)| speed.abs() < SHOWN) {
-            run.step().map_err(|error| error.to_string())?;
+            run.step().map_err(|error| error.coded())?;
             points.push((run.time().seconds(), run.output(owner).unwrap_or(f64::NAN)));
         }
         let (entry, options) = crate::reference::entry(&system, bench.registry)?;

@@ -148,7 +148,7 @@ impl Bench<'_> {
         system.results.every = Some((system.experiment.stop - system.experiment.start) / points);
         let plan =
             plan(&system, self.registry).map_err(|problems| check(&problems).err().unwrap_or_default())?;
-        let mut run = Run::new(plan, 1).map_err(|error| error.to_string())?;
+        let mut run = Run::new(plan, 1).map_err(|error| error.coded())?;
         let (mut times, mut values) = (Vec::new(), vec![Vec::new(); signals.len()]);
         let (mut counts, every) = (Vec::new(), (points / COUNTS).ceil() as usize);
         loop {
@@ -164,7 +164,7 @@ impl Bench<'_> {
             if run.finished() {
                 break;
             }
-            run.step().map_err(|error| error.to_string())?;
+            run.step().map_err(|error| error.coded())?;
         }
         let net = run.net().ok_or("the system has no line")?;
         if net.beyond > 0 {

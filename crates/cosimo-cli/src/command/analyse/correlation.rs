@@ -1,9 +1,9 @@
 //! `cosimo analyse correlation`: does the residual power of a bond tell how wrong the states are?
 
-use cosimo::analysis::correlation::{Correlations, measure};
+use cosimo::analysis::correlation::{CorrelationError, Correlations, measure};
 use serde_json::{Value, json};
 
-use super::{Subject, finite, one_step, refused};
+use super::{Subject, coded, finite, one_step};
 
 /// Residual power of bonds against the error of outputs (Pearson), for a system with a `[reference]`
 #[derive(Debug, clap::Args)]
@@ -25,7 +25,16 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         cosimo::reference::solve(&system, times, &registry).map(|solution| (solution.names, solution.rows))
     };
     let found = measure(&system, &registry, &solve).map_err(|error| {
-        refused(&error, Some("errors need an undivided model: add `[reference]` with `model` and `ports`, and a `[[bond]]`"))
+        let hint = match &error {
+            CorrelationError::NoBond => {
+                Some("declare a `[[bond]]`; `cosimo bonds` finds pairs that could be one")
+            }
+            CorrelationError::Truth(_) => {
+                Some("errors need an undivided model: add `[reference]` with `model` and `ports`")
+            }
+            CorrelationError::Variant(_) => None,
+        };
+        coded(error.code(), &error, hint)
     })?;
     if args.subject.json {
         println!("{:#}", as_json(&args.subject.name(), &found));

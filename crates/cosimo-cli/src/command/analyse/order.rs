@@ -3,7 +3,7 @@
 use cosimo::analysis::order::{Against, Orders, measure};
 use serde_json::{Value, json};
 
-use super::{Subject, constant_step, finite, one_step, refused};
+use super::{Subject, coded, constant_step, finite, one_step};
 
 /// How errors fall with the step: slopes per output, against the undivided model or the next smaller step
 #[derive(Debug, clap::Args)]
@@ -27,7 +27,8 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     };
     let truth: Option<cosimo::analysis::order::Truth<'_>> =
         if system.reference.is_some() { Some(&solve) } else { None };
-    let orders = measure(&system, &registry, size, HALVINGS, truth).map_err(|error| refused(&error, None))?;
+    let orders = measure(&system, &registry, size, HALVINGS, truth)
+        .map_err(|error| coded(error.code(), &error, None))?;
     if args.subject.json {
         println!("{:#}", as_json(&args.subject.name(), &orders));
     } else {

@@ -13,10 +13,10 @@ use cosimo::plot::{Axis, Figure, Panel, Series, Style};
 use cosimo::system::System;
 use serde_json::{Value, json};
 
-use super::{Subject, constant_step, finite, refused};
+use super::{Subject, coded, constant_step, finite, refused};
 use crate::picture;
 
-/// The spectral radius of the real step over its size, the largest stable step, and what limits it
+/// The spectral radius of a step as the engine takes it, over its size; the largest stable step, and what limits it
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     /// Methods to compare, as in hold,linear,gauss-seidel+causal [default: those of the file]
     #[arg(long = "methods", value_name = "NAMES", value_delimiter = ',')]
     compared: Vec<String>,
-    /// Instants at which a nonlinear system is linearised [default: after a few steps]
+    /// Instants, in seconds, at which a nonlinear system is linearised [default: after a few steps]
     #[arg(long, value_name = "T", value_delimiter = ',', allow_hyphen_values = true)]
     at: Vec<f64>,
     /// Draw the radius over the step: .svg or .png
@@ -130,19 +130,19 @@ fn measure(
     at: Option<f64>,
     sizes: &[f64],
 ) -> Result<Measured, u8> {
-    let mut run =
-        started(system, registry, at).map_err(|error| refused(&format!("{title}: {error}"), None))?;
+    let mut run = started(system, registry, at)
+        .map_err(|error| coded(error.code(), &format!("{title}: {error}"), None))?;
     let (first, last) = (sizes[0], sizes[sizes.len() - 1]);
     let search = Search { from: first, to: 16.0 * last, factor: 1.1, precision: 1e-6 };
     let survey = survey(&mut run, sizes, &search).map_err(|error| {
         let hint = match error {
             StabilityError::HiddenStates(_) => {
-                Some("a unit that can save its state, or one for model exchange, can be analysed")
+                Some("an FMU that can save its state, or one for model exchange, can be analysed")
             }
             StabilityError::NothingExchanged => Some("connect components by `[[wire]]` or `[[bond]]`"),
             _ => None,
         };
-        refused(&error, hint)
+        coded(error.code(), &error, hint)
     })?;
     // Slow growth of the system itself hides below the rounding of small steps, so its equations are asked, too.
     let equations = linearise(system, registry, &mut run, first).ok();
@@ -154,7 +154,7 @@ fn measure(
 }
 
 fn print(name: &str, all: &[Measured], several: bool) {
-    println!("{name}: spectral radius of one step");
+    println!("{name}: spectral radius of one step; below 1 a disturbance decays, above 1 it grows");
     let heading = |measured: &Measured| {
         if several { format!("{} at {} s", measured.title, measured.at) } else { measured.title.clone() }
     };
@@ -202,7 +202,10 @@ fn lines(measured: &Measured) -> Vec<String> {
     let counted =
         format!("{} states, {} samples and cells of memory", survey.states, survey.cells - survey.states);
     lines.push(match survey.how {
-        How::States => format!("measured at t = {} s by one disturbed step each of {counted}", three(measured.at)),
+        How::States => format!(
+            "measured at t = {} s by steps in which one of {counted} was disturbed at a time",
+            three(measured.at)
+        ),
         How::Impulses => format!(
             "measured at t = {} s by impulse responses of {counted}, since somebody shows no states: what no exchanged value \
              excites or shows stays hidden",
