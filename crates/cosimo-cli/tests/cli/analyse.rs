@@ -152,7 +152,7 @@ fn every_refusal() {
 /// A run that fails inside another command keeps its code, and a plan that fails there, too.
 #[test]
 fn codes_of_what_fails_inside_are_told() {
-    let folder = crate::common::folder("analyse-codes");
+    let folder = folder("analyse-codes");
     let loops =
         ["a=native:faulty/nan", "b=native:faulty/nan", "--connect", "a.y=b.u", "--connect", "b.y=a.u"];
     for (args, code, exit) in [
@@ -168,7 +168,7 @@ fn codes_of_what_fails_inside_are_told() {
         ),
         (&["reproduce", "ecco-nepce", "--row", "003/III/constant", "--set", "mc=-1"], "plan/cannot-open", 2),
     ] {
-        let output = crate::common::cosimo(&folder, args);
+        let output = cosimo(&folder, args);
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(
             said.contains(&format!("[{code}]")) && output.status.code() == Some(exit),
