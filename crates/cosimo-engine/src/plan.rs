@@ -291,6 +291,16 @@ pub(crate) fn survey(system: &System, registry: &Registry) -> Survey {
     let closed: Vec<usize> = (0..simulators.len()).filter(|&index| simulators[index].is_none()).collect();
     let ports = Ports::new(&names, &interfaces, &blocks).with_closed(&closed);
     let links = links(system, &ports, &mut problems);
+    if let Some(island) = system.islands.first()
+        && system.bonds.iter().all(|bond| bond.line.is_none())
+    {
+        let message =
+            format!("`[island.{}]` has a method of its own, but no line parts this system", island.name);
+        problems.push(
+            Problem::error("plan/island", message, island.span.clone())
+                .hint("write its method under `[method]`, or make a bond a line: `line = { delay = 1e-4, impedance = 0.1 }`"),
+        );
+    }
     let plain = system.strong.is_empty() && links.lines.is_empty();
     let (simulators, layout, scenario, net) = if plain || !closed.is_empty() {
         let layout = Planner { system, registry, ports: &ports, links: &links }.layout(&mut problems);
@@ -321,14 +331,6 @@ fn reshaped(
     if !parts.links.lines.is_empty() {
         let Some((shown, islands)) = form(parts, registry, problems) else { return nothing() };
         (parts, net) = (shown, Some(islands));
-    } else if let Some(island) = parts.system.islands.first() {
-        let message =
-            format!("`[island.{}]` has a method of its own, but no line parts this system", island.name);
-        problems.push(
-            Problem::error("plan/island", message, island.span.clone())
-                .hint("write its method under `[method]`, or make a bond a line: `line = { delay = 1e-4, impedance = 0.1 }`"),
-        );
-        return nothing();
     }
     let (names, interfaces) = (parts.names(), parts.interfaces());
     let blocks = blocks(&interfaces);
