@@ -225,7 +225,10 @@ fn choose_methods(pieces: &mut [Piece], system: &System, ports: &Ports<'_>, prob
             }
         }
         let Some((piece, _)) = found else {
-            refuse("it has no component".into(), &island.span, "name one component of the island");
+            // Those that nobody knows have been named already.
+            if island.components.is_empty() {
+                refuse("it has no component".into(), &island.span, "name one component of the island");
+            }
             continue;
         };
         let piece = &mut pieces[piece];
