@@ -8,7 +8,7 @@ use cosimo::export::{Design, Variant, Version, built_library, write};
 use cosimo::record::read;
 use insta::assert_snapshot;
 
-use crate::common::{complaint, cosimo, folder, system};
+use crate::common::{complaint, cosimo, folder, root, system};
 
 const OUT: [&str; 8] =
     ["--out", "rows.csv", "--out", "rows.arrow", "--out", "rows.parquet", "--out", "rows.mat"];
@@ -133,6 +133,21 @@ fn a_finished_run_goes_on_to_a_later_end() {
     run(&longer, &["resume", "end.checkpoint", "--stop", "0.3", "--out", "rest.csv"]);
     assert_same_results(&whole, &longer);
     assert_eq!(read(&longer.join("rest.csv")).unwrap().values[0][0], 0.201);
+}
+
+/// Islands with clocks of their own, from a point in the middle of the run, on another number of threads.
+#[test]
+fn lines_go_on_too() {
+    let (whole, saved) = (folder("around-lines"), folder("around-lines-saved"));
+    for folder in [&whole, &saved] {
+        std::fs::copy(root().join("examples/spring-mass/system.toml"), folder.join("system.toml")).unwrap();
+    }
+    run(&whole, &[&["run", "system.toml"], &OUT[..]].concat());
+    let middle = ["--checkpoint", "simulated=0.4,file=middle.checkpoint"];
+    run(&saved, &[&["run", "system.toml"], &OUT[..], &middle].concat());
+    let told = run(&saved, &["resume", "middle.checkpoint", "--threads", "2"]);
+    assert!(told.starts_with("resumed at t = 0.4"), "{told}");
+    assert_same_results(&whole, &saved);
 }
 
 #[test]

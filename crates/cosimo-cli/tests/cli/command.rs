@@ -35,6 +35,16 @@ fn the_plan_as_people_read_it() {
     );
 }
 
+/// Lines with their delays, and the methods of islands that have their own.
+#[test]
+fn the_plan_of_islands() {
+    let folder = folder("explain-lines");
+    let text = std::fs::read_to_string(root().join("examples/spring-mass/system.toml")).unwrap();
+    let island = "\n[island.tail]\ncomponents = [\"right\"]\nstep = { size = 5e-5 }\n";
+    std::fs::write(folder.join("system.toml"), text + island).unwrap();
+    assert_snapshot!(stdout(&folder, &["explain", "system.toml"]));
+}
+
 /// A step of its own: in the plan, in the summary, and written out again.
 #[test]
 fn own_steps_are_told() {
