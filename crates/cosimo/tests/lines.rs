@@ -300,9 +300,8 @@ fn what_an_island_cannot_be_is_said() {
 #[test]
 fn a_run_goes_on_where_it_was_saved() {
     let line = format!("delay = 1e-4, stiffness = 1e3, linked = true, announced = true, {STEADY}");
-    for text in
-        [spring(&line), spring("delay = 1e-4, stiffness = 1e3, boundary = \"corrected\""), combined(1e-4)]
-    {
+    let before_steps = |way: &str| spring(&format!("delay = 1e-4, stiffness = 1e3, boundary = \"{way}\""));
+    for text in [spring(&line), before_steps("corrected"), before_steps("semi-implicit"), combined(1e-4)] {
         let finish = |run: &mut Run| {
             let mut seen = Vec::new();
             while !run.finished() {
