@@ -11,6 +11,7 @@ mod drive;
 mod end;
 mod form;
 mod frozen;
+mod group;
 mod isle;
 mod net;
 mod proxy;

@@ -1,0 +1,124 @@
+//! The plan of an island of several simulators: its part of the whole system, under its own method.
+
+use cosimo_core::entry::{Options, Registry, Value, find};
+use cosimo_core::interface::Interface;
+use cosimo_core::{End as PortEnd, Simulator, Term};
+use cosimo_system::{Problem, Recipe, System};
+
+use super::form::Piece;
+use crate::fuse::blocks;
+use crate::plan::{Plan, assemble};
+use crate::planner::Planner;
+use crate::resolve::{Links, ParcelWire, Ports};
+
+/// The plan of an island of several, with what concerns it of the whole.
+#[allow(clippy::too_many_arguments)] // the whole, and what is cut out of it
+pub(super) fn group(
+    piece: &Piece,
+    simulators: Vec<Box<dyn Simulator>>,
+    step: f64,
+    whole: &System,
+    links: &Links,
+    ports: &Ports<'_>,
+    registry: &Registry,
+    problems: &mut Vec<Problem>,
+) -> Option<Plan> {
+    let interfaces: Vec<Interface> =
+        simulators.iter().map(|simulator| simulator.interface().clone()).collect();
+    let blocks = blocks(&interfaces);
+    let names: Vec<String> = piece.members.iter().map(|member| ports.names[*member].clone()).collect();
+    let inside = Ports::new(&names, &interfaces, &blocks);
+    let new_output = |output: usize| {
+        let (owner, port) = ports.place(PortEnd::Output(output));
+        let member = piece.members.iter().position(|member| *member == owner)?;
+        Some(blocks[member].outputs.start + port)
+    };
+    let new_input = |input: usize| {
+        let (owner, port) = ports.place(PortEnd::Input(input));
+        let member = piece.members.iter().position(|member| *member == owner)?;
+        inside.input_of(member, &ports.interfaces[owner].inputs[port].name)
+    };
+    let inputs = blocks.last().map_or(0, |block| block.inputs.end);
+    let mut own = Links {
+        rows: vec![Vec::new(); inputs],
+        offsets: vec![0.0; inputs],
+        drivers: vec![Vec::new(); inputs],
+        excused: vec![false; inputs],
+        ..Links::default()
+    };
+    for input in 0..links.rows.len() {
+        let Some(new) = new_input(input) else { continue };
+        let terms = links.rows[input].iter();
+        own.rows[new] = terms
+            .filter_map(|term| Some(Term { output: new_output(term.output)?, gain: term.gain }))
+            .collect();
+        own.offsets[new] = links.offsets[input];
+        own.drivers[new].clone_from(&links.drivers[input]);
+        own.excused[new] = links.excused[input];
+    }
+    for bond in &links.bonds {
+        let moved = |end: PortEnd| match end {
+            PortEnd::Input(input) => new_input(input).map(PortEnd::Input),
+            PortEnd::Output(output) => new_output(output).map(PortEnd::Output),
+        };
+        let mut copy = bond.clone();
+        let placed = copy.sides.iter_mut().all(|side| match (moved(side.effort), moved(side.flow)) {
+            (Some(effort), Some(flow)) => {
+                (side.effort, side.flow) = (effort, flow);
+                true
+            }
+            _ => false,
+        });
+        own.bonds.extend(placed.then_some(copy));
+    }
+    let member = |component: usize| piece.members.iter().position(|member| *member == component);
+    own.parcels.extend(links.parcels.iter().filter_map(|wire| {
+        Some(ParcelWire { from: (member(wire.from.0)?, wire.from.1), to: (member(wire.to.0)?, wire.to.1) })
+    }));
+    let mut recipe = piece.recipe(whole).clone();
+    let known = |path: &str| (0..inputs).any(|input| inside.path(PortEnd::Input(input)) == path);
+    recipe.input.inputs.retain(|(path, ..)| known(path));
+    recipe.correction.inputs.retain(|(path, ..)| known(path));
+    recipe.exchange.inputs.retain(|(path, ..)| known(path));
+    recipe.step.size = Some(step);
+    let measures = find(&registry.estimates, &recipe.estimate.name);
+    let needs_bonds = measures.is_some_and(|entry| {
+        let given: Vec<(String, Value)> =
+            recipe.estimate.options.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect();
+        Options::resolve("", entry.options, &given).is_ok_and(|options| (entry.needs)(&options).bonds)
+    });
+    if own.bonds.is_empty() && needs_bonds {
+        problems.push(Problem::remark(
+            "plan/island-method",
+            format!(
+                "the island of {} has no bond, so that `{}` has nothing to measure there: its steps are all of {step:e} s",
+                names.join(", "),
+                recipe.estimate.name
+            ),
+            recipe.estimate.span.clone(),
+        ));
+        (recipe.estimate, recipe.law) = (Recipe::default().estimate, Recipe::default().law);
+    }
+    let inside_bond = |name: &String| own.bonds.iter().any(|bond| bond.name == *name);
+    let shown = |component: &usize| {
+        let mut component = whole.components[*component].clone();
+        let hidden = |name: &str| {
+            let place = names.iter().position(|known| *known == component.name);
+            place.is_none_or(|place| inside.input_of(place, name).is_none())
+        };
+        let starts = std::mem::take(&mut component.starts);
+        component.starts = starts.into_iter().filter(|(name, ..)| !hidden(name)).collect();
+        component
+    };
+    let system = System {
+        folder: whole.folder.clone(),
+        experiment: whole.experiment.clone(),
+        components: piece.members.iter().map(shown).collect(),
+        bonds: whole.bonds.iter().filter(|bond| inside_bond(&bond.name)).cloned().collect(),
+        junctions: whole.junctions.iter().filter(|bond| inside_bond(&bond.name)).cloned().collect(),
+        recipe,
+        ..System::default()
+    };
+    let planned = Planner { system: &system, registry, ports: &inside, links: &own }.layout(problems)?;
+    Some(assemble(planned, simulators, Vec::new(), None))
+}
