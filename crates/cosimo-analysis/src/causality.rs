@@ -7,8 +7,8 @@
 
 use cosimo_core::{Bond, End};
 use cosimo_engine::Layout;
-use faer::Mat;
 
+use crate::linalg::Matrix;
 use crate::linearise::{Linearised, exponential};
 
 /// Inputs that pass through a spring do so in a fixed ratio; how closely, so that differences may be rough.
@@ -109,9 +109,9 @@ struct Cut {
 struct Swapped {
     system: Linearised,
     /// How the effort moves the states of the one who told it before, and how these make the effort.
-    push: Mat<f64>,
-    pull: Mat<f64>,
-    a: Mat<f64>,
+    push: Matrix,
+    pull: Matrix,
+    a: Matrix,
 }
 
 impl Cut {
@@ -151,7 +151,7 @@ impl Cut {
             let size = |j: usize| own.clone().map(|row| b[(row, j)].abs()).fold(0.0, f64::max);
             size(j).total_cmp(&size(k))
         })?;
-        let push = Mat::from_fn(x, 1, |row, _| {
+        let push = Matrix::from_fn(x, 1, |row, _| {
             if own.contains(&row) { b[(row, strongest)] / d[(e, strongest)] } else { 0.0 }
         });
         let largest = (0..x).map(|row| push[(row, 0)].abs()).fold(0.0, f64::max);
@@ -164,11 +164,12 @@ impl Cut {
         if largest == 0.0 || !self.motion.iter().all(alike) || !self.motion.iter().all(simple) {
             return None;
         }
-        let pull = Mat::from_fn(1, x, |_, column| if own.contains(&column) { c[(e, column)] } else { 0.0 });
-        let motion = Mat::from_fn(1, x, |_, column| {
+        let pull =
+            Matrix::from_fn(1, x, |_, column| if own.contains(&column) { c[(e, column)] } else { 0.0 });
+        let motion = Matrix::from_fn(1, x, |_, column| {
             self.motion.iter().map(|&j| d[(e, j)] * c[(j, column)]).sum::<f64>()
         });
-        let new_a = Mat::from_fn(x, x, |row, column| {
+        let new_a = Matrix::from_fn(x, x, |row, column| {
             let mut value = a[(row, column)] - push[(row, 0)] * pull[(0, column)];
             if other.contains(&row) {
                 value += b[(row, e)] * motion[(0, column)];
@@ -176,7 +177,7 @@ impl Cut {
             value
         });
         // Outputs as before, but that of the effort is w; the effort itself comes last.
-        let new_b = Mat::from_fn(x, y + 1, |row, column| {
+        let new_b = Matrix::from_fn(x, y + 1, |row, column| {
             if column == y {
                 push[(row, 0)]
             } else if own.contains(&row) && self.motion.contains(&column) {
@@ -185,14 +186,14 @@ impl Cut {
                 b[(row, column)]
             }
         });
-        let new_c = Mat::from_fn(
+        let new_c = Matrix::from_fn(
             y + 1,
             x,
             |row, column| {
                 if row == y { motion[(0, column)] } else { c[(row, column)] }
             },
         );
-        let new_d = Mat::from_fn(y + 1, y + 1, |row, column| match (row, column) {
+        let new_d = Matrix::from_fn(y + 1, y + 1, |row, column| match (row, column) {
             (row, column) if row == y => f64::from(column == e),
             (row, _) if row == e => 0.0,
             (_, column) if column == y => 0.0,
@@ -215,7 +216,7 @@ impl Swapped {
     /// As [`Cut::gain`], for the side that told the effort before.
     fn gain(&self, size: f64) -> f64 {
         let x = self.a.nrows();
-        let generator = Mat::from_fn(x + 1, x + 1, |row, column| match (row < x, column < x) {
+        let generator = Matrix::from_fn(x + 1, x + 1, |row, column| match (row < x, column < x) {
             (true, true) => self.a[(row, column)],
             (true, false) => self.push[(row, 0)],
             _ => 0.0,

@@ -3,6 +3,7 @@
 pub mod causality;
 pub mod correlation;
 pub mod forecast;
+pub mod linalg;
 pub mod linearise;
 pub mod order;
 pub mod stability;

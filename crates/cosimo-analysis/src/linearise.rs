@@ -5,9 +5,8 @@
 use cosimo_core::Registry;
 use cosimo_engine::{Run, RunError, plan};
 use cosimo_system::{EndRule, Problem, Recipe, System, in_one_line};
-use faer::Mat;
-use faer::linalg::solvers::Solve;
 
+use crate::linalg::{Eigen, Matrix};
 use crate::stability::{self, StabilityError};
 use crate::variant::first_error;
 
@@ -19,10 +18,10 @@ const PERTURBATION: f64 = 1e-6;
 /// Matrices of a system at one point.
 #[derive(Debug, Clone)]
 pub struct Linearised {
-    pub a: Mat<f64>,
-    pub b: Mat<f64>,
-    pub c: Mat<f64>,
-    pub d: Mat<f64>,
+    pub a: Matrix,
+    pub b: Matrix,
+    pub c: Matrix,
+    pub d: Matrix,
     /// Which outputs y holds.
     pub outputs: Vec<usize>,
     /// The simulator of each of them.
@@ -99,20 +98,17 @@ pub fn linearise(
     };
     let generator = logarithm(&flow, 1.0 / h);
     let n = step.ncols() - states;
-    let part = |matrix: &Mat<f64>, row: usize, column: usize, rows: usize, columns: usize| {
-        matrix.submatrix(row, column, rows, columns).to_owned()
-    };
-    let propagated = part(&step, 0, 0, states, states);
-    let told = part(&step, states, 0, n, states);
+    let propagated = step.block(0, 0, states, states);
+    let told = step.block(states, 0, n, states);
     // C = P Phi^(-1), by the transposed equations.
-    let c = propagated.transpose().partial_piv_lu().solve(told.transpose()).transpose().to_owned();
-    let d = part(&step, states, states, n, n) - &c * part(&step, 0, states, states, n);
+    let c = propagated.transposed().solve(&told.transposed()).transposed();
+    let d = &step.block(states, states, n, n) - &(&c * &step.block(0, states, states, n));
     let layout = probe.layout();
     let owners = outputs.iter().map(|&output| layout.owners[output]).collect();
     let counts = layout.state_counts.clone();
     Ok(Linearised {
-        a: part(&generator, 0, 0, states, states),
-        b: part(&generator, 0, states, states, n),
+        a: generator.block(0, 0, states, states),
+        b: generator.block(0, states, states, n),
         c,
         d: clean(d),
         outputs,
@@ -123,31 +119,31 @@ pub fn linearise(
 
 impl Linearised {
     /// A of the undivided system: A + B (I - D)^(-1) C. `None` where the loop of direct feed-through has no solution.
-    pub fn undivided(&self) -> Option<Mat<f64>> {
+    pub fn undivided(&self) -> Option<Matrix> {
         let n = self.d.nrows();
-        let loops = Mat::from_fn(n, n, |row, column| f64::from(row == column) - self.d[(row, column)]);
-        let outputs = loops.partial_piv_lu().solve(&self.c);
-        let whole = &self.a + &self.b * outputs;
-        finite(&whole).then_some(whole)
+        let loops = Matrix::from_fn(n, n, |row, column| f64::from(row == column) - self.d[(row, column)]);
+        let outputs = loops.solve(&self.c);
+        let whole = &self.a + &(&self.b * &outputs);
+        whole.is_finite().then_some(whole)
     }
 
     /// One step with held inputs and outputs as the step leaves them, on states and outputs. Wu 2018, (3.4).
-    pub fn held_step(&self, size: f64) -> Mat<f64> {
+    pub fn held_step(&self, size: f64) -> Matrix {
         let (x, y) = (self.a.nrows(), self.d.nrows());
-        let generator = Mat::from_fn(x + y, x + y, |row, column| match (row < x, column < x) {
+        let generator = Matrix::from_fn(x + y, x + y, |row, column| match (row < x, column < x) {
             (true, true) => self.a[(row, column)],
             (true, false) => self.b[(row, column - x)],
             _ => 0.0,
         });
         let flow = exponential(&generator, size);
-        let states = flow.submatrix(0, 0, x, x + y);
-        let mut told = &self.c * states;
+        let states = flow.block(0, 0, x, x + y);
+        let mut told = &self.c * &states;
         for row in 0..y {
             for column in 0..y {
                 told[(row, x + column)] += self.d[(row, column)];
             }
         }
-        Mat::from_fn(
+        Matrix::from_fn(
             x + y,
             x + y,
             |row, column| {
@@ -169,46 +165,45 @@ impl Linearised {
 }
 
 /// [[Phi, G], [0, I]] of a step.
-fn augmented(step: &Mat<f64>, states: usize) -> Mat<f64> {
-    Mat::from_fn(step.nrows(), step.ncols(), |row, column| {
+fn augmented(step: &Matrix, states: usize) -> Matrix {
+    Matrix::from_fn(step.nrows(), step.ncols(), |row, column| {
         if row < states { step[(row, column)] } else { f64::from(row == column) }
     })
 }
 
-fn distance_from_one(matrix: &Mat<f64>) -> Option<f64> {
-    let values = matrix.eigenvalues().ok()?;
+fn distance_from_one(matrix: &Matrix) -> Option<f64> {
+    let values = Eigen::of(matrix)?.values;
     Some(values.iter().map(|value| ((value.re - 1.0).powi(2) + value.im.powi(2)).sqrt()).fold(0.0, f64::max))
 }
 
 /// log(M) times a factor, by the series of log(1 + E), which converges where the eigenvalues of E are below 1.
-fn logarithm(matrix: &Mat<f64>, factor: f64) -> Mat<f64> {
+fn logarithm(matrix: &Matrix, factor: f64) -> Matrix {
     let n = matrix.nrows();
-    let e = Mat::from_fn(n, n, |row, column| matrix[(row, column)] - f64::from(row == column));
+    let e = Matrix::from_fn(n, n, |row, column| matrix[(row, column)] - f64::from(row == column));
     let mut power = e.clone();
     let mut sum = e.clone();
     for k in 2..60 {
         power = &power * &e;
         let sign = if k % 2 == 0 { -1.0 } else { 1.0 } / f64::from(k);
-        sum = Mat::from_fn(n, n, |row, column| sum[(row, column)] + sign * power[(row, column)]);
+        sum = &sum + &power.map(|entry| sign * entry);
     }
-    Mat::from_fn(n, n, |row, column| factor * sum[(row, column)])
+    sum.map(|entry| factor * entry)
 }
 
 /// e^(M h), by the series of a part of it and squaring.
-pub fn exponential(matrix: &Mat<f64>, h: f64) -> Mat<f64> {
+pub fn exponential(matrix: &Matrix, h: f64) -> Matrix {
     let n = matrix.nrows();
     let norm = (0..n)
         .map(|row| (0..n).map(|column| (matrix[(row, column)] * h).abs()).sum::<f64>())
         .fold(0.0, f64::max);
     let halvings = if norm > 0.5 { (norm / 0.5).log2().ceil() as i32 } else { 0 };
     let part = h * 0.5f64.powi(halvings);
-    let small = Mat::from_fn(n, n, |row, column| matrix[(row, column)] * part);
-    let mut term = Mat::<f64>::identity(n, n);
-    let mut sum = Mat::<f64>::identity(n, n);
+    let small = matrix.map(|entry| entry * part);
+    let mut term = Matrix::identity(n);
+    let mut sum = Matrix::identity(n);
     for k in 1..20 {
-        term = &term * &small;
-        term = Mat::from_fn(n, n, |row, column| term[(row, column)] / f64::from(k));
-        sum += &term;
+        term = (&term * &small).map(|entry| entry / f64::from(k));
+        sum = &sum + &term;
     }
     for _ in 0..halvings {
         sum = &sum * &sum;
@@ -216,15 +211,11 @@ pub fn exponential(matrix: &Mat<f64>, h: f64) -> Mat<f64> {
     sum
 }
 
-pub(crate) fn finite(matrix: &Mat<f64>) -> bool {
-    (0..matrix.ncols()).all(|column| (0..matrix.nrows()).all(|row| matrix[(row, column)].is_finite()))
-}
-
 /// What is left of differences that should be nothing, beside what is something in the same row.
-fn clean(matrix: Mat<f64>) -> Mat<f64> {
+fn clean(matrix: Matrix) -> Matrix {
     let row_size =
         |row: usize| (0..matrix.ncols()).map(|column| matrix[(row, column)].abs()).fold(0.0, f64::max);
-    Mat::from_fn(matrix.nrows(), matrix.ncols(), |row, column| {
+    Matrix::from_fn(matrix.nrows(), matrix.ncols(), |row, column| {
         let value = matrix[(row, column)];
         if value.abs() <= 1e-9 * row_size(row).max(1e-3) { 0.0 } else { value }
     })

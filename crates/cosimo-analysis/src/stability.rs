@@ -8,9 +8,9 @@
 
 use cosimo_core::End;
 use cosimo_engine::{Layout, Run, RunError};
-use faer::Mat;
 
-use crate::linearise::{self, Linearised};
+use crate::linalg::{Eigen, Matrix, Svd};
+use crate::linearise::Linearised;
 
 /// Perturbation relative to the cell's own size or 1, to both sides; for linear systems any would do. Small beside the
 /// range of friction, and large beside the errors of integrators inside.
@@ -121,7 +121,7 @@ fn by_states(run: &mut Run, size: f64) -> Result<Radius, StabilityError> {
 
 /// The radius of a step on cells of which the first ones are states and the others what is told. `None` where the
 /// eigenvalues do not converge.
-pub fn seen(whole: &Mat<f64>, states: usize) -> Option<Radius> {
+pub fn seen(whole: &Matrix, states: usize) -> Option<Radius> {
     // What reaches nobody is left out before: where all modes lie near 1, eigenvectors cannot tell them apart. A change
     // that does not reach a cell leaves its very bits, so that zeros are exact.
     let mut reaches: Vec<bool> = (0..whole.nrows()).map(|cell| cell >= states).collect();
@@ -134,10 +134,9 @@ pub fn seen(whole: &Mat<f64>, states: usize) -> Option<Radius> {
         }
     }
     let kept: Vec<usize> = (0..whole.nrows()).filter(|&cell| reaches[cell]).collect();
-    let matrix = Mat::from_fn(kept.len(), kept.len(), |row, column| whole[(kept[row], kept[column])]);
+    let matrix = Matrix::from_fn(kept.len(), kept.len(), |row, column| whole[(kept[row], kept[column])]);
     let (lost, states) = (whole.nrows() - kept.len(), kept.iter().filter(|&&cell| cell < states).count());
-    let eigen = matrix.eigen().ok()?;
-    let (vectors, values) = (eigen.U(), eigen.S().column_vector());
+    let eigen = Eigen::of(&matrix)?;
     // A force of 1e4 N is no larger than a displacement of 1 m: each cell is measured by what reaches it.
     let reach: Vec<f64> = (0..matrix.nrows())
         .map(|row| (0..matrix.ncols()).map(|column| matrix[(row, column)].abs()).fold(0.0, f64::max))
@@ -145,13 +144,13 @@ pub fn seen(whole: &Mat<f64>, states: usize) -> Option<Radius> {
         .collect();
     let mut found = Radius { radius: 0.0, unseen: lost, how: How::States };
     for mode in 0..matrix.ncols() {
-        let share = |cell: usize| vectors[(cell, mode)].norm() / reach[cell];
+        let share = |cell: usize| eigen.vector_entry(cell, mode).norm() / reach[cell];
         let all = (0..matrix.nrows()).map(share).fold(0.0, f64::max);
         let told = (states..matrix.nrows()).map(share).fold(0.0, f64::max);
         if told <= UNSEEN * all {
             found.unseen += 1;
         } else {
-            found.radius = found.radius.max(values[mode].norm());
+            found.radius = found.radius.max(eigen.values[mode].norm());
         }
     }
     Some(found)
@@ -164,7 +163,7 @@ fn by_impulses(run: &mut Run, size: f64) -> Result<Radius, StabilityError> {
     let island = run.island();
     let (cells, states) = (island.cells(), island.state_cells());
     let told = cells - states;
-    let mut answers = vec![Mat::<f64>::zeros(told, cells); 2 * HORIZON];
+    let mut answers = vec![Matrix::zeros(told, cells); 2 * HORIZON];
     let mut point = vec![0.0; cells];
     island.read_cells(&mut point).map_err(RunError::from)?;
     let (mut above, mut below) = (vec![0.0; 2 * HORIZON * cells], vec![0.0; 2 * HORIZON * cells]);
@@ -184,35 +183,33 @@ fn by_impulses(run: &mut Run, size: f64) -> Result<Radius, StabilityError> {
             }
         }
     }
-    let finite = |answer: &Mat<f64>| largest(answer).is_finite();
+    let finite = |answer: &Matrix| answer.is_finite();
     if !answers.iter().all(finite) {
         return Err(StabilityError::NotFinite(size));
     }
     let growth = even_out(&mut answers);
     let block = |from: usize| {
-        Mat::from_fn(HORIZON * told, HORIZON * cells, |row, column| {
+        Matrix::from_fn(HORIZON * told, HORIZON * cells, |row, column| {
             answers[row / told + column / cells + from][(row % told, column % cells)]
         })
     };
     let (hankel, shifted) = (block(0), block(1));
-    let failed = |_| StabilityError::NoEigenvalues(size);
-    let svd = hankel.thin_svd().map_err(|_| StabilityError::NoEigenvalues(size))?;
-    let values = svd.S().column_vector();
-    let first = if values.nrows() > 0 { values[0] } else { 0.0 };
-    let rank = (0..values.nrows()).filter(|k| first > 0.0 && values[*k] > RANK * first).count();
-    let (left, right) =
-        (svd.U().submatrix(0, 0, HORIZON * told, rank), svd.V().submatrix(0, 0, HORIZON * cells, rank));
-    let inner = left.transpose() * &shifted * right;
-    let step =
-        Mat::from_fn(rank, rank, |row, column| inner[(row, column)] / (values[row] * values[column]).sqrt());
-    let modes = step.eigenvalues().map_err(failed)?;
+    let failed = || StabilityError::NoEigenvalues(size);
+    let Svd { left, values, right } = Svd::of(&hankel).ok_or_else(failed)?;
+    let rank = values.iter().filter(|&value| *value > RANK * values[0]).count();
+    let (left, right) = (left.block(0, 0, HORIZON * told, rank), right.block(0, 0, HORIZON * cells, rank));
+    let inner = &left.transposed() * &(&shifted * &right);
+    let step = Matrix::from_fn(rank, rank, |row, column| {
+        inner[(row, column)] / (values[row] * values[column]).sqrt()
+    });
+    let modes = Eigen::of(&step).ok_or_else(failed)?.values;
     let radius = modes.iter().map(|mode| mode.norm()).fold(0.0, f64::max) * growth;
     Ok(Radius { radius, unseen: 0, how: How::Impulses })
 }
 
 /// Scales cells to the same size, and steps by their common growth, which is returned: a matrix with entries of
 /// all sizes has no rank to speak of.
-fn even_out(answers: &mut [Mat<f64>]) -> f64 {
+fn even_out(answers: &mut [Matrix]) -> f64 {
     let (rows, columns) = (answers[0].nrows(), answers[0].ncols());
     let scale = |sizes: Vec<f64>| -> Vec<f64> {
         sizes.into_iter().map(|size| if size > 0.0 { size } else { 1.0 }).collect()
@@ -238,23 +235,16 @@ fn even_out(answers: &mut [Mat<f64>]) -> f64 {
     );
     for answer in answers.iter_mut() {
         *answer =
-            Mat::from_fn(rows, columns, |row, column| answer[(row, column)] / (reach[row] * push[column]));
+            Matrix::from_fn(rows, columns, |row, column| answer[(row, column)] / (reach[row] * push[column]));
     }
-    let (middle, last) = (largest(&answers[HORIZON - 1]), largest(&answers[2 * HORIZON - 1]));
+    let (middle, last) = (answers[HORIZON - 1].largest(), answers[2 * HORIZON - 1].largest());
     let growth = (last / middle).powf(1.0 / HORIZON as f64);
     let growth = if growth.is_finite() && growth > 1e-3 { growth } else { 1.0 };
     for (step, answer) in answers.iter_mut().enumerate() {
         let factor = growth.powi(-(step as i32));
-        *answer = Mat::from_fn(rows, columns, |row, column| answer[(row, column)] * factor);
+        *answer = answer.map(|entry| entry * factor);
     }
     growth
-}
-
-/// NaN counts as largest.
-fn largest(matrix: &Mat<f64>) -> f64 {
-    let each =
-        (0..matrix.ncols()).flat_map(|column| (0..matrix.nrows()).map(move |row| matrix[(row, column)]));
-    each.fold(0.0, |most: f64, value| if value.abs() <= most { most } else { value.abs() })
 }
 
 /// The smallest step size between two at which the radius crosses 1 from below, to 1e-10 relative.
@@ -422,12 +412,12 @@ pub fn openings(run: &mut Run, size: f64) -> Result<Vec<(Connection, f64)>, Stab
 /// What the undivided system does by itself: the largest real part of its eigenvalues, in 1/s. `None` where states
 /// are hidden.
 pub fn growth_of_the_system(linearised: &Linearised) -> Option<f64> {
-    let modes = linearised.undivided()?.eigenvalues().ok()?;
+    let modes = Eigen::of(&linearised.undivided()?)?.values;
     Some(modes.iter().map(|mode| mode.re).fold(f64::NEG_INFINITY, f64::max))
 }
 
 /// Column j: what a change of cell j becomes in one step.
-pub fn step_matrix(run: &mut Run, size: f64) -> Result<Mat<f64>, StabilityError> {
+pub fn step_matrix(run: &mut Run, size: f64) -> Result<Matrix, StabilityError> {
     let mut point = vec![0.0; run.island().cells()];
     run.island().read_cells(&mut point).map_err(RunError::from)?;
     step_matrix_at(run, size, &mut point, PERTURBATION)
@@ -439,12 +429,12 @@ pub fn step_matrix_at(
     size: f64,
     point: &mut [f64],
     relative: f64,
-) -> Result<Mat<f64>, StabilityError> {
+) -> Result<Matrix, StabilityError> {
     let island = run.island();
     let cells = island.cells();
     let mut above = vec![0.0; cells];
     let mut below = vec![0.0; cells];
-    let mut matrix = Mat::zeros(cells, cells);
+    let mut matrix = Matrix::zeros(cells, cells);
     for column in 0..cells {
         let kept = point[column];
         let perturbation = relative * kept.abs().max(1.0);
@@ -458,5 +448,5 @@ pub fn step_matrix_at(
             matrix[(row, column)] = (above[row] - below[row]) / (high - low);
         }
     }
-    if linearise::finite(&matrix) { Ok(matrix) } else { Err(StabilityError::NotFinite(size)) }
+    if matrix.is_finite() { Ok(matrix) } else { Err(StabilityError::NotFinite(size)) }
 }

@@ -5,6 +5,7 @@
 mod common;
 
 use common::{DUAL_MASS, DualMass, Made, start, system};
+use cosimo::analysis::linalg::Eigen;
 use cosimo::analysis::linearise::{exponential, linearise};
 use cosimo::analysis::stability::{
     How, Limit, Search, StabilityError, growth_of_the_system, limit, neutral, openings, radius,
@@ -410,7 +411,7 @@ fn linearising_finds_the_matrices_of_the_models() {
     near(found.d[(0, 2)], -60.0);
     near(found.c[(0, 0)], 60.0);
     let mut rates: Vec<f64> =
-        found.undivided().unwrap().eigenvalues().unwrap().iter().map(|value| value.re).collect();
+        Eigen::of(&found.undivided().unwrap()).unwrap().values.iter().map(|value| value.re).collect();
     rates.sort_by(f64::total_cmp);
     for (found, wanted) in rates.into_iter().zip([-1.1, -1.1, -0.5, -0.5]) {
         near(found, wanted);
