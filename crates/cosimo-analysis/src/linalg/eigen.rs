@@ -6,8 +6,13 @@ use std::ops::{Div, Mul, Sub};
 
 use super::matrix::Matrix;
 
-/// Sweeps for one eigenvalue. Ten are rarely needed; a matrix that needs more than this one has lost its digits.
-const SWEEPS: usize = 60;
+/// Sweeps for one eigenvalue. Ten are rarely needed; a value that several cells share may take many.
+const SWEEPS: usize = 300;
+/// Sweeps with another shift, as some matrices go round for ever under the usual ones.
+const EXCEPTIONAL: [usize; 4] = [10, 20, 100, 200];
+/// From here on an entry is nothing beside the whole matrix, no longer beside its neighbours: those of a value 0 that
+/// several cells share, as the samples of a history do, are rounding errors themselves.
+const PATIENCE: usize = 15;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Complex {
@@ -185,7 +190,7 @@ fn schur(h: &mut Matrix, q: &mut Matrix) -> Option<Vec<Complex>> {
     let (mut end, mut sweeps) = (n, 0);
     while end > 0 {
         let last = end - 1;
-        let start = split_before(h, last, norm);
+        let start = split_before(h, last, if sweeps < PATIENCE { None } else { Some(norm) });
         if start == last {
             h[(last, last)] += shifted;
             values[last].re = h[(last, last)];
@@ -207,11 +212,11 @@ fn schur(h: &mut Matrix, q: &mut Matrix) -> Option<Vec<Complex>> {
     Some(values)
 }
 
-/// Where the last block that does not fall apart begins.
-fn split_before(h: &mut Matrix, last: usize, norm: f64) -> usize {
+/// Where the last block that does not fall apart begins. Entries are small beside their neighbours, so that small values
+/// keep their digits, or beside a given norm.
+fn split_before(h: &mut Matrix, last: usize, norm: Option<f64>) -> usize {
     for row in (1..=last).rev() {
-        let beside = h[(row - 1, row - 1)].abs() + h[(row, row)].abs();
-        let beside = if beside == 0.0 { norm } else { beside };
+        let beside = norm.unwrap_or_else(|| h[(row - 1, row - 1)].abs() + h[(row, row)].abs());
         if h[(row, row - 1)].abs() <= f64::EPSILON * beside {
             h[(row, row - 1)] = 0.0;
             return row;
@@ -223,8 +228,7 @@ fn split_before(h: &mut Matrix, last: usize, norm: f64) -> usize {
 /// Both shifts, as the last diagonal entry, the one before, and the product of the entries beside them.
 fn shifts(h: &mut Matrix, last: usize, sweeps: usize, shifted: &mut f64) -> (f64, f64, f64) {
     let beside = h[(last, last - 1)].abs() + h[(last - 1, last - 2)].abs();
-    if sweeps % 10 == 9 {
-        // Exceptional shift: some matrices go round for ever under the others.
+    if EXCEPTIONAL.contains(&sweeps) {
         let shift = h[(last, last)];
         *shifted += shift;
         for k in 0..=last {

@@ -176,6 +176,32 @@ fn defective_and_empty_matrices_are_decomposed() {
     assert!(eigen.values.iter().all(|value| value.re.abs() < 1e-15 && (value.im.abs() - 2.0).abs() < 1e-14));
 }
 
+/// As a step with a history has: samples are shifted, the last ones fall out, so that 0 is a value of many cells.
+#[test]
+fn shifted_histories_converge() {
+    let mut random = Random(6);
+    for (states, samples) in [(2, 3), (4, 6), (3, 20), (10, 40)] {
+        let n = states + samples;
+        let noise = random.matrix(n, n);
+        let (low, high) = (random.matrix(states, states), random.matrix(samples, samples));
+        // Similar to a matrix with a nilpotent block, through a rotation that hides it in rounding errors.
+        let hidden = Matrix::from_fn(n, n, |row, column| match (row < states, column < states) {
+            (true, true) => low[(row, column)],
+            (false, false) if row > column => high[(row - states, column - states)],
+            (true, false) => noise[(row, column)],
+            _ => 0.0,
+        });
+        let q = random.orthonormal(n, n);
+        let matrix = &(&q * &hidden) * &q.transposed();
+        let radius = |matrix: &Matrix| {
+            let values = Eigen::of(matrix).unwrap().values;
+            values.iter().map(|value| value.norm()).fold(0.0, f64::max)
+        };
+        let (found, known) = (radius(&matrix), radius(&low));
+        assert!((found / known - 1.0).abs() < 1e-6, "{states} {samples}: {found} {known}");
+    }
+}
+
 #[test]
 fn numbers_that_are_not_finite_are_refused() {
     for bad in [f64::NAN, f64::INFINITY] {
@@ -223,4 +249,48 @@ fn matrices_of_low_rank_come_to_an_end() {
     let matrix = &(&one * &two) + &noise.map(|value| 1e-11 * value);
     let svd = Svd::of(&matrix).unwrap();
     assert_eq!(svd.values.iter().filter(|value| **value > 1e-7 * svd.values[0]).count(), 3);
+}
+
+/// One step of a dual mass with Euler inside and quadratic inputs: ten of its thirteen cells are a history.
+#[test]
+fn a_step_with_a_history_has_its_radius() {
+    let mut matrix = Matrix::zeros(13, 13);
+    for (row, column, value) in [
+        (0, 0, 1.0),
+        (1, 0, -0.96461839019119),
+        (4, 0, 2.1228965884841933),
+        (0, 1, 0.6028864938721165),
+        (1, 1, 0.035381609808638186),
+        (4, 1, 38.296086221111736),
+        (2, 2, 0.9999999999999566),
+        (3, 2, -0.602886493869524),
+        (5, 2, -0.602886493869524),
+        (6, 2, 0.9999999999999566),
+        (2, 3, 0.6028864938697236),
+        (3, 3, 0.3971135061314907),
+        (5, 3, 0.3971135061314907),
+        (6, 3, 0.6028864938697236),
+        (3, 4, 0.006028864938738537),
+        (5, 4, 0.006028864938738537),
+        (7, 4, 1.0),
+        (1, 5, 0.36173189632561586),
+        (4, 5, -158.29608622055048),
+        (8, 5, 1.0),
+        (1, 6, 0.36173189632560016),
+        (4, 6, -158.2960862205547),
+        (9, 6, 1.0),
+        (10, 7, 1.0),
+        (4, 8, 179.9999999999986),
+        (11, 8, 1.0),
+        (4, 9, 180.0000000000024),
+        (12, 9, 1.0),
+        (4, 11, -60.00000000000694),
+        (4, 12, -60.000000000004476),
+    ] {
+        matrix[(row, column)] = value;
+    }
+    let values = Eigen::of(&matrix).unwrap().values;
+    let radius = values.iter().map(|value| value.norm()).fold(0.0, f64::max);
+    // By LAPACK.
+    assert!((radius - 1.008520490163374).abs() < 1e-12, "{radius}");
 }
