@@ -2,13 +2,16 @@
 
 use std::path::Path;
 
-use cosimo::plot::Figure;
+use cosimo::plot::{Figure, PngError};
 
 use crate::command::run::unwritable;
 use crate::{exit, report};
 
 /// To be asked before any work is done.
 pub(crate) fn drawable(out: &Path) -> Result<(), u8> {
+    if ending(out, "png") && !Figure::DRAWS_PNG {
+        return Err(undrawn(&PngError::NoFeature));
+    }
     if ending(out, "svg") || ending(out, "png") {
         return Ok(());
     }
@@ -20,15 +23,21 @@ pub(crate) fn drawable(out: &Path) -> Result<(), u8> {
 
 pub(crate) fn write(figure: &Figure, out: &Path) -> Result<(), u8> {
     let bytes = if ending(out, "png") {
-        figure.png().map_err(|error| {
-            report::error(&error.to_string(), Some("SVG has no such limits"));
-            exit::FAILED
-        })?
+        figure.png().map_err(|error| undrawn(&error))?
     } else {
         figure.svg().into_bytes()
     };
     std::fs::write(out, bytes)
         .map_err(|cause| unwritable(&format!("cannot write `{}`: {cause}", out.display()), out))
+}
+
+fn undrawn(error: &PngError) -> u8 {
+    let (hint, code) = match error {
+        PngError::NoFeature => ("write .svg instead, or build Cosimo with `--features png`", exit::BAD_INPUT),
+        PngError::Undrawable(_) => ("SVG has no such limits", exit::FAILED),
+    };
+    report::error(&error.to_string(), Some(hint));
+    code
 }
 
 fn ending(out: &Path, wanted: &str) -> bool {

@@ -83,7 +83,8 @@ pub fn write(design: &Design, library: &Path, out: &Path) -> Result<(), String> 
         ("resources/model.toml", resource.as_bytes(), 0o644),
         (path.as_str(), binary.as_slice(), 0o755),
     ] {
-        let options = SimpleFileOptions::default().unix_permissions(mode);
+        // A fifth larger than the best there is, in a tenth of the time: the library is the same in every FMU.
+        let options = SimpleFileOptions::default().unix_permissions(mode).compression_level(Some(1));
         archive.start_file(name, options).map_err(|error| failed(&error))?;
         archive.write_all(bytes).map_err(|error| failed(&error))?;
     }

@@ -103,12 +103,16 @@ impl Figure {
         self
     }
 
+    /// Whether this build can draw pixels: the feature `png`.
+    pub const DRAWS_PNG: bool = cfg!(feature = "png");
+
     /// The figure as one self-contained SVG element. It has no ids, so several may stand in one HTML page.
     pub fn svg(&self) -> String {
         draw::figure(self)
     }
 
     /// The same picture as pixels, two for each of the SVG, on white. Needs no fonts of the machine.
+    /// [`PngError::NoFeature`] unless the feature `png` is on; [`Figure::DRAWS_PNG`] tells before.
     pub fn png(&self) -> Result<Vec<u8>, PngError> {
         png::png(&self.svg())
     }

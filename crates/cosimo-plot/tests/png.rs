@@ -1,6 +1,7 @@
 //! Pixels of the same picture: as large as the SVG asks for twice over, with curves and letters in it, whatever fonts
 //! the machine has.
 
+#![cfg(feature = "png")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail loudly")]
 
 use cosimo_plot::{Axis, Figure, Panel, Series, Style};

@@ -9,10 +9,16 @@ mod files;
 mod limits;
 mod mat;
 mod memory;
+#[cfg(feature = "parquet")]
+mod parquet;
+#[cfg(not(feature = "parquet"))]
+#[path = "parquet_missing.rs"]
 mod parquet;
 mod playback;
 mod tail;
 mod tee;
+#[cfg(feature = "parquet")]
+mod zstd_pages;
 
 pub use arrow::ARROW;
 pub use cosimo_core::recorder::{Table, TableError};

@@ -11,8 +11,8 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use cosimo_core::entry::FormatEntry;
 use cosimo_core::recorder::{Columns, RecordError, Table, TableError, TableWriter};
-use parquet::basic::{Compression, Encoding, Repetition, Type as Physical, ZstdLevel};
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::basic::{Compression, Encoding, Repetition, Type as Physical};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::{DataType, DoubleType};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{
@@ -27,6 +27,7 @@ use parquet::schema::types::Type;
 use crate::arrow;
 use crate::limits::Room;
 use crate::tail::Tail;
+use crate::zstd_pages::ZstdPages;
 
 pub const PARQUET: FormatEntry = FormatEntry {
     name: "parquet",
@@ -76,6 +77,15 @@ impl Parquet {
     }
 }
 
+/// Of 13 columns of a damped oscillation in bytes per value: 6.9 uncompressed, 5.7 with lz4, 5.6 with zstd, which takes
+/// three times as long and builds a C library.
+fn compression() -> Compression {
+    #[cfg(feature = "zstd")]
+    return Compression::ZSTD(parquet::basic::ZstdLevel::default());
+    #[cfg(not(feature = "zstd"))]
+    Compression::LZ4_RAW
+}
+
 fn open(columns: &Columns) -> Result<SerializedFileWriter<Vec<u8>>, ParquetError> {
     let leaf = |name: &String| {
         let leaf = Type::primitive_type_builder(name, Physical::DOUBLE).with_repetition(Repetition::REQUIRED);
@@ -84,7 +94,7 @@ fn open(columns: &Columns) -> Result<SerializedFileWriter<Vec<u8>>, ParquetError
     let leaves = columns.names.iter().map(leaf).collect::<Result<_, ParquetError>>()?;
     let schema = Type::group_type_builder("schema").with_fields(leaves).build()?;
     let properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
+        .set_compression(compression())
         .set_dictionary_enabled(false)
         .set_encoding(Encoding::BYTE_STREAM_SPLIT)
         .set_statistics_enabled(EnabledStatistics::None)
@@ -193,6 +203,8 @@ fn read(path: &Path) -> Result<Table, TableError> {
     let file = File::open(path).map_err(|cause| TableError::Unreadable { file: path.into(), cause })?;
     let broken = |message: String| TableError::broken(path, "Parquet", message);
     let failed = |error: ParquetError| broken(error.to_string());
+    let pages =
+        Arc::new(file.try_clone().map_err(|cause| TableError::Unreadable { file: path.into(), cause })?);
     let reader = SerializedFileReader::new(file).map_err(failed)?;
     let metadata = reader.metadata().file_metadata();
     let leaves = metadata.schema_descr().columns();
@@ -209,7 +221,7 @@ fn read(path: &Path) -> Result<Table, TableError> {
     for at in 0..reader.num_row_groups() {
         let group = reader.get_row_group(at).map_err(failed)?;
         for (index, column) in values.iter_mut().enumerate() {
-            append(group.as_ref(), index, column)
+            append(group.as_ref(), &pages, index, column)
                 .map_err(failed)?
                 .map_err(|kind| broken(format!("column `{}` is {kind}; numbers are wanted", names[index])))?;
         }
@@ -225,13 +237,19 @@ fn read(path: &Path) -> Result<Table, TableError> {
 /// Numbers of one row group as doubles, NaN where there is none; or what they are instead.
 fn append(
     group: &dyn RowGroupReader,
+    file: &Arc<File>,
     index: usize,
     column: &mut Vec<f64>,
 ) -> Result<Result<(), String>, ParquetError> {
     let rows = usize::try_from(group.metadata().num_rows())
         .map_err(|_| ParquetError::General("a negative number of rows".into()))?;
-    let levels = group.metadata().schema_descr().column(index).max_def_level();
-    match group.get_column_reader(index)? {
+    let leaf = group.metadata().schema_descr().column(index);
+    let levels = leaf.max_def_level();
+    let reader = match ZstdPages::of(file, group.metadata().column(index), rows) {
+        Some(pages) => get_column_reader(leaf, Box::new(pages?)),
+        None => group.get_column_reader(index)?,
+    };
+    match reader {
         ColumnReader::DoubleColumnReader(reader) => numbers(reader, rows, levels, column, |value| value)?,
         ColumnReader::FloatColumnReader(reader) => numbers(reader, rows, levels, column, f64::from)?,
         ColumnReader::Int32ColumnReader(reader) => numbers(reader, rows, levels, column, f64::from)?,

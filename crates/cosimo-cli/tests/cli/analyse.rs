@@ -98,8 +98,10 @@ fn a_figure_beside_the_table() {
     analyse(&["stability", "dual-mass.toml", "-o", "radius.svg"]);
     let drawn = std::fs::read_to_string(workshop().join("radius.svg")).unwrap();
     assert!(drawn.starts_with("<svg") && drawn.contains("spectral radius"));
-    analyse(&["stability", "dual-mass.toml", "-o", "radius.png"]);
-    assert!(std::fs::read(workshop().join("radius.png")).unwrap().starts_with(b"\x89PNG\r\n"));
+    if cfg!(feature = "png") {
+        analyse(&["stability", "dual-mass.toml", "-o", "radius.png"]);
+        assert!(std::fs::read(workshop().join("radius.png")).unwrap().starts_with(b"\x89PNG\r\n"));
+    }
 }
 
 #[test]

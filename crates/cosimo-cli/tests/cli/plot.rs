@@ -58,9 +58,11 @@ fn pictures_in_files() {
     let svg =
         String::from_utf8(picture("x.svg", &["--vars", "*.v", "--from", "0.1", "--to", "0.2"])).unwrap();
     assert!(svg.starts_with("<svg") && svg.contains(">chassis.v<") && svg.contains(">b.csv<"));
-    let png = picture("x.PNG", &["--vars", "wheel.v", "--difference"]);
-    assert!(png.starts_with(b"\x89PNG\r\n"));
-    assert!(png.len() > 20_000, "{} bytes hold hardly a curve", png.len());
+    if cfg!(feature = "png") {
+        let png = picture("x.PNG", &["--vars", "wheel.v", "--difference"]);
+        assert!(png.starts_with(b"\x89PNG\r\n"));
+        assert!(png.len() > 20_000, "{} bytes hold hardly a curve", png.len());
+    }
 }
 
 #[test]
@@ -89,7 +91,7 @@ fn what_cannot_be_drawn_is_said() {
         &["absent.csv"],
         &["system.toml"],
         &["a.csv", "-o", "x.pdf"],
-        &["a.csv", "-o", "nowhere/x.png"],
+        &["a.csv", "-o", "nowhere/x.svg"],
         &["a.csv", "-o", "./a.csv"],
         &["a.csv", "--from", "2", "--to", "1"],
         &["a.csv", "--from", "nan"],

@@ -3,20 +3,16 @@
 
 mod broken;
 mod chunks;
+#[cfg(feature = "parquet")]
+mod codecs;
 mod python;
 mod round_trip;
-
-use std::path::{Path, PathBuf};
+#[path = "../../../cosimo-pack/tests/common/scratch.rs"]
+mod scratch;
 
 use cosimo_core::recorder::{Columns, Table};
 
-/// A fresh folder under the build directory.
-fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
-}
+use scratch::fresh as folder;
 
 /// Columns of these names, with a unit for every other one.
 fn columns(names: &[&str]) -> Columns {
