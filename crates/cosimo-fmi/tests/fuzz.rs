@@ -9,6 +9,8 @@ mod fuzz;
 #[path = "fmi/common.rs"]
 #[allow(dead_code, reason = "shared with the other tests")]
 mod common;
+#[path = "../../cosimo-pack/tests/common/scratch.rs"]
+mod scratch;
 
 use std::fs;
 use std::io::{Cursor, Write};

@@ -6,6 +6,8 @@
 #[allow(dead_code)]
 #[path = "fmi/common.rs"]
 mod common;
+#[path = "../../cosimo-pack/tests/common/scratch.rs"]
+mod scratch;
 
 use std::fs;
 use std::process::Command;

@@ -21,6 +21,8 @@ mod plot;
 mod python;
 mod report;
 mod results;
+#[path = "../../../cosimo-pack/tests/common/scratch.rs"]
+mod scratch;
 mod single;
 mod structures;
 mod validate;

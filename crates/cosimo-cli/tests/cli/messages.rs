@@ -131,8 +131,7 @@ fn faulty(kind: &str) -> String {
 #[test]
 fn a_model_that_returns_nan_leaves_its_rows_behind() {
     assert_snapshot!(run_text("nan", &faulty("nan"), &["--out", "rows.csv"]));
-    let rows =
-        std::fs::read_to_string(std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("nan/rows.csv"));
+    let rows = std::fs::read_to_string(crate::scratch::scratch().join("nan/rows.csv"));
     assert_snapshot!("rows-before-the-NaN", rows.unwrap());
 }
 

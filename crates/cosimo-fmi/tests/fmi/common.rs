@@ -10,14 +10,12 @@ use cosimo::core::entry::{OpenProblem, OpenRequest};
 use cosimo::core::{Inputs, Outputs, Segment, Setup, Simulator, Time, Trail, Value, Window};
 use zip::write::SimpleFileOptions;
 
+use crate::scratch::{fresh, scratch};
+
 /// A fresh folder under the build directory; the cache of unpacked units is beside it.
 pub(crate) fn folder(name: &str) -> PathBuf {
-    let tmp = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    cosimo_fmi::use_cache(&tmp.join("fmu-cache"));
-    let folder = tmp.join("fmi").join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
-    folder
+    cosimo_fmi::use_cache(&scratch().join("cache"));
+    fresh(name)
 }
 
 /// Compiles a fixture. Two tests may want the same one at once, hence the detour.

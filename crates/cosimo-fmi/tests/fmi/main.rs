@@ -13,5 +13,7 @@ mod exchange;
 mod exported;
 mod lines;
 mod sabotage;
+#[path = "../../../cosimo-pack/tests/common/scratch.rs"]
+mod scratch;
 mod single;
 mod validation;

@@ -10,6 +10,8 @@ mod common;
 mod corpus;
 mod fmpy;
 mod python;
+#[path = "../../../cosimo-pack/tests/common/scratch.rs"]
+mod scratch;
 mod validators;
 
 use std::path::{Path, PathBuf};

@@ -4,20 +4,17 @@
 
 mod broken;
 mod functions;
+#[path = "../../../cosimo-pack/tests/common/scratch.rs"]
+mod scratch;
 mod systems;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use cosimo::core::{End, Registry};
 use cosimo::engine::{Run, plan};
 use cosimo::system::{Problem, Severity, System};
 
-fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("osp-{name}"));
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
-}
+use scratch::fresh as folder;
 
 fn read(text: &str, folder: &Path, registry: &Registry) -> (System, Vec<Problem>) {
     cosimo_osp::read(text, "OspSystemStructure.xml", folder, registry)

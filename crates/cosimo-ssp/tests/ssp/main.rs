@@ -6,7 +6,9 @@ mod broken;
 mod equal;
 mod meaning;
 mod packages;
-#[path = "../../../cosimo/tests/common/tap.rs"]
+#[path = "../../../cosimo-pack/tests/common/scratch.rs"]
+mod scratch;
+#[path = "../../../cosimo/tests/engine/common/tap.rs"]
 mod tap;
 mod written;
 
@@ -28,12 +30,8 @@ pub(crate) fn registry() -> Registry {
 
 /// A fresh folder under the build directory; the cache of archives is beside it.
 pub(crate) fn folder(name: &str) -> PathBuf {
-    let tmp = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    cosimo::fmi::use_cache(&tmp.join("ssp-cache"));
-    let folder = tmp.join("ssp").join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
-    folder
+    cosimo::fmi::use_cache(&scratch::scratch().join("cache"));
+    scratch::fresh(name)
 }
 
 /// Files beside each other; the first is the description.

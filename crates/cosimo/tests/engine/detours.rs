@@ -3,11 +3,9 @@
 //! method or of a simulator.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
-mod common;
-
 use std::cell::Cell;
 
-use common::{DUAL_MASS, DualMass, Made, bits, combinations, start};
+use crate::common::{DUAL_MASS, DualMass, Made, bits, combinations, start};
 use cosimo::core::StepError;
 use cosimo::engine::{Checkpoint, Run, RunError};
 use proptest::collection::vec;

@@ -2,9 +2,7 @@
 //! idle where nothing is owed; signs; and what the papers say of energy on the quarter car.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
-mod common;
-
-use common::{DUAL_MASS, DualMass, bits, column, observed_order, rows, run_to_the_end, start};
+use crate::common::{DUAL_MASS, DualMass, bits, column, observed_order, rows, run_to_the_end, start};
 use cosimo::record::Table;
 use cosimo::reproduce::ecco_nepce::{self, Changes};
 use nalgebra::{DMatrix, DVector};

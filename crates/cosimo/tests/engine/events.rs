@@ -1,9 +1,7 @@
 //! Events and discontinuities (T8): nobody extrapolates through a jump, everybody hears of an event when it happens, and
 //! where that is not possible it is said.
 
-mod common;
-
-use common::{Made, bits, column, folder, rows, run_to_the_end, start};
+use crate::common::{Made, bits, column, folder, rows, run_to_the_end, start};
 use cosimo::engine::Run;
 use cosimo::export::{CLOCKS, Design, Variant, Version, built_library, write};
 use cosimo::record::Table;

@@ -2,11 +2,9 @@
 //! correlations are those of the models.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
-mod common;
-
 use std::path::Path;
 
-use common::{DUAL_MASS, DualMass, Made, start, system};
+use crate::common::{DUAL_MASS, DualMass, Made, start, system};
 use cosimo::analysis::causality::{Advice, advise};
 use cosimo::analysis::forecast::{NoForecast, forecast};
 use cosimo::analysis::linearise::linearise;
@@ -156,10 +154,11 @@ fn offered_methods_are_stable_at_the_step() {
 #[test]
 fn a_forecast_says_why_there_is_none() {
     let registry = cosimo::registry();
-    let text = common::side_by_side(30, "step = { size = 0.1 }");
+    let text = crate::common::side_by_side(30, "step = { size = 0.1 }");
     assert!(matches!(forecast(&system(&text, &registry), &registry), Err(NoForecast::TooMany(..))));
     let several =
-        forecast(&system(&common::side_by_side(3, "step = { size = 0.1 }"), &registry), &registry).unwrap();
+        forecast(&system(&crate::common::side_by_side(3, "step = { size = 0.1 }"), &registry), &registry)
+            .unwrap();
     assert_eq!(several.loops.len(), 3);
 }
 

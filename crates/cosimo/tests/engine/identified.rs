@@ -2,18 +2,16 @@
 //! where there is nothing to find, on units that show nothing but inputs and outputs, and what is said of them.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
-mod common;
-
-use common::{DUAL_MASS, DualMass, Made, bits, run_to_the_end, start, system, truth};
+use crate::common::{DUAL_MASS, DualMass, Made, bits, run_to_the_end, start, system, truth};
 use cosimo::analysis::forecast::{NoForecast, forecast};
 use cosimo::analysis::stability::{StabilityError, radius};
 use cosimo::core::method::Learned;
 use cosimo::engine::{Checkpoint, Run, plan};
 use cosimo::export::{Variant, Version};
 
-const RETICULATION_1: &str = include_str!("../src/reproduce/pre-step-reticulation-1.toml");
-const RETICULATION_2: &str = include_str!("../src/reproduce/pre-step-reticulation-2.toml");
-const PENDULUM: &str = include_str!("../src/reproduce/pre-step-pendulum-linear.toml");
+const RETICULATION_1: &str = include_str!("../../src/reproduce/pre-step-reticulation-1.toml");
+const RETICULATION_2: &str = include_str!("../../src/reproduce/pre-step-reticulation-2.toml");
+const PENDULUM: &str = include_str!("../../src/reproduce/pre-step-pendulum-linear.toml");
 
 /// The mean absolute error of what is compared: over the whole run, and after a time; and the run.
 fn errors(text: &str, correction: &str, size: f64, after: f64) -> (f64, f64, Run) {
@@ -128,15 +126,15 @@ fn an_integral_that_nobody_shows_does_not_drift() {
 #[test]
 fn what_is_repaid_costs_less_energy_than_no_correction() {
     for (name, text) in [
-        ("reticulation 1", include_str!("../../../examples/quarter-car/reticulation-1.toml")),
+        ("reticulation 1", include_str!("../../../../examples/quarter-car/reticulation-1.toml")),
         (
             "reticulation 1, nonlinear",
-            include_str!("../../../examples/quarter-car/reticulation-1-nonlinear.toml"),
+            include_str!("../../../../examples/quarter-car/reticulation-1-nonlinear.toml"),
         ),
-        ("reticulation 2", include_str!("../../../examples/quarter-car/system.toml")),
+        ("reticulation 2", include_str!("../../../../examples/quarter-car/system.toml")),
         (
             "reticulation 2, nonlinear",
-            include_str!("../../../examples/quarter-car/reticulation-2-nonlinear.toml"),
+            include_str!("../../../../examples/quarter-car/reticulation-2-nonlinear.toml"),
         ),
     ] {
         // Everything but the method; `errors` brings another.

@@ -1,11 +1,9 @@
 //! Islands that lines couple: what passes between them, and that it does not matter who is faster.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
-mod common;
-
 use std::fmt::Write;
 
-use common::{Made, folder};
+use crate::common::{Made, folder};
 use cosimo::core::entry::{OpenRequest, Opened};
 use cosimo::core::line::{Between, Stamp, Table};
 use cosimo::core::{Port, SourceEntry, Time};

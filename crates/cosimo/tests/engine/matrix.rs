@@ -3,9 +3,7 @@
 //! on from a checkpoint as if it had never stopped. A new method is under test as soon as it is in the registry.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
-mod common;
-
-use common::{DUAL_MASS, DualMass, Made, bits, combinations, sample, side_by_side, start, system};
+use crate::common::{DUAL_MASS, DualMass, Made, bits, combinations, sample, side_by_side, start, system};
 use cosimo::engine::{Checkpoint, Run, plan};
 use cosimo::system::Severity;
 

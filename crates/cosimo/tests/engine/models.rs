@@ -2,9 +2,7 @@
 //! the order of their inputs.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
-mod common;
-
-use common::{column, observed_order, start, system, try_rows};
+use crate::common::{column, observed_order, start, system, try_rows};
 use cosimo::analysis::stability::radius;
 use cosimo::engine::plan;
 
@@ -224,7 +222,7 @@ fn the_bond_between_tanks_carries_the_power_of_the_reference() {
     let power: Vec<f64> = (entry.solve)(&options, &instants).iter().map(|row| row[4]).collect();
     let energy: f64 = power.windows(2).map(|pair| f64::midpoint(pair[0], pair[1]) * 1e-3).sum();
     let mut run = start(&text, 1);
-    common::run_to_the_end(&mut run);
+    crate::common::run_to_the_end(&mut run);
     let totals = &run.ledger().totals[0];
     assert!(energy > 1000.0 && (totals.transmitted - energy).abs() < 1e-3 * energy, "{totals:?}, {energy} J");
     assert!(totals.residual.abs() < 1e-3 * energy, "{totals:?}");

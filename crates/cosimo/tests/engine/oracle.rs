@@ -3,11 +3,9 @@
 //! exchange and correction, and stepped beside the engine: from the engine's own values and on its own.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
-mod common;
-
 use std::ops::Range;
 
-use common::{DUAL_MASS, DualMass, history, truth};
+use crate::common::{DUAL_MASS, DualMass, history, truth};
 use cosimo::engine::Run;
 use nalgebra::{DMatrix, DVector};
 

@@ -2,9 +2,7 @@
 //! start come from it too: a line that begins as a hold costs the first step an order.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
-mod common;
-
-use common::{DUAL_MASS, DualMass, INITIAL, history_of, observed_order, start, truth_from};
+use crate::common::{DUAL_MASS, DualMass, INITIAL, history_of, observed_order, start, truth_from};
 use cosimo::engine::Run;
 
 const STEPS: [u32; 4] = [500, 1000, 2000, 4000];

@@ -1,12 +1,10 @@
 //! Texts and bytes go from unit to unit as they are: at which step, through events, back and forth with everything else.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-use common::{bits, folder};
+use crate::common::{bits, folder};
 use cosimo::core::entry::{OpenRequest, Opened};
 use cosimo::core::{
     Abilities, Content, Inputs, Interface, Outputs, ParcelPort, Port, Reached, Registry, Setup, Simulator,

@@ -2,11 +2,11 @@
 //! derivatives, and where somebody has no linear model or a bad one.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
-mod common;
-
 use std::ops::AddAssign;
 
-use common::{DUAL_MASS, DualMass, bits, folder, observed_order, run_to_the_end, start, system, truth};
+use crate::common::{
+    DUAL_MASS, DualMass, bits, folder, observed_order, run_to_the_end, start, system, truth,
+};
 use cosimo::analysis::stability::radius;
 use cosimo::core::entry::{OpenRequest, Opened};
 use cosimo::core::linearised::{Matrices, Present};
@@ -329,7 +329,7 @@ fn old_derivatives_cost_what_they_should() {
 fn unit(model: &str, version: Version, kind: Kind) -> String {
     let design = Design::new(&format!("native:{model}"), version).kind(kind);
     let name = format!("pre-step-{}", design.file_name());
-    let draft = folder().join(format!("{}-{name}", std::process::id()));
+    let draft = folder().join(format!("draft-{name}"));
     write(&design, &built_library().unwrap(), &draft).unwrap();
     std::fs::rename(draft, folder().join(&name)).unwrap();
     name

@@ -2,9 +2,7 @@
 //! with everything that cuts, rewinds, saves or corrects steps.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
-mod common;
-
-use common::{
+use crate::common::{
     DUAL_MASS, DualMass, INITIAL, Made, bits, column, combinations, history_of, observed_order, rows,
     run_to_the_end, sample, start, truth_from,
 };

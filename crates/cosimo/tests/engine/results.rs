@@ -1,9 +1,7 @@
 //! Which rows a run gives away, and that a choice of columns changes none of their bits.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
-mod common;
-
-use common::{DUAL_MASS, DualMass, column, rows, run_to_the_end, start};
+use crate::common::{DUAL_MASS, DualMass, column, rows, run_to_the_end, start};
 use cosimo::core::Time;
 use cosimo::record::Memory;
 

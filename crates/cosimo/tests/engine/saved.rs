@@ -1,11 +1,9 @@
 //! Runs in files: whatever happens to the file, it is the run or a message; and a resumed run writes what it would have.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
-mod common;
-
 use std::path::{Path, PathBuf};
 
-use common::{DUAL_MASS, DualMass, Made, run_to_the_end, start};
+use crate::common::{DUAL_MASS, DualMass, Made, run_to_the_end, start};
 use cosimo::core::recorder::Table;
 use cosimo::engine::Run;
 use cosimo::export::{Variant, Version};
@@ -19,7 +17,7 @@ const ECCO: &str = "correction = { nepce = { gain = 0.5 } }\n\
      size = 0.02, min = 2e-3, max = 0.15 }";
 
 fn folder(name: &str) -> PathBuf {
-    let folder = common::folder().join(name);
+    let folder = crate::common::folder().join(name);
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
     folder

@@ -1,9 +1,7 @@
 //! Scenarios against what can be computed by hand: lags that are told something else than their sources say.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
-mod common;
-
-use common::{Made, bits, column, run_to_the_end, system};
+use crate::common::{Made, bits, column, run_to_the_end, system};
 use cosimo::core::Time;
 use cosimo::core::recorder::Table;
 use cosimo::engine::{Checkpoint, Plan, Run, plan};
@@ -220,7 +218,7 @@ fn conditions_act_when_they_become_true() {
 
 #[test]
 fn a_bond_that_is_tampered_with_is_told_so() {
-    let text = common::DualMass { stop: 1.0, method: FIXED, ..common::DUAL_MASS }.text();
+    let text = crate::common::DualMass { stop: 1.0, method: FIXED, ..crate::common::DUAL_MASS }.text();
     let untouched = rows(&text, "[[action]]\nwhen = \"t > 100\"\nstop = true\n").1;
     assert_eq!(untouched.summary().tampered, Vec::<String>::new());
     let (_, run) = rows(&text, "[[action]]\nat = 0.5\noverride = \"right.f\"\nto = 500.0\n");

@@ -2,9 +2,7 @@
 //! what a long run does.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
-mod common;
-
-use common::{DUAL_MASS, DualMass, Made, start, system};
+use crate::common::{DUAL_MASS, DualMass, Made, start, system};
 use cosimo::analysis::linalg::Eigen;
 use cosimo::analysis::linearise::{exponential, linearise};
 use cosimo::analysis::stability::{
@@ -153,7 +151,7 @@ fn a_probed_run_goes_on_as_if_nothing_had_happened() {
         for _ in 0..20 {
             probed_run.step().unwrap();
             plain.step().unwrap();
-            assert_eq!(common::bits(&probed_run), common::bits(&plain), "{correction}");
+            assert_eq!(crate::common::bits(&probed_run), crate::common::bits(&plain), "{correction}");
         }
     }
 }
@@ -375,7 +373,7 @@ fn a_loop_of_gains_above_one_is_stable_at_no_step() {
 /// Two pairs beside each other, of which one is stiff.
 #[test]
 fn the_connection_that_limits_the_step_is_found() {
-    let text = common::side_by_side(2, "input = \"linear\"\nstep = { size = 0.1 }")
+    let text = crate::common::side_by_side(2, "input = \"linear\"\nstep = { size = 0.1 }")
         .replace("parameters = { kc = 70.0 }", "parameters = { kc = 700.0 }");
     let mut run = start(&text, 1);
     (0..4).for_each(|_| run.step().unwrap());

@@ -2,18 +2,14 @@
 //! solved, then and later. Expected numbers are computed by hand or by bisection.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
-mod common;
-#[path = "common/formula.rs"]
-mod formula;
-
 use std::path::Path;
 
-use common::{Made, observed_order};
+use crate::common::formula::{FORMULA, IS, VT};
+use crate::common::{Made, observed_order};
 use cosimo::core::{Registry, StepError, Time};
 use cosimo::engine::{Run, RunError, plan};
 use cosimo::export::Version;
 use cosimo::system::{Problem, toml};
-use formula::{FORMULA, IS, VT};
 
 fn registry() -> Registry {
     let mut registry = cosimo::registry();
@@ -23,7 +19,7 @@ fn registry() -> Registry {
 
 fn try_start(text: &str, threads: usize) -> Result<Run, RunError> {
     let registry = registry();
-    let (system, problems) = toml::read(text, &common::folder(), &registry);
+    let (system, problems) = toml::read(text, &crate::common::folder(), &registry);
     assert_eq!(problems, [], "{text}");
     Run::new(plan(&system, &registry).unwrap_or_else(|problems| panic!("{problems:#?}")), threads)
 }
@@ -89,7 +85,7 @@ fn what_is_not_finite_in_the_end_is_named() {
 /// y1 = a y2 + x, y2 = b y1: y1 = x / (1 - a b). Substitution grows six-fold, or two hundred-fold, per round.
 fn gain_loop(made: Made, a: f64, b: f64, method: &str) -> String {
     let sources = ["first", "second", "lag"].map(|part| made.source(&format!("gain-loop/{part}")));
-    let text = common::gain_loop(&sources, a, b);
+    let text = crate::common::gain_loop(&sources, a, b);
     let cut = text.find("[strong").unwrap();
     format!("{}[method]\n{method}\n", &text[..cut].replace("stop = 100", "stop = 2"))
 }
@@ -274,7 +270,7 @@ fn loops_through_events_are_solved_at_the_start_and_refused_later() {
     let run = start(&text("stale"));
     shows(&run, "room.q", 20.0 * 12.0 / (1.0 - 0.01 * 20.0), 1e-9);
     let registry = registry();
-    let (system, _) = toml::read(&text("fresh"), &common::folder(), &registry);
+    let (system, _) = toml::read(&text("fresh"), &crate::common::folder(), &registry);
     let problems: Vec<Problem> = plan(&system, &registry).unwrap_err();
     assert!(problems.iter().any(|problem| problem.code == "plan/algebraic-loop"), "{problems:#?}");
 }

@@ -1,9 +1,9 @@
 //! Strong coupling: units for model exchange that are integrated together equal the undivided model, whatever the size
 //! of the macro step, with loops and events among them; and the rest of the system is coupled as ever.
 
-mod common;
-
-use common::{DUAL_MASS, DualMass, Made, bits, column, folder, rows, run_to_the_end, start, system, truth};
+use crate::common::{
+    DUAL_MASS, DualMass, Made, bits, column, folder, rows, run_to_the_end, start, system, truth,
+};
 use cosimo::engine::{Run, plan};
 use cosimo::export::{Design, Kind, Variant, Version};
 
@@ -84,7 +84,7 @@ fn a_loop_that_diverges_by_substitution_is_solved_inside() {
 fn gain_loop(a: f64, b: f64) -> String {
     let parts = [(TWO, "first"), (THREE, "second"), (TWO, "lag")];
     let sources = parts.map(|(made, name)| made.source(&format!("gain-loop/{name}")));
-    common::gain_loop(&sources, a, b)
+    crate::common::gain_loop(&sources, a, b)
 }
 
 #[test]

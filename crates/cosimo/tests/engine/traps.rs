@@ -2,9 +2,7 @@
 //! warnings that change results, drifting time, rows of unclear meaning, and steps below the least one.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
-mod common;
-
-use common::{DUAL_MASS, DualMass, bits, column, rows, run_to_the_end, start};
+use crate::common::{DUAL_MASS, DualMass, bits, column, rows, run_to_the_end, start};
 use cosimo::core::entry::{Options, Value, find};
 use cosimo::core::link::{Bond, Couplings, End, Side};
 use cosimo::core::method::{BondPower, Estimate, Record, Shape};

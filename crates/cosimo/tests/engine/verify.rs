@@ -1,11 +1,9 @@
 //! `cosimo verify` against undivided models: error bars are right within a factor of two, and where the energy defect
 //! says something else than the error, that is said.
 
-mod common;
-
 use std::path::Path;
 
-use common::{DUAL_MASS, DualMass, Made, folder, history_of, rows, truth_from};
+use crate::common::{DUAL_MASS, DualMass, Made, folder, history_of, rows, truth_from};
 use cosimo::analysis::order::Truth;
 use cosimo::analysis::verify::{
     Agreement, Basis, Judged, Look, Rerun, Undivided, Verification, VerifyError, Wish, verify,

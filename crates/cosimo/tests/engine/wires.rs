@@ -2,15 +2,12 @@
 //! computed by hand, at the start and after steps.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
-#[path = "common/tap.rs"]
-mod tap;
-
 use std::path::Path;
 
+use crate::common::tap::TAP;
 use cosimo::core::{Registry, Time};
 use cosimo::engine::{Run, plan};
 use cosimo::system::{Problem, Severity, toml};
-use tap::TAP;
 
 fn registry() -> Registry {
     let mut registry = cosimo::registry();

@@ -6,4 +6,6 @@ mod golden;
 mod lines;
 mod random;
 mod record;
+#[path = "../../../cosimo-pack/tests/common/scratch.rs"]
+mod scratch;
 mod units;

@@ -11,21 +11,15 @@ use cosimo::core::entry::OpenRequest;
 use cosimo::engine::{Plan, plan};
 use cosimo::export::{Design, SABOTEUR, Variant, Version, built_library, write};
 
+use crate::scratch::scratch;
+
 pub(crate) const SPRING: &str = "native:oscillator/spring-damper";
 pub(crate) const MASS: &str = "native:oscillator/mass";
 
 /// Where units and records lie.
 pub(crate) fn folder() -> PathBuf {
-    static EMPTIED: Mutex<bool> = Mutex::new(false);
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("spy");
-    let mut emptied = EMPTIED.lock().unwrap();
-    if !*emptied {
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).unwrap();
-        cosimo::fmi::use_cache(&folder.join("cache"));
-        *emptied = true;
-    }
-    folder
+    cosimo::fmi::use_cache(&scratch().join("cache"));
+    scratch().to_path_buf()
 }
 
 pub(crate) fn spy(source: &str, version: Version, variant: Variant) -> Design {

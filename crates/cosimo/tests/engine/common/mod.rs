@@ -2,9 +2,14 @@
 //! history before the start. Masses are 100, springs and dampers 100 and 60, the left mass starts at 1.
 #![allow(dead_code, clippy::unwrap_used)] // each file takes its share; helpers of tests are tests
 
+pub(crate) mod formula;
+pub(crate) mod tap;
+
+#[path = "../../../../cosimo-pack/tests/common/scratch.rs"]
+mod scratch;
+
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
 
 use cosimo::core::entry::OpenRequest;
@@ -13,6 +18,7 @@ use cosimo::engine::{Run, RunError, plan};
 use cosimo::export::{Design, Variant, Version, built_library, write};
 use cosimo::record::{Memory, Table};
 use cosimo::system::{System, toml};
+use scratch::scratch;
 
 /// The dual mass as a system file.
 #[derive(Debug, Clone, Copy)]
@@ -78,9 +84,8 @@ impl Made {
         let name = design.file_name();
         let mut written = WRITTEN.lock().unwrap();
         if written.insert(name.clone()) {
-            let (folder, draft) = (folder(), format!("{}-{name}", std::process::id()));
-            write(&design, &built_library().unwrap(), &folder.join(&draft)).unwrap();
-            fs::rename(folder.join(draft), folder.join(&name)).unwrap(); // other tests write the same
+            let folder = folder();
+            write(&design, &built_library().unwrap(), &folder.join(&name)).unwrap();
             cosimo::fmi::use_cache(&folder.join("cache"));
             let request =
                 OpenRequest { name: "unit", source: &name, folder: &folder, parameters: &[], joined: false };
@@ -180,9 +185,7 @@ pub(crate) fn column<'a>(table: &'a Table, name: &str) -> &'a [f64] {
 
 /// Where tests keep files.
 pub(crate) fn folder() -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("numerical");
-    fs::create_dir_all(&folder).unwrap();
-    folder
+    scratch().to_path_buf()
 }
 
 /// x1, v1, x2, v2 and f of the undivided dual mass.
@@ -215,7 +218,7 @@ pub(crate) fn history_of(name: &str, initial: [f64; 4], size: f64, samples: i32)
         text.push('\n');
     }
     let file = format!("{name}-{size:e}.csv");
-    fs::write(folder().join(&file), text).unwrap();
+    std::fs::write(folder().join(&file), text).unwrap();
     format!("history = \"{file}\"")
 }
 
