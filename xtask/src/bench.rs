@@ -6,5 +6,5 @@ use crate::{Outcome, command, no_arguments};
 
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
     no_arguments(arguments)?;
-    command::show(command::cargo(root, &["bench", "--workspace"]))
+    command::show(command::cargo(root, &["bench", "--workspace", "--profile", "dist"]))
 }

@@ -5,6 +5,10 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
+/// All packages, with every feature that cargo alone can build. Fewer packages or other features would build a part of the
+/// dependencies once more.
+pub(crate) const WORKSPACE: &[&str] = &["--workspace", "--features", "cosimo-cli/png"];
+
 /// Cargo with the given arguments, in the workspace's folder.
 pub(crate) fn cargo(root: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -58,12 +62,21 @@ fn spelled(command: &Command) -> String {
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
+/// The folder of whatever cargo builds.
+pub(crate) fn target(root: &Path) -> Result<PathBuf, String> {
+    let metadata = ["metadata", "--no-deps", "--offline", "--format-version", "1"];
+    let metadata: Value = serde_json::from_str(&capture(cargo(root, &metadata))?)
+        .map_err(|error| format!("cargo metadata: {error}"))?;
+    let folder = metadata["target_directory"].as_str().map(PathBuf::from);
+    folder.ok_or_else(|| "cargo names no target folder".into())
+}
+
 /// Builds the `cosimo` command and tells where it is: the one that the tests of the command line run. Built by itself it
 /// would have dependencies with other features than `cargo test --workspace`, and a tenth of them, the slowest, be built twice.
 pub(crate) fn cosimo(root: &Path) -> Result<PathBuf, String> {
-    let build =
-        ["test", "--workspace", "--no-run", "--test", "cli", "--message-format", "json-render-diagnostics"];
-    executable(&capture(cargo(root, &build))?).ok_or_else(|| "cargo built no `cosimo`".into())
+    let build = ["--no-run", "--test", "cli", "--message-format", "json-render-diagnostics"];
+    executable(&capture(cargo(root, &[&["test"], WORKSPACE, &build].concat()))?)
+        .ok_or_else(|| "cargo built no `cosimo`".into())
 }
 
 /// The command among what cargo says it has built.

@@ -12,7 +12,7 @@ use crate::{Outcome, command};
 const BUILD: &[&str] = &[
     "build",
     "--profile",
-    "export",
+    "dist",
     "--package",
     "cosimo-export",
     "--lib",
@@ -33,7 +33,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
     let folder = folder.unwrap_or_else(|| target.join("fmus"));
     let folder = std::path::absolute(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut pack =
-        command::cargo(root, &["run", "--profile", "export", "--quiet", "--package", "cosimo-export"]);
+        command::cargo(root, &["run", "--profile", "dist", "--quiet", "--package", "cosimo-export"]);
     pack.args(["--example", "write_fmus", "--"]).arg(&library).arg(&folder);
     command::show(pack)
 }

@@ -40,8 +40,8 @@ fn nightly(root: &Path, arguments: &[&str]) -> Command {
 }
 
 fn own(root: &Path, seconds: u64) -> Outcome {
-    // Of one package alone, dependencies would have other features and be built once more.
-    let mut cargo = command::cargo(root, &["test", "--workspace", "--test", "fuzz", "--", "--nocapture"]);
+    let fuzzers = ["--test", "fuzz", "--", "--nocapture"];
+    let mut cargo = command::cargo(root, &[&["test"], command::WORKSPACE, &fuzzers].concat());
     cargo.env("COSIMO_FUZZ_SECONDS", share(seconds, OWN).to_string());
     command::show(cargo)
 }

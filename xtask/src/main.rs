@@ -6,13 +6,16 @@ mod bench;
 mod browser;
 mod command;
 mod cvode;
+mod features;
 mod fmus;
 mod fuzz;
 mod generate;
 mod invariants;
 mod layers;
+mod leftovers;
 mod python;
 mod test;
+mod tests;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -30,8 +33,8 @@ struct Task {
 const TASKS: &[Task] = &[
     Task {
         name: "test",
-        arguments: "",
-        summary: "every check, in the order of how soon it fails",
+        arguments: "[--fast]",
+        summary: "every check, in the order of how soon it fails; with --fast those worth a wait before each commit",
         run: test::run,
     },
     Task {
@@ -39,6 +42,12 @@ const TASKS: &[Task] = &[
         arguments: "",
         summary: "who depends on whom, against ARCHITECTURE.md, and what must be absent where",
         run: layers::run,
+    },
+    Task {
+        name: "features",
+        arguments: "",
+        summary: "the library without any feature and with each alone: no warnings",
+        run: features::run,
     },
     Task {
         name: "generate",

@@ -6,8 +6,6 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde_json::Value;
-
 use crate::{Outcome, command, no_arguments};
 
 const REQUIREMENTS: &str = "xtask/python-requirements.txt";
@@ -30,7 +28,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
 
 /// Makes it if it is not there, and returns the variables that tell tests about it.
 pub(crate) fn environment(root: &Path) -> Result<Vec<(&'static str, PathBuf)>, String> {
-    let folder = target(root)?.join("python");
+    let folder = command::target(root)?.join("python");
     let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
     let wanted = std::fs::read_to_string(root.join(REQUIREMENTS))
         .map_err(|error| format!("{REQUIREMENTS} cannot be read: {error}"))?;
@@ -78,16 +76,4 @@ fn with(program: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.args(arguments);
     command
-}
-
-/// Where cargo builds, wherever that was moved to.
-fn target(root: &Path) -> Result<PathBuf, String> {
-    let arguments = ["metadata", "--no-deps", "--offline", "--format-version", "1"];
-    let metadata = command::capture(command::cargo(root, &arguments))?;
-    let metadata: Value =
-        serde_json::from_str(&metadata).map_err(|error| format!("cargo metadata: {error}"))?;
-    metadata["target_directory"]
-        .as_str()
-        .map(PathBuf::from)
-        .ok_or_else(|| "cargo names no target folder".into())
 }

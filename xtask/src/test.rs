@@ -1,21 +1,26 @@
-//! `cargo xtask test`: everything that must hold before a change is done, quickest to fail first.
+//! `cargo xtask test [--fast]`: everything that must hold before a change is done, quickest to fail first; with `--fast`
+//! what is worth waiting for before each commit.
 //!
 //! Needs cargo and rustc. What rustup, pip, apt-get and npm can add is added; what is missing after that is skipped
-//! aloud, and named again at the end.
+//! with a message, and named again at the end. Clippy, tests and benchmarks name the same packages and features, so that
+//! dependencies are built once.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use crate::{Outcome, browser, command, cvode, fuzz, generate, layers, no_arguments, python};
+use crate::command::WORKSPACE;
+use crate::{Outcome, browser, command, cvode, features, fuzz, generate, layers, leftovers, python, tests};
 
 struct Step {
     name: &'static str,
-    /// What not everybody has.
+    /// Part of `--fast`.
+    fast: bool,
     needs: Option<Need>,
     work: Work,
 }
 
+/// What a machine may lack.
 enum Need {
     /// A cargo subcommand.
     Tool(Tool),
@@ -25,7 +30,10 @@ enum Need {
 
 enum Work {
     Cargo(&'static [&'static str]),
+    /// Cargo with [`WORKSPACE`] behind the subcommand.
+    Workspace(&'static str, &'static [&'static str]),
     Task(fn(&Path) -> Outcome),
+    Tests(fn(&Path, &[(&str, PathBuf)], bool) -> Outcome),
     /// Makes the Python of the tests; those go without where that fails.
     Python,
 }
@@ -38,66 +46,115 @@ struct Tool {
     component: Option<&'static str>,
 }
 
+const RUSTFMT: Tool = Tool { subcommand: "fmt", name: "rustfmt", component: Some("rustfmt") };
+const CLIPPY: Tool = Tool { subcommand: "clippy", name: "clippy", component: Some("clippy") };
+const DENY: Tool = Tool { subcommand: "deny", name: "cargo-deny", component: None };
+
 const STEPS: &[Step] = &[
     Step {
         name: "cargo fmt --all --check",
-        needs: Some(Need::Tool(Tool { subcommand: "fmt", name: "rustfmt", component: Some("rustfmt") })),
+        fast: true,
+        needs: Some(Need::Tool(RUSTFMT)),
         work: Work::Cargo(&["fmt", "--all", "--check"]),
     },
     Step {
-        name: "cargo clippy --workspace --all-targets -- -D warnings",
-        needs: Some(Need::Tool(Tool { subcommand: "clippy", name: "clippy", component: Some("clippy") })),
-        work: Work::Cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+        name: "cargo xtask check-layers",
+        fast: true,
+        needs: None,
+        work: Work::Task(|root| layers::run(root, &[])),
     },
-    Step { name: "cargo xtask check-layers", needs: None, work: Work::Task(|root| layers::run(root, &[])) },
+    Step {
+        name: "cargo clippy --workspace --all-targets -- -D warnings",
+        fast: true,
+        needs: Some(Need::Tool(CLIPPY)),
+        work: Work::Workspace("clippy", &["--all-targets", "--", "-D", "warnings"]),
+    },
+    Step {
+        name: "cargo xtask features",
+        fast: false,
+        needs: Some(Need::Tool(CLIPPY)),
+        work: Work::Task(|root| features::run(root, &[])),
+    },
+    Step { name: "cargo xtask python", fast: false, needs: None, work: Work::Python },
+    Step { name: "unit and integration tests", fast: true, needs: None, work: Work::Tests(tests::run) },
+    Step {
+        name: "cargo test --workspace --doc",
+        fast: false,
+        needs: None,
+        work: Work::Workspace("test", &["--doc", "--quiet"]),
+    },
     Step {
         name: "cargo xtask generate --check",
+        fast: false,
         needs: None,
         work: Work::Task(|root| generate::run(root, &["--check".into()])),
     },
-    Step { name: "cargo xtask python", needs: None, work: Work::Python },
-    // Unit, integration, example and documentation tests; the dev profile is optimised.
-    // All that fails is shown at once.
-    Step {
-        name: "cargo test --workspace --no-fail-fast",
-        needs: None,
-        work: Work::Cargo(&["test", "--workspace", "--no-fail-fast"]),
-    },
     Step {
         name: "cargo xtask fuzz --seconds 10",
+        fast: false,
         needs: None,
         work: Work::Task(|root| fuzz::run(root, &["--seconds".into(), "10".into()])),
     },
     Step {
         name: "cargo xtask browser",
+        fast: false,
         needs: Some(Need::Other(browser::set_up)),
         work: Work::Task(browser::test),
     },
     Step {
         name: "cargo xtask cvode",
+        fast: false,
         needs: Some(Need::Other(cvode::set_up)),
         work: Work::Task(cvode::test),
     },
     Step {
-        // They are built as tests are: another profile would build every dependency once more.
-        name: "cargo bench --workspace --no-run --profile dev",
+        // Built as tests are: another profile would build every dependency once more.
+        name: "cargo test --workspace --bench '*' --no-run",
+        fast: false,
         needs: None,
-        work: Work::Cargo(&["bench", "--workspace", "--no-run", "--profile", "dev"]),
+        work: Work::Workspace("test", &["--bench", "*", "--no-run"]),
     },
     Step {
         name: "cargo deny check",
-        needs: Some(Need::Tool(Tool { subcommand: "deny", name: "cargo-deny", component: None })),
+        fast: false,
+        needs: Some(Need::Tool(DENY)),
         work: Work::Cargo(&["deny", "check"]),
     },
 ];
 
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
-    no_arguments(arguments)?;
+    let fast = match arguments {
+        [] => false,
+        [only] if only == "--fast" => true,
+        other => return Err(format!("`{}` is not understood; known is `--fast`", other.join(" "))),
+    };
     let begun = Instant::now();
+    let mut times = Vec::new();
+    let outcome = steps(root, fast, &mut times);
+    // Whatever happened: what tests leave behind is of no use to the next run.
+    leftovers::remove(root);
+    println!("\ntime of each step:");
+    for (name, seconds) in &times {
+        println!("{seconds:>8.1} s  {name}");
+    }
+    println!("{:>8.1} s  in all", begun.elapsed().as_secs_f64());
+    leftovers::print_size(root);
+    let skipped = outcome?;
+    println!("all checks passed");
+    if !skipped.is_empty() {
+        println!("skipped: {}", skipped.join(", "));
+    }
+    Ok(())
+}
+
+/// Runs the steps until one fails; returns the names of those that were skipped.
+fn steps(root: &Path, fast: bool, times: &mut Vec<(&'static str, f64)>) -> Result<Vec<&'static str>, String> {
+    let chosen: Vec<&Step> = STEPS.iter().filter(|step| step.fast || !fast).collect();
     let mut skipped = Vec::new();
     let mut environment = Vec::new();
-    for (index, step) in STEPS.iter().enumerate() {
-        println!("\n[{}/{}] {}", index + 1, STEPS.len(), step.name);
+    for (index, step) in chosen.iter().enumerate() {
+        println!("\n[{}/{}] {}", index + 1, chosen.len(), step.name);
+        let begun = Instant::now();
         let missing = match &step.needs {
             None => None,
             Some(Need::Tool(tool)) => {
@@ -110,14 +167,13 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
             skipped.push(step.name);
             continue;
         }
-        let step_begun = Instant::now();
-        let outcome = match step.work {
-            Work::Cargo(arguments) => {
-                let mut cargo = command::cargo(root, arguments);
-                cargo.envs(environment.iter().map(|(name, value): &(&str, PathBuf)| (name, value)));
-                command::show(cargo)
+        let outcome = match &step.work {
+            Work::Cargo(arguments) => command::show(command::cargo(root, arguments)),
+            Work::Workspace(subcommand, arguments) => {
+                command::show(command::cargo(root, &[&[*subcommand][..], WORKSPACE, arguments].concat()))
             }
             Work::Task(task) => task(root),
+            Work::Tests(tests) => tests(root, &environment, fast),
             Work::Python => match python::environment(root) {
                 Ok(made) => {
                     environment = made;
@@ -130,17 +186,12 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
                 }
             },
         };
-        let seconds = step_begun.elapsed().as_secs_f64();
-        match outcome {
-            Ok(()) => println!("ok in {seconds:.1} s"),
-            Err(message) => return Err(format!("{message}\nfailed after {seconds:.1} s: {}", step.name)),
-        }
+        let seconds = begun.elapsed().as_secs_f64();
+        times.push((step.name, seconds));
+        outcome.map_err(|message| format!("{message}\nfailed after {seconds:.1} s: {}", step.name))?;
+        println!("ok in {seconds:.1} s");
     }
-    println!("\nall checks passed in {:.1} s", begun.elapsed().as_secs_f64());
-    if !skipped.is_empty() {
-        println!("skipped: {}", skipped.join(", "));
-    }
-    Ok(())
+    Ok(skipped)
 }
 
 /// Whether a tool is there, or could be added.

@@ -1,0 +1,25 @@
+//! `cargo xtask features`: the library without any feature, and with each alone, compiles without warnings, and what needs
+//! a missing one names it.
+
+use std::path::Path;
+
+use crate::{Outcome, command, no_arguments};
+
+/// All but `cvode`, which needs more than cargo and has a task of its own. The command only passes them on.
+const CHOICES: [(&str, &str); 5] =
+    [("cosimo", ""), ("cosimo", "parquet"), ("cosimo", "zstd"), ("cosimo", "png"), ("cosimo-cli", "")];
+
+pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
+    no_arguments(arguments)?;
+    for (package, feature) in CHOICES {
+        let chosen = ["--package", package, "--no-default-features", "--features", feature];
+        println!("{package}, {}", if feature.is_empty() { "no feature" } else { feature });
+        let clippy = [&["clippy", "--quiet"], &chosen[..], &["--", "-D", "warnings"]].concat();
+        command::show(command::cargo(root, &clippy))?;
+    }
+    for package in ["cosimo-plot", "cosimo-record"] {
+        let tests = ["test", "--quiet", "--package", package, "--lib", "--no-default-features", "missing"];
+        command::show(command::cargo(root, &tests))?;
+    }
+    Ok(())
+}
