@@ -73,7 +73,7 @@ pub fn linearise(
     held.recipe.step.size = Some(size);
     held.experiment.history = None;
     held.experiment.end = EndRule::After;
-    let mut probe = Run::new(plan(&held, registry).map_err(LineariseError::Plan)?, 1)
+    let mut probe = Run::new(plan(&held, registry).map_err(LineariseError::Plan)?.rewinding(), 1)
         .map_err(|error| LineariseError::Stability(error.into()))?;
     let outputs = probe.layout().driving.clone();
     let states = probe.island().state_cells();

@@ -118,7 +118,7 @@ pub fn started(system: &System, registry: &Registry, at: Option<f64>) -> Result<
     let mut open = system.clone();
     open.experiment.end = EndRule::After;
     let plan = plan(&open, registry).map_err(VariantError::Plan)?;
-    let mut run = Run::new(plan, 1)?;
+    let mut run = Run::new(plan.rewinding(), 1)?;
     if let Some(until) = at.and_then(Time::new) {
         run.run_until(until)?;
         return Ok(run);

@@ -146,6 +146,9 @@ pub struct Setup {
     pub stop: Option<Time>,
     /// Whoever stops at an event inside a window is met there by everybody else.
     pub meets: bool,
+    /// A state may be restored that was saved before the present instant, because steps are rejected, repeated or
+    /// tried. Where this is false, `restore` is called for no instant before the present one.
+    pub rewinds: bool,
 }
 
 /// Which of the saved states: Richardson's second half must not overwrite the bookmark of the attempt.

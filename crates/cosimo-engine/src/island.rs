@@ -58,7 +58,8 @@ impl Island {
     fn enter(&mut self) -> Result<(), StepError> {
         let at = self.layout.start;
         let stop = (self.layout.end == EndRule::Exact).then_some(self.layout.stop);
-        self.rest(Task::Enter(Setup { start: at, stop, meets: self.layout.meets }))?;
+        let rewinds = self.layout.relies_on_rollback || self.layout.probed;
+        self.rest(Task::Enter(Setup { start: at, stop, meets: self.layout.meets, rewinds }))?;
         for sample in 0..self.layout.history.times.len() {
             let history = &self.layout.history;
             self.board.traces.open(history.times[sample]);

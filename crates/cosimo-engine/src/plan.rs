@@ -99,6 +99,8 @@ pub struct Layout {
     pub rewinds: bool,
     /// Something rewinds simulators, steps or not, so their promise to be able to is tried out first.
     pub relies_on_rollback: bool,
+    /// The caller goes back to earlier instants, whatever the method does.
+    pub probed: bool,
     pub graph: CouplingGraph,
 }
 
@@ -209,6 +211,14 @@ impl std::fmt::Debug for Plan {
 }
 
 impl Plan {
+    /// For callers that return to earlier instants themselves: by [`Island::respond`](crate::Island::respond), or by
+    /// loading a checkpoint that their run has already passed. FMUs are told whether that may happen.
+    #[must_use]
+    pub fn rewinding(mut self) -> Plan {
+        self.layout.probed = true;
+        self
+    }
+
     pub(crate) fn ready(self, threads: usize) -> Ready {
         // Islands have threads of their own; those who show them have nothing to do.
         let own = if let Some(net) = &self.net {

@@ -177,7 +177,8 @@ impl Run {
         Checkpoint::take(&mut self.island, self.scenario.as_ref(), &progress)
     }
 
-    /// Continues where the checkpoint was taken, bit for bit. The plan must be the same.
+    /// Continues where the checkpoint was taken, bit for bit. The plan must be the same; a run that has already
+    /// passed that point needs one that is [`Plan::rewinding`].
     pub fn load(&mut self, checkpoint: &Checkpoint) -> Result<(), CheckpointError> {
         let progress = checkpoint.put(&mut self.island, self.scenario.as_mut())?;
         self.worst_indicator = progress.worst;

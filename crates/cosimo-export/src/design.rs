@@ -3,6 +3,8 @@
 
 use std::fmt::Write as _;
 
+use crate::quirk::Quirk;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
     Two,
@@ -132,6 +134,8 @@ pub struct Design {
     pub kappa: bool,
     /// Writes every call to a file.
     pub spy: bool,
+    /// A habit of foreign FMUs.
+    pub quirk: Option<Quirk>,
 }
 
 impl Design {
@@ -146,6 +150,7 @@ impl Design {
             line: false,
             kappa: false,
             spy: false,
+            quirk: None,
         }
     }
 
@@ -186,6 +191,11 @@ impl Design {
         self
     }
 
+    pub fn quirk(mut self, quirk: Quirk) -> Design {
+        self.quirk = Some(quirk);
+        self
+    }
+
     /// `quarter-car-wheel-norollback`, `quarter-car-wheel-exchange`.
     pub fn name(&self) -> String {
         let model = self.source.split_once(':').map_or(self.source.as_str(), |(_, model)| model);
@@ -206,6 +216,7 @@ impl Design {
         if self.spy {
             parts.push("spy".into());
         }
+        parts.extend(self.quirk.map(|quirk| quirk.text().to_owned()));
         parts.join("-")
     }
 
@@ -233,6 +244,9 @@ impl Design {
             ("spy", if self.spy { "yes" } else { "no" }),
         ] {
             let _ = writeln!(text, "{key} = \"{value}\"");
+        }
+        if let Some(quirk) = self.quirk {
+            let _ = writeln!(text, "quirk = \"{}\"", quirk.text());
         }
         for (name, word) in &self.choices {
             let _ = writeln!(text, "choices.{name} = \"{word}\"");
@@ -269,6 +283,10 @@ impl Design {
                 "line" => design.line = value == "yes",
                 "kappa" => design.kappa = value == "yes",
                 "spy" => design.spy = value == "yes",
+                "quirk" => {
+                    let quirk = Quirk::ALL.into_iter().find(|quirk| quirk.text() == value);
+                    design.quirk = Some(quirk.ok_or_else(unknown)?);
+                }
                 "token" => token = value.into(),
                 _ => match key.strip_prefix("choices.") {
                     Some(name) => design.choices.push((name.into(), value.into())),
@@ -297,6 +315,10 @@ mod tests {
                 let text = design.to_text() + "token = \"{1}\"\n";
                 assert_eq!(Design::from_text(&text), Ok((design, "{1}".into())));
             }
+        }
+        for quirk in Quirk::ALL {
+            let design = Design::new("native:dual-mass/left", Version::Two).quirk(quirk);
+            assert_eq!(Design::from_text(&design.to_text()), Ok((design, String::new())));
         }
         assert_eq!(Design::from_text("source"), Err("`source` should read `key = \"value\"`".into()));
         assert_eq!(Design::from_text("variant = \"odd\""), Err("`odd` is no variant".into()));

@@ -14,6 +14,7 @@ mod kappa;
 mod line;
 mod model;
 mod pack;
+mod quirk;
 mod sabotage;
 mod spy;
 mod state;
@@ -21,4 +22,5 @@ mod variables;
 
 pub use design::{Design, Kind, Variant, Version};
 pub use model::{CLOCKS, ECHO, SABOTEUR, exchange_sources, sources};
+pub use quirk::Quirk;
 pub use pack::{built_library, model_description, write};

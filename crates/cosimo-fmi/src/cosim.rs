@@ -354,6 +354,8 @@ impl<I: Stepping> Simulator for Cosim<I> {
             instance.configure(setting)?;
         }
         instance.begin(setup.start.seconds(), setup.stop.map(Time::seconds))?;
+        // FMUs exist that do not advance while a return before the current point is announced.
+        instance.promise(!(setup.rewinds && self.ports.interface.abilities.rollback));
         self.instance = Some(instance);
         self.initialising = true;
         self.setup = Some(*setup);

@@ -798,7 +798,10 @@ impl<O: Origin> Simulator for Exchange<O> {
             tangents: self.equations.tangents(&self.ports),
             keeps_state: self.equations.keeps_state,
             eventless: self.equations.eventless,
-            completed_steps: self.equations.completed_steps.then_some(!abilities.rollback),
+            completed_steps: self
+                .equations
+                .completed_steps
+                .then_some(!(setup.rewinds && abilities.rollback)),
             relative: self.parameters.relative.or(self.equations.tolerance).unwrap_or(RELATIVE),
             largest: self.parameters.largest_step.unwrap_or(f64::INFINITY),
             work: Work { x: room(), dx: room(), y: vec![0.0; outputs.len()] },

@@ -99,6 +99,9 @@ pub(crate) trait Stepping: Made + Evented {
         values: &[f64],
     ) -> Result<(), SimulatorError>;
 
+    /// Whether from now on every step is final: no state will be restored that was saved before its start.
+    fn promise(&mut self, never_back: bool);
+
     /// `inputs` are for units that ask for them inside the step; they count from `base`.
     fn step(
         &mut self,

@@ -35,6 +35,7 @@ pub(crate) struct Unit2 {
     scratch: Scratch,
     spelling: Spelling,
     quiet: Option<Vec<CString>>,
+    /// No state will be restored that was saved before the start of a step.
     never_back: bool,
 }
 
@@ -124,7 +125,6 @@ impl Unit2 {
             return Err(SimulatorError::new("fmi2Instantiate", refusal(unit, usage, &log)));
         }
         let quiet = failures_only(&unit.description.log_categories);
-        let never_back = !unit.capabilities(usage).get_set_state;
         let (functions, pointer) = calls2::wrap(functions, pointer, name);
         let handle = Handle::new(functions, pointer, log, unit.corrupt.clone());
         Ok(Unit2 {
@@ -133,7 +133,7 @@ impl Unit2 {
             scratch: Scratch::default(),
             spelling: Spelling::default(),
             quiet,
-            never_back,
+            never_back: true,
         })
     }
 
@@ -384,6 +384,10 @@ impl Stepping for Unit2 {
             )
         };
         self.handle.check(name, status)
+    }
+
+    fn promise(&mut self, never_back: bool) {
+        self.never_back = never_back;
     }
 
     #[inline(always)]

@@ -37,6 +37,7 @@ pub(crate) struct Unit3 {
     scratch: Scratch,
     spelling: Spelling,
     quiet: Option<Vec<CString>>,
+    /// No state will be restored that was saved before the start of a step.
     never_back: bool,
     /// It was told that its events will be handled.
     event_mode: bool,
@@ -239,7 +240,6 @@ impl Unit3 {
             (*environment.0).feed.get = functions.get_float64;
         }
         let quiet = failures_only(&unit.description.log_categories);
-        let never_back = !can.get_set_state;
         let handle = Handle::new(functions, pointer, log, unit.corrupt.clone());
         Ok(Unit3 {
             handle,
@@ -247,7 +247,7 @@ impl Unit3 {
             scratch: Scratch::default(),
             spelling: Spelling::default(),
             quiet,
-            never_back,
+            never_back: true,
             event_mode,
         })
     }
@@ -522,6 +522,10 @@ impl Stepping for Unit3 {
         _values: &[f64],
     ) -> Result<(), SimulatorError> {
         Err(SimulatorError::new("set slopes", "FMI 3.0 has no input derivatives"))
+    }
+
+    fn promise(&mut self, never_back: bool) {
+        self.never_back = never_back;
     }
 
     fn step(

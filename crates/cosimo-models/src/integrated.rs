@@ -218,7 +218,7 @@ impl Integrated {
                 along: vec![0.0; states + inputs],
                 change: vec![0.0; states + interface.outputs.len()],
             },
-            setup: Setup { start: Time::ZERO, stop: None, meets: false },
+            setup: Setup { start: Time::ZERO, stop: None, meets: false, rewinds: true },
             met: f64::NAN,
             recipe: None,
             model,

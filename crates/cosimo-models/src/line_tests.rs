@@ -14,7 +14,7 @@ fn time(seconds: f64) -> Time {
 
 fn begun(model: &ModelEntry, given: &[(&str, Value)]) -> Box<dyn Native> {
     let mut simulator = (model.build)(&options(model, given));
-    simulator.enter(&Setup { start: Time::ZERO, stop: None, meets: true }).unwrap();
+    simulator.enter(&Setup { start: Time::ZERO, stop: None, meets: true, rewinds: true }).unwrap();
     let starts = |port: &cosimo_core::Port| Segment::constant(port.start.unwrap());
     let inputs: Vec<Segment> = simulator.interface().inputs.iter().map(starts).collect();
     simulator.settle(Time::ZERO, &Inputs::of(&inputs)).unwrap();
@@ -166,7 +166,7 @@ fn a_change_of_impedance_is_in_the_evaluations_and_rewinding_forgets_it() {
 fn a_second_run_is_the_first_again() {
     let (mut mass, table) = (begun(&spring_mass::LEFT, &[number("t0", 0.003)]), quiet(0.5));
     let mut run = || {
-        mass.enter(&Setup { start: Time::ZERO, stop: None, meets: true }).unwrap();
+        mass.enter(&Setup { start: Time::ZERO, stop: None, meets: true, rewinds: true }).unwrap();
         mass.settle(Time::ZERO, &Inputs::of(&[Segment::ZERO])).unwrap();
         let (mut t, mut seen) = (0.0, Vec::new());
         while t < 0.01 {
@@ -317,7 +317,7 @@ fn every_model_without_a_solver_can_be_integrated_here() {
     for entry in HYBRID {
         let model = (entry.build)(&defaults(entry.parameters));
         let mut simulator = Integrated::new(model, "bdf", None, 1e-8, 1e-10);
-        simulator.enter(&Setup { start: Time::ZERO, stop: None, meets: false }).unwrap();
+        simulator.enter(&Setup { start: Time::ZERO, stop: None, meets: false, rewinds: true }).unwrap();
         let held: Vec<Segment> =
             simulator.interface().inputs.iter().map(|port| Segment::constant(port.start.unwrap())).collect();
         let rows = (entry.reference)();

@@ -95,7 +95,7 @@ impl Bare {
         let mut outputs = vec![[0.0; 2]; simulators.len()];
         for (simulator, values) in simulators.iter_mut().zip(&mut outputs) {
             simulator
-                .enter(&Setup { start: Time::ZERO, stop: None, meets: false })
+                .enter(&Setup { start: Time::ZERO, stop: None, meets: false, rewinds: true })
                 .expect("the rotor enters");
             simulator.outputs(&mut Outputs { values, slopes: &mut [] }).expect("the rotor has outputs");
         }

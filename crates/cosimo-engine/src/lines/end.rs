@@ -220,6 +220,11 @@ impl End {
         if self.owner.is_some() { self.allowed(from) * self.delay } else { self.delay() }
     }
 
+    /// Whether a step may be taken back because its line was stretched too far.
+    pub(crate) fn may_repeat(&self) -> bool {
+        self.owner.is_none() && self.law.as_ref().is_some_and(|law| law.rollback)
+    }
+
     /// The factor of the step that was just made, as a simulator says that owns it.
     pub(crate) fn follow(&mut self, from: f64, factor: f64) -> Result<(), String> {
         let most = self.allowed(from);

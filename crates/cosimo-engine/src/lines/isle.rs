@@ -289,7 +289,12 @@ impl Solo {
         setup: &Setup,
     ) -> Result<Solo, SimulatorError> {
         let SoloSeed { name, mut simulator, inputs, way, masses, size } = seed;
-        simulator.enter(setup)?;
+        let rollback = simulator.interface().abilities.rollback;
+        // Steps are tried to find a mass, to correct a boundary, or repeated where a stretched line was too long.
+        let tried = way == Boundary::Corrected
+            || (way != Boundary::Inside && masses.iter().any(|mass| mass.is_nan()))
+            || ends.iter().any(End::may_repeat);
+        simulator.enter(&Setup { rewinds: rollback && tried, ..*setup })?;
         let mut segments: Vec<Segment> = inputs.iter().map(|value| Segment::constant(*value)).collect();
         let start = setup.start.seconds();
         for (end, effort) in ends.iter().zip(efforts) {
@@ -302,7 +307,6 @@ impl Solo {
             end.begin(start, *effort, outputs[end.flow], decl);
         }
         let mut drive = Drive::new(way, masses, simulator.as_ref());
-        let rollback = simulator.interface().abilities.rollback;
         if way != Boundary::Inside {
             let first = Time::new(start + size).map(|to| Window { from: setup.start, to, size });
             if let (true, true, Some(window)) =

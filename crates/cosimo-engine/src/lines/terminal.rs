@@ -8,6 +8,8 @@ use cosimo_core::{
     Inputs, Outputs, Reached, Segment, Setup, Simulator, SimulatorError, Slot, States, Time, Trail, Window,
 };
 
+use cosimo_system::Boundary;
+
 use super::drive::Drive;
 use super::frozen::Walk;
 use super::isle::{Ends, lock};
@@ -69,7 +71,9 @@ impl Simulator for Terminal {
     }
 
     fn enter(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
-        self.inner.enter(setup)
+        // The corrected boundary tries each step before it is taken.
+        let rewinds = setup.rewinds || self.drive.way == Boundary::Corrected;
+        self.inner.enter(&Setup { rewinds, ..*setup })
     }
 
     fn settle(&mut self, at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {

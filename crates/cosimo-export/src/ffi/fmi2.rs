@@ -6,10 +6,11 @@ use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 
 use super::{
     Log, Logger2, call, deserialize, free, free_state, from_uri, get_state, instantiate, known, list,
-    list_mut, place, readable, serialize, show, texts,
+    list_mut, log_later, place, quirk_of, readable, serialize, show, texts,
 };
 use crate::design::{Kind, Version};
 use crate::instance::{Manners, Refusal, Status, Update};
+use crate::quirk::Quirk;
 
 /// One function with a handle as first argument: what it does, and how the spy shows its arguments.
 macro_rules! exported {
@@ -57,6 +58,7 @@ unsafe extern "C" fn fmi2Instantiate(
     visible: c_int,
     logging: c_int,
 ) -> *mut c_void {
+    let kept = callbacks;
     // SAFETY: texts end with zero or are null, and the callbacks are those of the standard's header or null.
     let (name, guid, uri, callbacks) =
         unsafe { (readable(name), readable(guid), readable(resources), callbacks.as_ref()) };
@@ -74,7 +76,7 @@ unsafe extern "C" fn fmi2Instantiate(
         CO_SIMULATION => (from_uri(&uri), Kind::CoSimulation),
         _ => (Err(format!("there is no type {kind} of FMUs")), Kind::CoSimulation),
     };
-    instantiate(
+    let made = instantiate(
         (Version::Two, kind, Manners::default()),
         &name,
         &guid,
@@ -82,7 +84,24 @@ unsafe extern "C" fn fmi2Instantiate(
         log,
         None,
         ("fmi2Instantiate", &arguments),
-    )
+    );
+    // SAFETY: null, or made just now.
+    if unsafe { quirk_of(made) } == Some(Quirk::LateLog) {
+        // As foreign FMUs do it: the importer's own struct is read again for every message.
+        let kept = kept.expose_provenance();
+        log_later(move || {
+            let callbacks = std::ptr::with_exposed_provenance::<Callbacks>(kept);
+            // SAFETY: the standard wants the struct to live as long as the instance; that it lives longer is what
+            // this FMU is there to test.
+            unsafe {
+                if let Some(logger) = (*callbacks).logger {
+                    let (name, text) = (c"late".as_ptr(), c"a thread speaks".as_ptr());
+                    logger((*callbacks).environment, name, 0, c"logAll".as_ptr(), c"%s".as_ptr(), text);
+                }
+            }
+        });
+    }
+    made
 }
 
 #[unsafe(no_mangle)]

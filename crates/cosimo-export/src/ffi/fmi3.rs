@@ -7,11 +7,12 @@ use std::path::PathBuf;
 
 use super::{Handle, Instance, Refusal};
 use super::{
-    Log, Logger3, call, deserialize, free, free_state, get_state, instantiate, known, list, list_mut, place,
-    readable, serialize, show, texts,
+    Log, Logger3, call, deserialize, free, free_state, get_state, instantiate, known, list, list_mut, log_later,
+    place, quirk_of, readable, serialize, show, texts,
 };
 use crate::design::{Kind, Version};
 use crate::instance::{End, Manners, SAMPLES, Walked};
+use crate::quirk::Quirk;
 
 /// One function with a handle as first argument: what it does, and how the spy shows its arguments.
 macro_rules! exported {
@@ -33,6 +34,13 @@ type IntermediateUpdate = unsafe extern "C" fn(*mut c_void, f64, bool, bool, boo
 pub(super) struct Callback {
     update: IntermediateUpdate,
     environment: *mut c_void,
+}
+
+impl Callback {
+    /// With a small integer as the importer's environment.
+    pub(super) fn misled(self) -> Callback {
+        Callback { environment: super::SMALL, ..self }
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -84,7 +92,18 @@ unsafe extern "C" fn fmi3InstantiateCoSimulation(
     let arguments = format!("{name}, {visible}, {logging}, {event_mode}, {early_return}, {required}");
     let call = ("fmi3InstantiateCoSimulation", arguments.as_str());
     let kind = (Version::Three, Kind::CoSimulation, Manners { event_mode, early_return });
-    instantiate(kind, &name, &token, Ok(PathBuf::from(resources)), log, callback, call)
+    let made = instantiate(kind, &name, &token, Ok(PathBuf::from(resources)), log, callback, call);
+    // SAFETY: null, or made just now.
+    if let (Some(Quirk::LateLog), Some(logger)) = (unsafe { quirk_of(made) }, logger) {
+        let kept = environment.expose_provenance();
+        log_later(move || {
+            let environment = std::ptr::with_exposed_provenance_mut(kept);
+            // SAFETY: the importer gave this function and environment; that it may be called later than the standard
+            // allows is what this FMU is there to test.
+            unsafe { logger(environment, 0, c"logAll".as_ptr(), c"a thread speaks".as_ptr()) };
+        });
+    }
+    made
 }
 
 #[unsafe(no_mangle)]

@@ -19,6 +19,7 @@ use std::sync::Once;
 
 use crate::design::{Kind, Version};
 use crate::instance::{Call, Instance, Manners, Mode, Outcome, Refusal, Status};
+use crate::quirk::Quirk;
 use crate::state::State;
 
 /// What an importer holds as `fmi2Component` or `fmi3Instance`.
@@ -40,7 +41,19 @@ enum Log {
     Three { logger: Logger3, environment: *mut c_void },
 }
 
+/// What foreign FMUs hand back to callbacks: a number of their own.
+const SMALL: *mut c_void = std::ptr::without_provenance_mut(7);
+
 impl Log {
+    /// With a small integer as the importer's environment.
+    fn misled(self) -> Log {
+        match self {
+            Log::None => Log::None,
+            Log::Two { logger, name, .. } => Log::Two { logger, environment: SMALL, name },
+            Log::Three { logger, .. } => Log::Three { logger, environment: SMALL },
+        }
+    }
+
     /// Only refusals and failures are logged, so `loggingOn` has nothing to switch off.
     fn write(&self, status: Status, message: &str) {
         let message = CString::new(message.replace('\0', " ")).unwrap_or_default();
@@ -111,6 +124,9 @@ unsafe fn call(
             spy.call(name, &arguments, &outcome);
         }
     }
+    if instance.quirk == Some(Quirk::SmallEnvironment) && name.ends_with("DoStep") {
+        log.clone().write(Status::Ok, &format!("{name}: one word for every step"));
+    }
     let Err(refusal) = outcome else { return Status::Ok as c_int };
     log.clone().write(refusal.status, &format!("{name}: {}", refusal.message));
     refusal.status as c_int
@@ -155,6 +171,10 @@ fn instantiate(
     let made = made.unwrap_or_else(|panic| Err(words(&*panic)));
     match made {
         Ok(mut instance) => {
+            let (log, callback) = match instance.quirk {
+                Some(Quirk::SmallEnvironment) => (log.misled(), callback.map(fmi3::Callback::misled)),
+                _ => (log, callback),
+            };
             if let Some(spy) = &mut instance.spy {
                 spy.call(function, arguments, "ok");
             }
@@ -165,6 +185,25 @@ fn instantiate(
             std::ptr::null_mut()
         }
     }
+}
+
+/// The habit of the FMU behind a handle.
+///
+/// # Safety
+/// As for [`call`].
+unsafe fn quirk_of(handle: *mut c_void) -> Option<Quirk> {
+    // SAFETY: by the contract above.
+    unsafe { handle.cast::<Handle>().as_ref() }.and_then(|handle| handle.instance.quirk)
+}
+
+/// Calls a logger for two seconds, from a thread that nothing ends.
+fn log_later(log: impl Fn() + Send + 'static) {
+    std::thread::spawn(move || {
+        for _ in 0..1000 {
+            log();
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+    });
 }
 
 /// # Safety

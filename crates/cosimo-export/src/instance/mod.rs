@@ -24,6 +24,7 @@ use crate::design::{Design, Kind, Version};
 use crate::echo::{self, Datum};
 use crate::line::Lines;
 use crate::model::{Model, Opened, SABOTEUR};
+use crate::quirk::Quirk;
 use crate::sabotage::{self, Sabotage};
 use crate::spy::Spy;
 use crate::state::{Held, State};
@@ -200,6 +201,7 @@ pub(crate) struct Instance {
     pub(crate) states: Held,
     pub(crate) spy: Option<Spy>,
     sabotage: Option<Sabotage>,
+    pub(crate) quirk: Option<Quirk>,
 }
 
 impl Instance {
@@ -277,6 +279,7 @@ impl Instance {
             states: Held::default(),
             spy: design.spy.then(|| Spy::new(name)),
             sabotage: (design.source == SABOTEUR).then(Sabotage::default),
+            quirk: design.quirk,
             body,
             model,
         };
@@ -332,6 +335,9 @@ impl Instance {
         }
         (self.time, self.start, self.stop, self.set_up, self.stale) = (start, start, stop, true, true);
         self.clocks = self.model.clocks.then(|| Clocks::new(start));
+        if self.quirk == Some(Quirk::Resets) && self.version == Version::Two {
+            self.parameters = self.model.defaults();
+        }
         Ok(())
     }
 
@@ -419,7 +425,7 @@ impl Instance {
                 Body::Stepped(_) => {
                     let mut simulator = self.model.simulator(&self.parameters)?;
                     let start = Time::new(self.start).ok_or("the start is not a number")?;
-                    simulator.enter(&Setup { start, stop: self.stop.and_then(Time::new), meets: false })?;
+                    simulator.enter(&Setup { start, stop: self.stop.and_then(Time::new), meets: false, rewinds: true })?;
                     if let (Some(lines), Some(values)) =
                         (&mut self.lines, self.model.steadiness(&self.parameters))
                     {

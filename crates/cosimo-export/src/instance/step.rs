@@ -10,6 +10,7 @@ use super::exchange::exchanged;
 use super::{Body, Call, Instance, Mode, Outcome, Refusal, Status};
 use crate::design::Version;
 use crate::kappa::Control;
+use crate::quirk::Quirk;
 use crate::sabotage::{self, Harm};
 
 /// Instants at which inputs are asked for inside a step.
@@ -20,6 +21,8 @@ pub(crate) const SAMPLES: usize = 4;
 pub(super) struct Pending {
     from: f64,
     size: f64,
+    /// The importer promised not to return before the start of this step.
+    promise: bool,
     /// The instant that the importer is asked about.
     pub(super) at: f64,
     /// What inputs are asked for: where it begins, and how long it is. The whole step, unless the FMU stretches lines.
@@ -60,6 +63,7 @@ impl Pending {
         Pending {
             from: 0.0,
             size: 0.0,
+            promise: false,
             at: 0.0,
             piece: (0.0, 0.0),
             finished: false,
@@ -67,6 +71,11 @@ impl Pending {
             walked: false,
             end: End::default(),
         }
+    }
+
+    /// The instant at which the step began.
+    pub(super) fn begun(&self) -> f64 {
+        self.from
     }
 }
 
@@ -113,6 +122,7 @@ impl Instance {
         if promise {
             self.promised = from;
         }
+        self.pending.promise = promise;
         (self.pending.from, self.pending.size, self.pending.piece) = (from, size, (from, size));
         Ok(())
     }
@@ -165,7 +175,14 @@ impl Instance {
             }
             Harm::None | Harm::Warning => {}
         }
-        let moved = if self.pending.walked { Ok(()) } else { self.advance(from, size) };
+        let moved = if self.pending.walked {
+            Ok(())
+        } else if self.quirk == Some(Quirk::Hesitates) && !self.pending.promise {
+            self.time = from + size;
+            Ok(())
+        } else {
+            self.advance(from, size)
+        };
         if let Err(error) = &moved {
             self.mode = Mode::Failed;
             return Err(error.clone());

@@ -3,12 +3,13 @@
 use std::ffi::{CStr, CString};
 
 use cosimo_core::Segment;
-use cosimo_core::entry::{Kind, suggest};
+use cosimo_core::entry::{Kind, Spec, suggest};
 
 use super::exchange::{beside, exchanged};
 use super::{Body, Call, Instance, Mode, Outcome, Refusal};
 use crate::design::Version;
 use crate::echo::{Datum, Plain};
+use crate::quirk::Quirk;
 use crate::sabotage;
 use crate::spy;
 use crate::variables::{Role, Type, Variable};
@@ -77,6 +78,8 @@ impl Instance {
                     }
                     if self.sabotage.as_ref().is_some_and(|sabotage| sabotage.poisoned) {
                         f64::NAN
+                    } else if self.quirk == Some(Quirk::LateOutputs) && self.mode == Mode::Initializing {
+                        0.0
                     } else {
                         self.outputs[port]
                     }
@@ -173,6 +176,7 @@ impl Instance {
                 (Role::State(state), _) if self.mode == Mode::Continuous => {
                     exchanged(&mut self.body)?.now.x[state] = *value;
                 }
+                (_, Some(place)) if self.is_deaf_to(place) => {}
                 (_, Some(place)) => {
                     self.parameters[place] = *value;
                     self.stale = true;
@@ -181,6 +185,11 @@ impl Instance {
             }
         }
         Ok(())
+    }
+
+    fn is_deaf_to(&self, place: usize) -> bool {
+        let real = |(spec, _): &(&Spec, f64)| matches!(spec.kind, Kind::Number { .. });
+        self.quirk == Some(Quirk::Deaf) && self.model.parameters.iter().position(real) == Some(place)
     }
 
     fn need_before_start(&self, variable: &Variable) -> Outcome {
@@ -393,6 +402,9 @@ impl Instance {
 
     /// The last instant that was reached, as far as this FMU tells the truth.
     pub(crate) fn last_time(&self) -> f64 {
+        if self.quirk == Some(Quirk::Ahead) && self.version == Version::Three && !self.end().early {
+            return self.pending.begun().next_up();
+        }
         match &self.sabotage {
             Some(sabotage) => self.time - sabotage.behind,
             None => self.time,

@@ -12,7 +12,7 @@ use crate::load::Fmu;
 fn native(source: &str, parameters: &[(String, Value)]) -> Box<dyn Simulator> {
     let request = OpenRequest { name: "unit", source, folder: Path::new(""), parameters, joined: false };
     let mut simulator = (NATIVE.open)(&request).unwrap();
-    simulator.enter(&Setup { start: Time::ZERO, stop: None, meets: false }).unwrap();
+    simulator.enter(&Setup { start: Time::ZERO, stop: None, meets: false, rewinds: true }).unwrap();
     simulator
 }
 

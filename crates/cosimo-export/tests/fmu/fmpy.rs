@@ -105,7 +105,7 @@ fn native(source: &str) -> Box<dyn Simulator> {
         .or_else(|_| open(&[steps]))
         .or_else(|_| open(&[]))
         .unwrap_or_else(|problems| panic!("{problems:?}"));
-    simulator.enter(&Setup { start: Time::ZERO, stop: None, meets: false }).unwrap();
+    simulator.enter(&Setup { start: Time::ZERO, stop: None, meets: false, rewinds: true }).unwrap();
     simulator
 }
 

@@ -188,7 +188,7 @@ pub(crate) fn refusal(folder: &Path, source: &str, parameters: &[(&str, Value)])
 
 pub(crate) fn enter(simulator: &mut dyn Simulator) {
     let start = Time::new(0.0).unwrap();
-    simulator.enter(&Setup { start, stop: Time::new(10.0), meets: false }).unwrap();
+    simulator.enter(&Setup { start, stop: Time::new(10.0), meets: false, rewinds: true }).unwrap();
 }
 
 pub(crate) fn window(from: f64, size: f64) -> Window {

@@ -12,6 +12,7 @@ mod descriptions;
 mod exchange;
 mod exported;
 mod lines;
+mod quirks;
 mod sabotage;
 #[path = "../../../cosimo-pack/tests/common/scratch.rs"]
 mod scratch;

@@ -340,7 +340,7 @@ impl Bench<'_> {
         if history {
             plan.layout.history = self.before(system, &plan.layout)?;
         }
-        Run::new(plan, 1).map_err(|error| error.coded())
+        Run::new(plan.rewinding(), 1).map_err(|error| error.coded())
     }
 
     /// What the undivided model did before the start.
