@@ -42,6 +42,10 @@ unsafe extern "C" {
         message: *const c_char,
         ...
     );
+    pub(crate) fn cosimo_fmi2_hand_on(
+        find: unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void,
+        write: unsafe extern "C" fn(*mut c_void, c_int, *const c_char, *const c_char),
+    );
     pub(crate) fn calloc(count: usize, size: usize) -> *mut c_void;
     pub(crate) fn free(memory: *mut c_void);
 }

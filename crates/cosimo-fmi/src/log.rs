@@ -1,8 +1,8 @@
 //! The last words of a unit, kept for the moment when something fails.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::calls;
 
@@ -63,29 +63,83 @@ pub(crate) fn status_word(status: c_int) -> &'static str {
     }
 }
 
-/// As in the shim.
-pub(crate) const MARK: u64 = 0x6b6e_6973_6f6d_6973;
+/// The logs of all instances by what their FMU was given as environment; `None` once an instance is freed. What an FMU
+/// hands back is looked up here and never followed: FMUs exist that hand back a number of their own, and that log from
+/// a thread after they were freed.
+static LOGS: Mutex<BTreeMap<usize, Option<Arc<Log>>>> = Mutex::new(BTreeMap::new());
 
-/// What the shim expects behind the environment of FMI 2.0.
-#[repr(C)]
-#[derive(Debug)]
-pub(crate) struct Sink {
-    /// By which the shim knows that a unit hands back what it was given.
-    pub(crate) mark: u64,
-    pub(crate) write: unsafe extern "C" fn(*mut c_void, c_int, *const c_char, *const c_char),
-    pub(crate) data: *mut c_void,
+fn logs() -> MutexGuard<'static, BTreeMap<usize, Option<Arc<Log>>>> {
+    LOGS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// `data` must be a living `Log`; the texts are zero-terminated or null.
-pub(crate) unsafe extern "C" fn write(
-    data: *mut c_void,
+/// As long as this lives, messages that come with an environment reach a log.
+#[derive(Debug)]
+pub(crate) struct Listening(usize);
+
+impl Listening {
+    /// The environment must never be given out a second time, so that a message which comes too late reaches no other
+    /// instance.
+    pub(crate) fn new(environment: *const c_void, log: &Arc<Log>) -> Listening {
+        let key = environment.addr();
+        logs().insert(key, Some(log.clone()));
+        Listening(key)
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        logs().insert(self.0, None);
+    }
+}
+
+/// The log of a living instance. An environment that was never given out leaves the name of the instance, where only
+/// one has it.
+///
+/// # Safety
+/// `name` is null or, unless the environment is one of an instance that was freed, a text that ends.
+unsafe fn find(environment: *const c_void, name: *const c_char) -> Option<Arc<Log>> {
+    let logs = logs();
+    if let Some(known) = logs.get(&environment.addr()) {
+        return known.clone();
+    }
+    if name.is_null() {
+        return None;
+    }
+    // SAFETY: as promised.
+    let name = unsafe { lossy(name) };
+    let mut named = logs.values().flatten().filter(|log| log.instance == name);
+    let found = named.next().cloned();
+    found.filter(|_| named.next().is_none())
+}
+
+/// For the shim of FMI 2.0: a log to write to, or null.
+pub(crate) unsafe extern "C" fn find2(environment: *mut c_void, name: *const c_char) -> *mut c_void {
+    // SAFETY: from the logger, with what the FMU hands to it.
+    let found = unsafe { find(environment, name) };
+    found.map_or(std::ptr::null_mut(), |log| Arc::into_raw(log).cast_mut().cast())
+}
+
+/// For the shim of FMI 2.0: `found` comes from [`find2`] and is used up; the texts are zero-terminated or null.
+pub(crate) unsafe extern "C" fn write2(
+    found: *mut c_void,
     status: c_int,
     category: *const c_char,
     text: *const c_char,
 ) {
-    // SAFETY: the caller hands back the `Log` that it was given, which outlives the instance, and C strings.
+    // SAFETY: the shim hands back what it was given, once, and C strings.
+    unsafe { Arc::from_raw(found.cast_const().cast::<Log>()).push(status, &lossy(category), &lossy(text)) }
+}
+
+/// The logger of FMI 3.0.
+pub(crate) unsafe extern "C" fn write3(
+    environment: *mut c_void,
+    status: c_int,
+    category: *const c_char,
+    text: *const c_char,
+) {
+    // SAFETY: a null name, and C strings; those of an instance that was freed are not looked at.
     unsafe {
-        if let Some(log) = data.cast::<Log>().as_ref() {
+        if let Some(log) = find(environment, std::ptr::null()) {
             log.push(status, &lossy(category), &lossy(text));
         }
     }

@@ -2,7 +2,7 @@
 
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use cosimo_core::{Inputs, SimulatorError, Slot};
 
@@ -13,7 +13,7 @@ use crate::instance::{
     Closing, FOR_BYTES, Fed, Handle, Instance, Life, Made, Scratch, Setting, Spelling, Stepped, Stepping,
     Told, Values, absent, copy_text, failures_only, other_version, refusal, states, whole,
 };
-use crate::log::{self, Log, Sink};
+use crate::log::{self, Listening, Log};
 use crate::unit::{Binding, Unit};
 use crate::{calls, calls2};
 
@@ -43,35 +43,30 @@ pub(crate) struct Unit2 {
 // The engine keeps one thread per simulator, so the unit sees one thread from its first call on.
 unsafe impl Send for Unit2 {}
 
-/// Callbacks and logger as the unit sees them: at one address until it is freed.
+/// Callbacks as the FMU sees them. Never freed, although small: threads of an FMU read them after the instance is gone.
+/// Their address is the environment, because no other instance ever gets it.
 #[derive(Debug)]
 struct Callbacks {
-    outer: *mut ffi2::Callbacks,
-    sink: *mut Sink,
+    outer: *const ffi2::Callbacks,
+    /// Only kept.
+    _listening: Listening,
 }
 
 impl Callbacks {
     fn new(log: &Arc<Log>) -> Callbacks {
-        let data = Arc::as_ptr(log).cast_mut().cast();
-        let sink = Box::into_raw(Box::new(Sink { mark: log::MARK, write: log::write, data }));
-        let outer = Box::into_raw(Box::new(ffi2::Callbacks {
+        static ONCE: Once = Once::new();
+        // SAFETY: both functions do what the shim expects of them.
+        ONCE.call_once(|| unsafe { ffi2::cosimo_fmi2_hand_on(log::find2, log::write2) });
+        let outer = Box::leak(Box::new(ffi2::Callbacks {
             logger: ffi2::cosimo_fmi2_logger,
             allocate: ffi2::calloc,
             free: ffi2::free,
             step_finished: std::ptr::null(),
-            environment: sink.cast(),
+            environment: std::ptr::null_mut(),
         }));
-        Callbacks { outer, sink }
-    }
-}
-
-impl Drop for Callbacks {
-    fn drop(&mut self) {
-        // SAFETY: both came from boxes in `new`, and the instance that knew them is gone.
-        unsafe {
-            drop(Box::from_raw(self.outer));
-            drop(Box::from_raw(self.sink));
-        }
+        outer.environment = std::ptr::from_mut(outer).cast();
+        let outer = std::ptr::from_ref(outer);
+        Callbacks { outer, _listening: Listening::new(outer.cast(), log) }
     }
 }
 

@@ -2,9 +2,11 @@
 //!
 //! A unit that updates in between asks for its inputs inside the step, so it follows whole segments.
 
+use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::MAIN_SEPARATOR_STR;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cosimo_core::{Inputs, LineEnd, Segment, SimulatorError, Slot};
 
@@ -15,7 +17,7 @@ use crate::instance::{
     Closing, FOR_BYTES, Fed, Handle, Instance, Life, Made, Scratch, Setting, Spelling, Stepped, Stepping,
     Told, Values, absent, copy_text, failures_only, other_version, refusal, states, whole,
 };
-use crate::log::{self, Log};
+use crate::log::{self, Listening, Log};
 use crate::unit::{Binding, Unit};
 use crate::unit2::c_string;
 use crate::{calls, calls3};
@@ -47,14 +49,6 @@ pub(crate) struct Unit3 {
 // The engine keeps one thread per simulator, so the unit sees one thread from its first call on.
 unsafe impl Send for Unit3 {}
 
-/// What a unit hands back with every callback: at one address until it is freed. The two halves are borrowed
-/// apart, because a unit may speak while it is being fed.
-#[derive(Debug)]
-struct Shared {
-    log: Arc<Log>,
-    feed: Feed,
-}
-
 /// Inputs for a unit that asks for them inside a step.
 #[derive(Debug)]
 struct Feed {
@@ -80,33 +74,53 @@ struct Feed {
     status: c_int,
 }
 
+/// What callbacks need of an instance. The FMU knows it by a key alone.
 #[derive(Debug)]
-struct Environment(*mut Shared);
+struct Environment {
+    /// An address that no other instance ever gets, given to the FMU and never followed.
+    key: *mut c_void,
+    /// At one address until it is dropped.
+    feed: *mut Feed,
+    /// Only kept.
+    _listening: Listening,
+}
+
+/// Feeds by their keys, for FMUs that ask from another thread than the one that steps them.
+static FEEDS: Mutex<BTreeMap<usize, Shared>> = Mutex::new(BTreeMap::new());
+
+struct Shared(*mut Feed);
+
+// SAFETY: a feed is looked at inside a step only, while the thread that steps waits for the FMU, and under the lock.
+unsafe impl Send for Shared {}
+
+thread_local! {
+    /// The feed of the FMU that this thread steps.
+    static FED: Cell<*mut Feed> = const { Cell::new(std::ptr::null_mut()) };
+}
+
+impl Environment {
+    fn new(log: &Arc<Log>, feed: Feed) -> Environment {
+        let key: *mut c_void = std::ptr::from_mut(Box::leak(Box::new(0u64))).cast();
+        let feed = Box::into_raw(Box::new(feed));
+        feeds().insert(key.addr(), Shared(feed));
+        Environment { key, feed, _listening: Listening::new(key, log) }
+    }
+}
+
+fn feeds() -> MutexGuard<'static, BTreeMap<usize, Shared>> {
+    FEEDS.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 impl Drop for Environment {
     fn drop(&mut self) {
-        // SAFETY: it came from a box, and the instance that knew it is gone.
-        drop(unsafe { Box::from_raw(self.0) });
+        feeds().remove(&self.key.addr());
+        // SAFETY: it came from a box, the instance that was fed from it is gone, and no key leads to it any more.
+        drop(unsafe { Box::from_raw(self.feed) });
     }
 }
 
-unsafe extern "C" fn speak(
-    environment: *mut c_void,
-    status: c_int,
-    category: *const c_char,
-    text: *const c_char,
-) {
-    let shared: *mut Shared = environment.cast();
-    if shared.is_null() {
-        return;
-    }
-    // SAFETY: the unit hands back what it was given; only the log is borrowed, nobody writes to it.
-    unsafe {
-        let log = Arc::as_ptr(&(*shared).log);
-        log::write(log.cast_mut().cast(), status, category, text);
-    }
-}
-
+/// Hands inputs to the FMU that this thread steps, whatever it says of its environment. Asked from another thread, the
+/// environment has to be one that was given out.
 unsafe extern "C" fn update(
     environment: *mut c_void,
     time: f64,
@@ -117,12 +131,9 @@ unsafe extern "C" fn update(
     return_early: *mut u8,
     return_time: *mut f64,
 ) {
-    let shared: *mut Shared = environment.cast();
-    if shared.is_null() {
-        return;
-    }
-    // SAFETY: the unit hands back what it was given, from inside a step, when nobody else borrows the feed; segments
-    // and ends live as long as the step. It may be asked for variables, as it says, and speaks to nobody but the log.
+    let asked = Asked { time, wants_inputs, may_read, finished, can_return };
+    // SAFETY: where results go to is the FMU's, or null. A feed that a step was begun with lives until it ends, and so do
+    // its segments; it is borrowed by nothing else meanwhile.
     unsafe {
         if !return_early.is_null() {
             return_early.write(0);
@@ -130,22 +141,45 @@ unsafe extern "C" fn update(
         if !return_time.is_null() {
             return_time.write(time);
         }
-        let feed = &mut (*shared).feed;
-        if feed.stepwise && finished != 0 && can_return != 0 && !return_early.is_null() {
+        let own = FED.get();
+        if !own.is_null() {
+            answer(own, &asked, return_early);
+        } else if let Some(Shared(feed)) = feeds().get(&environment.addr()) {
+            answer(*feed, &asked, return_early);
+        }
+    }
+}
+
+/// What an FMU says when it calls back inside a step.
+struct Asked {
+    time: f64,
+    wants_inputs: u8,
+    may_read: u8,
+    finished: u8,
+    can_return: u8,
+}
+
+/// # Safety
+/// The feed is alive and borrowed by nothing else; `return_early` is null or can be written to.
+unsafe fn answer(feed: *mut Feed, asked: &Asked, return_early: *mut u8) {
+    // SAFETY: as promised. It may be asked for variables, as it says, and speaks to nothing but the log.
+    unsafe {
+        let feed = &mut *feed;
+        if feed.stepwise && asked.finished != 0 && asked.can_return != 0 && !return_early.is_null() {
             return_early.write(1);
         }
         let count = feed.factor_references.len();
-        if may_read != 0 && count > 0 && !feed.segments.is_null() {
+        if asked.may_read != 0 && count > 0 && !feed.segments.is_null() {
             let (references, factors) = (feed.factor_references.as_ptr(), feed.factors.as_mut_ptr());
             feed.status = feed.status.max((feed.get)(feed.instance, references, count, factors, count));
         }
-        if wants_inputs == 0 || feed.segments.is_null() || feed.references.is_empty() {
+        if asked.wants_inputs == 0 || feed.segments.is_null() || feed.references.is_empty() {
             return;
         }
         let segments = std::slice::from_raw_parts(feed.segments, feed.count);
         for (value, port) in feed.values.iter_mut().zip(&feed.ports) {
             if let Some(segment) = segments.get(*port) {
-                *value = segment.at(time - feed.from);
+                *value = segment.at(asked.time - feed.from);
             }
         }
         // What arrives there now depends on how long the line is now.
@@ -153,7 +187,7 @@ unsafe extern "C" fn update(
             if feed.ends.is_null() { &[][..] } else { std::slice::from_raw_parts(feed.ends, feed.end_count) };
         for ((place, effort), factor) in feed.waves.iter().zip(&feed.factors) {
             if let Some(end) = ends.iter().find(|end| end.effort == *effort) {
-                feed.values[*place] = end.scale * end.stretched(*factor).wave(time);
+                feed.values[*place] = end.scale * end.stretched(*factor).wave(asked.time);
             }
         }
         let count = feed.references.len();
@@ -192,7 +226,7 @@ impl Unit3 {
             status: 0,
         };
         let required: Vec<u32> = feed.references.iter().chain(&feed.factor_references).copied().collect();
-        let environment = Environment(Box::into_raw(Box::new(Shared { log: log.clone(), feed })));
+        let environment = Environment::new(&log, feed);
         let (spelled, token) = (c_string(name), c_string(&unit.description.token));
         // The standard wants the separator at the end.
         let resources = unit.folder.join("resources").to_string_lossy().into_owned() + MAIN_SEPARATOR_STR;
@@ -217,14 +251,14 @@ impl Unit3 {
                     can.early_return || can.early_on_request || event_mode,
                     required.as_ptr(),
                     required.len(),
-                    environment.0.cast(),
-                    Some(speak),
+                    environment.key,
+                    Some(log::write3),
                     if required.is_empty() { None } else { Some(update) },
                 )
             }),
             // SAFETY: as above.
             (Use::ModelExchange, _, Some(make)) => guard::around(|| unsafe {
-                make(spelling, about, place, false, true, environment.0.cast(), Some(speak))
+                make(spelling, about, place, false, true, environment.key, Some(log::write3))
             }),
             _ => std::ptr::null_mut(),
         };
@@ -235,9 +269,9 @@ impl Unit3 {
         let (functions, pointer) = calls3::wrap(functions, pointer, name);
         // SAFETY: no step is under way, so nobody else borrows the feed.
         unsafe {
-            (*environment.0).feed.instance = pointer;
-            (*environment.0).feed.set = functions.set_float64;
-            (*environment.0).feed.get = functions.get_float64;
+            let feed = &mut *environment.feed;
+            (feed.instance, feed.set, feed.get) =
+                (pointer, functions.set_float64, functions.get_float64);
         }
         let quiet = failures_only(&unit.description.log_categories);
         let handle = Handle::new(functions, pointer, log, unit.corrupt.clone());
@@ -537,22 +571,24 @@ impl Stepping for Unit3 {
     ) -> Result<Stepped, SimulatorError> {
         let Some(function) = self.handle.functions.do_step else { return Err(absent("fmi3DoStep")) };
         let (pointer, never_back) = (self.handle.pointer, self.never_back);
-        let shared = self.environment.0;
+        let own = self.environment.feed;
         // SAFETY: no step is under way, so nobody else borrows the feed; it forgets segments and ends below.
         unsafe {
-            let feed = &mut (*shared).feed;
+            let feed = &mut *own;
             (feed.segments, feed.count) = (inputs.segments.as_ptr(), inputs.segments.len());
             (feed.ends, feed.end_count) = (inputs.ends.as_ptr().cast(), inputs.ends.len());
             (feed.from, feed.stepwise, feed.status) = (base, inputs.stepwise, 0);
         }
         let (mut event, mut terminate, mut early, mut until) = (0u8, 0u8, 0u8, from + size);
+        FED.set(own);
         // SAFETY: the instance is alive; the results are ours. Callbacks reach the feed through the same pointer.
         let status = self.handle.home.around_step(|| unsafe {
             function(pointer, from, size, never_back, &mut event, &mut terminate, &mut early, &mut until)
         });
+        FED.set(std::ptr::null_mut());
         // SAFETY: the step is over.
         let fed = unsafe {
-            let feed = &mut (*shared).feed;
+            let feed = &mut *own;
             (feed.segments, feed.ends) = (std::ptr::null(), std::ptr::null());
             feed.status
         };

@@ -56,3 +56,52 @@ fn an_fmu_that_waits_for_final_steps_advances_unless_the_run_rewinds() {
         near(&finished(alone(&folder, "\"cosimo.rollback\" = \"trusted\"", REJECTING)), 0.0);
     }
 }
+
+/// What an FMU hands back to a callback is compared, never followed.
+#[test]
+fn a_small_integer_for_an_environment_is_survived_and_inputs_arrive() {
+    for version in Version::ALL {
+        let design = Design::new(SABOTEUR, version);
+        let folder = fmu("environment", &design.clone().quirk(Quirk::SmallEnvironment));
+        let run = finished(alone(&folder, "", FIXED));
+        assert!((run.output("unit.y").unwrap() - 1.0).abs() < 1e-12);
+        // FMI 2.0 has the name of the instance beside it, by which messages are found.
+        let text = "[experiment]\nstop = 1.0\n[component.talkative]\nsource = \"fmu.fmu\"\n\
+                    parameters = { fault = \"error\", at_step = 3 }\n[method]\nstep = { size = 0.1 }";
+        let mut run = Run::new(planned(&folder, text), 1).unwrap();
+        let error = (0..3).find_map(|_| run.step().err()).unwrap().to_string();
+        let heard = error.contains("one word for every step");
+        assert_eq!(heard, version == Version::Two, "{error}");
+    }
+    // Inputs are asked for inside a step, with the same wrong environment.
+    let design = |quirk: Option<Quirk>| {
+        let source = "native:dual-mass/left";
+        let design = Design::new(source, Version::Three).variant(cosimo::export::Variant::Intermediate);
+        Design { quirk, ..design }
+    };
+    let text = |force: f64| {
+        format!(
+            "[experiment]\nstop = 1.0\n[component.unit]\nsource = \"fmu.fmu\"\nstart = {{ F = {force} }}\n\
+             [method]\nstep = {{ size = 0.1 }}"
+        )
+    };
+    let result = |quirk: Option<Quirk>, force: f64| {
+        let folder = fmu("fed", &design(quirk));
+        finished(planned(&folder, &text(force))).outputs().to_vec()
+    };
+    assert_eq!(result(Some(Quirk::SmallEnvironment), 2.0), result(None, 2.0));
+    assert_ne!(result(None, 2.0), result(None, 1.0));
+}
+
+#[test]
+fn a_thread_may_log_after_its_instance_was_freed() {
+    for version in Version::ALL {
+        let folder = fmu("thread", &Design::new(SABOTEUR, version).quirk(Quirk::LateLog));
+        for _ in 0..20 {
+            drop(finished(alone(&folder, "", FIXED)));
+            // Freed memory is given to others soon.
+            std::hint::black_box(vec![0xABu8; 4096]);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+}
