@@ -2,7 +2,7 @@
 //!
 //! Legal order of calls: `enter` once; then `settle`, `outputs`, `advance`, `save`, `restore`, `freeze` in
 //! any order, always from the thread the simulator is pinned to. `rehearse` at most once, before the first
-//! `advance`. `restore` brings back everything that
+//! `advance`, and after it `exit_initialisation`, if at all. `restore` brings back everything that
 //! `advance`, `settle` and `outputs` can see, the inputs held at the end of the last step included.
 
 use crate::error::SimulatorError;
@@ -20,6 +20,16 @@ pub trait Simulator: Send {
 
     /// Takes new inputs at an instant without letting time pass, and handles an event that is due there.
     fn settle(&mut self, at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError>;
+
+    /// Ends initialisation, if it did not end yet; whether outputs may differ now from what they were in it.
+    fn exit_initialisation(&mut self) -> Result<bool, SimulatorError> {
+        Ok(false)
+    }
+
+    /// What its user should know once it is initialised, such as parameters that it did not take.
+    fn notices(&mut self) -> Vec<String> {
+        Vec::new()
+    }
 
     /// Moves from the start of the window to its end, or to an event before it.
     fn advance(

@@ -98,6 +98,7 @@ impl Board {
                 states: vec![0.0; layout.states],
                 frozen: vec![Vec::new(); layout.blocks.len()],
                 rehearsals: vec![Rehearsal::default(); layout.blocks.len()],
+                notices: vec![Vec::new(); layout.blocks.len()],
                 leads: vec![None; layout.blocks.len()],
                 due: vec![false; layout.blocks.len()],
                 parcels: vec![Vec::new(); layout.parcels.len()],

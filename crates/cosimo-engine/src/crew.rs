@@ -176,6 +176,7 @@ impl Worker {
             states: vec![0.0; states.len()],
             frozen: vec![Vec::new(); members.len()],
             rehearsals: vec![Rehearsal::default(); members.len()],
+            notices: vec![Vec::new(); members.len()],
             leads: vec![None; members.len()],
             due: vec![false; members.len()],
             parcels: vec![Vec::new(); wires],
@@ -240,7 +241,8 @@ impl Worker {
             | Task::Settle { .. }
             | Task::Jacobian { .. }
             | Task::Linearise { .. }
-            | Task::Rehearse(_) => {
+            | Task::Rehearse(_)
+            | Task::ExitInitialisation { .. } => {
                 for (local, &global) in group_buffers.segments.iter_mut().zip(&self.inputs) {
                     *local = board.segments[global];
                 }
@@ -341,6 +343,14 @@ impl Worker {
             Task::Rehearse(_) => {
                 for (rehearsal, &global) in group_buffers.rehearsals.iter().zip(&self.indices) {
                     board.rehearsals[global].clone_from(rehearsal);
+                }
+            }
+            Task::ExitInitialisation { .. } => {
+                for (local, &global) in self.outputs.iter().enumerate() {
+                    board.left[global] = group_buffers.left[local];
+                }
+                for (notices, &global) in group_buffers.notices.iter().zip(&self.indices) {
+                    board.notices[global].clone_from(notices);
                 }
             }
             Task::Lead => {

@@ -80,7 +80,7 @@ impl Island {
             settling.begin()?;
             settling.in_order()?;
             // Once more, so that everybody has seen the inputs that belong to the outputs everybody shows.
-            settling.all()?;
+            settling.all(true)?;
             // Slopes of outputs without feed-through follow from the inputs and are right only now; those that follow
             // from them come after.
             if settling.layout.slopes { settling.in_order() } else { Ok(()) }
@@ -96,6 +96,28 @@ impl Island {
             self.rest(Task::Rehearse(first))?;
         }
         Ok(())
+    }
+
+    /// Ends initialisation where it has not ended yet. FMUs exist whose outputs are right only from then on: those with
+    /// outputs that follow directly from inputs leave it later, so that they can still answer what changed.
+    pub(crate) fn exit_initialisation(&mut self) -> Result<(), StepError> {
+        let sources = self.exit_of(false)?;
+        if sources {
+            self.settle(Instant::Start, |settling| settling.in_order())?;
+        }
+        if self.exit_of(true)? || sources { self.pass_on(self.clock.now()) } else { Ok(()) }
+    }
+
+    /// Whether outputs changed by it.
+    fn exit_of(&mut self, direct: bool) -> Result<bool, StepError> {
+        let Board { traces, buffers, .. } = &mut self.board;
+        buffers.left.copy_from_slice(traces.newest());
+        self.rest(Task::ExitInitialisation { direct })?;
+        let Board { traces, buffers, .. } = &mut self.board;
+        let differs = |(now, before): (&f64, &f64)| now.to_bits() != before.to_bits();
+        let changed = buffers.left.iter().zip(traces.newest()).any(differs);
+        traces.level_mut(0).copy_from_slice(&buffers.left);
+        Ok(changed)
     }
 
     /// Everybody at the present instant.

@@ -192,6 +192,14 @@ impl Simulator for Mapped {
         self.inner.met()
     }
 
+    fn exit_initialisation(&mut self) -> Result<bool, SimulatorError> {
+        self.inner.exit_initialisation()
+    }
+
+    fn notices(&mut self) -> Vec<String> {
+        self.inner.notices()
+    }
+
     fn next_event(&mut self) -> Result<Option<Time>, SimulatorError> {
         self.inner.next_event()
     }

@@ -516,6 +516,15 @@ impl Simulator for Paced {
         Ok(())
     }
 
+    fn exit_initialisation(&mut self) -> Result<bool, SimulatorError> {
+        self.touch();
+        self.inner.exit_initialisation()
+    }
+
+    fn notices(&mut self) -> Vec<String> {
+        self.inner.notices()
+    }
+
     /// On the step that it will take, not on the window.
     fn rehearse(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Rehearsal, SimulatorError> {
         let limit = self.setup.and_then(|setup| setup.stop).map_or(Limit::None, Limit::At);

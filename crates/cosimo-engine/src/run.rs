@@ -109,6 +109,12 @@ impl Run {
         if let Some(scenario) = &mut scenario {
             scenario.begin(&mut island)?;
         }
+        island.exit_initialisation()?;
+        for (name, notices) in island.layout.names.iter().zip(&island.board.buffers.notices) {
+            remarks.extend(notices.iter().map(|words| {
+                Problem::remark("run/parameter", format!("component `{name}`: {words}"), 0..0).about(name)
+            }));
+        }
         Ok(Run {
             island,
             scenario,

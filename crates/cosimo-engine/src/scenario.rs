@@ -571,10 +571,10 @@ fn jump(island: &mut Island) -> Result<(), StepError> {
     let size = island.window.size;
     island.settle(Instant::Jump, |settling| {
         settling.begin_from(size);
-        settling.all()?;
+        settling.all(false)?;
         settling.in_order()?;
         // Once more, so that everybody has seen the inputs that belong to the outputs everybody shows.
-        if settling.order().steps.is_empty() { Ok(()) } else { settling.all() }
+        if settling.order().steps.is_empty() { Ok(()) } else { settling.all(false) }
     })?;
     let Island { board, layout, .. } = island;
     board.traces.commit();

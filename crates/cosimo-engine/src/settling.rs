@@ -114,10 +114,10 @@ impl<'a> Settling<'a> {
         Ok(())
     }
 
-    /// Everybody sets the inputs as they are known by now, and speaks.
-    pub fn all(&mut self) -> Result<(), Unsettled> {
+    /// Everybody sets the inputs as they are known by now, and speaks; whatever it says if that is `lenient`.
+    pub fn all(&mut self, lenient: bool) -> Result<(), Unsettled> {
         self.tell_all();
-        self.hear(Who::All, false)
+        self.hear(Who::All, lenient)
     }
 
     /// At the start: everybody speaks once, of which only that is believed which depends on nobody.

@@ -350,10 +350,11 @@ impl<I: Stepping> Simulator for Cosim<I> {
     fn enter(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
         self.instance = None;
         let mut instance: I = self.unit.instantiate(Use::CoSimulation, &self.name, &self.ports.fed)?;
+        instance.set_up(setup.start.seconds(), setup.stop.map(Time::seconds))?;
         for setting in &self.parameters.settings {
             instance.configure(setting)?;
         }
-        instance.begin(setup.start.seconds(), setup.stop.map(Time::seconds))?;
+        instance.initialise()?;
         // FMUs exist that do not advance while a return before the current point is announced.
         instance.promise(!(setup.rewinds && self.ports.interface.abilities.rollback));
         self.instance = Some(instance);
@@ -364,6 +365,17 @@ impl<I: Stepping> Simulator for Cosim<I> {
             self.agenda = Some(Agenda::new(&self.unit.description, &self.ports));
         }
         Ok(())
+    }
+
+    fn exit_initialisation(&mut self) -> Result<bool, SimulatorError> {
+        let initialising = self.initialising;
+        self.running()?;
+        Ok(initialising)
+    }
+
+    fn notices(&mut self) -> Vec<String> {
+        let Some(instance) = &mut self.instance else { return Vec::new() };
+        parameters::lost(&self.unit.description, &self.parameters.settings, instance)
     }
 
     fn settle(&mut self, at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {

@@ -21,7 +21,7 @@ use crate::description::{Kind, Use, Variability};
 use crate::feedthrough;
 use crate::instance::{Evented, Exchanged, Instance, Life, Made, Setting, Update};
 use crate::jacobian::{Column, Tangents, columns};
-use crate::parameters::{Feedthrough, Parameters, Rollback};
+use crate::parameters::{self, Feedthrough, Parameters, Rollback};
 use crate::ports::{Group, Ports};
 use crate::rehearsal::{self, Rehearsed};
 use crate::unit::Unit;
@@ -54,8 +54,11 @@ pub(crate) struct Exchange<O: Origin> {
 pub(crate) trait Origin: Send {
     type Instance: Exchanged;
 
-    /// Instantiated and configured, with all parameters set.
-    fn make(&self) -> Result<Self::Instance, SimulatorError>;
+    /// Instantiated, and in initialisation mode with all parameters set.
+    fn make(&self, start: f64, stop: Option<f64>) -> Result<Self::Instance, SimulatorError>;
+
+    /// Parameters that an initialised instance does not have as they were set, in words.
+    fn lost(&self, instance: &mut Self::Instance) -> Vec<String>;
 
     /// An instance failed for good, and with it all of them.
     fn is_corrupt(&self) -> bool;
@@ -100,12 +103,18 @@ impl<I> Single<I> {
 impl<I: Made + Exchanged> Origin for Single<I> {
     type Instance = I;
 
-    fn make(&self) -> Result<I, SimulatorError> {
+    fn make(&self, start: f64, stop: Option<f64>) -> Result<I, SimulatorError> {
         let mut instance: I = self.unit.instantiate(Use::ModelExchange, &self.name, &[])?;
+        instance.set_up(start, stop)?;
         for setting in &self.settings {
             instance.configure(setting)?;
         }
+        instance.initialise()?;
         Ok(instance)
+    }
+
+    fn lost(&self, instance: &mut I) -> Vec<String> {
+        parameters::lost(&self.unit.description, &self.settings, instance)
     }
 
     fn is_corrupt(&self) -> bool {
@@ -766,8 +775,7 @@ impl<O: Origin> Simulator for Exchange<O> {
 
     fn enter(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
         self.moving = None;
-        let mut instance = self.origin.make()?;
-        instance.begin(setup.start.seconds(), setup.stop.map(Time::seconds))?;
+        let instance = self.origin.make(setup.start.seconds(), setup.stop.map(Time::seconds))?;
         let Known { states, names, indicators, columns: pairs, .. } = &self.equations;
         let Interface { inputs, outputs, abilities, .. } = &self.ports.interface;
         let room = || vec![0.0; *states];
@@ -809,6 +817,17 @@ impl<O: Origin> Simulator for Exchange<O> {
         });
         self.setup = Some(*setup);
         Ok(())
+    }
+
+    fn exit_initialisation(&mut self) -> Result<bool, SimulatorError> {
+        let initialising = self.moving()?.initialising;
+        self.running()?;
+        Ok(initialising)
+    }
+
+    fn notices(&mut self) -> Vec<String> {
+        let Some(moving) = &mut self.moving else { return Vec::new() };
+        self.origin.lost(&mut moving.instance)
     }
 
     fn settle(&mut self, at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {

@@ -111,10 +111,11 @@ impl<I: Made> Trial<'_, I> {
         ports: &'a Ports,
     ) -> Result<Trial<'a, I>, SimulatorError> {
         let mut instance: I = unit.instantiate(usage, "feedthrough", &[])?;
+        instance.set_up(unit.description.experiment.start.unwrap_or(0.0), None)?;
         for setting in &parameters.settings {
             instance.configure(setting)?;
         }
-        instance.begin(unit.description.experiment.start.unwrap_or(0.0), None)?;
+        instance.initialise()?;
         Ok(Trial { instance, ports })
     }
 

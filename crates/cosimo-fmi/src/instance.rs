@@ -59,8 +59,14 @@ pub(crate) trait Made: Instance + Sized {
 pub(crate) trait Instance: Send {
     fn life(&self) -> Life;
 
-    /// Tells the experiment and enters initialisation mode.
-    fn begin(&mut self, start: f64, stop: Option<f64>) -> Result<(), SimulatorError>;
+    /// Goes on after an error of a call whose answer is not needed; `life` is what there was before it.
+    fn forgive(&mut self, life: Life);
+
+    /// Tells the experiment. Parameters are set after it: FMUs exist that reset them there.
+    fn set_up(&mut self, start: f64, stop: Option<f64>) -> Result<(), SimulatorError>;
+
+    /// Enters initialisation mode.
+    fn initialise(&mut self) -> Result<(), SimulatorError>;
 
     /// Leaves initialisation mode.
     fn ready(&mut self) -> Result<(), SimulatorError>;

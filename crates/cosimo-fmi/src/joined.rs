@@ -12,7 +12,7 @@ use crate::description::{Fmi, Kind};
 use crate::exchange::{self, Exchange, Known, Origin, Single};
 use crate::instance::{Evented, Exchanged, Instance, Life, Setting, Update};
 use crate::net::{Net, Turn, Variable};
-use crate::parameters::{Parameters, Rollback};
+use crate::parameters::{self, Parameters, Rollback};
 use crate::ports::{Group, Ports};
 use crate::unit::Unit;
 use crate::unit2::Unit2;
@@ -139,7 +139,7 @@ fn settle(
     request: &JoinRequest<'_>,
     members: &[(Arc<Unit>, Parameters)],
 ) -> Result<Parameters, Vec<(Option<usize>, OpenProblem)>> {
-    let given = crate::parameters::of_joined(request.options)
+    let given = parameters::of_joined(request.options)
         .map_err(|wrong| wrong.into_iter().map(|problem| (None, problem)).collect::<Vec<_>>())?;
     let least = |of: fn(&Parameters) -> Option<f64>| {
         of(&given).or_else(|| members.iter().filter_map(|(_, parameters)| of(parameters)).reduce(f64::min))
@@ -238,12 +238,12 @@ fn whole(members: &[Ports], parts: &[Part], net: &Net) -> Ports {
 impl Origin for Together {
     type Instance = Joined;
 
-    fn make(&self) -> Result<Joined, SimulatorError> {
+    fn make(&self, start: f64, stop: Option<f64>) -> Result<Joined, SimulatorError> {
         let mut members = Vec::new();
         for Part { unit, name, settings, known } in &self.members {
             let instance: Box<dyn Exchanged> = match unit.description.fmi {
-                Fmi::Two => Box::new(Single::<Unit2>::new(unit.clone(), name, settings).make()?),
-                Fmi::Three => Box::new(Single::<Unit3>::new(unit.clone(), name, settings).make()?),
+                Fmi::Two => Box::new(Single::<Unit2>::new(unit.clone(), name, settings).make(start, stop)?),
+                Fmi::Three => Box::new(Single::<Unit3>::new(unit.clone(), name, settings).make(start, stop)?),
             };
             members.push(Member {
                 instance,
@@ -276,6 +276,15 @@ impl Origin for Together {
             net: self.net.clone(),
             names: self.names.clone(),
         })
+    }
+
+    fn lost(&self, instance: &mut Joined) -> Vec<String> {
+        let parts = self.members.iter().zip(&mut instance.members);
+        let words = |(part, member): (&Part, &mut Member)| {
+            let lost = parameters::lost(&part.unit.description, &part.settings, member.instance.as_mut());
+            lost.into_iter().map(|words| format!("{}: {words}", part.name)).collect::<Vec<_>>()
+        };
+        parts.flat_map(words).collect()
     }
 
     fn is_corrupt(&self) -> bool {
@@ -496,8 +505,15 @@ impl Instance for Joined {
         lives.max_by_key(rank).unwrap_or(Life::Instantiated)
     }
 
-    fn begin(&mut self, start: f64, stop: Option<f64>) -> Result<(), SimulatorError> {
-        self.each(|member| member.begin(start, stop))
+    /// Answers that are not needed are asked of the members, one by one.
+    fn forgive(&mut self, _life: Life) {}
+
+    fn set_up(&mut self, start: f64, stop: Option<f64>) -> Result<(), SimulatorError> {
+        self.each(|member| member.set_up(start, stop))
+    }
+
+    fn initialise(&mut self) -> Result<(), SimulatorError> {
+        self.each(|member| member.initialise())
     }
 
     fn ready(&mut self) -> Result<(), SimulatorError> {

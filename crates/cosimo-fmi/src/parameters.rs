@@ -8,7 +8,7 @@ use cosimo_core::entry::{OpenProblem, Parameter, number_text, suggest};
 use cosimo_ode::{ABSENT, INTEGRATORS, IntegratorEntry};
 
 use crate::description::{Causality, Description, Initial, Kind, Use, Variability, Variable};
-use crate::instance::{Setting, Values};
+use crate::instance::{Instance, Setting, Values};
 
 /// Options of Cosimo stand among the parameters under this prefix, which no unit uses.
 const PREFIX: &str = "cosimo.";
@@ -336,6 +336,69 @@ fn setting(description: &Description, name: &str, value: &Value) -> Result<Setti
     match values {
         Some(values) => Ok(Setting { reference: variable.reference, kind: variable.kind, values }),
         None => wrong(wanted(variable)),
+    }
+}
+
+/// How much a number that comes back may differ from the one that was set, as a part of it: some FMUs convert.
+const CLOSE: f64 = 1e-9;
+
+/// Parameters that an initialised instance does not have as they were set, in words. What cannot be read is not judged.
+pub(crate) fn lost<I: Instance + ?Sized>(
+    description: &Description,
+    settings: &[Setting],
+    instance: &mut I,
+) -> Vec<String> {
+    let (mut lost, life) = (Vec::new(), instance.life());
+    for (place, setting) in settings.iter().enumerate() {
+        let Setting { reference, kind, values } = setting;
+        // Two names of one variable: the FMU has what was set last.
+        let same = |other: &Setting| other.reference == *reference && other.kind == *kind;
+        if settings[place + 1..].iter().any(same) {
+            continue;
+        }
+        let is = |variable: &&Variable| {
+            variable.reference == *reference
+                && variable.kind == *kind
+                && variable.causality == Causality::Parameter
+        };
+        let Some(variable) = description.variables.iter().find(is) else { continue };
+        let (set, got) = match values {
+            Values::Numbers(numbers) => {
+                let mut found = vec![f64::NAN; numbers.len()];
+                if instance.get(*kind, &[*reference], &mut found).is_err() {
+                    instance.forgive(life);
+                    continue;
+                }
+                let differs = |(set, got): &(&f64, &f64)| (*set - *got).abs() > CLOSE * set.abs() || got.is_nan();
+                let expected: Vec<f64> = numbers.iter().map(|number| carried(*kind, *number)).collect();
+                let Some((set, got)) = expected.iter().zip(&found).find(differs) else { continue };
+                (number_text(*set), number_text(*got))
+            }
+            Values::Texts(texts) => {
+                let ([text], mut found) = (texts.as_slice(), Vec::new()) else { continue };
+                if instance.get_parcel(*kind, *reference, &mut found).is_err() {
+                    instance.forgive(life);
+                    continue;
+                }
+                if found == text.as_bytes() {
+                    continue;
+                }
+                (format!("{:?}", text.to_string_lossy()), format!("{:?}", String::from_utf8_lossy(&found)))
+            }
+        };
+        let name = &variable.name;
+        lost.push(format!("parameter `{name}` was set to {set}, but after initialisation it is {got}"));
+    }
+    lost
+}
+
+/// A number as a variable of this type can hold it.
+fn carried(kind: Kind, number: f64) -> f64 {
+    match kind {
+        Kind::Float64 => number,
+        Kind::Float32 => f64::from(number as f32),
+        Kind::Boolean => f64::from(u8::from(number > 0.5)),
+        _ => number.round(),
     }
 }
 

@@ -222,14 +222,24 @@ impl Instance for Unit2 {
         self.handle.life
     }
 
-    fn begin(&mut self, start: f64, stop: Option<f64>) -> Result<(), SimulatorError> {
+    fn forgive(&mut self, life: Life) {
+        if self.handle.life == Life::Failed {
+            self.handle.life = life;
+        }
+    }
+
+    fn set_up(&mut self, start: f64, stop: Option<f64>) -> Result<(), SimulatorError> {
         let (functions, pointer) = (self.handle.functions, self.handle.pointer);
         let bounded = c_int::from(stop.is_some());
         // SAFETY: the instance is alive.
         let status = guard::around(|| unsafe {
             (functions.setup_experiment)(pointer, 0, 0.0, start, bounded, stop.unwrap_or(start))
         });
-        self.handle.check("fmi2SetupExperiment", status)?;
+        self.handle.check("fmi2SetupExperiment", status)
+    }
+
+    fn initialise(&mut self) -> Result<(), SimulatorError> {
+        let (functions, pointer) = (self.handle.functions, self.handle.pointer);
         // SAFETY: the instance is alive.
         let status = guard::around(|| unsafe { (functions.enter_initialization)(pointer) });
         self.handle.check("fmi2EnterInitializationMode", status)

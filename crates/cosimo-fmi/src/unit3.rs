@@ -43,6 +43,8 @@ pub(crate) struct Unit3 {
     never_back: bool,
     /// It was told that its events will be handled.
     event_mode: bool,
+    /// When the run starts, and when it stops if that is known.
+    experiment: (f64, Option<f64>),
 }
 
 // SAFETY: an instance is made, used and freed through one owner at a time; nothing in it belongs to a thread.
@@ -283,6 +285,7 @@ impl Unit3 {
             quiet,
             never_back: true,
             event_mode,
+            experiment: (0.0, None),
         })
     }
 
@@ -348,7 +351,20 @@ impl Instance for Unit3 {
         self.handle.life
     }
 
-    fn begin(&mut self, start: f64, stop: Option<f64>) -> Result<(), SimulatorError> {
+    fn forgive(&mut self, life: Life) {
+        if self.handle.life == Life::Failed {
+            self.handle.life = life;
+        }
+    }
+
+    /// FMI 3.0 hears of it with the next call.
+    fn set_up(&mut self, start: f64, stop: Option<f64>) -> Result<(), SimulatorError> {
+        self.experiment = (start, stop);
+        Ok(())
+    }
+
+    fn initialise(&mut self) -> Result<(), SimulatorError> {
+        let (start, stop) = self.experiment;
         let (function, pointer) = (self.handle.functions.enter_initialization, self.handle.pointer);
         let bound = stop.unwrap_or(start);
         // SAFETY: the instance is alive.

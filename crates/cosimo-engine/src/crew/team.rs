@@ -107,6 +107,11 @@ pub enum Task {
         passes: (usize, usize),
     },
     Rehearse(Window),
+    /// Of those with outputs that depend directly on inputs, or of the others. Outputs are read again where that may
+    /// have changed them.
+    ExitInitialisation {
+        direct: bool,
+    },
     /// Those who begin a step of their own that is longer than the window.
     Lead,
     Advance {
@@ -182,6 +187,8 @@ pub struct Buffers {
     pub frozen: Vec<Vec<u8>>,
     /// What trials of rollback showed, one per member.
     pub rehearsals: Vec<Rehearsal>,
+    /// What members have to say once they are initialised, one list per member.
+    pub notices: Vec<Vec<String>>,
     /// Steps of members' own, for those who begin one.
     pub leads: Vec<Option<Lead>>,
     /// Who stands at an event, one per member.
@@ -399,6 +406,15 @@ fn one(
         Task::Enter(setup) => simulator.enter(&setup).map_err(Fault::Failed)?,
         Task::Rehearse(window) => {
             buffers.rehearsals[member.index] = simulator.rehearse(window, &inputs).map_err(Fault::Failed)?;
+        }
+        Task::ExitInitialisation { direct } if direct == simulator.interface().feedthrough.is_empty() => {}
+        Task::ExitInitialisation { .. } => {
+            if simulator.exit_initialisation().map_err(Fault::Failed)? {
+                let values = &mut buffers.left[member.outputs.clone()];
+                simulator.outputs(&mut Outputs { values, slopes: &mut [] }).map_err(Fault::Failed)?;
+            }
+            buffers.notices[member.index] = simulator.notices();
+            finite(&buffers.left[member.outputs.clone()])?;
         }
         Task::Lead => {
             if let Some(lead) = buffers.leads[member.index].take() {

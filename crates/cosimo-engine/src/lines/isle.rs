@@ -301,6 +301,7 @@ impl Solo {
             segments[end.effort] = Segment::constant(effort * end.view_scale());
         }
         simulator.settle(setup.start, &Inputs::of(&segments))?;
+        simulator.exit_initialisation()?;
         let mut outputs = vec![0.0; simulator.interface().outputs.len()];
         simulator.outputs(&mut Outputs { values: &mut outputs, slopes: &mut [] })?;
         for ((end, decl), effort) in ends.iter_mut().zip(decls).zip(efforts) {

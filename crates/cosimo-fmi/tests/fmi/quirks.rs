@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use cosimo::engine::{Plan, Run, plan};
-use cosimo::export::{Design, Quirk, SABOTEUR, Version, built_library, write};
+use cosimo::export::{Design, Kind, Quirk, SABOTEUR, Variant, Version, built_library, write};
+use cosimo::record::{Memory, Table};
 
 use crate::common::folder;
 
@@ -76,12 +77,12 @@ fn a_small_integer_for_an_environment_is_survived_and_inputs_arrive() {
     // Inputs are asked for inside a step, with the same wrong environment.
     let design = |quirk: Option<Quirk>| {
         let source = "native:dual-mass/left";
-        let design = Design::new(source, Version::Three).variant(cosimo::export::Variant::Intermediate);
+        let design = Design::new(source, Version::Three).variant(Variant::Intermediate);
         Design { quirk, ..design }
     };
     let text = |force: f64| {
         format!(
-            "[experiment]\nstop = 1.0\n[component.unit]\nsource = \"fmu.fmu\"\nstart = {{ F = {force} }}\n\
+            "[experiment]\nstop = 1.0\n[component.unit]\nsource = \"fmu.fmu\"\nstart = {{ f = {force} }}\n\
              [method]\nstep = {{ size = 0.1 }}"
         )
     };
@@ -103,5 +104,86 @@ fn a_thread_may_log_after_its_instance_was_freed() {
             std::hint::black_box(vec![0xABu8; 4096]);
         }
         std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+}
+
+/// All rows of a run, the one of its start included.
+fn rows(plan: Plan) -> Table {
+    let mut run = Run::new(plan, 1).unwrap();
+    let memory = Memory::default();
+    run.record(Box::new(memory.clone())).unwrap();
+    while !run.finished() {
+        run.step().unwrap();
+    }
+    memory.table()
+}
+
+fn kinds() -> impl Iterator<Item = (Version, Kind)> {
+    let kinds = [Kind::CoSimulation, Kind::ModelExchange];
+    Version::ALL.into_iter().flat_map(move |version| kinds.map(|kind| (version, kind)))
+}
+
+#[test]
+fn parameters_survive_an_fmu_that_resets_them_in_its_set_up() {
+    let parameters = "m1 = 7.0, x10 = 0.25";
+    for kind in [Kind::CoSimulation, Kind::ModelExchange] {
+        let design = Design::new("native:dual-mass/left", Version::Two).kind(kind);
+        let plain = rows(alone(&fmu("plain", &design), parameters, FIXED));
+        let resets = fmu("resets", &design.quirk(Quirk::Resets));
+        let run = Run::new(alone(&resets, parameters, FIXED), 1).unwrap();
+        assert!(run.remarks().iter().all(|remark| remark.code != "run/parameter"), "{:?}", run.remarks());
+        drop(run);
+        assert_eq!(rows(alone(&resets, parameters, FIXED)).values, plain.values, "{kind:?}");
+        assert_ne!(rows(alone(&resets, "", FIXED)).values, plain.values, "{kind:?}");
+    }
+}
+
+#[test]
+fn a_parameter_that_did_not_arrive_is_named() {
+    for (version, kind) in kinds() {
+        let design = Design::new("native:dual-mass/left", version).kind(kind);
+        let folder = fmu("deaf", &design.quirk(Quirk::Deaf));
+        let run = Run::new(alone(&folder, "m1 = 7.0, x10 = 0.25", FIXED), 1).unwrap();
+        let words: Vec<&str> = run
+            .remarks()
+            .iter()
+            .filter(|remark| remark.code == "run/parameter")
+            .map(|remark| remark.message.as_str())
+            .collect();
+        let expected =
+            "component `unit`: parameter `m1` was set to 7, but after initialisation it is 100";
+        assert_eq!(words, [expected], "{version:?} {kind:?}");
+        // What it has anyway may be set, too.
+        let run = Run::new(alone(&folder, "m1 = 100.0", FIXED), 1).unwrap();
+        assert!(run.remarks().iter().all(|remark| remark.code != "run/parameter"));
+    }
+}
+
+/// Also what follows from them at the start: a force that depends directly on the motion of the other mass.
+#[test]
+fn outputs_that_are_right_only_after_initialisation_are_in_the_first_row() {
+    for (version, kind) in kinds() {
+        let table = |quirk: Option<Quirk>| {
+            let design = |source: &str| Design::new(source, version).kind(kind);
+            let folder = folder(&format!("late-{}-{}-{quirk:?}", version.text(), kind.text()));
+            let library = built_library().unwrap();
+            let left = Design { quirk, ..design("native:dual-mass/left") };
+            write(&left, &library, &folder.join("left.fmu")).unwrap();
+            write(&design("native:dual-mass/right-force"), &library, &folder.join("right.fmu")).unwrap();
+            rows(planned(
+                &folder,
+                "[experiment]\nstop = 0.5\n\
+                 [component.left]\nsource = \"left.fmu\"\nparameters = { x10 = 0.25, v10 = -2.0 }\n\
+                 [component.right]\nsource = \"right.fmu\"\n\
+                 [[wire]]\nfrom = \"left.x\"\nto = \"right.x_far\"\n\
+                 [[wire]]\nfrom = \"left.v\"\nto = \"right.v_far\"\n\
+                 [[wire]]\nfrom = \"right.f\"\nto = \"left.f\"\n\
+                 [method]\nstep = { size = 0.1 }",
+            ))
+        };
+        let (right, late) = (table(None), table(Some(Quirk::LateOutputs)));
+        let column = right.columns.names.iter().position(|name| name == "right.f").unwrap();
+        assert_ne!(right.values[column][0], 0.0);
+        assert_eq!(late.values, right.values, "{version:?} {kind:?}");
     }
 }
