@@ -25,6 +25,9 @@ pub(crate) enum Values {
     Texts(Vec<CString>),
 }
 
+/// Instants of an FMU and of ours that differ by less than this part of a step or of the time are one.
+pub(crate) const ROUNDING: f64 = 1e-9;
+
 /// How far a step came.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Stepped {

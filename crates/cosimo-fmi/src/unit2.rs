@@ -10,7 +10,7 @@ use crate::description::{Kind, Use};
 use crate::ffi2::{self, Functions};
 use crate::guard;
 use crate::instance::{
-    Closing, FOR_BYTES, Fed, Handle, Instance, Life, Made, Scratch, Setting, Spelling, Stepped, Stepping,
+    Closing, FOR_BYTES, Fed, Handle, Instance, Life, Made, ROUNDING, Scratch, Setting, Spelling, Stepped, Stepping,
     Told, Values, absent, copy_text, failures_only, other_version, refusal, states, whole,
 };
 use crate::log::{self, Listening, Log};
@@ -193,8 +193,8 @@ impl Unit2 {
         }
         // A unit that cannot say where it is can only be rewound; that it stands where it stood is what the
         // standard suggests.
-        let known = until.is_finite() && until >= from && until < from + size;
-        if known && until > from {
+        let rounding = ROUNDING * size.max(from.abs());
+        if until.is_finite() && until > from + rounding && until < from + size {
             Ok(Stepped::Until(until))
         } else {
             Err(self.handle.failed("fmi2DoStep", 2))

@@ -187,3 +187,10 @@ fn outputs_that_are_right_only_after_initialisation_are_in_the_first_row() {
         assert_eq!(late.values, right.values, "{version:?} {kind:?}");
     }
 }
+
+#[test]
+fn an_fmu_may_be_a_rounding_error_ahead_of_the_communication_point() {
+    let folder = fmu("ahead", &Design::new(SABOTEUR, Version::Three).quirk(Quirk::Ahead));
+    let run = finished(alone(&folder, "", FIXED));
+    assert!((run.output("unit.y").unwrap() - 1.0).abs() < 1e-12);
+}
