@@ -13,16 +13,29 @@ pub struct Failure {
     pub message: String,
     /// The simulator is unharmed; it only could not take this step.
     pub discarded: bool,
+    /// It is no failure at all: the simulator asks to end the simulation.
+    pub ends: bool,
 }
 
 impl SimulatorError {
     pub fn new(function: &'static str, message: impl Into<String>) -> SimulatorError {
-        SimulatorError(Box::new(Failure { function, message: message.into(), discarded: false }))
+        SimulatorError(Box::new(Failure { function, message: message.into(), discarded: false, ends: false }))
     }
 
     /// A step that was not taken: rewound, the simulator may be asked for a smaller one.
     pub fn discard(function: &'static str, message: impl Into<String>) -> SimulatorError {
-        SimulatorError(Box::new(Failure { function, message: message.into(), discarded: true }))
+        SimulatorError(Box::new(Failure { function, message: message.into(), discarded: true, ends: false }))
+    }
+
+    /// No step was taken, because the simulator asks to end the simulation where it stands: a regular end.
+    pub fn end(function: &'static str) -> SimulatorError {
+        let message = "the simulation is to end".into();
+        SimulatorError(Box::new(Failure { function, message, discarded: false, ends: true }))
+    }
+
+    /// The function that asked to end the simulation, if that is what it says.
+    pub fn ends(&self) -> Option<&'static str> {
+        self.0.ends.then_some(self.0.function)
     }
 
     pub fn discarded(&self) -> bool {
@@ -71,6 +84,10 @@ pub enum StepError {
 
     #[error("simulator `{simulator}` stopped at t = {at} while stepping {window}")]
     StoppedEarly { simulator: String, at: Time, window: Window },
+
+    /// A regular end, which a run turns into its own.
+    #[error("simulator `{simulator}` asked by `{function}` to end the simulation at t = {at}")]
+    Ended { simulator: String, at: Time, function: &'static str },
 }
 
 impl StepError {
@@ -94,6 +111,7 @@ impl StepError {
             StepError::Restless { .. } => "step/event-not-settled",
             StepError::Unsolved { .. } | StepError::Undecided { .. } => "step/loop-not-solved",
             StepError::StoppedEarly { .. } => "step/stopped-early",
+            StepError::Ended { .. } => "step/ended",
         }
     }
 
@@ -136,6 +154,7 @@ impl StepError {
             StepError::StoppedEarly { .. } => {
                 "all simulators of the system must be able to rewind for an early return; or forbid it in this one".into()
             }
+            StepError::Ended { .. } => "end the experiment before that instant: `--stop`".into(),
         }
     }
 }

@@ -73,6 +73,12 @@ pub trait Simulator: Send {
         None
     }
 
+    /// The function by which it asks to end the simulation where it stands, as FMUs may: a regular end. Asked where
+    /// `advance` tells of an event or stops before the end of the window, and after `settle`.
+    fn ending(&self) -> Option<&'static str> {
+        None
+    }
+
     /// What has arrived at a port for texts or bytes. It holds from the next `settle` or `advance` on.
     fn take_parcel(&mut self, _port: usize, _content: &[u8]) -> Result<(), SimulatorError> {
         Err(SimulatorError::new("take", "this simulator takes no texts and no bytes"))

@@ -121,6 +121,7 @@ impl Attempt<'_> {
         if std::mem::take(&mut board.event) {
             board.buffers.due.fill(false); // of a sweep or an attempt before
         }
+        board.ended = None;
         for (index, stage) in layout.stages.iter().enumerate() {
             for run in &stage.fits {
                 fits[run.fit].fit_all(
@@ -153,6 +154,7 @@ impl Attempt<'_> {
                 self.crew.run(task, &mut board.buffers).map_err(|blamed| stepping(layout, blamed, window))?;
             board.evaluations += outcome.evaluations;
             board.event |= outcome.event;
+            board.ended = board.ended.or(outcome.ended);
             board.next_event = match (board.next_event.filter(|event| *event > window.to), outcome.next_event)
             {
                 (Some(known), Some(new)) => Some(known.min(new)),
@@ -311,7 +313,11 @@ impl Attempt<'_> {
 pub fn stepping(layout: &Layout, (index, fault): Blamed, window: Window) -> StepError {
     let simulator = layout.names[index].clone();
     match fault {
-        Fault::Failed(cause) => StepError::Failed { simulator, window, cause },
+        Fault::Failed(cause) => match cause.ends() {
+            Some(function) => StepError::Ended { simulator, at: window.from, function },
+            None => StepError::Failed { simulator, window, cause },
+        },
+        Fault::Ended { at, function } => StepError::Ended { simulator, at, function },
         Fault::Panicked(message) => StepError::Panicked { simulator, window, message },
         Fault::NotFinite { output, value } => {
             let output = layout.interfaces[index].outputs[output].name.clone();
@@ -324,7 +330,7 @@ pub fn stepping(layout: &Layout, (index, fault): Blamed, window: Window) -> Step
 /// As [`stepping`], for calls that pass no time.
 pub fn resting(layout: &Layout, blamed: Blamed, at: Time) -> StepError {
     match blamed {
-        (index, Fault::Failed(cause)) => {
+        (index, Fault::Failed(cause)) if cause.ends().is_none() => {
             StepError::FailedAt { simulator: layout.names[index].clone(), at, cause }
         }
         other => stepping(layout, other, Window { from: at, to: at, size: 0.0 }),

@@ -55,6 +55,8 @@ pub struct Board {
     pub next_event: Option<Time>,
     /// Somebody stands at an event at the end of the window.
     pub event: bool,
+    /// Who asks to end the simulation at the end of the window, and by which function.
+    pub ended: Option<(usize, &'static str)>,
     /// As of the mark that sweeps go back to.
     pub marked_event: Option<Time>,
     /// Evaluations of right-hand sides; never rewound.
@@ -137,6 +139,7 @@ impl Board {
             law,
             next_event: None,
             event: false,
+            ended: None,
             marked_event: None,
             evaluations: 0,
         }

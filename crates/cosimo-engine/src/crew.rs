@@ -136,6 +136,7 @@ fn merge(a: Result<Outcome, Blamed>, b: Result<Outcome, Blamed>) -> Result<Outco
             evaluations: a.evaluations + b.evaluations,
             next_event: earlier(a.next_event, b.next_event),
             event: a.event || b.event,
+            ended: a.ended.or(b.ended),
         }),
         (Err(a), Err(b)) => Err(if a.0 <= b.0 { a } else { b }),
         (Err(blamed), Ok(_)) | (Ok(_), Err(blamed)) => Err(blamed),
@@ -242,6 +243,7 @@ impl Worker {
             | Task::Jacobian { .. }
             | Task::Linearise { .. }
             | Task::Rehearse(_)
+            | Task::Read
             | Task::ExitInitialisation { .. } => {
                 for (local, &global) in group_buffers.segments.iter_mut().zip(&self.inputs) {
                     *local = board.segments[global];
@@ -304,7 +306,7 @@ impl Worker {
         }
         let group_buffers = &group.buffers;
         match task {
-            Task::Advance { .. } | Task::Settle { .. } => {
+            Task::Advance { .. } | Task::Settle { .. } | Task::Read => {
                 for (local, &global) in self.outputs.iter().enumerate() {
                     board.left[global] = group_buffers.left[local];
                     board.slopes[global] = group_buffers.slopes[local];
@@ -372,7 +374,11 @@ impl Worker {
             | Task::Thaw => {}
             Task::Tune { .. } => {}
         }
-        group.result.clone().map_err(|(place, fault)| (self.indices[place], fault))
+        let global = |outcome: Outcome| Outcome {
+            ended: outcome.ended.map(|(place, function)| (self.indices[place], function)),
+            ..outcome
+        };
+        group.result.clone().map(global).map_err(|(place, fault)| (self.indices[place], fault))
     }
 }
 

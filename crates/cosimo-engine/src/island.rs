@@ -179,6 +179,7 @@ impl Island {
             let slopes: &[f64] = if layout.slopes { &board.buffers.slopes } else { &[] };
             let due = &board.buffers.due;
             board.traces.jump(&board.buffers.left, slopes, |output| due[layout.owners[output]]);
+            board.ended = board.ended.or(outcome.ended);
             let announced = board.next_event.filter(|event| *event > at);
             board.next_event = earlier(announced, outcome.next_event.filter(|event| *event > at));
             let mut sent = None;
@@ -255,6 +256,26 @@ impl Island {
             self.commit(window, error, factor);
             return Ok(());
         }
+    }
+
+    /// A step was left because a simulator asks to end the simulation at `at`. Where it is the only one, what it shows
+    /// there becomes a communication point; others cannot be brought to that instant, and stay at the last one. Whether
+    /// there is a new point.
+    pub(crate) fn end_at(&mut self, at: Time) -> Result<bool, StepError> {
+        self.board.traces.discard();
+        let from = self.clock.now();
+        if self.layout.blocks.len() != 1 || at <= from {
+            return Ok(false);
+        }
+        self.rest(Task::Read)?;
+        self.board.traces.open(at);
+        let slopes: &[f64] = if self.layout.slopes { &self.board.buffers.slopes } else { &[] };
+        self.board.traces.put(0, &self.board.buffers.left, slopes);
+        self.board.traces.commit();
+        self.window = Window { from, to: at, size: at.seconds() - from.seconds() };
+        self.clock.accept(self.window);
+        self.counters.steps += 1;
+        Ok(true)
     }
 
     /// Runs the window and measures it; 1 is just good enough.

@@ -192,6 +192,10 @@ impl Simulator for Mapped {
         self.inner.met()
     }
 
+    fn ending(&self) -> Option<&'static str> {
+        self.inner.ending()
+    }
+
     fn exit_initialisation(&mut self) -> Result<bool, SimulatorError> {
         self.inner.exit_initialisation()
     }

@@ -516,6 +516,10 @@ impl Simulator for Paced {
         Ok(())
     }
 
+    fn ending(&self) -> Option<&'static str> {
+        self.inner.ending()
+    }
+
     fn exit_initialisation(&mut self) -> Result<bool, SimulatorError> {
         self.touch();
         self.inner.exit_initialisation()

@@ -42,6 +42,15 @@ impl RunError {
     }
 }
 
+/// A component asked to end the simulation before its stop time, as FMUs may.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    pub component: String,
+    pub at: Time,
+    /// By which it asked.
+    pub function: &'static str,
+}
+
 /// How well the unknown of an algebraic loop was solved for, in its own unit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoopResidual {
@@ -86,6 +95,7 @@ pub struct Run {
     /// The present communication point has no row yet.
     unwritten: bool,
     worst_indicator: f64,
+    ended: Option<Ended>,
 }
 
 impl std::fmt::Debug for Run {
@@ -115,6 +125,7 @@ impl Run {
                 Problem::remark("run/parameter", format!("component `{name}`: {words}"), 0..0).about(name)
             }));
         }
+        let ended = asked_to_end(&island);
         Ok(Run {
             island,
             scenario,
@@ -126,6 +137,7 @@ impl Run {
             beat: None,
             unwritten: false,
             worst_indicator: 0.0,
+            ended,
         })
     }
 
@@ -139,9 +151,24 @@ impl Run {
 
     /// One macro step, whatever its size. A failed run cannot be stepped further; rows so far are safe.
     pub fn step(&mut self) -> Result<(), RunError> {
-        self.unwritten = false; // of a step that fails there is nothing to write
-        self.island.step()?;
+        let unwritten = std::mem::take(&mut self.unwritten); // of a step that fails there is nothing to write
+        match self.island.step() {
+            Ok(()) => {}
+            Err(StepError::Ended { simulator: component, at, function }) => {
+                self.ended = Some(Ended { component, at, function });
+                if self.island.end_at(at)? {
+                    return Ok(self.write_row()?);
+                }
+                self.unwritten = unwritten;
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        }
         self.worst_indicator = self.worst_indicator.max(self.island.error);
+        self.ended = asked_to_end(&self.island);
+        if self.ended.is_some() {
+            return Ok(self.write_row()?);
+        }
         if !self.island.due() {
             if let Some(scenario) = &mut self.scenario {
                 scenario.act(&mut self.island)?;
@@ -150,6 +177,7 @@ impl Run {
         }
         self.write_row()?;
         self.island.handle_events()?;
+        self.ended = asked_to_end(&self.island);
         if let Some(scenario) = &mut self.scenario {
             scenario.act(&mut self.island)?;
         }
@@ -224,7 +252,14 @@ impl Run {
     }
 
     pub fn finished(&self) -> bool {
-        self.island.finished() || self.scenario.as_ref().is_some_and(Scenario::stopped)
+        self.island.finished()
+            || self.scenario.as_ref().is_some_and(Scenario::stopped)
+            || self.ended.is_some()
+    }
+
+    /// Who ended the run before its stop time, if a component did.
+    pub fn ended(&self) -> Option<&Ended> {
+        self.ended.as_ref()
     }
 
     /// What is done to the run, and what was.
@@ -400,4 +435,10 @@ impl Run {
         }
         recorder.row(&self.row)
     }
+}
+
+/// Who asks to end the simulation at the present communication point.
+fn asked_to_end(island: &Island) -> Option<Ended> {
+    let (member, function) = island.board.ended?;
+    Some(Ended { component: island.layout.names[member].clone(), at: island.clock.now(), function })
 }

@@ -9,7 +9,7 @@ use cosimo_core::method::Learned;
 use crate::control::Counters;
 use crate::ledger::BondTotals;
 use crate::lines::{LineTotals, NetTotals};
-use crate::run::Run;
+use crate::run::{Ended, Run};
 
 /// Below this share of the exchanged energy a defect is called small, above the second one large. A rule of
 /// thumb, printed with the verdict so that nobody has to guess it.
@@ -22,6 +22,8 @@ pub struct Summary {
     pub coupled: bool,
     pub time: f64,
     pub finished: bool,
+    /// Who ended the run before its stop time, if a component did.
+    pub ended: Option<Ended>,
     pub counters: Counters,
     pub mean_step: f64,
     pub worst_indicator: f64,
@@ -194,6 +196,7 @@ impl Summary {
             tampered,
             time: run.time().seconds(),
             finished: run.finished(),
+            ended: run.ended().cloned(),
             counters,
             mean_step: if counters.steps == 0 { 0.0 } else { clocks * elapsed / counters.steps as f64 },
             worst_indicator: run.worst_indicator(),

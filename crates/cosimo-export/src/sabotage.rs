@@ -27,7 +27,8 @@ pub(crate) const FAULT: Text = Text {
     name: "fault",
     start: "none",
     about: "none, discard, warning, error, fatal, nan, wrong-time, forget, leak, directory, rounding, print, panic, \
-            abort, exit, hang or segfault; in model exchange also unsettled, past-event, silent-jump or indicators",
+            abort, exit, hang, segfault, terminate or terminate-whole; in model exchange also terminate-completed, \
+            unsettled, past-event, silent-jump or indicators",
 };
 
 pub(crate) const FAULTS: &[&str] = &[
@@ -48,6 +49,12 @@ pub(crate) const FAULTS: &[&str] = &[
     "exit",
     "hang",
     "segfault",
+    // Asks to end the simulation in the middle of a step, or at an event.
+    "terminate",
+    // The same at the end of a step.
+    "terminate-whole",
+    // The same after a completed step of the integrator.
+    "terminate-completed",
     // The discrete states always need another update.
     "unsettled",
     // The next time event lies in the past.
@@ -59,13 +66,15 @@ pub(crate) const FAULTS: &[&str] = &[
 ];
 
 /// What a step is to return.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Harm {
     None,
     Warning,
     Discard,
     Error,
     Fatal,
+    /// The end of the simulation is asked for after this part of the step.
+    Terminate(f64),
 }
 
 /// Outlives rewinding, on purpose.
@@ -96,6 +105,8 @@ impl Sabotage {
             "discard" => return Harm::Discard,
             "error" => return Harm::Error,
             "fatal" => return Harm::Fatal,
+            "terminate" => return Harm::Terminate(0.5),
+            "terminate-whole" => return Harm::Terminate(1.0),
             "nan" => self.poisoned = true,
             "wrong-time" => self.behind = size / 2.0,
             "leak" => std::mem::forget(vec![1u8; 16 << 20]),

@@ -242,7 +242,8 @@ impl Agenda {
         Ok(())
     }
 
-    /// Event mode at an instant, until nothing changes any more; then back to step mode.
+    /// Event mode at an instant, until nothing changes any more; then back to step mode. Returns the function by which the
+    /// FMU asks to end the simulation; it stays in event mode then.
     pub(crate) fn handle<I: Stepping>(
         &mut self,
         instance: &mut I,
@@ -250,7 +251,7 @@ impl Agenda {
         at: f64,
         value: impl Fn(usize) -> f64,
         inside: bool,
-    ) -> Result<(), SimulatorError> {
+    ) -> Result<Option<&'static str>, SimulatorError> {
         if !inside {
             instance.enter_event_mode()?;
         }
@@ -292,6 +293,10 @@ impl Agenda {
             self.read_clocked(instance, ports)?;
             let update = instance.update()?;
             self.active.clear();
+            if update.ended.is_some() {
+                self.now.due = false;
+                return Ok(update.ended);
+            }
             if update.again {
                 continue;
             }
@@ -302,7 +307,7 @@ impl Agenda {
             if self.active.is_empty() {
                 instance.enter_step_mode()?;
                 self.now.due = false;
-                return Ok(());
+                return Ok(None);
             }
             self.activate(instance)?;
         }
@@ -341,6 +346,9 @@ impl Agenda {
         let mut rounds = 0;
         self.now.announced = loop {
             let update = instance.update()?;
+            if let Some(function) = update.ended {
+                return Err(SimulatorError::end(function));
+            }
             if !update.again {
                 break announced(&update, at)?;
             }

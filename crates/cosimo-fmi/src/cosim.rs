@@ -98,6 +98,8 @@ pub(crate) struct Cosim<I> {
     agenda: Option<Agenda>,
     /// Inputs as they were set last, for its first event.
     held: Vec<f64>,
+    /// The function by which the FMU asked to end the simulation; it is not stepped any further.
+    ending: Option<&'static str>,
 }
 
 impl<I: Stepping> Cosim<I> {
@@ -186,6 +188,7 @@ impl<I: Stepping> Cosim<I> {
             initialising: false,
             setup: None,
             held: if agenda.is_some() { starts } else { Vec::new() },
+            ending: None,
             agenda,
         }
     }
@@ -204,7 +207,7 @@ impl<I: Stepping> Cosim<I> {
             if let Some(agenda) = &mut self.agenda {
                 // A unit leaves initialisation in event mode; inputs are what they were there.
                 let held = &self.held;
-                agenda.handle(instance, &mut self.ports, start, |port| held[port], true)?;
+                self.ending = agenda.handle(instance, &mut self.ports, start, |port| held[port], true)?;
             }
         }
         Ok(instance)
@@ -244,8 +247,12 @@ impl<I: Stepping> Cosim<I> {
     fn take(&mut self, at: f64, value: impl Fn(usize) -> f64) -> Result<(), SimulatorError> {
         self.running()?;
         let (Some(agenda), Some(instance)) = (&mut self.agenda, &mut self.instance) else { return Ok(()) };
+        if self.ending.is_some() {
+            return Ok(());
+        }
         if agenda.is_due() || agenda.hears(&value) {
-            return agenda.handle(instance, &mut self.ports, at, value, false);
+            self.ending = agenda.handle(instance, &mut self.ports, at, value, false)?;
+            return Ok(());
         }
         agenda.listen(&value);
         self.set_smooth(value)
@@ -258,6 +265,9 @@ impl<I: Stepping> Cosim<I> {
         self.take(from, |port| inputs.segments[port].start())?;
         let (mut at, mut steps) = (from, 0);
         loop {
+            if let Some(function) = self.ending {
+                return if at > from { Ok(ended(window, at, steps)) } else { Err(SimulatorError::end(function)) };
+            }
             let Some(agenda) = &mut self.agenda else { return Err(not_entered()) };
             agenda.move_on();
             let (next, met) = (agenda.next(), agenda.met);
@@ -268,6 +278,10 @@ impl<I: Stepping> Cosim<I> {
                 Stepped::Whole => (limit, limit == next || (limit == to && to == met)),
                 Stepped::Event(until) => (until, true),
                 Stepped::Until(until) => (until, false),
+                Stepped::Ended(until, function) => {
+                    self.ending = Some(function);
+                    return Ok(ended(window, until, steps));
+                }
             };
             if reached <= at {
                 let words = format!("the unit does not leave t = {at} s");
@@ -293,7 +307,7 @@ impl<I: Stepping> Cosim<I> {
             }
             let Some(instance) = &mut self.instance else { return Err(not_entered()) };
             if event {
-                agenda.handle(instance, &mut self.ports, at, value, false)?;
+                self.ending = agenda.handle(instance, &mut self.ports, at, value, false)?;
             } else {
                 self.set_smooth(value)?;
             }
@@ -313,7 +327,8 @@ impl<I: Stepping> Cosim<I> {
         }
         let from = window.from.seconds();
         let told = Inputs { segments: told, ..*inputs };
-        reached(window, instance.step(from, from, window.size, &told)?, 1)
+        let stepped = instance.step(from, from, window.size, &told)?;
+        reached(window, stepped, 1, &mut self.ending)
     }
 
     /// Derivatives at the start of the step, up to the highest order that is in use.
@@ -359,6 +374,7 @@ impl<I: Stepping> Simulator for Cosim<I> {
         instance.promise(!(setup.rewinds && self.ports.interface.abilities.rollback));
         self.instance = Some(instance);
         self.initialising = true;
+        self.ending = None;
         self.setup = Some(*setup);
         self.slopes.told = 0;
         if self.agenda.is_some() {
@@ -378,7 +394,14 @@ impl<I: Stepping> Simulator for Cosim<I> {
         parameters::lost(&self.unit.description, &self.parameters.settings, instance)
     }
 
+    fn ending(&self) -> Option<&'static str> {
+        self.ending
+    }
+
     fn settle(&mut self, at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
+        if self.ending.is_some() {
+            return Ok(());
+        }
         if self.agenda.is_none() {
             return self.set_inputs(inputs, Segment::start);
         }
@@ -418,6 +441,9 @@ impl<I: Stepping> Simulator for Cosim<I> {
             return Ok(None);
         }
         self.running()?;
+        if self.ending.is_some() {
+            return Ok(None);
+        }
         let next = self.agenda.as_ref().map_or(f64::INFINITY, Agenda::next);
         Ok(Time::new(next).filter(|_| next.is_finite()))
     }
@@ -428,6 +454,9 @@ impl<I: Stepping> Simulator for Cosim<I> {
         inputs: &Inputs<'_>,
         _trail: &mut Trail<'_>,
     ) -> Result<Reached, SimulatorError> {
+        if let Some(function) = self.ending {
+            return Err(SimulatorError::end(function));
+        }
         if self.agenda.is_some() {
             return self.advance_by_events(window, inputs);
         }
@@ -441,7 +470,8 @@ impl<I: Stepping> Simulator for Cosim<I> {
             if self.motion == Motion::Derivatives {
                 self.set_slopes(inputs)?;
             }
-            return reached(window, self.running()?.step(from, from, size, inputs)?, 1);
+            let stepped = self.running()?.step(from, from, size, inputs)?;
+            return reached(window, stepped, 1, &mut self.ending);
         };
         for index in 0..count {
             let place = |index: u32| size * (f64::from(index) / f64::from(count));
@@ -452,7 +482,7 @@ impl<I: Stepping> Simulator for Cosim<I> {
             })?;
             let stepped = self.running()?.step(from, from + start, end - start, inputs)?;
             if stepped != Stepped::Whole {
-                return reached(window, stepped, u64::from(index) + 1);
+                return reached(window, stepped, u64::from(index) + 1, &mut self.ending);
             }
         }
         Ok(Reached::end_of(window, u64::from(count)))
@@ -490,8 +520,8 @@ impl<I: Stepping> Simulator for Cosim<I> {
         trail: &mut Trail<'_>,
         out: &mut Outputs<'_>,
     ) -> Result<Reached, SimulatorError> {
-        let (Some(plain), Some(instance), false) = (&mut self.plain, &mut self.instance, self.initialising)
-        else {
+        let waiting = self.initialising || self.ending.is_some();
+        let (Some(plain), Some(instance), false) = (&mut self.plain, &mut self.instance, waiting) else {
             let reached = self.advance(window, inputs, trail)?;
             if reached.to >= window.to {
                 self.outputs(out)?;
@@ -506,7 +536,7 @@ impl<I: Stepping> Simulator for Cosim<I> {
             instance.set(Kind::Float64, &plain.inputs, &plain.values)?;
         }
         let stepped = instance.step(window.from.seconds(), window.from.seconds(), window.size, inputs)?;
-        let reached = reached(window, stepped, 1)?;
+        let reached = reached(window, stepped, 1, &mut self.ending)?;
         if reached.to >= window.to && !plain.outputs.is_empty() {
             instance.get(Kind::Float64, &plain.outputs, &mut out.values[..plain.outputs.len()])?;
         }
@@ -521,6 +551,7 @@ impl<I: Stepping> Simulator for Cosim<I> {
 
     fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
         self.running()?.restore(slot)?;
+        self.ending = None;
         self.agenda.iter_mut().for_each(|agenda| agenda.restore(slot));
         Ok(())
     }
@@ -625,12 +656,28 @@ fn not_entered() -> SimulatorError {
     SimulatorError::new("enter", "the unit was not instantiated")
 }
 
-fn reached(window: Window, stepped: Stepped, evaluations: u64) -> Result<Reached, SimulatorError> {
+fn reached(
+    window: Window,
+    stepped: Stepped,
+    evaluations: u64,
+    ending: &mut Option<&'static str>,
+) -> Result<Reached, SimulatorError> {
     let to = match stepped {
         Stepped::Whole => window.to,
+        Stepped::Ended(until, function) => {
+            *ending = Some(function);
+            return Ok(ended(window, until, evaluations));
+        }
         Stepped::Until(until) | Stepped::Event(until) => Time::new(until).unwrap_or(window.from),
     };
     Ok(Reached { to, next_event: None, event: false, evaluations })
+}
+
+/// Whoever looks at this asks for the end.
+fn ended(window: Window, at: f64, evaluations: u64) -> Reached {
+    let near = window.to.seconds() - at <= NEAR * window.size;
+    let to = if near { window.to } else { Time::new(at).unwrap_or(window.from) };
+    Reached { to, next_event: None, event: true, evaluations }
 }
 
 fn slopes(ports: &Ports) -> Slopes {

@@ -6,7 +6,7 @@ use std::ffi::c_int;
 use cosimo_core::SimulatorError;
 
 use crate::ffi2::EventInfo;
-use crate::instance::{Evented, Exchanged, Update, absent};
+use crate::instance::{Completed, Evented, Exchanged, Update, absent};
 use crate::unit2::Unit2;
 use crate::unit3::Unit3;
 
@@ -71,14 +71,12 @@ impl Evented for Unit2 {
         // SAFETY: the instance is alive; the answer is ours.
         let status = unsafe { function(self.handle.pointer, &mut info) };
         self.handle.check(name, status)?;
-        if info.terminate != 0 {
-            return Err(self.handle.ends(name));
-        }
         Ok(Update {
-            again: info.again != 0,
+            again: info.again != 0 && info.terminate == 0,
             states_changed: info.states_changed != 0,
             nominals_changed: info.nominals_changed != 0,
             next_event: (info.time_defined != 0).then_some(info.time),
+            ended: (info.terminate != 0).then_some(name),
         })
     }
 }
@@ -86,7 +84,7 @@ impl Evented for Unit2 {
 impl Exchanged for Unit2 {
     alike!("fmi2", "GetDerivatives");
 
-    fn completed_step(&mut self, never_back: bool) -> Result<bool, SimulatorError> {
+    fn completed_step(&mut self, never_back: bool) -> Result<Completed, SimulatorError> {
         let name = "fmi2CompletedIntegratorStep";
         let function = self.handle.functions.completed_step.ok_or_else(|| absent(name))?;
         let (mut event, mut terminate) = (0, 0);
@@ -94,10 +92,7 @@ impl Exchanged for Unit2 {
         let status =
             unsafe { function(self.handle.pointer, c_int::from(never_back), &mut event, &mut terminate) };
         self.handle.check(name, status)?;
-        if terminate != 0 {
-            return Err(self.handle.ends(name));
-        }
-        Ok(event != 0)
+        Ok(Completed { event: event != 0, ended: (terminate != 0).then_some(name) })
     }
 }
 
@@ -122,14 +117,12 @@ impl Evented for Unit3 {
             )
         };
         self.handle.check(name, status)?;
-        if terminate != 0 {
-            return Err(self.handle.ends(name));
-        }
         Ok(Update {
-            again: again != 0,
+            again: again != 0 && terminate == 0,
             states_changed: states != 0,
             nominals_changed: nominals != 0,
             next_event: (defined != 0).then_some(time),
+            ended: (terminate != 0).then_some(name),
         })
     }
 }
@@ -137,16 +130,13 @@ impl Evented for Unit3 {
 impl Exchanged for Unit3 {
     alike!("fmi3", "GetContinuousStateDerivatives");
 
-    fn completed_step(&mut self, never_back: bool) -> Result<bool, SimulatorError> {
+    fn completed_step(&mut self, never_back: bool) -> Result<Completed, SimulatorError> {
         let name = "fmi3CompletedIntegratorStep";
         let function = self.handle.functions.completed_step.ok_or_else(|| absent(name))?;
         let (mut event, mut terminate) = (0u8, 0u8);
         // SAFETY: the instance is alive; the answers are ours.
         let status = unsafe { function(self.handle.pointer, never_back, &mut event, &mut terminate) };
         self.handle.check(name, status)?;
-        if terminate != 0 {
-            return Err(self.handle.ends(name));
-        }
-        Ok(event != 0)
+        Ok(Completed { event: event != 0, ended: (terminate != 0).then_some(name) })
     }
 }

@@ -145,6 +145,8 @@ struct Moving<I> {
     work: Work,
     /// The event at which the last step stopped; everybody is brought there. Not rewound: it tells where to go again.
     met: f64,
+    /// The function by which the equations ask to end the simulation. They may be looked at, but not moved any more.
+    ending: Option<&'static str>,
 }
 
 /// How inputs reach the unit.
@@ -316,7 +318,12 @@ impl<I: Exchanged> Moving<I> {
         self.instance.ready()?;
         self.initialising = false;
         // A unit leaves initialisation in event mode.
-        self.course.next_event = settle_events(&mut self.instance, at)?.1;
+        let settled = settle_events(&mut self.instance, at)?;
+        (self.course.next_event, self.ending) = (settled.next_event, settled.ended);
+        if self.ending.is_some() {
+            self.saved = vec![self.course.clone(); Slot::COUNT];
+            return Ok(());
+        }
         self.instance.enter_continuous_time()?;
         let Work { x, .. } = &mut self.work;
         x.fill(1.0);
@@ -428,14 +435,17 @@ impl<I: Exchanged> Moving<I> {
             }
             instance.set(group.kind, &group.references, &group.values)?;
         }
-        let (changed, next_event) = settle_events(instance, at)?;
-        (course.next_event, course.due) = (next_event, false);
+        let settled = settle_events(instance, at)?;
+        (course.next_event, course.due, self.ending) = (settled.next_event, false, settled.ended);
         work.x.copy_from_slice(course.integrator.state());
-        if changed {
+        if settled.states_changed {
             instance.states(&mut work.x)?;
         }
-        instance.enter_continuous_time()?;
         course.integrator.restart(at, &work.x);
+        if self.ending.is_some() {
+            return Ok(());
+        }
+        instance.enter_continuous_time()?;
         self.look_again()
     }
 
@@ -446,7 +456,7 @@ impl<I: Exchanged> Moving<I> {
         ends: &[LineEnd<'_>],
         trail: &mut Trail<'_>,
     ) -> Result<bool, SimulatorError> {
-        let Moving { instance, wires, course, work, outputs, completed_steps, .. } = self;
+        let Moving { instance, wires, course, work, outputs, completed_steps, ending, .. } = self;
         let Course { integrator, roots, next_event, anchor, held, .. } = course;
         let mut equations = Equations { ends, ..Equations::new(instance, wires, held, *anchor) };
         let mut go = || {
@@ -471,7 +481,9 @@ impl<I: Exchanged> Moving<I> {
         }
         equations.stand(end, integrator.state())?;
         if let Some(never_back) = *completed_steps {
-            event |= equations.instance.completed_step(never_back)?;
+            let completed = equations.instance.completed_step(never_back)?;
+            event |= completed.event;
+            *ending = completed.ended;
         }
         self.course.hold(ends, &self.wires);
         Ok(event)
@@ -507,6 +519,9 @@ impl<I: Exchanged> Moving<I> {
         while self.course.integrator.time() < to {
             let found = self.inner_step(to.min(self.course.next_event), ends, trail)?;
             let time = self.course.integrator.time();
+            if self.ending.is_some() {
+                return Ok(time);
+            }
             // The second time round rounding may put the event a little behind the end, where nobody finds it.
             let met = time == to && to == self.met;
             if !found && !met {
@@ -526,6 +541,9 @@ impl<I: Exchanged> Moving<I> {
                 return Ok(time);
             }
             self.event(time)?;
+            if self.ending.is_some() {
+                return Ok(time);
+            }
             crowd = if time - last <= 1e-12 * time.abs().max(size) { crowd + 1 } else { 0 };
             last = time;
             if crowd > CROWD {
@@ -577,14 +595,25 @@ fn allowed(relative: f64, nominal: f64) -> f64 {
     (ABSOLUTE * relative * nominal).max(f64::MIN_POSITIVE)
 }
 
-/// The event iteration: whether states changed, and when the next time event is.
-fn settle_events<I: Evented>(instance: &mut I, at: f64) -> Result<(bool, f64), SimulatorError> {
-    let mut changed = false;
+/// What an event came to.
+struct Settled {
+    states_changed: bool,
+    /// Infinite where none is announced.
+    next_event: f64,
+    ended: Option<&'static str>,
+}
+
+/// The event iteration.
+fn settle_events<I: Evented>(instance: &mut I, at: f64) -> Result<Settled, SimulatorError> {
+    let mut states_changed = false;
     for _ in 0..ROUNDS {
         let update = instance.update()?;
-        changed |= update.states_changed;
+        states_changed |= update.states_changed;
+        if update.ended.is_some() {
+            return Ok(Settled { states_changed, next_event: f64::INFINITY, ended: update.ended });
+        }
         if !update.again {
-            return Ok((changed, announced(&update, at)?));
+            return Ok(Settled { states_changed, next_event: announced(&update, at)?, ended: None });
         }
     }
     Err(unsettled(at))
@@ -814,6 +843,7 @@ impl<O: Origin> Simulator for Exchange<O> {
             largest: self.parameters.largest_step.unwrap_or(f64::INFINITY),
             work: Work { x: room(), dx: room(), y: vec![0.0; outputs.len()] },
             met: f64::NAN,
+            ending: None,
         });
         self.setup = Some(*setup);
         Ok(())
@@ -830,12 +860,19 @@ impl<O: Origin> Simulator for Exchange<O> {
         self.origin.lost(&mut moving.instance)
     }
 
+    fn ending(&self) -> Option<&'static str> {
+        self.moving.as_ref().and_then(|moving| moving.ending)
+    }
+
     fn settle(&mut self, at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
-        let Moving { instance, wires, course, initialising, .. } = self.moving()?;
+        let Moving { instance, wires, course, initialising, ending, .. } = self.moving()?;
+        if ending.is_some() {
+            return Ok(());
+        }
         if !*initialising {
             let moving = self.moving()?;
             moving.take(at.seconds(), inputs)?;
-            return moving.stand();
+            return if moving.ending.is_some() { Ok(()) } else { moving.stand() };
         }
         course.held.copy_from_slice(inputs.segments);
         for group in &mut wires.groups {
@@ -858,12 +895,18 @@ impl<O: Origin> Simulator for Exchange<O> {
         let stop = self.setup.and_then(|setup| setup.stop).map_or(f64::MAX, Time::seconds);
         self.check_ends(inputs.ends)?;
         let moving = self.running()?;
+        if let Some(function) = moving.ending {
+            return Err(SimulatorError::end(function));
+        }
         let before = moving.course.integrator.counters().evaluations;
         if moving.course.tuning.differs(inputs.ends) {
             moving.course.integrator.refresh_jacobian();
             moving.course.integrator.renew();
         }
         let asked = moving.take(window.from.seconds(), inputs)?;
+        if let Some(function) = moving.ending {
+            return Err(SimulatorError::end(function));
+        }
         let reached = if inputs.stepwise {
             moving.one_step(window.size, stop, inputs.ends, trail)?
         } else {
@@ -873,7 +916,7 @@ impl<O: Origin> Simulator for Exchange<O> {
         Ok(Reached {
             to: Time::new(reached).unwrap_or(window.to),
             next_event: Time::new(course.next_event).filter(|_| course.next_event.is_finite()),
-            event: course.due,
+            event: course.due || moving.ending.is_some(),
             evaluations: course.integrator.counters().evaluations - before + asked,
         })
     }
@@ -893,8 +936,8 @@ impl<O: Origin> Simulator for Exchange<O> {
         if out.slopes.is_empty() {
             return Ok(());
         }
-        if moving.initialising {
-            out.slopes.fill(0.0); // a unit that initialises cannot be asked how it moves
+        if moving.initialising || moving.ending.is_some() {
+            out.slopes.fill(0.0); // a unit that initialises or has ended cannot be asked how it moves
             return Ok(());
         }
         let stop = stop.map_or(f64::INFINITY, Time::seconds);
@@ -910,6 +953,7 @@ impl<O: Origin> Simulator for Exchange<O> {
     fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
         let moving = self.running()?;
         moving.course.copy_from(&moving.saved[slot.index()]);
+        moving.ending = None;
         if moving.keeps_state {
             moving.instance.restore(slot)?;
         }

@@ -35,6 +35,8 @@ pub(crate) enum Stepped {
     Until(f64),
     /// To an event, which is to be handled there.
     Event(f64),
+    /// To where the FMU asks to end the simulation, by a function.
+    Ended(f64, &'static str),
 }
 
 /// An input that a unit asks for inside of its steps.
@@ -165,10 +167,18 @@ pub(crate) trait Exchanged: Evented {
 
     fn indicators(&mut self, z: &mut [f64]) -> Result<(), SimulatorError>;
 
-    /// Tells of a step of the integrator; whether the unit asks for an event.
-    fn completed_step(&mut self, never_back: bool) -> Result<bool, SimulatorError>;
+    /// Tells of a step of the integrator, and what the FMU asks for then.
+    fn completed_step(&mut self, never_back: bool) -> Result<Completed, SimulatorError>;
 
     fn enter_continuous_time(&mut self) -> Result<(), SimulatorError>;
+}
+
+/// What an FMU asks for after a step of the integrator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Completed {
+    pub(crate) event: bool,
+    /// The function that asks to end the simulation.
+    pub(crate) ended: Option<&'static str>,
 }
 
 /// What a round of the event iteration came to.
@@ -179,6 +189,8 @@ pub(crate) struct Update {
     pub(crate) states_changed: bool,
     pub(crate) nominals_changed: bool,
     pub(crate) next_event: Option<f64>,
+    /// The function that asks to end the simulation; then no further round is due.
+    pub(crate) ended: Option<&'static str>,
 }
 
 /// What may still be done with an instance.
@@ -249,11 +261,6 @@ impl<F: Closing> Handle<F> {
             0 | 1 => Ok(()),
             _ => Err(self.failed(function, status)),
         }
-    }
-
-    #[cold]
-    pub(crate) fn ends(&self, function: &'static str) -> SimulatorError {
-        SimulatorError::new(function, format!("the unit asks to end the simulation{}", self.log.tail()))
     }
 
     #[cold]

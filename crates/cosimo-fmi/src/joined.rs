@@ -10,7 +10,7 @@ use cosimo_ode::{Newton, Unsolved};
 
 use crate::description::{Fmi, Kind};
 use crate::exchange::{self, Exchange, Known, Origin, Single};
-use crate::instance::{Evented, Exchanged, Instance, Life, Setting, Update};
+use crate::instance::{Completed, Evented, Exchanged, Instance, Life, Setting, Update};
 use crate::net::{Net, Turn, Variable};
 use crate::parameters::{self, Parameters, Rollback};
 use crate::ports::{Group, Ports};
@@ -613,6 +613,7 @@ impl Evented for Joined {
         for member in &mut self.members {
             let update = member.instance.update()?;
             all.again |= update.again;
+            all.ended = all.ended.or(update.ended);
             all.states_changed |= update.states_changed;
             all.nominals_changed |= update.nominals_changed;
             all.next_event = match (all.next_event, update.next_event) {
@@ -630,6 +631,7 @@ impl Evented for Joined {
             before.copy_from_slice(now);
         }
         self.stale = true;
+        all.again &= all.ended.is_none();
         Ok(all)
     }
 }
@@ -684,13 +686,15 @@ impl Exchanged for Joined {
         self.split(z, size, |all, size| all.split_at_mut(size), |member, z| member.indicators(z))
     }
 
-    fn completed_step(&mut self, never_back: bool) -> Result<bool, SimulatorError> {
+    fn completed_step(&mut self, never_back: bool) -> Result<Completed, SimulatorError> {
         self.resolve()?;
-        let mut event = false;
+        let mut all = Completed::default();
         for member in self.members.iter_mut().filter(|member| member.completed_steps) {
-            event |= member.instance.completed_step(never_back)?;
+            let completed = member.instance.completed_step(never_back)?;
+            all.event |= completed.event;
+            all.ended = all.ended.or(completed.ended);
         }
-        Ok(event)
+        Ok(all)
     }
 
     fn enter_continuous_time(&mut self) -> Result<(), SimulatorError> {

@@ -186,10 +186,9 @@ impl Unit2 {
             unsafe { function(pointer, ffi2::LAST_SUCCESSFUL_TIME, &mut until) };
         }
         if terminated != 0 {
-            let tail = self.handle.log.tail();
-            let at = if until.is_finite() { until } else { from };
-            let message = format!("the unit asks to end the simulation at t = {at} s{tail}");
-            return Err(SimulatorError::new("fmi2DoStep", message));
+            // Where it does not say how far it came, it stands where it stood.
+            let at = if until.is_finite() { until.clamp(from, from + size) } else { from };
+            return Ok(Stepped::Ended(at, "fmi2DoStep"));
         }
         // A unit that cannot say where it is can only be rewound; that it stands where it stood is what the
         // standard suggests.

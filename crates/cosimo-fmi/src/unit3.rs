@@ -611,9 +611,8 @@ impl Stepping for Unit3 {
         self.handle.check("fmi3DoStep", status)?;
         self.handle.check("fmi3IntermediateUpdate", fed)?;
         if terminate != 0 {
-            let message =
-                format!("the unit asks to end the simulation at t = {until} s{}", self.handle.log.tail());
-            return Err(SimulatorError::new("fmi3DoStep", message));
+            let at = if until.is_finite() { until.clamp(from, from + size) } else { from + size };
+            return Ok(Stepped::Ended(at, "fmi3DoStep"));
         }
         // FMUs count their time themselves, so that it may be a rounding error away from ours at either end. Where a step
         // did not end early, it was taken, even if the FMU still shows where it began.

@@ -315,7 +315,7 @@ impl Integrated {
         }
         let event = model.event(at, u, x, &mut course.memory);
         if event.terminate {
-            return Err(SimulatorError::new("event", format!("the model asks for the end at t = {at} s")));
+            return Err(SimulatorError::end("event"));
         }
         course.next_event = event.next.unwrap_or(f64::INFINITY);
         if course.next_event <= at || course.next_event.is_nan() {

@@ -62,6 +62,7 @@ impl Results {
             coupled: true,
             time: end,
             finished: true,
+            ended: None,
             counters: Counters::default(),
             mean_step: taken.clone().sum::<f64>() / taken.count().max(1) as f64,
             worst_indicator: indicators.iter().copied().fold(0.0, f64::max),

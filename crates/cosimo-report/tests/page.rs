@@ -21,6 +21,7 @@ fn summary(bonds: &[&str]) -> Summary {
         coupled: true,
         time: 1.5,
         finished: true,
+        ended: None,
         counters: Counters { steps: 3, rejected: 2, ..Counters::default() },
         mean_step: 0.5,
         worst_indicator: 1.25,

@@ -11,7 +11,7 @@ use cosimo::core::Registry;
 use cosimo::core::entry::number_text;
 use cosimo::core::method::Learned;
 use cosimo::engine::lines::{EndTotals, IsleTotals, LineTotals, NetTotals};
-use cosimo::engine::{BondSummary, OwnSteps, Run, RunError, Summary};
+use cosimo::engine::{BondSummary, Ended, OwnSteps, Run, RunError, Summary};
 use cosimo::record::{Files, Tee};
 use cosimo::reference;
 use cosimo::report::{Apart, Undivided};
@@ -293,6 +293,11 @@ pub(crate) fn go(args: &Args, words: &[String], resumed: Option<Resumed>) -> Res
         if !summary.own_steps.is_empty() {
             json["own_steps"] = own_steps(&summary);
         }
+        if let Some(ended) = &summary.ended {
+            let (at, function) = (ended.at.seconds(), ended.function);
+            json["ended_by"] =
+                serde_json::json!({ "component": ended.component, "time": at, "function": function });
+        }
         if run.scenario().is_some() {
             json["scenario"] = scenario(&summary);
         }
@@ -540,6 +545,9 @@ fn print<'a>(
         "{} steps to t = {} s, mean {:.3e} s; {} rejected",
         counters.steps, summary.time, summary.mean_step, counters.rejected
     );
+    if let Some(ended) = &summary.ended {
+        println!("{}", early_end(ended, system.experiment.stop));
+    }
     let reasons = reasons(summary);
     if !reasons.is_empty() {
         println!("of the steps: {reasons}");
@@ -650,6 +658,12 @@ fn verdict(summary: &Summary, stop: f64) {
     let part =
         if summary.finished { String::new() } else { format!(" up to t = {} of {stop} s", summary.time) };
     println!("\nverdict{part}: {}", summary.words());
+}
+
+/// A component ended the run: regular, but not what the experiment says.
+fn early_end(ended: &Ended, stop: f64) -> String {
+    let Ended { component, at, function } = ended;
+    format!("note: component `{component}` ended the simulation at t = {at} of {stop} s (`{function}`)")
 }
 
 /// Why steps had the size they had; empty where there is nothing to say.

@@ -107,6 +107,8 @@ pub enum Task {
         passes: (usize, usize),
     },
     Rehearse(Window),
+    /// Outputs as they are, where a step was left in the middle.
+    Read,
     /// Of those with outputs that depend directly on inputs, or of the others. Outputs are read again where that may
     /// have changed them.
     ExitInitialisation {
@@ -205,6 +207,8 @@ pub struct Outcome {
     pub next_event: Option<Time>,
     /// Somebody stands at an event.
     pub event: bool,
+    /// The first simulator that asks to end the simulation, and by which function.
+    pub ended: Option<(usize, &'static str)>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -213,6 +217,8 @@ pub enum Fault {
     Panicked(String),
     NotFinite { output: usize, value: f64 },
     Stopped(Time),
+    /// The simulation is to end before the window does.
+    Ended { at: Time, function: &'static str },
 }
 
 /// Where derivatives come from.
@@ -249,8 +255,9 @@ pub(super) fn perform(
         let mut watch = Stopwatch::start(&mut team.spent);
         for (place, member) in team.members.iter_mut().enumerate() {
             current.set(member.index);
-            let next = one(member, task, sources, buffers).map_err(|fault| (member.index, fault))?;
-            outcome.next_event = earlier(outcome.next_event, next);
+            let said = one(member, task, sources, buffers).map_err(|fault| (member.index, fault))?;
+            outcome.next_event = earlier(outcome.next_event, said.next_event);
+            outcome.ended = outcome.ended.or(said.ended.map(|function| (member.index, function)));
             watch.lap(place);
         }
         Ok(outcome)
@@ -324,10 +331,16 @@ fn advance(
             watch.lap(place);
             outcome.evaluations += reached.evaluations;
             if reached.to < window.to {
-                return Err((member.index, Fault::Stopped(reached.to)));
+                let at = reached.to;
+                let ended = member.simulator.ending().map(|function| Fault::Ended { at, function });
+                return Err((member.index, ended.unwrap_or(Fault::Stopped(at))));
             }
             outcome.next_event = earlier(outcome.next_event, reached.next_event);
             if reached.event {
+                if let Some(function) = member.simulator.ending() {
+                    outcome.ended = outcome.ended.or(Some((member.index, function)));
+                    continue;
+                }
                 if let Some(at) = member.simulator.met() {
                     return Err((member.index, Fault::Stopped(at)));
                 }
@@ -372,13 +385,21 @@ pub(crate) fn earlier(one: Option<Time>, other: Option<Time>) -> Option<Time> {
     }
 }
 
-/// Everything but steps. Returns the next event where it was asked for.
+/// What a simulator says beside its outputs.
+#[derive(Debug, Default)]
+struct Said {
+    /// Where it was asked for.
+    next_event: Option<Time>,
+    ended: Option<&'static str>,
+}
+
+/// Everything but steps.
 fn one(
     member: &mut Member,
     task: Task,
     sources: &Sources,
     buffers: &mut Buffers,
-) -> Result<Option<Time>, Fault> {
+) -> Result<Said, Fault> {
     let simulator = member.simulator.as_mut();
     let inputs = Inputs::of(&buffers.segments[member.inputs.clone()]);
     match task {
@@ -390,7 +411,7 @@ fn one(
                 Who::Lively => member.seldom.lively,
             };
             if !wanted {
-                return Ok(None);
+                return Ok(Said::default());
             }
             simulator.settle(at, &inputs).map_err(Fault::Failed)?;
             let mut out = outputs(member, &mut buffers.left, &mut buffers.slopes);
@@ -398,14 +419,21 @@ fn one(
             if !lenient {
                 finite(&buffers.left[member.outputs.clone()])?;
             }
+            let ended = member.simulator.ending();
             if who != Who::Lively {
-                return Ok(None);
+                return Ok(Said { next_event: None, ended });
             }
-            return member.simulator.next_event().map_err(Fault::Failed);
+            let next_event = member.simulator.next_event().map_err(Fault::Failed)?;
+            return Ok(Said { next_event, ended });
         }
         Task::Enter(setup) => simulator.enter(&setup).map_err(Fault::Failed)?,
         Task::Rehearse(window) => {
             buffers.rehearsals[member.index] = simulator.rehearse(window, &inputs).map_err(Fault::Failed)?;
+        }
+        Task::Read => {
+            let mut out = outputs(member, &mut buffers.left, &mut buffers.slopes);
+            member.simulator.outputs(&mut out).map_err(Fault::Failed)?;
+            finite(&buffers.left[member.outputs.clone()])?;
         }
         Task::ExitInitialisation { direct } if direct == simulator.interface().feedthrough.is_empty() => {}
         Task::ExitInitialisation { .. } => {
@@ -414,7 +442,9 @@ fn one(
                 simulator.outputs(&mut Outputs { values, slopes: &mut [] }).map_err(Fault::Failed)?;
             }
             buffers.notices[member.index] = simulator.notices();
+            let ended = simulator.ending();
             finite(&buffers.left[member.outputs.clone()])?;
+            return Ok(Said { next_event: None, ended });
         }
         Task::Lead => {
             if let Some(lead) = buffers.leads[member.index].take() {
@@ -483,7 +513,7 @@ fn one(
         }
         Task::Tune { .. } => {}
     }
-    Ok(None)
+    Ok(Said::default())
 }
 
 /// The linear model of one simulator; without a place for new matrices, the old ones stay.

@@ -165,6 +165,9 @@ impl Isle {
                 };
                 let before = run.counters().evaluations;
                 run.step().map_err(|error| SimulatorError::new("step", error.to_string()))?;
+                if let Some(ended) = run.ended() {
+                    return Err(SimulatorError::end(ended.function));
+                }
                 let now = run.time().seconds();
                 debug_assert!(now <= to || !to.is_finite() || (now - to).abs() < 1e-6 * (to - time));
                 for end in lock(ends).iter_mut() {
@@ -395,6 +398,9 @@ impl Solo {
             let (simulator, segments) = (self.simulator.as_mut(), &self.segments[..]);
             let reached = self.drive.advance(simulator, &self.ends, window, segments, inside, &mut trail)?;
             evaluations += reached.evaluations;
+            if let Some(function) = self.simulator.ending() {
+                return Err(SimulatorError::end(function));
+            }
             let now = reached.to.seconds();
             self.simulator.outputs(&mut Outputs { values: &mut self.outputs, slopes: &mut [] })?;
             let mut again = false;

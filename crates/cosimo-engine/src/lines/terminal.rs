@@ -96,6 +96,10 @@ impl Simulator for Terminal {
         self.inner.outputs(out)
     }
 
+    fn ending(&self) -> Option<&'static str> {
+        self.inner.ending()
+    }
+
     fn exit_initialisation(&mut self) -> Result<bool, SimulatorError> {
         self.inner.exit_initialisation()
     }

@@ -230,6 +230,10 @@ impl Instance {
                 }
             }
             "past-event" => update.next = Some(self.time - 1.0),
+            "terminate" => {
+                exchanged(&mut self.body)?.now.ended = true;
+                update.terminate = true;
+            }
             "silent-jump" => exchanged(&mut self.body)?.now.x[0] += 1.0,
             _ => {}
         }
@@ -274,14 +278,17 @@ impl Instance {
         self.allow(Call::CompletedStep)?;
         self.remark_late_event();
         let (time, every) = (self.time, self.can.step_events);
+        let last = self.at_step();
+        let told = self.sabotage.is_some() && self.text(sabotage::FAULT.name) == "terminate-completed";
         let now = &mut exchanged(&mut self.body)?.now;
         now.completed = [now.completed[1], time];
         now.steps += 1;
         let event = every > 0 && now.steps.is_multiple_of(every);
+        let ends = told && now.steps as f64 == last;
         if promise {
             self.promised = time;
         }
-        Ok((event, false))
+        Ok((event, ends))
     }
 
     pub(crate) fn set_time(&mut self, time: f64) -> Outcome {
@@ -341,7 +348,7 @@ impl Instance {
         let (equations, point) = exchange.at(self.time, &self.inputs);
         equations.derivatives(&point, into);
         match self.strike(0.0) {
-            Harm::None => {}
+            Harm::None | Harm::Terminate(_) => {}
             Harm::Warning => return Err(Refusal::new(Status::Warning, "told to warn of these derivatives")),
             Harm::Discard => return Err(Refusal::new(Status::Discard, "told to discard these derivatives")),
             Harm::Error => {

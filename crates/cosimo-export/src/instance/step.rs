@@ -173,8 +173,14 @@ impl Instance {
                 self.mode = Mode::Dead;
                 return Err(Refusal::new(Status::Fatal, "told to fail for good in this step"));
             }
+            Harm::Terminate(part) => {
+                let early = part < 1.0 && self.manners.early_return;
+                self.pending.end = End { event: false, early, terminate: true };
+                self.pending.size = part * size;
+            }
             Harm::None | Harm::Warning => {}
         }
+        let size = self.pending.size;
         let moved = if self.pending.walked {
             Ok(())
         } else if self.quirk == Some(Quirk::Hesitates) && !self.pending.promise {

@@ -194,3 +194,112 @@ fn an_fmu_may_be_a_rounding_error_ahead_of_the_communication_point() {
     let run = finished(alone(&folder, "", FIXED));
     assert!((run.output("unit.y").unwrap() - 1.0).abs() < 1e-12);
 }
+
+/// A component, an instant and a function.
+type By = (String, f64, &'static str);
+
+/// The instants of all rows, the last value of `unit.y`, and who ended the run when.
+fn ended(plan: Plan) -> (Vec<f64>, f64, Option<By>) {
+    let mut run = Run::new(plan, 1).unwrap();
+    let memory = Memory::default();
+    run.record(Box::new(memory.clone())).unwrap();
+    while !run.finished() {
+        run.step().unwrap();
+    }
+    run.finish().unwrap();
+    let table = memory.table();
+    let place = table.columns.names.iter().position(|name| name == "unit.y").unwrap();
+    let by = run.ended().map(|ended| (ended.component.clone(), ended.at.seconds(), ended.function));
+    (table.values[0].clone(), *table.values[place].last().unwrap(), by)
+}
+
+fn near(found: &[f64], expected: &[f64]) {
+    let close = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-9;
+    assert!(found.len() == expected.len() && found.iter().zip(expected).all(close), "{found:?}");
+}
+
+/// In the middle of a step or at its end, alone or beside a component that cannot be brought to that instant.
+#[test]
+fn an_fmu_for_co_simulation_may_end_the_run() {
+    for version in Version::ALL {
+        let folder = fmu("ends", &Design::new(SABOTEUR, version));
+        let function = if version == Version::Two { "fmi2DoStep" } else { "fmi3DoStep" };
+        let parameters = |fault: &str| format!("fault = \"{fault}\", at_step = 3");
+        for (fault, last) in [("terminate", 0.25), ("terminate-whole", 0.3)] {
+            let (times, y, by) = ended(alone(&folder, &parameters(fault), FIXED));
+            near(&times, &[0.0, 0.1, 0.2, last]);
+            near(&[y], &[last]);
+            let (component, at, by) = by.unwrap();
+            assert_eq!((component.as_str(), by), ("unit", function));
+            near(&[at], &[last]);
+        }
+        for (fault, last) in [("terminate", &[0.0, 0.1, 0.2][..]), ("terminate-whole", &[0.0, 0.1, 0.2, 0.3])] {
+            for every in ["", "[results]\nevery = 0.15\n"] {
+                let text = format!(
+                    "[experiment]\nstop = 1.0\n{every}[component.other]\nsource = \"fmu.fmu\"\n\
+                     [component.unit]\nsource = \"fmu.fmu\"\nparameters = {{ {} }}\n[method]\n{FIXED}",
+                    parameters(fault)
+                );
+                let (times, y, by) = ended(planned(&folder, &text));
+                if every.is_empty() {
+                    near(&times, last);
+                }
+                // The last point has a row, whatever the beat.
+                near(&times[times.len() - 1..], &last[last.len() - 1..]);
+                near(&[y], &last[last.len() - 1..]);
+                assert_eq!(by.unwrap().0, "unit");
+            }
+        }
+        let (times, y, by) = ended(alone(&folder, &parameters("none"), FIXED));
+        assert_eq!((times.len(), by), (11, None));
+        near(&[y], &[1.0]);
+    }
+}
+
+#[test]
+fn an_fmu_for_model_exchange_may_end_the_run() {
+    for version in Version::ALL {
+        let prefix = if version == Version::Two { "fmi2" } else { "fmi3" };
+        let update = if version == Version::Two { "NewDiscreteStates" } else { "UpdateDiscreteStates" };
+        let design = Design::exchange(SABOTEUR, version);
+        let folder = fmu("ends", &design);
+        let plan = |parameters: &str| {
+            planned(
+                &folder,
+                &format!(
+                    "[experiment]\nstop = 3.0\n[component.unit]\nsource = \"fmu.fmu\"\n\
+                     parameters = {{ {parameters} }}\n[method]\nstep = {{ size = 0.4 }}"
+                ),
+            )
+        };
+        // At initialisation, at a time event, and where the state passes 1.5.
+        for (at_step, at) in [(1, 0.0), (2, 1.0), (3, 1.5)] {
+            let (times, y, by) = ended(plan(&format!("fault = \"terminate\", at_step = {at_step}")));
+            near(&[y, *times.last().unwrap()], &[at, at]);
+            let (component, when, function) = by.unwrap();
+            assert_eq!((component.as_str(), function), ("unit", format!("{prefix}{update}").as_str()));
+            near(&[when], &[at]);
+        }
+        let completed = design.variant(Variant::Completed);
+        let folder = fmu("ends", &completed);
+        let (times, y, by) = ended(alone(&folder, "fault = \"terminate-completed\", at_step = 4", FIXED));
+        let (_, at, function) = by.unwrap();
+        assert_eq!(function, format!("{prefix}CompletedIntegratorStep"));
+        near(&[y, *times.last().unwrap()], &[at, at]);
+        assert!(at > 0.0 && at < 1.0, "{at}");
+    }
+}
+
+/// The stair asks for the end at its tenth step, whoever handles its events.
+#[test]
+fn a_model_that_ends_by_itself_ends_the_run_in_every_kind_of_fmu() {
+    for (version, kind) in kinds() {
+        let folder = fmu("stair", &Design::new("native:stair", version).kind(kind));
+        let text = "[experiment]\nstop = 12.0\n[component.unit]\nsource = \"fmu.fmu\"\n\
+                    parameters = { top = 10 }\n[method]\nstep = { size = 0.3 }";
+        let run = finished(planned(&folder, text));
+        let at = run.ended().unwrap().at.seconds();
+        near(&[at, run.time().seconds()], &[10.0, 10.0]);
+        assert_eq!(run.outputs(), [10.0, 2.0], "{version:?} {kind:?}");
+    }
+}

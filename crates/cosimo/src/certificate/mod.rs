@@ -96,6 +96,7 @@ impl Certificate {
             coupled: true,
             time: self.resumed.unwrap_or(self.span.0),
             finished: false,
+            ended: None,
             counters: Counters::default(),
             mean_step: 0.0,
             worst_indicator: 0.0,
