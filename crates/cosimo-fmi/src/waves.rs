@@ -10,6 +10,7 @@
 //! depends on it.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use cosimo_core::{Inputs, Interface, Segment, SimulatorError, Window};
 
@@ -47,29 +48,30 @@ pub(crate) struct Waves {
 impl Waves {
     /// What the unit declares, and its description without the inputs that are for waves: they are no ports.
     pub(crate) fn find(description: &Description, can: Capabilities) -> (Cow<'_, Description>, Waves) {
-        let input = |name: &str| {
-            let fits = |variable: &&Variable| {
-                variable.name == name
-                    && variable.causality == Causality::Input
-                    && variable.kind == Kind::Float64
-                    && variable.dimensions.is_empty()
-            };
-            description.variables.iter().find(fits)
-        };
+        let scalar = |variable: &&Variable| variable.kind == Kind::Float64 && variable.dimensions.is_empty();
+        // Of several variables with one name, the first.
+        let inputs: BTreeMap<&str, &Variable> = (description.variables.iter().rev())
+            .filter(|variable| variable.causality == Causality::Input)
+            .filter(scalar)
+            .map(|variable| (variable.name.as_str(), variable))
+            .collect();
+        let input = |name: &str| inputs.get(name).copied();
         // It need be no output; here it becomes one.
         let shown = |name: &str| {
             let fits = |variable: &&Variable| {
                 variable.name == name
                     && matches!(variable.causality, Causality::Output | Causality::Local)
-                    && variable.kind == Kind::Float64
-                    && variable.dimensions.is_empty()
+                    && scalar(variable)
                     && variable.intermediate_update
             };
             description.variables.iter().find(fits)
         };
         let mut list = Vec::new();
         for name in description.variables.iter().map(|variable| &variable.name) {
-            let (Some(_), Some(impedance)) = (input(name), input(&format!("{name}.Z"))) else { continue };
+            if !inputs.contains_key(name.as_str()) {
+                continue;
+            }
+            let Some(impedance) = input(&format!("{name}.Z")) else { continue };
             let points = |what: &str| -> Vec<u32> {
                 let point = |place: usize| Some(input(&format!("{name}.{what}[{place}]"))?.reference);
                 (1..).map_while(point).collect()
