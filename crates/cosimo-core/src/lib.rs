@@ -33,7 +33,7 @@ pub use line::LineEnd;
 pub use link::{Bond, Couplings, End, Side, Term};
 pub use segment::Segment;
 pub use simulator::{
-    Dynamics, Inputs, Lead, Outputs, Reached, Rehearsal, Setup, Simulator, Slot, States, Trail,
+    Dynamics, Inputs, Lead, Local, Outputs, Reached, Rehearsal, Setup, Simulator, Slot, States, Trail,
 };
 pub use stretch::Stretch;
 pub use time::{Time, Window};

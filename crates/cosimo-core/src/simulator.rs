@@ -42,6 +42,20 @@ pub trait Simulator: Send {
     /// The outputs at the present instant, with the inputs last seen.
     fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError>;
 
+    /// What can be recorded beside its ports, such as local variables of an FMU. There may be very many, so that this is
+    /// asked only where a result may hold some of them.
+    fn locals(&self) -> Vec<Local> {
+        Vec::new()
+    }
+
+    /// Chooses the locals that `read_locals` reads, by their places in `locals`. Before `enter`.
+    fn choose_locals(&mut self, _places: &[usize]) {}
+
+    /// The chosen locals at the present instant, in the order in which they were chosen.
+    fn read_locals(&mut self, _into: &mut [f64]) -> Result<(), SimulatorError> {
+        Ok(())
+    }
+
     /// The next event that it knows of, after `settle`.
     fn next_event(&mut self) -> Result<Option<Time>, SimulatorError> {
         Ok(None)
@@ -138,6 +152,14 @@ pub trait Dynamics {
     /// Derivatives of f and g at the present states, with the inputs that `present` left. Asked only where the
     /// interface offers derivatives.
     fn matrices(&mut self, u: &[f64], into: &mut Matrices<'_>) -> Result<(), SimulatorError>;
+}
+
+/// A variable inside a simulator that nothing can be connected to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Local {
+    pub name: String,
+    /// As its maker spells it; empty where that is not said.
+    pub unit: String,
 }
 
 /// A step that is longer than the window it begins with.

@@ -98,6 +98,7 @@ impl Board {
                 present: vec![0.0; present],
                 matrices: vec![0.0; matrices],
                 states: vec![0.0; layout.states],
+                locals: vec![0.0; layout.rows.locals.iter().map(Vec::len).sum()],
                 frozen: vec![Vec::new(); layout.blocks.len()],
                 rehearsals: vec![Rehearsal::default(); layout.blocks.len()],
                 notices: vec![Vec::new(); layout.blocks.len()],

@@ -52,6 +52,7 @@ struct Worker {
     present: Vec<usize>,
     matrices: Vec<usize>,
     states: Vec<usize>,
+    locals: Vec<usize>,
     indices: Vec<usize>,
     /// Per stage: somebody of the group steps in it.
     busy: Vec<bool>,
@@ -146,7 +147,7 @@ fn merge(a: Result<Outcome, Blamed>, b: Result<Outcome, Blamed>) -> Result<Outco
 impl Worker {
     fn start(mut members: Vec<Member>, sources: Sources, wires: usize) -> Worker {
         let (mut inputs, mut outputs, mut jacobian, mut states) = (vec![], vec![], vec![], vec![]);
-        let (mut present, mut matrices) = (vec![], vec![]);
+        let (mut present, mut matrices, mut locals) = (vec![], vec![], vec![]);
         let mut indices = Vec::new();
         for (place, member) in members.iter_mut().enumerate() {
             let local = |all: &mut Vec<usize>, range: &mut Range<usize>| {
@@ -158,6 +159,7 @@ impl Worker {
             local(&mut outputs, &mut member.outputs);
             local(&mut jacobian, &mut member.seldom.jacobian);
             local(&mut states, &mut member.seldom.states);
+            local(&mut locals, &mut member.seldom.locals);
             if let Some(place) = &mut member.seldom.model {
                 local(&mut present, &mut place.present);
                 local(&mut matrices, &mut place.matrices);
@@ -175,6 +177,7 @@ impl Worker {
             present: vec![0.0; present.len()],
             matrices: vec![0.0; matrices.len()],
             states: vec![0.0; states.len()],
+            locals: vec![0.0; locals.len()],
             frozen: vec![Vec::new(); members.len()],
             rehearsals: vec![Rehearsal::default(); members.len()],
             notices: vec![Vec::new(); members.len()],
@@ -210,6 +213,7 @@ impl Worker {
             present,
             matrices,
             states,
+            locals,
             indices,
             busy,
         }
@@ -280,6 +284,7 @@ impl Worker {
             | Task::Save(_)
             | Task::Restore(_)
             | Task::GetStates
+            | Task::ReadLocals
             | Task::Freeze => {}
             Task::Tune { .. } => {}
         }
@@ -330,6 +335,11 @@ impl Worker {
                 for (value, &global) in group_buffers.matrices.iter().zip(&self.matrices).filter(|_| matrices)
                 {
                     board.matrices[global] = *value;
+                }
+            }
+            Task::ReadLocals => {
+                for (value, &global) in group_buffers.locals.iter().zip(&self.locals) {
+                    board.locals[global] = *value;
                 }
             }
             Task::GetStates => {
@@ -524,6 +534,7 @@ mod tests {
             seldom: Box::new(Seldom {
                 stage,
                 states: 0..0,
+                locals: 0..0,
                 jacobian: 0..0,
                 model: None,
                 passes: vec![],

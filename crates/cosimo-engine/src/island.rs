@@ -120,6 +120,11 @@ impl Island {
         Ok(changed)
     }
 
+    /// Locals for the row of the present instant; nothing where none are recorded.
+    pub(crate) fn read_locals(&mut self) -> Result<(), StepError> {
+        if self.layout.rows.has_locals() { self.rest(Task::ReadLocals) } else { Ok(()) }
+    }
+
     /// Everybody at the present instant.
     pub(crate) fn settle(
         &mut self,

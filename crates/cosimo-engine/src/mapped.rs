@@ -3,7 +3,7 @@
 
 use cosimo_core::interface::{Interface, Port};
 use cosimo_core::{
-    Inputs, Lead, Outputs, Reached, Rehearsal, Setup, Simulator, SimulatorError, Slot, States, Time, Trail,
+    Inputs, Lead, Local, Outputs, Reached, Rehearsal, Setup, Simulator, SimulatorError, Slot, States, Time, Trail,
     Window,
 };
 use cosimo_system::{Names, System};
@@ -194,6 +194,18 @@ impl Simulator for Mapped {
 
     fn ending(&self) -> Option<&'static str> {
         self.inner.ending()
+    }
+
+    fn locals(&self) -> Vec<Local> {
+        self.inner.locals()
+    }
+
+    fn choose_locals(&mut self, places: &[usize]) {
+        self.inner.choose_locals(places);
+    }
+
+    fn read_locals(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
+        self.inner.read_locals(into)
     }
 
     fn exit_initialisation(&mut self) -> Result<bool, SimulatorError> {

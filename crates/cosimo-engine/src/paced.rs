@@ -6,7 +6,7 @@
 use cosimo_core::clock::{Limit, arrived, part, parts};
 use cosimo_core::interface::Interface;
 use cosimo_core::{
-    Carries, Clock, Dynamics, Inputs, Lead, Outputs, Reached, Rehearsal, Segment, Setup, Simulator,
+    Carries, Clock, Dynamics, Inputs, Lead, Local, Outputs, Reached, Rehearsal, Segment, Setup, Simulator,
     SimulatorError, Slot, States, Time, Trail, Window,
 };
 use cosimo_system::{Problem, System};
@@ -518,6 +518,18 @@ impl Simulator for Paced {
 
     fn ending(&self) -> Option<&'static str> {
         self.inner.ending()
+    }
+
+    fn locals(&self) -> Vec<Local> {
+        self.inner.locals()
+    }
+
+    fn choose_locals(&mut self, places: &[usize]) {
+        self.inner.choose_locals(places);
+    }
+
+    fn read_locals(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
+        self.inner.read_locals(into)
     }
 
     fn exit_initialisation(&mut self) -> Result<bool, SimulatorError> {

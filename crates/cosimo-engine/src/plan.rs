@@ -10,7 +10,7 @@ use cosimo_core::interface::{Abilities, Interface};
 use cosimo_core::linearised::Place;
 use cosimo_core::link::Block;
 use cosimo_core::method::{Correction, CouplingGraph, Estimate, Fit, Iteration, JacobianWork, Law, Shape};
-use cosimo_core::{Bond, Couplings, Segment, Simulator, Time, Unit};
+use cosimo_core::{Bond, Couplings, Local, Segment, Simulator, Time, Unit};
 use cosimo_system::{Component, EndRule, Problem, RecordPoint, Severity, System};
 
 use crate::control::Control;
@@ -313,7 +313,9 @@ pub(crate) fn survey(system: &System, registry: &Registry) -> Survey {
     }
     let plain = system.strong.is_empty() && links.lines.is_empty();
     let (simulators, layout, scenario, net) = if plain || !closed.is_empty() {
-        let layout = Planner { system, registry, ports: &ports, links: &links }.layout(&mut problems);
+        let locals = locals(system, simulators.iter().map(Option::as_deref));
+        let planner = Planner { system, registry, ports: &ports, links: &links, locals: &locals };
+        let layout = planner.layout(&mut problems);
         let scenario = Scenario::plan(system, &ports, &links, registry, &mut problems);
         (simulators, layout, scenario, None)
     } else {
@@ -345,10 +347,24 @@ fn reshaped(
     let (names, interfaces) = (parts.names(), parts.interfaces());
     let blocks = blocks(&interfaces);
     let ports = Ports::new(&names, &interfaces, &blocks);
-    let planner = Planner { system: &parts.system, registry, ports: &ports, links: &parts.links };
+    let locals = locals(&parts.system, parts.simulators.iter().map(|simulator| Some(simulator.as_ref())));
+    let planner =
+        Planner { system: &parts.system, registry, ports: &ports, links: &parts.links, locals: &locals };
     let layout = planner.layout(problems);
     let scenario = Scenario::plan(&parts.system, &ports, &parts.links, registry, problems);
     (parts.simulators.into_iter().map(Some).collect(), layout, scenario, net)
+}
+
+/// What simulators have inside, if patterns choose what is recorded: without any, ports are.
+fn locals<'s>(
+    system: &System,
+    simulators: impl Iterator<Item = Option<&'s dyn Simulator>>,
+) -> Vec<Vec<Local>> {
+    let asked = !system.results.variables.is_empty();
+    let of = |simulator: Option<&dyn Simulator>| {
+        simulator.filter(|_| asked).map_or(Vec::new(), |simulator| simulator.locals())
+    };
+    simulators.map(of).collect()
 }
 
 /// Of a simulator that did not open nobody can say what it cannot do.
@@ -480,7 +496,7 @@ fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Member> 
     for (pass, outputs) in passes.enumerate() {
         outputs.iter().for_each(|output| speaks[layout.owners[*output]][pass] = true);
     }
-    let mut states = 0;
+    let (mut states, mut locals) = (0, 0);
     let mut stages = vec![0; simulators.len()];
     for (stage, members) in layout.stages.iter().enumerate() {
         members.members.iter().for_each(|&member| stages[member] = stage);
@@ -492,6 +508,11 @@ fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Member> 
             let block = &layout.blocks[index];
             let count = simulator.states().map_or(0, |states| states.count());
             states += count;
+            let chosen = layout.rows.locals.get(index).map_or(&[][..], Vec::as_slice);
+            if !chosen.is_empty() {
+                simulator.choose_locals(chosen);
+            }
+            locals += chosen.len();
             let size = block.inputs.len() * block.outputs.len();
             let outputs = block.outputs.len();
             let abilities = &layout.interfaces[index].abilities;
@@ -511,6 +532,7 @@ fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Member> 
                 seldom: Box::new(Seldom {
                     stage: stages[index],
                     states: states - count..states,
+                    locals: locals - chosen.len()..locals,
                     jacobian: layout.jacobian_starts[index]..layout.jacobian_starts[index] + size,
                     model: model.clone(),
                     passes: std::mem::take(&mut speaks[index]),

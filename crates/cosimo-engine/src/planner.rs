@@ -10,7 +10,7 @@ use cosimo_core::linearised::Place;
 use cosimo_core::link::Block;
 use cosimo_core::method::{CouplingGraph, Discrete, Fit, Law, Shape, WireFacts};
 use cosimo_core::recorder::TableError;
-use cosimo_core::{Carries, Couplings, End, Time};
+use cosimo_core::{Carries, Couplings, End, Local, Time};
 use cosimo_system::{Choice, Exchange, Problem, Reject, System};
 
 use self::corrections::PlannedCorrections;
@@ -28,6 +28,8 @@ pub(crate) struct Planner<'a> {
     pub(crate) registry: &'a Registry,
     pub(crate) ports: &'a Ports<'a>,
     pub(crate) links: &'a Links,
+    /// Per component, where results may hold some.
+    pub(crate) locals: &'a [Vec<Local>],
 }
 
 pub(crate) type Planned = (Layout, Sources);
@@ -196,6 +198,7 @@ impl Planner<'_> {
             &self.system.results,
             self.system.scenario.is_some(),
             self.ports,
+            self.locals,
             &self.links.bonds,
             problems,
         );

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use cosimo_core::entry::suggest;
 use cosimo_core::recorder::Columns;
-use cosimo_core::{Bond, End};
+use cosimo_core::{Bond, End, Local};
 use cosimo_system::{Problem, RecordPoint, Results};
 use wildmatch::WildMatch;
 
@@ -18,6 +18,8 @@ pub struct Rows {
     sources: Vec<Source>,
     /// Seconds from row to row.
     pub every: Option<f64>,
+    /// Per component: the locals that are recorded, by their places among all that it has.
+    pub locals: Vec<Vec<usize>>,
 }
 
 /// Where a value of a row comes from.
@@ -26,6 +28,8 @@ enum Source {
     Time,
     Output(usize),
     Input(usize),
+    /// A local, by its place among all that are recorded.
+    Local(usize),
     Size,
     Indicator,
     Changed,
@@ -49,22 +53,29 @@ impl Rows {
         results: &Results,
         scenario: bool,
         ports: &Ports<'_>,
+        locals: &[Vec<Local>],
         bonds: &[Bond],
         problems: &mut Vec<Problem>,
     ) -> Rows {
         let all = all(ports, bonds, scenario);
         let patterns: Vec<Pattern> = results.variables.iter().map(|(text, _)| Pattern::new(text)).collect();
+        let mut rows = Rows { every: results.every, ..Rows::default() };
+        let inside: Vec<Vec<Inside<'_>>> =
+            locals.iter().enumerate().map(|(member, list)| rows.choose(member, list, &patterns, ports)).collect();
         for (pattern, (text, span)) in patterns.iter().zip(&results.variables) {
             let wanted = text.strip_prefix('!').unwrap_or(text);
-            if !all.iter().any(|column| pattern.fits(&column.name)) && judged(wanted, ports) {
+            let ports_fit = || all.iter().any(|column| pattern.fits(&column.name));
+            let locals_fit = || inside.iter().flatten().any(|local| pattern.fits(&local.name));
+            if judged(wanted, ports) && !ports_fit() && !locals_fit() {
+                let known = all.iter().map(|column| column.name.as_str());
+                let known = known.chain(inside.iter().flatten().map(|local| local.name.as_str()));
                 problems.push(
                     Problem::error("plan/results", format!("no variable fits `{wanted}`"), span.clone())
                         .label("fits nothing")
-                        .hint(suggest(wanted, all.iter().map(|column| column.name.as_str()))),
+                        .hint(suggest(wanted, known)),
                 );
             }
         }
-        let mut rows = Rows { every: results.every, ..Rows::default() };
         for column in all {
             if column.source == Source::Time || keeps(&patterns, &column.name) {
                 rows.columns.names.push(column.name);
@@ -72,7 +83,40 @@ impl Rows {
                 rows.sources.push(column.source);
             }
         }
+        let chosen = inside.into_iter().flatten().filter(|local| local.chosen);
+        for (place, local) in chosen.enumerate() {
+            rows.columns.names.push(local.name);
+            rows.columns.units.push(local.unit.to_owned());
+            rows.sources.push(Source::Local(place));
+        }
         rows
+    }
+
+    /// Locals of a component by their paths. Only those that a pattern asks for are recorded: there may be very many.
+    fn choose<'l>(
+        &mut self,
+        member: usize,
+        list: &'l [Local],
+        patterns: &[Pattern],
+        ports: &Ports<'_>,
+    ) -> Vec<Inside<'l>> {
+        let joined = !ports.interfaces[member].members.is_empty();
+        let named = |local: &'l Local| {
+            let name =
+                if joined { local.name.clone() } else { format!("{}.{}", ports.names[member], local.name) };
+            let decides = patterns.iter().rev().find(|pattern| pattern.fits(&name));
+            let chosen = decides.is_some_and(|pattern| !pattern.excludes);
+            Inside { name, unit: &local.unit, chosen }
+        };
+        let inside: Vec<Inside<'l>> = list.iter().map(named).collect();
+        let places = inside.iter().enumerate().filter(|(_, local)| local.chosen);
+        self.locals.push(places.map(|(place, _)| place).collect());
+        inside
+    }
+
+    /// Whether locals are recorded.
+    pub(crate) fn has_locals(&self) -> bool {
+        self.locals.iter().any(|chosen| !chosen.is_empty())
     }
 
     /// The row of the present communication point.
@@ -86,6 +130,7 @@ impl Rows {
             Source::Output(output) => outputs[output],
             Source::Input(input) if after => layout.couplings.value(input, outputs),
             Source::Input(input) => board.buffers.segments[input].at(window.size),
+            Source::Local(place) => board.buffers.locals[place],
             Source::Size => window.size,
             Source::Indicator => island.error,
             Source::Changed => board.changed as f64,
@@ -132,6 +177,13 @@ fn keeps(patterns: &[Pattern], name: &str) -> bool {
         Some(pattern) => !pattern.excludes,
         None => patterns.first().is_none_or(|first| first.excludes),
     }
+}
+
+/// A local of a component.
+struct Inside<'l> {
+    name: String,
+    unit: &'l str,
+    chosen: bool,
 }
 
 struct Column {

@@ -146,7 +146,7 @@ impl Run {
         recorder.begin(self.columns())?;
         self.recorder = Some(recorder);
         self.restart_beat();
-        Ok(self.write_row()?)
+        self.write_row()
     }
 
     /// One macro step, whatever its size. A failed run cannot be stepped further; rows so far are safe.
@@ -157,7 +157,7 @@ impl Run {
             Err(StepError::Ended { simulator: component, at, function }) => {
                 self.ended = Some(Ended { component, at, function });
                 if self.island.end_at(at)? {
-                    return Ok(self.write_row()?);
+                    return self.write_row();
                 }
                 self.unwritten = unwritten;
                 return Ok(());
@@ -167,13 +167,13 @@ impl Run {
         self.worst_indicator = self.worst_indicator.max(self.island.error);
         self.ended = asked_to_end(&self.island);
         if self.ended.is_some() {
-            return Ok(self.write_row()?);
+            return self.write_row();
         }
         if !self.island.due() {
             if let Some(scenario) = &mut self.scenario {
                 scenario.act(&mut self.island)?;
             }
-            return Ok(self.write_row()?);
+            return self.write_row();
         }
         self.write_row()?;
         self.island.handle_events()?;
@@ -181,7 +181,7 @@ impl Run {
         if let Some(scenario) = &mut self.scenario {
             scenario.act(&mut self.island)?;
         }
-        Ok(self.write_jump()?)
+        self.write_jump()
     }
 
     /// Steps to the first communication point at or past `t`, or to the end of the run. Never changes the
@@ -199,6 +199,8 @@ impl Run {
         let Some(recorder) = &mut self.recorder else { return Ok(()) };
         let mut last = Ok(());
         if std::mem::take(&mut self.unwritten) {
+            // A local that cannot be read now keeps the value that it had last.
+            let _ = self.island.read_locals();
             self.island.layout.rows.fill(&self.island, &mut self.row);
             last = recorder.row(&self.row);
         }
@@ -408,32 +410,33 @@ impl Run {
     }
 
     /// A row where one is due; the last point of a run always has one.
-    fn write_row(&mut self) -> Result<(), RecordError> {
+    fn write_row(&mut self) -> Result<(), RunError> {
         let finished = self.finished();
         let Some(recorder) = &mut self.recorder else { return Ok(()) };
-        let island = &self.island;
-        let due = self.beat.as_mut().is_none_or(|beat| beat.strikes(&island.clock));
+        let due = self.beat.as_mut().is_none_or(|beat| beat.strikes(&self.island.clock));
         self.unwritten = !due && !finished;
         if self.unwritten {
             return Ok(());
         }
-        island.layout.rows.fill(island, &mut self.row);
-        recorder.row(&self.row)
+        self.island.read_locals()?;
+        self.island.layout.rows.fill(&self.island, &mut self.row);
+        Ok(recorder.row(&self.row)?)
     }
 
     /// A second row at the same instant, if the first was written and something jumped.
-    fn write_jump(&mut self) -> Result<(), RecordError> {
+    fn write_jump(&mut self) -> Result<(), RunError> {
         let Some(recorder) = &mut self.recorder else { return Ok(()) };
         if self.unwritten {
             return Ok(());
         }
         std::mem::swap(&mut self.row, &mut self.before);
+        self.island.read_locals()?;
         self.island.layout.rows.fill(&self.island, &mut self.row);
         let same = |(now, before): (&f64, &f64)| now.to_bits() == before.to_bits();
         if self.row.iter().zip(&self.before).all(same) {
             return Ok(());
         }
-        recorder.row(&self.row)
+        Ok(recorder.row(&self.row)?)
     }
 }
 

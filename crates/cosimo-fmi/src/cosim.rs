@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use cosimo_core::linearised::{Matrices, Present};
 use cosimo_core::{
-    Abilities, Derivatives, Dynamics, Inputs, Insight, Interface, Outputs, Reached, Rehearsal, Segment,
+    Abilities, Derivatives, Dynamics, Inputs, Insight, Interface, Local, Outputs, Reached, Rehearsal, Segment,
     Setup, Simulator, SimulatorError, Slot, Suggested, Time, Trail, Window,
 };
 
@@ -19,6 +19,7 @@ use crate::description::{Description, Fmi, Kind, Use};
 use crate::feedthrough;
 use crate::instance::{Life, Stepped, Stepping};
 use crate::jacobian::{Column, Tangents, columns};
+use crate::locals::{self, Chosen};
 use crate::parameters::{self, Feedthrough, Parameters, Rollback};
 use crate::ports::{Group, Ports};
 use crate::rehearsal::{self, Rehearsed};
@@ -100,6 +101,8 @@ pub(crate) struct Cosim<I> {
     held: Vec<f64>,
     /// The function by which the FMU asked to end the simulation; it is not stepped any further.
     ending: Option<&'static str>,
+    /// Variables beside the ports that are recorded.
+    locals: Chosen,
 }
 
 impl<I: Stepping> Cosim<I> {
@@ -189,6 +192,7 @@ impl<I: Stepping> Cosim<I> {
             setup: None,
             held: if agenda.is_some() { starts } else { Vec::new() },
             ending: None,
+            locals: Chosen::default(),
             agenda,
         }
     }
@@ -396,6 +400,19 @@ impl<I: Stepping> Simulator for Cosim<I> {
 
     fn ending(&self) -> Option<&'static str> {
         self.ending
+    }
+
+    fn locals(&self) -> Vec<Local> {
+        locals::all(std::iter::once((&self.unit.description, None)))
+    }
+
+    fn choose_locals(&mut self, places: &[usize]) {
+        self.locals = Chosen::new(std::iter::once(&self.unit.description), places);
+    }
+
+    fn read_locals(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
+        let instance = self.instance.as_mut().ok_or_else(not_entered)?;
+        self.locals.read(into, |_, kind, references, values| instance.get(kind, references, values))
     }
 
     fn settle(&mut self, at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {

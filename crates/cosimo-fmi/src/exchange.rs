@@ -12,15 +12,16 @@ use std::sync::Arc;
 use cosimo_core::ends::{Tuning, exert};
 use cosimo_core::linearised::{Matrices, Present};
 use cosimo_core::{
-    Abilities, Derivatives, Dynamics, Inputs, Insight, Interface, LineEnd, Outputs, Reached, Rehearsal,
+    Abilities, Derivatives, Dynamics, Inputs, Insight, Interface, LineEnd, Local, Outputs, Reached, Rehearsal,
     Segment, Setup, Simulator, SimulatorError, Slot, States, Suggested, Time, Trail, Window,
 };
 use cosimo_ode::{Absolute, Failure, Fault, Integrator, Outcome, Roots, Settings, System};
 
-use crate::description::{Kind, Use, Variability};
+use crate::description::{Description, Kind, Use, Variability};
 use crate::feedthrough;
 use crate::instance::{Evented, Exchanged, Instance, Life, Made, Setting, Update};
 use crate::jacobian::{Column, Tangents, columns};
+use crate::locals::{self, Chosen};
 use crate::parameters::{self, Feedthrough, Parameters, Rollback};
 use crate::ports::{Group, Ports};
 use crate::rehearsal::{self, Rehearsed};
@@ -48,6 +49,8 @@ pub(crate) struct Exchange<O: Origin> {
     ports: Ports,
     moving: Option<Moving<O::Instance>>,
     setup: Option<Setup>,
+    /// Variables beside the ports that are recorded.
+    locals: Chosen,
 }
 
 /// Where equations come from: one unit, or several that are integrated together.
@@ -62,6 +65,18 @@ pub(crate) trait Origin: Send {
 
     /// An instance failed for good, and with it all of them.
     fn is_corrupt(&self) -> bool;
+
+    /// Descriptions of the FMUs, with the names of their components where there are several.
+    fn members(&self) -> impl Iterator<Item = (&Description, Option<&str>)>;
+
+    /// Any variables of a member, ports or not.
+    fn get(
+        instance: &mut Self::Instance,
+        member: usize,
+        kind: Kind,
+        references: &[u32],
+        values: &mut [f64],
+    ) -> Result<(), SimulatorError>;
 }
 
 /// What is known of equations before they are asked anything.
@@ -119,6 +134,20 @@ impl<I: Made + Exchanged> Origin for Single<I> {
 
     fn is_corrupt(&self) -> bool {
         self.unit.is_corrupt()
+    }
+
+    fn members(&self) -> impl Iterator<Item = (&Description, Option<&str>)> {
+        std::iter::once((&self.unit.description, None))
+    }
+
+    fn get(
+        instance: &mut I,
+        _member: usize,
+        kind: Kind,
+        references: &[u32],
+        values: &mut [f64],
+    ) -> Result<(), SimulatorError> {
+        instance.get(kind, references, values)
     }
 }
 
@@ -756,7 +785,8 @@ impl<O: Origin> Exchange<O> {
             stepwise: true,
         };
         ports.interface.insight = Some(equations.insight(&ports));
-        Exchange { origin, equations, parameters, ports, moving: None, setup: None }
+        let locals = Chosen::default();
+        Exchange { origin, equations, parameters, ports, moving: None, setup: None, locals }
     }
 
     fn moving(&mut self) -> Result<&mut Moving<O::Instance>, SimulatorError> {
@@ -858,6 +888,22 @@ impl<O: Origin> Simulator for Exchange<O> {
     fn notices(&mut self) -> Vec<String> {
         let Some(moving) = &mut self.moving else { return Vec::new() };
         self.origin.lost(&mut moving.instance)
+    }
+
+    fn locals(&self) -> Vec<Local> {
+        locals::all(self.origin.members())
+    }
+
+    fn choose_locals(&mut self, places: &[usize]) {
+        self.locals = Chosen::new(self.origin.members().map(|(description, _)| description), places);
+    }
+
+    fn read_locals(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
+        let none = || SimulatorError::new("enter", "the unit was not instantiated");
+        let instance = &mut self.moving.as_mut().ok_or_else(none)?.instance;
+        self.locals.read(into, |member, kind, references, values| {
+            O::get(instance, member, kind, references, values)
+        })
     }
 
     fn ending(&self) -> Option<&'static str> {

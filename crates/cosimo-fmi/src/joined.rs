@@ -8,7 +8,7 @@ use cosimo_core::entry::{JoinRequest, OpenProblem};
 use cosimo_core::{Carries, Interface, SimulatorError, Slot, Suggested};
 use cosimo_ode::{Newton, Unsolved};
 
-use crate::description::{Fmi, Kind};
+use crate::description::{Description, Fmi, Kind};
 use crate::exchange::{self, Exchange, Known, Origin, Single};
 use crate::instance::{Completed, Evented, Exchanged, Instance, Life, Setting, Update};
 use crate::net::{Net, Turn, Variable};
@@ -289,6 +289,21 @@ impl Origin for Together {
 
     fn is_corrupt(&self) -> bool {
         self.members.iter().any(|part| part.unit.is_corrupt())
+    }
+
+    fn members(&self) -> impl Iterator<Item = (&Description, Option<&str>)> {
+        self.members.iter().map(|part| (&part.unit.description, Some(part.name.as_str())))
+    }
+
+    fn get(
+        instance: &mut Joined,
+        member: usize,
+        kind: Kind,
+        references: &[u32],
+        values: &mut [f64],
+    ) -> Result<(), SimulatorError> {
+        instance.resolve()?;
+        instance.members[member].instance.get(kind, references, values)
     }
 }
 

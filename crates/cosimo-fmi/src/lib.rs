@@ -32,6 +32,7 @@ mod jacobian;
 mod joined;
 #[allow(unsafe_code)] // loads foreign code
 mod library;
+mod locals;
 #[allow(unsafe_code)] // is called by the unit
 mod log;
 mod net;

@@ -77,7 +77,7 @@ fn carries(kind: Kind) -> Carries {
 }
 
 /// `name`, or `name[2]` and `name[1,2]` for elements of arrays.
-fn names(variable: &Variable) -> Vec<String> {
+pub(crate) fn names(variable: &Variable) -> Vec<String> {
     if variable.dimensions.is_empty() {
         return vec![variable.name.clone()];
     }

@@ -50,6 +50,8 @@ pub struct Member {
 pub struct Seldom {
     pub stage: usize,
     pub states: Range<usize>,
+    /// Where its recorded locals go.
+    pub locals: Range<usize>,
     pub jacobian: Range<usize>,
     /// Where its linear model goes, if it has one.
     pub model: Option<Place>,
@@ -132,6 +134,8 @@ pub enum Task {
     Linearise {
         matrices: bool,
     },
+    /// Locals that are recorded.
+    ReadLocals,
     GetStates,
     SetStates,
     Freeze,
@@ -185,6 +189,8 @@ pub struct Buffers {
     pub present: Vec<f64>,
     pub matrices: Vec<f64>,
     pub states: Vec<f64>,
+    /// Recorded locals of all members.
+    pub locals: Vec<f64>,
     /// Frozen states, one per member.
     pub frozen: Vec<Vec<u8>>,
     /// What trials of rollback showed, one per member.
@@ -490,6 +496,12 @@ fn one(
                 let matrices = matrices.then(|| &mut buffers.matrices[place.matrices.clone()]);
                 linearise(simulator, source.as_ref(), place, &inputs, work, present, matrices)
                     .map_err(Fault::Failed)?;
+            }
+        }
+        Task::ReadLocals => {
+            let into = &mut buffers.locals[member.seldom.locals.clone()];
+            if !into.is_empty() {
+                simulator.read_locals(into).map_err(Fault::Failed)?;
             }
         }
         Task::GetStates => {

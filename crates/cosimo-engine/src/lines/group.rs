@@ -119,6 +119,6 @@ pub(super) fn group(
         recipe,
         ..System::default()
     };
-    let planned = Planner { system: &system, registry, ports: &inside, links: &own }.layout(problems)?;
+    let planned = Planner { system: &system, registry, ports: &inside, links: &own, locals: &[] }.layout(problems)?;
     Some(assemble(planned, simulators, Vec::new(), None))
 }

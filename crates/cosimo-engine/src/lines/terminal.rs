@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use cosimo_core::interface::Interface;
 use cosimo_core::{
-    Inputs, Outputs, Reached, Segment, Setup, Simulator, SimulatorError, Slot, States, Time, Trail, Window,
+    Inputs, Local, Outputs, Reached, Segment, Setup, Simulator, SimulatorError, Slot, States, Time, Trail, Window,
 };
 
 use cosimo_system::Boundary;
@@ -98,6 +98,18 @@ impl Simulator for Terminal {
 
     fn ending(&self) -> Option<&'static str> {
         self.inner.ending()
+    }
+
+    fn locals(&self) -> Vec<Local> {
+        self.inner.locals()
+    }
+
+    fn choose_locals(&mut self, places: &[usize]) {
+        self.inner.choose_locals(places);
+    }
+
+    fn read_locals(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
+        self.inner.read_locals(into)
     }
 
     fn exit_initialisation(&mut self) -> Result<bool, SimulatorError> {
