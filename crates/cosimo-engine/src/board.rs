@@ -93,7 +93,7 @@ impl Board {
                 left: vec![0.0; outputs],
                 slopes: vec![f64::NAN; outputs],
                 integrals: vec![f64::NAN; outputs],
-                jacobian: vec![0.0; layout.jacobian_size()],
+                jacobian: vec![0.0; if layout.has_jacobian { layout.jacobian_size() } else { 0 }],
                 through: vec![0.0; if layout.order.loops.is_empty() { 0 } else { layout.jacobian_size() }],
                 present: vec![0.0; present],
                 matrices: vec![0.0; matrices],

@@ -513,7 +513,9 @@ fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Member> 
                 simulator.choose_locals(chosen);
             }
             locals += chosen.len();
-            let size = block.inputs.len() * block.outputs.len();
+            // Every output by every input: too much to be set aside where nothing asks for it.
+            let asked = layout.has_jacobian || !layout.order.loops.is_empty();
+            let size = if asked { block.inputs.len() * block.outputs.len() } else { 0 };
             let outputs = block.outputs.len();
             let abilities = &layout.interfaces[index].abilities;
             let model = layout.models.as_ref().and_then(|models| models.places[index].as_ref()).cloned();

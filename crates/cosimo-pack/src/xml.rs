@@ -118,7 +118,13 @@ impl Lines {
 
     pub fn place(&self, text: &str, at: usize) -> Place {
         let line = self.line(at);
-        let column = self.before(text, at) - self.before(text, self.starts[line]);
+        let (start, end) = (self.starts[line], at.min(text.len()));
+        // Most lines are shorter than a block, and then the way from the start of the line is the shortest.
+        let column = if end - start <= BLOCK {
+            letters(&text.as_bytes()[start..end])
+        } else {
+            self.before(text, end) - self.before(text, start)
+        };
         Place { line: line as u32 + 1, column: column as u32 + 1 }
     }
 

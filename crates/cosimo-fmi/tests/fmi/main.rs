@@ -11,6 +11,7 @@ mod coupled;
 mod descriptions;
 mod exchange;
 mod exported;
+mod large;
 mod lines;
 mod quirks;
 mod sabotage;
