@@ -21,7 +21,7 @@ fn start(folder: &Path, text: &str) -> Run {
     let (system, problems) = cosimo::system::toml::read(text, folder, &registry);
     assert!(problems.is_empty(), "{problems:#?} in\n{text}");
     let plan = plan(&system, &registry).unwrap_or_else(|problems| panic!("{problems:#?} in\n{text}"));
-    Run::new(plan, 1).unwrap()
+    Run::new(plan.rewinding(), 1).unwrap()
 }
 
 fn table(run: &mut Run) -> Table {

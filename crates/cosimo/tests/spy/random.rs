@@ -268,7 +268,14 @@ impl Case {
     }
 
     fn perform(&self, text: &str, threads: usize, shown: &mut Vec<String>) -> Result<(), String> {
-        let mut run = start(text, threads)?;
+        // Who loads a state into a run that has passed it says so.
+        let start = |threads: usize| {
+            let plan = planned(text)?;
+            let back = self.actions.iter().any(|action| matches!(action, Action::Load));
+            let plan = if back { plan.rewinding() } else { plan };
+            Run::new(plan, threads).map_err(|error| error.to_string())
+        };
+        let mut run = start(threads)?;
         let mut saved: Option<Vec<u8>> = None;
         for action in &self.actions {
             match action {
@@ -281,7 +288,7 @@ impl Case {
                 Action::Load => load(&mut run, saved.as_deref())?,
                 Action::Restart => {
                     drop(run);
-                    run = start(text, threads)?;
+                    run = start(threads)?;
                     load(&mut run, saved.as_deref())?;
                 }
             }
@@ -291,10 +298,6 @@ impl Case {
         }
         Ok(())
     }
-}
-
-fn start(text: &str, threads: usize) -> Result<Run, String> {
-    Run::new(planned(text)?, threads).map_err(|error| error.to_string())
 }
 
 fn load(run: &mut Run, saved: Option<&[u8]>) -> Result<(), String> {
