@@ -26,8 +26,9 @@ pub trait Simulator: Send {
         Ok(false)
     }
 
-    /// What its user should know once it is initialised, such as parameters that it did not take.
-    fn notices(&mut self) -> Vec<String> {
+    /// What its user should know once it is initialised, such as parameters that it did not take: codes of messages, with
+    /// words.
+    fn notices(&mut self) -> Vec<(&'static str, String)> {
         Vec::new()
     }
 

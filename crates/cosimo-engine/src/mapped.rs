@@ -3,8 +3,8 @@
 
 use cosimo_core::interface::{Interface, Port};
 use cosimo_core::{
-    Inputs, Lead, Local, Outputs, Reached, Rehearsal, Setup, Simulator, SimulatorError, Slot, States, Time, Trail,
-    Window,
+    Inputs, Lead, Local, Outputs, Reached, Rehearsal, Setup, Simulator, SimulatorError, Slot, States, Time,
+    Trail, Window,
 };
 use cosimo_system::{Names, System};
 
@@ -212,7 +212,7 @@ impl Simulator for Mapped {
         self.inner.exit_initialisation()
     }
 
-    fn notices(&mut self) -> Vec<String> {
+    fn notices(&mut self) -> Vec<(&'static str, String)> {
         self.inner.notices()
     }
 

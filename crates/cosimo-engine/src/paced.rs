@@ -537,7 +537,7 @@ impl Simulator for Paced {
         self.inner.exit_initialisation()
     }
 
-    fn notices(&mut self) -> Vec<String> {
+    fn notices(&mut self) -> Vec<(&'static str, String)> {
         self.inner.notices()
     }
 

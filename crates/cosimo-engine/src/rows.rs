@@ -60,8 +60,11 @@ impl Rows {
         let all = all(ports, bonds, scenario);
         let patterns: Vec<Pattern> = results.variables.iter().map(|(text, _)| Pattern::new(text)).collect();
         let mut rows = Rows { every: results.every, ..Rows::default() };
-        let inside: Vec<Vec<Inside<'_>>> =
-            locals.iter().enumerate().map(|(member, list)| rows.choose(member, list, &patterns, ports)).collect();
+        let inside: Vec<Vec<Inside<'_>>> = locals
+            .iter()
+            .enumerate()
+            .map(|(member, list)| rows.choose(member, list, &patterns, ports))
+            .collect();
         for (pattern, (text, span)) in patterns.iter().zip(&results.variables) {
             let wanted = text.strip_prefix('!').unwrap_or(text);
             let ports_fit = || all.iter().any(|column| pattern.fits(&column.name));

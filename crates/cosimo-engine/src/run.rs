@@ -121,8 +121,8 @@ impl Run {
         }
         island.exit_initialisation()?;
         for (name, notices) in island.layout.names.iter().zip(&island.board.buffers.notices) {
-            remarks.extend(notices.iter().map(|words| {
-                Problem::remark("run/parameter", format!("component `{name}`: {words}"), 0..0).about(name)
+            remarks.extend(notices.iter().map(|(code, words)| {
+                Problem::remark(code, format!("component `{name}`: {words}"), 0..0).about(name)
             }));
         }
         let ended = asked_to_end(&island);

@@ -22,5 +22,5 @@ mod variables;
 
 pub use design::{Design, Kind, Variant, Version};
 pub use model::{CLOCKS, ECHO, SABOTEUR, exchange_sources, sources};
-pub use quirk::Quirk;
 pub use pack::{built_library, model_description, write};
+pub use quirk::Quirk;

@@ -66,7 +66,9 @@ fn unit(simulator: &mut dyn Simulator) -> (f64, u64) {
     let at = |seconds: f64| Time::new(seconds).expect("a number");
     let window = Window { from: at(0.0), to: at(STOP), size: STOP };
     timed(|| {
-        simulator.enter(&Setup { start: at(0.0), stop: None, meets: false, rewinds: true }).expect("it enters");
+        simulator
+            .enter(&Setup { start: at(0.0), stop: None, meets: false, rewinds: true })
+            .expect("it enters");
         let (inputs, mut trail) = (Inputs::of(&[]), Trail { integrals: &mut [] });
         simulator.advance(window, &inputs, &mut trail).expect("it steps").evaluations
     })

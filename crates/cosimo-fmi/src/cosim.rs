@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use cosimo_core::linearised::{Matrices, Present};
 use cosimo_core::{
-    Abilities, Derivatives, Dynamics, Inputs, Insight, Interface, Local, Outputs, Reached, Rehearsal, Segment,
-    Setup, Simulator, SimulatorError, Slot, Suggested, Time, Trail, Window,
+    Abilities, Derivatives, Dynamics, Inputs, Insight, Interface, Local, Outputs, Reached, Rehearsal,
+    Segment, Setup, Simulator, SimulatorError, Slot, Suggested, Time, Trail, Window,
 };
 
 use crate::agenda::Agenda;
@@ -19,7 +19,7 @@ use crate::description::{Description, Fmi, Kind, Use};
 use crate::feedthrough;
 use crate::instance::{Life, Stepped, Stepping};
 use crate::jacobian::{Column, Tangents, columns};
-use crate::locals::{self, Chosen};
+use crate::locals::{self, Chosen, notices};
 use crate::parameters::{self, Feedthrough, Parameters, Rollback};
 use crate::ports::{Group, Ports};
 use crate::rehearsal::{self, Rehearsed};
@@ -270,7 +270,11 @@ impl<I: Stepping> Cosim<I> {
         let (mut at, mut steps) = (from, 0);
         loop {
             if let Some(function) = self.ending {
-                return if at > from { Ok(ended(window, at, steps)) } else { Err(SimulatorError::end(function)) };
+                return if at > from {
+                    Ok(ended(window, at, steps))
+                } else {
+                    Err(SimulatorError::end(function))
+                };
             }
             let Some(agenda) = &mut self.agenda else { return Err(not_entered()) };
             agenda.move_on();
@@ -393,9 +397,14 @@ impl<I: Stepping> Simulator for Cosim<I> {
         Ok(initialising)
     }
 
-    fn notices(&mut self) -> Vec<String> {
+    fn notices(&mut self) -> Vec<(&'static str, String)> {
         let Some(instance) = &mut self.instance else { return Vec::new() };
-        parameters::lost(&self.unit.description, &self.parameters.settings, instance)
+        let lost = parameters::lost(&self.unit.description, &self.parameters.settings, instance);
+        let life = instance.life();
+        let unreadable = self.locals.drop_unreadable(|_, kind, references, values| {
+            instance.get(kind, references, values).inspect_err(|_| instance.forgive(life))
+        });
+        notices(lost, unreadable)
     }
 
     fn ending(&self) -> Option<&'static str> {

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use cosimo_core::ends::{Tuning, exert};
 use cosimo_core::linearised::{Matrices, Present};
 use cosimo_core::{
-    Abilities, Derivatives, Dynamics, Inputs, Insight, Interface, LineEnd, Local, Outputs, Reached, Rehearsal,
-    Segment, Setup, Simulator, SimulatorError, Slot, States, Suggested, Time, Trail, Window,
+    Abilities, Derivatives, Dynamics, Inputs, Insight, Interface, LineEnd, Local, Outputs, Reached,
+    Rehearsal, Segment, Setup, Simulator, SimulatorError, Slot, States, Suggested, Time, Trail, Window,
 };
 use cosimo_ode::{Absolute, Failure, Fault, Integrator, Outcome, Roots, Settings, System};
 
@@ -21,7 +21,7 @@ use crate::description::{Description, Kind, Use, Variability};
 use crate::feedthrough;
 use crate::instance::{Evented, Exchanged, Instance, Life, Made, Setting, Update};
 use crate::jacobian::{Column, Tangents, columns};
-use crate::locals::{self, Chosen};
+use crate::locals::{self, Chosen, notices};
 use crate::parameters::{self, Feedthrough, Parameters, Rollback};
 use crate::ports::{Group, Ports};
 use crate::rehearsal::{self, Rehearsed};
@@ -77,6 +77,9 @@ pub(crate) trait Origin: Send {
         references: &[u32],
         values: &mut [f64],
     ) -> Result<(), SimulatorError>;
+
+    /// An error of a member whose answer was not needed.
+    fn forgive(instance: &mut Self::Instance, member: usize);
 }
 
 /// What is known of equations before they are asked anything.
@@ -148,6 +151,10 @@ impl<I: Made + Exchanged> Origin for Single<I> {
         values: &mut [f64],
     ) -> Result<(), SimulatorError> {
         instance.get(kind, references, values)
+    }
+
+    fn forgive(instance: &mut I, _member: usize) {
+        instance.forgive(Life::Stepping);
     }
 }
 
@@ -865,10 +872,7 @@ impl<O: Origin> Simulator for Exchange<O> {
             tangents: self.equations.tangents(&self.ports),
             keeps_state: self.equations.keeps_state,
             eventless: self.equations.eventless,
-            completed_steps: self
-                .equations
-                .completed_steps
-                .then_some(!(setup.rewinds && abilities.rollback)),
+            completed_steps: self.equations.completed_steps.then_some(!(setup.rewinds && abilities.rollback)),
             relative: self.parameters.relative.or(self.equations.tolerance).unwrap_or(RELATIVE),
             largest: self.parameters.largest_step.unwrap_or(f64::INFINITY),
             work: Work { x: room(), dx: room(), y: vec![0.0; outputs.len()] },
@@ -885,9 +889,14 @@ impl<O: Origin> Simulator for Exchange<O> {
         Ok(initialising)
     }
 
-    fn notices(&mut self) -> Vec<String> {
+    fn notices(&mut self) -> Vec<(&'static str, String)> {
         let Some(moving) = &mut self.moving else { return Vec::new() };
-        self.origin.lost(&mut moving.instance)
+        let instance = &mut moving.instance;
+        let lost = self.origin.lost(instance);
+        let unreadable = self.locals.drop_unreadable(|member, kind, references, values| {
+            O::get(instance, member, kind, references, values).inspect_err(|_| O::forgive(instance, member))
+        });
+        notices(lost, unreadable)
     }
 
     fn locals(&self) -> Vec<Local> {
@@ -901,9 +910,8 @@ impl<O: Origin> Simulator for Exchange<O> {
     fn read_locals(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
         let none = || SimulatorError::new("enter", "the unit was not instantiated");
         let instance = &mut self.moving.as_mut().ok_or_else(none)?.instance;
-        self.locals.read(into, |member, kind, references, values| {
-            O::get(instance, member, kind, references, values)
-        })
+        self.locals
+            .read(into, |member, kind, references, values| O::get(instance, member, kind, references, values))
     }
 
     fn ending(&self) -> Option<&'static str> {

@@ -305,6 +305,10 @@ impl Origin for Together {
         instance.resolve()?;
         instance.members[member].instance.get(kind, references, values)
     }
+
+    fn forgive(instance: &mut Joined, member: usize) {
+        instance.members[member].instance.forgive(Life::Stepping);
+    }
 }
 
 /// Only doubles may change between events.

@@ -11,6 +11,8 @@ struct Reading {
     member: usize,
     kind: Kind,
     references: Vec<u32>,
+    /// Of each variable: how many values it has, and its name.
+    about: Vec<(usize, String)>,
     values: Vec<f64>,
     /// Where each value goes; `None` for elements of arrays that nobody asked for.
     places: Vec<Option<usize>>,
@@ -20,6 +22,8 @@ struct Reading {
 #[derive(Debug, Default)]
 pub(crate) struct Chosen {
     readings: Vec<Reading>,
+    /// Places of those that the FMU does not let be read.
+    unreadable: Vec<usize>,
 }
 
 fn variables(description: &Description) -> impl Iterator<Item = &Variable> {
@@ -63,6 +67,7 @@ impl Chosen {
                 }
                 let reading = chosen.reading(member, variable.kind);
                 reading.references.push(variable.reference);
+                reading.about.push((elements.len(), variable.name.clone()));
                 for element in elements {
                     let into = asked.next_if(|(place, _)| *place == element).map(|(_, into)| into);
                     reading.places.push(into);
@@ -76,8 +81,8 @@ impl Chosen {
     fn reading(&mut self, member: usize, kind: Kind) -> &mut Reading {
         let same = |reading: &Reading| (reading.member, reading.kind) == (member, kind);
         let at = self.readings.iter().position(same).unwrap_or_else(|| {
-            let (references, values, places) = (Vec::new(), Vec::new(), Vec::new());
-            self.readings.push(Reading { member, kind, references, values, places });
+            let (references, about, values, places) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+            self.readings.push(Reading { member, kind, references, about, values, places });
             self.readings.len() - 1
         });
         &mut self.readings[at]
@@ -89,7 +94,7 @@ impl Chosen {
         into: &mut [f64],
         mut get: impl FnMut(usize, Kind, &[u32], &mut [f64]) -> Result<(), SimulatorError>,
     ) -> Result<(), SimulatorError> {
-        for Reading { member, kind, references, values, places } in &mut self.readings {
+        for Reading { member, kind, references, values, places, .. } in &mut self.readings {
             get(*member, *kind, references, values)?;
             for (value, place) in values.iter().zip(places) {
                 if let Some(place) = place {
@@ -97,6 +102,57 @@ impl Chosen {
                 }
             }
         }
+        self.unreadable.iter().for_each(|place| into[*place] = f64::NAN);
         Ok(())
     }
+
+    /// Tries all of them once: FMUs exist that refuse some of their variables. Returns the names of those, which are not
+    /// asked for again.
+    pub(crate) fn drop_unreadable(
+        &mut self,
+        mut get: impl FnMut(usize, Kind, &[u32], &mut [f64]) -> Result<(), SimulatorError>,
+    ) -> Vec<String> {
+        let mut names = Vec::new();
+        for reading in &mut self.readings {
+            let Reading { member, kind, references, about, values, places } = reading;
+            if get(*member, *kind, references, values).is_ok() {
+                continue;
+            }
+            let (mut kept, mut kept_places, mut first) = (Vec::new(), Vec::new(), 0);
+            for (reference, (size, name)) in references.iter().zip(std::mem::take(about)) {
+                let own = first..first + size;
+                first = own.end;
+                if get(*member, *kind, &[*reference], &mut values[own.clone()]).is_ok() {
+                    kept.push(*reference);
+                    about.push((size, name));
+                    kept_places.extend_from_slice(&places[own]);
+                } else {
+                    self.unreadable.extend(places[own].iter().flatten());
+                    names.push(name);
+                }
+            }
+            values.truncate(kept_places.len());
+            (*references, *places) = (kept, kept_places);
+        }
+        self.readings.retain(|reading| !reading.references.is_empty());
+        names
+    }
+}
+
+/// What a run should say of values that were lost and of variables that cannot be read.
+pub(crate) fn notices(lost: Vec<String>, unreadable: Vec<String>) -> Vec<(&'static str, String)> {
+    /// Names that are shown.
+    const MOST: usize = 5;
+    let mut notices: Vec<_> = lost.into_iter().map(|words| ("run/parameter", words)).collect();
+    if !unreadable.is_empty() {
+        let shown: Vec<String> = unreadable.iter().take(MOST).map(|name| format!("`{name}`")).collect();
+        let more = unreadable.len().saturating_sub(MOST);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let words = format!(
+            "the FMU does not let these variables be read, so they are recorded as NaN: {}{more}",
+            shown.join(", ")
+        );
+        notices.push(("run/unreadable", words));
+    }
+    notices
 }

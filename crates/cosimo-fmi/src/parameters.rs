@@ -369,7 +369,8 @@ pub(crate) fn lost<I: Instance + ?Sized>(
                     instance.forgive(life);
                     continue;
                 }
-                let differs = |(set, got): &(&f64, &f64)| (*set - *got).abs() > CLOSE * set.abs() || got.is_nan();
+                let differs =
+                    |(set, got): &(&f64, &f64)| (*set - *got).abs() > CLOSE * set.abs() || got.is_nan();
                 let expected: Vec<f64> = numbers.iter().map(|number| carried(*kind, *number)).collect();
                 let Some((set, got)) = expected.iter().zip(&found).find(differs) else { continue };
                 (number_text(*set), number_text(*got))

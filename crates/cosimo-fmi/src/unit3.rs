@@ -14,8 +14,8 @@ use crate::description::{Kind, Use};
 use crate::ffi3::{Functions, Get, Set};
 use crate::guard;
 use crate::instance::{
-    Closing, FOR_BYTES, Fed, Handle, Instance, Life, Made, ROUNDING, Scratch, Setting, Spelling, Stepped, Stepping,
-    Told, Values, absent, copy_text, failures_only, other_version, refusal, states, whole,
+    Closing, FOR_BYTES, Fed, Handle, Instance, Life, Made, ROUNDING, Scratch, Setting, Spelling, Stepped,
+    Stepping, Told, Values, absent, copy_text, failures_only, other_version, refusal, states, whole,
 };
 use crate::log::{self, Listening, Log};
 use crate::unit::{Binding, Unit};
@@ -272,8 +272,7 @@ impl Unit3 {
         // SAFETY: no step is under way, so nobody else borrows the feed.
         unsafe {
             let feed = &mut *environment.feed;
-            (feed.instance, feed.set, feed.get) =
-                (pointer, functions.set_float64, functions.get_float64);
+            (feed.instance, feed.set, feed.get) = (pointer, functions.set_float64, functions.get_float64);
         }
         let quiet = failures_only(&unit.description.log_categories);
         let handle = Handle::new(functions, pointer, log, unit.corrupt.clone());
@@ -627,10 +626,8 @@ impl Stepping for Unit3 {
             );
             return Err(SimulatorError::new("fmi3DoStep", message));
         }
-        let short = early != 0
-            && until.is_finite()
-            && until >= from - rounding
-            && until < from + size - rounding;
+        let short =
+            early != 0 && until.is_finite() && until >= from - rounding && until < from + size - rounding;
         let until = until.max(from);
         Ok(match (event != 0 && self.event_mode, short) {
             (true, true) => Stepped::Event(until),

@@ -19,6 +19,7 @@ mod osp;
 mod pages;
 mod plot;
 mod python;
+mod quirks;
 mod report;
 mod results;
 #[path = "../../../cosimo-pack/tests/common/scratch.rs"]

@@ -196,7 +196,7 @@ pub struct Buffers {
     /// What trials of rollback showed, one per member.
     pub rehearsals: Vec<Rehearsal>,
     /// What members have to say once they are initialised, one list per member.
-    pub notices: Vec<Vec<String>>,
+    pub notices: Vec<Vec<(&'static str, String)>>,
     /// Steps of members' own, for those who begin one.
     pub leads: Vec<Option<Lead>>,
     /// Who stands at an event, one per member.
@@ -221,10 +221,16 @@ pub struct Outcome {
 pub enum Fault {
     Failed(SimulatorError),
     Panicked(String),
-    NotFinite { output: usize, value: f64 },
+    NotFinite {
+        output: usize,
+        value: f64,
+    },
     Stopped(Time),
     /// The simulation is to end before the window does.
-    Ended { at: Time, function: &'static str },
+    Ended {
+        at: Time,
+        function: &'static str,
+    },
 }
 
 /// Where derivatives come from.
@@ -400,12 +406,7 @@ struct Said {
 }
 
 /// Everything but steps.
-fn one(
-    member: &mut Member,
-    task: Task,
-    sources: &Sources,
-    buffers: &mut Buffers,
-) -> Result<Said, Fault> {
+fn one(member: &mut Member, task: Task, sources: &Sources, buffers: &mut Buffers) -> Result<Said, Fault> {
     let simulator = member.simulator.as_mut();
     let inputs = Inputs::of(&buffers.segments[member.inputs.clone()]);
     match task {

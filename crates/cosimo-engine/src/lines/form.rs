@@ -145,7 +145,13 @@ pub(crate) fn form(
             let plan = group(piece, inside, step, &system, &links, &ports, registry, problems)?;
             SeedBody::Group { plan: Box::new(plan), ends: shared }
         };
-        seeds.push(Seed { body, ends, decls, efforts: first, setup: Setup { start, stop, meets: false, rewinds: false } });
+        seeds.push(Seed {
+            body,
+            ends,
+            decls,
+            efforts: first,
+            setup: Setup { start, stop, meets: false, rewinds: false },
+        });
     }
     let isle_names: Vec<String> = pieces
         .iter()

@@ -119,6 +119,7 @@ pub(super) fn group(
         recipe,
         ..System::default()
     };
-    let planned = Planner { system: &system, registry, ports: &inside, links: &own, locals: &[] }.layout(problems)?;
+    let planned =
+        Planner { system: &system, registry, ports: &inside, links: &own, locals: &[] }.layout(problems)?;
     Some(assemble(planned, simulators, Vec::new(), None))
 }

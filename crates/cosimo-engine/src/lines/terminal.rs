@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use cosimo_core::interface::Interface;
 use cosimo_core::{
-    Inputs, Local, Outputs, Reached, Segment, Setup, Simulator, SimulatorError, Slot, States, Time, Trail, Window,
+    Inputs, Local, Outputs, Reached, Segment, Setup, Simulator, SimulatorError, Slot, States, Time, Trail,
+    Window,
 };
 
 use cosimo_system::Boundary;
@@ -116,7 +117,7 @@ impl Simulator for Terminal {
         self.inner.exit_initialisation()
     }
 
-    fn notices(&mut self) -> Vec<String> {
+    fn notices(&mut self) -> Vec<(&'static str, String)> {
         self.inner.notices()
     }
 

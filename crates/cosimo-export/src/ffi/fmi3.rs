@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use super::{Handle, Instance, Refusal};
 use super::{
-    Log, Logger3, call, deserialize, free, free_state, get_state, instantiate, known, list, list_mut, log_later,
-    place, quirk_of, readable, serialize, show, texts,
+    Log, Logger3, call, deserialize, free, free_state, get_state, instantiate, known, list, list_mut,
+    log_later, place, quirk_of, readable, serialize, show, texts,
 };
 use crate::design::{Kind, Version};
 use crate::instance::{End, Manners, SAMPLES, Walked};

@@ -425,7 +425,12 @@ impl Instance {
                 Body::Stepped(_) => {
                     let mut simulator = self.model.simulator(&self.parameters)?;
                     let start = Time::new(self.start).ok_or("the start is not a number")?;
-                    simulator.enter(&Setup { start, stop: self.stop.and_then(Time::new), meets: false, rewinds: true })?;
+                    simulator.enter(&Setup {
+                        start,
+                        stop: self.stop.and_then(Time::new),
+                        meets: false,
+                        rewinds: true,
+                    })?;
                     if let (Some(lines), Some(values)) =
                         (&mut self.lines, self.model.steadiness(&self.parameters))
                     {

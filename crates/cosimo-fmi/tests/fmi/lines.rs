@@ -22,7 +22,9 @@ const TOLERANCES: [(&str, f64); 2] = [("relative", 1e-4), ("absolute", 1e-4)];
 
 impl Party {
     fn new(mut simulator: Box<dyn Simulator>, effort: &str, flow: &str) -> Party {
-        simulator.enter(&Setup { start: Time::ZERO, stop: Time::new(10.0), meets: true, rewinds: true }).unwrap();
+        simulator
+            .enter(&Setup { start: Time::ZERO, stop: Time::new(10.0), meets: true, rewinds: true })
+            .unwrap();
         let starts = |port: &cosimo::core::Port| Segment::constant(port.start.unwrap_or(0.0));
         let held: Vec<Segment> = simulator.interface().inputs.iter().map(starts).collect();
         simulator.settle(Time::ZERO, &Inputs::of(&held)).unwrap();
@@ -199,7 +201,9 @@ fn events_and_the_stiff_integrator_are_inside_units_for_co_simulation() {
             let mut unit = open(&folder, &file, &given).unwrap();
             let mut native = (cosimo_models::NATIVE.open)(&request).unwrap();
             for simulator in [&mut unit, &mut native] {
-                simulator.enter(&Setup { start: Time::ZERO, stop: Time::new(1.0), meets: false, rewinds: true }).unwrap();
+                simulator
+                    .enter(&Setup { start: Time::ZERO, stop: Time::new(1.0), meets: false, rewinds: true })
+                    .unwrap();
             }
             let places = ["v1", "force"]
                 .map(|name| unit.interface().outputs.iter().position(|port| port.name == name).unwrap());

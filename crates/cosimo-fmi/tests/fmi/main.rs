@@ -13,6 +13,7 @@ mod exchange;
 mod exported;
 mod large;
 mod lines;
+mod locals;
 mod quirks;
 mod sabotage;
 #[path = "../../../cosimo-pack/tests/common/scratch.rs"]

@@ -27,8 +27,9 @@ fn planned(folder: &Path, text: &str) -> Plan {
 
 /// One component for a second.
 fn alone(folder: &Path, parameters: &str, method: &str) -> Plan {
-    let component =
-        format!("[component.unit]\nsource = \"fmu.fmu\"\nparameters = {{ {parameters} }}\n[method]\n{method}");
+    let component = format!(
+        "[component.unit]\nsource = \"fmu.fmu\"\nparameters = {{ {parameters} }}\n[method]\n{method}"
+    );
     planned(folder, &format!("[experiment]\nstop = 1.0\n{component}"))
 }
 
@@ -150,8 +151,7 @@ fn a_parameter_that_did_not_arrive_is_named() {
             .filter(|remark| remark.code == "run/parameter")
             .map(|remark| remark.message.as_str())
             .collect();
-        let expected =
-            "component `unit`: parameter `m1` was set to 7, but after initialisation it is 100";
+        let expected = "component `unit`: parameter `m1` was set to 7, but after initialisation it is 100";
         assert_eq!(words, [expected], "{version:?} {kind:?}");
         // What it has anyway may be set, too.
         let run = Run::new(alone(&folder, "m1 = 100.0", FIXED), 1).unwrap();
@@ -233,7 +233,8 @@ fn an_fmu_for_co_simulation_may_end_the_run() {
             assert_eq!((component.as_str(), by), ("unit", function));
             near(&[at], &[last]);
         }
-        for (fault, last) in [("terminate", &[0.0, 0.1, 0.2][..]), ("terminate-whole", &[0.0, 0.1, 0.2, 0.3])] {
+        for (fault, last) in [("terminate", &[0.0, 0.1, 0.2][..]), ("terminate-whole", &[0.0, 0.1, 0.2, 0.3])]
+        {
             for every in ["", "[results]\nevery = 0.15\n"] {
                 let text = format!(
                     "[experiment]\nstop = 1.0\n{every}[component.other]\nsource = \"fmu.fmu\"\n\

@@ -370,7 +370,8 @@ fn a_unit_that_refuses_to_start_says_why() {
         let folder = folder(&format!("refuses{version}"));
         let tool = ("modelIdentifier=\"mass\"", "modelIdentifier=\"mass\" needsExecutionTool=\"true\"");
         unit(&folder, version, "mass", &[("{mass}", "{other}"), tool], &[]);
-        let setup = cosimo::core::Setup { start: cosimo::core::Time::ZERO, stop: None, meets: false, rewinds: true };
+        let setup =
+            cosimo::core::Setup { start: cosimo::core::Time::ZERO, stop: None, meets: false, rewinds: true };
         let error = open(&folder, "mass.fmu", &[]).unwrap().enter(&setup).unwrap_err();
         let (function, word) =
             if version == 2 { ("fmi2Instantiate", "guid") } else { ("fmi3InstantiateCoSimulation", "token") };
