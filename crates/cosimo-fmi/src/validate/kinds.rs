@@ -53,6 +53,7 @@ fn needs(model: &Model<'_>, report: &mut Report, flag: &str, needed: &str) {
 
 pub(super) fn serialize(model: &Model<'_>, report: &mut Report) {
     match model.fmi {
+        Fmi::One => {}
         Fmi::Two => needs(model, report, "canSerializeFMUstate", "canGetAndSetFMUstate"),
         Fmi::Three => needs(model, report, "canSerializeFMUState", "canGetAndSetFMUState"),
     }

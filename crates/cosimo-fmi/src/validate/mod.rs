@@ -7,6 +7,7 @@
 mod archive;
 mod binaries;
 mod definitions;
+mod fmi1;
 mod kinds;
 mod model;
 mod model_structure;
@@ -32,6 +33,8 @@ use crate::xml;
 pub struct Rule {
     /// Never changes, so that others can refer to it.
     pub id: &'static str,
+    /// The part of FMI 1.0 that says so, whose clauses differ between its two documents; empty where it does not.
+    pub fmi1: &'static str,
     /// Where FMI 2.0.5 says so; empty where it does not.
     pub fmi2: &'static str,
     /// Where FMI 3.0.2 says so; empty where it does not.
@@ -54,20 +57,29 @@ enum Check {
 }
 
 impl Rule {
-    /// Where the standard says so; in both versions as long as none is known.
+    /// Where the standard says so; in the two newer versions as long as none is known.
     pub(crate) fn clause(&self, fmi: Option<Fmi>) -> String {
-        let two =
-            (fmi != Some(Fmi::Three) && !self.fmi2.is_empty()).then(|| format!("FMI 2.0.5, {}", self.fmi2));
-        let three =
-            (fmi != Some(Fmi::Two) && !self.fmi3.is_empty()).then(|| format!("FMI 3.0.2, {}", self.fmi3));
-        let clauses: Vec<String> = two.into_iter().chain(three).collect();
+        let said = |version: Fmi, name: &str, clause: &str| {
+            let asked = fmi.map_or(version != Fmi::One, |fmi| fmi == version);
+            (asked && !clause.is_empty()).then(|| format!("{name}, {clause}"))
+        };
+        let clauses = [
+            said(Fmi::One, "FMI 1.0", self.fmi1),
+            said(Fmi::Two, "FMI 2.0.5", self.fmi2),
+            said(Fmi::Three, "FMI 3.0.2", self.fmi3),
+        ];
+        let clauses: Vec<String> = clauses.into_iter().flatten().collect();
         if clauses.is_empty() { "a limit of Cosimo".into() } else { clauses.join("; ") }
     }
 
-    /// A rule that is in neither version is one of Cosimo's, for both.
+    /// A rule that is in no version is one of Cosimo's, for all.
     fn holds_in(&self, fmi: Fmi) -> bool {
-        let (own, other) = if fmi == Fmi::Two { (self.fmi2, self.fmi3) } else { (self.fmi3, self.fmi2) };
-        !own.is_empty() || other.is_empty()
+        let own = match fmi {
+            Fmi::One => self.fmi1,
+            Fmi::Two => self.fmi2,
+            Fmi::Three => self.fmi3,
+        };
+        !own.is_empty() || [self.fmi1, self.fmi2, self.fmi3].iter().all(|clause| clause.is_empty())
     }
 }
 

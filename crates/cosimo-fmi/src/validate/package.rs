@@ -223,7 +223,7 @@ impl Package {
             self.put(Text::new(file, whole));
         } else if let Some((platform, stem, ending)) = library {
             let elf = elf::read(&kept);
-            let exports = elf.as_ref().and_then(|_| elf::exports(&kept, "fmi"));
+            let exports = elf.as_ref().and_then(|_| elf::exports(&kept, |name| name.starts_with("fmi") || name.contains("_fmi")));
             let (entry, format) = (name.to_owned(), Format::of(&kept));
             self.libraries.push(Library { entry, platform, stem, ending, size, format, elf, exports });
         }

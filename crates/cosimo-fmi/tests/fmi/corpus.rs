@@ -6,6 +6,7 @@ use cosimo_export::{Design, Version, model_description};
 use self::Base::{Full2, Full3, Wheel2, Wheel3};
 
 /// Valid, with something of everything.
+pub(crate) const SLAVE1: &str = include_str!("../fixtures/slave1.xml");
 pub(crate) const FULL2: &str = include_str!("../fixtures/full2.xml");
 pub(crate) const FULL3: &str = include_str!("../fixtures/full3.xml");
 
@@ -69,7 +70,7 @@ pub(crate) const DEFECTS: &[Defect] = &[
     ),
     defect("2-encoding", Full2, " encoding=\"UTF-8\"", "", &["xml/encoding"]),
     defect("3-encoding", Full3, "UTF-8", "ISO-8859-1", &["xml/encoding"]),
-    defect("2-version-1", Full2, "fmiVersion=\"2.0\"", "fmiVersion=\"1.0\"", &["xml/root"]),
+    defect("2-version-4", Full2, "fmiVersion=\"2.0\"", "fmiVersion=\"4.0\"", &["xml/root"]),
     defect("2-version-2.0.4", Full2, "fmiVersion=\"2.0\"", "fmiVersion=\"2.0.4\"", &["xml/attribute-value"]),
     defect("3-version-3", Full3, "fmiVersion=\"3.0\"", "fmiVersion=\"3\"", &["xml/attribute-value"]),
     defect("3-no-version", Full3, "fmiVersion=\"3.0\" ", "", &["xml/root"]),
