@@ -57,6 +57,11 @@ pub(super) fn platform_name(model: &Model<'_>, report: &mut Report) {
     }
 }
 
+/// Whether binaries of this folder are those that this machine would load.
+fn is_here(folder: &str) -> bool {
+    Platform::here().is_some_and(|here| [here.fmi2, here.fmi3].contains(&folder))
+}
+
 pub(super) fn library_missing(model: &Model<'_>, report: &mut Report) {
     for folder in folders(model) {
         let ending = platform(folder).map(|platform| platform.ending);
@@ -66,7 +71,8 @@ pub(super) fn library_missing(model: &Model<'_>, report: &mut Report) {
                 |ending: &&str| model.package.has(&format!("binaries/{folder}/{identifier}.{ending}"));
             // Static libraries will do, too.
             if !shared.iter().chain(&["lib", "a"]).any(there) {
-                report.find(
+                report.find_if(
+                    is_here(folder),
                     Spot::entry(&format!("binaries/{folder}")),
                     "the library that the description names is not there",
                     format!("no {identifier}.{}", ending.unwrap_or("*")),
@@ -100,7 +106,8 @@ pub(super) fn library_format(model: &Model<'_>, report: &mut Report) {
             continue;
         };
         let message = "a library is not one, or not whole";
-        report.find(Spot::entry(&library.entry), message, found, wanted.name());
+        let here = is_here(&library.platform);
+        report.find_if(here, Spot::entry(&library.entry), message, found, wanted.name());
     }
 }
 
@@ -117,7 +124,8 @@ pub(super) fn library_machine(model: &Model<'_>, report: &mut Report) {
         // The older versions name the system and the bits; some tools put every 64-bit machine there.
         let named = !(model.fmi != Fmi::Three && library.platform.starts_with("linux"));
         if elf.bits != bits || named && elf.machine != machine {
-            report.find(
+            report.find_if(
+                is_here(&library.platform),
                 Spot::entry(&library.entry),
                 "a library is for another machine than its folder",
                 format!("{}, {} bits", machine_name(elf.machine), elf.bits),
@@ -360,7 +368,14 @@ fn say_missing(model: &Model<'_>, report: &mut Report, needed: bool) {
             };
             let names: Vec<&str> = missing.iter().map(|(_, name)| name.as_str()).collect();
             let found = format!("no {}", names.join(", "));
-            report.find(Spot::entry(&library.entry), message, found, "all functions of the interface");
+            let here = is_here(&library.platform);
+            report.find_if(
+                here,
+                Spot::entry(&library.entry),
+                message,
+                found,
+                "all functions of the interface",
+            );
         }
     }
 }

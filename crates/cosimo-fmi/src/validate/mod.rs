@@ -23,11 +23,11 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-pub use self::report::{Finding, Profile, Severity, Spot};
+pub use self::report::{Finding, Lenient, Profile, Severity, Spot};
 use self::report::{Report, Source};
 pub use self::rules::RULES;
 use crate::archive::Limits;
-use crate::description::Fmi;
+use crate::description::{Description, Fmi};
 use crate::xml;
 
 pub struct Rule {
@@ -40,7 +40,7 @@ pub struct Rule {
     /// Where FMI 3.0.2 says so; empty where it does not.
     pub fmi3: &'static str,
     /// What the lenient profile makes of a violation.
-    pub lenient: Severity,
+    pub lenient: Lenient,
     /// What the rule wants.
     pub summary: &'static str,
     /// What to do where it is violated.
@@ -136,7 +136,9 @@ fn examine(package: &package::Package, profile: Profile) -> Validation {
         |index: usize| parsed[index].as_ref().map(|(source, document)| (source, document.root_element()));
     let model = root(0).and_then(|(source, node)| model::Model::new(package, source, node, root(1), root(2)));
     let fmi = model.as_ref().map(|model| model.fmi);
-    let mut report = Report::new(profile, &RULES[0]);
+    let readable = package.description.as_ref().and_then(|file| file.content.as_ref().ok());
+    let readable = readable.is_some_and(|text| Description::parse(text).is_ok());
+    let mut report = Report::new(profile, readable, &RULES[0]);
     for rule in RULES.iter().filter(|rule| fmi.is_none_or(|fmi| rule.holds_in(fmi))) {
         report.begin(rule, fmi);
         match (rule.check, &model) {

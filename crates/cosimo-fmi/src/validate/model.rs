@@ -203,7 +203,9 @@ impl<'a> Model<'a> {
     /// A variable by what the version refers to it with: its place in the list, or its value reference.
     pub(crate) fn find(&self, number: u32) -> Option<usize> {
         match self.fmi {
-            Fmi::One | Fmi::Two => (number as usize).checked_sub(1).filter(|index| *index < self.variables.len()),
+            Fmi::One | Fmi::Two => {
+                (number as usize).checked_sub(1).filter(|index| *index < self.variables.len())
+            }
             Fmi::Three => self.references.get(&number).copied(),
         }
     }
