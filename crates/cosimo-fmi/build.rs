@@ -1,6 +1,6 @@
-//! Builds the one piece that Rust cannot say: the variadic logger of FMI 2.0.
+//! Builds the one piece that Rust cannot say: the variadic loggers of FMI 1.0 and 2.0.
 
 fn main() {
-    println!("cargo::rerun-if-changed=shim/logger.c");
-    cc::Build::new().file("shim/logger.c").warnings(true).compile("cosimo_fmi_shim");
+    println!("cargo::rerun-if-changed=shim");
+    cc::Build::new().file("shim/logger.c").file("shim/logger1.c").warnings(true).compile("cosimo_fmi_shim");
 }

@@ -38,6 +38,7 @@ const RULES: &[Rule] = &[
         words: &["unsafe"],
         except: &[
             "crates/cosimo-export/src/ffi/absent.rs",
+            "crates/cosimo-export/src/ffi/fmi1.rs",
             "crates/cosimo-export/src/ffi/fmi2.rs",
             "crates/cosimo-export/src/ffi/fmi3.rs",
             "crates/cosimo-export/src/ffi/harm.rs",
@@ -49,6 +50,10 @@ const RULES: &[Rule] = &[
             "crates/cosimo-fmi/src/equations.rs",
             "crates/cosimo-fmi/src/ffi2.rs",
             "crates/cosimo-fmi/src/ffi3.rs",
+            "crates/cosimo-fmi/src/fmi1/call_log.rs",
+            "crates/cosimo-fmi/src/fmi1/ffi.rs",
+            "crates/cosimo-fmi/src/fmi1/instance.rs",
+            "crates/cosimo-fmi/src/fmi1/logger.rs",
             "crates/cosimo-fmi/src/guard.rs",
             "crates/cosimo-fmi/src/instance.rs",
             "crates/cosimo-fmi/src/library.rs",

@@ -10,7 +10,7 @@ use cosimo::system::{
     sources,
 };
 
-use crate::{exit, paths, report};
+use crate::{exit, foreign, paths, report};
 
 /// Changes to the file that every command which plans a system understands.
 #[derive(Debug, Default, clap::Args)]
@@ -132,6 +132,14 @@ pub(crate) fn read(file: &Path, asked: &Asked, registry: &Registry) -> Result<Do
 
 /// As much of a system file as could be understood.
 fn document(file: &Path, asked: &Asked, registry: &Registry) -> Result<Document, u8> {
+    if let Some(found) = foreign::recognise(file) {
+        let (shown, what) = (file.display(), found.what);
+        let words = format!(
+            "`{shown}` is {what}; expected a system (.toml, .ssp, .ssd, OspSystemStructure.xml) or FMUs"
+        );
+        report::error(&words, Some(&found.hint));
+        return Err(exit::BAD_INPUT);
+    }
     let reader = format::of_file(cosimo::SYSTEM_FORMATS, file).unwrap_or(cosimo::SYSTEM_FORMATS[0]);
     (reader.read)(file, asked, registry).map_err(|unreadable| {
         let hint = if file.is_dir() {

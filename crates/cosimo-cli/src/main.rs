@@ -3,6 +3,7 @@
 
 mod catalogue;
 mod command;
+mod foreign;
 mod load;
 mod pace;
 mod page;

@@ -1,4 +1,4 @@
-//! Writes all FMUs that tests, benchmarks and people want: every native model in both versions, variants of the
+//! Writes all FMUs that tests, benchmarks and people want: every native model in all versions, variants of the
 //! quarter car and the dual mass, those at which lines can end, spies of all, the same for model exchange, and the
 //! saboteur. `cargo xtask fmus` runs it.
 
@@ -81,6 +81,24 @@ fn designs() -> Vec<Design> {
         designs.push(stair.kind(Kind::Both));
     }
     designs.extend([Design::new(CLOCKS, Version::Three), Design::new(CLOCKS, Version::Three).spying()]);
+    designs.extend(slaves());
+    designs
+}
+
+/// FMI 1.0: the models of the papers in all variants, the others plain, and the test FMUs.
+fn slaves() -> Vec<Design> {
+    let version = Version::One;
+    let mut designs = Vec::new();
+    for source in sources() {
+        let varied = source.starts_with("native:quarter-car/") || source.starts_with("native:dual-mass/");
+        for variant in Variant::ALL.into_iter().filter(|variant| variant.exists_in(version)) {
+            if variant == Variant::Plain || varied {
+                let design = Design::new(&source, version).variant(variant);
+                designs.extend([design.clone(), design.spying()]);
+            }
+        }
+    }
+    designs.extend(["native:stair", SABOTEUR, ECHO].map(|source| Design::new(source, version)));
     designs
 }
 

@@ -7,15 +7,21 @@ use crate::quirk::Quirk;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
+    /// Stand-alone slaves for co-simulation only.
+    One,
     Two,
     Three,
 }
 
 impl Version {
+    /// Those that have initialisation mode, FMU states and model exchange.
     pub const ALL: [Version; 2] = [Version::Two, Version::Three];
+    /// FMI 1.0 as well.
+    pub const EVERY: [Version; 3] = [Version::One, Version::Two, Version::Three];
 
     pub fn text(self) -> &'static str {
         match self {
+            Version::One => "1.0",
             Version::Two => "2.0",
             Version::Three => "3.0",
         }
@@ -59,7 +65,7 @@ pub enum Variant {
     NoRollback,
     /// Every step as long as the first.
     FixedStep,
-    /// FMI 2.0 only: takes derivatives of inputs.
+    /// FMI 1.0 and 2.0 only: takes derivatives of inputs.
     Interpolates,
     /// FMI 3.0 only: asks for inputs inside a step.
     Intermediate,
@@ -106,10 +112,15 @@ impl Variant {
     }
 
     pub fn exists_for(self, kind: Kind, version: Version) -> bool {
+        if version == Version::One && kind != Kind::CoSimulation {
+            return false;
+        }
         match self {
-            Variant::Plain | Variant::NoRollback => true,
+            Variant::Plain => true,
+            // FMI 1.0 has no FMU state to leave out.
+            Variant::NoRollback => version != Version::One,
             Variant::FixedStep => kind == Kind::CoSimulation,
-            Variant::Interpolates => kind == Kind::CoSimulation && version == Version::Two,
+            Variant::Interpolates => kind == Kind::CoSimulation && version != Version::Three,
             Variant::Intermediate => kind == Kind::CoSimulation && version == Version::Three,
             Variant::Completed | Variant::StepEvents | Variant::Iterates | Variant::NoDerivatives => {
                 kind == Kind::ModelExchange
@@ -222,12 +233,19 @@ impl Design {
 
     /// `quarter-car-wheel.fmi2.fmu`.
     pub fn file_name(&self) -> String {
-        let version = if self.version == Version::Two { 2 } else { 3 };
+        let version = match self.version {
+            Version::One => 1,
+            Version::Two => 2,
+            Version::Three => 3,
+        };
         format!("{}.fmi{version}.fmu", self.name())
     }
 
-    /// A name for C.
+    /// A name for C. In FMI 1.0 it is also the prefix of every function, and one library serves all models.
     pub(crate) fn identifier(&self) -> String {
+        if self.version == Version::One {
+            return "cosimo".into();
+        }
         self.name().replace(|c: char| !c.is_ascii_alphanumeric(), "_")
     }
 
@@ -269,7 +287,7 @@ impl Design {
             match key {
                 "source" => design.source = value.into(),
                 "version" => {
-                    let version = Version::ALL.into_iter().find(|version| version.text() == value);
+                    let version = Version::EVERY.into_iter().find(|version| version.text() == value);
                     design.version = version.ok_or_else(unknown)?;
                 }
                 "kind" => {
@@ -304,7 +322,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        for version in Version::ALL {
+        for version in Version::EVERY {
             for (variant, kind) in Variant::ALL.into_iter().flat_map(|v| Kind::ALL.map(|kind| (v, kind))) {
                 let design = Design::new("native:quarter-car/wheel-strut", version)
                     .kind(kind)

@@ -16,7 +16,9 @@ const COLOURS: &[&str] = &["red", "green", "blue"];
 /// One input and one output of each.
 pub(crate) fn types(version: Version) -> &'static [Type] {
     match version {
-        Version::Two => &[Type::Real, Type::Integer, Type::Boolean, Type::Enumeration(COLOURS), Type::Text],
+        Version::One | Version::Two => {
+            &[Type::Real, Type::Integer, Type::Boolean, Type::Enumeration(COLOURS), Type::Text]
+        }
         Version::Three => &[
             Type::Single,
             Type::Real,

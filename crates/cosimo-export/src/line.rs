@@ -53,7 +53,7 @@ pub(crate) fn inputs(interface: &Interface, version: Version, kappa: bool) -> Re
             Port { unit, ..Port::new(&name, "", about) }.starting_at(0.0)
         };
         match version {
-            Version::Two => {
+            Version::One | Version::Two => {
                 let seconds = Unit::parse("s").ok();
                 let points = || 1..=POINTS;
                 inputs.extend(points().map(|i| {
@@ -107,7 +107,7 @@ impl Lines {
 
     fn width(&self) -> usize {
         match (self.version, &self.control) {
-            (Version::Two, _) => 2 * POINTS + 1,
+            (Version::One | Version::Two, _) => 2 * POINTS + 1,
             (Version::Three, None) => 2,
             (Version::Three, Some(_)) => 2 + kappa::TOLD,
         }
@@ -174,7 +174,7 @@ impl Lines {
             }
             self.stamps.clear();
             match self.version {
-                Version::Two => {
+                Version::One | Version::Two => {
                     let (times, values) = told[..2 * POINTS].split_at(POINTS);
                     let stamp = |(t, c): (&Segment, &Segment)| Stamp {
                         t: t.start(),

@@ -78,7 +78,7 @@ impl Model {
             _ if design.source == SABOTEUR => (sabotage::SUMMARY, sabotage::PARAMETERS, 1.0),
             _ if design.source == ECHO => (echo::SUMMARY, &[], 1.0),
             _ if design.source == CLOCKS => {
-                if design.version == Version::Two || design.kind != Kind::CoSimulation {
+                if design.version != Version::Three || design.kind != Kind::CoSimulation {
                     return Err(format!("`{CLOCKS}` can be had for co-simulation in FMI 3.0 only"));
                 }
                 (clocks::SUMMARY, &[], 5.0)
@@ -116,6 +116,9 @@ impl Model {
         let line = design.line.then_some(design.version);
         if design.line && (design.kind != Kind::CoSimulation || hybrid) {
             return Err(format!("`{}` at lines can be had for co-simulation only", design.source));
+        }
+        if design.line && design.version == Version::One {
+            return Err(format!("`{}` at lines can be had in FMI 2.0 and 3.0 only", design.source));
         }
         if design.kappa && design.version == Version::Two {
             return Err(format!("`{}` can stretch lines in FMI 3.0 only", design.source));

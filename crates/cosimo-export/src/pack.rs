@@ -15,7 +15,8 @@ use crate::variables::Variables;
 
 /// The folder of the binary and its ending, for the platform that this was built for.
 fn platform(version: Version) -> (&'static str, &'static str) {
-    let two = version == Version::Two;
+    // FMI 1.0 and 2.0 share the names of platforms.
+    let two = version != Version::Three;
     match (std::env::consts::OS, std::env::consts::ARCH) {
         ("windows", "x86_64") => (if two { "win64" } else { "x86_64-windows" }, "dll"),
         ("macos", "x86_64") => (if two { "darwin64" } else { "x86_64-darwin" }, "dylib"),

@@ -113,7 +113,9 @@ impl<I: Stepping> Cosim<I> {
         let mut ports = Ports::new(&description, parameters.feedthrough == Feedthrough::None, events);
         ports.add_parcels(&unit.description);
         let mut remarks = unit.description.remarks(Use::CoSimulation);
-        if parameters.feedthrough == Feedthrough::Probed {
+        if parameters.feedthrough == Feedthrough::Probed && unit.description.fmi == Fmi::One {
+            remarks.push("FMI 1.0 has no initialisation mode in which direct feed-through could be probed; the description is used".into());
+        } else if parameters.feedthrough == Feedthrough::Probed {
             let (pairs, doubts) = feedthrough::probe::<I>(&unit, Use::CoSimulation, &parameters, &ports);
             ports.interface.feedthrough = pairs.into_iter().collect();
             remarks.extend(doubts);

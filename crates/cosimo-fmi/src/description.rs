@@ -1,4 +1,4 @@
-//! What a unit says about itself, in one view for FMI 2.0 and 3.0, with positions for diagnostics.
+//! What a unit says about itself, in one view for FMI 1.0, 2.0 and 3.0, with positions for diagnostics.
 //!
 //! A tolerant reader: what Cosimo does not need may be missing or unknown. What it needs and cannot have is a
 //! problem, and all problems of a file come at once.
@@ -13,12 +13,13 @@ use crate::ports::carries_parcels;
 use crate::problem::{Place, Problem};
 use crate::text::read_text;
 use crate::xml::{self, Reader};
-use crate::{schema2, schema3, terminals};
+use crate::{fmi1, schema2, schema3, terminals};
 
 pub(crate) const FILE: &str = "modelDescription.xml";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fmi {
+    One,
     Two,
     Three,
 }
@@ -33,9 +34,15 @@ pub struct Description {
     pub token: String,
     pub description: String,
     pub generation_tool: String,
-    /// At least one of the two is there.
+    /// At least one of the two is there, unless there are obstacles.
     pub cosimulation: Option<Offer>,
     pub exchange: Option<Exchange>,
+    /// Kinds of interface that it offers and Cosimo does not use.
+    pub unsupported: Vec<&'static str>,
+    /// More to show to people: a word and a text.
+    pub details: Vec<(&'static str, String)>,
+    /// Why it cannot run, in a description that [`Description::inspect`] read all the same.
+    pub obstacles: Vec<Problem>,
     pub experiment: Experiment,
     pub log_categories: Vec<String>,
     pub units: Vec<UnitDefinition>,
@@ -257,6 +264,8 @@ impl Initial {
 pub struct Variable {
     pub name: String,
     pub reference: u32,
+    /// FMI 1.0: it is the negative of what this value reference means, and `reference` a number of Cosimo's own.
+    pub negated: Option<u32>,
     pub kind: Kind,
     pub causality: Causality,
     pub variability: Variability,
@@ -313,6 +322,11 @@ pub(crate) const INTERVALS: &[(&str, Interval)] = &[
 ];
 
 impl Variable {
+    /// The value reference as the description has it.
+    pub fn written_reference(&self) -> u32 {
+        self.negated.unwrap_or(self.reference)
+    }
+
     /// How many numbers it holds.
     pub fn elements(&self) -> usize {
         self.dimensions.iter().product::<u64>() as usize
@@ -350,8 +364,13 @@ pub struct Terminal {
 impl Description {
     /// Reads the description of an unpacked unit.
     pub fn of_folder(folder: &Path) -> Result<Description, Vec<Problem>> {
+        Description::inspect_folder(folder)?.runnable()
+    }
+
+    /// As [`Description::of_folder`], also of an FMU that cannot run here.
+    pub fn inspect_folder(folder: &Path) -> Result<Description, Vec<Problem>> {
         let (text, remark) = read_text(folder, FILE).map_err(|problem| vec![problem])?;
-        let mut description = Description::parse(&text)?;
+        let mut description = Description::inspect(&text)?;
         description.remarks.extend(remark);
         if description.fmi == Fmi::Three {
             terminals::read(folder, &mut description);
@@ -360,6 +379,17 @@ impl Description {
     }
 
     pub fn parse(text: &str) -> Result<Description, Vec<Problem>> {
+        Description::inspect(text)?.runnable()
+    }
+
+    /// Itself, if nothing keeps the FMU from running.
+    fn runnable(self) -> Result<Description, Vec<Problem>> {
+        if self.obstacles.is_empty() { Ok(self) } else { Err(self.obstacles) }
+    }
+
+    /// Reads what can be read. What would keep the FMU from running is in `obstacles`; `Err` where nothing is left to
+    /// show.
+    pub fn inspect(text: &str) -> Result<Description, Vec<Problem>> {
         let document = xml::parse(text, FILE).map_err(|problem| vec![problem])?;
         let mut reader = Reader::new(text, FILE);
         let root = document.root_element();
@@ -370,24 +400,27 @@ impl Description {
         }
         let Some(version) = reader.text(root, "fmiVersion") else { return Err(reader.problems) };
         let description = match version.split('.').next() {
+            Some("1") => fmi1::schema::read(&mut reader, root, version),
             Some("2") => schema2::read(&mut reader, root, version),
             Some("3") => schema3::read(&mut reader, root, version),
             _ => {
                 reader.problem_hint(
                     root,
-                    format!("this is an FMI {version} unit; Cosimo runs FMI 2.0 and FMI 3.0"),
+                    format!("this is an FMI {version} FMU; Cosimo runs FMI 1.0, 2.0 and 3.0"),
                     "export it again as FMI 2.0 or 3.0",
                 );
                 None
             }
         };
         match description {
-            Some(mut description) if reader.problems.is_empty() => {
+            Some(mut description) => {
                 description.remarks = reader.remarks;
                 description.remarks.sort_by_key(|remark| remark.place);
+                description.obstacles = reader.problems;
+                description.obstacles.sort_by_key(|problem| problem.place);
                 Ok(description)
             }
-            _ => {
+            None => {
                 reader.problems.sort_by_key(|problem| problem.place);
                 Err(reader.problems)
             }

@@ -126,14 +126,17 @@ fn dynamic(bytes: &[u8], elf: &mut Elf) -> Option<()> {
     Some(())
 }
 
-/// Names that others can find in it, as far as they begin with these letters.
-pub(crate) fn exports(bytes: &[u8], beginning: &str) -> Option<Vec<String>> {
+/// Names that others can find in it, as far as they are asked for.
+pub(crate) fn exports(bytes: &[u8], asked: impl Fn(&str) -> bool) -> Option<Vec<String>> {
     let wide = bytes.get(4)? == &2;
     let mut found = Vec::new();
     symbols(bytes, wide, |undefined, name| {
-        if !undefined && name.starts_with(beginning.as_bytes()) {
+        if !undefined {
             let end = name.iter().take(256).position(|byte| *byte == 0).unwrap_or(0);
-            found.push(String::from_utf8_lossy(&name[..end]).into_owned());
+            let name = String::from_utf8_lossy(&name[..end]);
+            if asked(&name) {
+                found.push(name.into_owned());
+            }
         }
         false
     })?;

@@ -9,6 +9,7 @@ use crate::archive::Cache;
 use crate::cosim::Cosim;
 use crate::description::{Fmi, Use};
 use crate::exchange::{Exchange, Single};
+use crate::fmi1::Fmi1Instance;
 use crate::joined;
 use crate::parameters::{self, Parameters};
 use crate::problem::Problem;
@@ -19,7 +20,7 @@ use crate::unit3::Unit3;
 /// Sources such as `parts/engine.fmu`, relative to the system file.
 pub const FMU: SourceEntry = SourceEntry {
     name: "fmu",
-    summary: "a Functional Mock-up Unit: FMI 2.0 or 3.0, co-simulation or model exchange",
+    summary: "a Functional Mock-up Unit: FMI 1.0, 2.0 or 3.0, co-simulation or model exchange",
     claims: |source| source.to_ascii_lowercase().ends_with(".fmu"),
     open,
     parameters: |source, folder| {
@@ -36,6 +37,12 @@ fn open(request: &OpenRequest<'_>) -> Opened {
     // one piece of straight code.
     let name = request.name;
     Ok(match (usage, unit.description.fmi) {
+        (Use::CoSimulation, Fmi::One) => Box::new(Cosim::<Fmi1Instance>::new(unit, parameters, name)),
+        // Descriptions of such are not opened; nothing gets here.
+        (Use::ModelExchange, Fmi::One) => {
+            let message = "FMI 1.0 for model exchange is not supported".into();
+            return Err(vec![OpenProblem { parameter: None, message, hint: None }]);
+        }
         (Use::CoSimulation, Fmi::Two) => Box::new(Cosim::<Unit2>::new(unit, parameters, name)),
         (Use::CoSimulation, Fmi::Three) => Box::new(Cosim::<Unit3>::new(unit, parameters, name)),
         (Use::ModelExchange, Fmi::Two) => {

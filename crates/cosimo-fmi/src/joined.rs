@@ -78,7 +78,7 @@ pub(crate) fn join(
     let ports: Vec<Ports> = members
         .iter()
         .map(|(unit, parameters)| match unit.description.fmi {
-            Fmi::Two => exchange::ports::<Unit2>(unit, parameters),
+            Fmi::One | Fmi::Two => exchange::ports::<Unit2>(unit, parameters),
             Fmi::Three => exchange::ports::<Unit3>(unit, parameters),
         })
         .collect();
@@ -242,7 +242,7 @@ impl Origin for Together {
         let mut members = Vec::new();
         for Part { unit, name, settings, known } in &self.members {
             let instance: Box<dyn Exchanged> = match unit.description.fmi {
-                Fmi::Two => Box::new(Single::<Unit2>::new(unit.clone(), name, settings).make(start, stop)?),
+                Fmi::One | Fmi::Two => Box::new(Single::<Unit2>::new(unit.clone(), name, settings).make(start, stop)?),
                 Fmi::Three => Box::new(Single::<Unit3>::new(unit.clone(), name, settings).make(start, stop)?),
             };
             members.push(Member {

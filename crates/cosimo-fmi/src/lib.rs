@@ -1,7 +1,7 @@
-//! Functional Mock-up Units (FMI 2.0 and 3.0) as simulators of Cosimo.
+//! Functional Mock-up Units (FMI 1.0, 2.0 and 3.0) as simulators of Cosimo.
 //!
-//! `cosimo-pack` unpacks, `description` reads, `platform` and `library` find and load the binary, `unit2` and
-//! `unit3` speak to an instance, `cosim` makes it a simulator that brings its own solver, `exchange` one whose
+//! `cosimo-pack` unpacks, `description` reads, `platform` and `library` find and load the binary, `unit2`,
+//! `unit3` and `fmi1` speak to an instance, `cosim` makes it a simulator that brings its own solver, `exchange` one whose
 //! equations Cosimo integrates. Foreign code runs behind `library` and the two units only; nothing else in Cosimo
 //! holds a pointer. `validate` compares a unit with the standard and runs nothing. Deliberately without clocks and binary variables.
 
@@ -24,6 +24,7 @@ mod feedthrough;
 mod ffi2;
 #[allow(unsafe_code)] // the C interface itself
 mod ffi3;
+mod fmi1;
 #[allow(unsafe_code)] // reads and writes a register of the processor
 mod guard;
 #[allow(unsafe_code)] // calls into the unit

@@ -21,7 +21,7 @@ impl Log {
         Log { instance: instance.to_owned(), lines: Mutex::default() }
     }
 
-    fn push(&self, status: c_int, category: &str, text: &str) {
+    pub(crate) fn push(&self, status: c_int, category: &str, text: &str) {
         let text: String = text.trim_end().chars().take(LONGEST).collect();
         let word = status_word(status);
         let line = match category {

@@ -11,7 +11,7 @@ use crate::python;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Platform {
-    /// Folder below `binaries` in FMI 2.0; empty where the standard names none.
+    /// Folder below `binaries` in FMI 1.0 and 2.0; empty where the standard names none.
     pub fmi2: &'static str,
     pub fmi3: &'static str,
     /// As Rust spells them.
@@ -48,7 +48,7 @@ pub const PLATFORMS: &[Platform] = &[
 impl Platform {
     pub fn folder(&self, fmi: Fmi) -> &'static str {
         match fmi {
-            Fmi::Two => self.fmi2,
+            Fmi::One | Fmi::Two => self.fmi2,
             Fmi::Three => self.fmi3,
         }
     }

@@ -31,8 +31,8 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: Node<'_, '_>, version: &str) -
             "the unit is made for nothing; wanted `<CoSimulation>` or `<ModelExchange>`",
             "export it again for co-simulation or model exchange",
         );
-        return None;
     }
+    let unsupported = Vec::new();
     let cosimulation = cosimulation.map(|interface| offer(reader, interface));
     let units = definitions(reader, root);
     let variables = variables(reader, root, &Units::new(&units));
@@ -54,6 +54,9 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: Node<'_, '_>, version: &str) -
         generation_tool: root.attribute("generationTool").unwrap_or_default().to_owned(),
         cosimulation,
         exchange,
+        unsupported,
+        details: Vec::new(),
+        obstacles: Vec::new(),
         experiment: experiment(reader, root),
         log_categories: children_of(root, "LogCategories")
             .filter_map(|node| node.attribute("name").map(str::to_owned))
@@ -181,6 +184,7 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
         found.push(Variable {
             name: name.to_owned(),
             reference,
+            negated: None,
             kind,
             causality: reader.choice(node, "causality", CAUSALITIES).unwrap_or(Causality::Local),
             variability: reader.choice(node, "variability", VARIABILITIES).unwrap_or(if float {

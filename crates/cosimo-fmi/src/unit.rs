@@ -13,7 +13,7 @@ use crate::archive::{Cache, Kind};
 use crate::description::{Capabilities, Description, Fmi, Use};
 use crate::instance::{Fed, Made};
 use crate::problem::Problem;
-use crate::{ffi2, ffi3, library, platform, python};
+use crate::{ffi2, ffi3, fmi1, library, platform, python};
 
 /// What an archive must be to hold a unit.
 pub const UNIT: Kind = Kind {
@@ -42,6 +42,7 @@ pub struct Unit {
 /// The functions of a unit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Binding {
+    One(fmi1::ffi::Functions),
     Two(ffi2::Functions),
     Three(ffi3::Functions),
 }
@@ -53,8 +54,21 @@ static OPEN: Mutex<Known> = Mutex::new(BTreeMap::new());
 impl Unit {
     /// Unpacks and reads. Runs no code of the unit.
     pub fn open(file: &Path, cache: &Cache) -> Result<Unit, Vec<Problem>> {
+        Unit::read(file, cache, Description::of_folder)
+    }
+
+    /// As [`Unit::open`], also of an FMU that cannot run here: its description has obstacles then.
+    pub fn inspect(file: &Path, cache: &Cache) -> Result<Unit, Vec<Problem>> {
+        Unit::read(file, cache, Description::inspect_folder)
+    }
+
+    fn read(
+        file: &Path,
+        cache: &Cache,
+        describe: fn(&Path) -> Result<Description, Vec<Problem>>,
+    ) -> Result<Unit, Vec<Problem>> {
         let unpacked = cache.unpack(file).map_err(|problem| vec![problem])?;
-        let description = Description::of_folder(&unpacked.folder)?;
+        let description = describe(&unpacked.folder)?;
         Ok(Unit {
             platforms: platform::present(&unpacked.folder),
             hash: unpacked.hash,
@@ -107,6 +121,9 @@ impl Unit {
 
     /// What would keep it from running here, as far as can be seen without running its code.
     pub fn obstacle(&self) -> Option<Problem> {
+        if let Some(first) = self.description.obstacles.first() {
+            return Some(first.clone());
+        }
         let path = match platform::binary(&self.folder, &self.description, self.description.usual()) {
             Ok(path) => path,
             Err(problem) => return Some(problem),
@@ -136,6 +153,15 @@ impl Unit {
     fn bind(&self, usage: Use, library: &'static Library, path: &Path) -> Result<Binding, Problem> {
         let promised = self.promised(usage);
         match self.description.fmi {
+            Fmi::One => {
+                let identifier = self.description.offer(usage).map_or("", |offer| &offer.identifier);
+                let missing = |names: Vec<String>| {
+                    library::missing_functions(path, &names.iter().map(String::as_str).collect::<Vec<_>>())
+                };
+                return fmi1::ffi::Functions::load(library, identifier, &promised)
+                    .map(Binding::One)
+                    .map_err(missing);
+            }
             Fmi::Two => ffi2::Functions::load(library, &promised).map(Binding::Two),
             Fmi::Three => ffi3::Functions::load(library, &promised).map(Binding::Three),
         }
@@ -145,7 +171,7 @@ impl Unit {
     /// Functions that the use needs and the capabilities promise, without their prefix.
     fn promised(&self, usage: Use) -> Vec<&'static str> {
         let can = self.capabilities(usage);
-        let two = self.description.fmi == Fmi::Two;
+        let two = self.description.fmi != Fmi::Three;
         let mut names: Vec<&'static str> = match (usage, two) {
             (Use::CoSimulation, true) => vec!["DoStep"],
             (Use::CoSimulation, false) => vec!["InstantiateCoSimulation", "DoStep"],

@@ -71,7 +71,7 @@ impl Callbacks {
 }
 
 /// `file:///..` with everything spelled by number that may not stand there as it is, and no more: few units read it.
-fn uri(path: &Path) -> String {
+pub(crate) fn uri(path: &Path) -> String {
     let mut text = String::from("file://");
     let path = path.to_string_lossy().replace('\\', "/");
     if !path.starts_with('/') {
@@ -211,7 +211,7 @@ impl Made for Unit2 {
     ) -> Result<Unit2, SimulatorError> {
         match binding {
             Binding::Two(functions) => Unit2::new(functions, unit, usage, name),
-            Binding::Three(_) => Err(other_version("fmi2Instantiate")),
+            Binding::One(_) | Binding::Three(_) => Err(other_version("fmi2Instantiate")),
         }
     }
 }

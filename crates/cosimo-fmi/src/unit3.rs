@@ -340,7 +340,7 @@ impl Made for Unit3 {
     ) -> Result<Unit3, SimulatorError> {
         match binding {
             Binding::Three(functions) => Unit3::new(functions, unit, usage, name, fed),
-            Binding::Two(_) => Err(other_version("fmi3InstantiateCoSimulation")),
+            Binding::One(_) | Binding::Two(_) => Err(other_version("fmi3InstantiateCoSimulation")),
         }
     }
 }

@@ -141,6 +141,12 @@ fn no_step_after_the_first_allocates() {
             }
         }
     }
+    // Nor do slaves of FMI 1.0, which keep what they are told only until the first step.
+    for variant in [Variant::Plain, Variant::Interpolates] {
+        let (made, method) = (Made::Unit(Version::One, variant), "input = \"linear\"\nstep = { size = 0.1 }");
+        let text = DualMass { stop: 1000.0, method, made, ..DUAL_MASS }.text();
+        assert_eq!(allocations(&text, 1, 40), 0, "{made:?}");
+    }
     // Nor do units that are integrated together.
     for made in [Made::UNITS[3], Made::UNITS[4]] {
         let text = DualMass { stop: 1000.0, method: "step = { size = 0.1 }", made, ..DUAL_MASS }.text();

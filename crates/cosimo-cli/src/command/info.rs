@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cosimo::fmi::description::{Capabilities, Description, Offer, Use, Variable};
+use cosimo::fmi::description::{Capabilities, Description, Fmi, Offer, Use, Variable};
 use cosimo::fmi::{Cache, Unit};
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         );
         return Err(exit::NO_FILE);
     }
-    let unit = Unit::open(&args.file, &Cache::standard(&cosimo::fmi::UNIT)).map_err(|problems| {
+    let unit = Unit::inspect(&args.file, &Cache::standard(&cosimo::fmi::UNIT)).map_err(|problems| {
         for problem in &problems {
             report::error(&problem.sentence(), problem.hint.as_deref());
         }
@@ -69,13 +69,25 @@ fn remarks(description: &Description) -> Vec<String> {
     let assumed = (!undeclared.is_empty()).then(|| {
         let (shown, more) = undeclared.split_at(undeclared.len().min(5));
         let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+        let remedy = match description.fmi {
+            // There is no initialisation mode in which it could be probed.
+            Fmi::One => "`parameters = { \"cosimo.feedthrough\" = \"none\" }` says that there are none",
+            _ => {
+                "`parameters = { \"cosimo.feedthrough\" = \"probed\" }` finds out, `\"none\"` says that there are none"
+            }
+        };
         format!(
-            "the unit does not say on which inputs these outputs depend at once, so all are assumed: {}{more} \
-             (`parameters = {{ \"cosimo.feedthrough\" = \"probed\" }}` finds out, `\"none\"` says that there are none)",
+            "the unit does not say on which inputs these outputs depend at once, so all are assumed: {}{more} ({remedy})",
             shown.join(", ")
         )
     });
-    description.remarks(description.usual()).into_iter().chain(assumed).collect()
+    let usable = offers(description).next().is_some();
+    // What is left out of which use, and what is assumed, matters only where there is one.
+    let odd = description.remarks.iter().map(ToString::to_string);
+    match usable {
+        true => description.remarks(description.usual()).into_iter().chain(assumed).collect(),
+        false => odd.collect(),
+    }
 }
 
 fn as_text(unit: &Unit, file: &Path) -> String {
@@ -85,8 +97,10 @@ fn as_text(unit: &Unit, file: &Path) -> String {
         text += &format!(", {}", about.description);
     }
     let mut line = |name: &str, value: &str| text += &format!("\n{name:<12} {value}");
-    let uses: Vec<&str> = offers(about).map(|(usage, _)| usage.name()).collect();
-    line("FMI", &format!("{}, {}", about.fmi_version, uses.join(" and ")));
+    let uses: Vec<&str> =
+        offers(about).map(|(usage, _)| usage.name()).chain(about.unsupported.iter().copied()).collect();
+    let uses_shown = if uses.is_empty() { "for nothing".into() } else { uses.join(" and ") };
+    line("FMI", &format!("{}, {uses_shown}", about.fmi_version));
     if !about.generation_tool.is_empty() {
         line("made by", &about.generation_tool);
     }
@@ -94,6 +108,9 @@ fn as_text(unit: &Unit, file: &Path) -> String {
     match unit.obstacle() {
         None => line("runs here", "yes, as far as can be seen without running it"),
         Some(problem) => line("runs here", &format!("no: {problem}")),
+    }
+    for problem in about.obstacles.iter().skip(1) {
+        line("", &format!("no: {problem}"));
     }
     for (usage, offer) in offers(about) {
         let can: Vec<String> = capabilities(&offer.capabilities)
@@ -116,6 +133,9 @@ fn as_text(unit: &Unit, file: &Path) -> String {
             exchange.states.iter().map(|(state, _)| about.variables[*state].name.as_str()).collect();
         line("states", &if names.is_empty() { "none".into() } else { names.join(", ") });
         line("indicators", &exchange.indicators.to_string());
+    }
+    for (name, value) in &about.details {
+        line(name, value);
     }
     let experiment = about.experiment;
     let times = [("start", experiment.start), ("stop", experiment.stop), ("step", experiment.step)];
@@ -176,7 +196,8 @@ fn as_json(unit: &Unit) -> Value {
         .map(|variable| {
             json!({
                 "name": variable.name,
-                "value_reference": variable.reference,
+                "value_reference": variable.written_reference(),
+                "negated": variable.negated.is_some(),
                 "type": variable.kind.name(),
                 "causality": variable.causality.name(),
                 "variability": variable.variability.name(),
@@ -241,7 +262,11 @@ fn as_json(unit: &Unit) -> Value {
         "sha256": unit.hash,
         "platforms": unit.platforms,
         "obstacle": unit.obstacle().map(|problem| problem.to_string()),
+        "obstacles": about.obstacles.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "uses": uses,
+        "unsupported": about.unsupported,
+        "details": about.details.iter().map(|(name, value)| (name.replace(' ', "_"), json!(value)))
+            .collect::<serde_json::Map<_, _>>(),
         "equations": exchange,
         "experiment": {
             "start": experiment.start,

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::ValueEnum;
-use cosimo::reproduce::ecco_nepce::Changes;
+use cosimo::core::Registry;
+use cosimo::reproduce::ecco_nepce::{self, Changes};
 use cosimo::reproduce::fmu::Exported;
-use cosimo::reproduce::{Accepted, Cell, ECCO_NEPCE, PRE_STEP, Study, THESIS, TLM};
+use cosimo::reproduce::{Accepted, Cell, ECCO_NEPCE, PRE_STEP, ReproduceError, Row, Study, THESIS, TLM};
 use indicatif::ProgressBar;
 
 use crate::{exit, report};
@@ -32,7 +33,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "R", allow_hyphen_values = true)]
     tolerance: Option<f64>,
     /// Run FMUs of this FMI version, made from the native models, instead of the models
-    #[arg(long, value_name = "2|3", value_parser = clap::value_parser!(u32).range(2..=3))]
+    #[arg(long, value_name = "1|2|3", value_parser = clap::value_parser!(u32).range(1..=3))]
     fmu: Option<u32>,
     /// Draw the papers' figures into this folder, as SVG
     #[arg(long, value_name = "DIR")]
@@ -92,6 +93,23 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     if !unseen.is_empty() {
         eprintln!("remark: neutral steps are left out: FMUs for co-simulation do not show their states");
     }
+    let rows = if args.fmu == Some(1) {
+        let count = rows.len();
+        let rows = within_reach(rows, &changes, &registry).map_err(|error| bad(&error))?;
+        if rows.len() < count {
+            let left_out = match count - rows.len() {
+                1 => "1 row is".to_owned(),
+                several => format!("{several} rows are"),
+            };
+            eprintln!(
+                "note: {left_out} left out: the methods need FMU states or directional derivatives, which \
+                 FMI 1.0 does not have"
+            );
+        }
+        rows
+    } else {
+        rows
+    };
     let bar = ProgressBar::new(rows.len() as u64);
     let mut json = Vec::new();
     let (mut agreeing, mut count) = (0, 0);
@@ -143,6 +161,17 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     if changed || agreeing == count { Ok(()) } else { Err(exit::FAILED) }
 }
 
+/// The rows whose methods FMUs without states and derivatives can be used with.
+fn within_reach(rows: Vec<Row>, changes: &Changes, registry: &Registry) -> Result<Vec<Row>, ReproduceError> {
+    let mut kept = Vec::new();
+    for (row, cells) in rows {
+        if !ecco_nepce::out_of_reach(&row, changes, registry)? {
+            kept.push((row, cells));
+        }
+    }
+    Ok(kept)
+}
+
 /// A number, or from where to where it may lie.
 fn reference(cell: &Cell) -> String {
     match cell.accepted {
@@ -158,12 +187,7 @@ fn number(value: f64) -> String {
     if value != 0.0 && value.abs() < 1e-4 { format!("{value:>14.7e}") } else { format!("{value:>14.8}") }
 }
 
-fn draw(
-    study: &Study,
-    folder: &std::path::Path,
-    changes: &Changes,
-    registry: &cosimo::core::Registry,
-) -> Result<(), u8> {
+fn draw(study: &Study, folder: &std::path::Path, changes: &Changes, registry: &Registry) -> Result<(), u8> {
     let figures = (study.draw)(changes, registry).map_err(|message| {
         report::error(&message, None);
         exit::BAD_INPUT

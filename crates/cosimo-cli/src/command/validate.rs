@@ -1,61 +1,89 @@
 //! `cosimo validate`: an FMU against the standard, clause by clause. Runs none of its code.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use cosimo::fmi::validate::{Finding, Profile, RULES, Severity, Validation, validate};
 use serde_json::{Value, json};
 
 use crate::{exit, report};
 
-/// Check an FMU, or a modelDescription.xml alone, against FMI 2.0 or 3.0
+/// Check FMUs, or a modelDescription.xml alone, against FMI 1.0, 2.0 or 3.0
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The FMU, as in `engine.fmu`
-    #[arg(required_unless_present = "rules")]
-    file: Option<PathBuf>,
-    /// Make every violation an error; otherwise, what importers tolerate is a warning
+    /// FMUs, as in `engine.fmu`
+    #[arg(required_unless_present = "rules", value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Make every violation an error; otherwise, an error is what keeps an FMU from running here or gives wrong numbers
     #[arg(long)]
     strict: bool,
     /// As JSON
     #[arg(long)]
     json: bool,
     /// List all rules instead
-    #[arg(long, conflicts_with_all = ["file", "strict"])]
+    #[arg(long, conflicts_with_all = ["files", "strict"])]
     rules: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
-    let Some(file) = &args.file else {
+    if args.files.is_empty() {
         if args.json {
             println!("{:#}", rules_as_json());
         } else {
             print!("{}", rules());
         }
         return Ok(());
-    };
-    let shown = file.display().to_string();
+    }
     let profile = if args.strict { Profile::Strict } else { Profile::Lenient };
-    let validation = validate(file, profile).map_err(|cause| {
+    let (mut unreadable, mut wrong) = (0, 0);
+    let mut all = Vec::new();
+    for file in &args.files {
+        let shown = file.display().to_string();
+        let Some(validation) = read(file, profile) else {
+            unreadable += 1;
+            continue;
+        };
+        wrong += usize::from(validation.count(Severity::Error) > 0);
+        if args.json {
+            all.push(as_json(&validation, &shown, profile));
+        } else {
+            print(&validation, &shown);
+        }
+    }
+    match (args.json, args.files.as_slice(), all.first()) {
+        // One file is one object, as many files are a list.
+        (true, [_], Some(one)) => println!("{one:#}"),
+        (true, [_], None) | (false, [_], _) => {}
+        (true, ..) => println!("{:#}", Value::Array(all)),
+        (false, files, _) => {
+            let fine = files.len() - wrong - unreadable;
+            println!("{} files: {fine} without errors", files.len());
+        }
+    }
+    match (unreadable, wrong) {
+        (0, 0) => Ok(()),
+        (0, _) => Err(exit::BAD_INPUT),
+        _ => Err(exit::NO_FILE),
+    }
+}
+
+/// What is wrong with a file; `None` where it cannot be read, which is said.
+fn read(file: &Path, profile: Profile) -> Option<Validation> {
+    let explain = |cause: std::io::Error| {
         let hint =
             file.is_dir().then_some("zip the contents of the folder, or name its modelDescription.xml");
-        report::error(&format!("cannot read `{shown}`: {cause}"), hint);
-        exit::NO_FILE
-    })?;
-    if args.json {
-        println!("{:#}", as_json(&validation, &shown, profile));
-    } else {
-        for finding in &validation.findings {
-            println!("{}\n", report::finding(finding, &shown));
-        }
-        for (rule, count) in &validation.left_out {
-            println!("{count} more of {} are not shown", rule.id);
-        }
-        println!("{}", verdict(&validation, &shown));
+        report::error(&format!("cannot read `{}`: {cause}", file.display()), hint);
+    };
+    validate(file, profile).map_err(explain).ok()
+}
+
+fn print(validation: &Validation, shown: &str) {
+    for finding in &validation.findings {
+        println!("{}\n", report::finding(finding, shown));
     }
-    match validation.count(Severity::Error) {
-        0 => Ok(()),
-        _ => Err(exit::BAD_INPUT),
+    for (rule, count) in &validation.left_out {
+        println!("{count} more of {} are not shown", rule.id);
     }
+    println!("{}", verdict(validation, shown));
 }
 
 fn verdict(validation: &Validation, file: &str) -> String {
@@ -108,15 +136,17 @@ fn rules() -> String {
             if clause.is_empty() { String::new() } else { format!("; {version}: {clause}") }
         };
         text += &format!(
-            "{:<width$}  {:<7}  {}{}{}\n",
+            "{:<width$}  {:<7}  {}{}{}{}\n",
             rule.id,
             rule.lenient.name(),
             rule.summary,
+            clause("FMI 1.0", rule.fmi1),
             clause("FMI 2.0.5", rule.fmi2),
             clause("FMI 3.0.2", rule.fmi3),
         );
     }
-    text + &format!("\n{} rules; with --strict all of them are errors\n", RULES.len())
+    let depends = "depends: an error where it keeps the FMU from running on this machine, else a warning";
+    text + &format!("\n{depends}\n{} rules; with --strict all of them are errors\n", RULES.len())
 }
 
 fn rules_as_json() -> Value {
@@ -126,6 +156,7 @@ fn rules_as_json() -> Value {
         .map(|rule| {
             json!({
                 "rule": rule.id,
+                "fmi1": clause(rule.fmi1),
                 "fmi2": clause(rule.fmi2),
                 "fmi3": clause(rule.fmi3),
                 "lenient": rule.lenient.name(),

@@ -263,8 +263,18 @@ fn rows_of_constant_steps_are_the_same_bits_out_of_fmus() {
     let folder = folder("fmus");
     for row in ["003/V/constant", "000/5"] {
         let native = stdout(&folder, &["reproduce", "ecco-nepce", "--row", row, "--json"]);
-        for version in ["2", "3"] {
+        for version in ["1", "2", "3"] {
             let args = ["reproduce", "ecco-nepce", "--row", row, "--json", "--fmu", version];
+            if (row, version) == ("000/5", "1") {
+                // Some of its rows read derivatives; the others are the same.
+                let output = cosimo(&folder, &args);
+                assert_snapshot!("reproduce-fmi1", String::from_utf8_lossy(&output.stderr));
+                let cells = |text: &str| serde_json::from_str::<Vec<serde_json::Value>>(text).unwrap();
+                let (all, found) = (cells(&native), cells(std::str::from_utf8(&output.stdout).unwrap()));
+                assert!(!found.is_empty() && found.len() < all.len());
+                assert!(found.iter().all(|cell| all.contains(cell)), "{found:?}");
+                continue;
+            }
             assert_eq!(stdout(&folder, &args), native, "{row}, FMI {version}");
         }
     }

@@ -80,6 +80,70 @@ fn a_unit_that_cannot_be_read() {
         .replace(" modelIdentifier=\"Pump\"", "")
         .replace("valueReference=\"3\"", "valueReference=\"three\"");
     pack(&folder.join("pump.fmu"), &text);
-    assert_snapshot!("info-broken", complaint(&info(&folder, &["pump.fmu"])));
+    let output = info(&folder, &["pump.fmu"]);
+    assert!(output.status.success(), "{}", complaint(&output));
+    assert_snapshot!("info-broken", String::from_utf8(output.stdout).unwrap());
+    pack(&folder.join("pump.fmu"), &DESCRIPTION.replace("</ModelVariables>", ""));
+    assert_snapshot!("info-cut", complaint(&info(&folder, &["pump.fmu"])));
     assert_snapshot!("info-absent", complaint(&info(&folder, &["absent.fmu"])));
+}
+
+const EXCHANGE1: &str = r#"<?xml version="1.0"?>
+<fmiModelDescription fmiVersion="1.0" modelName="Pump" modelIdentifier="Pump" guid="{1}" description="a pump"
+    author="A. Maker" version="1.2" generationTool="by hand" generationDateAndTime="2011-09-23T16:57:33Z"
+    numberOfContinuousStates="2" numberOfEventIndicators="1">
+  <UnitDefinitions><BaseUnit unit="m3/s"/></UnitDefinitions>
+  <TypeDefinitions><Type name="Flow"><RealType unit="m3/s" min="0"/></Type></TypeDefinitions>
+  <DefaultExperiment startTime="0" stopTime="10"/>
+  <ModelVariables>
+    <ScalarVariable name="u" valueReference="0" causality="input" description="lift"><Real start="1"/></ScalarVariable>
+    <ScalarVariable name="q" valueReference="1" causality="output"><Real declaredType="Flow"/></ScalarVariable>
+    <ScalarVariable name="back" valueReference="1" causality="output" alias="negatedAlias"><Real/></ScalarVariable>
+    <ScalarVariable name="size" valueReference="3" variability="parameter"><Real start="0.5"/></ScalarVariable>
+  </ModelVariables>
+</fmiModelDescription>
+"#;
+
+/// What can be read is shown, whatever keeps the FMU from running; then why it does not run.
+#[test]
+fn an_fmu_that_cannot_run_is_described_all_the_same() {
+    let folder = folder("info-obstacles");
+    let implementation = "</ModelVariables>\n  <Implementation><CoSimulation_Tool><Capabilities/>\
+        <Model entryPoint=\"fmu://resources/pump.mdl\" type=\"application/x-a\"/></CoSimulation_Tool></Implementation>";
+    let stateless = DESCRIPTION
+        .replace("<CoSimulation", "<ModelExchange")
+        .replace("<ModelStructure>", "<ModelStructure><ContinuousStateDerivative valueReference=\"1\"/>");
+    for (name, text) in [
+        ("exchange1", EXCHANGE1.to_owned()),
+        ("tool1", EXCHANGE1.replace("</ModelVariables>", implementation)),
+        ("scheduled3", DESCRIPTION.replace("<CoSimulation", "<ScheduledExecution")),
+        ("stateless3", stateless),
+        ("nothing2", EXCHANGE1.replace("fmiVersion=\"1.0\"", "fmiVersion=\"2.0\"")),
+    ] {
+        pack(&folder.join("pump.fmu"), &text);
+        let output = info(&folder, &["pump.fmu"]);
+        assert_eq!(complaint(&output), "exit 0\n", "{name}");
+        assert_snapshot!(format!("info-{name}"), String::from_utf8(output.stdout).unwrap());
+        let json: serde_json::Value =
+            serde_json::from_slice(&info(&folder, &["pump.fmu", "--json"]).stdout).unwrap();
+        assert_eq!(json["variables"].as_array().unwrap().len(), 4, "{name}");
+        assert_eq!(json["obstacle"], json["obstacles"][0], "{name}");
+        assert!(json["obstacle"].is_string(), "{name}");
+    }
+}
+
+#[test]
+fn a_slave_of_fmi_1_as_people_read_it() {
+    let folder = folder("info-fmi1");
+    let implementation = "</ModelVariables>\n  <Implementation><CoSimulation_StandAlone>\
+        <Capabilities canHandleVariableCommunicationStepSize=\"true\"/></CoSimulation_StandAlone></Implementation>";
+    pack(&folder.join("pump.fmu"), &EXCHANGE1.replace("</ModelVariables>", implementation));
+    let output = info(&folder, &["pump.fmu"]);
+    assert!(output.status.success(), "{}", complaint(&output));
+    assert_snapshot!("info-fmi1", String::from_utf8(output.stdout).unwrap());
+    let output = info(&folder, &["pump.fmu", "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let back = &json["variables"][2];
+    assert_eq!((&back["value_reference"], &back["negated"]), (&serde_json::json!(1), &true.into()));
+    assert_eq!(json["details"]["author"], "A. Maker");
 }

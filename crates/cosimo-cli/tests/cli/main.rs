@@ -13,6 +13,7 @@ mod combinations;
 mod command;
 mod common;
 mod examples;
+mod foreign;
 mod info;
 mod messages;
 mod osp;

@@ -104,3 +104,34 @@ fn all_rules_are_listed() {
     let rules: serde_json::Value = serde_json::from_str(json.split_once('\n').unwrap().1).unwrap();
     assert_eq!(rules.as_array().unwrap().len(), cosimo::fmi::validate::RULES.len());
 }
+
+/// Each file has its verdict; one that cannot be read does not hide the others.
+#[test]
+fn several_files_at_once() {
+    let folder = folder("validate-several");
+    wheel(&folder, Version::One, "<ModelVariables>", "<ModelVariables>");
+    std::fs::rename(folder.join("modelDescription.xml"), folder.join("one.xml")).unwrap();
+    wheel(&folder, Version::Two, "name=\"kw\"", "name=\"mw\"");
+    let output = cosimo(&folder, &["validate", "one.xml", "absent.fmu", "modelDescription.xml"]);
+    let (said, complained) = (String::from_utf8(output.stdout.clone()).unwrap(), complaint(&output));
+    assert_snapshot!("validate-several", format!("exit {:?}\n{said}\n{complained}", output.status.code()));
+    let output = cosimo(&folder, &["validate", "--json", "one.xml", "modelDescription.xml"]);
+    assert_eq!(output.status.code(), Some(2));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&json[0]["summary"]["errors"], &json[1]["summary"]["errors"]), (&0.into(), &1.into()));
+    assert_eq!(json[0]["fmi_version"], "1.0");
+}
+
+#[test]
+fn defects_of_fmi_1_as_people_read_them() {
+    let folder = folder("validate-fmi1");
+    for (name, from, to) in [
+        ("dependency", "<DirectDependency>", "<DirectDependency><Name>nothing</Name>"),
+        ("alias", "name=\"mw\"", "name=\"mw\" alias=\"negatedAlias\""),
+        ("causality", "causality=\"output\"", "causality=\"local\""),
+        ("step-size", "stopTime=\"1\"", "stopTime=\"1\" stepSize=\"0.1\""),
+    ] {
+        wheel(&folder, Version::One, from, to);
+        assert_snapshot!(format!("validate-fmi1-{name}"), said(&folder, &["modelDescription.xml"]));
+    }
+}

@@ -1,6 +1,7 @@
-//! `modelDescription.xml`, from a model's interface and parameters. Both versions say the same things in
+//! `modelDescription.xml`, from a model's interface and parameters. All versions say the same things in
 //! different words; what they share is here. No date and no path, so that equal models give equal files.
 
+mod fmi1;
 mod fmi2;
 mod fmi3;
 
@@ -43,7 +44,9 @@ impl Capabilities {
         let abilities = interface.abilities;
         let stepped = design.variant == Variant::StepEvents;
         Capabilities {
-            rollback: abilities.freeze && design.variant != Variant::NoRollback,
+            rollback: abilities.freeze
+                && design.variant != Variant::NoRollback
+                && design.version != Version::One,
             fixed_step: !abilities.variable_step || design.variant == Variant::FixedStep,
             interpolates: design.variant == Variant::Interpolates,
             intermediate: design.variant == Variant::Intermediate
@@ -75,6 +78,7 @@ pub(crate) struct Facts<'a> {
 
 pub(crate) fn description(facts: &Facts<'_>) -> String {
     match facts.design.version {
+        Version::One => fmi1::description(facts),
         Version::Two => fmi2::description(facts),
         Version::Three => fmi3::description(facts),
     }
@@ -105,6 +109,11 @@ impl Xml {
 
     fn element(&mut self, name: &str, attributes: &[(&str, String)]) {
         self.tag(name, attributes, "/>");
+    }
+
+    /// An element with nothing but a text in it.
+    fn text(&mut self, name: &str, text: &str) {
+        let _ = writeln!(self.text, "{}<{name}>{}</{name}>", "  ".repeat(self.open.len()), escape(text));
     }
 
     fn tag(&mut self, name: &str, attributes: &[(&str, String)], end: &str) {

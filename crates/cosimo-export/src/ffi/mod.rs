@@ -6,6 +6,7 @@
 #![allow(unsafe_code, reason = "C functions take raw pointers from the importer")]
 
 mod absent;
+mod fmi1;
 mod fmi2;
 mod fmi3;
 pub(crate) mod harm;

@@ -48,6 +48,7 @@ pub(crate) enum Call {
 /// Where the standard says so.
 pub(super) fn clause(kind: Kind, version: Version) -> &'static str {
     match (kind, version) {
+        (_, Version::One) => "FMI 1.0 for co-simulation, state machine",
         (Kind::ModelExchange, Version::Two) => "FMI 2.0, 3.2.3",
         (Kind::ModelExchange, Version::Three) => "FMI 3.0, 2.3 and 3.2",
         (_, Version::Two) => "FMI 2.0, 4.2.4",
@@ -64,11 +65,13 @@ pub(super) fn modes(kind: Kind, version: Version, call: Call) -> &'static [Mode]
 }
 
 fn stepped(version: Version, call: Call) -> &'static [Mode] {
-    let two = version == Version::Two;
+    // FMI 1.0 goes from instantiated to stepping in one call.
+    let two = version != Version::Three;
     match call {
         Call::SetUp | Call::EnterInitialization => &[Instantiated],
         Call::ExitInitialization => &[Initializing],
         Call::Terminate => &[Event, Stepping, Discarded],
+        Call::States if version == Version::One => &[],
         Call::Reset | Call::Free | Call::States => {
             &[Instantiated, Initializing, Event, Stepping, Discarded, Terminated, Failed]
         }

@@ -199,7 +199,7 @@ impl Instance {
         if harm == Harm::Warning {
             return Err(Refusal::new(Status::Warning, "told to warn in this step"));
         }
-        if self.pending.end.terminate && self.version == Version::Two {
+        if self.pending.end.terminate && self.version != Version::Three {
             // As the standard wants it: the reason is told by `fmi2GetBooleanStatus`.
             self.mode = Mode::Discarded;
             return Err(Refusal::new(Status::Discard, "the model asked for the end of the run"));

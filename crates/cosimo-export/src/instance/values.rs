@@ -237,9 +237,9 @@ impl Instance {
     }
 
     pub(crate) fn get_integers(&mut self, references: &[u32], into: &mut [i32]) -> Outcome {
-        // FMI 2.0 reads enumerations as integers, FMI 3.0 with more bits.
+        // FMI 1.0 and 2.0 read enumerations as integers, FMI 3.0 with more bits.
         let has_type: fn(Type) -> bool = match self.version {
-            Version::Two => |kind| matches!(kind, Type::Integer | Type::Enumeration(_)),
+            Version::One | Version::Two => |kind| matches!(kind, Type::Integer | Type::Enumeration(_)),
             Version::Three => |kind| kind == Type::Integer,
         };
         self.get_numbers(references, into, has_type, |number| number as i32)
@@ -261,7 +261,7 @@ impl Instance {
             if let Role::Heard(place) = variable.role {
                 match self.heard[place] {
                     Datum::Int32(_) => continue,
-                    Datum::Int64(_) if self.version == Version::Two => {
+                    Datum::Int64(_) if self.version != Version::Three => {
                         self.need_item(*reference, &Datum::Int64(i64::from(*value)))?;
                         continue;
                     }

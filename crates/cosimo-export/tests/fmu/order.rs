@@ -14,7 +14,7 @@ fn wheel(version: Version, variant: Variant) -> Fmu {
 fn every_mode_refuses_what_belongs_to_another() {
     for version in Version::ALL {
         let (name, clause) = match version {
-            Version::Two => ("fmi2", "FMI 2.0, 4.2.4"),
+            Version::One | Version::Two => ("fmi2", "FMI 2.0, 4.2.4"),
             Version::Three => ("fmi3", "FMI 3.0, 2.3 and 4.2"),
         };
         let fmu = wheel(version, Variant::Plain);

@@ -1,9 +1,9 @@
 //! Rules about the archive: that it is one, and what is in it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::model::Model;
-use super::package::{Entry, Package};
+use super::package::{Entry, Package, Repeated};
 use super::report::{Report, Spot};
 
 pub(super) fn zip(package: &Package, report: &mut Report) {
@@ -84,31 +84,78 @@ pub(super) fn duplicate(package: &Package, report: &mut Report) {
     for entry in package.entries.iter().filter(|entry| !entry.folder) {
         *seen.entry(entry.name.as_str()).or_default() += 1;
     }
-    let mut named = false;
     for (name, count) in seen.into_iter().filter(|(_, count)| *count > 1) {
-        named = true;
-        report.find(
-            Spot::entry(name),
-            "an entry comes more than once",
-            format!("{count} times"),
-            "each name once",
-        );
+        // Under different spellings, which become one when they are unpacked.
+        let found = format!("{count} times");
+        report.find_if(true, Spot::entry(name), "an entry comes more than once", found, "each name once");
     }
-    if package.repeated && !named {
-        // The reader of the archive shows only the last of them.
-        report.find(
-            Spot::default(),
-            "an entry comes more than once",
-            "one name for several",
-            "each name once",
-        );
+    // The reader of the archive shows only the last of those that are spelled alike.
+    for Repeated { name, count, same } in &package.repeated {
+        let contents = if *same { "the same content" } else { "different contents" };
+        let found = format!("{count} times, with {contents}");
+        report.find_if(!same, Spot::entry(name), "an entry comes more than once", found, "each name once");
+    }
+}
+
+pub(super) fn file_and_folder(package: &Package, report: &mut Report) {
+    let names: BTreeSet<&str> = package.entries.iter().map(|entry| entry.name.as_str()).collect();
+    for entry in package.entries.iter().filter(|entry| !entry.folder) {
+        let folder = format!("{}/", entry.name);
+        if let Some(inside) = names.range(folder.as_str()..).next().filter(|name| name.starts_with(&folder)) {
+            report.find(
+                Spot::entry(&entry.written),
+                "a file has the name of a folder",
+                format!("`{}` and `{inside}`", entry.name),
+                "a name for each",
+            );
+        }
+    }
+}
+
+/// What file systems take: most have 255 bytes for a name, Linux 4096 for a path with all that comes before it.
+pub(super) fn long_name(package: &Package, report: &mut Report) {
+    const NAME: usize = 255;
+    const PATH: usize = 4000;
+    for entry in &package.entries {
+        let longest = entry.name.split('/').map(str::len).max().unwrap_or(0);
+        let (found, wanted) = if longest > NAME {
+            (format!("a name of {longest} bytes"), format!("at most {NAME} bytes"))
+        } else if entry.name.len() > PATH {
+            (format!("a path of {} bytes", entry.name.len()), format!("at most {PATH} bytes"))
+        } else {
+            continue;
+        };
+        let shown: String = entry.written.chars().take(60).collect();
+        report.find(Spot::entry(&format!("{shown}...")), "a name is too long to be unpacked", found, wanted);
+    }
+}
+
+pub(super) fn letter_case(package: &Package, report: &mut Report) {
+    let mut seen: BTreeMap<String, &str> = BTreeMap::new();
+    for entry in package.entries.iter().filter(|entry| !entry.folder) {
+        match seen.get(&entry.name.to_lowercase()) {
+            Some(first) if *first != entry.name => report.find(
+                Spot::entry(&entry.written),
+                "two names differ by upper and lower case only",
+                format!("`{}` beside `{first}`", entry.name),
+                "names that no file system confuses",
+            ),
+            Some(_) => {}
+            None => {
+                seen.insert(entry.name.to_lowercase(), &entry.name);
+            }
+        }
     }
 }
 
 pub(super) fn description(package: &Package, report: &mut Report) {
     let readable = package.broken.is_none() && package.excess.is_none();
     if readable && package.description.is_none() && !package.has(crate::description::FILE) {
-        let elsewhere = package.entries.iter().find(|entry| entry.name.ends_with("/modelDescription.xml"));
+        let named_so = |entry: &&Entry| {
+            entry.name.ends_with("/modelDescription.xml")
+                || entry.name.eq_ignore_ascii_case(crate::description::FILE)
+        };
+        let elsewhere = package.entries.iter().find(named_so);
         let found = elsewhere.map_or("none".into(), |entry| format!("`{}`", entry.name));
         report.find(Spot::default(), "there is no description", found, "modelDescription.xml at the top");
     }

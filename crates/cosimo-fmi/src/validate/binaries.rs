@@ -10,7 +10,7 @@ use super::report::{Report, Spot};
 use crate::description::Fmi;
 use crate::elf::machine_name;
 use crate::platform::{PLATFORMS, Platform};
-use crate::xml::children_of;
+use crate::xml::{child, children_of};
 
 fn identifiers<'a>(model: &Model<'a>) -> BTreeSet<&'a str> {
     model
@@ -48,13 +48,18 @@ pub(super) fn platform_name(model: &Model<'_>, report: &mut Report) {
         }
         let wanted = match platform(folder) {
             Some(platform) => format!("`{}`", platform.folder(model.fmi)),
-            // FMI 2.0 lets vendors choose any other name.
-            None if model.fmi == Fmi::Two => continue,
+            // The older versions let vendors choose any other name.
+            None if model.fmi != Fmi::Three => continue,
             None => "a platform such as x86_64-linux".into(),
         };
         let message = "a folder of binaries is not called as the standard calls platforms";
         report.find(Spot::entry(&format!("binaries/{folder}")), message, format!("`{folder}`"), wanted);
     }
+}
+
+/// Whether binaries of this folder are those that this machine would load.
+fn is_here(folder: &str) -> bool {
+    Platform::here().is_some_and(|here| [here.fmi2, here.fmi3].contains(&folder))
 }
 
 pub(super) fn library_missing(model: &Model<'_>, report: &mut Report) {
@@ -66,7 +71,8 @@ pub(super) fn library_missing(model: &Model<'_>, report: &mut Report) {
                 |ending: &&str| model.package.has(&format!("binaries/{folder}/{identifier}.{ending}"));
             // Static libraries will do, too.
             if !shared.iter().chain(&["lib", "a"]).any(there) {
-                report.find(
+                report.find_if(
+                    is_here(folder),
                     Spot::entry(&format!("binaries/{folder}")),
                     "the library that the description names is not there",
                     format!("no {identifier}.{}", ending.unwrap_or("*")),
@@ -100,7 +106,8 @@ pub(super) fn library_format(model: &Model<'_>, report: &mut Report) {
             continue;
         };
         let message = "a library is not one, or not whole";
-        report.find(Spot::entry(&library.entry), message, found, wanted.name());
+        let here = is_here(&library.platform);
+        report.find_if(here, Spot::entry(&library.entry), message, found, wanted.name());
     }
 }
 
@@ -114,10 +121,11 @@ pub(super) fn library_machine(model: &Model<'_>, report: &mut Report) {
             "arm" => (40, 32),
             _ => (243, 64),
         };
-        // FMI 2.0 names the system and the bits; some tools put every 64-bit machine there.
-        let named = !(model.fmi == Fmi::Two && library.platform.starts_with("linux"));
+        // The older versions name the system and the bits; some tools put every 64-bit machine there.
+        let named = !(model.fmi != Fmi::Three && library.platform.starts_with("linux"));
         if elf.bits != bits || named && elf.machine != machine {
-            report.find(
+            report.find_if(
+                is_here(&library.platform),
                 Spot::entry(&library.entry),
                 "a library is for another machine than its folder",
                 format!("{}, {} bits", machine_name(elf.machine), elf.bits),
@@ -127,6 +135,51 @@ pub(super) fn library_machine(model: &Model<'_>, report: &mut Report) {
     }
 }
 
+const ONE: &[&str] = &[
+    "GetVersion",
+    "SetDebugLogging",
+    "GetReal",
+    "GetInteger",
+    "GetBoolean",
+    "GetString",
+    "SetReal",
+    "SetInteger",
+    "SetBoolean",
+    "SetString",
+];
+const EXCHANGE_ONE: &[&str] = &[
+    "GetModelTypesPlatform",
+    "InstantiateModel",
+    "FreeModelInstance",
+    "SetTime",
+    "SetContinuousStates",
+    "CompletedIntegratorStep",
+    "Initialize",
+    "GetDerivatives",
+    "GetEventIndicators",
+    "EventUpdate",
+    "GetContinuousStates",
+    "GetNominalContinuousStates",
+    "GetStateValueReferences",
+    "Terminate",
+];
+const COSIMULATION_ONE: &[&str] = &[
+    "GetTypesPlatform",
+    "InstantiateSlave",
+    "InitializeSlave",
+    "TerminateSlave",
+    "ResetSlave",
+    "FreeSlaveInstance",
+    "SetRealInputDerivatives",
+    "GetRealOutputDerivatives",
+    "DoStep",
+    "CancelStep",
+    "GetStatus",
+    "GetRealStatus",
+    "GetIntegerStatus",
+    "GetBooleanStatus",
+    "GetStringStatus",
+];
 const TWO: &[&str] = &[
     "GetTypesPlatform",
     "GetVersion",
@@ -254,6 +307,13 @@ const SCHEDULED_THREE: &[&str] = &["InstantiateScheduledExecution", "ActivateMod
 
 /// Without these no importer can run a unit.
 const NEEDED: &[&str] = &[
+    "InstantiateModel",
+    "FreeModelInstance",
+    "Initialize",
+    "InstantiateSlave",
+    "InitializeSlave",
+    "TerminateSlave",
+    "FreeSlaveInstance",
     "Instantiate",
     "InstantiateModelExchange",
     "InstantiateCoSimulation",
@@ -270,12 +330,19 @@ const NEEDED: &[&str] = &[
     "ActivateModelPartition",
 ];
 
-/// Functions that a library must export for the kinds that name it, and does not.
-fn missing_functions(model: &Model<'_>, library: &Library) -> Vec<String> {
+/// Functions that a library must export for the kinds that name it, and does not: the short name and the full one.
+fn missing_functions(model: &Model<'_>, library: &Library) -> Vec<(&'static str, String)> {
     let Some(exports) = &library.exports else { return Vec::new() };
-    let (prefix, common) = if model.fmi == Fmi::Two { ("fmi2", TWO) } else { ("fmi3", THREE) };
+    let (prefix, common) = match model.fmi {
+        // As a prefix in C.
+        Fmi::One => (format!("{}_fmi", library.stem), ONE),
+        Fmi::Two => ("fmi2".into(), TWO),
+        Fmi::Three => ("fmi3".into(), THREE),
+    };
     let kinds = model.kinds.iter().filter(|kind| kind.attribute("modelIdentifier") == Some(&library.stem));
     let special = kinds.map(|kind| match (kind.tag_name().name(), model.fmi) {
+        (_, Fmi::One) if child(*kind, "Implementation").is_none() => EXCHANGE_ONE,
+        (_, Fmi::One) => COSIMULATION_ONE,
         ("ModelExchange", Fmi::Two) => EXCHANGE_TWO,
         ("ModelExchange", Fmi::Three) => EXCHANGE_THREE,
         ("CoSimulation", Fmi::Two) => COSIMULATION_TWO,
@@ -284,21 +351,31 @@ fn missing_functions(model: &Model<'_>, library: &Library) -> Vec<String> {
     });
     let there: BTreeSet<&str> = exports.iter().map(String::as_str).collect();
     let all = std::iter::once(common).chain(special).flatten();
-    all.map(|name| format!("{prefix}{name}")).filter(|name| !there.contains(name.as_str())).collect()
+    all.map(|name| (*name, format!("{prefix}{name}")))
+        .filter(|(_, name)| !there.contains(name.as_str()))
+        .collect()
 }
 
 fn say_missing(model: &Model<'_>, report: &mut Report, needed: bool) {
     for library in own(model) {
         let mut missing = missing_functions(model, library);
-        missing.retain(|name| NEEDED.contains(&&name[4..]) == needed);
+        missing.retain(|(name, _)| NEEDED.contains(name) == needed);
         if !missing.is_empty() {
             let message = if needed {
                 "a library lacks functions that every importer calls"
             } else {
                 "a library lacks functions of the standard"
             };
-            let found = format!("no {}", missing.join(", "));
-            report.find(Spot::entry(&library.entry), message, found, "all functions of the interface");
+            let names: Vec<&str> = missing.iter().map(|(_, name)| name.as_str()).collect();
+            let found = format!("no {}", names.join(", "));
+            let here = is_here(&library.platform);
+            report.find_if(
+                here,
+                Spot::entry(&library.entry),
+                message,
+                found,
+                "all functions of the interface",
+            );
         }
     }
 }
@@ -315,6 +392,7 @@ pub(super) fn other_function(model: &Model<'_>, report: &mut Report) {
 fn source_files<'m, 'a>(model: &'m Model<'a>) -> Vec<(&'m super::report::Source<'a>, Node<'a, 'a>, &'a str)> {
     let mut found = Vec::new();
     match (model.fmi, model.build) {
+        (Fmi::One, _) => {}
         (Fmi::Two, _) => {
             for file in model.kinds.iter().flat_map(|kind| children_of(*kind, "SourceFiles")) {
                 found.extend(file.attribute("name").map(|name| (model.source, file, name)));
@@ -346,12 +424,13 @@ pub(super) fn source_missing(model: &Model<'_>, report: &mut Report) {
 pub(super) fn sources_listed(model: &Model<'_>, report: &mut Report) {
     let any = model.package.below("sources/").next().is_some();
     let told = match model.fmi {
+        Fmi::One => return,
         Fmi::Two => !source_files(model).is_empty(),
         Fmi::Three => model.package.build.is_some(),
     };
     if any && !told {
         let wanted = match model.fmi {
-            Fmi::Two => "`<SourceFiles>` with the files to compile",
+            Fmi::One | Fmi::Two => "`<SourceFiles>` with the files to compile",
             Fmi::Three => "sources/buildDescription.xml",
         };
         report.find(

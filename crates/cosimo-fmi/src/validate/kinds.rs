@@ -5,7 +5,7 @@ use super::model::Model;
 use super::report::Report;
 use super::schema;
 use super::schema::number;
-use crate::description::{Fmi, Kind};
+use crate::description::{Causality, Fmi, Kind};
 
 pub(super) fn none(model: &Model<'_>, report: &mut Report) {
     if model.kinds.is_empty() {
@@ -53,6 +53,7 @@ fn needs(model: &Model<'_>, report: &mut Report, flag: &str, needed: &str) {
 
 pub(super) fn serialize(model: &Model<'_>, report: &mut Report) {
     match model.fmi {
+        Fmi::One => {}
         Fmi::Two => needs(model, report, "canSerializeFMUstate", "canGetAndSetFMUstate"),
         Fmi::Three => needs(model, report, "canSerializeFMUState", "canGetAndSetFMUState"),
     }
@@ -94,18 +95,31 @@ pub(super) fn fixed_step(model: &Model<'_>, report: &mut Report) {
     }
 }
 
+/// A priority is that of the model partition which an input clock activates in scheduled execution.
 pub(super) fn priority(model: &Model<'_>, report: &mut Report) {
-    if model.kind("ScheduledExecution").is_none() {
-        return;
-    }
+    let scheduled = model.kind("ScheduledExecution").is_some();
     for clock in model.variables.iter().filter(|variable| variable.kind == Some(Kind::Clock)) {
-        if model.inherited(clock, "priority").is_none() {
-            report.find(
+        let input = clock.causality == Some(Causality::Input);
+        let given = model.inherited(clock, "priority");
+        match given {
+            None if scheduled && input => report.find(
                 model.source.element(clock.node),
                 format!("the clock `{}` has no priority", clock.name),
                 "none",
-                "`priority` on every clock of a unit for scheduled execution",
-            );
+                "`priority` on every input clock of an FMU for scheduled execution",
+            ),
+            Some(priority) if !scheduled || !input => {
+                let node = if clock.node.has_attribute("priority") { clock.node } else { clock.typed };
+                let why =
+                    if input { "an FMU without scheduled execution" } else { "a clock that is not an input" };
+                report.find(
+                    model.source.attribute(node, "priority"),
+                    format!("the clock `{}` has a priority that means nothing", clock.name),
+                    format!("priority {priority} on {why}"),
+                    "`priority` on input clocks for scheduled execution only",
+                );
+            }
+            _ => {}
         }
     }
 }

@@ -7,6 +7,7 @@
 mod archive;
 mod binaries;
 mod definitions;
+mod fmi1;
 mod kinds;
 mod model;
 mod model_structure;
@@ -22,22 +23,24 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-pub use self::report::{Finding, Profile, Severity, Spot};
+pub use self::report::{Finding, Lenient, Profile, Severity, Spot};
 use self::report::{Report, Source};
 pub use self::rules::RULES;
 use crate::archive::Limits;
-use crate::description::Fmi;
+use crate::description::{Description, Fmi};
 use crate::xml;
 
 pub struct Rule {
     /// Never changes, so that others can refer to it.
     pub id: &'static str,
+    /// The part of FMI 1.0 that says so, whose clauses differ between its two documents; empty where it does not.
+    pub fmi1: &'static str,
     /// Where FMI 2.0.5 says so; empty where it does not.
     pub fmi2: &'static str,
     /// Where FMI 3.0.2 says so; empty where it does not.
     pub fmi3: &'static str,
     /// What the lenient profile makes of a violation.
-    pub lenient: Severity,
+    pub lenient: Lenient,
     /// What the rule wants.
     pub summary: &'static str,
     /// What to do where it is violated.
@@ -54,20 +57,29 @@ enum Check {
 }
 
 impl Rule {
-    /// Where the standard says so; in both versions as long as none is known.
+    /// Where the standard says so; in the two newer versions as long as none is known.
     pub(crate) fn clause(&self, fmi: Option<Fmi>) -> String {
-        let two =
-            (fmi != Some(Fmi::Three) && !self.fmi2.is_empty()).then(|| format!("FMI 2.0.5, {}", self.fmi2));
-        let three =
-            (fmi != Some(Fmi::Two) && !self.fmi3.is_empty()).then(|| format!("FMI 3.0.2, {}", self.fmi3));
-        let clauses: Vec<String> = two.into_iter().chain(three).collect();
+        let said = |version: Fmi, name: &str, clause: &str| {
+            let asked = fmi.map_or(version != Fmi::One, |fmi| fmi == version);
+            (asked && !clause.is_empty()).then(|| format!("{name}, {clause}"))
+        };
+        let clauses = [
+            said(Fmi::One, "FMI 1.0", self.fmi1),
+            said(Fmi::Two, "FMI 2.0.5", self.fmi2),
+            said(Fmi::Three, "FMI 3.0.2", self.fmi3),
+        ];
+        let clauses: Vec<String> = clauses.into_iter().flatten().collect();
         if clauses.is_empty() { "a limit of Cosimo".into() } else { clauses.join("; ") }
     }
 
-    /// A rule that is in neither version is one of Cosimo's, for both.
+    /// A rule that is in no version is one of Cosimo's, for all.
     fn holds_in(&self, fmi: Fmi) -> bool {
-        let (own, other) = if fmi == Fmi::Two { (self.fmi2, self.fmi3) } else { (self.fmi3, self.fmi2) };
-        !own.is_empty() || other.is_empty()
+        let own = match fmi {
+            Fmi::One => self.fmi1,
+            Fmi::Two => self.fmi2,
+            Fmi::Three => self.fmi3,
+        };
+        !own.is_empty() || [self.fmi1, self.fmi2, self.fmi3].iter().all(|clause| clause.is_empty())
     }
 }
 
@@ -124,7 +136,9 @@ fn examine(package: &package::Package, profile: Profile) -> Validation {
         |index: usize| parsed[index].as_ref().map(|(source, document)| (source, document.root_element()));
     let model = root(0).and_then(|(source, node)| model::Model::new(package, source, node, root(1), root(2)));
     let fmi = model.as_ref().map(|model| model.fmi);
-    let mut report = Report::new(profile, &RULES[0]);
+    let readable = package.description.as_ref().and_then(|file| file.content.as_ref().ok());
+    let readable = readable.is_some_and(|text| Description::parse(text).is_ok());
+    let mut report = Report::new(profile, readable, &RULES[0]);
     for rule in RULES.iter().filter(|rule| fmi.is_none_or(|fmi| rule.holds_in(fmi))) {
         report.begin(rule, fmi);
         match (rule.check, &model) {

@@ -21,7 +21,7 @@ pub(crate) struct Model<'a> {
     pub(crate) root: Node<'a, 'a>,
     pub(crate) terminals: Option<(&'a Source<'a>, Node<'a, 'a>)>,
     pub(crate) build: Option<(&'a Source<'a>, Node<'a, 'a>)>,
-    /// `<ModelExchange>`, `<CoSimulation>`, `<ScheduledExecution>`.
+    /// `<ModelExchange>`, `<CoSimulation>`, `<ScheduledExecution>`; the root of FMI 1.0, which has one kind.
     pub(crate) kinds: Vec<Node<'a, 'a>>,
     pub(crate) variables: Vec<Variable<'a>>,
     pub(crate) types: BTreeMap<&'a str, Node<'a, 'a>>,
@@ -64,6 +64,8 @@ impl List {
     /// As the version calls an entry, or its list.
     pub(crate) fn name(self, fmi: Fmi) -> &'static str {
         match (self, fmi) {
+            // FMI 1.0 has no model structure.
+            (_, Fmi::One) => "",
             (List::Outputs, Fmi::Two) => "Outputs",
             (List::Outputs, Fmi::Three) => "Output",
             (List::Derivatives, Fmi::Two) => "Derivatives",
@@ -92,6 +94,7 @@ pub(crate) struct Unknown<'a> {
 /// The version, if it is one that has rules.
 pub(crate) fn version(root: Node<'_, '_>) -> Option<Fmi> {
     match root.attribute("fmiVersion")?.trim().split('.').next() {
+        Some("1") => Some(Fmi::One),
         Some("2") => Some(Fmi::Two),
         Some("3") => Some(Fmi::Three),
         _ => None,
@@ -107,10 +110,14 @@ impl<'a> Model<'a> {
         build: Option<(&'a Source<'a>, Node<'a, 'a>)>,
     ) -> Option<Model<'a>> {
         let fmi = version(root).filter(|_| root.tag_name().name() == schema::DESCRIPTION2.name)?;
-        // FMI 2.0 has neither of these files.
+        // Older versions have neither of these files.
         let (terminals, build) = if fmi == Fmi::Three { (terminals, build) } else { (None, None) };
         let mut found = Vec::new();
-        let description = if fmi == Fmi::Two { &schema::DESCRIPTION2 } else { &schema::DESCRIPTION3 };
+        let description = match fmi {
+            Fmi::One => &schema::DESCRIPTION1,
+            Fmi::Two => &schema::DESCRIPTION2,
+            Fmi::Three => &schema::DESCRIPTION3,
+        };
         defects(source, root, description, &mut found);
         for (file, schema) in [(terminals, &schema::TERMINALS_AND_ICONS), (build, &schema::BUILD)] {
             if let Some((source, root)) = file {
@@ -118,7 +125,11 @@ impl<'a> Model<'a> {
             }
         }
         let variables: Vec<Variable<'_>> = children_of(root, "ModelVariables")
-            .map(|node| if fmi == Fmi::Two { Variable::two(node) } else { Variable::three(node) })
+            .map(|node| match fmi {
+                Fmi::One => Variable::one(node),
+                Fmi::Two => Variable::two(node),
+                Fmi::Three => Variable::three(node),
+            })
             .collect();
         let mut references = BTreeMap::new();
         for (index, variable) in variables.iter().enumerate() {
@@ -135,10 +146,13 @@ impl<'a> Model<'a> {
             root,
             terminals,
             build,
-            kinds: ["ModelExchange", "CoSimulation", "ScheduledExecution"]
-                .into_iter()
-                .filter_map(|name| child(root, name))
-                .collect(),
+            kinds: match fmi {
+                Fmi::One => vec![root],
+                _ => ["ModelExchange", "CoSimulation", "ScheduledExecution"]
+                    .into_iter()
+                    .filter_map(|name| child(root, name))
+                    .collect(),
+            },
             variables,
             types: types.collect(),
             unknowns: Vec::new(),
@@ -189,7 +203,9 @@ impl<'a> Model<'a> {
     /// A variable by what the version refers to it with: its place in the list, or its value reference.
     pub(crate) fn find(&self, number: u32) -> Option<usize> {
         match self.fmi {
-            Fmi::Two => (number as usize).checked_sub(1).filter(|index| *index < self.variables.len()),
+            Fmi::One | Fmi::Two => {
+                (number as usize).checked_sub(1).filter(|index| *index < self.variables.len())
+            }
             Fmi::Three => self.references.get(&number).copied(),
         }
     }
@@ -207,7 +223,7 @@ impl<'a> Model<'a> {
     pub(crate) fn declared(&self, variable: &Variable<'a>) -> Option<Node<'a, 'a>> {
         let declared = *self.types.get(variable.typed.attribute("declaredType")?)?;
         match self.fmi {
-            Fmi::Two => declared.children().find(Node::is_element),
+            Fmi::One | Fmi::Two => declared.children().find(Node::is_element),
             Fmi::Three => Some(declared),
         }
     }
@@ -248,6 +264,11 @@ impl<'a> Model<'a> {
 }
 
 impl<'a> Variable<'a> {
+    /// In the words of FMI 1.0 causality and variability mean something else, which its own rules read.
+    fn one(node: Node<'a, 'a>) -> Variable<'a> {
+        Variable { causality: None, variability: None, initial: None, ..Variable::two(node) }
+    }
+
     fn two(node: Node<'a, 'a>) -> Variable<'a> {
         let typed = node.children().find_map(|child| {
             let kind = KINDS.iter().find(|(tag, _)| child.is_element() && child.tag_name().name() == *tag)?;

@@ -1,12 +1,12 @@
 //! What is checked: the entries of an archive and the files among them that are read. Nothing is unpacked to disk,
 //! and nothing that the archive says about itself is trusted.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use crate::archive::{Limits, inside, listed, other_than_zip};
+use crate::archive::{Limits, inside, other_than_zip};
 use crate::description::FILE;
 use crate::elf::{self, Elf};
 use crate::problem::Problem;
@@ -30,12 +30,21 @@ pub(crate) struct Package {
     pub(crate) entries: Vec<Entry>,
     /// Of all entries.
     names: BTreeSet<String>,
-    /// Names that come more than once; the archive's own count is all that tells.
-    pub(crate) repeated: bool,
+    /// Names that come more than once, spelled alike.
+    pub(crate) repeated: Vec<Repeated>,
     pub(crate) description: Option<Text>,
     pub(crate) terminals: Option<Text>,
     pub(crate) build: Option<Text>,
     pub(crate) libraries: Vec<Library>,
+}
+
+/// A name that comes more than once.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Repeated {
+    pub(crate) name: String,
+    pub(crate) count: usize,
+    /// All have the same checksum and size.
+    pub(crate) same: bool,
 }
 
 #[derive(Debug)]
@@ -127,11 +136,11 @@ impl Package {
             Some(found) if found == "empty" => package.broken = Some("an empty file".into()),
             Some(found) => package.broken = Some(found),
             None => {
-                let count = listed(&mut source);
+                let repeated = repeated(&mut source).unwrap_or_default();
                 match zip::ZipArchive::new(BufReader::new(source)) {
                     Err(error) => package.broken = Some(error.to_string()),
                     Ok(mut archive) => {
-                        package.repeated = count.is_some_and(|count| count != archive.len());
+                        package.repeated = repeated;
                         package.read(&mut archive, limits);
                     }
                 }
@@ -223,7 +232,9 @@ impl Package {
             self.put(Text::new(file, whole));
         } else if let Some((platform, stem, ending)) = library {
             let elf = elf::read(&kept);
-            let exports = elf.as_ref().and_then(|_| elf::exports(&kept, "fmi"));
+            let exports = elf
+                .as_ref()
+                .and_then(|_| elf::exports(&kept, |name| name.starts_with("fmi") || name.contains("_fmi")));
             let (entry, format) = (name.to_owned(), Format::of(&kept));
             self.libraries.push(Library { entry, platform, stem, ending, size, format, elf, exports });
         }
@@ -247,6 +258,59 @@ impl Package {
     pub(crate) fn below<'p>(&'p self, folder: &'p str) -> impl Iterator<Item = &'p Entry> {
         self.entries.iter().filter(move |entry| !entry.folder && entry.name.starts_with(folder))
     }
+}
+
+/// Names that the archive's own list has more than once. The library that reads archives keeps the last of each, so that the
+/// list is read here. `None` where it cannot be; the file is afterwards where it was.
+fn repeated(source: &mut File) -> Option<Vec<Repeated>> {
+    let list = list(source);
+    source.rewind().ok()?;
+    let list = list?;
+    let number = |at: usize, width: usize| -> Option<u64> {
+        let bytes = list.get(at..at.checked_add(width)?)?;
+        Some(bytes.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte)))
+    };
+    let mut seen: BTreeMap<&[u8], (usize, bool, (u64, u64))> = BTreeMap::new();
+    let mut at = 0;
+    while list[at..].starts_with(b"PK\x01\x02") {
+        let content = (number(at + 16, 4)?, number(at + 24, 4)?);
+        let length = number(at + 28, 2)? as usize;
+        let name = list.get(at + 46..at + 46 + length)?;
+        seen.entry(name)
+            .and_modify(|(count, same, first)| (*count, *same) = (*count + 1, *same && *first == content))
+            .or_insert((1, true, content));
+        at = at + 46 + length + (number(at + 30, 2)? + number(at + 32, 2)?) as usize;
+        if at > list.len() {
+            return None;
+        }
+    }
+    let again = seen.into_iter().filter(|(_, (count, ..))| *count > 1);
+    let repeated = again.map(|(name, (count, same, _))| Repeated {
+        name: String::from_utf8_lossy(name).into_owned(),
+        count,
+        same,
+    });
+    Some(repeated.collect())
+}
+
+/// The list of entries at the end of an archive; `None` where there is none, or it is larger than it can be.
+fn list(source: &mut File) -> Option<Vec<u8>> {
+    const END: &[u8] = b"PK\x05\x06";
+    const LONGEST_END: u64 = 22 + 65535;
+    const LONGEST: u64 = 1 << 26;
+    let length = source.metadata().ok()?.len();
+    source.seek(SeekFrom::Start(length.saturating_sub(LONGEST_END))).ok()?;
+    let mut tail = Vec::new();
+    source.read_to_end(&mut tail).ok()?;
+    let at = tail.windows(END.len()).rposition(|window| window == END)?;
+    let number = |at: usize| Some(u64::from(u32::from_le_bytes(tail.get(at..at + 4)?.try_into().ok()?)));
+    let size = number(at + 12)?;
+    // In front of its end, wherever the archive says that it begins: something may stand before the archive.
+    let end = length - (tail.len() - at) as u64;
+    source.seek(SeekFrom::Start(end.checked_sub(size).filter(|_| size <= LONGEST)?)).ok()?;
+    let mut list = Vec::new();
+    source.take(size).read_to_end(&mut list).ok()?;
+    Some(list)
 }
 
 enum Damage {
@@ -322,7 +386,6 @@ fn wrong_encoding(bytes: &[u8]) -> Option<String> {
 
 /// Whether the file begins as XML does, in any encoding. It is afterwards where it was.
 fn is_xml(source: &mut File) -> io::Result<bool> {
-    use std::io::Seek;
     let mut first = Vec::new();
     source.take(64).read_to_end(&mut first)?;
     source.rewind()?;

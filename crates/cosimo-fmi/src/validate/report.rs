@@ -25,6 +25,27 @@ impl Severity {
     }
 }
 
+/// What the lenient profile makes of a violation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lenient {
+    /// It keeps the FMU from running, or gives wrong numbers.
+    Error,
+    /// Importers get along with it.
+    Warning,
+    /// An error where it keeps the FMU from running on this machine, else a warning.
+    Depends,
+}
+
+impl Lenient {
+    pub fn name(self) -> &'static str {
+        match self {
+            Lenient::Error => "error",
+            Lenient::Warning => "warning",
+            Lenient::Depends => "depends",
+        }
+    }
+}
+
 /// How much is forgiven.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Profile {
@@ -126,14 +147,24 @@ pub(crate) struct Report {
     /// Findings beyond those that are kept, by rule.
     pub(crate) left_out: Vec<(&'static Rule, usize)>,
     profile: Profile,
+    /// Cosimo can read the description, whatever is wrong with it.
+    readable: bool,
     rule: &'static Rule,
     fmi: Option<Fmi>,
     count: usize,
 }
 
 impl Report {
-    pub(crate) fn new(profile: Profile, first: &'static Rule) -> Report {
-        Report { findings: Vec::new(), left_out: Vec::new(), profile, rule: first, fmi: None, count: 0 }
+    pub(crate) fn new(profile: Profile, readable: bool, first: &'static Rule) -> Report {
+        Report {
+            findings: Vec::new(),
+            left_out: Vec::new(),
+            profile,
+            readable,
+            rule: first,
+            fmi: None,
+            count: 0,
+        }
     }
 
     pub(crate) fn begin(&mut self, rule: &'static Rule, fmi: Option<Fmi>) {
@@ -153,13 +184,30 @@ impl Report {
         found: impl Into<String>,
         wanted: impl Into<String>,
     ) {
+        self.find_if(!self.readable, spot, message, found, wanted);
+    }
+
+    /// `obstructs` says whether the FMU cannot run here because of it, for rules where that depends.
+    pub(crate) fn find_if(
+        &mut self,
+        obstructs: bool,
+        spot: Spot,
+        message: impl Into<String>,
+        found: impl Into<String>,
+        wanted: impl Into<String>,
+    ) {
         self.count += 1;
         if self.count > MOST_FINDINGS {
             return;
         }
+        let severity = match (self.profile, self.rule.lenient) {
+            (Profile::Strict, _) | (_, Lenient::Error) => Severity::Error,
+            (_, Lenient::Depends) if obstructs => Severity::Error,
+            (_, Lenient::Depends | Lenient::Warning) => Severity::Warning,
+        };
         self.findings.push(Finding {
             rule: self.rule,
-            severity: if self.profile == Profile::Strict { Severity::Error } else { self.rule.lenient },
+            severity,
             clause: self.rule.clause(self.fmi),
             spot,
             message: message.into(),

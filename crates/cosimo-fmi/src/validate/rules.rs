@@ -1,14 +1,15 @@
 //! Every rule with its clauses, what it wants and what to do.
 
 use super::Check::{Model, Package};
+use super::Lenient::{Depends, Error, Warning};
 use super::Rule;
-use super::Severity::{Error, Warning};
-use super::{archive, binaries, definitions, kinds, model_structure, structure, terminals, variables};
+use super::{archive, binaries, definitions, fmi1, kinds, model_structure, structure, terminals, variables};
 
 /// All rules, in the order in which they speak.
 pub const RULES: &[Rule] = &[
     Rule {
         id: "archive/zip",
+        fmi1: "FMU distribution",
         fmi2: "2.3",
         fmi3: "2.5",
         lenient: Error,
@@ -18,6 +19,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "archive/size",
+        fmi1: "",
         fmi2: "",
         fmi3: "",
         lenient: Error,
@@ -27,6 +29,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "archive/ending",
+        fmi1: "FMU distribution",
         fmi2: "2.3",
         fmi3: "2.5",
         lenient: Warning,
@@ -36,6 +39,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "archive/path",
+        fmi1: "FMU distribution",
         fmi2: "2.3",
         fmi3: "2.5",
         lenient: Error,
@@ -45,6 +49,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "archive/backslash",
+        fmi1: "FMU distribution",
         fmi2: "2.3",
         fmi3: "2.5",
         lenient: Warning,
@@ -54,6 +59,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "archive/link",
+        fmi1: "FMU distribution",
         fmi2: "2.3",
         fmi3: "2.5",
         lenient: Error,
@@ -63,6 +69,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "archive/method",
+        fmi1: "FMU distribution",
         fmi2: "2.3",
         fmi3: "2.5",
         lenient: Error,
@@ -72,6 +79,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "archive/encryption",
+        fmi1: "FMU distribution",
         fmi2: "2.3",
         fmi3: "2.5",
         lenient: Error,
@@ -81,6 +89,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "archive/damage",
+        fmi1: "FMU distribution",
         fmi2: "2.3",
         fmi3: "2.5",
         lenient: Error,
@@ -90,15 +99,47 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "archive/duplicate",
+        fmi1: "FMU distribution",
         fmi2: "2.3",
         fmi3: "2.5",
-        lenient: Error,
+        lenient: Depends,
         summary: "each name is in the archive once",
-        remedy: "nobody can tell which of them is meant; zip the unit again",
+        remedy: "remove all but one; where their contents differ, it is not known which of them is meant",
         check: Package(archive::duplicate),
     },
     Rule {
+        id: "archive/file-and-folder",
+        fmi1: "FMU distribution",
+        fmi2: "2.3",
+        fmi3: "2.5",
+        lenient: Error,
+        summary: "no name is a file and a folder at once",
+        remedy: "rename one of them; they cannot be unpacked side by side",
+        check: Package(archive::file_and_folder),
+    },
+    Rule {
+        id: "archive/long-name",
+        fmi1: "",
+        fmi2: "",
+        fmi3: "",
+        lenient: Error,
+        summary: "names are short enough for file systems: 255 bytes for a name, 4000 for a path",
+        remedy: "shorten the name",
+        check: Package(archive::long_name),
+    },
+    Rule {
+        id: "archive/letter-case",
+        fmi1: "FMU distribution",
+        fmi2: "2.3",
+        fmi3: "2.5",
+        lenient: Warning,
+        summary: "names differ by more than upper and lower case",
+        remedy: "rename or remove one of them; many file systems take them for one",
+        check: Package(archive::letter_case),
+    },
+    Rule {
         id: "archive/description",
+        fmi1: "FMU distribution",
         fmi2: "2.3",
         fmi3: "2.5.1",
         lenient: Error,
@@ -108,6 +149,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "archive/implementation",
+        fmi1: "FMU distribution",
         fmi2: "2.3",
         fmi3: "2.5",
         lenient: Error,
@@ -117,6 +159,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "archive/companion",
+        fmi1: "",
         fmi2: "",
         fmi3: "2.5.1",
         lenient: Warning,
@@ -126,6 +169,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "archive/documentation",
+        fmi1: "",
         fmi2: "2.3",
         fmi3: "2.5.1.1",
         lenient: Warning,
@@ -135,6 +179,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "xml/well-formed",
+        fmi1: "description schema",
         fmi2: "2.2",
         fmi3: "2.4",
         lenient: Error,
@@ -144,6 +189,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "xml/encoding",
+        fmi1: "description schema",
         fmi2: "2.2",
         fmi3: "2.4",
         lenient: Warning,
@@ -153,15 +199,17 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "xml/root",
+        fmi1: "description schema",
         fmi2: "2.2.1",
         fmi3: "2.4.1",
         lenient: Error,
         summary: "the root is <fmiModelDescription> of a known version",
-        remedy: "check FMI 2.0 and 3.0 units; other versions have other rules",
+        remedy: "check FMUs of FMI 1.0, 2.0 or 3.0; other versions have other rules",
         check: Package(structure::root),
     },
     Rule {
         id: "xml/unknown-element",
+        fmi1: "description schema",
         fmi2: "2.2, schema",
         fmi3: "2.4, schema",
         lenient: Warning,
@@ -171,15 +219,17 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "xml/missing-element",
+        fmi1: "description schema",
         fmi2: "2.2, schema",
         fmi3: "2.4, schema",
-        lenient: Error,
+        lenient: Depends,
         summary: "elements that the schema requires are there",
         remedy: "add the element",
         check: Model(structure::missing_element),
     },
     Rule {
         id: "xml/misplaced-element",
+        fmi1: "description schema",
         fmi2: "2.2, schema",
         fmi3: "2.4, schema",
         lenient: Warning,
@@ -189,15 +239,17 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "xml/repeated-element",
+        fmi1: "description schema",
         fmi2: "2.2, schema",
         fmi3: "2.4, schema",
-        lenient: Error,
+        lenient: Depends,
         summary: "elements come as often as the schema allows",
         remedy: "remove all but one",
         check: Model(structure::repeated_element),
     },
     Rule {
         id: "xml/unknown-attribute",
+        fmi1: "description schema",
         fmi2: "2.2, schema",
         fmi3: "2.4, schema",
         lenient: Warning,
@@ -207,24 +259,27 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "xml/missing-attribute",
+        fmi1: "description schema",
         fmi2: "2.2, schema",
         fmi3: "2.4, schema",
-        lenient: Error,
+        lenient: Depends,
         summary: "attributes that the schema requires are there",
         remedy: "add the attribute",
         check: Model(structure::missing_attribute),
     },
     Rule {
         id: "xml/attribute-value",
+        fmi1: "description schema",
         fmi2: "2.2, schema",
         fmi3: "2.4, schema",
-        lenient: Error,
+        lenient: Depends,
         summary: "values of attributes are of the type of the schema",
         remedy: "correct the value",
         check: Model(structure::attribute_value),
     },
     Rule {
         id: "xml/stray-text",
+        fmi1: "description schema",
         fmi2: "2.2, schema",
         fmi3: "2.4, schema",
         lenient: Warning,
@@ -234,6 +289,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "kind/none",
+        fmi1: "",
         fmi2: "2.2.1",
         fmi3: "2.4.1",
         lenient: Error,
@@ -243,15 +299,17 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "kind/identifier",
+        fmi1: "attributes of the model description",
         fmi2: "3.3.1, 4.3.1",
         fmi3: "2.4.2",
-        lenient: Error,
+        lenient: Warning,
         summary: "a model identifier is a name in C",
         remedy: "use letters, digits and underscores only, and rename the library alike",
         check: Model(kinds::identifier),
     },
     Rule {
         id: "kind/serialize",
+        fmi1: "",
         fmi2: "3.3.1, 4.3.1",
         fmi3: "2.4.2",
         lenient: Warning,
@@ -261,6 +319,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "kind/early-return",
+        fmi1: "",
         fmi2: "",
         fmi3: "4.4",
         lenient: Warning,
@@ -270,6 +329,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "kind/clocks",
+        fmi1: "",
         fmi2: "",
         fmi3: "4.4",
         lenient: Warning,
@@ -279,6 +339,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "kind/fixed-step",
+        fmi1: "",
         fmi2: "",
         fmi3: "4.4",
         lenient: Warning,
@@ -288,15 +349,17 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "kind/priority",
+        fmi1: "",
         fmi2: "",
         fmi3: "2.4.4",
         lenient: Warning,
-        summary: "clocks for scheduled execution have a priority",
-        remedy: "add priority to the clock",
+        summary: "input clocks for scheduled execution have a priority, and no others",
+        remedy: "add priority to the clock, or remove it",
         check: Model(kinds::priority),
     },
     Rule {
         id: "kind/misspelt-flag",
+        fmi1: "",
         fmi2: "",
         fmi3: "2.4.2",
         lenient: Warning,
@@ -306,6 +369,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "unit/duplicate",
+        fmi1: "",
         fmi2: "2.2.2",
         fmi3: "2.4.3",
         lenient: Warning,
@@ -315,6 +379,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "unit/conversion",
+        fmi1: "",
         fmi2: "2.2.2",
         fmi3: "2.4.3",
         lenient: Warning,
@@ -324,6 +389,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "type/duplicate",
+        fmi1: "type definitions",
         fmi2: "2.2.3",
         fmi3: "2.4.4",
         lenient: Warning,
@@ -333,6 +399,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "type/variable-name",
+        fmi1: "",
         fmi2: "2.2.3",
         fmi3: "2.4.4",
         lenient: Warning,
@@ -342,6 +409,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "type/enumeration",
+        fmi1: "",
         fmi2: "2.2.3",
         fmi3: "2.4.4",
         lenient: Warning,
@@ -351,6 +419,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "log/duplicate",
+        fmi1: "",
         fmi2: "2.2.4",
         fmi3: "2.4.5",
         lenient: Warning,
@@ -360,6 +429,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "experiment/values",
+        fmi1: "default experiment",
         fmi2: "2.2.5",
         fmi3: "2.4.6",
         lenient: Warning,
@@ -369,6 +439,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "annotation/duplicate-tool",
+        fmi1: "",
         fmi2: "2.2.6",
         fmi3: "",
         lenient: Warning,
@@ -378,6 +449,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "annotation/type",
+        fmi1: "",
         fmi2: "",
         fmi3: "2.4",
         lenient: Warning,
@@ -387,6 +459,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "variable/duplicate-name",
+        fmi1: "definition of model variables",
         fmi2: "2.2.7",
         fmi3: "2.4.7.4",
         lenient: Error,
@@ -396,6 +469,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "variable/name",
+        fmi1: "",
         fmi2: "2.2.9",
         fmi3: "2.4.7.5.1",
         lenient: Warning,
@@ -405,6 +479,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "variable/structured-name",
+        fmi1: "variable naming conventions",
         fmi2: "2.2.9",
         fmi3: "2.4.7.5.1",
         lenient: Warning,
@@ -414,6 +489,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "variable/duplicate-reference",
+        fmi1: "",
         fmi2: "",
         fmi3: "2.4.7.4",
         lenient: Error,
@@ -423,6 +499,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "variable/alias",
+        fmi1: "",
         fmi2: "2.2.7",
         fmi3: "",
         lenient: Warning,
@@ -431,7 +508,28 @@ pub const RULES: &[Rule] = &[
         check: Model(variables::alias),
     },
     Rule {
+        id: "variable/alias-base",
+        fmi1: "definition of model variables",
+        fmi2: "",
+        fmi3: "",
+        lenient: Warning,
+        summary: "an alias has the value reference of a variable that is none",
+        remedy: "correct valueReference, or leave `alias` out",
+        check: Model(fmi1::alias_base),
+    },
+    Rule {
+        id: "variable/direct-dependency",
+        fmi1: "definition of model variables",
+        fmi2: "",
+        fmi3: "",
+        lenient: Warning,
+        summary: "direct dependencies are inputs, and only outputs have them",
+        remedy: "correct the name, or remove it from the list",
+        check: Model(fmi1::direct_dependency),
+    },
+    Rule {
         id: "variable/causality-variability",
+        fmi1: "",
         fmi2: "2.2.7, table of causality and variability",
         fmi3: "2.4.7.4, table of variability and causality",
         lenient: Warning,
@@ -441,6 +539,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "variable/initial",
+        fmi1: "",
         fmi2: "2.2.7, table of initial",
         fmi3: "2.4.7.5, table \"Definition of initial\"",
         lenient: Warning,
@@ -450,6 +549,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "variable/start-missing",
+        fmi1: "",
         fmi2: "2.2.7",
         fmi3: "2.4.7.5",
         lenient: Warning,
@@ -459,6 +559,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "variable/start-forbidden",
+        fmi1: "",
         fmi2: "2.2.7",
         fmi3: "2.4.7.5",
         lenient: Warning,
@@ -468,6 +569,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "variable/continuous-type",
+        fmi1: "",
         fmi2: "2.2.7",
         fmi3: "2.4.7.4",
         lenient: Warning,
@@ -477,6 +579,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "variable/min-max",
+        fmi1: "definition of model variables",
         fmi2: "2.2.3",
         fmi3: "2.4.4",
         lenient: Warning,
@@ -486,6 +589,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "variable/start-range",
+        fmi1: "definition of model variables",
         fmi2: "2.2.7",
         fmi3: "2.4.4",
         lenient: Warning,
@@ -495,6 +599,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "variable/enumeration-start",
+        fmi1: "definition of model variables",
         fmi2: "2.2.3",
         fmi3: "2.4.4",
         lenient: Warning,
@@ -504,6 +609,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "variable/start-size",
+        fmi1: "",
         fmi2: "",
         fmi3: "2.4.7.5",
         lenient: Error,
@@ -513,6 +619,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "variable/declared-type",
+        fmi1: "definition of model variables",
         fmi2: "2.2.7",
         fmi3: "2.4.7.5",
         lenient: Warning,
@@ -522,6 +629,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "variable/unit",
+        fmi1: "",
         fmi2: "2.2.2",
         fmi3: "2.4.7.5",
         lenient: Warning,
@@ -531,6 +639,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "variable/display-unit",
+        fmi1: "",
         fmi2: "2.2.2",
         fmi3: "2.4.7.5",
         lenient: Warning,
@@ -540,6 +649,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "variable/derivative",
+        fmi1: "",
         fmi2: "2.2.7",
         fmi3: "2.4.7.5",
         lenient: Warning,
@@ -549,6 +659,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "variable/reinit",
+        fmi1: "",
         fmi2: "2.2.7",
         fmi3: "2.4.7.5",
         lenient: Warning,
@@ -558,6 +669,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "variable/multiple-set",
+        fmi1: "",
         fmi2: "2.2.7",
         fmi3: "2.4.7.4",
         lenient: Warning,
@@ -567,6 +679,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "variable/independent-count",
+        fmi1: "",
         fmi2: "2.2.7",
         fmi3: "2.4.7.4",
         lenient: Warning,
@@ -576,6 +689,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "variable/independent-type",
+        fmi1: "",
         fmi2: "2.2.7",
         fmi3: "2.4.7.4",
         lenient: Warning,
@@ -585,6 +699,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "variable/dimension",
+        fmi1: "",
         fmi2: "",
         fmi3: "2.4.7.2",
         lenient: Error,
@@ -594,6 +709,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "variable/structural-parameter",
+        fmi1: "",
         fmi2: "",
         fmi3: "2.4.7.4",
         lenient: Warning,
@@ -603,6 +719,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "variable/intermediate-update",
+        fmi1: "",
         fmi2: "",
         fmi3: "2.4.7.4",
         lenient: Warning,
@@ -612,6 +729,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "variable/previous",
+        fmi1: "",
         fmi2: "",
         fmi3: "2.4.7.4",
         lenient: Warning,
@@ -621,6 +739,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "variable/clocks",
+        fmi1: "",
         fmi2: "",
         fmi3: "2.4.7.4",
         lenient: Warning,
@@ -630,6 +749,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "variable/clock",
+        fmi1: "",
         fmi2: "",
         fmi3: "2.4.4",
         lenient: Warning,
@@ -639,15 +759,17 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "structure/reference",
+        fmi1: "",
         fmi2: "2.2.8",
         fmi3: "2.4.8",
-        lenient: Error,
+        lenient: Depends,
         summary: "entries of the model structure are variables",
         remedy: "correct the number; FMI 2.0 counts variables from 1, FMI 3.0 uses value references",
         check: Model(model_structure::reference),
     },
     Rule {
         id: "structure/repeated",
+        fmi1: "",
         fmi2: "2.2.8",
         fmi3: "2.4.8",
         lenient: Warning,
@@ -657,6 +779,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "structure/outputs-missing",
+        fmi1: "",
         fmi2: "2.2.8",
         fmi3: "2.4.8",
         lenient: Warning,
@@ -666,6 +789,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "structure/outputs-extra",
+        fmi1: "",
         fmi2: "2.2.8",
         fmi3: "2.4.8",
         lenient: Warning,
@@ -675,6 +799,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "structure/derivatives-missing",
+        fmi1: "",
         fmi2: "2.2.8",
         fmi3: "2.4.8",
         lenient: Warning,
@@ -684,6 +809,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "structure/derivatives-extra",
+        fmi1: "",
         fmi2: "2.2.8",
         fmi3: "2.4.8",
         lenient: Warning,
@@ -693,6 +819,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "structure/initial-unknowns-missing",
+        fmi1: "",
         fmi2: "2.2.8",
         fmi3: "2.4.8",
         lenient: Warning,
@@ -702,6 +829,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "structure/initial-unknowns-extra",
+        fmi1: "",
         fmi2: "2.2.8",
         fmi3: "2.4.8",
         lenient: Warning,
@@ -711,6 +839,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "structure/initial-unknowns-order",
+        fmi1: "",
         fmi2: "2.2.8",
         fmi3: "",
         lenient: Warning,
@@ -720,6 +849,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "structure/dependencies",
+        fmi1: "",
         fmi2: "2.2.8",
         fmi3: "2.4.8",
         lenient: Warning,
@@ -729,6 +859,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "structure/dependencies-order",
+        fmi1: "",
         fmi2: "2.2.8",
         fmi3: "",
         lenient: Warning,
@@ -738,6 +869,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "structure/dependencies-kind",
+        fmi1: "",
         fmi2: "2.2.8",
         fmi3: "2.4.8",
         lenient: Warning,
@@ -747,6 +879,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "structure/event-indicators",
+        fmi1: "",
         fmi2: "",
         fmi3: "2.4.8",
         lenient: Warning,
@@ -756,6 +889,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "structure/clocked-states",
+        fmi1: "",
         fmi2: "",
         fmi3: "2.4.8",
         lenient: Warning,
@@ -765,6 +899,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "terminal/version",
+        fmi1: "",
         fmi2: "",
         fmi3: "2.4.9",
         lenient: Warning,
@@ -774,6 +909,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "terminal/duplicate",
+        fmi1: "",
         fmi2: "",
         fmi3: "2.4.9.2",
         lenient: Warning,
@@ -783,6 +919,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "terminal/variable",
+        fmi1: "",
         fmi2: "",
         fmi3: "2.4.9.2",
         lenient: Warning,
@@ -792,6 +929,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "terminal/member-name",
+        fmi1: "",
         fmi2: "",
         fmi3: "2.4.9.2",
         lenient: Warning,
@@ -801,6 +939,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "terminal/word",
+        fmi1: "",
         fmi2: "",
         fmi3: "2.4.9.2",
         lenient: Warning,
@@ -810,6 +949,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "terminal/streams",
+        fmi1: "",
         fmi2: "",
         fmi3: "2.4.9.2",
         lenient: Warning,
@@ -819,6 +959,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "binary/platform",
+        fmi1: "FMU distribution",
         fmi2: "2.3",
         fmi3: "2.5.1.4",
         lenient: Warning,
@@ -828,42 +969,47 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "binary/missing",
+        fmi1: "FMU distribution",
         fmi2: "2.3",
         fmi3: "2.5.1.4",
-        lenient: Error,
+        lenient: Depends,
         summary: "each platform has a library with the name of the model identifier",
         remedy: "rename the library, or correct modelIdentifier",
         check: Model(binaries::library_missing),
     },
     Rule {
         id: "binary/format",
+        fmi1: "FMU distribution",
         fmi2: "2.3",
         fmi3: "2.5.1.4",
-        lenient: Error,
+        lenient: Depends,
         summary: "libraries are libraries of their platform",
         remedy: "export the unit again",
         check: Model(binaries::library_format),
     },
     Rule {
         id: "binary/machine",
+        fmi1: "FMU distribution",
         fmi2: "2.3",
         fmi3: "2.5.1.4",
-        lenient: Error,
+        lenient: Depends,
         summary: "libraries are made for the machine that their folder names",
         remedy: "move the library to the folder of its machine",
         check: Model(binaries::library_machine),
     },
     Rule {
         id: "binary/needed-function",
+        fmi1: "naming conventions of functions",
         fmi2: "2.3",
         fmi3: "2.5",
-        lenient: Error,
+        lenient: Depends,
         summary: "libraries have the functions that every importer calls",
         remedy: "export them from the library; names have no prefix in a shared library",
         check: Model(binaries::needed_function),
     },
     Rule {
         id: "binary/function",
+        fmi1: "naming conventions of functions",
         fmi2: "2.3",
         fmi3: "2.5",
         lenient: Warning,
@@ -873,15 +1019,17 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "source/missing",
+        fmi1: "",
         fmi2: "2.3",
         fmi3: "2.5.1.3",
-        lenient: Error,
+        lenient: Warning,
         summary: "source files that are to be compiled are there",
         remedy: "add the file, or remove it from the list",
         check: Model(binaries::source_missing),
     },
     Rule {
         id: "source/unlisted",
+        fmi1: "",
         fmi2: "2.3",
         fmi3: "2.5.1.3",
         lenient: Warning,
@@ -891,6 +1039,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "source/configuration",
+        fmi1: "",
         fmi2: "",
         fmi3: "2.5.1.3",
         lenient: Warning,

@@ -1,4 +1,4 @@
-//! The XML schemas of FMI 2.0.5 and 3.0.2 as tables: which element stands where, how often, and which attributes of
+//! The XML schemas of FMI 1.0, 2.0.5 and 3.0.2 as tables: which element stands where, how often, and which attributes of
 //! which type it has. After the `.xsd` files of the standard, whose names are used.
 
 /// Types of attributes, as the schemas name them.
@@ -39,6 +39,8 @@ pub(crate) enum Content {
     Sequence(&'static [Particle]),
     /// So many elements of whatever kind.
     Any(usize),
+    /// Text alone.
+    Text,
 }
 
 /// One of some elements, so many times.
@@ -137,6 +139,125 @@ const DEPENDENCIES: &[Attribute] =
     &[may("dependencies", REFERENCES), may("dependenciesKind", Type::List(&DEPENDENCY_KINDS))];
 
 static BASE: Element = element("BaseUnit", &[BASE_UNIT], &[]);
+
+// FMI 1.0.
+
+static DISPLAY1: Element = element(
+    "DisplayUnitDefinition",
+    &[&[must("displayUnit", Type::Text), may("gain", Type::Double), may("offset", Type::Double)]],
+    &[],
+);
+static UNIT1: Element = element("BaseUnit", &[&[must("unit", Type::Text)]], &[some(&[&DISPLAY1], 0, MANY)]);
+static UNITS1: Element = element("UnitDefinitions", &[], &[some(&[&UNIT1], 0, MANY)]);
+const REAL_BASE1: &[Attribute] = &[
+    may("quantity", Type::Text),
+    may("unit", Type::Text),
+    may("displayUnit", Type::Text),
+    may("relativeQuantity", Type::Boolean),
+];
+static REAL_TYPE1: Element = element("RealType", &[REAL_BASE1, DOUBLES], &[]);
+static INTEGER_TYPE1: Element = element("IntegerType", &[QUANTITY, INTS], &[]);
+/// Without a type in the schema, which lets anything be in it.
+static BOOLEAN_TYPE1: Element =
+    Element { name: "BooleanType", attributes: &[], content: Content::Any(MANY), open: true };
+static STRING_TYPE1: Element =
+    Element { name: "StringType", attributes: &[], content: Content::Any(MANY), open: true };
+static ITEM1: Element = element("Item", &[NAMED, DESCRIBED], &[]);
+static ENUMERATION_TYPE1: Element =
+    element("EnumerationType", &[QUANTITY, INTS], &[some(&[&ITEM1], 0, MANY)]);
+static TYPE1: Element = element(
+    "Type",
+    &[NAMED, DESCRIBED],
+    &[some(&[&REAL_TYPE1, &INTEGER_TYPE1, &BOOLEAN_TYPE1, &STRING_TYPE1, &ENUMERATION_TYPE1], 1, 1)],
+);
+static TYPES1: Element = element("TypeDefinitions", &[], &[some(&[&TYPE1], 0, MANY)]);
+static EXPERIMENT1: Element = element(
+    "DefaultExperiment",
+    &[&[may("startTime", Type::Double), may("stopTime", Type::Double), may("tolerance", Type::Double)]],
+    &[],
+);
+static ANNOTATION1: Element = element("Annotation", &[NAMED, &[must("value", Type::Text)]], &[]);
+static TOOL1: Element = element("Tool", &[NAMED], &[some(&[&ANNOTATION1], 0, MANY)]);
+static VENDOR1: Element = element("VendorAnnotations", &[], &[some(&[&TOOL1], 0, MANY)]);
+const FIXED1: &[Attribute] = &[may("fixed", Type::Boolean)];
+static REAL1: Element =
+    element("Real", &[DECLARED, REAL_BASE1, DOUBLES, &[may("start", Type::Double)], FIXED1], &[]);
+static INTEGER1: Element = element("Integer", &[DECLARED, QUANTITY, INTS, &[may("start", INT)], FIXED1], &[]);
+static BOOLEAN1: Element = element("Boolean", &[DECLARED, &[may("start", Type::Boolean)], FIXED1], &[]);
+static STRING1: Element = element("String", &[DECLARED, &[may("start", Type::Text)], FIXED1], &[]);
+static ENUMERATION1: Element = element(
+    "Enumeration",
+    &[&[must("declaredType", Type::Text)], QUANTITY, INTS, &[may("start", INT)], FIXED1],
+    &[],
+);
+static NAME1: Element = Element { name: "Name", attributes: &[], content: Content::Text, open: false };
+static DEPENDENCY1: Element = element("DirectDependency", &[], &[some(&[&NAME1], 0, MANY)]);
+static VARIABLE1: Element = element(
+    "ScalarVariable",
+    &[
+        NAMED,
+        DESCRIBED,
+        &[
+            must("valueReference", UNSIGNED),
+            may("variability", Type::One(&["constant", "parameter", "discrete", "continuous"])),
+            may("causality", Type::One(&["input", "output", "internal", "none"])),
+            may("alias", Type::One(&["noAlias", "alias", "negatedAlias"])),
+        ],
+    ],
+    &[some(&[&REAL1, &INTEGER1, &BOOLEAN1, &STRING1, &ENUMERATION1], 1, 1), optional(&[&DEPENDENCY1])],
+);
+static VARIABLES1: Element = element("ModelVariables", &[], &[some(&[&VARIABLE1], 0, MANY)]);
+static CAPABILITIES1: Element = element(
+    "Capabilities",
+    &[&[
+        may("canHandleVariableCommunicationStepSize", Type::Boolean),
+        may("canHandleEvents", Type::Boolean),
+        may("canRejectSteps", Type::Boolean),
+        may("canInterpolateInputs", Type::Boolean),
+        may("maxOutputDerivativeOrder", UNSIGNED),
+        // As the schema spells it.
+        may("canRunAsynchronuously", Type::Boolean),
+        may("canSignalEvents", Type::Boolean),
+        may("canBeInstantiatedOnlyOncePerProcess", Type::Boolean),
+        may("canNotUseMemoryManagementFunctions", Type::Boolean),
+    ]],
+    &[],
+);
+static TOOL_FILE1: Element = element("File", &[&[must("file", Type::Text)]], &[]);
+static TOOL_MODEL1: Element = element(
+    "Model",
+    &[&[must("entryPoint", Type::Text), may("manualStart", Type::Boolean), must("type", Type::Text)]],
+    &[some(&[&TOOL_FILE1], 0, MANY)],
+);
+static ALONE1: Element = element("CoSimulation_StandAlone", &[], &[some(&[&CAPABILITIES1], 1, 1)]);
+static COUPLED1: Element =
+    element("CoSimulation_Tool", &[], &[some(&[&CAPABILITIES1], 1, 1), some(&[&TOOL_MODEL1], 1, 1)]);
+static IMPLEMENTATION1: Element = element("Implementation", &[], &[some(&[&ALONE1, &COUPLED1], 1, 1)]);
+pub(crate) static DESCRIPTION1: Element = element(
+    "fmiModelDescription",
+    &[&[
+        must("fmiVersion", Type::Version("1.0")),
+        must("modelName", Type::Text),
+        must("modelIdentifier", Type::Text),
+        must("guid", Type::Text),
+        may("description", Type::Text),
+        may("author", Type::Text),
+        may("version", Type::Text),
+        may("generationTool", Type::Text),
+        may("generationDateAndTime", Type::DateTime),
+        may("variableNamingConvention", Type::One(&["flat", "structured"])),
+        must("numberOfContinuousStates", UNSIGNED),
+        must("numberOfEventIndicators", UNSIGNED),
+    ]],
+    &[
+        optional(&[&UNITS1]),
+        optional(&[&TYPES1]),
+        optional(&[&EXPERIMENT1]),
+        optional(&[&VENDOR1]),
+        optional(&[&VARIABLES1]),
+        optional(&[&IMPLEMENTATION1]),
+    ],
+);
 
 // FMI 2.0.
 

@@ -64,6 +64,7 @@ impl Walk<'_, '_> {
         let particles = match &schema.content {
             Content::Sequence(particles) => *particles,
             Content::Any(most) => return self.any(node, schema, *most),
+            Content::Text => return self.any(node, schema, 0),
         };
         if depth > DEEPEST {
             return;
@@ -297,7 +298,12 @@ pub(super) fn root(package: &Package, report: &mut Report) {
     } else if super::model::version(root).is_none() {
         let found = root.attribute("fmiVersion").map_or("none".into(), |version| format!("\"{version}\""));
         let message = "the version is none of those that can be checked";
-        report.find(source.attribute(root, "fmiVersion"), message, found, "fmiVersion=\"2.0\" or \"3.0\"");
+        report.find(
+            source.attribute(root, "fmiVersion"),
+            message,
+            found,
+            "fmiVersion=\"1.0\", \"2.0\" or \"3.0\"",
+        );
     }
 }
 

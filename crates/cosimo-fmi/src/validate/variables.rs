@@ -337,7 +337,7 @@ pub(super) fn min_max(model: &Model<'_>, report: &mut Report) {
         }
     }
     for (name, declared) in &model.types {
-        let node = if model.fmi == Fmi::Two {
+        let node = if model.fmi != Fmi::Three {
             declared.children().find(Node::is_element).unwrap_or(*declared)
         } else {
             *declared
@@ -371,6 +371,9 @@ pub(super) fn start_range(model: &Model<'_>, report: &mut Report) {
 pub(super) fn enumeration_start(model: &Model<'_>, report: &mut Report) {
     let items = |declared: &Node<'_, '_>| -> BTreeSet<i128> {
         let items = declared.descendants().filter(|node| node.tag_name().name() == "Item");
+        if model.fmi == Fmi::One {
+            return items.zip(1..).map(|(_, value)| value).collect();
+        }
         items.filter_map(|item| whole(item.attribute("value")?)).collect()
     };
     let types: BTreeMap<&str, BTreeSet<i128>> =

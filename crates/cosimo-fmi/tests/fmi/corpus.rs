@@ -3,9 +3,10 @@
 
 use cosimo_export::{Design, Version, model_description};
 
-use self::Base::{Full2, Full3, Wheel2, Wheel3};
+use self::Base::{Full2, Full3, Slave1, Wheel1, Wheel2, Wheel3};
 
 /// Valid, with something of everything.
+pub(crate) const SLAVE1: &str = include_str!("../fixtures/slave1.xml");
 pub(crate) const FULL2: &str = include_str!("../fixtures/full2.xml");
 pub(crate) const FULL3: &str = include_str!("../fixtures/full3.xml");
 
@@ -19,9 +20,12 @@ pub(crate) struct Defect {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Base {
+    /// Of FMI 1.0.
+    Slave1,
     Full2,
     Full3,
     /// The wheel of the quarter car, as it is exported.
+    Wheel1,
     Wheel2,
     Wheel3,
 }
@@ -30,8 +34,10 @@ impl Base {
     pub(crate) fn text(self) -> String {
         let wheel = |version| model_description(&Design::new("native:quarter-car/wheel", version)).unwrap();
         match self {
+            Slave1 => SLAVE1.to_owned(),
             Full2 => FULL2.to_owned(),
             Full3 => FULL3.to_owned(),
+            Wheel1 => wheel(Version::One),
             Wheel2 => wheel(Version::Two),
             Wheel3 => wheel(Version::Three),
         }
@@ -57,6 +63,86 @@ const fn defect(
 }
 
 pub(crate) const DEFECTS: &[Defect] = &[
+    // FMI 1.0.
+    defect("1-cut", Slave1, "</ModelVariables>", "", &["xml/well-formed"]),
+    defect("1-encoding", Slave1, " encoding=\"UTF-8\"", "", &["xml/encoding"]),
+    defect("1-version", Slave1, "fmiVersion=\"1.0\"", "fmiVersion=\"1.0.1\"", &["xml/attribute-value"]),
+    defect("1-no-identifier", Slave1, " modelIdentifier=\"slave\"", "", &["xml/missing-attribute"]),
+    defect("1-no-states", Slave1, " numberOfContinuousStates=\"0\"", "", &["xml/missing-attribute"]),
+    defect("1-identifier", Slave1, "Identifier=\"slave\"", "Identifier=\"a-b\"", &["kind/identifier"]),
+    defect(
+        "1-causality",
+        Slave1,
+        "causality=\"input\"",
+        "causality=\"local\"",
+        &["xml/attribute-value", "variable/direct-dependency"],
+    ),
+    defect(
+        "1-variability",
+        Slave1,
+        "variability=\"parameter\"",
+        "variability=\"fixed\"",
+        &["xml/attribute-value"],
+    ),
+    defect("1-initial", Slave1, "name=\"k\"", "name=\"k\" initial=\"exact\"", &["xml/unknown-attribute"]),
+    defect("1-step", Slave1, "tolerance=\"1e-6\"", "stepSize=\"1e-6\"", &["xml/unknown-attribute"]),
+    defect(
+        "1-structure",
+        Slave1,
+        "<Implementation>",
+        "<ModelStructure/><Implementation>",
+        &["xml/unknown-element"],
+    ),
+    defect("1-no-type", Slave1, "<Real start=\"0\" fixed=\"false\"/>", "", &["xml/missing-element"]),
+    defect(
+        "1-no-capabilities",
+        Slave1,
+        "<Capabilities canHandleVariableCommunicationStepSize=\"true\" canHandleEvents=\"true\" canInterpolateInputs=\"true\" maxOutputDerivativeOrder=\"0\"/>",
+        "",
+        &["xml/missing-element"],
+    ),
+    defect(
+        "1-repeated",
+        Slave1,
+        "<VendorAnnotations>",
+        "<VendorAnnotations/><VendorAnnotations>",
+        &["xml/repeated-element"],
+    ),
+    defect("1-text", Slave1, "<TypeDefinitions>", "<TypeDefinitions>text", &["xml/stray-text"]),
+    defect("1-alias", Slave1, "name=\"k\"", "name=\"k\" alias=\"alias\"", &["variable/alias-base"]),
+    defect("1-dependency", Slave1, "<Name>u</Name>", "<Name>v</Name>", &["variable/direct-dependency"]),
+    defect(
+        "1-dependency-output",
+        Slave1,
+        "<Name>u</Name>",
+        "<Name>x</Name>",
+        &["variable/direct-dependency"],
+    ),
+    defect("1-name", Wheel1, "name=\"kw\"", "name=\"mw\"", &["variable/duplicate-name"]),
+    defect("1-range", Slave1, "min=\"-100\" max=\"100\"", "min=\"100\" max=\"-100\"", &["variable/min-max"]),
+    defect(
+        "1-start",
+        Slave1,
+        "<Real declaredType=\"Speed\" start=\"0\"/>",
+        "<Real declaredType=\"Speed\" start=\"500\"/>",
+        &["variable/start-range"],
+    ),
+    defect(
+        "1-item",
+        Slave1,
+        "declaredType=\"Mode\" start=\"1\"",
+        "declaredType=\"Mode\" start=\"3\"",
+        &["variable/enumeration-start"],
+    ),
+    defect("1-type", Slave1, "declaredType=\"Mode\"", "declaredType=\"Speed\"", &["variable/declared-type"]),
+    defect(
+        "1-two-types",
+        Slave1,
+        "<Type name=\"Mode\">",
+        "<Type name=\"Speed\"><BooleanType/></Type><Type name=\"Mode\">",
+        &["type/duplicate", "variable/declared-type"],
+    ),
+    defect("1-experiment", Slave1, "stopTime=\"1\"", "stopTime=\"-1\"", &["experiment/values"]),
     // The file as such.
     defect("2-cut", Full2, "</ModelVariables>", "", &["xml/well-formed"]),
     defect("3-amp", Full3, "what it does", "this & that", &["xml/well-formed"]),
@@ -69,7 +155,7 @@ pub(crate) const DEFECTS: &[Defect] = &[
     ),
     defect("2-encoding", Full2, " encoding=\"UTF-8\"", "", &["xml/encoding"]),
     defect("3-encoding", Full3, "UTF-8", "ISO-8859-1", &["xml/encoding"]),
-    defect("2-version-1", Full2, "fmiVersion=\"2.0\"", "fmiVersion=\"1.0\"", &["xml/root"]),
+    defect("2-version-4", Full2, "fmiVersion=\"2.0\"", "fmiVersion=\"4.0\"", &["xml/root"]),
     defect("2-version-2.0.4", Full2, "fmiVersion=\"2.0\"", "fmiVersion=\"2.0.4\"", &["xml/attribute-value"]),
     defect("3-version-3", Full3, "fmiVersion=\"3.0\"", "fmiVersion=\"3\"", &["xml/attribute-value"]),
     defect("3-no-version", Full3, "fmiVersion=\"3.0\" ", "", &["xml/root"]),
@@ -214,6 +300,13 @@ pub(crate) const DEFECTS: &[Defect] = &[
         "fixedInternalStepSize=\"0.1\"",
         "fixedInternalStepSize=\"-0.1\"",
         &["kind/fixed-step"],
+    ),
+    defect(
+        "3-priority-unscheduled",
+        Full3,
+        "<ScheduledExecution modelIdentifier=\"full\"/>",
+        "",
+        &["kind/priority"],
     ),
     defect("3-priority", Full3, " priority=\"1\"", "", &["kind/priority"]),
     defect(

@@ -77,7 +77,9 @@ fn other_kinds_of_units_are_refused() {
     assert_eq!(
         problems(&changed(MASS2, &[("fmiVersion=\"2.0\"", "fmiVersion=\"1.0\"")])),
         [
-            "modelDescription.xml:2:1: this is an FMI 1.0 unit; Cosimo runs FMI 2.0 and FMI 3.0 (export it again as FMI 2.0 or 3.0)"
+            "modelDescription.xml:2:1: `<fmiModelDescription>` has no attribute `modelIdentifier`",
+            "modelDescription.xml:2:1: this FMU is for model exchange in FMI 1.0; Cosimo runs FMI 1.0 for co-simulation \
+             only (export it for co-simulation, or as FMI 2.0 or 3.0)",
         ]
     );
     assert_eq!(

@@ -22,10 +22,13 @@ fn table(system: &System) -> Table {
 #[test]
 fn exported_fmus_give_the_bits_of_the_native_models() {
     folder("exported"); // the tests' own cache of units
-    for version in [2, 3] {
+    for version in [1, 2, 3] {
         let fmus = Exported::new(version).unwrap();
         // Constant steps in both reticulations, with and without corrections that read derivatives.
         for row in ["003/III/constant", "003/VII/constant", "000/4/NEPCE mod. a=0.95", "000/9/NEPCE a=0.4"] {
+            if version == 1 && row.contains("mod.") {
+                continue; // reads derivatives, which FMI 1.0 does not have
+            }
             let system = ecco_nepce::system(row).unwrap();
             let mut exported = system.clone();
             fmus.replace(&mut exported).unwrap();

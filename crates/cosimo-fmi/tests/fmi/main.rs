@@ -11,6 +11,7 @@ mod coupled;
 mod descriptions;
 mod exchange;
 mod exported;
+mod fmi1;
 mod large;
 mod lines;
 mod locals;

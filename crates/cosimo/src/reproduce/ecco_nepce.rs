@@ -138,6 +138,15 @@ pub fn measure(
         .collect())
 }
 
+/// Whether the FMUs that replace the native models lack what the methods of a row need, such as FMU states.
+pub fn out_of_reach(row: &str, changes: &Changes, registry: &Registry) -> Result<bool, ReproduceError> {
+    let failed = |message: String| ReproduceError::Row { row: row.into(), message };
+    let mut system = system(row).map_err(failed)?;
+    apply(&mut system, changes, registry).map_err(failed)?;
+    let lacking = |problem: &Problem| ["plan/needs-rollback", "plan/needs-jacobian"].contains(&problem.code);
+    Ok(plan(&system, registry).is_err_and(|problems| problems.iter().any(lacking)))
+}
+
 /// The system of a row, ready to run.
 pub fn system(row: &str) -> Result<System, String> {
     let (table, name) = split(row);

@@ -15,11 +15,15 @@ pub struct Exported {
 }
 
 impl Exported {
-    /// `version` is 2 or 3.
+    /// `version` is 1, 2 or 3.
     pub fn new(version: u32) -> Result<Exported, String> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let version = if version == 2 { Version::Two } else { Version::Three };
+        let version = match version {
+            1 => Version::One,
+            2 => Version::Two,
+            _ => Version::Three,
+        };
         let folder = std::env::temp_dir().join(format!("cosimo-fmus-{}-{number}", std::process::id()));
         std::fs::create_dir(&folder)
             .map_err(|cause| format!("cannot make the folder {}: {cause}", folder.display()))?;

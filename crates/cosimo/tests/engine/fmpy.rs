@@ -33,6 +33,15 @@ fn cases() -> Vec<Case> {
         add(Kind::CoSimulation, "dual-mass/left", &["x", "v"], 4.0, 0.2, 1e-12);
         add(Kind::CoSimulation, "stair", &["level", "height"], 3.15, 0.35, 1e-12);
     }
+    for (model, outputs, stop, interval) in [
+        ("dual-mass/left", &["x", "v"] as &[_], 4.0, 0.2),
+        ("dual-mass/right", &["x", "v"], 4.0, 0.2),
+        ("quarter-car/chassis", &["v", "z"], 1.0, 0.05),
+        ("stair", &["level", "height"], 3.15, 0.35),
+    ] {
+        let design = Design::new(&format!("native:{model}"), Version::One);
+        cases.push(Case { design, outputs, stop, interval, allowed: 1e-12 });
+    }
     cases
 }
 

@@ -117,7 +117,7 @@ fn echo(version: Version) -> String {
 fn chain(version: Version, method: &str) -> String {
     let echo = echo(version);
     let bytes = match version {
-        Version::Two => "",
+        Version::One | Version::Two => "",
         Version::Three => {
             "[[wire]]\nfrom = \"speaker.bytes\"\nto = \"one.binary_in\"\n\
              [[wire]]\nfrom = \"one.binary_out\"\nto = \"two.binary_in\"\n"
@@ -144,8 +144,8 @@ fn heard(run: &Run, path: &str) -> String {
 }
 
 #[test]
-fn texts_and_bytes_pass_through_units_of_both_versions() {
-    for version in Version::ALL {
+fn texts_and_bytes_pass_through_units_of_every_version() {
+    for version in Version::EVERY {
         for (partition, late) in [("jacobi", 1.0), ("gauss-seidel", 0.0)] {
             let text = chain(version, &format!("partition = \"{partition}\"\nstep = {{ size = 0.1 }}"));
             let mut run = start(&text, 1);
@@ -170,7 +170,7 @@ fn texts_and_bytes_pass_through_units_of_both_versions() {
 /// Whoever has longer steps is ahead of the others, but what he says is heard when they are there.
 #[test]
 fn they_are_not_heard_before_a_longer_step_is_over() {
-    for version in Version::ALL {
+    for version in Version::EVERY {
         let text = chain(version, "partition = \"gauss-seidel\"\nstep = { size = 0.1 }");
         let text = text.replace("[component.speaker]\n", "[component.speaker]\nstep = 0.3\n");
         let mut run = start(&text.replace("stop = 0.5", "stop = 0.9"), 1);

@@ -39,7 +39,7 @@ pub(crate) fn violations(record: &str, allowed: Allowed, file_of: impl Fn(&str) 
             if alive.insert(instance.to_owned(), line).is_some() {
                 wrong("before the one before it was freed");
             }
-        } else if function.ends_with("FreeInstance") {
+        } else if function.contains("Free") && function.ends_with("Instance") {
             if alive.remove(instance).is_none() {
                 wrong("freed without being there");
             }

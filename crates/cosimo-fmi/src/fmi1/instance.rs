@@ -1,0 +1,640 @@
+//! A running FMI 1.0 slave.
+//!
+//! FMI 1.0 has no initialisation mode: a slave computes its initial values in `fmiInitializeSlave`, from what was set before
+//! that call, and outputs can be read only after it. The engine tells inputs, reads outputs and tells the inputs that
+//! follow from them. So the slave is initialised when its outputs are read for the first time, and where its inputs change
+//! after that and before the first step it is made anew, so that its initial values are those of its real inputs.
+
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::sync::Arc;
+use std::time::Duration;
+
+use cosimo_core::{Inputs, SimulatorError, Slot};
+
+use crate::calls;
+use crate::description::{Description, Kind, Use};
+use crate::fmi1::call_log;
+use crate::fmi1::ffi::{self, Callbacks, Functions};
+use crate::fmi1::logger::{Listening, while_beginning};
+use crate::guard;
+use crate::instance::{
+    Closing, Evented, Fed, Handle, Instance, Life, Made, Scratch, Setting, Spelling, Stepped, Stepping, Told,
+    Update, Values, absent, copy_text, other_version, refusal, whole,
+};
+use crate::log::Log;
+use crate::unit::{Binding, Unit};
+use crate::unit2::{c_string, uri};
+
+/// More slaves than this are not made for one start: a loop that settles that slowly settles well enough as it is.
+const MOST_ANEW: u32 = 100;
+
+#[derive(Debug)]
+pub(crate) struct Fmi1Instance {
+    /// First, so that the instance is gone before what it points to.
+    handle: Handle<Functions>,
+    /// Until after the instance: it may speak while it is freed.
+    listening: Option<Listening>,
+    origin: Origin,
+    start: Start,
+    negated: Negated,
+    scratch: Scratch,
+    spelling: Spelling,
+}
+
+// SAFETY: an instance is made, used and freed through one owner at a time; nothing in it belongs to a thread.
+// The engine keeps one thread per simulator, so the FMU sees one thread from its first call on.
+unsafe impl Send for Fmi1Instance {}
+
+/// What an instance is made of.
+#[derive(Debug)]
+struct Origin {
+    functions: Functions,
+    name: String,
+    name_in_c: CString,
+    token: CString,
+    location: CString,
+    /// The FMU allows one instance per process: it is not made a second time.
+    once: bool,
+}
+
+impl Origin {
+    /// The slave itself, null where it refuses, and what connects it with its log.
+    fn make(&self, log: &Arc<Log>) -> (*mut c_void, Option<Listening>) {
+        let callbacks = Callbacks {
+            logger: ffi::cosimo_fmi1_logger,
+            allocate: crate::ffi2::calloc,
+            free: crate::ffi2::free,
+            step_finished: std::ptr::null(),
+        };
+        // SAFETY: all texts live through the call; the callbacks are functions, which live for ever.
+        let instantiate = || {
+            guard::around(|| unsafe {
+                (self.functions.instantiate)(
+                    self.name_in_c.as_ptr(),
+                    self.token.as_ptr(),
+                    self.location.as_ptr(),
+                    ffi::MIME_TYPE.as_ptr(),
+                    // Wait as long as it takes; no windows, no questions; tell what is wrong.
+                    0.0,
+                    0,
+                    0,
+                    callbacks,
+                    1,
+                )
+            })
+        };
+        let pointer = while_beginning(log, || {
+            calls::instantiate(&self.name, "fmiInstantiateSlave", &self.token, &self.location, instantiate)
+        });
+        (pointer, (!pointer.is_null()).then(|| Listening::to(pointer, &self.name, log)))
+    }
+}
+
+/// What was told before the first step, to tell it to another instance.
+#[derive(Debug, Default)]
+struct Start {
+    time: f64,
+    stop: Option<f64>,
+    settings: Vec<Setting>,
+    /// The latest of each call.
+    numbers: Vec<(Kind, Vec<u32>, Vec<f64>)>,
+    texts: Vec<(u32, CString)>,
+    phase: Phase,
+    /// How often it was made anew.
+    anew: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Phase {
+    /// It was not initialised yet.
+    #[default]
+    Telling,
+    Initialised,
+    /// Something was set to another value since.
+    Changed,
+    /// Time passes.
+    Running,
+}
+
+/// Variables that are the negative of another one have numbers of their own here.
+#[derive(Debug, Default)]
+struct Negated {
+    /// Own number and value reference, sorted.
+    pairs: Box<[(u32, u32)]>,
+    references: Vec<u32>,
+    values: Vec<f64>,
+}
+
+impl Negated {
+    fn of(description: &Description) -> Negated {
+        let pairs = description.variables.iter();
+        let mut pairs: Vec<_> = pairs.filter_map(|it| Some((it.reference, it.negated?))).collect();
+        pairs.sort_unstable();
+        Negated { pairs: pairs.into(), ..Negated::default() }
+    }
+
+    fn find(&self, reference: u32) -> Option<u32> {
+        let place = self.pairs.binary_search_by_key(&reference, |(own, _)| *own).ok()?;
+        Some(self.pairs[place].1)
+    }
+
+    fn concerns(&self, references: &[u32]) -> bool {
+        !self.pairs.is_empty() && references.iter().any(|reference| self.find(*reference).is_some())
+    }
+
+    /// The references as the FMU knows them, and the values with their signs.
+    fn translate(&mut self, kind: Kind, references: &[u32], values: &[f64]) {
+        self.references.clear();
+        self.values.clear();
+        for (reference, value) in references.iter().zip(values) {
+            let written = self.find(*reference);
+            self.references.push(written.unwrap_or(*reference));
+            self.values.push(if written.is_some() { negative(kind, *value) } else { *value });
+        }
+    }
+}
+
+/// Minus a number, without a negative zero; a Boolean the other way round.
+fn negative(kind: Kind, value: f64) -> f64 {
+    if kind == Kind::Boolean { 1.0 - value } else { 0.0 - value }
+}
+
+impl Closing for Functions {
+    unsafe fn close(&self, pointer: *mut c_void, _states: &mut [*mut c_void], terminate: bool) {
+        // SAFETY: as the caller promises.
+        unsafe {
+            if terminate {
+                (self.terminate)(pointer);
+            }
+            (self.free_instance)(pointer);
+        }
+    }
+}
+
+impl Fmi1Instance {
+    fn new(
+        functions: Functions,
+        unit: &Unit,
+        usage: Use,
+        name: &str,
+    ) -> Result<Fmi1Instance, SimulatorError> {
+        let log = Arc::new(Log::new(name));
+        let origin = Origin {
+            functions,
+            name: name.to_owned(),
+            name_in_c: c_string(name),
+            token: c_string(&unit.description.token),
+            location: c_string(&uri(&unit.folder)),
+            once: unit.capabilities(usage).once_per_process,
+        };
+        let (pointer, listening) = origin.make(&log);
+        if pointer.is_null() {
+            return Err(SimulatorError::new("fmiInstantiateSlave", refusal(unit, usage, &log)));
+        }
+        let (functions, pointer) = call_log::wrap(functions, pointer, name);
+        Ok(Fmi1Instance {
+            handle: Handle::new(functions, pointer, log, unit.corrupt.clone()),
+            listening,
+            origin,
+            start: Start::default(),
+            negated: Negated::of(&unit.description),
+            scratch: Scratch::default(),
+            spelling: Spelling::default(),
+        })
+    }
+
+    fn initialize(&mut self) -> Result<(), SimulatorError> {
+        let (functions, pointer, Start { time, stop, .. }) =
+            (self.handle.functions, self.handle.pointer, &self.start);
+        let (time, bounded, stop) = (*time, stop.is_some(), stop.unwrap_or(*time));
+        // SAFETY: the instance is alive.
+        let status =
+            guard::around(|| unsafe { (functions.initialize)(pointer, time, bounded as ffi::Bool, stop) });
+        self.handle.check("fmiInitializeSlave", status)?;
+        self.handle.life = Life::Stepping;
+        self.start.phase = Phase::Initialised;
+        Ok(())
+    }
+
+    /// Initialised with what was told last.
+    #[cold]
+    fn come_up(&mut self) -> Result<(), SimulatorError> {
+        match self.start.phase {
+            Phase::Telling => self.initialize(),
+            Phase::Changed => {
+                if self.origin.once || self.start.anew == MOST_ANEW {
+                    self.start.phase = Phase::Initialised;
+                    return Ok(());
+                }
+                self.make_anew()?;
+                self.initialize()
+            }
+            Phase::Initialised | Phase::Running => Ok(()),
+        }
+    }
+
+    /// Another instance that was told the same.
+    fn make_anew(&mut self) -> Result<(), SimulatorError> {
+        let (functions, pointer) = (self.handle.functions, self.handle.pointer);
+        // Until there is another one, there is nothing to free.
+        self.handle.life = Life::Fatal;
+        // SAFETY: the instance is alive, it was initialised, and it is replaced before anything uses it again.
+        guard::around(|| unsafe { functions.close(pointer, &mut [], true) });
+        self.listening = None;
+        let (pointer, listening) = self.origin.make(&self.handle.log);
+        if pointer.is_null() {
+            let words = format!(
+                "the slave was initialised before its inputs were known, and cannot be instantiated again{}",
+                self.handle.log.tail()
+            );
+            return Err(SimulatorError::new("fmiInstantiateSlave", words));
+        }
+        self.listening = listening;
+        (self.handle.functions, self.handle.pointer) =
+            call_log::wrap(self.origin.functions, pointer, &self.origin.name);
+        self.handle.life = Life::Instantiated;
+        let Start { time, stop, settings, numbers, texts, anew, .. } = std::mem::take(&mut self.start);
+        let told = settings.iter().try_for_each(|setting| self.tell(setting));
+        let told = told.and_then(|()| {
+            numbers.iter().try_for_each(|(kind, references, values)| self.set_all(*kind, references, values))
+        });
+        let told = told.and_then(|()| {
+            texts.iter().try_for_each(|(reference, text)| self.set_text(*reference, text.as_ptr()))
+        });
+        self.start = Start { time, stop, settings, numbers, texts, phase: Phase::Telling, anew: anew + 1 };
+        told
+    }
+
+    /// Keeps what is set before the first step. Afterwards nothing is kept, and nothing allocated.
+    #[cold]
+    fn note(&mut self, kind: Kind, references: &[u32], values: &[f64]) {
+        let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+        let known = self.start.numbers.iter_mut().find(|(k, r, _)| *k == kind && r == references);
+        let changed = match known {
+            Some((_, _, old)) if bits(old) == bits(values) => false,
+            Some((_, _, old)) => {
+                old.copy_from_slice(values);
+                true
+            }
+            None => {
+                self.start.numbers.push((kind, references.to_vec(), values.to_vec()));
+                true
+            }
+        };
+        self.changed(changed);
+    }
+
+    fn changed(&mut self, changed: bool) {
+        if changed && self.start.phase == Phase::Initialised {
+            self.start.phase = Phase::Changed;
+        }
+    }
+
+    fn tell(&mut self, setting: &Setting) -> Result<(), SimulatorError> {
+        match &setting.values {
+            Values::Numbers(numbers) => self.set_all(setting.kind, &[setting.reference], numbers),
+            Values::Texts(texts) => {
+                texts.iter().try_for_each(|text| self.set_text(setting.reference, text.as_ptr()))
+            }
+        }
+    }
+
+    fn set_text(&mut self, reference: u32, text: *const c_char) -> Result<(), SimulatorError> {
+        let name = "fmiSetString";
+        let function = self.handle.functions.set_string.ok_or_else(|| absent(name))?;
+        // SAFETY: the instance is alive; one text that lives through the call.
+        let status = unsafe { function(self.handle.pointer, &reference, 1, &text) };
+        self.handle.check(name, status)
+    }
+
+    /// Numbers of whatever type, with those that are negatives of others.
+    #[inline]
+    fn set_all(&mut self, kind: Kind, references: &[u32], values: &[f64]) -> Result<(), SimulatorError> {
+        if !self.negated.concerns(references) {
+            return self.set_plain(kind, references, values);
+        }
+        let mut negated = std::mem::take(&mut self.negated);
+        negated.translate(kind, references, values);
+        let outcome = self.set_plain(kind, &negated.references, &negated.values);
+        self.negated = negated;
+        outcome
+    }
+
+    #[inline]
+    fn set_plain(&mut self, kind: Kind, references: &[u32], values: &[f64]) -> Result<(), SimulatorError> {
+        debug_assert_eq!(references.len(), values.len());
+        let (pointer, count) = (self.handle.pointer, references.len());
+        match kind {
+            Kind::Float64 => {
+                let function = self.handle.functions.set_real.ok_or_else(|| absent("fmiSetReal"))?;
+                // SAFETY: the instance is alive; as many values as references.
+                let status = unsafe { function(pointer, references.as_ptr(), count, values.as_ptr()) };
+                self.handle.check("fmiSetReal", status)
+            }
+            Kind::Boolean => {
+                let function = self.handle.functions.set_boolean.ok_or_else(|| absent("fmiSetBoolean"))?;
+                let room = self.scratch.room::<ffi::Bool>(count);
+                for (place, value) in values.iter().enumerate() {
+                    // SAFETY: there is room for so many.
+                    unsafe { room.add(place).write((*value > 0.5) as ffi::Bool) };
+                }
+                // SAFETY: the instance is alive; as many values as references.
+                let status = unsafe { function(pointer, references.as_ptr(), count, room) };
+                self.handle.check("fmiSetBoolean", status)
+            }
+            _ => {
+                let function = self.handle.functions.set_integer.ok_or_else(|| absent("fmiSetInteger"))?;
+                let room = self.scratch.room::<c_int>(count);
+                for (place, value) in values.iter().enumerate() {
+                    // SAFETY: there is room for so many.
+                    unsafe { room.add(place).write(whole(*value) as c_int) };
+                }
+                // SAFETY: the instance is alive; as many values as references.
+                let status = unsafe { function(pointer, references.as_ptr(), count, room) };
+                self.handle.check("fmiSetInteger", status)
+            }
+        }
+    }
+
+    #[inline]
+    fn get_plain(
+        &mut self,
+        kind: Kind,
+        references: &[u32],
+        values: &mut [f64],
+    ) -> Result<(), SimulatorError> {
+        debug_assert_eq!(references.len(), values.len());
+        let (pointer, count) = (self.handle.pointer, references.len());
+        match kind {
+            Kind::Float64 => {
+                let function = self.handle.functions.get_real.ok_or_else(|| absent("fmiGetReal"))?;
+                // SAFETY: the instance is alive; as many values as references.
+                let status = unsafe { function(pointer, references.as_ptr(), count, values.as_mut_ptr()) };
+                self.handle.check("fmiGetReal", status)
+            }
+            Kind::Boolean => {
+                let function = self.handle.functions.get_boolean.ok_or_else(|| absent("fmiGetBoolean"))?;
+                let room = self.scratch.room::<ffi::Bool>(count);
+                // SAFETY: the instance is alive; as many values as references.
+                let status = unsafe { function(pointer, references.as_ptr(), count, room) };
+                self.handle.check("fmiGetBoolean", status)?;
+                for (place, value) in values.iter_mut().enumerate() {
+                    // SAFETY: there is room for so many, all of it initialised.
+                    *value = f64::from(u8::from(unsafe { room.add(place).read() } != 0));
+                }
+                Ok(())
+            }
+            _ => {
+                let function = self.handle.functions.get_integer.ok_or_else(|| absent("fmiGetInteger"))?;
+                let room = self.scratch.room::<c_int>(count);
+                // SAFETY: the instance is alive; as many values as references.
+                let status = unsafe { function(pointer, references.as_ptr(), count, room) };
+                self.handle.check("fmiGetInteger", status)?;
+                for (place, value) in values.iter_mut().enumerate() {
+                    // SAFETY: there is room for so many, all of it initialised.
+                    *value = f64::from(unsafe { room.add(place).read() });
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// What became of a step that goes on after `fmiDoStep` has returned.
+    #[cold]
+    fn wait(&mut self) -> Result<c_int, SimulatorError> {
+        let name = "fmiGetStatus";
+        let function = self.handle.functions.get_status.ok_or_else(|| absent(name))?;
+        let mut pause = Duration::from_micros(10);
+        loop {
+            let mut status = ffi::PENDING;
+            // SAFETY: the instance is alive; the answer is ours.
+            let outcome = unsafe { function(self.handle.pointer, ffi::DO_STEP_STATUS, &mut status) };
+            if outcome > 1 {
+                return Err(self.handle.failed(name, outcome));
+            }
+            if status != ffi::PENDING {
+                return Ok(status);
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(2));
+        }
+    }
+
+    /// How far a step came that the slave did not take whole.
+    #[cold]
+    fn discarded(&mut self, from: f64, size: f64) -> Result<Stepped, SimulatorError> {
+        let mut until = f64::NAN;
+        if let Some(function) = self.handle.functions.get_real_status {
+            // SAFETY: the instance is alive; the number is ours.
+            let status = unsafe { function(self.handle.pointer, ffi::LAST_SUCCESSFUL_TIME, &mut until) };
+            if status > 1 {
+                until = f64::NAN;
+            }
+        }
+        if until > from && until < from + size {
+            Ok(Stepped::Until(until))
+        } else {
+            Err(self.handle.failed("fmiDoStep", 2))
+        }
+    }
+}
+
+impl Made for Fmi1Instance {
+    fn instantiate(
+        binding: Binding,
+        unit: &Unit,
+        usage: Use,
+        name: &str,
+        _fed: &[Fed],
+    ) -> Result<Fmi1Instance, SimulatorError> {
+        match binding {
+            Binding::One(functions) => Fmi1Instance::new(functions, unit, usage, name),
+            Binding::Two(_) | Binding::Three(_) => Err(other_version("fmiInstantiateSlave")),
+        }
+    }
+}
+
+impl Instance for Fmi1Instance {
+    fn life(&self) -> Life {
+        self.handle.life
+    }
+
+    /// The call that tells the experiment also initialises, so it waits until inputs are known.
+    fn begin(&mut self, start: f64, stop: Option<f64>) -> Result<(), SimulatorError> {
+        (self.start.time, self.start.stop) = (start, stop);
+        Ok(())
+    }
+
+    fn ready(&mut self) -> Result<(), SimulatorError> {
+        self.come_up()?;
+        self.start.phase = Phase::Running;
+        Ok(())
+    }
+
+    fn configure(&mut self, setting: &Setting) -> Result<(), SimulatorError> {
+        self.start.settings.push(setting.clone());
+        self.tell(setting)
+    }
+
+    #[inline]
+    fn set(&mut self, kind: Kind, references: &[u32], values: &[f64]) -> Result<(), SimulatorError> {
+        if self.start.phase != Phase::Running {
+            self.note(kind, references, values);
+        }
+        self.set_all(kind, references, values)
+    }
+
+    #[inline]
+    fn get(&mut self, kind: Kind, references: &[u32], values: &mut [f64]) -> Result<(), SimulatorError> {
+        if self.start.phase != Phase::Running {
+            self.come_up()?;
+        }
+        if !self.negated.concerns(references) {
+            return self.get_plain(kind, references, values);
+        }
+        let mut negated = std::mem::take(&mut self.negated);
+        negated.translate(kind, references, values);
+        let outcome = self.get_plain(kind, &negated.references, values);
+        for (reference, value) in references.iter().zip(values.iter_mut()) {
+            if negated.find(*reference).is_some() {
+                *value = negative(kind, *value);
+            }
+        }
+        self.negated = negated;
+        outcome
+    }
+
+    fn set_parcel(&mut self, kind: Kind, reference: u32, content: &[u8]) -> Result<(), SimulatorError> {
+        if kind == Kind::Binary {
+            return Err(absent("SetBinary"));
+        }
+        let text = self.spelling.of(content)?;
+        if self.start.phase != Phase::Running
+            && let Ok(text) = CString::new(content)
+        {
+            let known = self.start.texts.iter_mut().find(|(known, _)| *known == reference);
+            let changed = known.as_ref().is_none_or(|(_, old)| *old != text);
+            match known {
+                Some((_, old)) => *old = text,
+                None => self.start.texts.push((reference, text)),
+            }
+            self.changed(changed);
+        }
+        self.set_text(reference, text)
+    }
+
+    fn get_parcel(&mut self, kind: Kind, reference: u32, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+        let name = "fmiGetString";
+        if kind == Kind::Binary {
+            return Err(absent("GetBinary"));
+        }
+        if self.start.phase != Phase::Running {
+            self.come_up()?;
+        }
+        let function = self.handle.functions.get_string.ok_or_else(|| absent(name))?;
+        let mut text = std::ptr::null();
+        // SAFETY: the instance is alive; the answer is ours.
+        let status = unsafe { function(self.handle.pointer, &reference, 1, &mut text) };
+        self.handle.check(name, status)?;
+        // SAFETY: a text of the FMU, good until its next call.
+        unsafe { copy_text(text, into) };
+        Ok(())
+    }
+
+    // FMI 1.0 has neither FMU states nor directional derivatives.
+    fn save(&mut self, _slot: Slot) -> Result<(), SimulatorError> {
+        Err(absent("GetFMUstate"))
+    }
+
+    fn restore(&mut self, _slot: Slot) -> Result<(), SimulatorError> {
+        Err(absent("SetFMUstate"))
+    }
+
+    fn freeze(&mut self, _into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+        Err(absent("SerializeFMUstate"))
+    }
+
+    fn thaw(&mut self, _from: &[u8]) -> Result<(), SimulatorError> {
+        Err(absent("DeSerializeFMUstate"))
+    }
+
+    fn derivatives(&mut self, _of: &[u32], _by: u32, _into: &mut [f64]) -> Result<(), SimulatorError> {
+        Err(absent("GetDirectionalDerivative"))
+    }
+}
+
+impl Stepping for Fmi1Instance {
+    fn set_slopes(
+        &mut self,
+        references: &[u32],
+        orders: &[c_int],
+        values: &[f64],
+    ) -> Result<(), SimulatorError> {
+        let name = "fmiSetRealInputDerivatives";
+        let function = self.handle.functions.set_real_input_derivatives.ok_or_else(|| absent(name))?;
+        debug_assert!(references.len() == orders.len() && orders.len() == values.len());
+        let (mut told, mut slopes) = (references, values);
+        if self.negated.concerns(references) {
+            self.negated.translate(Kind::Float64, references, values);
+            (told, slopes) = (&self.negated.references, &self.negated.values);
+        }
+        // SAFETY: the instance is alive; as many orders and values as references.
+        let status = unsafe {
+            function(self.handle.pointer, told.as_ptr(), told.len(), orders.as_ptr(), slopes.as_ptr())
+        };
+        self.handle.check(name, status)
+    }
+
+    #[inline]
+    fn step(
+        &mut self,
+        _base: f64,
+        from: f64,
+        size: f64,
+        _inputs: &Inputs<'_>,
+    ) -> Result<Stepped, SimulatorError> {
+        let (function, pointer) = (self.handle.functions.do_step, self.handle.pointer);
+        // Every step is a new one: those that were taken are never repeated.
+        // SAFETY: the instance is alive.
+        let mut status = self.handle.home.around_step(|| unsafe { function(pointer, from, size, 1) });
+        if status == ffi::PENDING {
+            status = self.wait()?;
+        }
+        match status {
+            0 | 1 => Ok(Stepped::Whole),
+            2 => self.discarded(from, size),
+            _ => Err(self.handle.failed("fmiDoStep", status)),
+        }
+    }
+
+    // FMI 1.0 has neither an event mode in co-simulation nor clocks.
+    fn enter_step_mode(&mut self) -> Result<(), SimulatorError> {
+        Err(absent("EnterStepMode"))
+    }
+
+    fn set_clocks(&mut self, _references: &[u32], _values: &[u8]) -> Result<(), SimulatorError> {
+        Err(absent("SetClock"))
+    }
+
+    fn get_clocks(&mut self, _references: &[u32], _values: &mut [u8]) -> Result<(), SimulatorError> {
+        Err(absent("GetClock"))
+    }
+
+    fn interval(&mut self, _reference: u32) -> Result<(f64, Told), SimulatorError> {
+        Err(absent("GetIntervalDecimal"))
+    }
+
+    fn shift(&mut self, _reference: u32) -> Result<Option<f64>, SimulatorError> {
+        Err(absent("GetShiftDecimal"))
+    }
+}
+
+impl Evented for Fmi1Instance {
+    fn enter_event_mode(&mut self) -> Result<(), SimulatorError> {
+        Err(absent("EnterEventMode"))
+    }
+
+    fn update(&mut self) -> Result<Update, SimulatorError> {
+        Err(absent("UpdateDiscreteStates"))
+    }
+}

@@ -1,0 +1,321 @@
+//! modelDescription.xml of FMI 1.0, of whatever kind: what can be read is read, also where the FMU cannot run here.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use roxmltree::Node;
+
+use crate::description::{
+    Capabilities, Causality, Description, Fmi, Initial, Kind, Offer, Output, UnitDefinition, Variability,
+    Variable, token,
+};
+use crate::quantity::Units;
+use crate::schema2::{KINDS, experiment, limits};
+use crate::xml::{Reader, child, children_of};
+
+/// Causality as FMI 1.0 has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Input,
+    Output,
+    Internal,
+    /// Without influence on the simulation, such as a switch for logging.
+    None,
+}
+
+/// Variability as FMI 1.0 has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Change {
+    Constant,
+    Parameter,
+    Discrete,
+    Continuous,
+}
+
+/// How a variable refers to one with the same value reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Alias {
+    None,
+    Same,
+    Negated,
+}
+
+pub(crate) const DIRECTIONS: &[(&str, Direction)] = &[
+    ("input", Direction::Input),
+    ("output", Direction::Output),
+    ("internal", Direction::Internal),
+    ("none", Direction::None),
+];
+
+pub(crate) const CHANGES: &[(&str, Change)] = &[
+    ("constant", Change::Constant),
+    ("parameter", Change::Parameter),
+    ("discrete", Change::Discrete),
+    ("continuous", Change::Continuous),
+];
+
+pub(crate) const ALIASES: &[(&str, Alias)] =
+    &[("noAlias", Alias::None), ("alias", Alias::Same), ("negatedAlias", Alias::Negated)];
+
+/// `fmiUndefinedValueReference`: there is no value.
+pub(crate) const UNDEFINED: u32 = u32::MAX;
+
+pub(crate) fn read(reader: &mut Reader<'_>, root: Node<'_, '_>, version: &str) -> Option<Description> {
+    let model_name = reader.text(root, "modelName").unwrap_or_default().to_owned();
+    let identifier = reader.text(root, "modelIdentifier").unwrap_or_default().to_owned();
+    let token = token(reader, root, "guid");
+    let implementation = child(root, "Implementation");
+    let alone = implementation.and_then(|node| child(node, "CoSimulation_StandAlone"));
+    let tool = implementation.and_then(|node| child(node, "CoSimulation_Tool"));
+    let mut unsupported = Vec::new();
+    let mut details = details(root);
+    let cosimulation = alone.map(|node| Offer { identifier, capabilities: capabilities(reader, node) });
+    if let (None, Some(tool)) = (alone, tool) {
+        unsupported.push("co-simulation coupled to a tool");
+        details.extend(coupling(tool));
+        let maker = root.attribute("generationTool").map_or(String::new(), |tool| format!(" ({tool})"));
+        reader.problem_hint(
+            tool,
+            format!(
+                "this FMI 1.0 FMU is a tool coupling: it only passes calls on to the tool that made it{maker}"
+            ),
+            "export it as a stand-alone FMU, best in FMI 2.0 or 3.0",
+        );
+    } else if cosimulation.is_none() {
+        unsupported.push("model exchange");
+        let counts = [("states", "numberOfContinuousStates"), ("indicators", "numberOfEventIndicators")];
+        details.extend(
+            counts.into_iter().filter_map(|(word, name)| Some((word, root.attribute(name)?.to_owned()))),
+        );
+        reader.problem_hint(
+            root,
+            "this FMU is for model exchange in FMI 1.0; Cosimo runs FMI 1.0 for co-simulation only",
+            "export it for co-simulation, or as FMI 2.0 or 3.0",
+        );
+    }
+    let units = definitions(root);
+    let mut variables = variables(reader, root, &Units::new(&units));
+    settle_aliases(reader, root, &mut variables);
+    let outputs = outputs(reader, root, &variables);
+    Some(Description {
+        fmi: Fmi::One,
+        fmi_version: version.to_owned(),
+        model_name,
+        token,
+        description: root.attribute("description").unwrap_or_default().to_owned(),
+        generation_tool: root.attribute("generationTool").unwrap_or_default().to_owned(),
+        cosimulation,
+        exchange: None,
+        unsupported,
+        details,
+        obstacles: Vec::new(),
+        experiment: experiment(reader, root),
+        log_categories: Vec::new(),
+        units,
+        variables,
+        outputs,
+        states: Vec::new(),
+        terminals: Vec::new(),
+        remarks: Vec::new(),
+    })
+}
+
+/// What stands in the description and nothing computes with.
+fn details(root: Node<'_, '_>) -> Vec<(&'static str, String)> {
+    let attributes = [("author", "author"), ("version", "version"), ("made on", "generationDateAndTime")];
+    let text = |(word, name)| Some((word, root.attribute(name)?.trim().to_owned()));
+    attributes.into_iter().filter_map(text).filter(|(_, text)| !text.is_empty()).collect()
+}
+
+/// Which model of which tool a coupling is for.
+fn coupling(tool: Node<'_, '_>) -> Option<(&'static str, String)> {
+    let model = child(tool, "Model")?;
+    let mut parts: Vec<String> = ["entryPoint", "type"]
+        .into_iter()
+        .filter_map(|name| model.attribute(name).map(str::to_owned))
+        .collect();
+    if model.attribute("manualStart").is_some_and(|text| matches!(text.trim(), "true" | "1")) {
+        parts.push("to be started by hand".into());
+    }
+    Some(("tool model", parts.join(", ")))
+}
+
+fn capabilities(reader: &mut Reader<'_>, alone: Node<'_, '_>) -> Capabilities {
+    let Some(can) = child(alone, "Capabilities") else { return Capabilities::default() };
+    let interpolates = reader.flag(can, "canInterpolateInputs");
+    Capabilities {
+        variable_step: reader.flag(can, "canHandleVariableCommunicationStepSize"),
+        // The standard has no order of input derivatives; a segment has three, and so have splines.
+        input_derivative_order: if interpolates { 3 } else { 0 },
+        output_derivative_order: reader.parse(can, "maxOutputDerivativeOrder", "a whole number").unwrap_or(0),
+        once_per_process: reader.flag(can, "canBeInstantiatedOnlyOncePerProcess"),
+        ..Capabilities::default()
+    }
+}
+
+/// Physical units have names only. What a name means is read from it.
+fn definitions(root: Node<'_, '_>) -> Vec<UnitDefinition> {
+    let named = children_of(root, "UnitDefinitions").filter_map(|node| node.attribute("unit"));
+    named
+        .map(|name| UnitDefinition {
+            name: name.to_owned(),
+            unit: cosimo_core::Unit::parse(name).ok(),
+            place: Default::default(),
+        })
+        .collect()
+}
+
+fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> Vec<Variable> {
+    let types: BTreeMap<&str, Node<'_, '_>> = children_of(root, "TypeDefinitions")
+        .filter_map(|node| Some((node.attribute("name")?, node.children().find(Node::is_element)?)))
+        .collect();
+    let mut found = Vec::new();
+    for node in children_of(root, "ModelVariables") {
+        let (Some(name), Some(_)) = (reader.text(node, "name"), reader.text(node, "valueReference")) else {
+            continue;
+        };
+        let Some(reference) = reader.needed(node, "valueReference", "a whole number below 2^32") else {
+            continue;
+        };
+        let typed = node.children().find_map(|child| {
+            let kind = KINDS.iter().find(|(tag, _)| child.is_element() && child.tag_name().name() == *tag)?;
+            Some((child, kind.1))
+        });
+        let Some((typed, kind)) = typed else {
+            reader.problem(
+                node,
+                format!("`{name}` has no type, expected Real, Integer, Boolean, String or Enumeration"),
+            );
+            continue;
+        };
+        let declared = typed.attribute("declaredType").and_then(|name| types.get(name)).copied();
+        let unit_name = typed.attribute("unit").or_else(|| declared?.attribute("unit"));
+        let relative = [Some(typed), declared].into_iter().flatten();
+        let relative = relative.map(|node| reader.flag(node, "relativeQuantity")).fold(false, |a, b| a | b);
+        let start = typed.attribute("start");
+        let fixed = typed.attribute("fixed").is_none_or(|text| !matches!(text.trim(), "false" | "0"));
+        let direction = reader.choice(node, "causality", DIRECTIONS).unwrap_or(Direction::Internal);
+        // All types are continuous by default, which makes no sense for most of them.
+        let usual = if kind == Kind::Float64 { Change::Continuous } else { Change::Discrete };
+        let change = reader.choice(node, "variability", CHANGES).unwrap_or(usual);
+        let change = if change == Change::Continuous { usual } else { change };
+        let (causality, variability) = nature(direction, change, start.is_some());
+        let alias = reader.choice(node, "alias", ALIASES).unwrap_or(Alias::None);
+        found.push(Variable {
+            name: name.to_owned(),
+            reference,
+            negated: (alias == Alias::Negated).then_some(reference),
+            kind,
+            causality,
+            variability,
+            initial: match causality {
+                Causality::Input => None,
+                _ if start.is_none() => Some(Initial::Calculated),
+                _ if fixed => Some(Initial::Exact),
+                _ => Some(Initial::Approx),
+            },
+            start: start.map(str::to_owned).into_iter().collect(),
+            unit: unit_name.and_then(|name| units.of_variable(name, relative)),
+            unit_name: unit_name.map(str::to_owned),
+            limits: limits(typed, declared),
+            dimensions: Vec::new(),
+            description: node.attribute("description").unwrap_or_default().to_owned(),
+            intermediate_update: false,
+            clock: None,
+            clocks: Vec::new(),
+            items: declared.map_or(Vec::new(), items),
+            place: reader.place(node),
+        });
+    }
+    found
+}
+
+/// Causality and variability as later versions have them. A parameter with a start value can be set, one without is
+/// calculated.
+fn nature(direction: Direction, change: Change, start: bool) -> (Causality, Variability) {
+    let variability = match change {
+        Change::Constant => Variability::Constant,
+        Change::Parameter => Variability::Fixed,
+        Change::Discrete => Variability::Discrete,
+        Change::Continuous => Variability::Continuous,
+    };
+    let causality = match (direction, change) {
+        (Direction::Input, Change::Parameter | Change::Constant) => Causality::Parameter,
+        (Direction::Input, _) => Causality::Input,
+        (Direction::Output, _) => Causality::Output,
+        (Direction::Internal | Direction::None, Change::Parameter) if start => Causality::Parameter,
+        (Direction::Internal | Direction::None, Change::Parameter) => Causality::CalculatedParameter,
+        (Direction::Internal | Direction::None, _) => Causality::Local,
+    };
+    (causality, variability)
+}
+
+/// The first item is 1.
+fn items(node: Node<'_, '_>) -> Vec<(String, i64)> {
+    let items = node.children().filter(|child| child.tag_name().name() == "Item");
+    items.zip(1..).filter_map(|(item, value)| Some((item.attribute("name")?.to_owned(), value))).collect()
+}
+
+/// Variables of one value reference are one value. Negatives get a number of their own, by which they are told apart,
+/// and only one of several inputs can be told.
+fn settle_aliases(reader: &mut Reader<'_>, root: Node<'_, '_>, variables: &mut [Variable]) {
+    let nodes: BTreeMap<_, Node<'_, '_>> =
+        children_of(root, "ModelVariables").map(|node| (reader.place(node), node)).collect();
+    let mut told: BTreeMap<(Kind, u32), String> = BTreeMap::new();
+    for at in 0..variables.len() {
+        let node = nodes.get(&variables[at].place).copied().unwrap_or(root);
+        let Variable { name, kind, reference, causality, negated, .. } = &mut variables[at];
+        if *reference == UNDEFINED && matches!(causality, Causality::Input | Causality::Output) {
+            reader.remark(node, format!("`{name}` has no value reference and is not a port"));
+            *causality = Causality::Local;
+        }
+        if negated.is_some() && matches!(kind, Kind::String | Kind::Enumeration) {
+            reader.remark(node, format!("`{name}` is not a number; its `negatedAlias` is read as `alias`"));
+            *negated = None;
+        }
+        if *causality != Causality::Input {
+            continue;
+        }
+        // Enumerations are integers to the interface.
+        let type_in_calls = if *kind == Kind::Enumeration { Kind::Int32 } else { *kind };
+        if let Some(first) = told.get(&(type_in_calls, *reference)) {
+            let words =
+                format!("input `{name}` is an alias of input `{first}` and is not a port: connect `{first}`");
+            reader.remark(node, words);
+            *causality = Causality::Local;
+        } else {
+            told.insert((type_in_calls, *reference), name.clone());
+        }
+    }
+    let used: BTreeSet<u32> = variables.iter().map(|variable| variable.reference).collect();
+    let mut free = (0..UNDEFINED).rev().filter(|number| !used.contains(number));
+    for variable in variables.iter_mut().filter(|variable| variable.negated.is_some()) {
+        variable.reference = free.next().unwrap_or(UNDEFINED);
+    }
+}
+
+/// Each output with the inputs that it depends on at once. Without a list it may depend on all.
+fn outputs(reader: &mut Reader<'_>, root: Node<'_, '_>, variables: &[Variable]) -> Vec<Output> {
+    let names: BTreeMap<&str, usize> =
+        variables.iter().enumerate().map(|(at, variable)| (variable.name.as_str(), at)).collect();
+    let mut found = Vec::new();
+    for node in children_of(root, "ModelVariables") {
+        let Some(&variable) = node.attribute("name").and_then(|name| names.get(name)) else { continue };
+        if variables[variable].causality != Causality::Output {
+            continue;
+        }
+        let dependencies = child(node, "DirectDependency").map(|list| {
+            let named = list.children().filter(|child| child.tag_name().name() == "Name");
+            let mut inputs = Vec::new();
+            for name in named {
+                let text = name.text().unwrap_or_default().trim();
+                match names.get(text) {
+                    Some(&at) => inputs.push(at),
+                    None => reader.remark(name, format!("`{text}` in a list of dependencies does not exist")),
+                }
+            }
+            inputs
+        });
+        found.push(Output { variable, dependencies });
+    }
+    found
+}

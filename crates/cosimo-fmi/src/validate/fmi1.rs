@@ -1,0 +1,71 @@
+//! Rules that FMI 1.0 alone has: aliases by attribute, and dependencies by name.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use roxmltree::Node;
+
+use super::model::{Model, Variable};
+use super::report::Report;
+use crate::description::Kind;
+use crate::fmi1::schema::UNDEFINED;
+
+/// The type by which calls reach it: enumerations are integers to the interface.
+fn base_type(variable: &Variable<'_>) -> Option<Kind> {
+    variable.kind.map(|kind| if kind == Kind::Enumeration { Kind::Int32 } else { kind })
+}
+
+fn is_alias(variable: &Variable<'_>) -> bool {
+    matches!(variable.node.attribute("alias").map(str::trim), Some("alias" | "negatedAlias"))
+}
+
+pub(super) fn alias_base(model: &Model<'_>, report: &mut Report) {
+    let bases: BTreeSet<(Option<Kind>, Option<u32>)> = model
+        .variables
+        .iter()
+        .filter(|variable| !is_alias(variable))
+        .map(|variable| (base_type(variable), variable.reference))
+        .collect();
+    for variable in model.variables.iter().filter(|variable| is_alias(variable)) {
+        let known = bases.contains(&(base_type(variable), variable.reference));
+        if let Some(reference) = variable.reference.filter(|reference| !known && *reference != UNDEFINED) {
+            report.find(
+                model.source.attribute(variable.node, "alias"),
+                format!("`{}` is an alias of nothing", variable.name),
+                format!("no other variable of its type with value reference {reference}"),
+                "a variable without `alias` that has the same value reference",
+            );
+        }
+    }
+}
+
+pub(super) fn direct_dependency(model: &Model<'_>, report: &mut Report) {
+    let causalities: BTreeMap<&str, &str> = model
+        .variables
+        .iter()
+        .map(|variable| (variable.name, variable.node.attribute("causality").map_or("internal", str::trim)))
+        .collect();
+    let named = |node: &Node<'_, '_>, tag: &str| node.is_element() && node.tag_name().name() == tag;
+    for variable in &model.variables {
+        let Some(list) = variable.node.children().find(|child| named(child, "DirectDependency")) else {
+            continue;
+        };
+        if causalities.get(variable.name) != Some(&"output") {
+            report.find(
+                model.source.element(list),
+                format!("`{}` has direct dependencies without being an output", variable.name),
+                format!("causality {}", causalities.get(variable.name).unwrap_or(&"internal")),
+                "`<DirectDependency>` at outputs only",
+            );
+        }
+        for name in list.children().filter(|child| named(child, "Name")) {
+            let text = name.text().unwrap_or_default().trim();
+            let found = match causalities.get(text) {
+                Some(&"input") => continue,
+                Some(causality) => format!("`{text}`, whose causality is {causality}"),
+                None => format!("`{text}`, which does not exist"),
+            };
+            let message = format!("`{}` depends on something that is not an input", variable.name);
+            report.find(model.source.element(name), message, found, "the name of an input");
+        }
+    }
+}
