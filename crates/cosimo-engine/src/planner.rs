@@ -269,6 +269,7 @@ impl Planner<'_> {
             eventful: interfaces.iter().any(|interface| interface.abilities.events),
             rewinds,
             relies_on_rollback,
+            rehearsed: None,
             graph,
             names,
             interfaces,

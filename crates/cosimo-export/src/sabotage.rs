@@ -27,7 +27,8 @@ pub(crate) const FAULT: Text = Text {
     name: "fault",
     start: "none",
     about: "none, discard, warning, error, fatal, nan, wrong-time, forget, leak, directory, rounding, print, panic, \
-            abort, exit, hang or segfault; in model exchange also unsettled, past-event, silent-jump or indicators",
+            abort, exit, hang, segfault, restore-crash (at the restore of that number), input-crash (at the first \
+            value) or exit-handler (which aborts); in model exchange also unsettled, past-event, silent-jump or indicators",
 };
 
 pub(crate) const FAULTS: &[&str] = &[
@@ -48,6 +49,12 @@ pub(crate) const FAULTS: &[&str] = &[
     "exit",
     "hang",
     "segfault",
+    // A null pointer is followed when a state is restored.
+    "restore-crash",
+    // The same when an input is set.
+    "input-crash",
+    // The process is to end by a handler that aborts it.
+    "exit-handler",
     // The discrete states always need another update.
     "unsettled",
     // The next time event lies in the past.
@@ -72,6 +79,7 @@ pub(crate) enum Harm {
 #[derive(Debug, Default)]
 pub(crate) struct Sabotage {
     calls: u64,
+    restores: u64,
     events: u64,
     struck: bool,
     /// Outputs and derivatives are NaN from now on.
@@ -114,9 +122,18 @@ impl Sabotage {
                 std::thread::sleep(Duration::from_secs(1));
             },
             "segfault" => harm::segfault(),
+            "exit-handler" => harm::abort_at_exit(),
             _ => {}
         }
         Harm::None
+    }
+
+    /// Counts a restored state, and dies if it is the one.
+    pub(crate) fn strike_restore(&mut self, fault: &str, at_step: f64) {
+        self.restores += 1;
+        if fault == "restore-crash" && self.restores as f64 == at_step {
+            harm::segfault();
+        }
     }
 
     /// Counts an event, and says whether it is the one.

@@ -13,7 +13,7 @@ use crate::archive::{Cache, Kind};
 use crate::description::{Capabilities, Description, Fmi, Use};
 use crate::instance::{Fed, Made};
 use crate::problem::Problem;
-use crate::{ffi2, ffi3, library, platform, python};
+use crate::{ffi2, ffi3, library, platform, python, trial};
 
 /// What an archive must be to hold a unit.
 pub const UNIT: Kind = Kind {
@@ -54,7 +54,8 @@ impl Unit {
     /// Unpacks and reads. Runs no code of the unit.
     pub fn open(file: &Path, cache: &Cache) -> Result<Unit, Vec<Problem>> {
         let unpacked = cache.unpack(file).map_err(|problem| vec![problem])?;
-        let description = Description::of_folder(&unpacked.folder)?;
+        let mut description = Description::of_folder(&unpacked.folder)?;
+        description.remarks.extend(unpacked.warning());
         Ok(Unit {
             platforms: platform::present(&unpacked.folder),
             hash: unpacked.hash,
@@ -207,6 +208,7 @@ impl Unit {
             binding =
                 library::load_copy(&path).and_then(|copy| self.bind(usage, copy, &path)).map_err(refused)?;
         }
+        trial::executes();
         I::instantiate(binding, self, usage, name, fed)
     }
 }

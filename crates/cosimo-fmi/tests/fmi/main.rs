@@ -14,4 +14,5 @@ mod exported;
 mod lines;
 mod sabotage;
 mod single;
+mod tables;
 mod validation;

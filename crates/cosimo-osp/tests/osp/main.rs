@@ -4,6 +4,7 @@
 
 mod broken;
 mod functions;
+mod strangers;
 mod systems;
 
 use std::path::{Path, PathBuf};

@@ -6,6 +6,7 @@ mod broken;
 mod equal;
 mod meaning;
 mod packages;
+mod settings;
 #[path = "../../../cosimo/tests/common/tap.rs"]
 mod tap;
 mod written;
