@@ -59,6 +59,7 @@ const RULES: &[Rule] = &[
             "crates/cosimo-fmi/src/library.rs",
             "crates/cosimo-fmi/src/log.rs",
             "crates/cosimo-fmi/src/python.rs",
+            "crates/cosimo-fmi/src/trial.rs",
             "crates/cosimo-fmi/src/unit2.rs",
             "crates/cosimo-fmi/src/unit3.rs",
             "crates/cosimo-ode/src/sundials.rs",

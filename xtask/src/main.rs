@@ -15,7 +15,7 @@ mod layers;
 mod leftovers;
 mod python;
 mod test;
-mod tests;
+mod test_runner;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

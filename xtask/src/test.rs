@@ -10,7 +10,9 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::command::WORKSPACE;
-use crate::{Outcome, browser, command, cvode, features, fuzz, generate, layers, leftovers, python, tests};
+use crate::{
+    Outcome, browser, command, cvode, features, fuzz, generate, layers, leftovers, python, test_runner,
+};
 
 struct Step {
     name: &'static str,
@@ -76,7 +78,7 @@ const STEPS: &[Step] = &[
         work: Work::Task(|root| features::run(root, &[])),
     },
     Step { name: "cargo xtask python", fast: false, needs: None, work: Work::Python },
-    Step { name: "unit and integration tests", fast: true, needs: None, work: Work::Tests(tests::run) },
+    Step { name: "unit and integration tests", fast: true, needs: None, work: Work::Tests(test_runner::run) },
     Step {
         name: "cargo test --workspace --doc",
         fast: false,

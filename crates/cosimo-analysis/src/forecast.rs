@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use cosimo_core::Registry;
 use cosimo_core::entry::number_text;
+use cosimo_core::trial::Crash;
 use cosimo_engine::Run;
 use cosimo_system::{Problem, System};
 
@@ -70,6 +71,8 @@ pub enum NoForecast {
     Stability(#[from] StabilityError),
     #[error(transparent)]
     Variant(#[from] VariantError),
+    #[error(transparent)]
+    Crashed(#[from] Crash),
 }
 
 pub fn forecast(system: &System, registry: &Registry) -> Result<Forecast, NoForecast> {

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use cosimo::core::Registry;
+use cosimo::core::entry::suggest;
 use cosimo::engine::{Plan, plan};
 use cosimo::system::{
-    Asked, Document, EndRule, Files, Overrides, Problem, Scenario, System, format, overrides, scenario,
-    sources,
+    Asked, Document, EndRule, Files, Overrides, Problem, Scenario, Severity, System, format, overrides,
+    scenario, sources,
 };
 
 use crate::{exit, foreign, paths, report};
@@ -75,6 +76,11 @@ impl Changes {
         Asked { variant: self.variant.clone() }
     }
 
+    /// Whether the command line says what a warning about the file asks for.
+    fn answers(&self, problem: &Problem) -> bool {
+        problem.code == "osp/end" && self.stop.is_some()
+    }
+
     /// For a system in a folder. Paths of the command line begin where the command was given, those of a system at its
     /// folder; what is not found here may be meant to be there.
     fn overrides(&self, folder: &Path) -> Overrides {
@@ -84,7 +90,6 @@ impl Changes {
             let seen = if elsewhere { paths::relative(folder, path).ok() } else { None };
             seen.map_or_else(|| file.clone(), |path| path.display().to_string())
         };
-        let solver = self.solver.as_ref().map(|name| format!("cosimo.solver=\"{name}\""));
         Overrides {
             stop: self.stop,
             end: self.end.map(|end| match end {
@@ -98,8 +103,8 @@ impl Changes {
             bonds: self.bonds.clone(),
             strong: self.strong.clone(),
             input: self.input.as_ref().map(from_here),
-            // First, so that `--set` can say otherwise of single units.
-            sets: solver.into_iter().chain(self.sets.clone()).collect(),
+            solver: self.solver.clone(),
+            sets: self.sets.clone(),
             methods: self.methods.clone(),
             record: self.record.clone(),
             record_every: self.record_every,
@@ -178,6 +183,7 @@ pub(crate) fn draft(what: &[String], changes: &Changes, registry: &Registry) -> 
         }
         several => of_sources(several, changes, registry)?,
     };
+    draft.problems.retain(|problem| !changes.answers(problem));
     let overrides = changes.overrides(&draft.system.folder);
     draft.problems.extend(overrides::apply(&mut draft.system, &overrides, registry));
     Ok(draft)
@@ -197,15 +203,20 @@ fn placed(remarks: Vec<Problem>, files: &Files) -> Vec<Problem> {
 
 /// Reads and plans a system file, or a system made of the sources themselves.
 pub(crate) fn load(what: &[String], changes: &Changes, registry: &Registry) -> Result<Loaded, u8> {
-    let (remarks, Document { files, mut system, mut problems, .. }) = match what {
+    let (mut remarks, Document { files, mut system, mut problems, .. }) = match what {
         [file] if !sources::is_source(file, registry) => {
             let mut document = read(Path::new(file), &changes.asked(), registry)?;
+            document.problems.retain(|problem| !changes.answers(problem));
             (placed(std::mem::take(&mut document.problems), &document.files), document)
         }
         several => (Vec::new(), of_sources(several, changes, registry)?),
     };
     let overrides = changes.overrides(&system.folder);
     problems.extend(overrides::apply(&mut system, &overrides, registry));
+    let (errors, warnings): (Vec<Problem>, Vec<Problem>) =
+        problems.into_iter().partition(|problem| problem.severity == Severity::Error);
+    problems = errors;
+    remarks.extend(warnings);
     let acted = changes.scenario.as_deref().map(read_scenario).transpose()?;
     let (scenario_path, scenario_text) = acted.map_or_else(Default::default, |(path, text, scenario)| {
         system.scenario = Some(scenario);
@@ -276,9 +287,13 @@ fn nearby(file: &Path) -> Option<String> {
         .filter(|name| Path::new(name).extension() == ending)
         .collect();
     names.sort();
+    let wanted = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     Some(if names.is_empty() {
         "check the path: it begins at the folder in which the command is given".into()
     } else {
-        format!("`{}` has {}", folder.display(), names.join(", "))
+        match suggest(&wanted, names.iter().map(String::as_str)) {
+            near if near.starts_with("did you mean") => near,
+            _ => format!("`{}` has {}", folder.display(), names.join(", ")),
+        }
     })
 }

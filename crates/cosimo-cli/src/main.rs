@@ -15,8 +15,6 @@ mod saver;
 mod seal;
 mod ticker;
 
-use std::process::ExitCode;
-
 use clap::{Parser, Subcommand};
 
 /// What the process ends with; printed in the README.
@@ -68,8 +66,10 @@ enum Command {
     Completions(command::completions::Args),
 }
 
-fn main() -> ExitCode {
+fn main() {
     set_panic_hook();
+    // This is a program: it may make child processes for what is executed only to learn something.
+    cosimo::core::trial::use_isolation(&cosimo::fmi::CHILD_PROCESSES);
     let cli = Cli::parse();
     let result = match cli.command {
         Command::Run(args) => command::run::run(&args),
@@ -95,10 +95,8 @@ fn main() -> ExitCode {
         Command::Verify(args) => command::verify::run(&args),
         Command::Completions(args) => command::completions::run(&args),
     };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(code) => ExitCode::from(code),
-    }
+    // FMUs may have left exit handlers behind that do not survive being run.
+    cosimo::fmi::leave(result.err().unwrap_or(0))
 }
 
 /// The options of a `cosimo run` as they were typed, without the program. `None` where they are none.
@@ -117,8 +115,8 @@ fn set_panic_hook() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         let said = info.payload().downcast_ref::<String>().map_or("", String::as_str);
-        if said.starts_with("failed printing to stdout") && said.contains("Broken pipe") {
-            std::process::exit(i32::from(exit::NOBODY_LISTENS));
+        if said.starts_with("failed printing to std") && said.contains("Broken pipe") {
+            cosimo::fmi::leave(exit::NOBODY_LISTENS);
         }
         if !cosimo::engine::in_simulator() {
             usual(info);

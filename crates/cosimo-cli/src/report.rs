@@ -64,11 +64,51 @@ pub(crate) fn position<'f>(problem: &Problem, files: &'f Files) -> Option<(&'f s
     Some((&file.name, line, column))
 }
 
-/// Remarks in one line each: they should be read, not be in the way.
+/// Remarks in one line each: they should be read, not be in the way. Those that differ in the component only are one line.
 pub(crate) fn remarks(problems: &[Problem]) {
+    let mut groups: Vec<(String, Vec<&Problem>)> = Vec::new();
     for remark in of_remarks(problems) {
-        eprintln!("remark[{}]: {}", remark.code, line(remark));
+        let key = format!("{} {}", remark.code, impersonal(remark));
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, members)) => members.push(remark),
+            None => groups.push((key, vec![remark])),
+        }
     }
+    for (_, members) in groups {
+        eprintln!("remark[{}]: {}{}", members[0].code, line(members[0]), others(&members[1..]));
+    }
+}
+
+/// The message without the name of the component it is about.
+fn impersonal(problem: &Problem) -> String {
+    let said = line(problem);
+    match &problem.about {
+        Some(about) => {
+            let name = &about.component;
+            said.replace(&format!("`{name}`"), "`*`").replace(&format!("`{name}."), "`*.")
+        }
+        None => said,
+    }
+}
+
+/// How many there are of a remark, and which components the rest is about.
+fn others(rest: &[&Problem]) -> String {
+    if rest.is_empty() {
+        return String::new();
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for name in rest.iter().filter_map(|problem| Some(problem.about.as_ref()?.component.as_str())) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let shown: Vec<String> = names.iter().take(3).map(|name| format!("`{name}`")).collect();
+    let of = match (shown.is_empty(), names.len() - shown.len()) {
+        (true, _) => String::new(),
+        (false, 0) => format!(", also for {}", shown.join(", ")),
+        (false, more) => format!(", also for {} and {more} others", shown.join(", ")),
+    };
+    format!(" [{} times{of}]", rest.len() + 1)
 }
 
 /// Codes and lines.

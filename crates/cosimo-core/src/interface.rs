@@ -15,6 +15,8 @@ pub struct Port {
     pub discrete: bool,
     /// The least and the largest value that its maker allows.
     pub limits: Limits,
+    /// Names of values, where it carries items of an enumeration.
+    pub items: Vec<(String, f64)>,
     pub description: String,
 }
 
@@ -48,6 +50,7 @@ impl Port {
             carries: Carries::Real,
             discrete: false,
             limits: Limits::NONE,
+            items: Vec::new(),
             description: description.into(),
         }
     }
@@ -113,6 +116,8 @@ pub struct Interface {
     pub parameter_remarks: Vec<(String, String)>,
     /// Its steps are multiples of this, in seconds.
     pub internal_step: Option<f64>,
+    /// Of recorded values: the first and the last instant, in seconds. Outside of them the nearest values hold.
+    pub recorded: Option<(f64, f64)>,
 }
 
 /// What a simulator shows of its equations x' = f(x, u) and y = g(x, u).

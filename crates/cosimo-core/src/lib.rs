@@ -21,6 +21,7 @@ pub mod simulator;
 pub mod stretch;
 pub mod time;
 pub mod trace;
+pub mod trial;
 pub mod unit;
 
 pub use clock::Clock;

@@ -15,6 +15,10 @@ use crate::time::{Time, Window};
 pub trait Simulator: Send {
     fn interface(&self) -> &Interface;
 
+    /// Outputs that drive nothing but discrete inputs and parameters, so that values between two recorded ones mean
+    /// nothing. Called before `enter`, at most once; the interface shows what became of it.
+    fn hold_outputs(&mut self, _outputs: &[usize]) {}
+
     /// Initialises at the start of the run.
     fn enter(&mut self, setup: &Setup) -> Result<(), SimulatorError>;
 

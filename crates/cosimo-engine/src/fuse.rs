@@ -307,6 +307,7 @@ impl Parts {
             bonds: Vec::new(),
             parcels: Vec::new(),
             lines: Vec::new(),
+            tuned: links.tuned.clone(),
         };
         for line in &links.lines {
             let sides = line.sides.map(|side| {

@@ -91,7 +91,9 @@ impl Island {
             self.pass_on(at)?;
             self.pass_on(at)?;
         }
-        if self.layout.relies_on_rollback {
+        if let Some(rehearsed) = self.layout.rehearsed.take() {
+            self.board.buffers.rehearsals = rehearsed;
+        } else if self.layout.relies_on_rollback {
             let first = self.clock.window(self.size, self.limit(self.limits()));
             self.rest(Task::Rehearse(first))?;
         }

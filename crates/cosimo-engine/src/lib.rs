@@ -20,6 +20,7 @@ mod paced;
 pub mod plan;
 mod planner;
 pub mod rates;
+mod rehearsal;
 pub mod resolve;
 pub mod rows;
 pub mod run;

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use cosimo_core::entry::{OpenRequest, Registry, Value, suggest};
+use cosimo_core::entry::{OpenRequest, Registry, Value, number_text, suggest};
 use cosimo_core::interface::{Abilities, Interface};
 use cosimo_core::linearised::Place;
 use cosimo_core::link::Block;
 use cosimo_core::method::{Correction, CouplingGraph, Estimate, Fit, Iteration, JacobianWork, Law, Shape};
-use cosimo_core::{Bond, Couplings, Local, Segment, Simulator, Time, Unit};
-use cosimo_system::{Component, EndRule, Problem, RecordPoint, Severity, System};
+use cosimo_core::{Bond, Carries, Couplings, Local, Rehearsal, Segment, Simulator, Time, Unit};
+use cosimo_system::{Component, EndRule, Names, Problem, RecordPoint, Severity, System};
 
 use crate::control::Control;
 use crate::crew::{Crew, Member, Seldom, Sources};
@@ -101,6 +101,8 @@ pub struct Layout {
     pub relies_on_rollback: bool,
     /// The caller goes back to earlier instants, whatever the method does.
     pub probed: bool,
+    /// What that showed, where it was tried in another process.
+    pub(crate) rehearsed: Option<Vec<Rehearsal>>,
     pub graph: CouplingGraph,
 }
 
@@ -288,7 +290,8 @@ impl Survey {
 
 pub(crate) fn survey(system: &System, registry: &Registry) -> Survey {
     let mut problems = Vec::new();
-    let opened = open(system, registry, &mut problems);
+    let mut opened = open(system, registry, &mut problems);
+    tables(system, &mut opened, &mut problems);
     let simulators = mapped::around(paced::around(opened, system, &mut problems), system);
     for (component, simulator) in system.components.iter().zip(&simulators) {
         if let Some(simulator) = simulator {
@@ -316,7 +319,7 @@ pub(crate) fn survey(system: &System, registry: &Registry) -> Survey {
         let locals = locals(system, simulators.iter().map(Option::as_deref));
         let planner = Planner { system, registry, ports: &ports, links: &links, locals: &locals };
         let layout = planner.layout(&mut problems);
-        let scenario = Scenario::plan(system, &ports, &links, registry, &mut problems);
+        let scenario = Scenario::plan(system, &links.tuned, &ports, &links, registry, &mut problems);
         (simulators, layout, scenario, None)
     } else {
         reshaped(system, simulators, &links, registry, &mut problems)
@@ -351,7 +354,7 @@ fn reshaped(
     let planner =
         Planner { system: &parts.system, registry, ports: &ports, links: &parts.links, locals: &locals };
     let layout = planner.layout(problems);
-    let scenario = Scenario::plan(&parts.system, &ports, &parts.links, registry, problems);
+    let scenario = Scenario::plan(&parts.system, &links.tuned, &ports, &parts.links, registry, problems);
     (parts.simulators.into_iter().map(Some).collect(), layout, scenario, net)
 }
 
@@ -452,6 +455,74 @@ fn open(system: &System, registry: &Registry, problems: &mut Vec<Problem>) -> Op
         }
     }
     simulators
+}
+
+/// Recorded values: those for discrete inputs and for parameters are held from row to row, and a run that goes beyond
+/// them is worth a warning.
+fn tables(system: &System, simulators: &mut Opened, problems: &mut Vec<Problem>) {
+    let (start, stop) = (system.experiment.start, system.experiment.stop);
+    let names = Names::new(system.components.iter().map(|component| component.name.as_str()));
+    for index in 0..simulators.len() {
+        let Some(interface) = simulators[index].as_ref().map(|simulator| simulator.interface()) else {
+            continue;
+        };
+        let Some((first, last)) = interface.recorded else { continue };
+        let mut kinds = vec![(false, None); interface.outputs.len()];
+        for wire in &system.wires {
+            let Some(discrete) = is_discrete(&wire.to.0, &names, simulators) else { continue };
+            for summand in &wire.from {
+                let Ok((owner, _, port)) = names.split(&summand.port.0) else { continue };
+                let place = interface.outputs.iter().position(|output| output.name == port);
+                let Some(place) = place.filter(|_| owner == index) else { continue };
+                let (held, line) = &mut kinds[place];
+                *held |= discrete;
+                *line = line.or((!discrete).then_some(wire));
+            }
+        }
+        let component = &system.components[index];
+        let outputs = interface.outputs.iter().zip(&kinds);
+        for (output, (_, line)) in outputs.filter(|(_, (held, line))| *held && line.is_some()) {
+            let continuous = line.map_or("", |wire| wire.to.0.as_str());
+            let message = format!(
+                "`{}.{}` drives discrete inputs and the continuous `{continuous}`: it is interpolated for all of them",
+                component.name, output.name
+            );
+            let problem = Problem::remark("plan/table", message, component.source_span.clone());
+            problems.push(problem.about_port(&component.name, &output.name).hint("write the column twice"));
+        }
+        // A single row is a constant, which covers every run.
+        let little = 1e-9 * (stop - start).abs();
+        let (early, late) = (start < first - little, stop > last + little);
+        if first < last && (early || late) {
+            let which = match (early, late) {
+                (true, true) => "the first row holds before, the last one after that",
+                (true, false) => "the first row holds before that",
+                _ => "the last row holds after that",
+            };
+            let [first, last, start, stop] = [first, last, start, stop].map(number_text);
+            let message = format!(
+                "`{}` has rows from t = {first} s to {last} s, but the run goes from {start} s to {stop} s: {which}",
+                component.source
+            );
+            let problem = Problem::remark("plan/table", message, component.source_span.clone());
+            problems.push(problem.about(&component.name));
+        }
+        let held: Vec<usize> =
+            (0..kinds.len()).filter(|&place| kinds[place].0 && kinds[place].1.is_none()).collect();
+        if let Some(simulator) = simulators[index].as_mut().filter(|_| !held.is_empty()) {
+            simulator.hold_outputs(&held);
+        }
+    }
+}
+
+/// Whether values between two others mean nothing at the end of a wire; `None` where nothing is known of it.
+fn is_discrete(path: &str, names: &Names<'_>, simulators: &Opened) -> Option<bool> {
+    let (index, _, name) = names.split(path).ok()?;
+    let interface = simulators[index].as_ref()?.interface();
+    match interface.inputs.iter().find(|port| port.name == name) {
+        Some(port) => Some(port.discrete || port.carries != Carries::Real),
+        None => interface.tunable.iter().any(|known| known == name).then_some(true),
+    }
 }
 
 /// What a simulator has to say about itself; a talkative one is cut short.

@@ -273,6 +273,7 @@ impl Planner<'_> {
             rewinds,
             relies_on_rollback,
             probed: false,
+            rehearsed: None,
             graph,
             names,
             interfaces,

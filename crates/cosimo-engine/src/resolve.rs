@@ -15,6 +15,9 @@ use cosimo_system::{
 
 use crate::mapped;
 
+/// How many ports of a loop are named.
+const SHOWN: usize = 5;
+
 /// All ports of a system by `component.port`.
 #[derive(Debug)]
 pub struct Ports<'a> {
@@ -140,6 +143,33 @@ impl<'a> Ports<'a> {
         Err(lost)
     }
 
+    /// Whether a path leads to a tunable parameter, and to no port.
+    pub(crate) fn is_tunable(&self, path: &str) -> bool {
+        self.owner(path).is_ok_and(|(index, _, name)| {
+            self.interfaces[index].tunable.iter().any(|known| known == name)
+                && self.input_of(index, name).is_none()
+                && self.output_of(index, name).is_none()
+        })
+    }
+
+    /// Outputs and gains of a wire.
+    pub(crate) fn summands(&self, wire: &WireDecl) -> (Vec<(usize, f64)>, Vec<Unfound>) {
+        let (mut outputs, mut unfound) = (Vec::new(), Vec::new());
+        for summand in &wire.from {
+            let (path, span) = &summand.port;
+            let output = self.output(path, span).and_then(|output| match summand.map.is_empty() {
+                true => Ok(output),
+                // The map is a simulator of its own around the one of the output.
+                false => self.output(&mapped::output(path, &wire.to.0), span),
+            });
+            match output {
+                Ok(output) => outputs.push((output, summand.gain)),
+                Err(problem) => unfound.push(problem),
+            }
+        }
+        (outputs, unfound)
+    }
+
     /// A port for texts or bytes, by simulator and place.
     pub fn parcel(&self, path: &str, input: bool) -> Option<((usize, usize), &ParcelPort)> {
         let (index, _, port) = self.owner(path).ok()?;
@@ -197,12 +227,17 @@ impl<'a> Ports<'a> {
         }
     }
 
-    /// A loop as the signal goes round it, closed.
+    /// A loop as the signal goes round it, closed; of a long one the beginning.
     pub fn way_round(&self, path: &[usize]) -> String {
         // Found backwards: an output, the input it depends on, the output that drives it, ...
         let end = |(k, &at): (usize, &usize)| if k % 2 == 0 { End::Output(at) } else { End::Input(at) };
         let mut steps: Vec<String> = path.iter().enumerate().map(|step| self.path(end(step))).collect();
         steps.reverse();
+        if steps.len() > SHOWN {
+            let more = steps.len() - SHOWN;
+            steps.truncate(SHOWN);
+            return format!("{} -> and {more} more", steps.join(" -> "));
+        }
         steps.extend(steps.first().cloned());
         steps.join(" -> ")
     }
@@ -233,6 +268,8 @@ pub struct Links {
     pub bonds: Vec<Bond>,
     pub parcels: Vec<ParcelWire>,
     pub lines: Vec<Line>,
+    /// Wires to tunable parameters: no input follows from them.
+    pub tuned: Vec<WireDecl>,
 }
 
 /// A bond that is a delayed line.
@@ -273,9 +310,14 @@ pub fn links(system: &System, ports: &Ports<'_>, problems: &mut Vec<Problem>) ->
         bonds: Vec::new(),
         parcels: Vec::new(),
         lines: Vec::new(),
+        tuned: Vec::new(),
     };
     for wire in &system.wires {
         if links.parcel(wire, ports, problems) {
+            continue;
+        }
+        if ports.is_tunable(&wire.to.0) {
+            links.tuned.push(wire.clone());
             continue;
         }
         if let Err(found) = links.wire(wire, ports, problems) {
@@ -427,20 +469,7 @@ impl Links {
     ) -> Result<(), Vec<Problem>> {
         let names: Vec<String> = wire.from.iter().map(|summand| format!("`{}`", summand.port.0)).collect();
         let names = names.join(" + ");
-        let mut found = Vec::new();
-        let mut outputs = Vec::new();
-        for summand in &wire.from {
-            let (path, span) = &summand.port;
-            let output = ports.output(path, span).and_then(|output| match summand.map.is_empty() {
-                true => Ok(output),
-                // The map is a simulator of its own around the one of the output.
-                false => ports.output(&mapped::output(path, &wire.to.0), span),
-            });
-            match output {
-                Ok(output) => outputs.push((output, summand.gain)),
-                Err(problem) => found.push(problem),
-            }
-        }
+        let (outputs, found) = ports.summands(wire);
         let input = match ports.input(&wire.to.0, &wire.to.1) {
             Ok(input) if found.is_empty() => input,
             other => {

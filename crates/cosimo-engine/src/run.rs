@@ -16,6 +16,7 @@ use crate::island::Island;
 use crate::ledger::Ledger;
 use crate::lines::{Net, NetTotals};
 use crate::plan::{Layout, Plan, Ready};
+use crate::rehearsal;
 use crate::scenario::Scenario;
 use crate::summary::Summary;
 
@@ -107,6 +108,17 @@ impl std::fmt::Debug for Run {
 impl Run {
     /// Initialises all simulators on their threads; `threads` above the number of simulators are not used.
     pub fn new(plan: Plan, threads: usize) -> Result<Run, RunError> {
+        Run::begin(Run::rehearse(plan)?, threads)
+    }
+
+    /// Tries rollback in another process, if the plan relies on it and trials are kept apart; otherwise the run tries it
+    /// when it begins. Runs do this by themselves; programs whose runs begin on threads of their own call it before.
+    pub fn rehearse(plan: Plan) -> Result<Plan, RunError> {
+        let wanted = plan.layout.relies_on_rollback && plan.layout.rehearsed.is_none();
+        if wanted { Ok(rehearsal::isolated(plan)?) } else { Ok(plan) }
+    }
+
+    pub(crate) fn begin(plan: Plan, threads: usize) -> Result<Run, RunError> {
         let Ready { layout, crew, mut remarks, mut scenario, net } = plan.ready(threads);
         let mut island = Island::new(layout, crew)?;
         let named = island.layout.names.iter().zip(&island.board.buffers.rehearsals);
@@ -266,7 +278,7 @@ impl Run {
 
     /// What is done to the run, and what was.
     pub fn scenario(&self) -> Option<&Scenario> {
-        self.scenario.as_ref()
+        self.scenario.as_ref().filter(|scenario| scenario.acts())
     }
 
     pub fn layout(&self) -> &Layout {

@@ -9,7 +9,7 @@ use cosimo_core::entry::{OpenRequest, Registry, Value, suggest};
 use cosimo_core::error::StepError;
 use cosimo_core::{Bond, Couplings, End, Time};
 use cosimo_system::expression::{Expression, Operator};
-use cosimo_system::{Deed, Problem, Span, System, Trigger};
+use cosimo_system::{Deed, Problem, Span, System, Trigger, WireDecl};
 
 use crate::crew::Task;
 use crate::island::Island;
@@ -31,6 +31,8 @@ pub struct Scenario {
     tampered: Vec<bool>,
     /// Per tunable parameter that is named: simulator, place, and its value if it was changed.
     tuned: Vec<(usize, usize, Option<f64>)>,
+    /// Parameters that are wired to outputs.
+    followed: Vec<Followed>,
     events: Vec<(Time, usize)>,
     more_events: u64,
     stopped: bool,
@@ -77,6 +79,16 @@ enum What {
     Stop,
 }
 
+/// A parameter that is a sum of outputs at every communication point, as columns of a table are.
+#[derive(Debug)]
+struct Followed {
+    /// A place in `tuned`.
+    place: usize,
+    /// Outputs and their gains.
+    terms: Vec<(usize, f64)>,
+    offset: f64,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Change {
     factor: f64,
@@ -98,15 +110,19 @@ enum Code {
 }
 
 impl Scenario {
-    /// Resolves all names; everything that is wrong is told.
+    /// Resolves all names; everything that is wrong is told. `wires` are those to tunable parameters.
     pub(crate) fn plan(
         system: &System,
+        wires: &[WireDecl],
         ports: &Ports<'_>,
         links: &Links,
         registry: &Registry,
         problems: &mut Vec<Problem>,
     ) -> Option<Scenario> {
-        let declared = system.scenario.as_ref()?;
+        let declared = system.scenario.as_ref().map_or(&[][..], |declared| &declared.actions);
+        if system.scenario.is_none() && wires.is_empty() {
+            return None;
+        }
         let inputs = links.rows.len();
         let mut scenario = Scenario {
             actions: Vec::new(),
@@ -114,14 +130,21 @@ impl Scenario {
             changes: vec![NO_CHANGE; inputs],
             tampered: vec![false; inputs],
             tuned: Vec::new(),
+            followed: Vec::new(),
             events: Vec::with_capacity(KEPT),
             more_events: 0,
             stopped: false,
-            due: Vec::with_capacity(declared.actions.len()),
+            due: Vec::with_capacity(declared.len()),
             stack: Vec::new(),
         };
+        for wire in wires {
+            match scenario.follow(wire, system, ports) {
+                Ok(followed) => scenario.followed.push(followed),
+                Err(found) => problems.extend(found),
+            }
+        }
         let mut deepest = 0;
-        for action in &declared.actions {
+        for action in declared {
             let target = (action.target.0.as_str(), &action.target.1);
             let what = match action.deed {
                 Deed::Stop => Ok(What::Stop),
@@ -160,48 +183,48 @@ impl Scenario {
         Some(scenario)
     }
 
+    fn follow(
+        &mut self,
+        wire: &WireDecl,
+        system: &System,
+        ports: &Ports<'_>,
+    ) -> Result<Followed, Vec<Problem>> {
+        let (path, span) = &wire.to;
+        let (member, place) = tunable((path, span), ports).map_err(|problem| vec![problem])?;
+        if self.tuned.iter().any(|known| (known.0, known.1) == (member, place)) {
+            let message = format!("parameter `{path}` is driven by two connections");
+            return Err(vec![Problem::error("plan/driven-twice", message, span.clone())]);
+        }
+        let (terms, unfound) = ports.summands(wire);
+        if !unfound.is_empty() {
+            return Err(unfound.into_iter().flatten().map(|problem| *problem).collect());
+        }
+        // Where it begins with the right value, nothing has to be changed at the start.
+        let name = &ports.interfaces[member].tunable[place];
+        let given = system.components[member].parameters.iter().rev().find(|(known, ..)| known == name);
+        let known = given
+            .and_then(|(_, value, _)| if let Value::Number(number) = value { Some(*number) } else { None });
+        self.tuned.push((member, place, known));
+        Ok(Followed { place: self.tuned.len() - 1, terms, offset: wire.offset })
+    }
+
     fn tune(
         &mut self,
-        (path, span): (&str, &Span),
+        target: (&str, &Span),
         value: f64,
         system: &System,
         ports: &Ports<'_>,
         registry: &Registry,
     ) -> Result<What, Problem> {
-        let wrong = |message: String| Problem::error("scenario/parameter", message, span.clone());
-        // Names of components may have dots; the longest that fits is meant.
-        let owners = ports.names.iter().enumerate();
-        let owner = owners
-            .filter_map(|(member, name)| {
-                Some((member, name, path.strip_prefix(name.as_str())?.strip_prefix('.')?))
-            })
-            .max_by_key(|(_, name, _)| name.len());
-        let Some((member, name, parameter)) = owner else {
-            return Err(match path.split_once('.') {
-                None => wrong(format!("`{path}` is no parameter"))
-                    .hint("parameters are written `component.parameter`, as in `chassis.mc`"),
-                Some((name, _)) => wrong(format!("no component is called `{name}`"))
-                    .hint(suggest(name, ports.names.iter().map(String::as_str))),
-            });
-        };
-        let tunable = &ports.interfaces[member].tunable;
-        let Some(place) = tunable.iter().position(|known| known == parameter) else {
-            let message =
-                format!("component `{name}` has no parameter `{parameter}` that may change during a run");
-            return Err(wrong(message).hint(match tunable.is_empty() {
-                true => {
-                    "none of its parameters may; units for co-simulation say so by `variability=\"tunable\"`"
-                        .into()
-                }
-                false => suggest(parameter, tunable.iter().map(String::as_str)),
-            }));
-        };
+        let (member, place) = tunable(target, ports)?;
+        let (name, parameter) = (&ports.names[member], &ports.interfaces[member].tunable[place]);
+        let wrong = |message: String| Problem::error("scenario/parameter", message, target.1.clone());
         // Whether the simulator takes the value is known by trying it from the start.
         let component = &system.components[member];
         let given = component.parameters.iter().filter(|(known, ..)| known != parameter);
         let mut parameters: Vec<(String, Value)> =
             given.map(|(known, value, _)| (known.clone(), value.clone())).collect();
-        parameters.push((parameter.to_owned(), Value::Number(value)));
+        parameters.push((parameter.clone(), Value::Number(value)));
         let request = OpenRequest {
             name,
             source: &component.source,
@@ -259,11 +282,28 @@ impl Scenario {
             }
         }
         self.due = due;
+        jumps |= self.keep_up(island)?;
         if jumps {
             jump(island)?;
         }
         self.show(island);
         Ok(())
+    }
+
+    /// Changes parameters whose wires carry another value now. Says whether there were any.
+    fn keep_up(&mut self, island: &mut Island) -> Result<bool, StepError> {
+        let mut changed = false;
+        for Followed { place, terms, offset } in &self.followed {
+            let outputs = island.board.traces.newest();
+            let value = terms.iter().fold(*offset, |sum, (output, gain)| sum + gain * outputs[*output]);
+            let (member, parameter, now) = &mut self.tuned[*place];
+            if *now != Some(value) {
+                *now = Some(value);
+                island.rest(Task::Tune { member: *member, parameter: *parameter, value })?;
+                changed = true;
+            }
+        }
+        Ok(changed)
     }
 
     /// Says whether something was changed.
@@ -341,7 +381,12 @@ impl Scenario {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.actions.len()
+        self.actions.len() + self.followed.len()
+    }
+
+    /// Whether it has actions; there may be nothing but parameters that are wired.
+    pub(crate) fn acts(&self) -> bool {
+        !self.actions.is_empty()
     }
 
     pub(crate) fn save(&self, into: &mut Vec<f64>) {
@@ -397,6 +442,37 @@ impl Scenario {
         self.show(island);
         Some(Ok(()))
     }
+}
+
+/// The simulator and the place of a tunable parameter.
+fn tunable((path, span): (&str, &Span), ports: &Ports<'_>) -> Result<(usize, usize), Problem> {
+    let wrong = |message: String| Problem::error("scenario/parameter", message, span.clone());
+    // Names of components may have dots; the longest that fits is meant.
+    let owners = ports.names.iter().enumerate();
+    let owner = owners
+        .filter_map(|(member, name)| {
+            Some((member, name, path.strip_prefix(name.as_str())?.strip_prefix('.')?))
+        })
+        .max_by_key(|(_, name, _)| name.len());
+    let Some((member, name, parameter)) = owner else {
+        return Err(match path.split_once('.') {
+            None => wrong(format!("`{path}` is no parameter"))
+                .hint("parameters are written `component.parameter`, as in `chassis.mc`"),
+            Some((name, _)) => wrong(format!("no component is called `{name}`"))
+                .hint(suggest(name, ports.names.iter().map(String::as_str))),
+        });
+    };
+    let tunable = &ports.interfaces[member].tunable;
+    let place = tunable.iter().position(|known| known == parameter).ok_or_else(|| {
+        let message =
+            format!("component `{name}` has no parameter `{parameter}` that may change during a run");
+        wrong(message).hint(match tunable.is_empty() {
+            true => "none of its parameters may; units for co-simulation say so by `variability=\"tunable\"`"
+                .into(),
+            false => suggest(parameter, tunable.iter().map(String::as_str)),
+        })
+    })?;
+    Ok((member, place))
 }
 
 fn instant(time: f64, span: &Span, system: &System, problems: &mut Vec<Problem>) -> Option<When> {

@@ -27,8 +27,9 @@ pub(crate) const FAULT: Text = Text {
     name: "fault",
     start: "none",
     about: "none, discard, warning, error, fatal, nan, wrong-time, forget, leak, directory, rounding, print, panic, \
-            abort, exit, hang, segfault, terminate or terminate-whole; in model exchange also terminate-completed, \
-            unsettled, past-event, silent-jump or indicators",
+            abort, exit, hang, segfault, terminate, terminate-whole, restore-crash (at the restore of that number), \
+            input-crash (at the first value) or exit-handler (which aborts); in model exchange also \
+            terminate-completed, unsettled, past-event, silent-jump or indicators",
 };
 
 pub(crate) const FAULTS: &[&str] = &[
@@ -55,6 +56,12 @@ pub(crate) const FAULTS: &[&str] = &[
     "terminate-whole",
     // The same after a completed step of the integrator.
     "terminate-completed",
+    // A null pointer is followed when a state is restored.
+    "restore-crash",
+    // The same when an input is set.
+    "input-crash",
+    // The process is to end by a handler that aborts it.
+    "exit-handler",
     // The discrete states always need another update.
     "unsettled",
     // The next time event lies in the past.
@@ -81,6 +88,7 @@ pub(crate) enum Harm {
 #[derive(Debug, Default)]
 pub(crate) struct Sabotage {
     calls: u64,
+    restores: u64,
     events: u64,
     struck: bool,
     /// Outputs and derivatives are NaN from now on.
@@ -125,9 +133,18 @@ impl Sabotage {
                 std::thread::sleep(Duration::from_secs(1));
             },
             "segfault" => harm::segfault(),
+            "exit-handler" => harm::abort_at_exit(),
             _ => {}
         }
         Harm::None
+    }
+
+    /// Counts a restored state, and dies if it is the one.
+    pub(crate) fn strike_restore(&mut self, fault: &str, at_step: f64) {
+        self.restores += 1;
+        if fault == "restore-crash" && self.restores as f64 == at_step {
+            harm::segfault();
+        }
     }
 
     /// Counts an event, and says whether it is the one.

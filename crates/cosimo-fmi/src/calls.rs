@@ -2,8 +2,10 @@
 //!
 //! Written as the calls happen: when a unit takes the process down, the last line names the call that did it.
 //! Where nobody asked for a record nothing of this is in the way: `calls2` and `calls3` stand between Cosimo
-//! and a unit only if there is one.
+//! and a unit only if there is one. A trial in a child process has one without a file, so that its parent can tell which
+//! call it died in.
 
+use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fmt::Debug;
 use std::fs::File;
@@ -13,6 +15,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use crate::log::status_word;
+use crate::trial::BlackBox;
 
 /// Longer lists are cut.
 const MOST: usize = 64;
@@ -22,7 +25,10 @@ static RECORD: OnceLock<Record> = OnceLock::new();
 #[derive(Debug)]
 pub(crate) struct Record {
     begun: Instant,
-    page: Mutex<Page>,
+    /// If there is a file.
+    page: Option<Mutex<Page>>,
+    /// If this is a trial in a child process.
+    watched: OnceLock<Watched>,
 }
 
 #[derive(Debug)]
@@ -34,12 +40,67 @@ struct Page {
     open: Option<u64>,
 }
 
+/// Calls as the parent of a trial learns of them.
+#[derive(Debug)]
+struct Watched {
+    black_box: &'static BlackBox,
+    /// By name of the instance.
+    counts: Mutex<BTreeMap<String, Counts>>,
+}
+
+/// What an instance has done so far.
+#[derive(Debug, Default)]
+struct Counts {
+    steps: u64,
+    restores: u64,
+    /// Steps since the last save or restore, and which of the two it was.
+    since: u64,
+    restored: bool,
+}
+
+impl Counts {
+    /// Counts a call, and says what its number is if that may matter.
+    fn count(&mut self, function: &str) -> String {
+        match function.get("fmiN".len()..).unwrap_or_default() {
+            "Instantiate" | "InstantiateCoSimulation" | "InstantiateModelExchange" => {
+                *self = Counts::default()
+            }
+            "DoStep" => {
+                (self.steps, self.since) = (self.steps + 1, self.since + 1);
+                return format!(" (step {})", self.steps);
+            }
+            "GetFMUstate" | "GetFMUState" => (self.since, self.restored) = (0, false),
+            "SetFMUstate" | "SetFMUState" => {
+                self.restores += 1;
+                let after = if self.restored { "the last restore" } else { "the save" };
+                let steps = match self.since {
+                    0 => String::new(),
+                    1 => format!(", 1 step after {after}"),
+                    steps => format!(", {steps} steps after {after}"),
+                };
+                (self.since, self.restored) = (0, true);
+                return format!(" (restore {}{steps})", self.restores);
+            }
+            _ => {}
+        }
+        String::new()
+    }
+}
+
 /// Records all calls into units that are instantiated from now on. Once per process.
 pub fn record_calls(file: &Path) -> std::io::Result<()> {
     let page = Page { file: File::create(file)?, count: 0, open: None };
     RECORD
-        .set(Record { begun: Instant::now(), page: Mutex::new(page) })
+        .set(Record { begun: Instant::now(), page: Some(Mutex::new(page)), watched: OnceLock::new() })
         .map_err(|_| std::io::Error::new(std::io::ErrorKind::AlreadyExists, "calls are recorded already"))
+}
+
+/// Lets the parent of this process know which call is under way.
+#[cfg(unix)]
+pub(crate) fn watch(black_box: &'static BlackBox) {
+    let none = || Record { begun: Instant::now(), page: None, watched: OnceLock::new() };
+    let record = RECORD.get_or_init(none);
+    let _ = record.watched.set(Watched { black_box, counts: Mutex::default() });
 }
 
 pub(crate) fn record() -> Option<&'static Record> {
@@ -56,24 +117,40 @@ impl Record {
         call: impl FnOnce() -> T,
         result: impl FnOnce(&T) -> String,
     ) -> T {
-        let number = self.begin(Instant::now(), instance, &format!("{function}({arguments})"));
+        let watched = self.watched.get();
+        if let Some(Watched { black_box, counts }) = watched {
+            let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
+            let which = match counts.get_mut(instance) {
+                Some(known) => known.count(function),
+                None => counts.entry(instance.to_owned()).or_default().count(function),
+            };
+            black_box.enter(instance, &format!("{function}{which}"));
+        }
+        let Some(page) = &self.page else {
+            let value = call();
+            watched.iter().for_each(|watched| watched.black_box.leave());
+            return value;
+        };
+        let number = self.begin(page, Instant::now(), instance, &format!("{function}({arguments})"));
         let begun = Instant::now();
         let value = call();
         let micros = begun.elapsed().as_secs_f64() * 1e6;
-        self.end(number, instance, function, &format!(" = {}  {micros:.1} us", result(&value)));
+        watched.iter().for_each(|watched| watched.black_box.leave());
+        Record::end(page, number, instance, function, &format!(" = {}  {micros:.1} us", result(&value)));
         value
     }
 
     /// What a unit says, or tells of itself.
     pub(crate) fn remark(&self, instance: &str, words: &str) {
-        let number = self.begin(Instant::now(), instance, words);
-        self.end(number, instance, "", "");
+        let Some(page) = &self.page else { return };
+        let number = self.begin(page, Instant::now(), instance, words);
+        Record::end(page, number, instance, "", "");
     }
 
     /// A record that cannot be written must not stop the run: failures to write are passed over.
-    fn begin(&self, at: Instant, instance: &str, words: &str) -> u64 {
+    fn begin(&self, page: &Mutex<Page>, at: Instant, instance: &str, words: &str) -> u64 {
         let seconds = at.duration_since(self.begun).as_secs_f64();
-        let mut page = self.page.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut page = page.lock().unwrap_or_else(PoisonError::into_inner);
         page.count += 1;
         let number = page.count;
         let line_end = if page.open.is_some() { " ...\n" } else { "" };
@@ -83,8 +160,8 @@ impl Record {
         number
     }
 
-    fn end(&self, number: u64, instance: &str, function: &str, words: &str) {
-        let mut page = self.page.lock().unwrap_or_else(PoisonError::into_inner);
+    fn end(page: &Mutex<Page>, number: u64, instance: &str, function: &str, words: &str) {
+        let mut page = page.lock().unwrap_or_else(PoisonError::into_inner);
         let line = if page.open == Some(number) {
             page.open = None;
             format!("{words}\n")

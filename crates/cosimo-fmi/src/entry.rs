@@ -1,9 +1,10 @@
 //! The registry entry: sources that end in `.fmu`.
 
-use cosimo_core::SourceEntry;
+use std::path::Path;
 use std::sync::Arc;
 
-use cosimo_core::entry::{JoinRequest, Joined, OpenProblem, OpenRequest, Opened};
+use cosimo_core::SourceEntry;
+use cosimo_core::entry::{JoinRequest, Joined, OpenProblem, OpenRequest, Opened, suggest};
 
 use crate::archive::Cache;
 use crate::cosim::Cosim;
@@ -68,11 +69,26 @@ fn join(request: &JoinRequest<'_>) -> Joined {
     Ok(Box::new(joined::join(request, members)?))
 }
 
+/// An FMU in the folder of one that is not there, if its name is nearly the same.
+fn alike(missing: &Path) -> Option<String> {
+    if missing.exists() {
+        return None;
+    }
+    let folder = missing.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let names: Vec<String> = std::fs::read_dir(folder)
+        .ok()?
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| name.to_ascii_lowercase().ends_with(".fmu"))
+        .collect();
+    let near = suggest(missing.file_name()?.to_str()?, names.iter().map(String::as_str));
+    near.starts_with("did you mean").then_some(near)
+}
+
 /// The unit, loaded for the use that was chosen, and its parameters.
 fn prepare(request: &OpenRequest<'_>) -> Result<(Arc<Unit>, Use, Parameters), Vec<OpenProblem>> {
     let file = request.folder.join(request.source);
     let source = |problem: Problem| {
-        let (message, hint) = (problem.sentence(), problem.hint);
+        let (message, hint) = (problem.sentence(), alike(&file).or(problem.hint));
         OpenProblem { parameter: None, message: format!("{}: {message}", request.source), hint }
     };
     let unit = Unit::share(&file, &Cache::standard(&crate::unit::UNIT))

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use cosimo_core::{Interface, SimulatorError};
+use cosimo_core::{Interface, SimulatorError, trial};
 
 use crate::description::{Kind, Use};
 use crate::instance::Made;
@@ -30,7 +30,13 @@ pub(crate) fn probe<I: Made>(
     ports: &Ports,
 ) -> (Pairs, Vec<String>) {
     let declared: Pairs = ports.interface.feedthrough.iter().copied().collect();
-    match found::<I>(unit, usage, parameters, ports, &declared) {
+    let look = || found::<I>(unit, usage, parameters, ports, &declared).map_err(|error| error.to_string());
+    let answer = match trial::isolated(&mut || encoded(&look())) {
+        Some(Ok(answer)) => decoded(&answer),
+        Some(Err(crash)) => Err(format!("the FMU {}", crash.what)),
+        None => look(),
+    };
+    match answer {
         Ok(found) => {
             let remarks = compare(ports, &declared, &found);
             (found, remarks)
@@ -41,6 +47,29 @@ pub(crate) fn probe<I: Made>(
             (declared, vec![format!("{words}: {error}")])
         }
     }
+}
+
+/// The answer of a trial in another process: pairs of numbers, or why there are none.
+fn encoded(answer: &Result<Pairs, String>) -> Vec<u8> {
+    match answer {
+        Ok(pairs) => {
+            let pair = |(output, input): &(usize, usize)| format!("{output} {input}\n");
+            pairs.iter().map(pair).collect::<String>().into_bytes()
+        }
+        Err(words) => format!("!{words}").into_bytes(),
+    }
+}
+
+fn decoded(answer: &[u8]) -> Result<Pairs, String> {
+    let text = String::from_utf8_lossy(answer);
+    if let Some(words) = text.strip_prefix('!') {
+        return Err(words.to_owned());
+    }
+    let pair = |line: &str| {
+        let (output, input) = line.split_once(' ')?;
+        Some((output.parse().ok()?, input.parse().ok()?))
+    };
+    text.lines().map(pair).collect::<Option<Pairs>>().ok_or_else(|| "the trial gave no answer".to_owned())
 }
 
 fn found<I: Made>(

@@ -242,7 +242,9 @@ impl Origin for Together {
         let mut members = Vec::new();
         for Part { unit, name, settings, known } in &self.members {
             let instance: Box<dyn Exchanged> = match unit.description.fmi {
-                Fmi::One | Fmi::Two => Box::new(Single::<Unit2>::new(unit.clone(), name, settings).make(start, stop)?),
+                Fmi::One | Fmi::Two => {
+                    Box::new(Single::<Unit2>::new(unit.clone(), name, settings).make(start, stop)?)
+                }
                 Fmi::Three => Box::new(Single::<Unit3>::new(unit.clone(), name, settings).make(start, stop)?),
             };
             members.push(Member {

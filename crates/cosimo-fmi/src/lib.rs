@@ -47,6 +47,8 @@ mod rehearsal;
 mod schema2;
 mod schema3;
 mod terminals;
+#[allow(unsafe_code)] // makes child processes and memory that they share
+mod trial;
 mod unit;
 #[allow(unsafe_code)] // calls into the unit
 mod unit2;
@@ -60,4 +62,6 @@ pub use cosimo_pack::{Cache, Kind, Place, Problem, archive, use_cache};
 use cosimo_pack::{problem, text, xml};
 pub use description::Description;
 pub use entry::FMU;
+pub use library::leave;
+pub use trial::{CHILD_PROCESSES, ChildProcesses};
 pub use unit::{UNIT, Unit};

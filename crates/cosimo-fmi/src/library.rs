@@ -5,7 +5,9 @@
 //! instance.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use libloading::Library;
@@ -16,6 +18,9 @@ use crate::python;
 
 static LOADED: Mutex<BTreeMap<PathBuf, &'static Library>> = Mutex::new(BTreeMap::new());
 
+/// Code of others is part of this process.
+static FOREIGN: AtomicBool = AtomicBool::new(false);
+
 /// Loads the library, or says why it cannot be.
 pub(crate) fn load(path: &Path) -> Result<&'static Library, Problem> {
     // Nothing inside can leave the map half changed.
@@ -23,6 +28,7 @@ pub(crate) fn load(path: &Path) -> Result<&'static Library, Problem> {
     if let Some(library) = loaded.get(path) {
         return Ok(library);
     }
+    FOREIGN.store(true, Ordering::Relaxed);
     if let Some(elf) = check_binary(path)? {
         python::provide(&elf, path)?;
     }
@@ -32,10 +38,57 @@ pub(crate) fn load(path: &Path) -> Result<&'static Library, Problem> {
     Ok(library)
 }
 
+/// Whether a library of an FMU was loaded.
+pub(crate) fn is_foreign() -> bool {
+    FOREIGN.load(Ordering::Relaxed)
+}
+
+/// Everything that waits to be written, by Rust and by the C libraries of FMUs.
+pub(crate) fn flush() {
+    // Output that cannot be written is lost either way.
+    let _ = std::io::stdout().flush();
+    let _ = std::io::stderr().flush();
+    #[cfg(unix)]
+    // SAFETY: a null pointer means all open streams.
+    unsafe {
+        libc::fflush(std::ptr::null_mut());
+    }
+}
+
+/// Ends the process. Where the code of FMUs was loaded, its exit handlers do not run: those of Python with numpy, for
+/// one, end a good run by corrupting the heap. What was to be written is written before.
+pub fn leave(code: u8) -> ! {
+    flush();
+    if is_foreign() {
+        end(code);
+    }
+    std::process::exit(i32::from(code))
+}
+
+#[cfg(unix)]
+fn end(code: u8) {
+    // SAFETY: ends the process and runs nothing in it. Rust's own buffers are flushed, files are closed by the system.
+    unsafe { libc::_exit(i32::from(code)) }
+}
+
+#[cfg(windows)]
+fn end(code: u8) {
+    #[link(name = "kernel32")]
+    unsafe extern "system" {
+        fn GetCurrentProcess() -> *mut std::ffi::c_void;
+        fn TerminateProcess(process: *mut std::ffi::c_void, code: u32) -> i32;
+    }
+    // SAFETY: ends this process and runs nothing in it, the detach routines of libraries included.
+    unsafe { TerminateProcess(GetCurrentProcess(), u32::from(code)) };
+}
+
+#[cfg(not(any(unix, windows)))]
+fn end(_code: u8) {}
+
 /// Loads a copy that shares no variable with the others.
 pub(crate) fn load_copy(path: &Path) -> Result<&'static Library, Problem> {
-    static COUNT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
-    let number = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     // Beside the original, so that what it needs is found in the same places.
     let copy = path.with_file_name(format!(".copy-{}-{number}-{name}", std::process::id()));

@@ -432,6 +432,7 @@ fn number(variable: &Variable, value: &Value) -> Option<f64> {
     match (variable.kind, value) {
         (Kind::Float64 | Kind::Float32, Value::Number(number)) => number.is_finite().then_some(*number),
         (Kind::Boolean, Value::Flag(flag)) => Some(f64::from(u8::from(*flag))),
+        (Kind::Boolean, Value::Number(number)) => [0.0, 1.0].contains(number).then_some(*number),
         (Kind::Enumeration, Value::Text(text)) => {
             variable.items.iter().find(|(name, _)| name == text).map(|(_, value)| *value as f64)
         }

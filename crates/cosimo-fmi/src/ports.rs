@@ -168,6 +168,7 @@ impl Ports {
                 carries: carries(variable.kind),
                 discrete: variable.variability != Variability::Continuous,
                 limits: variable.limits,
+                items: variable.items.iter().map(|(name, value)| (name.clone(), *value as f64)).collect(),
                 description: variable.description.clone(),
             }));
             let range = first..list.len();

@@ -13,7 +13,7 @@ use crate::archive::{Cache, Kind};
 use crate::description::{Capabilities, Description, Fmi, Use};
 use crate::instance::{Fed, Made};
 use crate::problem::Problem;
-use crate::{ffi2, ffi3, fmi1, library, platform, python};
+use crate::{ffi2, ffi3, fmi1, library, platform, python, trial};
 
 /// What an archive must be to hold a unit.
 pub const UNIT: Kind = Kind {
@@ -68,7 +68,8 @@ impl Unit {
         describe: fn(&Path) -> Result<Description, Vec<Problem>>,
     ) -> Result<Unit, Vec<Problem>> {
         let unpacked = cache.unpack(file).map_err(|problem| vec![problem])?;
-        let description = describe(&unpacked.folder)?;
+        let mut description = describe(&unpacked.folder)?;
+        description.remarks.extend(unpacked.warning());
         Ok(Unit {
             platforms: platform::present(&unpacked.folder),
             hash: unpacked.hash,
@@ -233,6 +234,7 @@ impl Unit {
             binding =
                 library::load_copy(&path).and_then(|copy| self.bind(usage, copy, &path)).map_err(refused)?;
         }
+        trial::executes();
         I::instantiate(binding, self, usage, name, fed)
     }
 }

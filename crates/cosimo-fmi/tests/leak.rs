@@ -81,8 +81,9 @@ fn thousands_of_instances_leave_nothing_behind() {
         (0..20_000).for_each(|_| life());
         let after = (handles(), memory());
         assert_eq!(after.0, before.0);
-        // 1 kB lost per instance would be 20 MB.
-        assert!(after.1 < before.1 + 4096, "{before:?} {after:?}");
+        // 1 kB lost per instance would be 20 MB. What a logger that is called too late still looks at stays: some 300
+        // bytes of callbacks and the name of the instance.
+        assert!(after.1 < before.1 + 8192, "{before:?} {after:?}");
     }
 }
 

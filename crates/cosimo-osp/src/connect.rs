@@ -3,6 +3,7 @@
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use cosimo_core::entry::{Range, suggest};
 use cosimo_core::unit::DOMAINS;
@@ -10,7 +11,7 @@ use cosimo_core::{Interface, Port};
 use cosimo_system::{BondDecl, Component, PowerPort, Span, Summand, System, WireDecl};
 use roxmltree::Node;
 
-use crate::groups::{self, Group};
+use crate::groups::{self, Groups};
 use crate::page::{Page, child, children, head, optional};
 use crate::structure::Opened;
 
@@ -21,7 +22,7 @@ const MOST_SIGNALS: usize = 10_000;
 struct Unit {
     /// `None` where it does not open, which is the plan's to explain.
     interface: Option<Interface>,
-    groups: Option<Result<Vec<Group>, String>>,
+    groups: Groups,
 }
 
 /// One end of a connection at a simulator.
@@ -317,7 +318,7 @@ impl Connector<'_> {
         let (component, _) = component?;
         let simulator = &self.system.components[component].name;
         let wrong = match &self.units[component].groups {
-            Some(Ok(groups)) => match groups::find(groups, &name) {
+            Groups::Known(groups) => match groups::find(groups, &name) {
                 Some(group) => {
                     let end =
                         |variable: &str| End { component, variable: variable.to_owned(), span: span.clone() };
@@ -328,13 +329,20 @@ impl Connector<'_> {
                     (format!("`{simulator}` has no group of variables `{name}`"), hint)
                 }
             },
-            Some(Err(message)) => {
+            Groups::Unreadable(message) => {
                 (format!("groups of `{simulator}` cannot be read: {message}"), "correct that file".into())
             }
-            None => (
-                format!("nobody says which variables of `{simulator}` are the group `{name}`"),
-                "wanted is the file MODEL_OspModelDescription.xml beside the unit or the system".to_owned(),
-            ),
+            Groups::Missing(tried) => {
+                let shown = |path: &PathBuf| {
+                    let path = path.strip_prefix(&self.system.folder).unwrap_or(path);
+                    format!("`{}`", path.display())
+                };
+                let tried: Vec<String> = tried.iter().map(shown).collect();
+                (
+                    format!("no file says which variables of `{simulator}` are the group `{name}`"),
+                    format!("looked for {}, in upper or lower case", tried.join(", ")),
+                )
+            }
         };
         self.page.error("osp/group", wrong.0, span).hint = Some(wrong.1);
         None

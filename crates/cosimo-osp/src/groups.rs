@@ -1,7 +1,7 @@
 //! Which variables of a unit belong together, from the `_OspModelDescription.xml` beside it: of version 1.0, where ports
 //! are groups of groups, or of the drafts before it, where groups are flat.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use cosimo_pack::text::read_text;
 use cosimo_pack::xml;
@@ -23,20 +23,54 @@ impl Group {
     }
 }
 
-/// The groups of a unit; `None` where no file says any, and a message where there is one that cannot be read. The unit
-/// is known by its file and by the name of its model; its own folder comes before that of the system.
-pub(crate) fn of_unit(unit: &Path, model: Option<&str>, system: &Path) -> Option<Result<Vec<Group>, String>> {
+/// What is known of the groups of an FMU.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Groups {
+    Known(Vec<Group>),
+    /// There is a file that cannot be read, for this reason.
+    Unreadable(String),
+    /// There is none of these files.
+    Missing(Vec<PathBuf>),
+}
+
+/// The groups of an FMU, which is known by its file and by the name of its model; its own folder comes before that of the
+/// system. Names of files are compared without regard to case, as they were written on systems that do so.
+pub(crate) fn of_unit(unit: &Path, model: Option<&str>, system: &Path) -> Groups {
     let beside = unit.parent().unwrap_or(Path::new(""));
     let stem = unit.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let mut tried = Vec::new();
     for folder in [beside, system] {
         for name in model.map(str::to_owned).into_iter().chain(stem.clone()) {
-            let file = format!("{name}_OspModelDescription.xml");
-            if folder.join(&file).is_file() {
-                return Some(read(folder, &file));
+            let wanted = folder.join(format!("{name}_OspModelDescription.xml"));
+            if tried.contains(&wanted) {
+                continue;
             }
+            if let Some(file) = spelled(&wanted) {
+                return match read(folder, &file) {
+                    Ok(groups) => Groups::Known(groups),
+                    Err(message) => Groups::Unreadable(message),
+                };
+            }
+            tried.push(wanted);
         }
     }
-    None
+    Groups::Missing(tried)
+}
+
+/// The name of a file as it is spelled in its folder; the exact one first.
+fn spelled(wanted: &Path) -> Option<String> {
+    let name = wanted.file_name()?.to_str()?;
+    if wanted.is_file() {
+        return Some(name.to_owned());
+    }
+    let folder = wanted.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let entries = std::fs::read_dir(folder).ok()?.flatten();
+    let mut alike: Vec<String> = entries
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|found| found.to_lowercase() == name.to_lowercase() && folder.join(found).is_file())
+        .collect();
+    alike.sort();
+    alike.into_iter().next()
 }
 
 fn read(folder: &Path, file: &str) -> Result<Vec<Group>, String> {

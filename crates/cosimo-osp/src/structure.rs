@@ -175,7 +175,21 @@ fn path((source, span): &Spelled, registry: &Registry, page: &mut Page) -> Optio
         scheme.len() > 1
             && scheme.chars().all(|letter| letter.is_ascii_alphanumeric() || "+-.".contains(letter))
     });
+    let proxied = match sources::proxied(source) {
+        Some(Ok(file)) => {
+            let message = format!("`{source}` is opened in this process: no proxy is started");
+            page.remark("osp/proxy", message, span.clone());
+            Some(file)
+        }
+        Some(Err(message)) => {
+            page.error("osp/source", message, span.clone()).hint =
+                Some("copy the FMU to this computer, and write its path".into());
+            return None;
+        }
+        None => None,
+    };
     let file = match scheme {
+        _ if proxied.is_some() => proxied.and_then(decoded),
         None => decoded(source),
         Some(("file", rest)) => {
             let rest =

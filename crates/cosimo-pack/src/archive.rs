@@ -4,6 +4,7 @@
 //! A folder appears by one rename, so that no process ever sees half an archive. Nothing is trusted that the
 //! archive says about itself: sizes are counted again while unpacking.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Component, Path, PathBuf};
@@ -64,8 +65,17 @@ pub struct Unpacked {
     pub hash: String,
 }
 
+impl Unpacked {
+    /// What was odd about the archive although it could be unpacked.
+    pub fn warning(&self) -> Option<Problem> {
+        fs::read_to_string(self.folder.join(REPEATED)).ok().map(Problem::new)
+    }
+}
+
 /// A file of ours in every unpacked archive; its age is the last use.
 pub const MARKER: &str = ".cosimo-last-use";
+/// A file of ours in unpacked archives that had entries twice: which ones.
+const REPEATED: &str = ".cosimo-repeated";
 const KEEP: usize = 256;
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -157,6 +167,7 @@ impl Cache {
             )));
         }
         let entries = listed(&mut source);
+        let repeated = repeated(&mut source);
         let broken = |error: &dyn std::fmt::Display| {
             Problem::new(format!("{shown} is not a complete zip archive: {error}"))
                 .hint("the file was cut or changed on its way here; fetch or export it again")
@@ -164,12 +175,20 @@ impl Cache {
         let limits = self.limits;
         let attack = || format!("no {noun} needs that; do not trust this file");
         let mut archive = zip::ZipArchive::new(io::BufReader::new(source)).map_err(|error| broken(&error))?;
-        // The reader keeps the last entry of a name; other programs may see the first, so neither can be trusted.
+        let mut twice = None;
+        // The reader keeps the last entry of a name; other programs may see the first. Where both are the same to the bit
+        // that does not matter.
         if entries.is_some_and(|entries| entries != archive.len()) {
-            return Err(Problem::new(format!(
-                "{shown} has several entries of one name, wanted each name once"
-            ))
-            .hint(format!("nobody can tell which of them is meant; zip the {noun} again")));
+            let (same, different) = repeated.unwrap_or_default();
+            if !different.is_empty() || same.is_empty() {
+                let names =
+                    if different.is_empty() { String::new() } else { format!(": {}", quoted(&different)) };
+                return Err(Problem::new(format!(
+                    "{shown} has several entries of one name with different contents{names}"
+                ))
+                .hint(format!("it is not known which of them is meant; zip the {noun} again")));
+            }
+            twice = Some(format!("the archive has entries twice, with the same contents: {}", quoted(&same)));
         }
         if archive.len() > limits.entries {
             let found = archive.len();
@@ -249,6 +268,10 @@ impl Cache {
             return Err(Problem::new(format!("{shown} has no {proof} at its top, so it is not {title}"))
                 .hint(*proof_hint));
         }
+        if let Some(words) = twice {
+            let noted = fs::write(into.join(REPEATED), words);
+            noted.map_err(|error| Problem::new(format!("{} cannot be written: {error}", into.display())))?;
+        }
         Ok(())
     }
 
@@ -307,6 +330,105 @@ pub fn listed(source: &mut File) -> Option<usize> {
     let count = tail.get(at + 10..at + 12)?;
     let count = u16::from_le_bytes([count[0], count[1]]);
     (count != u16::MAX).then_some(usize::from(count))
+}
+
+/// Names that several entries have: those whose entries are the same to the bit, and the others. `None` where the list
+/// of entries cannot be read.
+fn repeated(source: &mut File) -> Option<(Vec<String>, Vec<String>)> {
+    // Entries may claim to share their bytes, and then there would be no end of comparing.
+    let mut most = 4 * source.metadata().ok()?.len();
+    let found = entries(source).and_then(|entries| {
+        let mut first: BTreeMap<&str, &Entry> = BTreeMap::new();
+        let (mut same, mut different) = (Vec::new(), Vec::new());
+        for entry in &entries {
+            let Some(known) = first.get(entry.name.as_str()) else {
+                first.insert(&entry.name, entry);
+                continue;
+            };
+            most = most.checked_sub(u64::from(known.packed_size) + u64::from(entry.packed_size))?;
+            let equal = known.about == entry.about && known.packed(source)? == entry.packed(source)?;
+            let list = if equal { &mut same } else { &mut different };
+            if !list.contains(&entry.name) {
+                list.push(entry.name.clone());
+            }
+        }
+        same.retain(|name| !different.contains(name));
+        Some((same, different))
+    });
+    source.rewind().ok()?;
+    found
+}
+
+/// An entry as the list at the end of an archive has it.
+struct Entry {
+    name: String,
+    /// Method, checksum, and size.
+    about: (u16, u32, u32),
+    packed_size: u32,
+    offset: u64,
+}
+
+impl Entry {
+    /// The bytes in the archive; equal ones unpack to equal files.
+    fn packed(&self, source: &mut File) -> Option<Vec<u8>> {
+        let mut head = [0; 30];
+        source.seek(io::SeekFrom::Start(self.offset)).ok()?;
+        source.read_exact(&mut head).ok()?;
+        let behind = i64::from(number16(&head, 26)?) + i64::from(number16(&head, 28)?);
+        source.seek(io::SeekFrom::Current(behind)).ok()?;
+        let mut bytes = Vec::new();
+        let read = source.take(self.packed_size.into()).read_to_end(&mut bytes).ok()?;
+        (head.starts_with(b"PK\x03\x04") && read == self.packed_size as usize).then_some(bytes)
+    }
+}
+
+fn number16(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+}
+
+fn number32(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+/// All entries, those of the same name too.
+fn entries(source: &mut File) -> Option<Vec<Entry>> {
+    const LONGEST: u64 = 22 + 65535;
+    let length = source.metadata().ok()?.len();
+    let start = length.saturating_sub(LONGEST);
+    source.seek(io::SeekFrom::Start(start)).ok()?;
+    let mut tail = Vec::new();
+    source.read_to_end(&mut tail).ok()?;
+    let end = tail.windows(4).rposition(|window| window == b"PK\x05\x06")?;
+    let (count, size, offset) =
+        (number16(&tail, end + 10)?, number32(&tail, end + 12)?, number32(&tail, end + 16)?);
+    // What stands before the archive shifts all places.
+    let shift = (start + end as u64).checked_sub(u64::from(size) + u64::from(offset))?;
+    source.seek(io::SeekFrom::Start(u64::from(offset) + shift)).ok()?;
+    let mut list = Vec::new();
+    source.take(size.into()).read_to_end(&mut list).ok()?;
+    let (mut found, mut at) = (Vec::new(), 0);
+    for _ in 0..count {
+        let head = list.get(at..).filter(|head| head.starts_with(b"PK\x01\x02"))?;
+        let [name, extra, comment] = [28, 30, 32].map(|place| number16(head, place).map(usize::from));
+        let (name, behind) = (name?, extra? + comment?);
+        found.push(Entry {
+            name: String::from_utf8_lossy(head.get(46..46 + name)?).into_owned(),
+            about: (number16(head, 10)?, number32(head, 16)?, number32(head, 24)?),
+            packed_size: number32(head, 20)?,
+            offset: u64::from(number32(head, 42)?) + shift,
+        });
+        at += 46 + name + behind;
+    }
+    Some(found)
+}
+
+/// At most five names.
+fn quoted(names: &[String]) -> String {
+    let mut list: Vec<String> = names.iter().take(5).map(|name| format!("`{name}`")).collect();
+    if names.len() > list.len() {
+        list.push(format!("and {} more", names.len() - list.len()));
+    }
+    list.join(", ")
 }
 
 /// Relative, without `..`, and the same on every system: a backslash separates too.

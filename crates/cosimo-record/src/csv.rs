@@ -1,9 +1,10 @@
 //! Comma-separated values, RFC 4180: a header of names, then one line per row. Numbers are written so that they
-//! read back to the same bits. Units are not in the file.
+//! read back to the same bits. Units are not in the file. Read are also tables with `;` or tabs between the cells, as
+//! spreadsheets write them where the comma is the decimal sign.
 
 use std::cell::Cell;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::path::Path;
 
 use cosimo_core::entry::FormatEntry;
@@ -100,6 +101,23 @@ impl Read for Rows<'_> {
     }
 }
 
+/// What stands between the cells: that which leaves the word `time` in front of the header, else the comma.
+fn delimiter(header: &[u8]) -> u8 {
+    let header = header.strip_prefix(b"\xef\xbb\xbf").unwrap_or(header).trim_ascii();
+    let time_before = |delimiter: u8| {
+        let first = header.split(|byte| *byte == delimiter).next().unwrap_or_default().trim_ascii();
+        let quoted = first.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\""));
+        first.len() < header.len() && quoted.unwrap_or(first).eq_ignore_ascii_case(b"time")
+    };
+    b",;\t".iter().copied().find(|delimiter| time_before(*delimiter)).unwrap_or(b',')
+}
+
+/// A number; where commas do not part cells, one may be the decimal sign.
+fn number(cell: &str, delimiter: u8) -> Option<f64> {
+    let plain = cell.parse().ok();
+    if plain.is_some() || delimiter == b',' { plain } else { cell.replacen(',', ".", 1).parse().ok() }
+}
+
 fn read(path: &Path) -> Result<Table, TableError> {
     let broken = |message: String| TableError::broken(path, "CSV", message);
     let failed = |error: csv::Error| match error.into_kind() {
@@ -114,10 +132,15 @@ fn read(path: &Path) -> Result<Table, TableError> {
         }
         other => broken(format!("{other:?}")),
     };
-    let file = File::open(path).map_err(|cause| TableError::Unreadable { file: path.into(), cause })?;
+    let unreadable = |cause| TableError::Unreadable { file: path.into(), cause };
+    let mut file = File::open(path).map_err(unreadable)?;
+    let mut header = Vec::new();
+    let first = BufReader::new(&mut file).take(LONGEST_ROW as u64).read_until(b'\n', &mut header);
+    first.and_then(|_| file.rewind()).map_err(unreadable)?;
+    let delimiter = delimiter(&header);
     let handed_out = Cell::new(0);
     let rows = Rows { file, handed_out: &handed_out };
-    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(rows);
+    let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).trim(csv::Trim::All).from_reader(rows);
     let names: Vec<String> = reader.headers().map_err(failed)?.iter().map(str::to_owned).collect();
     if names.is_empty() {
         return Err(broken("it is empty; a header with the names of the columns is wanted".into()));
@@ -131,8 +154,8 @@ fn read(path: &Path) -> Result<Table, TableError> {
         room.take(1).map_err(broken)?;
         for ((cell, name), column) in cells.iter().zip(&names).zip(&mut values) {
             // Others leave a cell empty where there is no number.
-            let number = if cell.is_empty() { Ok(f64::NAN) } else { cell.parse() };
-            column.push(number.map_err(|_| {
+            let number = if cell.is_empty() { Some(f64::NAN) } else { number(cell, delimiter) };
+            column.push(number.ok_or_else(|| {
                 let line = cells.position().map_or(0, |pos| pos.line());
                 broken(format!("line {line}, column `{name}`: a number is wanted, found `{cell}`"))
             })?);
@@ -145,6 +168,26 @@ fn read(path: &Path) -> Result<Table, TableError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cells_are_parted_by_what_stands_behind_the_time() {
+        for (header, wanted) in [
+            ("time,u\n", b','),
+            ("time;u\r\n", b';'),
+            ("\"Time\";\"q[1,2]\"\n", b';'),
+            ("\u{feff}time ;u\n", b';'),
+            ("time\tu", b'\t'),
+            ("time\n", b','),
+            ("t;u\n", b','),
+            ("time,a;b\n", b','),
+        ] {
+            assert_eq!(delimiter(header.as_bytes()), wanted, "{header:?}");
+        }
+        assert_eq!(
+            (number("0,5", b';'), number("1.5", b';'), number("0,5", b',')),
+            (Some(0.5), Some(1.5), None)
+        );
+    }
 
     #[test]
     fn numbers_are_short_and_exact() {

@@ -41,7 +41,8 @@ struct Playback {
     times: Vec<f64>,
     /// Column by column, in the order of the outputs.
     columns: Vec<Vec<f64>>,
-    hold: bool,
+    /// Column by column: the earlier row holds until the next one.
+    held: Vec<bool>,
     /// Instants of discontinuities, ascending.
     jumps: Vec<f64>,
     now: f64,
@@ -83,7 +84,7 @@ fn open(request: &OpenRequest<'_>) -> Opened {
 fn wrong_rows(table: &Table) -> Vec<(String, &'static str)> {
     let mut wrong = Vec::new();
     let names = &table.columns.names;
-    if names.first().map(String::as_str) != Some(TIME) {
+    if !names.first().is_some_and(|name| name.eq_ignore_ascii_case(TIME)) {
         let found = names.first().map_or("nothing".into(), |name| format!("`{name}`"));
         wrong.push((format!("the first column must be `{TIME}`, found {found}"), "in seconds, ascending"));
         return wrong;
@@ -115,7 +116,6 @@ impl Playback {
         let times = values.remove(0);
         let port = |(name, unit): (&String, &String)| Port {
             unit: Some(unit).filter(|unit| !unit.is_empty()).and_then(|unit| Unit::parse(unit).ok()),
-            discrete: hold,
             ..Port::new(name, "", "")
         };
         let suggested = Suggested { start: times.first().copied(), stop: times.last().copied(), step: None };
@@ -124,13 +124,32 @@ impl Playback {
             abilities: Abilities { states: false, ..Abilities::NATIVE },
             suggested,
             facts: vec![("rows".into(), times.len().to_string())],
+            recorded: times.first().copied().zip(times.last().copied()),
             ..Interface::default()
         };
-        let jumps = jumps(&times, &values, hold);
-        let abilities = Abilities { events: !jumps.is_empty(), ..interface.abilities };
-        let interface = Interface { abilities, ..interface };
+        let held = vec![hold; values.len()];
         let saved = [(0.0, false); Slot::COUNT];
-        Playback { interface, times, columns: values, hold, jumps, now: 0.0, behind: true, saved }
+        let mut playback = Playback {
+            interface,
+            times,
+            columns: values,
+            held,
+            jumps: Vec::new(),
+            now: 0.0,
+            behind: true,
+            saved,
+        };
+        playback.find_jumps();
+        playback
+    }
+
+    /// After every change of what is held.
+    fn find_jumps(&mut self) {
+        self.jumps = jumps(&self.times, &self.columns, &self.held);
+        self.interface.abilities.events = !self.jumps.is_empty();
+        for (port, held) in self.interface.outputs.iter_mut().zip(&self.held) {
+            port.discrete = *held;
+        }
     }
 
     /// The next jump behind an instant.
@@ -147,33 +166,30 @@ impl Playback {
 
 /// Where nobody should extrapolate through: two rows at one instant, every new value that is held, and corners of what
 /// was drawn rather than measured. Of measured data almost every row is a corner, and none means anything.
-fn jumps(times: &[f64], columns: &[Vec<f64>], hold: bool) -> Vec<f64> {
-    let differs = |a: usize, b: usize| columns.iter().any(|column| column[a] != column[b]);
-    let mut found: Vec<f64> = (1..times.len())
-        .filter(|&row| (hold || times[row] == times[row - 1]) && differs(row - 1, row))
-        .map(|row| times[row])
-        .collect();
-    if !hold {
-        let mut corners = Vec::new();
-        for column in columns {
-            let slope = |row: usize| (column[row] - column[row - 1]) / (times[row] - times[row - 1]);
-            let slopes: Vec<f64> = (1..times.len()).map(slope).collect();
-            let steepest = slopes
-                .iter()
-                .filter(|slope| slope.is_finite())
-                .fold(0.0, |most, slope| f64::max(most, slope.abs()));
-            let turns = |row: &usize| {
-                let turn = (slopes[*row] - slopes[*row - 1]).abs();
-                turn.is_finite() && turn > CORNER * steepest
-            };
-            let own: Vec<f64> = (1..slopes.len()).filter(turns).map(|row| times[row]).collect();
-            if own.len() <= MOST_CORNERS || own.len() * 10 <= times.len() {
-                corners.extend(own);
-            }
+fn jumps(times: &[f64], columns: &[Vec<f64>], held: &[bool]) -> Vec<f64> {
+    let differs = |a: usize, b: usize| {
+        let together = times[a] == times[b];
+        columns.iter().zip(held).any(|(column, held)| (together || *held) && column[a] != column[b])
+    };
+    let mut found: Vec<f64> =
+        (1..times.len()).filter(|&row| differs(row - 1, row)).map(|row| times[row]).collect();
+    for (column, _) in columns.iter().zip(held).filter(|(_, held)| !**held) {
+        let slope = |row: usize| (column[row] - column[row - 1]) / (times[row] - times[row - 1]);
+        let slopes: Vec<f64> = (1..times.len()).map(slope).collect();
+        let steepest = slopes
+            .iter()
+            .filter(|slope| slope.is_finite())
+            .fold(0.0, |most, slope| f64::max(most, slope.abs()));
+        let turns = |row: &usize| {
+            let turn = (slopes[*row] - slopes[*row - 1]).abs();
+            turn.is_finite() && turn > CORNER * steepest
+        };
+        let own: Vec<f64> = (1..slopes.len()).filter(turns).map(|row| times[row]).collect();
+        if own.len() <= MOST_CORNERS || own.len() * 10 <= times.len() {
+            found.extend(own);
         }
-        found.extend(corners);
-        found.sort_unstable_by(f64::total_cmp);
     }
+    found.sort_unstable_by(f64::total_cmp);
     found.dedup();
     found
 }
@@ -181,6 +197,11 @@ fn jumps(times: &[f64], columns: &[Vec<f64>], hold: bool) -> Vec<f64> {
 impl Simulator for Playback {
     fn interface(&self) -> &Interface {
         &self.interface
+    }
+
+    fn hold_outputs(&mut self, outputs: &[usize]) {
+        outputs.iter().for_each(|output| self.held[*output] = true);
+        self.find_jumps();
     }
 
     fn enter(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
@@ -211,25 +232,23 @@ impl Simulator for Playback {
     /// Before the first row and after the last one their values hold. Of two rows at one instant the earlier counts until
     /// the jump is settled, then the later one.
     fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+        let columns = out.values.iter_mut().zip(&self.columns).zip(&self.held);
         if self.is_before_jump() {
             let at = self.times.partition_point(|time| *time < self.now);
-            let row = if self.hold { at.saturating_sub(1) } else { at };
-            for (value, column) in out.values.iter_mut().zip(&self.columns) {
-                *value = column[row];
+            for ((value, column), held) in columns {
+                *value = column[if *held { at.saturating_sub(1) } else { at }];
             }
             return Ok(());
         }
         let next = self.times.partition_point(|time| *time <= self.now);
         let before = next.saturating_sub(1);
         let part = match self.times.get(next) {
-            Some(after) if next > 0 && !self.hold => {
-                (self.now - self.times[before]) / (after - self.times[before])
-            }
+            Some(after) if next > 0 => (self.now - self.times[before]) / (after - self.times[before]),
             _ => 0.0,
         };
-        for (value, column) in out.values.iter_mut().zip(&self.columns) {
+        for ((value, column), held) in columns {
             *value = column[before];
-            if part > 0.0 {
+            if part > 0.0 && !held {
                 *value += part * (column[next] - column[before]);
             }
         }
@@ -289,6 +308,26 @@ mod tests {
         let found = [0.0, 1.9, 2.0, 3.9, 4.0].map(|time| at(&mut held, time));
         assert_eq!(found, [10.0, 10.0, 0.0, 0.0, 1.0]);
         assert_eq!(line.interface.outputs[0].unit, Unit::parse("N").ok());
+    }
+
+    #[test]
+    fn columns_for_discrete_inputs_are_held_and_jump_at_their_rows_only() {
+        let names = ["time", "u", "n"].map(String::from).to_vec();
+        let columns = Columns { names, units: vec![String::new(); 3] };
+        let values = vec![vec![0.0, 1.0, 2.0, 3.0], vec![0.0, 1.0, 2.0, 3.0], vec![0.0, 1.0, 1.0, 0.0]];
+        let mut playback = Playback::new(Table { columns, values }, false);
+        playback.hold_outputs(&[1]);
+        let discrete: Vec<bool> = playback.interface.outputs.iter().map(|port| port.discrete).collect();
+        assert_eq!((discrete, &playback.jumps[..]), (vec![false, true], &[1.0, 3.0][..]));
+        let mut both = |time: f64, behind: bool| {
+            (playback.now, playback.behind) = (time, behind);
+            let mut values = [f64::NAN; 2];
+            playback.outputs(&mut Outputs { values: &mut values, slopes: &mut [] }).unwrap();
+            values
+        };
+        assert_eq!(both(0.5, true), [0.5, 0.0]);
+        assert_eq!((both(1.0, false), both(1.0, true)), ([1.0, 0.0], [1.0, 1.0]));
+        assert_eq!((both(2.5, true), both(3.0, true), both(9.0, true)), ([2.5, 1.0], [3.0, 0.0], [3.0, 0.0]));
     }
 
     #[test]

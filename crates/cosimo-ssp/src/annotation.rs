@@ -30,6 +30,7 @@ pub(crate) fn merge(system: &mut System, structure: &Structure, registry: &Regis
     }
     if structure.own.is_none() {
         system.recipe.step = suggested.recipe.step;
+        structure.settings.apply(system, registry);
     }
 }
 

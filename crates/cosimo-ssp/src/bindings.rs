@@ -6,6 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use cosimo_core::entry::number_text;
+use cosimo_core::unit::describe;
 use cosimo_core::{Unit, Value};
 use cosimo_system::Span;
 
@@ -308,6 +310,17 @@ fn converted(
     let Given { mut value, unit, span } = given;
     let suppress = mapping.is_some_and(|mapping| mapping.suppress);
     match (&unit, &wanted) {
+        // One name means one unit, whatever the files say of it.
+        (Some(unit), Some(wanted)) if !suppress && unit.text == wanted.text && differ(unit, wanted) => {
+            let message = format!(
+                "the unit `{}` is {} where the value of `{path}` is given, and {} in the description; the value is set as it \
+                 is",
+                unit.text,
+                defined(unit),
+                defined(wanted)
+            );
+            log.remark("ssp/unit-differs", message, &span);
+        }
         (Some(unit), Some(wanted)) if !suppress => {
             if unit.dimension != wanted.dimension {
                 let message =
@@ -356,6 +369,18 @@ fn converted(
             found.filter(|value| matches!(value, Value::Text(item) if known(item)))
         }
     }
+}
+
+fn differ(one: &Unit, other: &Unit) -> bool {
+    let definition = |unit: &Unit| (unit.dimension, unit.factor, unit.offset);
+    definition(one) != definition(other)
+}
+
+/// What a file says of a unit, as in `0.5 [rad/s] + 3`.
+fn defined(unit: &Unit) -> String {
+    let base = describe(unit.dimension);
+    let offset = if unit.offset == 0.0 { String::new() } else { format!(" + {}", number_text(unit.offset)) };
+    format!("{} [{base}]{offset}", number_text(unit.factor))
 }
 
 /// Whether a value in this unit is one in SI units.

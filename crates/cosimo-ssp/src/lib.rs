@@ -2,7 +2,8 @@
 //!
 //! `load` opens archives and the files they name, `ssd` and `parameters` turn XML into the `tree` of a file, `flatten`
 //! the nested systems of a tree into one flat system, `bindings` puts parameters where they belong. What SSP has no
-//! words for stands in an annotation of our own, as `system.toml` would say it (`annotation`). `write` goes the other
+//! words for stands in an annotation of our own, as `system.toml` would say it (`annotation`); those of other tools are
+//! looked through for their settings (`settings`). `write` goes the other
 //! way, `package` makes the archive.
 
 mod annotation;
@@ -12,6 +13,7 @@ mod load;
 mod package;
 mod page;
 mod parameters;
+mod settings;
 mod ssd;
 mod tree;
 mod write;

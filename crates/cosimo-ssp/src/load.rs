@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use cosimo_core::Registry;
 use cosimo_pack::{Cache, Kind as Archive, archive, text, xml};
-use cosimo_system::{Asked, Document, Problem, Span, System, Unreadable};
+use cosimo_system::{Asked, Document, Problem, Span, System, Unreadable, sources};
 use roxmltree::Node;
 
 use crate::page::{Kind, Log, Page, offset, suggest};
@@ -123,6 +123,9 @@ fn place(path: &Path, asked: &Asked, log: &mut Log) -> Result<Result<Place, ()>,
         hint: problem.hint.clone(),
         malformed: true,
     })?;
+    if let Some(warning) = unpacked.warning() {
+        log.remark("ssp/archive", format!("{shown}: {}", warning.message), &(0..0));
+    }
     let folder = unpacked.folder;
     let member = match &asked.variant {
         None => DEFAULT.to_owned(),
@@ -351,6 +354,19 @@ impl<'a> Loader<'a> {
     }
 
     fn simulator(&mut self, page: &mut Page<'_>, source: &str, span: &Span) -> Content {
+        let source = match sources::proxied(source) {
+            None => source,
+            Some(Ok(file)) => {
+                let message = format!("`{source}` is opened in this process: no proxy is started");
+                page.log.remark("ssp/proxy", message, span);
+                file
+            }
+            Some(Err(message)) => {
+                let hint = "copy the FMU beside the description, as in `resources/part.fmu`";
+                page.log.hinted("ssp/uri", message, span, hint);
+                return Content::Unknown;
+            }
+        };
         let Some(member) = self.find(page, source, span) else { return Content::Unknown };
         let path = self.folder.join(&member);
         let source = path.strip_prefix(&self.root).unwrap_or(&path).to_string_lossy().into_owned();

@@ -11,6 +11,7 @@ use roxmltree::Node;
 use crate::load::Loader;
 use crate::page::{Page, suggest};
 use crate::parameters;
+use crate::settings::Settings;
 use crate::tree::{
     Component, Connection, Connector, Content, Dictionary, Element, End, Items, Kind, Reference, Structure,
     System, Transformation, Type,
@@ -137,9 +138,17 @@ impl Definitions {
                 if let Some(items) = self.enumerations.get(&name) {
                     return (Type::Enumeration(items.clone()), None);
                 }
-                let message = format!("no enumeration is called `{name}`");
-                let hint = suggest(&name, self.enumerations.keys().map(String::as_str));
-                page.log.hinted("ssp/unknown-enumeration", message, &page.span_of(node, "name"), hint);
+                let message =
+                    format!("no enumeration is called `{name}`; its values are taken as whole numbers");
+                let known = |problem: &Problem| problem.message == message;
+                if !page.log.problems.iter().any(known) {
+                    let problem =
+                        Problem::remark("ssp/unknown-enumeration", message, page.span_of(node, "name"));
+                    page.log.push(match suggest(&name, self.enumerations.keys().map(String::as_str)) {
+                        none if none.is_empty() => problem,
+                        hint => problem.hint(hint),
+                    });
+                }
                 (Type::Number, None)
             }
             "String" => (Type::Other("texts"), None),
@@ -201,6 +210,9 @@ pub(crate) fn structure(page: &mut Page<'_>, root: Node<'_, '_>, loader: &mut Lo
         structure.stop = page.number(node, "stopTime");
     }
     structure.own = part("Annotations").and_then(|node| own(page, node));
+    if structure.own.is_none() {
+        structure.settings = Settings::read(page, root);
+    }
     structure.by_id = loader.remembered();
     structure
 }
@@ -409,7 +421,8 @@ fn connector(
 fn connection(page: &mut Page<'_>, node: Node<'_, '_>) -> Option<Connection> {
     let end = |page: &mut Page<'_>, element: &str, connector: &str, indices: &str| -> Option<End> {
         Some(End {
-            element: node.attribute(element).map(str::to_owned),
+            // Some tools write an empty name for the enclosing system instead of none.
+            element: node.attribute(element).filter(|name| !name.is_empty()).map(str::to_owned),
             connector: page.required(node, connector)?,
             indices: page.indices(node, indices),
             span: page.span_of(node, connector),

@@ -8,6 +8,8 @@ use std::rc::Rc;
 use cosimo_core::{Unit, Value};
 use cosimo_system::Span;
 
+use crate::settings::Settings;
+
 /// A SystemStructureDescription.
 #[derive(Debug, Default)]
 pub(crate) struct Structure {
@@ -20,6 +22,8 @@ pub(crate) struct Structure {
     pub(crate) experiment_span: Span,
     /// The text of our own annotation, and where it begins.
     pub(crate) own: Option<(String, usize)>,
+    /// Those of other tools, where there is no annotation of ours.
+    pub(crate) settings: Settings,
 }
 
 #[derive(Debug, Default)]

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use ::toml::Spanned;
 use ::toml::de::DeValue;
-use cosimo_core::Value;
-use cosimo_core::entry::{Options, Range, Registry, suggest};
+use cosimo_core::entry::{OpenRequest, Options, Range, Registry, suggest};
+use cosimo_core::{Carries, Port, Value};
 
 use crate::names::{Lost, Names};
 use crate::problem::Problem;
@@ -37,6 +37,8 @@ pub struct Overrides {
     pub strong: Vec<String>,
     /// A table whose columns drive inputs.
     pub input: Option<String>,
+    /// The integrator of FMUs for model exchange, where they have one.
+    pub solver: Option<String>,
     /// `component.name=value` for a parameter or for an input that nobody drives; without the component for
     /// every one that has such a parameter or input.
     pub sets: Vec<String>,
@@ -114,8 +116,14 @@ pub fn apply(system: &mut System, overrides: &Overrides, registry: &Registry) ->
     if let Some(tolerance) = overrides.tolerance {
         set_tolerance(system, tolerance, registry, &mut problems);
     }
+    // Before, so that `--set` can say otherwise of single FMUs.
+    let solved =
+        overrides.solver.iter().flat_map(|name| set_solver(system, name, registry)).collect::<Vec<_>>();
     for text in &overrides.sets {
         set_parameter(system, text, registry, &mut problems);
+    }
+    if let Some(name) = &overrides.solver {
+        keep_solver(system, name, &solved, registry, &mut problems);
     }
     set_results(system, overrides, &mut problems);
     problems
@@ -399,17 +407,30 @@ fn set_parameter(system: &mut System, text: &str, registry: &Registry, out: &mut
         let parameters = parameters(component, &folder, registry);
         let is_parameter = parameters.iter().any(|known| known == name);
         known.extend(parameters);
-        let mut is_input = false;
+        let mut input = None;
         if !is_parameter {
             let inputs = inputs(component, &folder, registry);
-            is_input = inputs.iter().any(|known| known == name);
-            known.extend(inputs);
+            input = inputs.iter().find(|known| known.name == name).cloned();
+            known.extend(inputs.into_iter().map(|port| port.name));
         }
-        match value {
-            Value::Number(number) if is_input => {
+        match (&input, input.as_ref().and_then(|port| start(port, &value))) {
+            (Some(_), Some(number)) => {
                 component.starts.retain(|(port, ..)| port != name);
                 component.starts.push((name.to_owned(), number, 0..0));
                 hit = true;
+            }
+            (Some(port), None) => {
+                let wanted = match port.carries {
+                    Carries::Boolean => "true, false, 1 or 0".to_owned(),
+                    Carries::Enumeration if !port.items.is_empty() => {
+                        let names: Vec<&str> = port.items.iter().map(|(name, _)| name.as_str()).collect();
+                        format!("one of {}", quoted(&names))
+                    }
+                    _ => "a number".to_owned(),
+                };
+                let message = format!("expected {wanted}, got {}", value.describe());
+                out.push(wrong("override/value", &flag, &message));
+                return;
             }
             // Of a component by name it is the plan's to say that there is no such parameter.
             _ if is_parameter || dotted.is_some() => {
@@ -438,6 +459,100 @@ fn set_parameter(system: &mut System, text: &str, registry: &Registry, out: &mut
         ),
     };
     out.push(wrong(code, &flag, &message).hint(hint));
+}
+
+/// A start value of an input as people write it: truth as a word or a number, items by name or number.
+fn start(port: &Port, value: &Value) -> Option<f64> {
+    match (port.carries, value) {
+        (Carries::Boolean, Value::Flag(flag)) => Some(f64::from(u8::from(*flag))),
+        (Carries::Boolean, Value::Number(number)) => [0.0, 1.0].contains(number).then_some(*number),
+        (Carries::Enumeration, Value::Text(name)) => {
+            port.items.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
+        }
+        (_, Value::Number(number)) => Some(*number),
+        _ => None,
+    }
+}
+
+/// The parameter that `--solver` stands for.
+const SOLVER: &str = "cosimo.solver";
+
+/// Gives an integrator to all that may have one. Says which components got it.
+fn set_solver(system: &mut System, name: &str, registry: &Registry) -> Vec<usize> {
+    let folder = system.folder.clone();
+    let mut given = Vec::new();
+    for (index, component) in system.components.iter_mut().enumerate() {
+        if parameters(component, &folder, registry).iter().any(|known| known == SOLVER) {
+            component.parameters.retain(|(parameter, ..)| parameter != SOLVER);
+            component.parameters.push((SOLVER.to_owned(), Value::Text(name.to_owned()), 0..0));
+            given.push(index);
+        }
+    }
+    given
+}
+
+/// Takes it back from those that bring their own solver after all, or where there is none of that name.
+fn keep_solver(
+    system: &mut System,
+    name: &str,
+    given: &[usize],
+    registry: &Registry,
+    out: &mut Vec<Problem>,
+) {
+    let flag = format!("--solver {name}");
+    let ours = Value::Text(name.to_owned());
+    let (mut kept, mut refused, mut both) = (given.is_empty() && system.components.is_empty(), None, None);
+    for &index in given {
+        let component = &system.components[index];
+        if !component.parameters.iter().any(|(known, value, _)| known == SOLVER && *value == ours) {
+            kept = true; // `--set` says otherwise
+            continue;
+        }
+        let groups = system.strong.iter().flat_map(|group| &group.components);
+        let joined = groups.into_iter().any(|(member, _)| *member == component.name);
+        if refusal(component, &system.folder, joined, registry).is_none() {
+            kept = true;
+            continue;
+        }
+        // Of one that is used for co-simulation, the name may be wrong as well.
+        let mut exchange = component.clone();
+        exchange.parameters.retain(|(known, ..)| known != "cosimo.use");
+        exchange.parameters.push(("cosimo.use".to_owned(), Value::Text("model-exchange".to_owned()), 0..0));
+        match refusal(&exchange, &system.folder, joined, registry) {
+            Some(message) => refused = refused.or(Some(message)),
+            None => both = both.or(Some(component.name.clone())),
+        }
+        system.components[index].parameters.retain(|(known, ..)| known != SOLVER);
+    }
+    if let Some(message) = refused {
+        out.push(wrong("override/value", &flag, &message.replace(&format!("`{SOLVER}` "), "")));
+    } else if !kept {
+        let message = format!("`{flag}` changes nothing: no FMU is used for model exchange");
+        let problem = Problem::remark("override/solver", message, 0..0);
+        out.push(match both {
+            Some(name) => problem.hint(format!("`--set {name}.cosimo.use=model-exchange` uses `{name}` so")),
+            None => problem,
+        });
+    }
+}
+
+/// Why a component cannot have its integrator.
+fn refusal(component: &Component, folder: &Path, joined: bool, registry: &Registry) -> Option<String> {
+    let kind = registry.sources.iter().find(|kind| (kind.claims)(&component.source))?;
+    let parameters: Vec<(String, Value)> =
+        component.parameters.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect();
+    let request = OpenRequest {
+        name: &component.name,
+        source: &component.source,
+        folder,
+        parameters: &parameters,
+        joined,
+    };
+    let found = (kind.open)(&request).err()?;
+    found
+        .into_iter()
+        .find(|problem| problem.parameter.as_deref() == Some(SOLVER))
+        .map(|problem| problem.message)
 }
 
 fn set_results(system: &mut System, overrides: &Overrides, out: &mut Vec<Problem>) {
@@ -469,9 +584,8 @@ fn parameters(component: &Component, folder: &Path, registry: &Registry) -> Vec<
     own.chain(known.into_iter().map(|parameter| parameter.name)).collect()
 }
 
-fn inputs(component: &Component, folder: &Path, registry: &Registry) -> Vec<String> {
-    let interface = sources::interface(component, folder, registry);
-    interface.map(|found| found.inputs.into_iter().map(|port| port.name).collect()).unwrap_or_default()
+fn inputs(component: &Component, folder: &Path, registry: &Registry) -> Vec<Port> {
+    sources::interface(component, folder, registry).map(|found| found.inputs).unwrap_or_default()
 }
 
 /// A TOML value, or a text that nobody cared to quote.

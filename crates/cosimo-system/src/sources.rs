@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use cosimo_core::entry::{OpenRequest, Registry, Value};
-use cosimo_core::{Interface, Suggested};
+use cosimo_core::entry::{OpenRequest, Registry, Value, suggest};
+use cosimo_core::{Interface, Outputs, Setup, Suggested, Time};
 
 use crate::names::{COMPONENT_RULE, is_component};
 use crate::problem::Problem;
@@ -24,6 +24,22 @@ pub fn is_source(text: &str, registry: &Registry) -> bool {
 pub fn file(text: &str) -> Option<&str> {
     let (_, source) = split(text);
     (!source.contains(':')).then_some(source)
+}
+
+/// The file of an FMU that OSP would run in a process of its own: `proxyfmu://localhost?file=part.fmu` is `part.fmu`, which
+/// is opened here. `None` where the source is no such address, a message where the FMU is elsewhere.
+pub fn proxied(source: &str) -> Option<Result<&str, String>> {
+    let rest = source.strip_prefix("proxyfmu://").or_else(|| source.strip_prefix("proxy-fmu://"))?;
+    let (host, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let host = host.trim_end_matches('/');
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    Some(match query.strip_prefix("file=") {
+        _ if !matches!(name, "localhost" | "127.0.0.1" | "") => {
+            Err(format!("the FMU is on the computer `{host}`; FMUs are run on this computer only"))
+        }
+        Some(file) if !file.is_empty() => Ok(file),
+        _ => Err(format!("`{source}` names no file, as in `proxyfmu://localhost?file=part.fmu`")),
+    })
 }
 
 /// One component per source. The experiment is what the simulators suggest, the methods are the defaults.
@@ -102,8 +118,14 @@ pub fn interface(component: &Component, folder: &Path, registry: &Registry) -> O
     (kind.open)(&request).ok().map(|simulator| simulator.interface().clone())
 }
 
-/// Adds a table as a component and connects its columns: `unit.input`, or plain `input` where one component
-/// alone has such an input. Columns that are no input drive nothing: the table may be the result of a run.
+/// How many columns a warning names.
+const SHOWN: usize = 5;
+/// Columns that every result has beside ports.
+const RESULTS: &[&str] = &["step.", "bond.", "scenario.", "line."];
+
+/// Adds a table as a component and connects its columns to the inputs and tunable parameters that they name:
+/// `component.input`, or plain `input` where one component alone has such an input. Columns with the name of an output
+/// are the rest of an earlier run's result; others drive nothing, which is worth a warning.
 pub fn drive(system: &mut System, file: &str, registry: &Registry) -> Vec<Problem> {
     let flag = format!("--input {file}");
     let wrong = |message: String| Problem::error("override/input", format!("`{flag}`: {message}"), 0..0);
@@ -121,27 +143,36 @@ pub fn drive(system: &mut System, file: &str, registry: &Registry) -> Vec<Proble
         system.components.push(table); // the plan opens it again, and says why it cannot
         return Vec::new();
     };
-    let driven: Vec<(String, Vec<String>)> = system
+    let driven: Vec<(String, Interface)> = system
         .components
         .iter()
         .filter_map(|component| {
-            let inputs = interface(component, &system.folder, registry)?.inputs;
-            Some((component.name.clone(), inputs.into_iter().map(|port| port.name).collect()))
+            Some((component.name.clone(), interface(component, &system.folder, registry)?))
         })
         .collect();
-    let mut wires = Vec::new();
-    for column in &columns.outputs {
+    let inputs = paths(&driven, |interface| interface.inputs.iter().map(|port| port.name.as_str()).collect());
+    let tunable = paths(&driven, |interface| interface.tunable.iter().map(String::as_str).collect());
+    let outputs =
+        paths(&driven, |interface| interface.outputs.iter().map(|port| port.name.as_str()).collect());
+    let (mut wires, mut tuned, mut unused) = (Vec::new(), Vec::new(), Vec::new());
+    for (place, column) in columns.outputs.iter().enumerate() {
         let column = &column.name;
-        let targets: Vec<String> = driven
-            .iter()
-            .flat_map(|(component, inputs)| inputs.iter().map(move |input| (component, input)))
-            .filter(|(component, input)| *input == column || *column == format!("{component}.{input}"))
-            .map(|(component, input)| format!("{component}.{input}"))
-            .collect();
+        let fitting = |of: &[(String, String)]| -> Vec<String> {
+            let fits = |path: &&(String, String)| path.0 == *column || path.1 == *column;
+            of.iter().filter(fits).map(|(path, _)| path.clone()).collect()
+        };
+        let mut targets = fitting(&inputs);
+        let parameter = targets.is_empty();
+        if parameter {
+            targets = fitting(&tunable);
+        }
         match &targets[..] {
+            [] if RESULTS.iter().any(|kind| column.starts_with(kind)) => {}
+            [] if fitting(&outputs).is_empty() => unused.push(column.as_str()),
             [] => {}
             [target] => {
                 wires.push(WireDecl::plain((format!("{name}.{column}"), 0..0), (target.clone(), 0..0)));
+                tuned.extend(parameter.then(|| (target.clone(), place)));
             }
             several => {
                 return vec![
@@ -152,15 +183,92 @@ pub fn drive(system: &mut System, file: &str, registry: &Registry) -> Vec<Proble
         }
     }
     if wires.is_empty() && !driven.is_empty() {
-        let inputs: Vec<String> = driven
-            .iter()
-            .flat_map(|(component, inputs)| inputs.iter().map(move |input| format!("{component}.{input}")))
-            .collect();
-        let known = if inputs.is_empty() { "there are none".into() } else { inputs.join(", ") };
+        let known: Vec<&str> = inputs.iter().chain(&tunable).map(|(path, _)| path.as_str()).collect();
+        let known = if known.is_empty() { "there are none".into() } else { known.join(", ") };
         return vec![wrong("no column is the name of an input".into()).hint(format!("inputs: {known}"))];
     }
+    let mut problems = Vec::new();
+    if !unused.is_empty() {
+        let fixed = fixed_parameters(system, registry);
+        let known: Vec<&str> =
+            inputs.iter().chain(&tunable).flat_map(|(path, port)| [path.as_str(), port]).collect();
+        let words = |column: &&str| {
+            if fixed.iter().any(|(path, name)| path == column || name == column) {
+                return format!("`{column}` (a parameter that may not change during a run)");
+            }
+            match suggest(column, known.iter().copied()) {
+                near if near.starts_with("did you mean") => format!("`{column}` ({near})"),
+                _ => format!("`{column}`"),
+            }
+        };
+        let mut list: Vec<String> = unused.iter().take(SHOWN).map(words).collect();
+        if unused.len() > SHOWN {
+            list.push(format!("and {} more", unused.len() - SHOWN));
+        }
+        let columns = if unused.len() == 1 { "a column names" } else { "columns name" };
+        let message = format!("`{flag}`: {columns} no input and no tunable parameter: {}", list.join(", "));
+        problems.push(Problem::remark("override/input", message, 0..0));
+    }
+    begin_with(system, &table, &tuned, registry);
     // First, so that schedules that go from one to the next know the input at the end of a step.
     system.components.insert(0, table);
     system.wires.extend(wires);
-    Vec::new()
+    problems
+}
+
+/// `component.name` and `name` of something that components have.
+fn paths(components: &[(String, Interface)], of: impl Fn(&Interface) -> Vec<&str>) -> Vec<(String, String)> {
+    let paths = |(component, interface): &(String, Interface)| -> Vec<(String, String)> {
+        let path = |name: &str| (format!("{component}.{name}"), name.to_owned());
+        of(interface).into_iter().map(path).collect()
+    };
+    components.iter().flat_map(paths).collect()
+}
+
+fn fixed_parameters(system: &System, registry: &Registry) -> Vec<(String, String)> {
+    let of = |component: &Component| -> Vec<(String, String)> {
+        let kind = registry.sources.iter().find(|kind| (kind.claims)(&component.source));
+        let known = kind.map(|kind| (kind.parameters)(&component.source, &system.folder)).unwrap_or_default();
+        let path = |name: String| (format!("{}.{name}", component.name), name);
+        known.into_iter().map(|parameter| path(parameter.name)).collect()
+    };
+    system.components.iter().flat_map(of).collect()
+}
+
+/// Parameters that a table changes have its value at the start already when their components are initialised.
+fn begin_with(system: &mut System, table: &Component, tuned: &[(String, usize)], registry: &Registry) {
+    let kind = registry.sources.iter().find(|kind| (kind.claims)(&table.source));
+    let (Some(kind), Some(start), false) = (kind, Time::new(system.experiment.start), tuned.is_empty())
+    else {
+        return;
+    };
+    let request = OpenRequest {
+        name: &table.name,
+        source: &table.source,
+        folder: &system.folder,
+        parameters: &[],
+        joined: false,
+    };
+    let Ok(mut playback) = (kind.open)(&request) else { return };
+    let held: Vec<usize> = tuned.iter().map(|(_, place)| *place).collect();
+    playback.hold_outputs(&held);
+    let mut values = vec![0.0; playback.interface().outputs.len()];
+    let setup = Setup { start, stop: None, meets: false, rewinds: false };
+    let read = playback
+        .enter(&setup)
+        .and_then(|()| playback.outputs(&mut Outputs { values: &mut values, slopes: &mut [] }));
+    if read.is_err() {
+        return; // the run fails in the same way, and says how
+    }
+    for (path, place) in tuned {
+        let own = |component: &Component| {
+            let name = path.strip_prefix(component.name.as_str())?.strip_prefix('.')?;
+            Some(name.to_owned())
+        };
+        let found = system.components.iter_mut().find_map(|component| Some((own(component)?, component)));
+        if let Some((name, component)) = found {
+            component.parameters.retain(|(known, ..)| *known != name);
+            component.parameters.push((name, Value::Number(values[*place]), 0..0));
+        }
+    }
 }

@@ -7,8 +7,8 @@ mod order;
 mod stability;
 
 use cosimo::analysis::variant::refuse_lines;
-use cosimo::core::Registry;
 use cosimo::core::entry::number_text;
+use cosimo::core::{Registry, trial};
 use cosimo::system::{Document, System};
 
 use crate::load::{Changes, draft};
@@ -35,6 +35,23 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         What::Order(args) => order::run(args),
         What::Correlation(args) => correlation::run(args),
         What::Causality(args) => causality::run(args),
+    }
+}
+
+/// The part of an analysis that executes simulators: in another process where that can be done, as it may die of it.
+fn isolated(part: impl Fn() -> Result<(), u8>) -> Result<(), u8> {
+    match trial::isolated(&mut || vec![part().err().unwrap_or(0)]) {
+        Some(Ok(code)) => match code.first() {
+            Some(0) => Ok(()),
+            code => Err(code.copied().unwrap_or(exit::FAILED)),
+        },
+        Some(Err(crash)) => {
+            let hint = "an analysis goes back to saved states far more often than a run; an FMU that does not survive that \
+                        can still be run with methods that never go back";
+            report::error(&format!("no analysis: {crash}"), Some(hint));
+            Err(exit::FAILED)
+        }
+        None => part(),
     }
 }
 

@@ -5,6 +5,7 @@ use cosimo::analysis::forecast::{Forecast, NoForecast, forecast, three};
 use cosimo::analysis::stability::{How, Limit};
 use cosimo::analysis::survey;
 use cosimo::core::entry::number_text;
+use cosimo::core::trial::isolated;
 use cosimo::engine::{Findings, check};
 use cosimo::system::{Document, Files, Problem, Severity};
 use serde_json::{Value, json};
@@ -39,25 +40,48 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let nothing = document.has_errors() && document.system.components.is_empty();
     let readable = !(syntax || nothing);
     let Document { files, system, problems, .. } = document;
-    let mut findings = if readable {
+    let findings = if readable {
         check(&system, &registry, problems)
     } else {
         Findings { problems, ..Findings::default() }
     };
-    let wanted = readable && !args.no_forecast && findings.count(Severity::Error) == 0;
-    let forecast = wanted.then(|| forecast(&system, &registry));
-    if let Some(Ok(forecast)) = &forecast {
-        findings.problems.extend(forecast.problem(&system));
+    let answer = |forecast: Option<Result<Forecast, NoForecast>>| {
+        let mut findings = findings.clone();
+        if let Some(Ok(forecast)) = &forecast {
+            findings.problems.extend(forecast.problem(&system));
+        }
+        show(args, &findings, forecast.as_ref(), readable, &files)
+    };
+    if !readable || args.no_forecast || findings.count(Severity::Error) > 0 {
+        return answer(None);
     }
+    // A simulator that dies of the forecast must not hide what was found before.
+    match isolated(&mut || vec![answer(Some(forecast(&system, &registry))).err().unwrap_or(0)]) {
+        Some(Ok(code)) => match code.first() {
+            Some(0) => Ok(()),
+            code => Err(code.copied().unwrap_or(exit::FAILED)),
+        },
+        Some(Err(crash)) => answer(Some(Err(crash.into()))),
+        None => answer(Some(forecast(&system, &registry))),
+    }
+}
+
+fn show(
+    args: &Args,
+    findings: &Findings,
+    forecast: Option<&Result<Forecast, NoForecast>>,
+    readable: bool,
+    files: &Files,
+) -> Result<(), u8> {
     let shown = args.what.join(" ");
     if args.json {
-        println!("{:#}", as_json(&findings, forecast.as_ref(), &shown, &files));
+        println!("{:#}", as_json(findings, forecast, &shown, files));
     } else {
         for problem in &findings.problems {
-            println!("{}\n", report::problem(problem, &files));
+            println!("{}\n", report::problem(problem, files));
         }
-        println!("{}", verdict(&findings, &shown, readable));
-        if let Some(forecast) = &forecast {
+        println!("{}", verdict(findings, &shown, readable));
+        if let Some(forecast) = forecast {
             lines(forecast).iter().for_each(|line| println!("{line}"));
         }
         if let Some(line) = report::more(&findings.problems) {

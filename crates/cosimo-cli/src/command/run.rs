@@ -153,7 +153,6 @@ pub(crate) fn go(args: &Args, words: &[String], resumed: Option<Resumed>) -> Res
         cosimo::fmi::record_calls(file)
             .map_err(|cause| unwritable(&format!("cannot write `{}`: {cause}", file.display()), file))?;
     }
-    let stop = interrupted();
     let begun = Instant::now();
     let threads = manner.threads.unwrap_or(1) as usize;
     let mut seal = None;
@@ -181,6 +180,8 @@ pub(crate) fn go(args: &Args, words: &[String], resumed: Option<Resumed>) -> Res
         }
         failed(&error)
     })?;
+    // Not earlier: with the thread of the handler there are no trials in other processes.
+    let stop = interrupted();
     report::remarks(&run.remarks()[planned..]);
     if let Some(resumed) = &resumed {
         run.load(&resumed.saved.checkpoint).map_err(|error| {
@@ -402,7 +403,7 @@ pub(crate) fn interrupted() -> Arc<AtomicBool> {
     let seen = Arc::clone(&flag);
     let set = ctrlc::set_handler(move || {
         if seen.swap(true, Ordering::Relaxed) {
-            std::process::exit(i32::from(exit::INTERRUPTED)); // asked twice: a simulator may be stuck
+            cosimo::fmi::leave(exit::INTERRUPTED); // asked twice: a simulator may be stuck
         }
     });
     if let Err(cause) = set {
@@ -411,7 +412,7 @@ pub(crate) fn interrupted() -> Arc<AtomicBool> {
     flag
 }
 
-fn failed(error: &RunError) -> u8 {
+pub(crate) fn failed(error: &RunError) -> u8 {
     match error {
         RunError::Step(step) => {
             report::coded(Some(step.code()), &step.to_string(), Some(&step.hint()));

@@ -14,7 +14,7 @@ use cosimo::reference;
 use indicatif::MultiProgress;
 use serde_json::{Value, json};
 
-use crate::command::run::interrupted;
+use crate::command::run::{failed, interrupted};
 use crate::load::{Changes, Loaded, load};
 use crate::progress::{Mode, Progress};
 use crate::ticker::Ticker;
@@ -117,7 +117,8 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let registry = cosimo::registry();
     let Loaded { system, plan, .. } = load(&args.what, &args.changes(), &registry)?;
     report::remarks(&plan.remarks);
-    drop(plan); // each run makes its own
+    // Each run makes its own plan, on its own thread: rollback is tried in another process while there is only this one.
+    Run::rehearse(plan).map_err(|error| failed(&error))?;
     let solve = |times: &[f64]| {
         reference::solve(&system, times, &registry).map(|solution| (solution.names, solution.rows))
     };

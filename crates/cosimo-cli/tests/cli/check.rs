@@ -349,7 +349,7 @@ const CASES: &[Case] = &[
             ),
         ],
         args: &[],
-        codes: &["plan/delayed-loop", "plan/algebraic-loop", "plan/delayed-loop"],
+        codes: &["plan/algebraic-loop", "plan/delayed-loop"],
     },
     // Bonds.
     car("no-power", &[("\"wheel.v\"", "\"wheel.z\"")], &["plan/no-power"]),
@@ -531,6 +531,12 @@ const CASES: &[Case] = &[
     command("override-component", &["--connect", "chasis.F=wheel.F"], &["override/unknown-component"]),
     command("override-parameter", &["--set", "mass=1"], &["override/unknown-parameter"]),
     command("override-input", &["--input", "drive.txt"], &["override/input"]),
+    command("override-solver", &["--solver", "bdf"], &["override/solver"]),
+    units(
+        "short-table",
+        &[("[method]", "[component.drive]\nsource = \"drive.csv\"\n\n[method]")],
+        &["check/lonely-component", "plan/table"],
+    ),
     // One mistake hides no other.
     Case {
         name: "all-at-once",
@@ -722,6 +728,7 @@ fn workshop() -> &'static PathBuf {
         ] {
             altered(&design, changes, &folder.join(file));
         }
+        std::fs::write(folder.join("drive.csv"), "time,F\n0,1\n0.5,2\n").unwrap();
         std::fs::write(folder.join("short.csv"), "time,spring.F,mass.v\n-0.1,0.0,0.0\n").unwrap();
         folder
     })

@@ -26,6 +26,9 @@ mod results;
 #[path = "../../../cosimo-pack/tests/common/scratch.rs"]
 mod scratch;
 mod single;
+mod strangers;
 mod structures;
+mod tables;
+mod trials;
 mod validate;
 mod verify;

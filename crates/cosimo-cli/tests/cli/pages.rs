@@ -11,7 +11,15 @@ use crate::osp::STRUCTURE;
 use crate::structures::fixture;
 
 /// Said by examples that need units with descriptions of their own, and tested beside their readers.
-const ELSEWHERE: [&str; 2] = ["osp/group-size", "osp/unit"];
+const ELSEWHERE: [&str; 7] = [
+    "osp/group-size",
+    "osp/unit",
+    "osp/proxy",
+    "ssp/proxy",
+    "ssp/archive",
+    "ssp/settings",
+    "ssp/unit-differs",
+];
 
 /// A file, what stands there, and what the example has instead; nothing stands for all of the file.
 type Change<'a> = (&'a str, &'a str, &'a str);

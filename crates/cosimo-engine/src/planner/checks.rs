@@ -221,13 +221,21 @@ impl Planner<'_> {
             return;
         }
         let solved: BTreeSet<usize> = renewal.loops.iter().flat_map(|found| &found.inputs).copied().collect();
-        for found in
-            order.loops.iter().filter(|found| !found.inputs.iter().any(|input| solved.contains(input)))
-        {
-            let words =
-                "an algebraic loop is solved at the start, but goes round only once per step after that";
+        let delayed: Vec<&Loop> = order
+            .loops
+            .iter()
+            .filter(|found| !found.inputs.iter().any(|input| solved.contains(input)))
+            .collect();
+        if let Some(first) = delayed.first() {
+            let words = match delayed.len() {
+                1 => "an algebraic loop is solved at the start, but goes round only once per step after that"
+                    .to_owned(),
+                count => format!(
+                    "{count} algebraic loops are solved at the start, but go round only once per step after that; the first"
+                ),
+            };
             problems.push(
-                about(found, Problem::remark, "plan/delayed-loop", words)
+                about(first, Problem::remark, "plan/delayed-loop", &words)
                     .hint("`exchange = \"fresh\"` for its inputs solves it at every communication point"),
             );
         }

@@ -5,6 +5,17 @@ use std::ffi::c_int;
 #[cfg_attr(unix, link(name = "m"))]
 unsafe extern "C" {
     fn fesetround(mode: c_int) -> c_int;
+    fn atexit(handler: extern "C" fn()) -> c_int;
+}
+
+extern "C" fn abort() {
+    std::process::abort();
+}
+
+/// Leaves a handler behind that does not survive the end of the process, as some interpreters do.
+pub(crate) fn abort_at_exit() {
+    // SAFETY: the handler is a function of this library, which is never unloaded.
+    unsafe { atexit(abort) };
 }
 
 /// `FE_UPWARD`, by architecture.

@@ -499,6 +499,10 @@ impl Instance {
             )
             .into());
         }
+        if self.sabotage.is_some() {
+            let (at_step, fault) = (self.at_step(), self.text(sabotage::FAULT.name).to_owned());
+            self.sabotage.iter_mut().for_each(|sabotage| sabotage.strike_restore(&fault, at_step));
+        }
         if self.sabotage.as_ref().is_some_and(|sabotage| sabotage.lies(self.text(sabotage::FAULT.name))) {
             return Ok(());
         }

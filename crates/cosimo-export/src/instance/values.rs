@@ -9,6 +9,7 @@ use super::exchange::{beside, exchanged};
 use super::{Body, Call, Instance, Mode, Outcome, Refusal};
 use crate::design::Version;
 use crate::echo::{Datum, Plain};
+use crate::ffi::harm;
 use crate::quirk::Quirk;
 use crate::sabotage;
 use crate::spy;
@@ -136,7 +137,11 @@ impl Instance {
                 Role::Input(_) if self.mode == Mode::Intermediate && self.pending.finished => {
                     return Err("inputs cannot be set while outputs are shown".into());
                 }
-                Role::Input(_) => {}
+                Role::Input(_) => {
+                    if self.sabotage.is_some() && self.text(sabotage::FAULT.name) == "input-crash" {
+                        harm::segfault();
+                    }
+                }
                 Role::Heard(place) if f64::of(&self.heard[place]).is_some() => {}
                 Role::State(_) if self.mode == Mode::Continuous => {}
                 Role::State(_) | Role::Real(_) => {

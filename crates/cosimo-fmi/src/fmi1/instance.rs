@@ -459,9 +459,19 @@ impl Instance for Fmi1Instance {
         self.handle.life
     }
 
+    fn forgive(&mut self, life: Life) {
+        if self.handle.life == Life::Failed {
+            self.handle.life = life;
+        }
+    }
+
     /// The call that tells the experiment also initialises, so it waits until inputs are known.
-    fn begin(&mut self, start: f64, stop: Option<f64>) -> Result<(), SimulatorError> {
+    fn set_up(&mut self, start: f64, stop: Option<f64>) -> Result<(), SimulatorError> {
         (self.start.time, self.start.stop) = (start, stop);
+        Ok(())
+    }
+
+    fn initialise(&mut self) -> Result<(), SimulatorError> {
         Ok(())
     }
 
@@ -584,6 +594,9 @@ impl Stepping for Fmi1Instance {
         };
         self.handle.check(name, status)
     }
+
+    /// FMI 1.0 saves no states, so there is nothing to promise.
+    fn promise(&mut self, _never_back: bool) {}
 
     #[inline]
     fn step(

@@ -270,7 +270,8 @@ fn repeated(source: &mut File) -> Option<Vec<Repeated>> {
         let bytes = list.get(at..at.checked_add(width)?)?;
         Some(bytes.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte)))
     };
-    let mut seen: BTreeMap<&[u8], (usize, bool, (u64, u64))> = BTreeMap::new();
+    // By name: how often, whether all are the same, and checksum and size of the first.
+    let mut seen = BTreeMap::<&[u8], (usize, bool, (u64, u64))>::new();
     let mut at = 0;
     while list[at..].starts_with(b"PK\x01\x02") {
         let content = (number(at + 16, 4)?, number(at + 24, 4)?);

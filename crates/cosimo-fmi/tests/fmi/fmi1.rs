@@ -278,7 +278,9 @@ fn messages_arrive_whatever_the_slave_hands_over() {
     slave(&folder, &[wrong], &[]);
     let mut refused = open(&folder, "slave.fmu", &[]).unwrap();
     let start = Time::new(0.0).unwrap();
-    let error =
-        refused.enter(&cosimo::core::Setup { start, stop: None, meets: false }).unwrap_err().to_string();
+    let error = refused
+        .enter(&cosimo::core::Setup { start, stop: None, meets: false, rewinds: false })
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("error (slave): the guid is {other}, wanted {slave}"), "{error}");
 }

@@ -20,4 +20,5 @@ mod sabotage;
 #[path = "../../../cosimo-pack/tests/common/scratch.rs"]
 mod scratch;
 mod single;
+mod tables;
 mod validation;

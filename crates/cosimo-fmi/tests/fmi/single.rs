@@ -206,7 +206,7 @@ fn wrong_parameters_are_all_named_at_once() {
         ("mm", Value::Number(1.0)),
         ("m", Value::Flag(true)),
         ("fault", Value::Number(1.5)),
-        ("sign", Value::Number(1.0)),
+        ("sign", Value::Number(2.0)),
         ("label", Value::Number(1.0)),
         ("x", Value::Number(1.0)),
         ("F", Value::Number(1.0)),
@@ -219,7 +219,7 @@ fn wrong_parameters_are_all_named_at_once() {
 unit `mass` has no variable `mm` (did you mean `m`?)
 `m` of unit `mass` must be a finite number, found true
 `fault` of unit `mass` must be a whole number from -2147483648 to 2147483647, found 1.5
-`sign` of unit `mass` must be true or false, found 1
+`sign` of unit `mass` must be true or false, found 2
 `label` of unit `mass` must be a text, found 1
 `x` of unit `mass` cannot be set: the unit computes this output
 `F` of unit `mass` is an input, not a parameter (connect it, or give it a value as an input)

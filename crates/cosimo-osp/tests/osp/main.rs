@@ -6,6 +6,7 @@ mod broken;
 mod functions;
 #[path = "../../../cosimo-pack/tests/common/scratch.rs"]
 mod scratch;
+mod strangers;
 mod systems;
 
 use std::path::Path;

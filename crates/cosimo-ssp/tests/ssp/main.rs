@@ -8,6 +8,7 @@ mod meaning;
 mod packages;
 #[path = "../../../cosimo-pack/tests/common/scratch.rs"]
 mod scratch;
+mod settings;
 #[path = "../../../cosimo/tests/engine/common/tap.rs"]
 mod tap;
 mod written;

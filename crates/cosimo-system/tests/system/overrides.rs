@@ -286,12 +286,13 @@ fn all_problems_come_at_once() {
         bonds: vec!["strut".into()],
         strong: vec!["chassis,whel".into()],
         input: Some("drive.txt".into()),
+        solver: Some("euler".into()),
         sets: vec!["x".into(), "y.z=1".into()],
         methods: vec!["law=none".into()],
         record: vec!["!".into()],
         record_every: Some(0.0),
     };
-    assert_eq!(apply(&mut good(TWO), &overrides, &registry()).len(), 13);
+    assert_eq!(apply(&mut good(TWO), &overrides, &registry()).len(), 14);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use cosimo::engine::Layout;
 use cosimo::system::System;
 use serde_json::{Value, json};
 
-use super::{Subject, coded, constant_step, one_step, refused};
+use super::{Subject, coded, constant_step, isolated, one_step, refused};
 
 /// Soft or stiff interfaces, who should receive the effort, and degrees for the inputs
 #[derive(Debug, clap::Args)]
@@ -32,9 +32,13 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let registry = cosimo::registry();
     let system = args.subject.system(one_step(args.step.as_deref())?, &registry)?;
     let size = constant_step(&system)?;
-    let mut run = started(&system, &registry, args.at).map_err(|error| coded(error.code(), &error, None))?;
+    isolated(|| look(args, &system, &registry, size))
+}
+
+fn look(args: &Args, system: &System, registry: &Registry, size: f64) -> Result<(), u8> {
+    let mut run = started(system, registry, args.at).map_err(|error| coded(error.code(), &error, None))?;
     let linearised =
-        linearise(&system, &registry, &mut run, size).map_err(|error| coded(error.code(), &error, None))?;
+        linearise(system, registry, &mut run, size).map_err(|error| coded(error.code(), &error, None))?;
     let advice = advise(&linearised, run.layout(), size);
     if advice.is_empty() {
         let message =
@@ -44,7 +48,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
             Some("declare a `[[bond]]`; `cosimo bonds` finds pairs that could be one"),
         ));
     }
-    let methods = methods(&system, &registry, args.at, size);
+    let methods = methods(system, registry, args.at, size);
     if args.subject.json {
         println!("{:#}", as_json(&args.subject.name(), size, run.layout(), &advice, &methods));
     } else {

@@ -1,9 +1,11 @@
 //! `cosimo analyse correlation`: does the residual power of a bond tell how wrong the states are?
 
 use cosimo::analysis::correlation::{CorrelationError, Correlations, measure};
+use cosimo::core::Registry;
+use cosimo::system::System;
 use serde_json::{Value, json};
 
-use super::{Subject, coded, finite, one_step};
+use super::{Subject, coded, finite, isolated, one_step};
 
 /// Residual power of bonds against the error of outputs (Pearson), for a system with a `[reference]`
 #[derive(Debug, clap::Args)]
@@ -21,10 +23,14 @@ falls when the other rises.\nResidual energy does not bound the error: a couplin
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let registry = cosimo::registry();
     let system = args.subject.system(one_step(args.step.as_deref())?, &registry)?;
+    isolated(|| look(args, &system, &registry))
+}
+
+fn look(args: &Args, system: &System, registry: &Registry) -> Result<(), u8> {
     let solve = |times: &[f64]| {
-        cosimo::reference::solve(&system, times, &registry).map(|solution| (solution.names, solution.rows))
+        cosimo::reference::solve(system, times, registry).map(|solution| (solution.names, solution.rows))
     };
-    let found = measure(&system, &registry, &solve).map_err(|error| {
+    let found = measure(system, registry, &solve).map_err(|error| {
         let hint = match &error {
             CorrelationError::NoBond => {
                 Some("declare a `[[bond]]`; `cosimo bonds` finds pairs that could be one")

@@ -1,9 +1,11 @@
 //! `cosimo analyse order`: how the errors of outputs fall with the step size.
 
 use cosimo::analysis::order::{Against, Orders, measure};
+use cosimo::core::Registry;
+use cosimo::system::System;
 use serde_json::{Value, json};
 
-use super::{Subject, coded, constant_step, finite, one_step};
+use super::{Subject, coded, constant_step, finite, isolated, one_step};
 
 /// How errors fall with the step: slopes per output, against the undivided model or the next smaller step
 #[derive(Debug, clap::Args)]
@@ -22,12 +24,16 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let registry = cosimo::registry();
     let system = args.subject.system(one_step(args.step.as_deref())?, &registry)?;
     let size = constant_step(&system)?;
+    isolated(|| look(args, &system, &registry, size))
+}
+
+fn look(args: &Args, system: &System, registry: &Registry, size: f64) -> Result<(), u8> {
     let solve = |times: &[f64]| {
-        cosimo::reference::solve(&system, times, &registry).map(|solution| (solution.names, solution.rows))
+        cosimo::reference::solve(system, times, registry).map(|solution| (solution.names, solution.rows))
     };
     let truth: Option<cosimo::analysis::order::Truth<'_>> =
         if system.reference.is_some() { Some(&solve) } else { None };
-    let orders = measure(&system, &registry, size, HALVINGS, truth)
+    let orders = measure(system, registry, size, HALVINGS, truth)
         .map_err(|error| coded(error.code(), &error, None))?;
     if args.subject.json {
         println!("{:#}", as_json(&args.subject.name(), &orders));

@@ -13,7 +13,7 @@ use cosimo::plot::{Axis, Figure, Panel, Series, Style};
 use cosimo::system::System;
 use serde_json::{Value, json};
 
-use super::{Subject, coded, constant_step, finite, refused};
+use super::{Subject, coded, constant_step, finite, isolated, refused};
 use crate::picture;
 
 /// The spectral radius of a step as the engine takes it, over its size; the largest stable step, and what limits it
@@ -56,12 +56,16 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let system = args.subject.system(single.or(range.as_ref().map(|range| range[0])), &registry)?;
     let own = constant_step(&system)?;
     let sizes = range.unwrap_or_else(|| around(own));
+    isolated(|| look(args, &system, &registry, &sizes))
+}
+
+fn look(args: &Args, system: &System, registry: &Registry, sizes: &[f64]) -> Result<(), u8> {
     let instants: Vec<Option<f64>> =
         if args.at.is_empty() { vec![None] } else { args.at.iter().copied().map(Some).collect() };
     let mut all = Vec::new();
-    for (title, system) in variants(args, &system, &registry)? {
+    for (title, system) in variants(args, system, registry)? {
         for at in &instants {
-            all.push(measure(&title, &system, &registry, *at, &sizes)?);
+            all.push(measure(&title, &system, registry, *at, sizes)?);
         }
     }
     if args.subject.json {

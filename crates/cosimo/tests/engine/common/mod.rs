@@ -155,7 +155,8 @@ pub(crate) fn start(text: &str, threads: usize) -> Run {
     let registry = cosimo::registry();
     let plan = plan(&system(text, &registry), &registry)
         .unwrap_or_else(|problems| panic!("{problems:#?} in\n{text}"));
-    Run::new(plan, threads).unwrap()
+    // Tests go back as they like, by checkpoints and by probing.
+    Run::new(plan.rewinding(), threads).unwrap()
 }
 
 pub(crate) fn run_to_the_end(run: &mut Run) {
