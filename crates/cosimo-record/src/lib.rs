@@ -11,9 +11,8 @@ mod mat;
 mod memory;
 #[cfg(feature = "parquet")]
 mod parquet;
-#[cfg(not(feature = "parquet"))]
-#[path = "parquet_missing.rs"]
-mod parquet;
+#[cfg(any(test, not(feature = "parquet")))]
+mod parquet_missing;
 mod playback;
 mod tail;
 mod tee;
@@ -26,7 +25,10 @@ pub use csv::CSV;
 pub use files::Files;
 pub use mat::MAT;
 pub use memory::Memory;
+#[cfg(feature = "parquet")]
 pub use parquet::PARQUET;
+#[cfg(not(feature = "parquet"))]
+pub use parquet_missing::PARQUET;
 pub use playback::TABLE;
 pub use tee::Tee;
 
