@@ -336,12 +336,13 @@ impl Island {
     }
 
     /// What is known to end everybody's steps.
+    #[inline]
     fn limits(&self) -> Limits {
         let end = (self.layout.end == EndRule::Exact).then_some(self.layout.stop);
         let ahead = |at: &Time| self.layout.cuts && *at > self.clock.now();
-        let known = [self.board.next_event.filter(ahead), self.appointment.filter(ahead), end];
+        let events = earlier(self.board.next_event.filter(ahead), self.appointment.filter(ahead));
         let limit = |at: Option<Time>| at.map_or(Limit::None, Limit::At);
-        Limits { known: limit(known.into_iter().flatten().min()), end: limit(end) }
+        Limits { known: limit(earlier(events, end)), end: limit(end) }
     }
 
     /// What ends the next window: that, and the ends of steps that components are in on their own.

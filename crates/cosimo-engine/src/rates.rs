@@ -151,6 +151,7 @@ impl Paces {
     }
 
     /// Where the next one of the longer steps ends.
+    #[inline]
     pub(crate) fn next_end(&self, now: Time) -> Option<Time> {
         self.all.iter().map(|pace| pace.own).filter(|own| !arrived(now, *own)).map(|own| own.to).min()
     }

@@ -557,9 +557,10 @@ impl<I: Stepping> Simulator for Cosim<I> {
             return Ok(reached);
         };
         if !plain.inputs.is_empty() {
+            // Not `zip`: its constructor is a call in builds without LTO.
             let segments = &inputs.segments[..plain.values.len()];
-            for (value, segment) in plain.values.iter_mut().zip(segments) {
-                *value = segment.start();
+            for (index, value) in plain.values.iter_mut().enumerate() {
+                *value = segments[index].start();
             }
             instance.set(Kind::Float64, &plain.inputs, &plain.values)?;
         }

@@ -326,7 +326,7 @@ fn advance(
     let Team { members, stages, spent } = team;
     let mut watch = Stopwatch::start(spent);
     for run in stages.get(stage).map_or(&[][..], Vec::as_slice) {
-        for (place, member) in run.clone().zip(&mut members[run.clone()]) {
+        for (offset, member) in members[run.clone()].iter_mut().enumerate() {
             current.set(member.index);
             let inputs = Inputs::of(&buffers.segments[member.inputs.clone()]);
             let integrals: &mut [f64] = if member.offers_integrals {
@@ -340,7 +340,7 @@ fn advance(
                 .simulator
                 .advance_and_read(window, &inputs, &mut trail, &mut out)
                 .map_err(|cause| (member.index, Fault::Failed(cause)))?;
-            watch.lap(place);
+            watch.lap(run.start + offset);
             outcome.evaluations += reached.evaluations;
             if reached.to < window.to {
                 let at = reached.to;
