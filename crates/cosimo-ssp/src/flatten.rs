@@ -35,7 +35,7 @@ pub(crate) struct Flat<'t> {
     pub(crate) levels: Vec<(usize, &'t [Binding])>,
     /// Inputs of components that something is connected to, in the order of the file.
     ends: Vec<usize>,
-    excess: bool,
+    pub(crate) excess: bool,
 }
 
 pub(crate) struct Part<'t> {

@@ -53,6 +53,9 @@ pub(crate) fn read(path: &Path, asked: &Asked, registry: &Registry) -> Result<Do
         return Ok(document(System::default(), log, None));
     };
     let mut flat = flatten::flatten(&structure, &folder, registry, &mut log);
+    if flat.excess {
+        return Ok(document(System::default(), log, None)); // it would be judged component by component
+    }
     bindings::apply(&mut flat, &mut log);
     let mut system = flat.finish(&structure, &mut log);
     annotation::merge(&mut system, &structure, registry, &mut log);
