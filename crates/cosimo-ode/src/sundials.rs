@@ -2,6 +2,7 @@
 //! dropped. No more than that is known here; `cvode` makes an integrator of it.
 
 use std::any::Any;
+use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_int, c_long, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::{fmt, ptr, slice};
@@ -61,6 +62,9 @@ pub(crate) struct Solver {
     asked: c::N_Vector,
     matrix: c::SUNMatrix,
     linear: c::SUNLinearSolver,
+    /// The user data of CVODE, where it finds what is lent to it during a step. It has to stay where it is: CVODE copies its
+    /// address when it is initialised, and asks for Jacobians by the copy in every later step.
+    lent: Box<UnsafeCell<*mut c_void>>,
 }
 
 // SAFETY: the pointers are this solver's alone, SUNDIALS keeps nothing per thread, and every call goes through `&mut`.
@@ -72,7 +76,7 @@ impl fmt::Debug for Solver {
     }
 }
 
-/// Lent to CVODE as its user data for the length of one call.
+/// Lent to CVODE for the length of one call, see [`Solver::lent`].
 struct Lent<'a> {
     equations: &'a mut dyn Equations,
     /// Room for a Jacobian row by row; CVODE has it column by column.
@@ -97,10 +101,10 @@ impl Lent<'_> {
 }
 
 unsafe extern "C" fn derivatives(t: f64, x: c::N_Vector, dx: c::N_Vector, lent: *mut c_void) -> c_int {
-    // SAFETY: CVODE hands back what `step` gave it, which lives until CVODE returns, and two vectors of its own that
-    // have as many numbers as it was made for and do not overlap.
+    // SAFETY: CVODE hands back the place that `new` gave it, in which `step` has put what lives until CVODE returns, and
+    // two vectors of its own that have as many numbers as it was made for and do not overlap.
     unsafe {
-        let lent = &mut *lent.cast::<Lent<'_>>();
+        let lent = &mut **lent.cast::<*mut Lent<'_>>();
         let (x, dx) = (numbers(x), numbers_mut(dx));
         lent.answer(|equations, _| equations.derivatives(t, x, dx))
     }
@@ -119,7 +123,7 @@ unsafe extern "C" fn jacobian(
     // SAFETY: as for the derivatives; the matrix is a dense one of as many rows and columns as there are states, its
     // numbers lie column by column.
     unsafe {
-        let lent = &mut *lent.cast::<Lent<'_>>();
+        let lent = &mut **lent.cast::<*mut Lent<'_>>();
         let (x, dx) = (numbers(x), numbers(dx));
         let n = x.len();
         let columns = slice::from_raw_parts_mut(c::SUNDenseMatrix_Data(matrix), n * n);
@@ -162,6 +166,7 @@ impl Solver {
             asked: ptr::null_mut(),
             matrix: ptr::null_mut(),
             linear: ptr::null_mut(),
+            lent: Box::new(UnsafeCell::new(ptr::null_mut())),
         };
         // SAFETY: each call gets what those before have made, after a look whether they have; what was made until
         // something fails is freed by `drop`.
@@ -174,6 +179,7 @@ impl Solver {
                 && made(&mut solver.matrix, c::SUNDenseMatrix(length, length, solver.context))
                 && made(&mut solver.linear, c::SUNLinSol_Dense(solver.x, solver.matrix, solver.context))
                 && made(&mut solver.memory, c::CVodeCreate(c::CV_BDF, solver.context))
+                && c::CVodeSetUserData(solver.memory, solver.lent.get().cast()) == 0
                 && {
                     numbers_mut(solver.x).fill(0.0);
                     numbers_mut(solver.asked).copy_from_slice(absolute);
@@ -215,7 +221,7 @@ impl Solver {
         let mut lent = Lent { equations, rows, panic: None };
         // SAFETY: all were made by `new`; what is lent lives until CVODE has returned, and is taken back then.
         let flag = unsafe {
-            c::CVodeSetUserData(self.memory, ptr::from_mut(&mut lent).cast());
+            *self.lent.get() = ptr::from_mut(&mut lent).cast();
             // Refused only if one of them is below 0 or the least above the largest.
             c::CVodeSetMaxStep(self.memory, 0.0);
             c::CVodeSetMinStep(self.memory, least);
@@ -224,7 +230,7 @@ impl Solver {
                 c::CV_SUCCESS => c::CVode(self.memory, limit, self.x, &mut time, c::CV_ONE_STEP),
                 other => other,
             };
-            c::CVodeSetUserData(self.memory, ptr::null_mut());
+            *self.lent.get() = ptr::null_mut();
             flag
         };
         if let Some(panic) = lent.panic {

@@ -80,6 +80,34 @@ fn a_place_is_left_the_same_way_every_time_and_as_by_a_start_there() {
     near(f64::from_bits(straight[straight.len() - 2]), f64::from_bits(wanted[wanted.len() - 2]), 1e-4);
 }
 
+/// Takes a step with more on the stack than at other depths.
+#[inline(never)]
+fn at_depth(depth: usize, step: &mut dyn FnMut()) {
+    let room = std::hint::black_box([depth; 512]);
+    if depth == 0 {
+        step()
+    } else {
+        at_depth(depth - 1, step)
+    }
+    std::hint::black_box(room);
+}
+
+/// CVODE keeps the address of its user data from the first step on.
+#[test]
+fn steps_may_be_taken_from_anywhere_on_the_stack() {
+    let settings = settings(1e-6, 1e-8);
+    let mut system = VanDerPol(100.0);
+    let mut straight = started("cvode", &settings, 0.0, &[2.0, 0.0]);
+    let mut elsewhere = started("cvode", &settings, 0.0, &[2.0, 0.0]);
+    for step in 0..500 {
+        straight.step(&mut system, 200.0).unwrap();
+        at_depth(step % 7, &mut || {
+            elsewhere.step(&mut system, 200.0).unwrap();
+        });
+        assert_eq!((straight.time(), straight.state()), (elsewhere.time(), elsewhere.state()), "step {step}");
+    }
+}
+
 #[test]
 fn dense_output_survives_copies() {
     let mut integrator = started("cvode", &settings(1e-8, 1e-8), 0.0, &[1.0, 0.0]);
