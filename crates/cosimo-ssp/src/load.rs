@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use cosimo_core::Registry;
+use cosimo_core::entry::number_text;
 use cosimo_pack::{Cache, Kind as Archive, archive, text, xml};
 use cosimo_system::{Asked, Document, Problem, Span, System, Unreadable, sources};
 use roxmltree::Node;
@@ -435,6 +436,13 @@ impl<'a> Loader<'a> {
         };
         let structure = loader.structure(page.log, &inner, Some(span));
         self.stack = loader.stack;
+        if let Some((step, _)) = structure.as_ref().and_then(|structure| structure.settings.step.as_ref()) {
+            let message = format!(
+                "`{member}` asks for steps of {} s; nested structures take those of the outermost one",
+                number_text(*step)
+            );
+            page.log.remark("ssp/settings", message, span);
+        }
         structure.map_or(Content::Unknown, Content::Structure)
     }
 

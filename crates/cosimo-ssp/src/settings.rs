@@ -171,7 +171,7 @@ fn is_setting(node: Node<'_, '_>) -> bool {
     };
     let above = node.parent_element().map_or("", |above| above.tag_name().name());
     match node.tag_name().name() {
-        "SimulationInformation" | "FixedStepAlgorithm" | "EccoAlgorithm" => annotated(),
+        "SimulationInformation" | "FixedStepAlgorithm" | "EccoAlgorithm" | "StepSizeHint" => annotated(),
         name if AROUND.contains(&name) => false,
         _ => above == "SimulationInformation" || (above == "Algorithm" && annotated()),
     }

@@ -120,6 +120,30 @@ fn settings_that_are_not_understood_are_named() {
     assert_eq!(document.system.recipe.step.size, Some(1e-3));
 }
 
+#[test]
+fn steps_of_nested_structures_and_hints_of_components_are_named() {
+    let master =
+        "<oms:SimulationInformation><oms:FixedStepMaster stepSize=\"0.5\"/></oms:SimulationInformation>";
+    let inner = ssd(TAP, &experiment(&annotation("org.openmodelica", master)));
+    let nested = "<ssd:Component name=\"n\" type=\"application/x-ssp-definition\" source=\"inner.ssd\"/>";
+    let hint = annotation("com.opensimulationplatform", "<osp:StepSizeHint value=\"0.25\"/>");
+    let hinted = format!(
+        "<ssd:Component name=\"b\" type=\"application/x-cosimo-native\" source=\"tap:y=1|\">{hint}</ssd:Component>"
+    );
+    let inside = TAP.replace("</ssd:Elements>", &format!("{hinted}{nested}</ssd:Elements>"));
+    let path = written(
+        "nested-settings",
+        &[("SystemStructure.ssd", &ssd(&inside, &experiment(""))), ("inner.ssd", &inner)],
+    );
+    assert_eq!(
+        remarks(&path),
+        [
+            "the simulation settings in `<StepSizeHint>` are not understood, and not used",
+            "`inner.ssd` asks for steps of 0.5 s; nested structures take those of the outermost one",
+        ]
+    );
+}
+
 /// An annotation of ours says all that a run needs; drawings of other tools say nothing of it.
 #[test]
 fn our_own_annotation_counts_and_drawings_do_not() {
