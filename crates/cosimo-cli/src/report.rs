@@ -1,5 +1,6 @@
 //! Problems as people see them: what, where in the file, and what to do. All of a file at once.
 
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::sync::Once;
 
@@ -66,17 +67,26 @@ pub(crate) fn position<'f>(problem: &Problem, files: &'f Files) -> Option<(&'f s
 
 /// Remarks in one line each: they should be read, not be in the way. Those that differ in the component only are one line.
 pub(crate) fn remarks(problems: &[Problem]) {
-    let mut groups: Vec<(String, Vec<&Problem>)> = Vec::new();
-    for remark in of_remarks(problems) {
-        let key = format!("{} {}", remark.code, impersonal(remark));
-        match groups.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, members)) => members.push(remark),
-            None => groups.push((key, vec![remark])),
-        }
-    }
-    for (_, members) in groups {
+    for members in alike(of_remarks(problems)) {
         eprintln!("remark[{}]: {}{}", members[0].code, line(members[0]), others(&members[1..]));
     }
+}
+
+/// Remarks that differ in the component only together, each group where its first one stands; errors alone.
+pub(crate) fn alike<'p>(problems: impl Iterator<Item = &'p Problem>) -> Vec<Vec<&'p Problem>> {
+    let mut places = BTreeMap::new();
+    let mut groups: Vec<Vec<&Problem>> = Vec::new();
+    for problem in problems {
+        let place = match problem.severity {
+            Severity::Error => groups.len(),
+            Severity::Remark => *places.entry((problem.code, impersonal(problem))).or_insert(groups.len()),
+        };
+        match groups.get_mut(place) {
+            Some(members) => members.push(problem),
+            None => groups.push(vec![problem]),
+        }
+    }
+    groups
 }
 
 /// The message without the name of the component it is about.
@@ -92,7 +102,7 @@ fn impersonal(problem: &Problem) -> String {
 }
 
 /// How many there are of a remark, and which components the rest is about.
-fn others(rest: &[&Problem]) -> String {
+pub(crate) fn others(rest: &[&Problem]) -> String {
     if rest.is_empty() {
         return String::new();
     }

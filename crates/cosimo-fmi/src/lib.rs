@@ -13,6 +13,7 @@ mod calls2;
 #[allow(unsafe_code)] // stands between Cosimo and the C interface
 mod calls3;
 mod cosim;
+mod declared_types;
 pub mod description;
 mod elf;
 mod entry;

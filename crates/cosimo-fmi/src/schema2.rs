@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use cosimo_core::Limits;
 use roxmltree::Node;
 
+use crate::declared_types::DeclaredTypes;
 use crate::description::{
     CAUSALITIES, Capabilities, Causality, Description, Exchange, Experiment, Fmi, INITIALS, Kind, Offer,
     Output, VARIABILITIES, Variability, Variable, token,
@@ -151,9 +152,10 @@ pub(crate) fn experiment(reader: &mut Reader<'_>, root: Node<'_, '_>) -> Experim
 }
 
 fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> Vec<Variable> {
-    let types: BTreeMap<&str, Node<'_, '_>> = children_of(root, "TypeDefinitions")
-        .filter_map(|node| Some((node.attribute("name")?, node.children().find(Node::is_element)?)))
-        .collect();
+    let mut types = DeclaredTypes::new(
+        children_of(root, "TypeDefinitions")
+            .filter_map(|node| Some((node.attribute("name")?, node.children().find(Node::is_element)?))),
+    );
     if child(root, "ModelVariables").is_none() {
         reader.problem(root, "there is no `<ModelVariables>`");
     }
@@ -176,7 +178,7 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
             );
             continue;
         };
-        let declared = typed.attribute("declaredType").and_then(|name| types.get(name)).copied();
+        let declared = types.of(typed);
         let unit_name = typed.attribute("unit").or_else(|| declared?.attribute("unit"));
         let relative = [Some(typed), declared].into_iter().flatten();
         let relative = relative.map(|node| reader.flag(node, "relativeQuantity")).fold(false, |a, b| a | b);
@@ -206,6 +208,7 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
             place: reader.place(node),
         });
     }
+    types.warn(reader);
     found
 }
 

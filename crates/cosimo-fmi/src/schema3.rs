@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use roxmltree::Node;
 
+use crate::declared_types::DeclaredTypes;
 use crate::description::{
     CAUSALITIES, Capabilities, Causality, Clock, Description, Exchange, Fmi, INITIALS, INTERVALS, Kind,
     Offer, Output, VARIABILITIES, Variability, Variable, token,
@@ -163,9 +164,9 @@ fn indicators(reader: &mut Reader<'_>, root: Node<'_, '_>, variables: &[Variable
 }
 
 fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> Vec<Variable> {
-    let types: BTreeMap<&str, Node<'_, '_>> = children_of(root, "TypeDefinitions")
-        .filter_map(|node| Some((node.attribute("name")?, node)))
-        .collect();
+    let mut types = DeclaredTypes::new(
+        children_of(root, "TypeDefinitions").filter_map(|node| Some((node.attribute("name")?, node))),
+    );
     if child(root, "ModelVariables").is_none() {
         reader.problem(root, "there is no `<ModelVariables>`");
     }
@@ -201,7 +202,7 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
             );
             break;
         }
-        let declared = node.attribute("declaredType").and_then(|name| types.get(name)).copied();
+        let declared = types.of(node);
         let unit_name = node.attribute("unit").or_else(|| declared?.attribute("unit"));
         let relative = [Some(node), declared].into_iter().flatten();
         let relative = relative.map(|node| reader.flag(node, "relativeQuantity")).fold(false, |a, b| a | b);
@@ -230,6 +231,7 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
             place: reader.place(node),
         });
     }
+    types.warn(reader);
     found
 }
 

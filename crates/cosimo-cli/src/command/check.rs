@@ -66,6 +66,9 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     }
 }
 
+/// Remarks that differ in the component only are shown with their places up to this number, then once with a count.
+const MOST_ALIKE: usize = 5;
+
 fn show(
     args: &Args,
     findings: &Findings,
@@ -77,8 +80,14 @@ fn show(
     if args.json {
         println!("{:#}", as_json(findings, forecast, &shown, files));
     } else {
-        for problem in &findings.problems {
-            println!("{}\n", report::problem(problem, files));
+        for members in report::alike(findings.problems.iter()) {
+            let shown = if members.len() > MOST_ALIKE { 1 } else { members.len() };
+            for problem in &members[..shown] {
+                println!("{}\n", report::problem(problem, files));
+            }
+            if shown < members.len() {
+                println!("the same{}\n", report::others(&members[1..]));
+            }
         }
         println!("{}", verdict(findings, &shown, readable));
         if let Some(forecast) = forecast {

@@ -55,6 +55,11 @@ fn warnings_that_differ_in_the_component_only_are_one_with_a_count() {
     let said = warnings(&folder, &args);
     assert_eq!(said.lines().count(), 1, "{said}");
     assert_snapshot!("forty-warnings", said);
+    let mut args = vec!["check", "--no-forecast"];
+    args.extend(masses.iter().map(String::as_str));
+    let found = String::from_utf8(cosimo(&folder, &args).stdout).unwrap();
+    assert_eq!(found.matches("tolerance").count(), 1, "{found}");
+    assert_snapshot!("forty-warnings-checked", found);
 }
 
 #[test]
@@ -182,4 +187,17 @@ fn entries_that_are_the_same_twice_are_a_warning_and_others_are_refused() {
     *all.last_mut().unwrap() = (&small.0, &other);
     archive(&folder.join("other.fmu"), &all);
     assert_snapshot!("other-entry-twice", complaint(&run("other.fmu")));
+}
+
+#[test]
+fn a_type_that_is_not_declared_is_one_warning() {
+    let folder = folder("undeclared");
+    for (version, tag) in [(Version::Two, "<Integer"), (Version::Three, "<Int32")] {
+        let typed = format!("{tag} declaredType=\"Mode\"");
+        let file = folder.join("echo.fmu");
+        crate::check::altered(&Design::new(ECHO, version), &[(tag, &typed)], &file);
+        let said = warnings(&folder, &["run", "echo.fmu", "--stop", "0.1", "--step", "0.1"]);
+        assert_eq!(said.matches("Mode").count(), 1, "{said}");
+        assert_snapshot!(format!("undeclared-type-{}", version.text()), said);
+    }
 }

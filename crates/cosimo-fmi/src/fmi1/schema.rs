@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use roxmltree::Node;
 
+use crate::declared_types::DeclaredTypes;
 use crate::description::{
     Capabilities, Causality, Description, Fmi, Initial, Kind, Offer, Output, UnitDefinition, Variability,
     Variable, token,
@@ -165,9 +166,10 @@ fn definitions(root: Node<'_, '_>) -> Vec<UnitDefinition> {
 }
 
 fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> Vec<Variable> {
-    let types: BTreeMap<&str, Node<'_, '_>> = children_of(root, "TypeDefinitions")
-        .filter_map(|node| Some((node.attribute("name")?, node.children().find(Node::is_element)?)))
-        .collect();
+    let mut types = DeclaredTypes::new(
+        children_of(root, "TypeDefinitions")
+            .filter_map(|node| Some((node.attribute("name")?, node.children().find(Node::is_element)?))),
+    );
     let mut found = Vec::new();
     for node in children_of(root, "ModelVariables") {
         let (Some(name), Some(_)) = (reader.text(node, "name"), reader.text(node, "valueReference")) else {
@@ -187,7 +189,7 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
             );
             continue;
         };
-        let declared = typed.attribute("declaredType").and_then(|name| types.get(name)).copied();
+        let declared = types.of(typed);
         let unit_name = typed.attribute("unit").or_else(|| declared?.attribute("unit"));
         let relative = [Some(typed), declared].into_iter().flatten();
         let relative = relative.map(|node| reader.flag(node, "relativeQuantity")).fold(false, |a, b| a | b);
@@ -226,6 +228,7 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
             place: reader.place(node),
         });
     }
+    types.warn(reader);
     found
 }
 
