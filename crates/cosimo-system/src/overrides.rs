@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ::toml::Spanned;
 use ::toml::de::DeValue;
-use cosimo_core::entry::{OpenRequest, Options, Range, Registry, suggest};
+use cosimo_core::entry::{OpenProblem, OpenRequest, Options, Range, Registry, suggest};
 use cosimo_core::{Carries, Port, Value};
 
 use crate::names::{Lost, Names};
@@ -519,13 +519,14 @@ fn keep_solver(
         exchange.parameters.retain(|(known, ..)| known != "cosimo.use");
         exchange.parameters.push(("cosimo.use".to_owned(), Value::Text("model-exchange".to_owned()), 0..0));
         match refusal(&exchange, &system.folder, joined, registry) {
-            Some(message) => refused = refused.or(Some(message)),
+            Some(problem) => refused = refused.or(Some(problem)),
             None => both = both.or(Some(component.name.clone())),
         }
         system.components[index].parameters.retain(|(known, ..)| known != SOLVER);
     }
-    if let Some(message) = refused {
-        out.push(wrong("override/value", &flag, &message.replace(&format!("`{SOLVER}` "), "")));
+    if let Some(OpenProblem { message, hint, .. }) = refused {
+        let problem = wrong("override/value", &flag, &message.replace(&format!("`{SOLVER}` "), ""));
+        out.push(Problem { hint, ..problem });
     } else if !kept {
         let message = format!("`{flag}` changes nothing: no FMU is used for model exchange");
         let problem = Problem::remark("override/solver", message, 0..0);
@@ -537,7 +538,7 @@ fn keep_solver(
 }
 
 /// Why a component cannot have its integrator.
-fn refusal(component: &Component, folder: &Path, joined: bool, registry: &Registry) -> Option<String> {
+fn refusal(component: &Component, folder: &Path, joined: bool, registry: &Registry) -> Option<OpenProblem> {
     let kind = registry.sources.iter().find(|kind| (kind.claims)(&component.source))?;
     let parameters: Vec<(String, Value)> =
         component.parameters.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect();
@@ -549,10 +550,7 @@ fn refusal(component: &Component, folder: &Path, joined: bool, registry: &Regist
         joined,
     };
     let found = (kind.open)(&request).err()?;
-    found
-        .into_iter()
-        .find(|problem| problem.parameter.as_deref() == Some(SOLVER))
-        .map(|problem| problem.message)
+    found.into_iter().find(|problem| problem.parameter.as_deref() == Some(SOLVER))
 }
 
 fn set_results(system: &mut System, overrides: &Overrides, out: &mut Vec<Problem>) {
