@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cosimo::core::entry::Value;
-use cosimo::core::{Inputs, Segment, Simulator, Time};
-use cosimo_export::{Design, Variant, Version, built_library, sources, write};
+use cosimo::core::{Inputs, Segment, Setup, Simulator, Time};
+use cosimo_export::{Design, Quirk, Variant, Version, built_library, sources, write};
 use serde_json::json;
 
-use crate::common::{advance, enter, folder, open, outputs};
+use crate::common::{advance, folder, open, outputs};
 use crate::{build, fixture, python, run};
 
 const STEP: f64 = 0.01;
@@ -32,8 +32,10 @@ fn in_cosimo(simulator: &mut dyn Simulator) -> Vec<Vec<f64>> {
     let count = simulator.interface().inputs.len();
     let at = |time: f64| (0..count).map(|input| Segment::constant(held(input, time))).collect::<Vec<_>>();
     let row = |time: f64, values: Vec<f64>| std::iter::once(time).chain(values).collect::<Vec<_>>();
-    enter(simulator);
-    simulator.settle(Time::new(0.0).unwrap(), &Inputs::of(&at(0.0))).unwrap();
+    let start = Time::new(0.0).unwrap();
+    simulator.enter(&Setup { start, stop: Time::new(10.0), meets: false, rewinds: false }).unwrap();
+    simulator.settle(start, &Inputs::of(&at(0.0))).unwrap();
+    simulator.exit_initialisation().unwrap();
     let mut rows = vec![row(0.0, outputs(simulator))];
     for step in 0..STEPS {
         let from = STEP * step as f64;
@@ -76,6 +78,17 @@ fn units(python: &Path, folder: &Path) -> Vec<Unit> {
                     units.push(Unit { file, parameters: parameters.clone(), close });
                 }
             }
+        }
+    }
+    // Habits of other tools' FMUs. Logging after the end is left out: FMPy has let go of its logger by then.
+    for quirk in Quirk::ALL.into_iter().filter(|quirk| *quirk != Quirk::LateLog) {
+        for version in Version::ALL {
+            let design = Design::new("native:dual-mass/left", version).quirk(quirk);
+            let file = folder.join(design.file_name());
+            write(&design, &built_library().unwrap(), &file).unwrap();
+            // FMPy sets parameters before the set-up in which this one forgets them.
+            let parameters = if quirk == Quirk::Resets { vec![] } else { vec![("m1", 7.0), ("x10", 0.25)] };
+            units.push(Unit { file, parameters, close: ROUNDING });
         }
     }
     for (script, name) in [("mass2.py", "Mass2.fmu"), ("spring3.py", "Spring3.fmu")] {
