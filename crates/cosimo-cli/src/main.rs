@@ -13,6 +13,7 @@ mod progress;
 mod report;
 mod saver;
 mod seal;
+mod signals;
 mod ticker;
 
 use clap::{Parser, Subcommand};
@@ -25,8 +26,7 @@ pub(crate) mod exit {
     pub(crate) const BAD_INPUT: u8 = 2;
     /// A file could not be read or written.
     pub(crate) const NO_FILE: u8 = 3;
-    /// Stopped by Ctrl-C; results so far are complete rows.
-    pub(crate) const INTERRUPTED: u8 = 130;
+    // 128 and the number of a signal: see `signals`.
     /// Whoever read the output stopped reading, as `head` does.
     pub(crate) const NOBODY_LISTENS: u8 = 141;
 }

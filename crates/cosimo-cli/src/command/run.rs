@@ -1,7 +1,6 @@
 //! `cosimo run`: the main job. Runs a system, shows progress, and closes with what it came to.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -24,6 +23,7 @@ use crate::page::{Page, Told};
 use crate::progress::{Mode, Progress};
 use crate::saver::{self, Saver, Schedule};
 use crate::seal::{Made, Seal};
+use crate::signals::Interruption;
 use crate::ticker::Ticker;
 use crate::{exit, report};
 
@@ -132,7 +132,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
 
 /// Runs from the start, or goes on. `words` are the command line that began it.
 pub(crate) fn go(args: &Args, words: &[String], resumed: Option<Resumed>) -> Result<(), u8> {
-    let (manner, registry) = (&args.manner, cosimo::registry());
+    let (manner, registry, interruption) = (&args.manner, cosimo::registry(), Interruption::watch());
     let files = result_files(&manner.out, &registry)?;
     let Loaded { files: texts, system, plan } = load(&args.what, &args.changes, &registry)?;
     report::remarks(&plan.remarks);
@@ -180,8 +180,6 @@ pub(crate) fn go(args: &Args, words: &[String], resumed: Option<Resumed>) -> Res
         }
         failed(&error)
     })?;
-    // Not earlier: with the thread of the handler there are no trials in other processes.
-    let stop = interrupted();
     report::remarks(&run.remarks()[planned..]);
     if let Some(resumed) = &resumed {
         run.load(&resumed.saved.checkpoint).map_err(|error| {
@@ -227,7 +225,7 @@ pub(crate) fn go(args: &Args, words: &[String], resumed: Option<Resumed>) -> Res
         system.experiment.stop,
     );
     let mut pace = manner.real_time.map(|factor| Pace::new(factor, from));
-    let outcome = drive(&mut run, &stop, progress, &mut saver, &mut pace, |run| {
+    let outcome = drive(&mut run, &interruption.asked, progress, &mut saver, &mut pace, |run| {
         watch.look(run);
         page.iter_mut().for_each(|page| page.look(run));
         seal.iter_mut().for_each(|seal| seal.look(run));
@@ -236,8 +234,8 @@ pub(crate) fn go(args: &Args, words: &[String], resumed: Option<Resumed>) -> Res
         Ok(()) => saver.as_mut().and_then(|saver| saver.close(&mut run)),
         Err(_) => None, // a failed state leads nowhere
     };
-    // Whatever happened, the rows so far must be readable.
-    let closed = run.finish();
+    // Whatever happened, the rows so far must be readable. A run whose rows are lost has failed, however it ended.
+    let outcome = outcome.and(run.finish().map_err(RunError::Record));
     let elapsed = begun.elapsed();
     let summary = run.summary();
     if let Err(error) = &outcome {
@@ -325,7 +323,6 @@ pub(crate) fn go(args: &Args, words: &[String], resumed: Option<Resumed>) -> Res
         std::fs::write(file, format!("{json:#}\n"))
             .map_err(|cause| unwritable(&format!("cannot write `{}`: {cause}", file.display()), file))?;
     }
-    closed.map_err(|error| unwritable(&error.to_string(), &error.file))?;
     reported.map_err(|message| unwritable(&message, manner.report.as_deref().unwrap_or(Path::new("."))))?;
     sealed
         .map_err(|message| unwritable(&message, manner.certificate.as_deref().unwrap_or(Path::new("."))))?;
@@ -337,7 +334,7 @@ pub(crate) fn go(args: &Args, words: &[String], resumed: Option<Resumed>) -> Res
             if let Some(file) = saved {
                 eprintln!("`cosimo resume {}` goes on from here", file.display());
             }
-            Err(exit::INTERRUPTED)
+            Err(interruption.exit_code())
         }
         Ok(()) => Ok(()),
     }
@@ -396,20 +393,6 @@ fn drive(
     };
     progress.finish(run, outcome);
     result
-}
-
-pub(crate) fn interrupted() -> Arc<AtomicBool> {
-    let flag = Arc::new(AtomicBool::new(false));
-    let seen = Arc::clone(&flag);
-    let set = ctrlc::set_handler(move || {
-        if seen.swap(true, Ordering::Relaxed) {
-            cosimo::fmi::leave(exit::INTERRUPTED); // asked twice: a simulator may be stuck
-        }
-    });
-    if let Err(cause) = set {
-        eprintln!("remark: Ctrl-C will lose unwritten rows: {cause}");
-    }
-    flag
 }
 
 pub(crate) fn failed(error: &RunError) -> u8 {

@@ -2,6 +2,7 @@
 //! comes of that is an error bar for every output, and what the energy defect is worth beside it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cosimo::analysis::forecast::three;
@@ -14,9 +15,10 @@ use cosimo::reference;
 use indicatif::MultiProgress;
 use serde_json::{Value, json};
 
-use crate::command::run::{failed, interrupted};
+use crate::command::run::failed;
 use crate::load::{Changes, Loaded, load};
 use crate::progress::{Mode, Progress};
+use crate::signals::Interruption;
 use crate::ticker::Ticker;
 use crate::{exit, report};
 
@@ -114,7 +116,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
             return Err(exit::BAD_INPUT);
         }
     }
-    let registry = cosimo::registry();
+    let (registry, interruption) = (cosimo::registry(), Interruption::watch());
     let Loaded { system, plan, .. } = load(&args.what, &args.changes(), &registry)?;
     report::remarks(&plan.remarks);
     // Each run makes its own plan, on its own thread: rollback is tried in another process while there is only this one.
@@ -128,11 +130,11 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         (Some(_), Some(_)) => Err("the `[reference]` knows nothing of the scenario".to_owned()),
         (Some(_), None) => Ok(solve),
     };
-    let (stop, bars) = (interrupted(), MultiProgress::new());
+    let bars = MultiProgress::new();
     let (mode, span) =
         (args.progress.unwrap_or(Mode::Bar), (system.experiment.start, system.experiment.stop));
     let watch = |which: cosimo::analysis::verify::Rerun| -> Look {
-        let (stop, mut ticker) = (stop.clone(), Ticker::new());
+        let (stop, mut ticker) = (Arc::clone(&interruption.asked), Ticker::new());
         let mut progress = Some(Progress::among(&bars, which.words(), mode, span));
         Box::new(move |run: &Run| {
             if let Some((now, progress)) = ticker.look().zip(progress.as_mut()) {
@@ -155,7 +157,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     };
     let found = verify(&system, &registry, truth, &wish);
     let _ = bars.clear(); // what cannot be cleared does no harm
-    let found = found.map_err(|error| refused(&error))?;
+    let found = found.map_err(|error| refused(&error, &interruption))?;
     let name = args.what.join(" ");
     if args.json {
         println!("{:#}", as_json(&found, &name));
@@ -165,7 +167,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     if found.believed() { Ok(()) } else { Err(exit::FAILED) }
 }
 
-fn refused(error: &VerifyError) -> u8 {
+fn refused(error: &VerifyError, interruption: &Interruption) -> u8 {
     let (hint, code) = match error {
         VerifyError::TooShort(_) => (Some("run it longer, or with smaller steps"), exit::BAD_INPUT),
         VerifyError::Inside(..) => {
@@ -179,7 +181,7 @@ fn refused(error: &VerifyError) -> u8 {
             (Some("a result that does not survive this is not to be believed"), exit::FAILED)
         }
         VerifyError::Interrupted => {
-            (Some("nothing was judged: all runs are needed for that"), exit::INTERRUPTED)
+            (Some("nothing was judged: all runs are needed for that"), interruption.exit_code())
         }
     };
     report::coded(error.code(), &error.to_string(), hint);

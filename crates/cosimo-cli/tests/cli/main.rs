@@ -25,6 +25,7 @@ mod report;
 mod results;
 #[path = "../../../cosimo-pack/tests/common/scratch.rs"]
 mod scratch;
+mod signals;
 mod single;
 mod strangers;
 mod structures;

@@ -188,6 +188,37 @@ fn a_full_disk_ends_the_run_and_keeps_what_was_written() {
     }
 }
 
+/// Also where the first one to meet it is a checkpoint, which a run goes on without: rows that are lost are a failure.
+#[test]
+fn a_full_disk_is_not_overlooked_by_checkpoints() {
+    for file in ALL {
+        for schedule in ["simulated=1e-3", "end"] {
+            let folder = folder(&format!("full-checkpoint-{schedule}-{file}"));
+            system(&folder, &[]);
+            let limited = "trap '' XFSZ; ulimit -f 1000; exec \"$0\" \"$@\"";
+            let run = "run system.toml --method law=fixed --step 1e-6 --stop 0.05 --certificate cert.json";
+            let mut command = Command::new("sh");
+            command.args(["-c", limited, env!("CARGO_BIN_EXE_cosimo")]).args(run.split(' '));
+            let output = command
+                .args(["--checkpoint", schedule, "--out", file])
+                .current_dir(&folder)
+                .output()
+                .unwrap();
+            let told = complaint(&output);
+            assert!(
+                told.starts_with("exit 3\n") && told.contains(&format!("cannot write `{file}`")),
+                "{told}"
+            );
+            let table = read(&folder.join(file)).unwrap_or_else(|error| panic!("{error}"));
+            assert!(table.column("time").unwrap().windows(2).all(|pair| pair[0] < pair[1]));
+            let certificate = std::fs::read_to_string(folder.join("cert.json")).unwrap();
+            let certificate: serde_json::Value = serde_json::from_str(&certificate).unwrap();
+            assert_eq!(certificate["outcome"]["word"], "failed", "{file}, {schedule}");
+            assert_ne!(cosimo(&folder, &["gate", "cert.json"]).status.code(), Some(0));
+        }
+    }
+}
+
 #[test]
 fn a_simulator_that_fails_costs_no_row() {
     let folder = folder("failing");

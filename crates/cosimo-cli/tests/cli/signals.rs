@@ -1,0 +1,91 @@
+//! Signals that end a run: what a batch system, a closed terminal or Ctrl-C sends.
+#![cfg(unix)]
+
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use cosimo::export::{Design, SABOTEUR, Version, built_library, write};
+
+use crate::common::{complaint, folder, system};
+
+const LONG: [&str; 8] =
+    ["run", "system.toml", "--method", "law=fixed", "--step", "1e-7", "--out", "rows.csv"];
+
+/// Starts a command and waits until it has written rows.
+fn started(folder: &Path, command: &mut Command) -> Child {
+    let child = command.current_dir(folder).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let begun = Instant::now();
+    while std::fs::metadata(folder.join("rows.csv")).map_or(0, |file| file.len()) == 0 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no rows appeared");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child
+}
+
+fn send(child: &Child, signal: &str) {
+    let sent = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+fn still_runs(child: &mut Child) -> bool {
+    std::thread::sleep(Duration::from_millis(500));
+    child.try_wait().unwrap().is_none()
+}
+
+fn rows_are_whole(folder: &Path, output: &Output) {
+    let text = std::fs::read_to_string(folder.join("rows.csv")).unwrap();
+    let width = text.lines().next().unwrap().split(',').count();
+    let whole = text.ends_with('\n') && text.lines().all(|line| line.split(',').count() == width);
+    assert!(whole && text.lines().count() > 2, "{}", complaint(output));
+}
+
+#[test]
+fn every_signal_that_ends_a_run_keeps_its_rows() {
+    for (signal, number) in [("INT", 2), ("TERM", 15), ("HUP", 1), ("XCPU", 24)] {
+        let folder = folder(&format!("signal-{signal}"));
+        system(&folder, &[]);
+        let child = started(&folder, Command::new(env!("CARGO_BIN_EXE_cosimo")).args(LONG));
+        send(&child, signal);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(128 + number), "{signal}: {}", complaint(&output));
+        let told = complaint(&output);
+        assert!(
+            told.contains("interrupted at t = ") && told.contains("the rows so far are complete"),
+            "{told}"
+        );
+        rows_are_whole(&folder, &output);
+    }
+}
+
+#[test]
+fn the_second_signal_leaves_an_fmu_that_hangs() {
+    let folder = folder("signal-hang");
+    write(&Design::new(SABOTEUR, Version::Two), &built_library().unwrap(), &folder.join("saboteur.fmu"))
+        .unwrap();
+    let args = ["run", "saboteur.fmu", "--set", "saboteur.fault=hang", "--set", "saboteur.at_step=100"];
+    let rest = ["--step", "0.01", "--stop", "10", "--out", "rows.csv"];
+    let mut child = started(&folder, Command::new(env!("CARGO_BIN_EXE_cosimo")).args(args).args(rest));
+    assert!(still_runs(&mut child));
+    send(&child, "TERM");
+    assert!(still_runs(&mut child));
+    send(&child, "TERM");
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+}
+
+/// What `nohup` does.
+#[test]
+fn a_signal_that_is_ignored_from_the_start_stays_so() {
+    let folder = folder("signal-ignored");
+    system(&folder, &[]);
+    let ignoring = "trap '' HUP; exec \"$@\"";
+    let mut command = Command::new("sh");
+    let mut child =
+        started(&folder, command.args(["-c", ignoring, "sh", env!("CARGO_BIN_EXE_cosimo")]).args(LONG));
+    send(&child, "HUP");
+    assert!(still_runs(&mut child));
+    send(&child, "INT");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", complaint(&output));
+    rows_are_whole(&folder, &output);
+}
