@@ -28,6 +28,9 @@ pub struct Files {
     files: Vec<(PathBuf, &'static FormatEntry)>,
     /// None where writing failed: that file is left as it is.
     writers: Vec<Option<Box<dyn TableWriter>>>,
+    /// The first one of those failures. Every later call fails with it: whoever meets it first may have to go on for a
+    /// while, and rows must never be lost without a word.
+    failure: Option<RecordError>,
     chunk: Chunk,
     timer: Timer,
 }
@@ -51,24 +54,39 @@ impl Files {
         if !problems.is_empty() {
             return Err(problems);
         }
-        Ok(Files { files: chosen, writers: Vec::new(), chunk: Chunk::default(), timer: Timer::start() })
+        Ok(Files {
+            files: chosen,
+            writers: Vec::new(),
+            failure: None,
+            chunk: Chunk::default(),
+            timer: Timer::start(),
+        })
     }
 
-    /// To every file, whatever happens to the others; the first failure is told.
+    /// To every file, whatever happens to the others.
     fn write(&mut self) -> Result<(), RecordError> {
         let columns = self.chunk.columns();
-        let mut result = Ok(());
         for place in &mut self.writers {
             if let Some(writer) = place
                 && let Err(error) = writer.append(&columns)
             {
                 *place = None;
-                result = result.and(Err(error));
+                self.failure.get_or_insert(error);
             }
         }
         self.chunk.written();
         self.timer.written();
-        result
+        self.checked()
+    }
+
+    /// The first failure, again.
+    fn checked(&self) -> Result<(), RecordError> {
+        let Some(RecordError { file, cause }) = &self.failure else { return Ok(()) };
+        let cause = match cause.raw_os_error() {
+            Some(code) => Error::from_raw_os_error(code),
+            None => Error::new(cause.kind(), cause.to_string()),
+        };
+        Err(RecordError { file: file.clone(), cause })
     }
 }
 
@@ -85,24 +103,30 @@ impl Recorder for Files {
 
     fn row(&mut self, values: &[f64]) -> Result<(), RecordError> {
         self.chunk.push(values);
-        if self.chunk.full() || self.timer.due() { self.write() } else { Ok(()) }
+        if self.chunk.full() || self.timer.due() { self.write() } else { self.checked() }
     }
 
     fn finish(&mut self) -> Result<(), RecordError> {
-        if self.chunk.rows == 0 { Ok(()) } else { self.write() }
+        if self.chunk.rows == 0 { self.checked() } else { self.write() }
     }
 
     /// One bookmark per file, each behind its length.
     fn bookmark(&mut self) -> Result<Vec<u8>, RecordError> {
         self.finish()?;
         let mut bookmarks = Vec::new();
-        for (writer, (file, _)) in self.writers.iter_mut().zip(&self.files) {
-            let lost = || RecordError { file: file.clone(), cause: Error::other("an earlier write failed") };
-            let bookmark = writer.as_mut().ok_or_else(lost)?.bookmark()?;
-            bookmarks.extend((bookmark.len() as u64).to_le_bytes());
-            bookmarks.extend(bookmark);
+        for writer in self.writers.iter_mut().flatten() {
+            match writer.bookmark() {
+                Ok(bookmark) => {
+                    bookmarks.extend((bookmark.len() as u64).to_le_bytes());
+                    bookmarks.extend(bookmark);
+                }
+                // What did not reach the disk is lost as well.
+                Err(error) => {
+                    self.failure.get_or_insert(error);
+                }
+            }
         }
-        Ok(bookmarks)
+        self.checked().map(|()| bookmarks)
     }
 
     /// Files that have no bookmark, behind those that have one, are created.
