@@ -10,6 +10,9 @@ use crate::{Outcome, command};
 
 const SLOWEST: usize = 10;
 
+/// How many tests nextest runs at a time.
+const THREADS: &str = "NEXTEST_TEST_THREADS";
+
 /// With `fast`, the tests that `.config/nextest.toml` lists as slow are left out; without nextest, all but unit tests.
 pub(crate) fn run(root: &Path, environment: &[(&str, PathBuf)], fast: bool) -> Outcome {
     let nextest = command::works(command::cargo(root, &["nextest", "--version"]));
@@ -24,6 +27,11 @@ pub(crate) fn run(root: &Path, environment: &[(&str, PathBuf)], fast: bool) -> O
     }
     let mut cargo = command::cargo(root, &[arguments, WORKSPACE].concat());
     cargo.envs(environment.iter().map(|(name, value)| (name, value)));
+    if std::env::var_os(THREADS).is_none() {
+        // One more than cores: tests of threads wait for each other much of the time.
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        cargo.env(THREADS, (cores + 1).to_string());
+    }
     let mut times = Vec::new();
     let outcome = watched(cargo, |line| times.extend(duration(line)));
     times.sort_by(|one, two| two.1.total_cmp(&one.1));

@@ -102,10 +102,12 @@ fn no_step_after_the_first_allocates() {
     assert!(COUNT.load(Ordering::SeqCst) > 4);
 
     let combinations = sample();
-    for method in &combinations {
+    for (place, method) in combinations.iter().enumerate() {
         let text = DualMass { stop: 1000.0, method, ..DUAL_MASS }.text();
-        for threads in [1, 2] {
-            assert_eq!(allocations(&text, threads, 40), 0, "{threads} threads, {method}");
+        assert_eq!(allocations(&text, 1, 40), 0, "{method}");
+        // Methods do not see threads, and handing over takes its time.
+        if place % 7 == 0 {
+            assert_eq!(allocations(&text, 2, 40), 0, "2 threads, {method}");
         }
     }
     // Nor where the time of every call is taken.
@@ -132,13 +134,12 @@ fn no_step_after_the_first_allocates() {
             let text = DualMass { stop: 1000.0, method, made, ..DUAL_MASS }.text();
             let text = text.replace("[component.left]\n", "[component.left]\nstep = 0.1\n");
             let text = text.replace("[component.right]\n", "[component.right]\nstep = 0.01\n");
-            for threads in [1, 2] {
-                assert_eq!(
-                    allocations(&text, threads, 40),
-                    0,
-                    "own steps, {threads} threads, {made:?}, {method}"
-                );
-            }
+            let threads = if place % 7 == 0 { 2 } else { 1 };
+            assert_eq!(
+                allocations(&text, threads, 40),
+                0,
+                "own steps, {threads} threads, {made:?}, {method}"
+            );
         }
     }
     // Nor do slaves of FMI 1.0, which keep what they are told only until the first step.
