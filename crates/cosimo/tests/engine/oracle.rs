@@ -414,7 +414,7 @@ fn compare_within(
                 );
             }
         }
-        assert_eq!(run.counters().steps, STEPS as u64);
+        assert_eq!(run.counters().steps, steps as u64);
     }
 }
 
