@@ -2,8 +2,9 @@
 //!
 //! FMI 1.0 has no initialisation mode: a slave computes its initial values in `fmiInitializeSlave`, from what was set before
 //! that call, and outputs can be read only after it. The engine tells inputs, reads outputs and tells the inputs that
-//! follow from them. So the slave is initialised when its outputs are read for the first time, and where its inputs change
-//! after that and before the first step it is made anew, so that its initial values are those of its real inputs.
+//! follow from them. So the slave is initialised when its outputs are read for the first time. Where its inputs are others
+//! when initialisation ends, it is made anew with those, once: its initial values are those of its real inputs, and a loop
+//! that is solved in many rounds does not make an instance for each of them.
 
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::sync::Arc;
@@ -24,9 +25,6 @@ use crate::instance::{
 use crate::log::Log;
 use crate::unit::{Binding, Unit};
 use crate::unit2::{c_string, uri};
-
-/// More slaves than this are not made for one start: a loop that settles that slowly settles well enough as it is.
-const MOST_ANEW: u32 = 100;
 
 #[derive(Debug)]
 pub(crate) struct Fmi1Instance {
@@ -100,8 +98,6 @@ struct Start {
     numbers: Vec<(Kind, Vec<u32>, Vec<f64>)>,
     texts: Vec<(u32, CString)>,
     phase: Phase,
-    /// How often it was made anew.
-    anew: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -216,21 +212,10 @@ impl Fmi1Instance {
         Ok(())
     }
 
-    /// Initialised with what was told last.
+    /// Outputs can be read.
     #[cold]
     fn come_up(&mut self) -> Result<(), SimulatorError> {
-        match self.start.phase {
-            Phase::Telling => self.initialize(),
-            Phase::Changed => {
-                if self.origin.once || self.start.anew == MOST_ANEW {
-                    self.start.phase = Phase::Initialised;
-                    return Ok(());
-                }
-                self.make_anew()?;
-                self.initialize()
-            }
-            Phase::Initialised | Phase::Running => Ok(()),
-        }
+        if self.start.phase == Phase::Telling { self.initialize() } else { Ok(()) }
     }
 
     /// Another instance that was told the same.
@@ -253,7 +238,7 @@ impl Fmi1Instance {
         (self.handle.functions, self.handle.pointer) =
             call_log::wrap(self.origin.functions, pointer, &self.origin.name);
         self.handle.life = Life::Instantiated;
-        let Start { time, stop, settings, numbers, texts, anew, .. } = std::mem::take(&mut self.start);
+        let Start { time, stop, settings, numbers, texts, .. } = std::mem::take(&mut self.start);
         let told = settings.iter().try_for_each(|setting| self.tell(setting));
         let told = told.and_then(|()| {
             numbers.iter().try_for_each(|(kind, references, values)| self.set_all(*kind, references, values))
@@ -261,7 +246,7 @@ impl Fmi1Instance {
         let told = told.and_then(|()| {
             texts.iter().try_for_each(|(reference, text)| self.set_text(*reference, text.as_ptr()))
         });
-        self.start = Start { time, stop, settings, numbers, texts, phase: Phase::Telling, anew: anew + 1 };
+        self.start = Start { time, stop, settings, numbers, texts, phase: Phase::Telling };
         told
     }
 
@@ -476,6 +461,9 @@ impl Instance for Fmi1Instance {
     }
 
     fn ready(&mut self) -> Result<(), SimulatorError> {
+        if self.start.phase == Phase::Changed && !self.origin.once {
+            self.make_anew()?;
+        }
         self.come_up()?;
         self.start.phase = Phase::Running;
         Ok(())
