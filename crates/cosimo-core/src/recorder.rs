@@ -73,8 +73,18 @@ pub trait TableWriter: Send {
     /// with the new rows or, if it failed, without them.
     fn append(&mut self, columns: &[&[f64]]) -> Result<(), RecordError>;
 
-    /// Brings the file to the disk, and says where its rows end in the way its format wants to hear again.
-    fn bookmark(&mut self) -> Result<Vec<u8>, RecordError>;
+    /// Where its rows end, in the way its format wants to hear again. Fails if the file is no longer the one that was
+    /// written.
+    fn place(&mut self) -> Result<Vec<u8>, RecordError>;
+
+    /// Brings the file to the disk.
+    fn sync(&mut self) -> Result<(), RecordError>;
+
+    /// Whether each call of `append` leaves something behind for ever, as an entry in a list of chunks: then few large
+    /// ones are better.
+    fn wants_large_chunks(&self) -> bool {
+        false
+    }
 }
 
 /// Why there is no table.

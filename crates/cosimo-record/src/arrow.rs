@@ -110,8 +110,16 @@ impl TableWriter for Arrow {
         self.put(bytes)
     }
 
-    fn bookmark(&mut self) -> Result<Vec<u8>, RecordError> {
-        self.tail.bookmark()
+    fn place(&mut self) -> Result<Vec<u8>, RecordError> {
+        self.tail.place()
+    }
+
+    fn sync(&mut self) -> Result<(), RecordError> {
+        self.tail.sync()
+    }
+
+    fn wants_large_chunks(&self) -> bool {
+        true
     }
 }
 

@@ -5,18 +5,35 @@ use std::fs::{File, OpenOptions};
 use std::io::{Error, Read, Result, Seek, SeekFrom};
 use std::path::Path;
 
+use crate::journal;
+
 /// Bytes that are compared: some rows of any format.
 const COMPARED: u64 = 1024;
 
 /// What stands between `start` and `end` does not change any more; `more` is what the format wants to hear again.
 pub(crate) fn take(file: &mut File, start: u64, end: u64, more: &[u8]) -> Result<Vec<u8>> {
-    file.sync_data()?;
     let last = last_bytes(file, end, (end - start).min(COMPARED))?;
     let mut bookmark = end.to_le_bytes().to_vec();
     bookmark.extend((last.len() as u64).to_le_bytes());
     bookmark.extend(last);
     bookmark.extend(more);
     Ok(bookmark)
+}
+
+/// Fails if an open file is no longer at its path, or no longer as long as it was written.
+pub(crate) fn check(file: &File, path: &Path, end: u64) -> Result<()> {
+    if !journal::is_at(file, path)? {
+        let what = if path.exists() { "replaced" } else { "removed" };
+        return Err(Error::other(format!("it was {what} by something else while the run wrote it")));
+    }
+    let length = file.metadata()?.len();
+    // A device has no length.
+    if length < end && file.metadata()?.is_file() {
+        return Err(Error::other(format!(
+            "it was cut off by something else while the run wrote it: {end} bytes were written, {length} are left"
+        )));
+    }
+    Ok(())
 }
 
 /// The file without what was written after the bookmark, where its data ends, and what the format wanted to hear.

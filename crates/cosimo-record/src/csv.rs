@@ -70,8 +70,12 @@ impl TableWriter for Csv {
         self.put()
     }
 
-    fn bookmark(&mut self) -> Result<Vec<u8>, RecordError> {
-        self.tail.bookmark()
+    fn place(&mut self) -> Result<Vec<u8>, RecordError> {
+        self.tail.place()
+    }
+
+    fn sync(&mut self) -> Result<(), RecordError> {
+        self.tail.sync()
     }
 }
 

@@ -1,38 +1,53 @@
-//! A run's result files. Rows are collected column by column and written in chunks; after each chunk the files on
-//! disk are complete, so that a crash costs at most the rows since the last one.
+//! A run's result files. Rows go into a journal per file, which no end of the process can take away; a thread moves them
+//! from there into the files, where they are at most some two seconds late, also while a simulator computes for hours.
+//! After each chunk the files on disk are complete.
 
 use std::io::Error;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use cosimo_core::entry::{FormatEntry, UnknownFormat, format_of};
 use cosimo_core::recorder::{Columns, RecordError, Recorder, TableWriter};
 
-/// What is collected before it is written, in doubles: 8 MiB to begin with. Later chunks are a share of what is
-/// written already, because each chunk costs an entry per column in a footer that is written again with every chunk.
-const FIRST: usize = 1 << 20;
-const LARGEST: usize = 1 << 22;
-const SHARE: usize = 8;
+use crate::journal::{Journal, Lock, Ring};
 
-/// Rows wait at most this long, or this part of the run so far: a slow simulation must not lose much, and a long
-/// one must not fall into thousands of chunks.
-const WAIT: Duration = Duration::from_secs(2);
+/// Numbers that a journal has room for: 256 KiB to begin with, half of which makes a chunk.
+const FIRST: usize = 1 << 15;
+
+/// The same for formats that want large chunks: they grow up to 8 MiB while there is little to write, and later to a
+/// share of what is written, because each chunk costs an entry per column in a list that is written again with every
+/// chunk.
+const LARGE: usize = 1 << 20;
+const LARGEST: usize = 1 << 22;
+const SHARE: u64 = 8;
+
+/// Rows wait at most this long; in formats that want large chunks also this part of the run so far, when they are late
+/// in the file but not in the journal.
+const WAIT: Duration = Duration::from_secs(1);
 const WAIT_SHARE: u32 = 20;
 
-/// Reading the clock costs as much as a small row, so it is read at every so many rows only, as long as they come
-/// faster than this.
-const LOOK: u32 = 16;
-const FAST: Duration = Duration::from_millis(1);
+/// How often the thread looks.
+const TICK: Duration = Duration::from_millis(50);
 
 pub struct Files {
-    files: Vec<(PathBuf, &'static FormatEntry)>,
-    /// None where writing failed: that file is left as it is.
-    writers: Vec<Option<Box<dyn TableWriter>>>,
-    /// The first one of those failures. Every later call fails with it: whoever meets it first may have to go on for a
-    /// while, and rows must never be lost without a word.
-    failure: Option<RecordError>,
-    chunk: Chunk,
-    timer: Timer,
+    /// As they were given, where they are whatever becomes of the working folder, and their formats.
+    files: Vec<(PathBuf, PathBuf, &'static FormatEntry)>,
+    counts: Vec<RowCount>,
+    outputs: Vec<Output>,
+    scribe: Option<Scribe>,
+}
+
+/// Rows that are safely in a file, as far as the run has come.
+#[derive(Debug, Clone, Default)]
+pub struct RowCount(Arc<AtomicU64>);
+
+impl RowCount {
+    pub fn rows(&self) -> u64 {
+        self.0.load(Ordering::Acquire)
+    }
 }
 
 impl std::fmt::Debug for Files {
@@ -47,197 +62,395 @@ impl Files {
         let (mut chosen, mut problems) = (Vec::new(), Vec::new());
         for file in files {
             match format_of(formats, file) {
-                Ok(format) => chosen.push((file.clone(), format)),
+                Ok(format) => {
+                    let whole = std::path::absolute(file).unwrap_or_else(|_| file.clone());
+                    chosen.push((file.clone(), whole, format));
+                }
                 Err(problem) => problems.push(problem),
             }
         }
         if !problems.is_empty() {
             return Err(problems);
         }
-        Ok(Files {
-            files: chosen,
-            writers: Vec::new(),
-            failure: None,
-            chunk: Chunk::default(),
-            timer: Timer::start(),
+        let counts = chosen.iter().map(|_| RowCount::default()).collect();
+        Ok(Files { files: chosen, counts, outputs: Vec::new(), scribe: None })
+    }
+
+    /// How many rows are in each file, in the order of the files.
+    pub fn counts(&self) -> Vec<RowCount> {
+        self.counts.clone()
+    }
+
+    fn open(&mut self, columns: &Columns, mut bookmarks: &[u8]) -> Result<(), RecordError> {
+        self.close();
+        // All locks first: a file that another run writes must not be touched.
+        let locks =
+            self.files.iter().map(|(shown, file, _)| Lock::take(file).map_err(|error| named(error, shown)));
+        let locks = locks.collect::<Result<Vec<_>, _>>()?;
+        for (((shown, file, format), count), lock) in self.files.iter().zip(&self.counts).zip(locks) {
+            let opened = match next(&mut bookmarks) {
+                Some((rows, place)) => (format.resume)(file, columns, place).map(|writer| (writer, rows)),
+                // Files that have no bookmark, behind those that have one, are created.
+                None => (format.create)(file, columns).map(|writer| (writer, 0)),
+            };
+            let output = opened
+                .and_then(|(writer, rows)| Output::new(lock, shown, writer, columns, rows, count.clone()));
+            self.outputs.push(output.map_err(|error| named(error, shown))?);
+        }
+        self.scribe = Scribe::start(self.outputs.iter().map(|output| Arc::clone(&output.drain)).collect());
+        Ok(())
+    }
+
+    /// Ends the thread. What waits then is written by hand.
+    fn close(&mut self) {
+        self.scribe = None;
+        for output in self.outputs.drain(..) {
+            output.drain.close();
+        }
+    }
+
+    #[cold]
+    fn wake(&mut self) {
+        for output in &mut self.outputs {
+            output.make_room();
+        }
+        if let Some(scribe) = &self.scribe {
+            scribe.thread.thread().unpark();
+        }
+    }
+
+    #[cold]
+    fn failure(&self) -> RecordError {
+        let failures = self.outputs.iter().filter_map(|output| output.drain.lock().failure());
+        failures.into_iter().next().unwrap_or_else(|| RecordError {
+            file: PathBuf::new(),
+            cause: Error::other("a result file failed"),
         })
     }
 
-    /// To every file, whatever happens to the others.
-    fn write(&mut self) -> Result<(), RecordError> {
-        let columns = self.chunk.columns();
-        for place in &mut self.writers {
-            if let Some(writer) = place
-                && let Err(error) = writer.append(&columns)
-            {
-                *place = None;
-                self.failure.get_or_insert(error);
-            }
+    /// Writes to every file, whatever happens to the others.
+    fn flush(&self, sync: bool) -> Result<(), RecordError> {
+        for output in &self.outputs {
+            output.drain.flush(sync);
         }
-        self.chunk.written();
-        self.timer.written();
-        self.checked()
-    }
-
-    /// The first failure, again.
-    fn checked(&self) -> Result<(), RecordError> {
-        let Some(RecordError { file, cause }) = &self.failure else { return Ok(()) };
-        let cause = match cause.raw_os_error() {
-            Some(code) => Error::from_raw_os_error(code),
-            None => Error::new(cause.kind(), cause.to_string()),
-        };
-        Err(RecordError { file: file.clone(), cause })
+        if self.outputs.iter().any(|output| output.drain.failed.load(Ordering::Acquire)) {
+            return Err(self.failure());
+        }
+        Ok(())
     }
 }
 
 impl Recorder for Files {
     fn begin(&mut self, columns: &Columns) -> Result<(), RecordError> {
-        self.chunk = Chunk::new(columns.names.len());
-        self.timer = Timer::start();
-        self.writers.clear();
-        for (file, format) in &self.files {
-            self.writers.push(Some((format.create)(file, columns)?));
-        }
-        Ok(())
+        self.open(columns, &[])
     }
 
     fn row(&mut self, values: &[f64]) -> Result<(), RecordError> {
-        self.chunk.push(values);
-        if self.chunk.full() || self.timer.due() { self.write() } else { self.checked() }
+        let (mut wake, mut failed) = (false, false);
+        for output in &mut self.outputs {
+            wake |= output.put(values);
+            failed |= output.drain.failed.load(Ordering::Relaxed);
+        }
+        if wake {
+            self.wake();
+        }
+        if failed { Err(self.failure()) } else { Ok(()) }
     }
 
     fn finish(&mut self) -> Result<(), RecordError> {
-        if self.chunk.rows == 0 { self.checked() } else { self.write() }
+        self.flush(false)
     }
 
-    /// One bookmark per file, each behind its length.
+    /// One bookmark per file, each behind its length and the rows so far.
     fn bookmark(&mut self) -> Result<Vec<u8>, RecordError> {
-        self.finish()?;
+        self.flush(true)?;
         let mut bookmarks = Vec::new();
-        for writer in self.writers.iter_mut().flatten() {
-            match writer.bookmark() {
-                Ok(bookmark) => {
-                    bookmarks.extend((bookmark.len() as u64).to_le_bytes());
-                    bookmarks.extend(bookmark);
-                }
-                // What did not reach the disk is lost as well.
-                Err(error) => {
-                    self.failure.get_or_insert(error);
-                }
-            }
+        for output in &self.outputs {
+            let state = output.drain.lock();
+            bookmarks.extend((state.place.len() as u64).to_le_bytes());
+            bookmarks.extend(state.tail.to_le_bytes());
+            bookmarks.extend(&state.place);
         }
-        self.checked().map(|()| bookmarks)
+        Ok(bookmarks)
     }
 
-    /// Files that have no bookmark, behind those that have one, are created.
-    fn resume(&mut self, columns: &Columns, mut bookmarks: &[u8]) -> Result<(), RecordError> {
-        self.chunk = Chunk::new(columns.names.len());
-        self.timer = Timer::start();
-        self.writers.clear();
-        for (file, format) in &self.files {
-            let writer = match next(&mut bookmarks) {
-                Some(bookmark) => (format.resume)(file, columns, bookmark)?,
-                None => (format.create)(file, columns)?,
-            };
-            self.writers.push(Some(writer));
+    fn resume(&mut self, columns: &Columns, bookmarks: &[u8]) -> Result<(), RecordError> {
+        self.open(columns, bookmarks)
+    }
+}
+
+/// An error under the name that people know.
+fn named(error: RecordError, file: &Path) -> RecordError {
+    RecordError { file: file.into(), ..error }
+}
+
+fn next<'a>(bookmarks: &mut &'a [u8]) -> Option<(u64, &'a [u8])> {
+    let (length, rest) = bookmarks.split_first_chunk()?;
+    let (rows, rest) = rest.split_first_chunk()?;
+    let (bookmark, rest) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
+    *bookmarks = rest;
+    Some((u64::from_le_bytes(*rows), bookmark))
+}
+
+impl Drop for Files {
+    /// Who forgets to finish finds all rows too, but is not told of failures.
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// One file, as the thread that simulates sees it.
+struct Output {
+    ring: Arc<Ring>,
+    drain: Arc<Drain>,
+    head: u64,
+    /// Rows that were in the file when it was last looked at.
+    tail: u64,
+    /// The row at which the other thread is to be woken.
+    wake_at: u64,
+}
+
+impl Output {
+    fn new(
+        lock: Lock,
+        file: &Path,
+        mut writer: Box<dyn TableWriter>,
+        columns: &Columns,
+        rows: u64,
+        count: RowCount,
+    ) -> Result<Output, RecordError> {
+        let place = writer.place()?;
+        let large = writer.wants_large_chunks();
+        let journal = Journal::new(lock, columns, FIRST, rows, &place)?;
+        let ring = Arc::clone(journal.ring());
+        count.0.store(rows, Ordering::Release);
+        let now = Instant::now();
+        let state = State {
+            path: file.into(),
+            writer,
+            journal,
+            place,
+            tail: rows,
+            failure: None,
+            columns: Vec::new(),
+            large,
+            begun: now,
+            written: now,
+        };
+        let drain = Arc::new(Drain { state: Mutex::new(state), count, failed: AtomicBool::new(false) });
+        let wake_at = rows + ring.room() / 2;
+        Ok(Output { ring, drain, head: rows, tail: rows, wake_at })
+    }
+
+    /// Whether the other thread should have a look.
+    #[inline]
+    fn put(&mut self, row: &[f64]) -> bool {
+        if self.head - self.tail == self.ring.room() && !self.has_room() {
+            return false; // the file has failed, which ends the run
         }
+        self.ring.put(self.head, row);
+        self.head += 1;
+        self.head >= self.wake_at
+    }
+
+    /// The other thread is late: its work is done here.
+    #[cold]
+    fn has_room(&mut self) -> bool {
+        self.tail = self.drain.count.rows();
+        if self.head - self.tail == self.ring.room() {
+            self.drain.flush(false);
+            self.tail = self.drain.count.rows();
+        }
+        self.head - self.tail < self.ring.room()
+    }
+
+    /// Half of the room is taken. Where large chunks are wanted it is made larger.
+    fn make_room(&mut self) {
+        if self.head < self.wake_at {
+            return;
+        }
+        let mut state = self.drain.lock();
+        let wanted = match state.large {
+            true => ((state.tail as usize).saturating_mul(state.columns_count()) / SHARE as usize)
+                .clamp(LARGE, LARGEST),
+            false => FIRST,
+        };
+        if self.ring.doubles() < wanted
+            && let Ok(journal) =
+                state.journal.grown((2 * self.ring.doubles()).min(wanted * 2), state.tail, &state.place)
+        {
+            self.ring = Arc::clone(journal.ring());
+            state.journal = journal;
+        }
+        self.tail = state.tail;
+        // As soon as half of the room is taken again, or at once if it still is.
+        self.wake_at = (self.tail + self.ring.room() / 2).max(self.head + self.ring.room() / 8);
+    }
+}
+
+/// One file, as both threads see it: what waits is written by whoever comes first.
+struct Drain {
+    state: Mutex<State>,
+    count: RowCount,
+    failed: AtomicBool,
+}
+
+struct State {
+    /// As it was given.
+    path: PathBuf,
+    writer: Box<dyn TableWriter>,
+    journal: Journal,
+    /// Where the file is whole, and its rows there.
+    place: Vec<u8>,
+    tail: u64,
+    /// After it nothing is written any more: what waits is in the journal.
+    failure: Option<RecordError>,
+    /// Rows on their way.
+    columns: Vec<Vec<f64>>,
+    large: bool,
+    begun: Instant,
+    written: Instant,
+}
+
+impl State {
+    fn columns_count(&self) -> usize {
+        self.columns.len().max(1)
+    }
+
+    /// The failure, again.
+    fn failure(&self) -> Option<RecordError> {
+        let RecordError { cause, .. } = self.failure.as_ref()?;
+        let cause = match cause.raw_os_error() {
+            Some(code) => Error::from_raw_os_error(code),
+            None => Error::new(cause.kind(), cause.to_string()),
+        };
+        Some(RecordError { file: self.path.clone(), cause })
+    }
+
+    fn waiting(&self) -> u64 {
+        self.journal.ring().head() - self.tail
+    }
+
+    fn is_due(&self) -> bool {
+        let (room, waiting) = (self.journal.ring().room(), self.waiting());
+        let wait = if self.large { WAIT.max(self.begun.elapsed() / WAIT_SHARE) } else { WAIT };
+        waiting > 0 && (2 * waiting >= room || self.written.elapsed() >= wait)
+    }
+
+    fn write(&mut self, sync: bool) -> Result<(), RecordError> {
+        let head = self.journal.ring().head();
+        if head > self.tail {
+            self.journal.ring().copy(self.tail..head, &mut self.columns);
+            let columns: Vec<&[f64]> = self.columns.iter().map(Vec::as_slice).collect();
+            self.writer.append(&columns)?;
+        }
+        if sync {
+            self.writer.sync()?;
+        }
+        // Also where nothing waits: the file may have been removed.
+        self.place = self.writer.place()?;
+        self.tail = head;
+        let committed = self.journal.commit(head, &self.place);
+        committed.map_err(|cause| RecordError { file: self.path.clone(), cause })?;
+        self.written = Instant::now();
         Ok(())
     }
 }
 
-fn next<'a>(bookmarks: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let (length, rest) = bookmarks.split_first_chunk()?;
-    let (bookmark, rest) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
-    *bookmarks = rest;
-    Some(bookmark)
+impl Drain {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A panic of an encoder is no reason to keep the other rows back.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn flush(&self, sync: bool) {
+        let mut state = self.lock();
+        if state.failure.is_some() {
+            return;
+        }
+        match state.write(sync) {
+            Ok(()) => self.count.0.store(state.tail, Ordering::Release),
+            Err(error) => {
+                state.failure = Some(error);
+                self.failed.store(true, Ordering::Release);
+            }
+        }
+    }
+
+    /// After the last row. A journal whose rows did not reach the file stays.
+    fn close(&self) {
+        self.flush(false);
+        let state = self.lock();
+        if state.failure.is_none() {
+            state.journal.remove();
+        }
+    }
 }
 
-impl Drop for Files {
-    /// Whoever forgets to finish finds all rows too, but is not told of failures.
+/// The thread that writes.
+struct Scribe {
+    thread: JoinHandle<()>,
+    ended: Arc<AtomicBool>,
+}
+
+/// Somebody wants all rows in the files, now; and threads that have not answered.
+static ASKED: AtomicBool = AtomicBool::new(false);
+static AWAITED: AtomicU32 = AtomicU32::new(0);
+
+/// Asks for all rows of this process to be written, where it is about to end. May be called from a signal handler.
+pub fn ask_for_all_rows() {
+    ASKED.store(true, Ordering::SeqCst);
+}
+
+/// Whether that was done. May be called from a signal handler.
+pub fn has_all_rows() -> bool {
+    AWAITED.load(Ordering::SeqCst) == 0
+}
+
+impl Scribe {
+    /// None where the system has no more threads: rows are written when the journal is full, then.
+    fn start(drains: Vec<Arc<Drain>>) -> Option<Scribe> {
+        let ended = Arc::new(AtomicBool::new(false));
+        let is_ended = Arc::clone(&ended);
+        AWAITED.fetch_add(1, Ordering::SeqCst);
+        let work = move || {
+            let mut answered = false;
+            while !is_ended.load(Ordering::Acquire) {
+                std::thread::park_timeout(TICK);
+                let asked = ASKED.load(Ordering::SeqCst) && !answered;
+                for drain in &drains {
+                    let due = asked || drain.lock().is_due();
+                    if due {
+                        drain.flush(false);
+                    }
+                }
+                if asked {
+                    answered = true;
+                    AWAITED.fetch_sub(1, Ordering::SeqCst);
+                }
+            }
+            if !answered {
+                AWAITED.fetch_sub(1, Ordering::SeqCst);
+            }
+        };
+        let thread = std::thread::Builder::new().name("results".into()).spawn(work);
+        match thread {
+            Ok(thread) => Some(Scribe { thread, ended }),
+            Err(_) => {
+                AWAITED.fetch_sub(1, Ordering::SeqCst);
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Scribe {
     fn drop(&mut self) {
-        let _ = self.finish();
-    }
-}
-
-/// Rows that wait, column by column in one block of memory.
-#[derive(Debug, Default)]
-struct Chunk {
-    columns: usize,
-    /// From one column to the next.
-    stride: usize,
-    values: Vec<f64>,
-    rows: usize,
-    rows_written: usize,
-}
-
-impl Chunk {
-    fn new(columns: usize) -> Chunk {
-        let mut chunk = Chunk { columns, ..Chunk::default() };
-        chunk.resize(FIRST);
-        chunk
-    }
-
-    /// Only while no row waits.
-    fn resize(&mut self, doubles: usize) {
-        // An odd number of cache lines, or neighbouring columns would fight for the same places of the cache.
-        let lines = doubles / self.columns.max(1) / 8;
-        self.stride = (lines | 1) * 8;
-        self.values = vec![0.0; self.stride * self.columns];
-    }
-
-    fn push(&mut self, row: &[f64]) {
-        for (column, value) in row.iter().enumerate() {
-            self.values[column * self.stride + self.rows] = *value;
+        self.ended.store(true, Ordering::Release);
+        self.thread.thread().unpark();
+        while !self.thread.is_finished() {
+            self.thread.thread().unpark();
+            std::thread::yield_now();
         }
-        self.rows += 1;
-    }
-
-    fn full(&self) -> bool {
-        self.rows == self.stride
-    }
-
-    fn columns(&self) -> Vec<&[f64]> {
-        (0..self.columns).map(|column| &self.values[column * self.stride..][..self.rows]).collect()
-    }
-
-    fn written(&mut self) {
-        self.rows_written += self.rows;
-        self.rows = 0;
-        let wanted = (self.rows_written * self.columns / SHARE).min(LARGEST);
-        if wanted > self.stride * self.columns {
-            self.resize(wanted);
-        }
-    }
-}
-
-/// When waiting rows have waited long enough.
-#[derive(Debug)]
-struct Timer {
-    begun: Instant,
-    written: Instant,
-    looked: Instant,
-    /// Rows until the clock is read again.
-    rest: u32,
-}
-
-impl Timer {
-    fn start() -> Timer {
-        let now = Instant::now();
-        Timer { begun: now, written: now, looked: now, rest: 1 }
-    }
-
-    fn due(&mut self) -> bool {
-        self.rest -= 1;
-        if self.rest > 0 {
-            return false;
-        }
-        let now = Instant::now();
-        self.rest = if now - self.looked < FAST { LOOK } else { 1 };
-        self.looked = now;
-        now - self.written > WAIT.max((now - self.begun) / WAIT_SHARE)
-    }
-
-    fn written(&mut self) {
-        self.written = Instant::now();
     }
 }

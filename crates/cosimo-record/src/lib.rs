@@ -6,6 +6,8 @@ mod bookmark;
 pub mod compare;
 mod csv;
 mod files;
+#[allow(unsafe_code)] // memory that a file shares with the process
+mod journal;
 mod limits;
 mod mat;
 mod memory;
@@ -14,6 +16,7 @@ mod parquet;
 #[cfg(any(test, not(feature = "parquet")))]
 mod parquet_missing;
 mod playback;
+mod recover;
 mod tail;
 mod tee;
 #[cfg(feature = "parquet")]
@@ -22,7 +25,7 @@ mod zstd_pages;
 pub use arrow::ARROW;
 pub use cosimo_core::recorder::{Table, TableError};
 pub use csv::CSV;
-pub use files::Files;
+pub use files::{Files, RowCount, ask_for_all_rows, has_all_rows};
 pub use mat::MAT;
 pub use memory::Memory;
 #[cfg(feature = "parquet")]
@@ -30,6 +33,7 @@ pub use parquet::PARQUET;
 #[cfg(not(feature = "parquet"))]
 pub use parquet_missing::PARQUET;
 pub use playback::TABLE;
+pub use recover::{Recovered, recover};
 pub use tee::Tee;
 
 use std::panic::catch_unwind;
@@ -45,9 +49,10 @@ pub fn register(registry: &mut Registry) {
     registry.sources.push(&TABLE);
 }
 
-/// A whole file; the format follows from the ending of its name.
+/// A whole file; the format follows from the ending of its name. Rows that a process left in the journal are put where
+/// they belong.
 pub fn read(path: &Path) -> Result<Table, TableError> {
-    (format_of(FORMATS, path)?.read)(path)
+    recover::read(path, format_of(FORMATS, path)?)
 }
 
 /// Some readers of others panic where a file contradicts itself; here that is a broken file like any other.

@@ -29,6 +29,7 @@ pub const MAT: FormatEntry = FormatEntry {
 const TEXT: i32 = 51;
 const WHOLE: i32 = 20;
 const DOUBLE: i32 = 0;
+const UNSIGNED_BYTE: i32 = 50;
 
 /// Variables stand as rows, instants as columns.
 const TRANSPOSED: &str = "binTrans";
@@ -133,8 +134,12 @@ impl Mat {
         let Some(total) = total.filter(|total| i32::try_from(*total).is_ok()) else {
             return Err(std::io::Error::other("a MATLAB v4 file holds at most 2147483647 rows"));
         };
-        self.file.seek(SeekFrom::Start(self.end))?;
-        self.file.write_all(&self.bytes)?;
+        bookmark::check(&self.file, &self.path, self.end)?;
+        if let Err(cause) = self.write_rows() {
+            // What is not counted would be read as a further matrix.
+            let _ = self.file.set_len(self.end);
+            return Err(cause);
+        }
         let first_and_last = match columns.first() {
             Some([first, .., last]) if self.rows == 0 => [Some(*first), Some(*last)],
             Some([only]) if self.rows == 0 => [Some(*only), Some(*only)],
@@ -155,17 +160,44 @@ impl Mat {
     }
 }
 
+impl Mat {
+    /// Other programs take what follows the counted rows for a further matrix, and fail where it is none. So it is one
+    /// while the rows are written: their first bytes, which are the header of it, come last.
+    fn write_rows(&mut self) -> std::io::Result<()> {
+        let mut cover = Vec::new();
+        header(&mut cover, UNSIGNED_BYTE, 0, 1, "unfinished");
+        let covered = cover.len().min(self.bytes.len());
+        let (first, rest) = self.bytes.split_at(covered);
+        if !rest.is_empty() {
+            cover.clear();
+            header(&mut cover, UNSIGNED_BYTE, rest.len(), 1, "unfinished");
+            // Its length before its content: the file ends where the matrix says.
+            self.file.set_len(self.end + self.bytes.len() as u64)?;
+            self.file.seek(SeekFrom::Start(self.end))?;
+            self.file.write_all(&cover)?;
+            self.file.write_all(rest)?;
+        }
+        self.file.seek(SeekFrom::Start(self.end))?;
+        self.file.write_all(first)
+    }
+}
+
 impl TableWriter for Mat {
     fn append(&mut self, columns: &[&[f64]]) -> Result<(), RecordError> {
         debug_assert_eq!(columns.len(), self.columns);
         self.put(columns).map_err(|cause| RecordError { file: self.path.clone(), cause })
     }
 
-    fn bookmark(&mut self) -> Result<Vec<u8>, RecordError> {
+    fn place(&mut self) -> Result<Vec<u8>, RecordError> {
         // Before the rows stand their number and the last instant.
         let start = self.end - 8 * self.columns as u64 * u64::from(self.rows);
-        let marked = bookmark::take(&mut self.file, start, self.end, &self.rows.to_le_bytes());
-        marked.map_err(|cause| RecordError { file: self.path.clone(), cause })
+        let place = bookmark::check(&self.file, &self.path, self.end)
+            .and_then(|()| bookmark::take(&mut self.file, start, self.end, &self.rows.to_le_bytes()));
+        place.map_err(|cause| RecordError { file: self.path.clone(), cause })
+    }
+
+    fn sync(&mut self) -> Result<(), RecordError> {
+        self.file.sync_data().map_err(|cause| RecordError { file: self.path.clone(), cause })
     }
 }
 

@@ -27,9 +27,17 @@ impl Tail {
     }
 
     /// Where the data ends, with the footer as it is now.
-    pub(crate) fn bookmark(&mut self) -> Result<Vec<u8>, RecordError> {
-        let marked = bookmark::take(&mut self.file, 0, self.end, &self.footer);
-        marked.map_err(|cause| RecordError { file: self.path.clone(), cause })
+    pub(crate) fn place(&mut self) -> Result<Vec<u8>, RecordError> {
+        let place = self.check().and_then(|()| bookmark::take(&mut self.file, 0, self.end, &self.footer));
+        place.map_err(|cause| RecordError { file: self.path.clone(), cause })
+    }
+
+    pub(crate) fn sync(&mut self) -> Result<(), RecordError> {
+        self.file.sync_data().map_err(|cause| RecordError { file: self.path.clone(), cause })
+    }
+
+    fn check(&self) -> std::io::Result<()> {
+        bookmark::check(&self.file, &self.path, self.end + self.footer.len() as u64)
     }
 
     /// The file as it was at the bookmark, and its footer.
@@ -46,17 +54,31 @@ impl Tail {
         self.end
     }
 
-    /// Puts bytes over the old footer, of which the last ones are the new footer. It is a single write:
-    /// whoever kills the process between two of them finds a whole file. If it fails the old file is restored.
+    /// Puts bytes over the old footer, of which the last ones are the new footer. If it fails the old file is restored.
+    ///
+    /// The old footer is first repeated where the new one will be, so that the file has one at its end while the data is
+    /// written. What is left for a kill to hit is the moment of writing a footer; the journal knows it then.
     pub(crate) fn put(&mut self, bytes: &[u8], footer: usize) -> Result<(), RecordError> {
-        if let Err(cause) = self.write(bytes) {
-            let old = std::mem::take(&mut self.footer);
+        self.check().map_err(|cause| self.failed(cause))?;
+        let (data, new) = bytes.split_at(bytes.len() - footer);
+        let behind = self.end + data.len() as u64;
+        let old = std::mem::take(&mut self.footer);
+        let written = self
+            .write(behind, &old)
+            .and_then(|()| self.write(self.end, data))
+            .and_then(|()| self.write(behind, new))
+            // Lists grow, but nothing says that they must.
+            .and_then(|()| {
+                if new.len() < old.len() { self.file.set_len(behind + new.len() as u64) } else { Ok(()) }
+            });
+        if let Err(cause) = written {
             // The place of the old footer still belongs to the file, so this needs no space. If it fails all the
             // same, the first cause is the one to tell.
-            let _ = self.write(&old).and_then(|()| self.file.set_len(self.end + old.len() as u64));
+            let _ = self.write(self.end, &old).and_then(|()| self.file.set_len(self.end + old.len() as u64));
+            self.footer = old;
             return Err(self.failed(cause));
         }
-        let data = bytes.len() - footer;
+        let data = data.len();
         self.end += data as u64;
         self.footer.clear();
         self.footer.extend_from_slice(&bytes[data..]);
@@ -73,8 +95,11 @@ impl Tail {
         RecordError { file: self.path.clone(), cause }
     }
 
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
-        self.file.seek(SeekFrom::Start(self.end))?;
+    fn write(&mut self, at: u64, bytes: &[u8]) -> std::io::Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.file.seek(SeekFrom::Start(at))?;
         self.file.write_all(bytes)
     }
 }
