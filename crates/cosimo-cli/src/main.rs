@@ -57,6 +57,7 @@ enum Command {
     Models(command::models::Args),
     New(command::new::Args),
     Plot(command::plot::Args),
+    Recover(command::recover::Args),
     Reference(command::reference::Args),
     Report(command::report::Args),
     Reproduce(command::reproduce::Args),
@@ -70,6 +71,10 @@ fn main() {
     set_panic_hook();
     // This is a program: it may make child processes for what is executed only to learn something.
     cosimo::core::trial::use_isolation(&cosimo::fmi::CHILD_PROCESSES);
+    cosimo::fmi::watch_process(cosimo::fmi::Rescue {
+        ask: cosimo::record::ask_for_all_rows,
+        is_done: cosimo::record::has_all_rows,
+    });
     let cli = Cli::parse();
     let result = match cli.command {
         Command::Run(args) => command::run::run(&args),
@@ -87,6 +92,7 @@ fn main() {
         Command::Models(args) => command::models::run(&args),
         Command::New(args) => command::new::run(&args),
         Command::Plot(args) => command::plot::run(&args),
+        Command::Recover(args) => command::recover::run(&args),
         Command::Reference(args) => command::reference::run(&args),
         Command::Report(args) => command::report::run(&args),
         Command::Reproduce(args) => command::reproduce::run(&args),

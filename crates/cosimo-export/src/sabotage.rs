@@ -3,6 +3,7 @@
 //! repeated step is a further call, so a discarded one can be tried again. Faults of events come at the event of
 //! that number, the one after initialisation included.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use cosimo_core::{
@@ -71,6 +72,30 @@ pub(crate) const FAULTS: &[&str] = &[
     // There is one event indicator more than declared, from the start.
     "indicators",
 ];
+
+/// `function=fault`, or `function=fault@n` for the n-th call of it: misbehaves in any function of the standard, also in
+/// those that are called before parameters can be set.
+const VARIABLE: &str = "COSIMO_SABOTAGE";
+
+/// To be called in every function of a saboteur.
+pub(crate) fn strike_call(function: &str) {
+    static CALLS: AtomicU64 = AtomicU64::new(0);
+    let Ok(told) = std::env::var(VARIABLE) else { return };
+    let Some((wanted, fault)) = told.split_once('=') else { return };
+    let (fault, number) = fault.split_once('@').unwrap_or((fault, "1"));
+    if wanted == function && (CALLS.fetch_add(1, Ordering::Relaxed) + 1).to_string() == number {
+        match fault {
+            "exit" => std::process::exit(0),
+            "segfault" => harm::segfault(),
+            "abort" => std::process::abort(),
+            "hang" => loop {
+                std::thread::sleep(Duration::from_secs(1));
+            },
+            "fork" => harm::fork_and_exit(),
+            _ => fault.parse().into_iter().for_each(harm::send),
+        }
+    }
+}
 
 /// What a step is to return.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -15,6 +15,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use crate::log::status_word;
+use crate::site::Site;
 use crate::trial::BlackBox;
 
 /// Longer lists are cut.
@@ -177,16 +178,24 @@ impl Record {
 /// The one call that has no instance yet.
 pub(crate) fn instantiate(
     name: &str,
-    function: &str,
+    function: &'static str,
     token: &CStr,
     resources: &CStr,
     call: impl FnOnce() -> *mut c_void,
 ) -> *mut c_void {
-    let Some(record) = record() else { return call() };
-    let arguments = format!("{name:?}, {token:?}, {resources:?}");
-    record.call(name, function, &arguments, call, |pointer| {
-        if pointer.is_null() { "null" } else { "ok" }.into()
-    })
+    let site = Site::take(name, vec![(1, function)]);
+    site.enter(1);
+    let pointer = match record() {
+        None => call(),
+        Some(record) => {
+            let arguments = format!("{name:?}, {token:?}, {resources:?}");
+            record.call(name, function, &arguments, call, |pointer| {
+                if pointer.is_null() { "null" } else { "ok" }.into()
+            })
+        }
+    };
+    site.give_back();
+    pointer
 }
 
 /// An instance behind the record. Calls take its address in place of the unit's own.

@@ -16,6 +16,8 @@ macro_rules! alike {
         fn set_time(&mut self, t: f64) -> Result<(), SimulatorError> {
             let name = concat!($prefix, "SetTime");
             let function = self.handle.functions.set_time.ok_or_else(|| absent(name))?;
+            self.handle.site.at(t);
+            self.handle.site.enter(function as usize);
             // SAFETY: the instance is alive.
             let status = unsafe { function(self.handle.pointer, t) };
             self.handle.check(name, status)
@@ -27,6 +29,7 @@ macro_rules! alike {
                 return Ok(());
             }
             let function = self.handle.functions.set_continuous_states.ok_or_else(|| absent(name))?;
+            self.handle.site.enter(function as usize);
             // SAFETY: the instance is alive; so many states.
             let status = unsafe { function(self.handle.pointer, x.as_ptr(), x.len()) };
             self.handle.check(name, status)
@@ -45,6 +48,7 @@ macro_rules! alike {
                 return Ok(());
             }
             let function = self.handle.functions.$function.ok_or_else(|| absent(name))?;
+            self.handle.site.enter(function as usize);
             // SAFETY: the instance is alive; room for so many.
             let status = unsafe { function(self.handle.pointer, into.as_mut_ptr(), into.len()) };
             self.handle.check(name, status)
@@ -54,6 +58,7 @@ macro_rules! alike {
         fn $method(&mut self) -> Result<(), SimulatorError> {
             let name = concat!($prefix, $name);
             let function = self.handle.functions.$method.ok_or_else(|| absent(name))?;
+            self.handle.site.enter(function as usize);
             // SAFETY: the instance is alive.
             let status = unsafe { function(self.handle.pointer) };
             self.handle.check(name, status)
@@ -68,6 +73,7 @@ impl Evented for Unit2 {
         let name = "fmi2NewDiscreteStates";
         let function = self.handle.functions.new_discrete_states.ok_or_else(|| absent(name))?;
         let mut info = EventInfo::default();
+        self.handle.site.enter(function as usize);
         // SAFETY: the instance is alive; the answer is ours.
         let status = unsafe { function(self.handle.pointer, &mut info) };
         self.handle.check(name, status)?;
@@ -104,6 +110,7 @@ impl Evented for Unit3 {
         let function = self.handle.functions.update_discrete_states.ok_or_else(|| absent(name))?;
         let [mut again, mut terminate, mut nominals, mut states, mut defined] = [0u8; 5];
         let mut time = 0.0;
+        self.handle.site.enter(function as usize);
         // SAFETY: the instance is alive; the answers are ours.
         let status = unsafe {
             function(
@@ -134,6 +141,7 @@ impl Exchanged for Unit3 {
         let name = "fmi3CompletedIntegratorStep";
         let function = self.handle.functions.completed_step.ok_or_else(|| absent(name))?;
         let (mut event, mut terminate) = (0u8, 0u8);
+        self.handle.site.enter(function as usize);
         // SAFETY: the instance is alive; the answers are ours.
         let status = unsafe { function(self.handle.pointer, never_back, &mut event, &mut terminate) };
         self.handle.check(name, status)?;

@@ -9,6 +9,7 @@ use cosimo_core::{Inputs, SimulatorError, Slot};
 use crate::description::{Kind, Use};
 use crate::guard::{self, Home};
 use crate::log::{Log, status_word};
+use crate::site::{Names, Site};
 use crate::unit::{Binding, Unit};
 
 /// A value to be set before the unit initialises.
@@ -206,21 +207,27 @@ pub(crate) enum Life {
 
 /// How an instance ends, in either version.
 pub(crate) trait Closing {
+    /// The functions with their names.
+    fn names(&self) -> Names;
+
     /// Frees the states that are not null, terminates where that is due, and frees the instance.
     ///
     /// # Safety
     /// The instance is alive, the states are its own, and nobody uses any of them again.
-    unsafe fn close(&self, pointer: *mut c_void, states: &mut [*mut c_void], terminate: bool);
+    unsafe fn close(&self, pointer: *mut c_void, states: &mut [*mut c_void], terminate: bool, site: &Site);
 }
 
 impl<F: Closing> Drop for Handle<F> {
     fn drop(&mut self) {
-        if self.life == Life::Fatal || self.corrupt.load(Ordering::Relaxed) {
-            return; // The standard forbids every further call, also to other instances of the same unit.
+        // The standard forbids every further call after a fatal one, also to other instances of the same unit.
+        if self.life != Life::Fatal && !self.corrupt.load(Ordering::Relaxed) {
+            let (terminate, site) = (self.life == Life::Stepping, self.site);
+            // SAFETY: the instance is alive until here, and its owner is being dropped.
+            guard::around(|| unsafe {
+                self.functions.close(self.pointer, &mut self.states, terminate, site);
+            });
         }
-        let terminate = self.life == Life::Stepping;
-        // SAFETY: the instance is alive until here, and its owner is being dropped.
-        guard::around(|| unsafe { self.functions.close(self.pointer, &mut self.states, terminate) });
+        self.site.give_back();
     }
 }
 
@@ -230,6 +237,8 @@ pub(crate) struct Handle<F: Closing> {
     pub(crate) functions: F,
     pub(crate) pointer: *mut c_void,
     pub(crate) log: Arc<Log>,
+    /// Which call it is in.
+    pub(crate) site: &'static Site,
     pub(crate) life: Life,
     /// Of all instances of the unit: one of them failed for good.
     corrupt: Arc<AtomicBool>,
@@ -251,12 +260,14 @@ impl<F: Closing> Handle<F> {
     ) -> Handle<F> {
         let states = [std::ptr::null_mut(); Slot::COUNT + 1];
         let home = Home::of_this_thread();
-        Handle { functions, pointer, log, life: Life::Instantiated, corrupt, home, states }
+        let site = Site::take(log.instance(), functions.names());
+        Handle { functions, pointer, log, site, life: Life::Instantiated, corrupt, home, states }
     }
 
     /// A warning is no error: the unit did what it was asked to do.
     #[inline]
     pub(crate) fn check(&mut self, function: &'static str, status: c_int) -> Result<(), SimulatorError> {
+        self.site.leave();
         match status {
             0 | 1 => Ok(()),
             _ => Err(self.failed(function, status)),
@@ -265,6 +276,7 @@ impl<F: Closing> Handle<F> {
 
     #[cold]
     pub(crate) fn failed(&mut self, function: &'static str, status: c_int) -> SimulatorError {
+        self.site.leave();
         match status {
             2 => {}
             4 => {
@@ -312,6 +324,7 @@ macro_rules! states {
         impl Handle<$functions> {
             fn keep(&mut self, place: usize) -> Result<(), SimulatorError> {
                 let function = self.functions.get_state.ok_or_else(|| absent($get))?;
+                self.site.enter(function as usize);
                 // SAFETY: the instance is alive; the place holds null or a state that the unit itself made,
                 // which it may reuse.
                 let status = unsafe { function(self.pointer, &mut self.states[place]) };
@@ -323,6 +336,7 @@ macro_rules! states {
                 if self.states[place].is_null() {
                     return Err(SimulatorError::new("restore", "nothing was saved there"));
                 }
+                self.site.enter(function as usize);
                 // SAFETY: the instance is alive and the state was made by it.
                 let status = unsafe { function(self.pointer, self.states[place]) };
                 self.check($set, status)
@@ -334,6 +348,7 @@ macro_rules! states {
                 let size_of = self.functions.serialized_size.ok_or_else(|| absent($size))?;
                 let write = self.functions.serialize.ok_or_else(|| absent($write))?;
                 let mut size = 0;
+                self.site.enter(size_of as usize);
                 // SAFETY: the instance is alive and the state was made by it.
                 let status = unsafe { size_of(self.pointer, state, &mut size) };
                 self.check($size, status)?;
@@ -345,6 +360,7 @@ macro_rules! states {
                 }
                 let start = into.len();
                 into.resize(start + size, 0);
+                self.site.enter(write as usize);
                 // SAFETY: as above; behind the pointer are `size` bytes of our own.
                 let status = unsafe { write(self.pointer, state, into[start..].as_mut_ptr().cast(), size) };
                 self.check($write, status)
@@ -352,6 +368,7 @@ macro_rules! states {
 
             fn thaw_state(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
                 let read = self.functions.deserialize.ok_or_else(|| absent($read))?;
+                self.site.enter(read as usize);
                 // SAFETY: the instance is alive; the bytes are ours and so many; the state is null or the unit's.
                 let status = unsafe {
                     read(self.pointer, from.as_ptr().cast(), from.len(), &mut self.states[FOR_BYTES])
@@ -362,19 +379,33 @@ macro_rules! states {
         }
 
         impl Closing for $functions {
-            unsafe fn close(&self, pointer: *mut c_void, states: &mut [*mut c_void], terminate: bool) {
+            fn names(&self) -> $crate::site::Names {
+                <$functions>::names(self)
+            }
+
+            unsafe fn close(
+                &self,
+                pointer: *mut c_void,
+                states: &mut [*mut c_void],
+                terminate: bool,
+                site: &$crate::site::Site,
+            ) {
                 // SAFETY: as the caller promises.
                 unsafe {
                     if let Some(free) = self.free_state {
+                        site.enter(free as usize);
                         for state in states.iter_mut().filter(|state| !state.is_null()) {
                             free(pointer, state);
                         }
                     }
                     if terminate {
+                        site.enter(self.terminate as usize);
                         (self.terminate)(pointer);
                     }
+                    site.enter(self.free_instance as usize);
                     (self.free_instance)(pointer);
                 }
+                site.leave();
             }
         }
     };

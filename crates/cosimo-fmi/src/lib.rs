@@ -41,12 +41,16 @@ mod net;
 mod parameters;
 pub mod platform;
 mod ports;
+#[allow(unsafe_code)] // handles signals and the end of the process
+mod process_end;
 #[allow(unsafe_code)] // starts Python for the units that need it
 mod python;
 mod quantity;
 mod rehearsal;
 mod schema2;
 mod schema3;
+#[allow(unsafe_code)] // is read by signal handlers
+mod site;
 mod terminals;
 #[allow(unsafe_code)] // makes child processes and memory that they share
 mod trial;
@@ -64,5 +68,6 @@ use cosimo_pack::{problem, text, xml};
 pub use description::Description;
 pub use entry::FMU;
 pub use library::leave;
+pub use process_end::{INTERRUPTED, Rescue, interruption, watch_interrupts, watch_process};
 pub use trial::{CHILD_PROCESSES, ChildProcesses};
 pub use unit::{UNIT, Unit};

@@ -58,6 +58,7 @@ pub(crate) fn flush() {
 /// Ends the process. Where the code of FMUs was loaded, its exit handlers do not run: those of Python with numpy, for
 /// one, end a good run by corrupting the heap. What was to be written is written before.
 pub fn leave(code: u8) -> ! {
+    crate::process_end::leaves();
     flush();
     if is_foreign() {
         end(code);
@@ -178,6 +179,13 @@ macro_rules! functions {
                     ($(Some($field),)*) if missing.is_empty() => Ok($table { $($field,)* $($maybe,)* }),
                     _ => Err(missing),
                 }
+            }
+
+            /// Addresses and names of those that there are.
+            pub(crate) fn names(&self) -> $crate::site::Names {
+                let mut names = vec![$((self.$field as usize, concat!($prefix, $symbol)),)*];
+                $(names.extend(self.$maybe.map(|there| (there as usize, concat!($prefix, $maybe_symbol))));)*
+                names
             }
         }
     };

@@ -21,6 +21,10 @@ impl Log {
         Log { instance: instance.to_owned(), lines: Mutex::default() }
     }
 
+    pub(crate) fn instance(&self) -> &str {
+        &self.instance
+    }
+
     pub(crate) fn push(&self, status: c_int, category: &str, text: &str) {
         let text: String = text.trim_end().chars().take(LONGEST).collect();
         let word = status_word(status);

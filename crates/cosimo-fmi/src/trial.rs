@@ -29,10 +29,15 @@ pub(crate) fn executes() {
     EXECUTED.store(true, Ordering::Relaxed);
 }
 
+/// Whether this process is the child.
+pub(crate) fn is_inside() -> bool {
+    INSIDE.load(Ordering::Relaxed)
+}
+
 impl Isolation for ChildProcesses {
     fn isolate(&self, task: &mut dyn FnMut() -> Vec<u8>) -> Option<Result<Vec<u8>, Crash>> {
         // Without code of others there is nothing to be afraid of.
-        let afraid = library::is_foreign() && !INSIDE.load(Ordering::Relaxed);
+        let afraid = library::is_foreign() && !is_inside();
         if afraid && !EXECUTED.load(Ordering::Relaxed) && threads() == 1 { child::run(task) } else { None }
     }
 }

@@ -145,6 +145,7 @@ impl Unit2 {
             // SAFETY: there is room for so many.
             unsafe { room.add(place).write(value) };
         }
+        self.handle.site.enter(function as usize);
         // SAFETY: the instance is alive; as many values as references.
         let status = unsafe { function(self.handle.pointer, references.as_ptr(), references.len(), room) };
         self.handle.check(name, status)
@@ -162,6 +163,7 @@ impl Unit2 {
         };
         let function = function.ok_or_else(|| absent(name))?;
         let room = self.scratch.room::<c_int>(values.len());
+        self.handle.site.enter(function as usize);
         // SAFETY: the instance is alive; as many values as references.
         let status = unsafe { function(self.handle.pointer, references.as_ptr(), references.len(), room) };
         self.handle.check(name, status)?;
@@ -178,13 +180,16 @@ impl Unit2 {
         let pointer = self.handle.pointer;
         let (mut until, mut terminated) = (f64::NAN, 0);
         if let Some(function) = self.handle.functions.get_boolean_status {
+            self.handle.site.enter(function as usize);
             // SAFETY: the instance is alive; the number is ours.
             unsafe { function(pointer, ffi2::TERMINATED, &mut terminated) };
         }
         if let Some(function) = self.handle.functions.get_real_status {
+            self.handle.site.enter(function as usize);
             // SAFETY: the instance is alive; the number is ours.
             unsafe { function(pointer, ffi2::LAST_SUCCESSFUL_TIME, &mut until) };
         }
+        self.handle.site.leave();
         if terminated != 0 {
             // Where it does not say how far it came, it stands where it stood.
             let at = if until.is_finite() { until.clamp(from, from + size) } else { from };
@@ -230,6 +235,7 @@ impl Instance for Unit2 {
     fn set_up(&mut self, start: f64, stop: Option<f64>) -> Result<(), SimulatorError> {
         let (functions, pointer) = (self.handle.functions, self.handle.pointer);
         let bounded = c_int::from(stop.is_some());
+        self.handle.site.enter(functions.setup_experiment as usize);
         // SAFETY: the instance is alive.
         let status = guard::around(|| unsafe {
             (functions.setup_experiment)(pointer, 0, 0.0, start, bounded, stop.unwrap_or(start))
@@ -239,6 +245,7 @@ impl Instance for Unit2 {
 
     fn initialise(&mut self) -> Result<(), SimulatorError> {
         let (functions, pointer) = (self.handle.functions, self.handle.pointer);
+        self.handle.site.enter(functions.enter_initialization as usize);
         // SAFETY: the instance is alive.
         let status = guard::around(|| unsafe { (functions.enter_initialization)(pointer) });
         self.handle.check("fmi2EnterInitializationMode", status)
@@ -246,6 +253,7 @@ impl Instance for Unit2 {
 
     fn ready(&mut self) -> Result<(), SimulatorError> {
         let (functions, pointer) = (self.handle.functions, self.handle.pointer);
+        self.handle.site.enter(functions.exit_initialization as usize);
         // SAFETY: the instance is alive.
         let status = guard::around(|| unsafe { (functions.exit_initialization)(pointer) });
         self.handle.check("fmi2ExitInitializationMode", status)?;
@@ -253,8 +261,10 @@ impl Instance for Unit2 {
         if let (Some(quiet), Some(function)) = (&self.quiet, functions.set_debug_logging) {
             let names: Vec<*const c_char> = quiet.iter().map(|name| name.as_ptr()).collect();
             // Only a wish: what it answers does not matter.
+            self.handle.site.enter(function as usize);
             // SAFETY: the instance is alive, the names live through the call.
             unsafe { function(pointer, 1, names.len(), names.as_ptr()) };
+            self.handle.site.leave();
         }
         Ok(())
     }
@@ -279,6 +289,7 @@ impl Instance for Unit2 {
         if kind != Kind::Float64 {
             return self.set_whole(kind, references, values);
         }
+        self.handle.site.enter(self.handle.functions.set_real as usize);
         // SAFETY: the instance is alive; as many values as references.
         let status = unsafe {
             (self.handle.functions.set_real)(
@@ -297,6 +308,7 @@ impl Instance for Unit2 {
         if kind != Kind::Float64 {
             return self.get_whole(kind, references, values);
         }
+        self.handle.site.enter(self.handle.functions.get_real as usize);
         // SAFETY: the instance is alive; as many values as references.
         let status = unsafe {
             (self.handle.functions.get_real)(
@@ -316,6 +328,7 @@ impl Instance for Unit2 {
                 let name = "fmi2SetString";
                 let function = self.handle.functions.set_string.ok_or_else(|| absent(name))?;
                 let text = self.spelling.of(content)?;
+                self.handle.site.enter(function as usize);
                 // SAFETY: the instance is alive; the text lives through the call.
                 let status = unsafe { function(self.handle.pointer, &reference, 1, &text) };
                 self.handle.check(name, status)
@@ -330,6 +343,7 @@ impl Instance for Unit2 {
                 let name = "fmi2GetString";
                 let function = self.handle.functions.get_string.ok_or_else(|| absent(name))?;
                 let mut text = std::ptr::null();
+                self.handle.site.enter(function as usize);
                 // SAFETY: the instance is alive; the answer is ours.
                 let status = unsafe { function(self.handle.pointer, &reference, 1, &mut text) };
                 self.handle.check(name, status)?;
@@ -377,6 +391,7 @@ impl Stepping for Unit2 {
         let name = "fmi2SetRealInputDerivatives";
         let function = self.handle.functions.set_real_input_derivatives.ok_or_else(|| absent(name))?;
         debug_assert!(references.len() == orders.len() && orders.len() == values.len());
+        self.handle.site.enter(function as usize);
         // SAFETY: the instance is alive; as many orders and values as references.
         let status = unsafe {
             function(
@@ -405,8 +420,11 @@ impl Stepping for Unit2 {
         let Some(function) = self.handle.functions.do_step else { return Err(absent("fmi2DoStep")) };
         let pointer = self.handle.pointer;
         let never_back = c_int::from(self.never_back);
+        self.handle.site.at(from);
+        self.handle.site.enter(function as usize);
         // SAFETY: the instance is alive.
         let status = self.handle.home.around_step(|| unsafe { function(pointer, from, size, never_back) });
+        self.handle.site.leave();
         match status {
             0 | 1 => Ok(Stepped::Whole),
             2 => self.discarded(from, size),

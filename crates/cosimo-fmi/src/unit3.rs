@@ -301,6 +301,7 @@ impl Unit3 {
             // SAFETY: there is room for so many.
             unsafe { room.add(place).write(convert(*value)) };
         }
+        self.handle.site.enter(function as usize);
         // SAFETY: the instance is alive; the counts are those of the buffers.
         let status = unsafe {
             function(self.handle.pointer, references.as_ptr(), references.len(), room, values.len())
@@ -317,6 +318,7 @@ impl Unit3 {
     ) -> Result<(), SimulatorError> {
         let function = function.ok_or_else(|| absent(name))?;
         let room = self.scratch.room::<T>(values.len());
+        self.handle.site.enter(function as usize);
         // SAFETY: the instance is alive; the counts are those of the buffers.
         let status = unsafe {
             function(self.handle.pointer, references.as_ptr(), references.len(), room, values.len())
@@ -366,6 +368,7 @@ impl Instance for Unit3 {
         let (start, stop) = self.experiment;
         let (function, pointer) = (self.handle.functions.enter_initialization, self.handle.pointer);
         let bound = stop.unwrap_or(start);
+        self.handle.site.enter(function as usize);
         // SAFETY: the instance is alive.
         let status = guard::around(|| unsafe { function(pointer, false, 0.0, start, stop.is_some(), bound) });
         self.handle.check("fmi3EnterInitializationMode", status)
@@ -373,6 +376,7 @@ impl Instance for Unit3 {
 
     fn ready(&mut self) -> Result<(), SimulatorError> {
         let (functions, pointer) = (self.handle.functions, self.handle.pointer);
+        self.handle.site.enter(functions.exit_initialization as usize);
         // SAFETY: the instance is alive.
         let status = guard::around(|| unsafe { (functions.exit_initialization)(pointer) });
         self.handle.check("fmi3ExitInitializationMode", status)?;
@@ -380,8 +384,10 @@ impl Instance for Unit3 {
         if let (Some(quiet), Some(function)) = (&self.quiet, functions.set_debug_logging) {
             let names: Vec<*const c_char> = quiet.iter().map(|name| name.as_ptr()).collect();
             // Only a wish: what it answers does not matter.
+            self.handle.site.enter(function as usize);
             // SAFETY: the instance is alive, the names live through the call.
             unsafe { function(pointer, true, names.len(), names.as_ptr()) };
+            self.handle.site.leave();
         }
         Ok(())
     }
@@ -392,6 +398,7 @@ impl Instance for Unit3 {
             Values::Texts(texts) => {
                 let function = self.handle.functions.set_string.ok_or_else(|| absent("fmi3SetString"))?;
                 let pointers: Vec<*const c_char> = texts.iter().map(|text| text.as_ptr()).collect();
+                self.handle.site.enter(function as usize);
                 // SAFETY: the instance is alive; the texts live through the call.
                 let status = unsafe {
                     function(self.handle.pointer, &setting.reference, 1, pointers.as_ptr(), pointers.len())
@@ -405,6 +412,7 @@ impl Instance for Unit3 {
         let f = self.handle.functions;
         match kind {
             Kind::Float64 => {
+                self.handle.site.enter(f.set_float64 as usize);
                 // SAFETY: the instance is alive; the counts are those of the buffers.
                 let status = unsafe {
                     (f.set_float64)(
@@ -445,6 +453,7 @@ impl Instance for Unit3 {
         let f = self.handle.functions;
         match kind {
             Kind::Float64 => {
+                self.handle.site.enter(f.get_float64 as usize);
                 // SAFETY: the instance is alive; the counts are those of the buffers.
                 let status = unsafe {
                     (f.get_float64)(
@@ -480,6 +489,7 @@ impl Instance for Unit3 {
                 let name = "fmi3SetBinary";
                 let function = self.handle.functions.set_binary.ok_or_else(|| absent(name))?;
                 let (size, bytes) = (content.len(), content.as_ptr());
+                self.handle.site.enter(function as usize);
                 // SAFETY: the instance is alive; the bytes live through the call.
                 let status = unsafe { function(self.handle.pointer, &reference, 1, &size, &bytes, 1) };
                 self.handle.check(name, status)
@@ -488,6 +498,7 @@ impl Instance for Unit3 {
                 let name = "fmi3SetString";
                 let function = self.handle.functions.set_string.ok_or_else(|| absent(name))?;
                 let text = self.spelling.of(content)?;
+                self.handle.site.enter(function as usize);
                 // SAFETY: the instance is alive; the text lives through the call.
                 let status = unsafe { function(self.handle.pointer, &reference, 1, &text, 1) };
                 self.handle.check(name, status)
@@ -516,6 +527,7 @@ impl Instance for Unit3 {
                 let name = "fmi3GetString";
                 let function = self.handle.functions.get_string.ok_or_else(|| absent(name))?;
                 let mut text = std::ptr::null();
+                self.handle.site.enter(function as usize);
                 // SAFETY: the instance is alive; the answer is ours.
                 let status = unsafe { function(self.handle.pointer, &reference, 1, &mut text, 1) };
                 self.handle.check(name, status)?;
@@ -545,6 +557,7 @@ impl Instance for Unit3 {
     fn derivatives(&mut self, of: &[u32], by: u32, into: &mut [f64]) -> Result<(), SimulatorError> {
         let name = "fmi3GetDirectionalDerivative";
         let function = self.handle.functions.directional_derivative.ok_or_else(|| absent(name))?;
+        self.handle.site.enter(function as usize);
         // SAFETY: the instance is alive; one seed for one known, as many results as unknowns.
         let status = unsafe {
             function(
@@ -596,6 +609,8 @@ impl Stepping for Unit3 {
         }
         let (mut event, mut terminate, mut early, mut until) = (0u8, 0u8, 0u8, from + size);
         FED.set(own);
+        self.handle.site.at(from);
+        self.handle.site.enter(function as usize);
         // SAFETY: the instance is alive; the results are ours. Callbacks reach the feed through the same pointer.
         let status = self.handle.home.around_step(|| unsafe {
             function(pointer, from, size, never_back, &mut event, &mut terminate, &mut early, &mut until)
@@ -640,6 +655,7 @@ impl Stepping for Unit3 {
     fn enter_step_mode(&mut self) -> Result<(), SimulatorError> {
         let name = "fmi3EnterStepMode";
         let function = self.handle.functions.enter_step_mode.ok_or_else(|| absent(name))?;
+        self.handle.site.enter(function as usize);
         // SAFETY: the instance is alive.
         let status = unsafe { function(self.handle.pointer) };
         self.handle.check(name, status)
@@ -657,6 +673,7 @@ impl Stepping for Unit3 {
     fn get_clocks(&mut self, references: &[u32], values: &mut [u8]) -> Result<(), SimulatorError> {
         let name = "fmi3GetClock";
         let function = self.handle.functions.get_clock.ok_or_else(|| absent(name))?;
+        self.handle.site.enter(function as usize);
         // SAFETY: the instance is alive; room for as many values as references.
         let status = unsafe {
             function(self.handle.pointer, references.as_ptr(), references.len(), values.as_mut_ptr())
@@ -668,6 +685,7 @@ impl Stepping for Unit3 {
         let name = "fmi3GetIntervalDecimal";
         let function = self.handle.functions.get_interval.ok_or_else(|| absent(name))?;
         let (mut interval, mut told) = (0.0, 0);
+        self.handle.site.enter(function as usize);
         // SAFETY: the instance is alive; one of each.
         let status = unsafe { function(self.handle.pointer, &reference, 1, &mut interval, &mut told) };
         self.handle.check(name, status)?;
@@ -683,6 +701,7 @@ impl Stepping for Unit3 {
         let name = "fmi3GetShiftDecimal";
         let Some(function) = self.handle.functions.get_shift else { return Ok(None) };
         let mut shift = 0.0;
+        self.handle.site.enter(function as usize);
         // SAFETY: the instance is alive; one of each.
         let status = unsafe { function(self.handle.pointer, &reference, 1, &mut shift) };
         self.handle.check(name, status)?;

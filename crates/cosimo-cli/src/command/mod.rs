@@ -14,6 +14,7 @@ pub(crate) mod methods;
 pub(crate) mod models;
 pub(crate) mod new;
 pub(crate) mod plot;
+pub(crate) mod recover;
 pub(crate) mod reference;
 pub(crate) mod report;
 pub(crate) mod reproduce;

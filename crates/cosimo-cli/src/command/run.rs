@@ -225,7 +225,7 @@ pub(crate) fn go(args: &Args, words: &[String], resumed: Option<Resumed>) -> Res
         system.experiment.stop,
     );
     let mut pace = manner.real_time.map(|factor| Pace::new(factor, from));
-    let outcome = drive(&mut run, &interruption.asked, progress, &mut saver, &mut pace, |run| {
+    let outcome = drive(&mut run, interruption.asked, progress, &mut saver, &mut pace, |run| {
         watch.look(run);
         page.iter_mut().for_each(|page| page.look(run));
         seal.iter_mut().for_each(|seal| seal.look(run));

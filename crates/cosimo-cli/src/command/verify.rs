@@ -2,7 +2,6 @@
 //! comes of that is an error bar for every output, and what the energy defect is worth beside it.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cosimo::analysis::forecast::three;
@@ -134,7 +133,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let (mode, span) =
         (args.progress.unwrap_or(Mode::Bar), (system.experiment.start, system.experiment.stop));
     let watch = |which: cosimo::analysis::verify::Rerun| -> Look {
-        let (stop, mut ticker) = (Arc::clone(&interruption.asked), Ticker::new());
+        let (stop, mut ticker) = (interruption.asked, Ticker::new());
         let mut progress = Some(Progress::among(&bars, which.words(), mode, span));
         Box::new(move |run: &Run| {
             if let Some((now, progress)) = ticker.look().zip(progress.as_mut()) {

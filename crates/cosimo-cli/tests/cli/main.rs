@@ -12,6 +12,7 @@ mod check;
 mod combinations;
 mod command;
 mod common;
+mod ends;
 mod examples;
 mod foreign;
 mod info;

@@ -70,7 +70,32 @@ fn the_second_signal_leaves_an_fmu_that_hangs() {
     send(&child, "TERM");
     assert!(still_runs(&mut child));
     send(&child, "TERM");
-    assert_eq!(child.wait().unwrap().code(), Some(143));
+    let output = child.wait_with_output().unwrap();
+    insta::assert_snapshot!("signal-hang", complaint(&output).replace('\r', ""));
+    // All that there are, without anybody's help.
+    let rows = std::fs::read_to_string(folder.join("rows.csv")).unwrap();
+    assert_eq!(rows.lines().count(), 101);
+}
+
+/// Rows do not wait for the next one, nor for the end of a step.
+#[test]
+fn rows_reach_the_file_while_an_fmu_computes() {
+    let folder = folder("rows-in-time");
+    write(&Design::new(SABOTEUR, Version::Two), &built_library().unwrap(), &folder.join("saboteur.fmu"))
+        .unwrap();
+    let args = ["run", "saboteur.fmu", "--set", "saboteur.fault=hang", "--set", "saboteur.at_step=10"];
+    for file in ["rows.csv", "rows.arrow", "rows.parquet", "rows.mat"] {
+        let rest = ["--step", "0.01", "--stop", "10", "--out", file, "--out", "rows.csv"];
+        let rest = if file == "rows.csv" { &rest[..6] } else { &rest };
+        let mut child = started(&folder, Command::new(env!("CARGO_BIN_EXE_cosimo")).args(args).args(rest));
+        std::thread::sleep(Duration::from_secs(2));
+        // The process lives, so this is what is in the file itself.
+        let rows = cosimo::record::read(&folder.join(file)).unwrap().rows();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(rows, 10, "{file}");
+        std::fs::remove_file(folder.join("rows.csv")).unwrap();
+    }
 }
 
 /// What `nohup` does.

@@ -6,6 +6,24 @@ use std::ffi::c_int;
 unsafe extern "C" {
     fn fesetround(mode: c_int) -> c_int;
     fn atexit(handler: extern "C" fn()) -> c_int;
+    fn raise(signal: c_int) -> c_int;
+    #[cfg(unix)]
+    fn fork() -> c_int;
+}
+
+/// Sends a signal to the process.
+pub(crate) fn send(signal: c_int) {
+    // SAFETY: has no conditions.
+    unsafe { raise(signal) };
+}
+
+/// A child process that ends at once, by `exit`.
+pub(crate) fn fork_and_exit() {
+    // SAFETY: that the child is a copy of whatever the importer is doing is the wish.
+    #[cfg(unix)]
+    if unsafe { fork() } == 0 {
+        std::process::exit(0);
+    }
 }
 
 extern "C" fn abort() {

@@ -21,6 +21,7 @@ use std::sync::Once;
 use crate::design::{Kind, Version};
 use crate::instance::{Call, Instance, Manners, Mode, Outcome, Refusal, Status};
 use crate::quirk::Quirk;
+use crate::sabotage;
 use crate::state::State;
 
 /// What an importer holds as `fmi2Component` or `fmi3Instance`.
@@ -99,6 +100,9 @@ unsafe fn call(
     // SAFETY: by the contract above; the borrow ends before the logger is called.
     let Handle { instance, log, .. } = unsafe { &mut *handle.cast::<Handle>() };
     let outcome = catch_unwind(AssertUnwindSafe(|| {
+        if instance.is_saboteur() {
+            sabotage::strike_call(name);
+        }
         if instance.version() != version {
             return Err(format!("this instance is one of FMI {}", instance.version().text()).into());
         }
@@ -176,6 +180,9 @@ fn instantiate(
                 Some(Quirk::SmallEnvironment) => (log.misled(), callback.map(fmi3::Callback::misled)),
                 _ => (log, callback),
             };
+            if instance.is_saboteur() {
+                sabotage::strike_call(function);
+            }
             if let Some(spy) = &mut instance.spy {
                 spy.call(function, arguments, "ok");
             }
@@ -215,6 +222,9 @@ unsafe fn free(handle: *mut c_void, name: &str) {
     }
     // SAFETY: by the contract above.
     let Handle { instance, log, .. } = unsafe { &mut *handle.cast::<Handle>() };
+    if instance.is_saboteur() {
+        sabotage::strike_call(name);
+    }
     let forbidden = instance.allow(Call::Free).err();
     let states = instance.states.take();
     if let Some(spy) = &mut instance.spy {

@@ -307,6 +307,10 @@ impl Instance {
         }
     }
 
+    pub(crate) fn is_saboteur(&self) -> bool {
+        self.sabotage.is_some()
+    }
+
     pub(crate) fn version(&self) -> Version {
         self.version
     }

@@ -5,6 +5,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use libloading::Library;
 
 use crate::library::function;
+use crate::site::Names;
 
 pub(crate) type Component = *mut c_void;
 pub(crate) type Reference = c_uint;
@@ -80,6 +81,13 @@ macro_rules! functions {
                     ($(Some($field),)*) if missing.is_empty() => Ok(Functions { $($field,)* $($maybe,)* }),
                     _ => Err(missing),
                 }
+            }
+
+            /// Addresses and names of those that there are.
+            pub(crate) fn names(&self) -> Names {
+                let mut names = vec![$((self.$field as usize, concat!("fmi", $symbol)),)*];
+                $(names.extend(self.$maybe.map(|there| (there as usize, concat!("fmi", $maybe_symbol))));)*
+                names
             }
         }
     };

@@ -23,6 +23,7 @@ use crate::instance::{
     Update, Values, absent, copy_text, other_version, refusal, whole,
 };
 use crate::log::Log;
+use crate::site::{Names, Site};
 use crate::unit::{Binding, Unit};
 use crate::unit2::{c_string, uri};
 
@@ -156,14 +157,21 @@ fn negative(kind: Kind, value: f64) -> f64 {
 }
 
 impl Closing for Functions {
-    unsafe fn close(&self, pointer: *mut c_void, _states: &mut [*mut c_void], terminate: bool) {
+    fn names(&self) -> Names {
+        Functions::names(self)
+    }
+
+    unsafe fn close(&self, pointer: *mut c_void, _states: &mut [*mut c_void], terminate: bool, site: &Site) {
         // SAFETY: as the caller promises.
         unsafe {
             if terminate {
+                site.enter(self.terminate as usize);
                 (self.terminate)(pointer);
             }
+            site.enter(self.free_instance as usize);
             (self.free_instance)(pointer);
         }
+        site.leave();
     }
 }
 
@@ -203,6 +211,7 @@ impl Fmi1Instance {
         let (functions, pointer, Start { time, stop, .. }) =
             (self.handle.functions, self.handle.pointer, &self.start);
         let (time, bounded, stop) = (*time, stop.is_some(), stop.unwrap_or(*time));
+        self.handle.site.enter(functions.initialize as usize);
         // SAFETY: the instance is alive.
         let status =
             guard::around(|| unsafe { (functions.initialize)(pointer, time, bounded as ffi::Bool, stop) });
@@ -224,7 +233,7 @@ impl Fmi1Instance {
         // Until there is another one, there is nothing to free.
         self.handle.life = Life::Fatal;
         // SAFETY: the instance is alive, it was initialised, and it is replaced before anything uses it again.
-        guard::around(|| unsafe { functions.close(pointer, &mut [], true) });
+        guard::around(|| unsafe { functions.close(pointer, &mut [], true, self.handle.site) });
         self.listening = None;
         let (pointer, listening) = self.origin.make(&self.handle.log);
         if pointer.is_null() {
@@ -287,6 +296,7 @@ impl Fmi1Instance {
     fn set_text(&mut self, reference: u32, text: *const c_char) -> Result<(), SimulatorError> {
         let name = "fmiSetString";
         let function = self.handle.functions.set_string.ok_or_else(|| absent(name))?;
+        self.handle.site.enter(function as usize);
         // SAFETY: the instance is alive; one text that lives through the call.
         let status = unsafe { function(self.handle.pointer, &reference, 1, &text) };
         self.handle.check(name, status)
@@ -312,6 +322,7 @@ impl Fmi1Instance {
         match kind {
             Kind::Float64 => {
                 let function = self.handle.functions.set_real.ok_or_else(|| absent("fmiSetReal"))?;
+                self.handle.site.enter(function as usize);
                 // SAFETY: the instance is alive; as many values as references.
                 let status = unsafe { function(pointer, references.as_ptr(), count, values.as_ptr()) };
                 self.handle.check("fmiSetReal", status)
@@ -323,6 +334,7 @@ impl Fmi1Instance {
                     // SAFETY: there is room for so many.
                     unsafe { room.add(place).write((*value > 0.5) as ffi::Bool) };
                 }
+                self.handle.site.enter(function as usize);
                 // SAFETY: the instance is alive; as many values as references.
                 let status = unsafe { function(pointer, references.as_ptr(), count, room) };
                 self.handle.check("fmiSetBoolean", status)
@@ -334,6 +346,7 @@ impl Fmi1Instance {
                     // SAFETY: there is room for so many.
                     unsafe { room.add(place).write(whole(*value) as c_int) };
                 }
+                self.handle.site.enter(function as usize);
                 // SAFETY: the instance is alive; as many values as references.
                 let status = unsafe { function(pointer, references.as_ptr(), count, room) };
                 self.handle.check("fmiSetInteger", status)
@@ -353,6 +366,7 @@ impl Fmi1Instance {
         match kind {
             Kind::Float64 => {
                 let function = self.handle.functions.get_real.ok_or_else(|| absent("fmiGetReal"))?;
+                self.handle.site.enter(function as usize);
                 // SAFETY: the instance is alive; as many values as references.
                 let status = unsafe { function(pointer, references.as_ptr(), count, values.as_mut_ptr()) };
                 self.handle.check("fmiGetReal", status)
@@ -360,6 +374,7 @@ impl Fmi1Instance {
             Kind::Boolean => {
                 let function = self.handle.functions.get_boolean.ok_or_else(|| absent("fmiGetBoolean"))?;
                 let room = self.scratch.room::<ffi::Bool>(count);
+                self.handle.site.enter(function as usize);
                 // SAFETY: the instance is alive; as many values as references.
                 let status = unsafe { function(pointer, references.as_ptr(), count, room) };
                 self.handle.check("fmiGetBoolean", status)?;
@@ -372,6 +387,7 @@ impl Fmi1Instance {
             _ => {
                 let function = self.handle.functions.get_integer.ok_or_else(|| absent("fmiGetInteger"))?;
                 let room = self.scratch.room::<c_int>(count);
+                self.handle.site.enter(function as usize);
                 // SAFETY: the instance is alive; as many values as references.
                 let status = unsafe { function(pointer, references.as_ptr(), count, room) };
                 self.handle.check("fmiGetInteger", status)?;
@@ -392,8 +408,10 @@ impl Fmi1Instance {
         let mut pause = Duration::from_micros(10);
         loop {
             let mut status = ffi::PENDING;
+            self.handle.site.enter(function as usize);
             // SAFETY: the instance is alive; the answer is ours.
             let outcome = unsafe { function(self.handle.pointer, ffi::DO_STEP_STATUS, &mut status) };
+            self.handle.site.leave();
             if outcome > 1 {
                 return Err(self.handle.failed(name, outcome));
             }
@@ -410,8 +428,10 @@ impl Fmi1Instance {
     fn discarded(&mut self, from: f64, size: f64) -> Result<Stepped, SimulatorError> {
         let mut until = f64::NAN;
         if let Some(function) = self.handle.functions.get_real_status {
+            self.handle.site.enter(function as usize);
             // SAFETY: the instance is alive; the number is ours.
             let status = unsafe { function(self.handle.pointer, ffi::LAST_SUCCESSFUL_TIME, &mut until) };
+            self.handle.site.leave();
             if status > 1 {
                 until = f64::NAN;
             }
@@ -531,6 +551,7 @@ impl Instance for Fmi1Instance {
         }
         let function = self.handle.functions.get_string.ok_or_else(|| absent(name))?;
         let mut text = std::ptr::null();
+        self.handle.site.enter(function as usize);
         // SAFETY: the instance is alive; the answer is ours.
         let status = unsafe { function(self.handle.pointer, &reference, 1, &mut text) };
         self.handle.check(name, status)?;
@@ -576,6 +597,7 @@ impl Stepping for Fmi1Instance {
             self.negated.translate(Kind::Float64, references, values);
             (told, slopes) = (&self.negated.references, &self.negated.values);
         }
+        self.handle.site.enter(function as usize);
         // SAFETY: the instance is alive; as many orders and values as references.
         let status = unsafe {
             function(self.handle.pointer, told.as_ptr(), told.len(), orders.as_ptr(), slopes.as_ptr())
@@ -595,9 +617,12 @@ impl Stepping for Fmi1Instance {
         _inputs: &Inputs<'_>,
     ) -> Result<Stepped, SimulatorError> {
         let (function, pointer) = (self.handle.functions.do_step, self.handle.pointer);
+        self.handle.site.at(from);
+        self.handle.site.enter(function as usize);
         // Every step is a new one: those that were taken are never repeated.
         // SAFETY: the instance is alive.
         let mut status = self.handle.home.around_step(|| unsafe { function(pointer, from, size, 1) });
+        self.handle.site.leave();
         if status == ffi::PENDING {
             status = self.wait()?;
         }

@@ -1,0 +1,38 @@
+//! `cosimo recover`: result files of a process that was killed or has crashed.
+
+use std::path::PathBuf;
+
+use cosimo::record::{Recovered, TableError, recover};
+
+use crate::{exit, report};
+
+/// Put the last rows of a run that was killed or crashed into its result files; every command that reads them does so, too
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Result files: .csv, .arrow, .parquet or .mat
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), u8> {
+    let mut code = Ok(());
+    for file in &args.files {
+        match recover(file) {
+            Ok(Recovered::Whole) => println!("{}: nothing to recover", file.display()),
+            Ok(Recovered::Rows { rows, recovered }) => {
+                println!("{}: {rows} rows, {recovered} of them recovered", file.display());
+            }
+            Ok(Recovered::Growing) => {
+                let message = format!("`{}` is being written by a run", file.display());
+                report::error(&message, Some("wait until the run has ended"));
+                code = Err(exit::FAILED);
+            }
+            Err(error) => {
+                report::error(&error.to_string(), Some(&error.hint()));
+                let unreadable = matches!(error, TableError::Unreadable { .. });
+                code = Err(if unreadable { exit::NO_FILE } else { exit::BAD_INPUT });
+            }
+        }
+    }
+    code
+}

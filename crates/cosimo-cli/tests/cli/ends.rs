@@ -1,0 +1,237 @@
+//! What ends a process from inside: crashes of FMUs, and FMUs that call `exit`. And from outside: kills.
+#![cfg(unix)]
+
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use cosimo::export::{Design, SABOTEUR, Version, built_library, write};
+use cosimo::record::{FORMATS, read};
+use insta::assert_snapshot;
+
+use crate::common::{complaint, cosimo, folder, system};
+
+/// Runs a saboteur that misbehaves in a call of a function.
+fn sabotaged(folder: &Path, design: &Design, fault: &str) -> Output {
+    write(design, &built_library().unwrap(), &folder.join("unit.fmu")).unwrap();
+    Command::new(env!("CARGO_BIN_EXE_cosimo"))
+        .args(["run", "unit.fmu", "--step", "0.01", "--stop", "1", "--out", "rows.csv"])
+        .env("COSIMO_SABOTAGE", fault)
+        .current_dir(folder)
+        .output()
+        .unwrap()
+}
+
+/// Functions in which a process may end, with the rows that there are by then.
+fn functions(design: &str) -> Vec<(&'static str, usize)> {
+    match design {
+        "1" => vec![
+            ("fmiInstantiateSlave", 0),
+            ("fmiInitializeSlave", 0),
+            ("fmiDoStep@51", 51),
+            ("fmiTerminateSlave", 101),
+            ("fmiFreeSlaveInstance", 101),
+        ],
+        "2" => vec![
+            ("fmi2Instantiate", 0),
+            ("fmi2EnterInitializationMode", 0),
+            ("fmi2ExitInitializationMode", 0),
+            ("fmi2DoStep@51", 51),
+            ("fmi2Terminate", 101),
+            ("fmi2FreeInstance", 101),
+        ],
+        "3" => vec![
+            ("fmi3InstantiateCoSimulation", 0),
+            ("fmi3ExitInitializationMode", 0),
+            ("fmi3DoStep@51", 51),
+            ("fmi3Terminate", 101),
+            ("fmi3FreeInstance", 101),
+        ],
+        "2x" => vec![("fmi2GetDerivatives@50", 1), ("fmi2Terminate", 101), ("fmi2FreeInstance", 101)],
+        _ => vec![("fmi3GetContinuousStateDerivatives@50", 1), ("fmi3Terminate", 101)],
+    }
+}
+
+/// Each way to die in each function that an FMU is asked for, in all versions: who, where and when is told, the exit code
+/// is that of a failure, and no row is lost.
+#[test]
+fn whoever_ends_the_process_is_named_and_no_row_is_lost() {
+    let folder = folder("ends");
+    let mut told = String::new();
+    for (name, design) in [
+        ("1", Design::new(SABOTEUR, Version::One)),
+        ("2", Design::new(SABOTEUR, Version::Two)),
+        ("3", Design::new(SABOTEUR, Version::Three)),
+        ("2x", Design::exchange(SABOTEUR, Version::Two)),
+        ("3x", Design::exchange(SABOTEUR, Version::Three)),
+    ] {
+        for (function, rows) in functions(name) {
+            let (function, number) = function.split_once('@').unwrap_or((function, "1"));
+            for (fault, code, signal) in
+                [("exit", Some(1), None), ("segfault", None, Some(11)), ("abort", None, Some(6))]
+            {
+                let output = sabotaged(&folder, &design, &format!("{function}={fault}@{number}"));
+                let said = complaint(&output);
+                assert_eq!(
+                    (output.status.code(), output.status.signal()),
+                    (code, signal),
+                    "{name} {function} {fault}: {said}"
+                );
+                assert!(said.contains(&format!("`unit` in {function}")), "{name} {function} {fault}: {said}");
+                let file = folder.join("rows.csv");
+                let found = if file.exists() { read(&file).unwrap().rows() } else { 0 };
+                // An integrator asks for derivatives many times between two rows.
+                let enough = if rows == 1 { found >= 1 } else { found == rows };
+                assert!(enough, "{name} {function} {fault}: {found} rows, {said}");
+                let _ = std::fs::remove_file(&file);
+                if name == "2" {
+                    told += said.split_once('\n').unwrap_or_default().1.trim_start();
+                }
+            }
+        }
+    }
+    assert_snapshot!("ends", told);
+}
+
+/// Also the other signals of a crash.
+#[test]
+fn every_signal_of_a_crash_takes_its_course() {
+    let folder = folder("crashes");
+    let design = Design::new(SABOTEUR, Version::Two);
+    for (signal, name) in [(7, "SIGBUS"), (4, "SIGILL"), (8, "SIGFPE"), (25, "SIGXFSZ")] {
+        let output = sabotaged(&folder, &design, &format!("fmi2DoStep={signal}@51"));
+        assert_eq!(output.status.signal(), Some(signal), "{}", complaint(&output));
+        let said = complaint(&output);
+        assert!(said.contains(&format!("`unit` in fmi2DoStep at t = 0.5 s crashed: {name}")), "{said}");
+        assert_eq!(read(&folder.join("rows.csv")).unwrap().rows(), 51);
+    }
+}
+
+/// A child process of an FMU has our files open and our handlers, and touches neither.
+#[test]
+fn a_process_that_an_fmu_forks_writes_nothing() {
+    let folder = folder("forked");
+    let design = Design::new(SABOTEUR, Version::Two);
+    let output = sabotaged(&folder, &design, "fmi2DoStep=fork@51");
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", complaint(&output));
+    let rows = std::fs::read_to_string(folder.join("rows.csv")).unwrap();
+    assert_eq!(rows.lines().count(), 102);
+}
+
+/// A number that looks random and is the same every time.
+struct Seed(u64);
+
+impl Seed {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+}
+
+/// Kills a run at instants of a seeded sequence: the file opens, and has the rows of an undisturbed run, none of them
+/// missing that is older than two seconds. `cargo xtask chaos` does it more often.
+#[test]
+fn a_killed_run_leaves_whole_files() {
+    let number =
+        |name: &str, usual: u64| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual);
+    let (kills, mut seed) = (number("COSIMO_CHAOS", 3), Seed(number("COSIMO_SEED", 1)));
+    let folder = folder("kills");
+    system(&folder, &[]);
+    let method = ["run", "system.toml", "--method", "law=fixed", "--step", "1e-6", "--stop", "10"];
+    let whole = cosimo(&folder, &[&method[..7], &["0.2", "--out", "whole.arrow"]].concat());
+    assert!(whole.status.success(), "{}", complaint(&whole));
+    let whole = read(&folder.join("whole.arrow")).unwrap();
+    for format in FORMATS {
+        let file = format!("rows.{}", format.endings[0]);
+        for kill in 0..kills {
+            let mut child = Command::new(env!("CARGO_BIN_EXE_cosimo"))
+                .args(method)
+                .args(["--out", &file, "--progress", "none"])
+                .current_dir(&folder)
+                .spawn()
+                .unwrap();
+            let begun = std::time::Instant::now();
+            while !folder.join(&file).exists() && begun.elapsed() < Duration::from_secs(30) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            std::thread::sleep(Duration::from_micros(seed.below(if kill % 2 == 0 {
+                1_600_000
+            } else {
+                50_000
+            })));
+            child.kill().unwrap();
+            child.wait().unwrap();
+            let found =
+                read(&folder.join(&file)).unwrap_or_else(|error| panic!("{file}, kill {kill}: {error}"));
+            let times = found.column("time").unwrap();
+            assert!(times.windows(2).all(|pair| pair[0] < pair[1]), "{file}, kill {kill}: out of order");
+            for row in (0..found.rows().min(whole.rows())).step_by(101) {
+                assert_eq!(found.row(row), whole.row(row), "{file}, kill {kill}, row {row}");
+            }
+            let steps = times.last().map_or(0.0, |last| (last / 1e-6).round() + 1.0);
+            assert_eq!(found.rows(), steps as usize, "{file}, kill {kill}: rows are missing");
+            assert!(!folder.join(format!("{file}.journal")).exists(), "{file}, kill {kill}");
+            std::fs::remove_file(folder.join(&file)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn recover_says_what_it_did() {
+    let folder = folder("recover");
+    let output = sabotaged(&folder, &Design::new(SABOTEUR, Version::Two), "fmi2DoStep=9@51");
+    assert_eq!(output.status.signal(), Some(9));
+    std::fs::write(folder.join("other.csv"), "time,x\n0,1\n").unwrap();
+    let output = cosimo(&folder, &["recover", "rows.csv", "other.csv", "missing.csv"]);
+    assert_snapshot!("recover", format!("{}{}", String::from_utf8_lossy(&output.stdout), complaint(&output)));
+    let rows = std::fs::read_to_string(folder.join("rows.csv")).unwrap();
+    assert_eq!(rows.lines().count(), 52);
+}
+
+#[test]
+fn a_second_run_does_not_write_the_same_file() {
+    let folder = folder("two-runs");
+    system(&folder, &[]);
+    let args = ["run", "system.toml", "--method", "law=fixed", "--step", "1e-6", "--out", "rows.csv"];
+    let mut first =
+        Command::new(env!("CARGO_BIN_EXE_cosimo")).args(args).current_dir(&folder).spawn().unwrap();
+    while std::fs::metadata(folder.join("rows.csv")).map_or(0, |file| file.len()) == 0 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let output = cosimo(&folder, &args);
+    first.kill().unwrap();
+    first.wait().unwrap();
+    assert_snapshot!("two-runs", complaint(&output));
+}
+
+#[test]
+fn a_result_that_is_removed_or_cut_off_is_noticed() {
+    for (what, harm) in
+        [("removed", "rm rows.csv"), ("cut", ": > rows.csv"), ("replaced", "mv other.csv rows.csv")]
+    {
+        let folder = folder(&format!("result-{what}"));
+        system(&folder, &[]);
+        std::fs::write(folder.join("other.csv"), "time\n").unwrap();
+        let child = Command::new(env!("CARGO_BIN_EXE_cosimo"))
+            .args(["run", "system.toml", "--method", "law=fixed", "--step", "1e-6", "--stop", "100"])
+            .args(["--out", "rows.csv", "--certificate", "run.json", "--progress", "none"])
+            .current_dir(&folder)
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        while std::fs::metadata(folder.join("rows.csv")).map_or(0, |file| file.len()) < 1000 {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(Command::new("sh").args(["-c", harm]).current_dir(&folder).status().unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        let said = complaint(&output);
+        assert!(
+            said.starts_with("exit 3\n") && said.contains("by something else while the run wrote it"),
+            "{said}"
+        );
+        let gate = cosimo(&folder, &["gate", "run.json"]);
+        assert_eq!(gate.status.code(), Some(1), "{}", complaint(&gate));
+    }
+}
