@@ -3,8 +3,10 @@
 
 mod catalogue;
 mod command;
+mod draft;
 mod foreign;
 mod load;
+mod outputs;
 mod pace;
 mod page;
 mod paths;

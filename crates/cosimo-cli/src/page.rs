@@ -1,8 +1,6 @@
 //! The HTML report of a run: what is kept while it runs, and everything that goes onto the page after it. Also that of
 //! results alone.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -17,11 +15,12 @@ use cosimo::report::{
 use cosimo::system::{self, Files, System};
 
 use crate::command::explain;
+use crate::draft::Draft;
 use crate::{catalogue, report};
 
 pub(crate) struct Page {
     path: PathBuf,
-    file: BufWriter<File>,
+    file: Draft,
     recording: Recording,
     books: Books,
     rejections: Rejections,
@@ -48,17 +47,13 @@ pub(crate) struct Told<'a> {
 
 impl Page {
     /// Creates the file at once, as a run that cannot write its report should not start, and joins the recorders.
-    /// Files that the run reads or writes itself are not taken.
-    pub(crate) fn create(path: &Path, taken: &[&Path], recorders: &mut Tee) -> Result<Page, String> {
-        if let Some(other) = self::taken(path, taken) {
-            return Err(format!("the report must have a file of its own, `{}` is taken", other.display()));
-        }
-        let file = File::create(path).map_err(|cause| unwritten(path, &cause))?;
+    pub(crate) fn create(path: &Path, recorders: &mut Tee) -> Result<Page, String> {
+        let file = Draft::create(path).map_err(|cause| unwritten(path, &cause))?;
         let recording = Recording::new(Room::SIGNALS);
         recorders.0.push(Box::new(recording.recorder()));
         Ok(Page {
             path: path.into(),
-            file: BufWriter::new(file),
+            file,
             recording,
             books: Books::default(),
             rejections: Rejections::default(),
@@ -119,7 +114,7 @@ impl Page {
             rejections: &self.rejections,
         };
         cosimo::report::write(&page, &mut self.file)
-            .and_then(|()| self.file.flush())
+            .and_then(|()| self.file.place())
             .map_err(|cause| unwritten(&self.path, &cause))
     }
 }
@@ -173,8 +168,8 @@ pub(crate) fn of_results(file: &Path, results: &Results, out: &Path) -> Result<(
         why: &Reasons::default(),
         rejections: &Rejections::default(),
     };
-    let mut to = BufWriter::new(File::create(out).map_err(|cause| unwritten(out, &cause))?);
-    cosimo::report::write(&page, &mut to).and_then(|()| to.flush()).map_err(|cause| unwritten(out, &cause))
+    let mut to = Draft::create(out).map_err(|cause| unwritten(out, &cause))?;
+    cosimo::report::write(&page, &mut to).and_then(|()| to.place()).map_err(|cause| unwritten(out, &cause))
 }
 
 /// A message with what its code means.

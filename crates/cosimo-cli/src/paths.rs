@@ -18,6 +18,14 @@ pub(crate) fn same(one: &Path, other: &Path) -> bool {
     one == other || (real.is_some() && other.canonicalize().ok() == real)
 }
 
+/// Where a file is or would be, whatever links lead there.
+pub(crate) fn place(file: &Path) -> PathBuf {
+    file.canonicalize().unwrap_or_else(|_| match (folder(file).canonicalize(), file.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => std::path::absolute(file).unwrap_or_else(|_| file.to_owned()),
+    })
+}
+
 /// The folder of a file, `.` where it is the present one.
 pub(crate) fn folder(file: &Path) -> &Path {
     file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))

@@ -27,7 +27,7 @@ pub(crate) fn write(figure: &Figure, out: &Path) -> Result<(), u8> {
     } else {
         figure.svg().into_bytes()
     };
-    std::fs::write(out, bytes)
+    cosimo::saved::replace(out, &bytes)
         .map_err(|cause| unwritable(&format!("cannot write `{}`: {cause}", out.display()), out))
 }
 

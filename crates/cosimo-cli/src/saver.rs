@@ -65,6 +65,15 @@ impl std::str::FromStr for Schedule {
 }
 
 impl Schedule {
+    /// The checkpoint; `system.toml` is saved in `system.checkpoint`.
+    pub(crate) fn path(&self, what: &[String]) -> PathBuf {
+        self.file.clone().unwrap_or_else(|| {
+            let first = what.first().and_then(|what| sources::file(what)).unwrap_or("run");
+            let stem = Path::new(first).file_stem().unwrap_or_default();
+            Path::new(stem).with_extension("checkpoint")
+        })
+    }
+
     /// With its file somewhere else.
     pub(crate) fn at(mut self, place: impl Fn(&PathBuf) -> PathBuf) -> Schedule {
         self.file = self.file.as_ref().map(place);
@@ -75,6 +84,8 @@ impl Schedule {
 /// Saves a run from time to time.
 pub(crate) struct Saver {
     path: PathBuf,
+    /// Where that is, whatever becomes of the working folder.
+    whole: PathBuf,
     origin: Origin,
     every: Option<Duration>,
     beat: Option<Beat>,
@@ -106,7 +117,7 @@ impl Saver {
             report::error(&message, Some(hint));
             return Err(exit::BAD_INPUT);
         }
-        let path = schedule.file.clone().unwrap_or_else(|| default_file(what));
+        let path = schedule.path(what);
         let folder = paths::folder(&path);
         let draft = draft(&path);
         let tried = File::create(&draft).and_then(|_| std::fs::remove_file(&draft));
@@ -121,6 +132,7 @@ impl Saver {
         let beat = schedule.simulated.map(|every| Beat::new(start, every).after(1));
         let now = Instant::now();
         Ok(Saver {
+            whole: std::path::absolute(&path).unwrap_or_else(|_| path.clone()),
             path,
             origin,
             every: schedule.every,
@@ -179,15 +191,8 @@ impl Saver {
         let computing = self.before + self.begun.elapsed().as_secs_f64();
         let time = run.time().seconds();
         let saved = Saved { origin: self.origin.clone(), time, computing, checkpoint, bookmark };
-        saved.write(&self.path).map_err(|cause| cause.to_string())
+        saved.write(&self.whole).map_err(|cause| cause.to_string())
     }
-}
-
-/// `system.toml` is saved in `system.checkpoint`.
-fn default_file(what: &[String]) -> PathBuf {
-    let first = what.first().and_then(|what| sources::file(what)).unwrap_or("run");
-    let stem = Path::new(first).file_stem().unwrap_or_default();
-    Path::new(stem).with_extension("checkpoint")
 }
 
 /// Every file that went into a run: those of text that people write first, and how many of them there are.
@@ -207,6 +212,16 @@ fn files(what: &[String], changes: &Changes, system: &System, registry: &Registr
     files[written..].sort();
     files.dedup();
     (files, written)
+}
+
+/// Every file that goes into a run.
+pub(crate) fn read_files(
+    what: &[String],
+    changes: &Changes,
+    system: &System,
+    registry: &Registry,
+) -> Vec<PathBuf> {
+    files(what, changes, system, registry).0
 }
 
 /// Every file that went into a run, with its hash; or the one that cannot be read.

@@ -16,6 +16,8 @@ use crate::{paths, saver};
 
 pub(crate) struct Seal {
     path: PathBuf,
+    /// As it was given.
+    shown: PathBuf,
     certificate: Certificate,
     threads: usize,
     command: String,
@@ -35,17 +37,11 @@ pub(crate) struct Made<'a> {
 }
 
 impl Seal {
-    /// Files that the run reads or writes itself are not taken.
-    pub(crate) fn create(path: &Path, taken: &[&Path], made: &Made<'_>) -> Result<Seal, String> {
-        if let Some(other) = taken.iter().find(|other| paths::same(other, path)) {
-            return Err(format!(
-                "the certificate must have a file of its own, `{}` is taken",
-                other.display()
-            ));
-        }
+    pub(crate) fn create(path: &Path, made: &Made<'_>) -> Result<Seal, String> {
         let sources = sources(made)?;
         let seal = Seal {
-            path: path.into(),
+            path: std::path::absolute(path).unwrap_or_else(|_| path.into()),
+            shown: path.into(),
             certificate: Certificate::new(made.system, made.layout, made.registry, &sources),
             threads: made.threads,
             command: std::env::args_os()
@@ -73,13 +69,36 @@ impl Seal {
         self.write(&self.certificate.unfinished(&reason, remarks, self.machine(Duration::ZERO)))
     }
 
-    pub(crate) fn close(&self, run: &Run, ending: &Ending<'_>, elapsed: Duration) -> Result<(), String> {
-        self.write(&self.certificate.finished(run, ending, self.machine(elapsed)))
+    /// `results` are files with their rows.
+    pub(crate) fn close(
+        &self,
+        run: &Run,
+        ending: &Ending<'_>,
+        elapsed: Duration,
+        results: &[(PathBuf, u64)],
+    ) -> Result<(), String> {
+        let mut certificate = self.certificate.finished(run, ending, self.machine(elapsed));
+        let mut listed = Vec::new();
+        for (file, rows) in results {
+            let sha256 = match cosimo::report::sha256_of_file(file) {
+                Ok(sha256) => sha256,
+                // A run that failed may have failed because of it.
+                Err(_) if !matches!(ending, Ending::Finished) => continue,
+                Err(cause) => {
+                    return Err(format!("cannot read `{}` for its certificate: {cause}", file.display()));
+                }
+            };
+            // As seen from the certificate: both may be moved together.
+            let near = paths::relative(paths::folder(&self.path), file).unwrap_or_else(|_| file.clone());
+            listed.push(json!({ "file": near.to_string_lossy(), "rows": rows, "sha256": sha256 }));
+        }
+        certificate["machine"]["results"] = listed.into();
+        self.write(&certificate)
     }
 
     fn write(&self, certificate: &Value) -> Result<(), String> {
-        std::fs::write(&self.path, format!("{certificate:#}\n"))
-            .map_err(|cause| format!("cannot write `{}`: {cause}", self.path.display()))
+        cosimo::saved::replace(&self.path, cosimo::certificate::sealed(certificate).as_bytes())
+            .map_err(|cause| format!("cannot write `{}`: {cause}", self.shown.display()))
     }
 
     /// All that may differ between two runs of the same inputs.
@@ -91,6 +110,7 @@ impl Seal {
             "cores": std::thread::available_parallelism().map_or(0, usize::from),
             "target": format!("{} {}", std::env::consts::ARCH, std::env::consts::OS),
             "command": self.command,
+            "results": [],
         })
     }
 }

@@ -3,6 +3,7 @@
 //! the heap in it.
 
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Bytes of a name that are kept.
 const NAME: usize = 80;
@@ -22,7 +23,7 @@ pub(crate) struct Site {
     thread: AtomicUsize,
     name: [AtomicU8; NAME],
     length: AtomicUsize,
-    /// `Names`, leaked.
+    /// Never freed.
     names: AtomicPtr<Names>,
     next: AtomicPtr<Site>,
 }
@@ -33,6 +34,18 @@ fn sites() -> impl Iterator<Item = &'static Site> {
     // SAFETY: null, or a site, which is never freed.
     let site = |place: &AtomicPtr<Site>| unsafe { place.load(Ordering::Acquire).as_ref() };
     std::iter::successors(site(&FIRST), move |found| site(&found.next))
+}
+
+/// A place for names that is never freed. There is one per library: all its instances have the same.
+fn kept(names: Names) -> *const Names {
+    static KEPT: Mutex<Vec<&'static Names>> = Mutex::new(Vec::new());
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = kept.iter().copied().find(|known| **known == names);
+    known.unwrap_or_else(|| {
+        let names: &'static Names = Box::leak(Box::new(names));
+        kept.push(names);
+        names
+    })
 }
 
 impl Site {
@@ -66,19 +79,8 @@ impl Site {
         site.length.store(shown, Ordering::Relaxed);
         site.thread.store(this_thread(), Ordering::Relaxed);
         site.time.store(f64::NAN.to_bits(), Ordering::Relaxed);
-        site.set_names(names);
+        site.names.store(kept(names).cast_mut(), Ordering::Release);
         site
-    }
-
-    /// The functions that are called are not known before the library is bound, and others where calls are recorded.
-    pub(crate) fn set_names(&self, names: Names) {
-        let old = self.names.load(Ordering::Acquire);
-        // SAFETY: null, or leaked below.
-        if unsafe { old.as_ref() }.is_some_and(|old| *old == names) {
-            return; // as it is for every further instance of the same FMU
-        }
-        // The old ones stay: a signal may come while they are read.
-        self.names.store(Box::leak(Box::new(names)), Ordering::Release);
     }
 
     #[inline(always)]
@@ -128,7 +130,7 @@ pub(crate) fn present(of_others: bool) -> Option<Call> {
     let site = sites().filter(busy).find(own);
     let site = site.or_else(|| sites().find(busy).filter(|_| of_others))?;
     let function = site.function.load(Ordering::Acquire);
-    // SAFETY: null, or names that were leaked.
+    // SAFETY: null, or names that are never freed.
     let names = unsafe { site.names.load(Ordering::Acquire).as_ref() };
     let known = names.into_iter().flatten().find(|(address, _)| *address == function);
     let mut name = [0; NAME];

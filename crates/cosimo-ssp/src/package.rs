@@ -79,10 +79,7 @@ fn beside(path: &Path, text: &str, files: &[(PathBuf, String)]) -> Result<(), Un
         if let Some(parent) = to.parent().filter(|parent| !parent.as_os_str().is_empty()) {
             fs::create_dir_all(parent).map_err(failed)?;
         }
-        let same = from.canonicalize().ok().zip(to.canonicalize().ok()).is_some_and(|(from, to)| from == to);
-        if !same {
-            fs::copy(from, &to).map_err(|cause| Unwritten::Failed { file: from.clone(), cause })?;
-        }
+        cosimo_system::format::copy_beside(from, &to)?;
     }
     fs::write(path, text).map_err(|cause| Unwritten::Failed { file: path.to_owned(), cause })
 }

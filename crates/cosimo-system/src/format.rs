@@ -70,6 +70,21 @@ pub enum Unwritten {
     },
 }
 
+/// Puts a copy of a file that a system needs at its place. One that is there already is never overwritten by another.
+pub fn copy_beside(from: &Path, to: &Path) -> Result<(), Unwritten> {
+    if from.canonicalize().ok().zip(to.canonicalize().ok()).is_some_and(|(from, to)| from == to) {
+        return Ok(());
+    }
+    let failed = |cause| Unwritten::Failed { file: from.to_owned(), cause };
+    let content = std::fs::read(from).map_err(failed)?;
+    if std::fs::read(to).is_ok_and(|there| there == content) {
+        return Ok(());
+    }
+    let unwritten = |cause| Unwritten::Failed { file: to.to_owned(), cause };
+    let mut file = std::fs::File::create_new(to).map_err(unwritten)?;
+    std::io::Write::write_all(&mut file, &content).map_err(unwritten)
+}
+
 /// The format that claims a file, by the ending of its name.
 pub fn of_file(formats: &[&'static SystemFormat], file: &Path) -> Option<&'static SystemFormat> {
     let ending = file.extension()?;

@@ -171,7 +171,7 @@ fn no_step_after_the_first_allocates() {
         let mut run =
             start(&DualMass { stop: 1000.0, method: "step = { size = 1e-3 }", ..DUAL_MASS }.text(), 1);
         run.record(Box::new(Files::new(&[path], FORMATS).unwrap())).unwrap();
-        assert_eq!(counted(run, 2_000), 0, "{}", format.name);
+        assert_eq!(counted(run, 300), 0, "{}", format.name);
     }
     for method in combinations.iter().step_by(41) {
         assert_eq!(allocations(&side_by_side(4, method), 8, 20), 0, "{method}");

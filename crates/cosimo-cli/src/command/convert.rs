@@ -14,6 +14,9 @@ pub(crate) struct Args {
     from: PathBuf,
     /// Where to write it; the ending says how
     to: PathBuf,
+    /// Replace a file that is there already
+    #[arg(long)]
+    overwrite: bool,
     /// Which system of a package that holds several, by the name of its description
     #[arg(long, value_name = "NAME")]
     variant: Option<String>,
@@ -37,6 +40,11 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let same = args.from.canonicalize().ok().zip(args.to.canonicalize().ok()).is_some_and(|(a, b)| a == b);
     if same {
         report::error(&format!("`{}` would be written over itself", args.to.display()), None);
+        return Err(exit::BAD_INPUT);
+    }
+    if args.to.exists() && !args.overwrite {
+        let message = format!("`{}` is there already", args.to.display());
+        report::error(&message, Some("choose another name, or replace it with `--overwrite`"));
         return Err(exit::BAD_INPUT);
     }
     let document = read(&args.from, &Asked { variant: args.variant.clone() }, &registry)?;

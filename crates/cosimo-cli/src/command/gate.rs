@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use cosimo::certificate::{Check, Limits, gate};
+use cosimo::certificate::{Check, Limits, gate, results, unchanged};
 use serde_json::{Value, json};
 
-use crate::{exit, report};
+use crate::{exit, paths, report};
 
 /// Pass or fail a run by its certificate: exit 0 or 1, and every criterion with what was wanted and found
 #[derive(Debug, clap::Args)]
@@ -34,6 +34,9 @@ pub(crate) struct Args {
     /// Let a run pass that failed or was interrupted; else it must have come to its end
     #[arg(long)]
     allow_incomplete: bool,
+    /// Do not look at the result files: only the certificate is at hand
+    #[arg(long)]
+    without_results: bool,
     /// As JSON
     #[arg(long)]
     json: bool,
@@ -41,13 +44,17 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let limits = limits(args)?;
-    let certificate = read(&args.file)?;
-    let checks = gate(&certificate, &limits).map_err(|problems| {
+    let (text, certificate) = read(&args.file)?;
+    let mut checks = gate(&certificate, &limits).map_err(|problems| {
         for problem in &problems {
             report::error(&format!("`{}`: {problem}", args.file.display()), Some(&problem.hint()));
         }
         exit::BAD_INPUT
     })?;
+    checks.push(unchanged(&text));
+    if !args.without_results {
+        checks.extend(results(&certificate, paths::folder(&args.file)));
+    }
     let pass = checks.iter().all(|check| check.pass);
     if args.json {
         println!("{:#}", as_json(&checks, pass));
@@ -95,14 +102,14 @@ fn limits(args: &Args) -> Result<Limits, u8> {
     })
 }
 
-fn read(file: &Path) -> Result<Value, u8> {
+fn read(file: &Path) -> Result<(String, Value), u8> {
     let text = std::fs::read_to_string(file).map_err(|cause| {
         let hint =
             if file.is_dir() { "this is a folder; give the certificate in it" } else { "check the path" };
         report::error(&format!("cannot read `{}`: {cause}", file.display()), Some(hint));
         exit::NO_FILE
     })?;
-    serde_json::from_str(&text).map_err(|cause| {
+    let certificate = serde_json::from_str(&text).map_err(|cause| {
         let hint =
             "it may be cut off, or hold what JSON does not know, as NaN; run it again with `--certificate`";
         report::error(
@@ -110,7 +117,8 @@ fn read(file: &Path) -> Result<Value, u8> {
             Some(hint),
         );
         exit::BAD_INPUT
-    })
+    })?;
+    Ok((text, certificate))
 }
 
 fn print(checks: &[Check], file: &Path) {

@@ -11,7 +11,7 @@ use cosimo::core::entry::number_text;
 use cosimo::core::method::Learned;
 use cosimo::engine::lines::{EndTotals, IsleTotals, LineTotals, NetTotals};
 use cosimo::engine::{BondSummary, Ended, OwnSteps, Run, RunError, Summary};
-use cosimo::record::{Files, Tee};
+use cosimo::record::{Files, RowCount, Tee};
 use cosimo::reference;
 use cosimo::report::{Apart, Undivided};
 use cosimo::saved::{Origin, Saved};
@@ -25,7 +25,7 @@ use crate::saver::{self, Saver, Schedule};
 use crate::seal::{Made, Seal};
 use crate::signals::Interruption;
 use crate::ticker::Ticker;
-use crate::{exit, report};
+use crate::{exit, outputs, report};
 
 /// Run a system and show what its coupling did to the energy
 #[derive(Debug, clap::Args)]
@@ -92,6 +92,20 @@ impl Manner {
         }
     }
 
+    /// All files that are written, with their options.
+    fn written(&self, what: &[String]) -> Vec<(&'static str, PathBuf)> {
+        let mut written: Vec<(&str, PathBuf)> = self.out.iter().map(|file| ("--out", file.clone())).collect();
+        let others = [
+            ("--summary-json", &self.summary_json),
+            ("--log-fmi-calls", &self.log_fmi_calls),
+            ("--report", &self.report),
+            ("--certificate", &self.certificate),
+        ];
+        written.extend(others.into_iter().filter_map(|(option, file)| Some((option, file.clone()?))));
+        written.extend(self.checkpoint.iter().map(|schedule| ("--checkpoint", schedule.path(what))));
+        written
+    }
+
     /// What is given for a run that goes on, over what it was begun with. Its result files come first; those that are
     /// named again are no others.
     pub(crate) fn after(self, begun: Manner, results: Vec<PathBuf>) -> Manner {
@@ -134,7 +148,12 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
 pub(crate) fn go(args: &Args, words: &[String], resumed: Option<Resumed>) -> Result<(), u8> {
     let (manner, registry, interruption) = (&args.manner, cosimo::registry(), Interruption::watch());
     let files = result_files(&manner.out, &registry)?;
+    let rows: Vec<RowCount> = files.iter().flat_map(Files::counts).collect();
     let Loaded { files: texts, system, plan } = load(&args.what, &args.changes, &registry)?;
+    outputs::check(
+        &manner.written(&args.what),
+        &saver::read_files(&args.what, &args.changes, &system, &registry),
+    )?;
     report::remarks(&plan.remarks);
     let planned = plan.remarks.len();
     let mut saver = None;
@@ -167,10 +186,7 @@ pub(crate) fn go(args: &Args, words: &[String], resumed: Option<Resumed>) -> Res
             remarks: &plan.remarks,
             threads,
         };
-        let written = manner.out.iter().chain(&manner.summary_json).chain(&manner.log_fmi_calls);
-        let taken =
-            args.what.iter().map(Path::new).chain(written.chain(&manner.report).map(PathBuf::as_path));
-        let created = Seal::create(file, &taken.collect::<Vec<_>>(), &made);
+        let created = Seal::create(file, &made);
         seal = Some(created.map_err(|message| unwritable(&message, file))?);
     }
     let remarks = plan.remarks.clone();
@@ -193,10 +209,7 @@ pub(crate) fn go(args: &Args, words: &[String], resumed: Option<Resumed>) -> Res
     }
     let mut page = None;
     if let Some(file) = &manner.report {
-        let named = args.what.iter().map(Path::new);
-        let written = manner.out.iter().chain(&manner.summary_json).chain(&manner.log_fmi_calls);
-        let taken: Vec<&Path> = named.chain(written.map(PathBuf::as_path)).collect();
-        let created = Page::create(file, &taken, &mut recorders);
+        let created = Page::create(file, &mut recorders);
         page = Some(created.map_err(|message| unwritable(&message, file))?);
     }
     if !recorders.0.is_empty() {
@@ -225,11 +238,14 @@ pub(crate) fn go(args: &Args, words: &[String], resumed: Option<Resumed>) -> Res
         system.experiment.stop,
     );
     let mut pace = manner.real_time.map(|factor| Pace::new(factor, from));
+    let home = std::env::current_dir().ok();
     let outcome = drive(&mut run, interruption.asked, progress, &mut saver, &mut pace, |run| {
         watch.look(run);
         page.iter_mut().for_each(|page| page.look(run));
         seal.iter_mut().for_each(|seal| seal.look(run));
     });
+    // An FMU may have changed the working folder in a step. If the old one is gone, there is nothing to go back to.
+    home.iter().for_each(|home| drop(std::env::set_current_dir(home)));
     let saved = match &outcome {
         Ok(()) => saver.as_mut().and_then(|saver| saver.close(&mut run)),
         Err(_) => None, // a failed state leads nowhere
@@ -266,7 +282,9 @@ pub(crate) fn go(args: &Args, words: &[String], resumed: Option<Resumed>) -> Res
         None if summary.finished => Ending::Finished,
         None => Ending::Interrupted,
     };
-    let sealed = seal.map_or(Ok(()), |seal| seal.close(&run, &ending, elapsed));
+    let counted: Vec<(PathBuf, u64)> =
+        manner.out.iter().map(absolute).zip(rows.iter().map(RowCount::rows)).collect();
+    let sealed = seal.map_or(Ok(()), |seal| seal.close(&run, &ending, elapsed, &counted));
     let results = manner.out.iter().map(|file| ("results", file.as_path()));
     let report = manner.report.iter().map(|file| ("report", file.as_path()));
     let certificate = manner.certificate.iter().map(|file| ("certificate", file.as_path()));
@@ -320,7 +338,7 @@ pub(crate) fn go(args: &Args, words: &[String], resumed: Option<Resumed>) -> Res
         if let Some(pace) = &pace {
             json["real_time"] = pace.json();
         }
-        std::fs::write(file, format!("{json:#}\n"))
+        cosimo::saved::replace(file, format!("{json:#}\n").as_bytes())
             .map_err(|cause| unwritable(&format!("cannot write `{}`: {cause}", file.display()), file))?;
     }
     reported.map_err(|message| unwritable(&message, manner.report.as_deref().unwrap_or(Path::new("."))))?;

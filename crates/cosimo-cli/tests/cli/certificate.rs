@@ -273,7 +273,7 @@ fn a_gate_passes_and_fails_where_it_should() {
         "FAIL  indicator: wanted at most 1e-1 in every step, found ",
         "pass  rejected: wanted at most 0 steps rejected, found 0",
         "pass  remarks: wanted no remark, found none",
-        "cert.json: failed 2 of 5 criteria\nexit 1\n",
+        "cert.json: failed 2 of 6 criteria\nexit 1\n",
     ] {
         assert!(told.contains(line), "`{line}` is not in\n{told}");
     }
@@ -341,7 +341,7 @@ fn a_certificate_needs_a_file_of_its_own_before_the_run_starts() {
     let before = std::fs::read_to_string(folder.join("system.toml")).unwrap();
     let output = cosimo(&folder, &["run", "system.toml", "--certificate", "./system.toml"]);
     let told = complaint(&output);
-    assert!(told.contains("exit 3") && told.contains("must have a file of its own"), "{told}");
+    assert!(told.contains("exit 2") && told.contains("which the run reads"), "{told}");
     assert_eq!(std::fs::read_to_string(folder.join("system.toml")).unwrap(), before);
     let output = cosimo(&folder, &["run", "system.toml", "--certificate", "nowhere/cert.json"]);
     assert!(complaint(&output).contains("the folder `nowhere` does not exist"));

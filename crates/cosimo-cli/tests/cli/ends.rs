@@ -235,3 +235,76 @@ fn a_result_that_is_removed_or_cut_off_is_noticed() {
         assert_eq!(gate.status.code(), Some(1), "{}", complaint(&gate));
     }
 }
+
+/// Options that name a file which the run reads, or each other's.
+#[test]
+fn nothing_that_is_read_is_overwritten() {
+    let folder = folder("guard");
+    system(&folder, &[]);
+    let text = std::fs::read_to_string(folder.join("system.toml")).unwrap();
+    std::fs::copy(folder.join("system.toml"), folder.join("table.csv")).unwrap();
+    std::os::unix::fs::symlink("system.toml", folder.join("link.csv")).unwrap();
+    let mut told = String::new();
+    for args in [
+        &["--report", "system.toml"][..],
+        &["--certificate", "./system.toml"],
+        &["--summary-json", "system.toml"],
+        &["--log-fmi-calls", "system.toml"],
+        &["--checkpoint", "end,file=system.toml"],
+        &["--out", "link.csv"],
+        &["--out", "rows.csv", "--report", "../guard/rows.csv", "--certificate", "a", "--summary-json", "a"],
+    ] {
+        let output = cosimo(&folder, &[&["run", "system.toml", "--stop", "0.1"], args].concat());
+        told += &format!("{}\n{}", args.join(" "), complaint(&output));
+        assert_eq!(std::fs::read_to_string(folder.join("system.toml")).unwrap(), text, "{args:?}");
+    }
+    let output = cosimo(&folder, &["convert", "system.toml", "a.ssd"]);
+    assert!(output.status.success(), "{}", complaint(&output));
+    let output = cosimo(&folder, &["convert", "system.toml", "a.ssd"]);
+    told += &format!("convert\n{}", complaint(&output));
+    assert_snapshot!("guard", told);
+}
+
+/// Wherever an FMU goes, files stay where they were asked for.
+#[test]
+fn an_fmu_that_changes_the_folder_changes_nothing() {
+    let folder = folder("elsewhere");
+    write(&Design::new(SABOTEUR, Version::Two), &built_library().unwrap(), &folder.join("unit.fmu")).unwrap();
+    let mut args = vec!["run", "unit.fmu", "--set", "unit.fault=directory", "--set", "unit.at_step=10"];
+    args.extend(["--step", "0.01", "--stop", "1", "--out", "rows.csv", "--report", "run.html"]);
+    args.extend(["--certificate", "run.json", "--summary-json", "sum.json"]);
+    args.extend(["--checkpoint", "simulated=0.3,end,file=run.checkpoint", "--log-fmi-calls", "calls.txt"]);
+    let output = cosimo(&folder, &args);
+    assert!(output.status.success(), "{}", complaint(&output));
+    for file in ["rows.csv", "run.html", "run.json", "sum.json", "run.checkpoint", "calls.txt"] {
+        assert!(folder.join(file).metadata().is_ok_and(|found| found.len() > 0), "{file}");
+    }
+    let gate = cosimo(&folder, &["gate", "run.json"]);
+    assert!(gate.status.success(), "{}", String::from_utf8_lossy(&gate.stdout));
+}
+
+/// The gate looks at the certificate and at the results that it speaks of.
+#[test]
+fn the_gate_notices_what_was_changed_afterwards() {
+    let folder = folder("changed");
+    system(&folder, &[]);
+    let args = ["run", "system.toml", "--stop", "0.1", "--out", "rows.csv", "--certificate", "run.json"];
+    assert!(cosimo(&folder, &args).status.success());
+    let gate = |args: &[&str]| {
+        let output = cosimo(&folder, &[&["gate", "run.json"], args].concat());
+        format!("{}{}\n", String::from_utf8_lossy(&output.stdout), complaint(&output))
+    };
+    let (rows, certificate) = (folder.join("rows.csv"), folder.join("run.json"));
+    let mut told = gate(&[]);
+    let whole = std::fs::read(&rows).unwrap();
+    std::fs::write(&rows, &whole[..whole.len() / 2]).unwrap();
+    told += &gate(&[]);
+    std::fs::remove_file(&rows).unwrap();
+    told += &gate(&[]);
+    told += &gate(&["--without-results"]);
+    let text = std::fs::read_to_string(&certificate).unwrap();
+    std::fs::write(&certificate, text.replace("\"rejected\": 0", "\"rejected\": 1")).unwrap();
+    std::fs::write(&rows, &whole).unwrap();
+    told += &gate(&[]);
+    assert_snapshot!("gate-changed", told);
+}

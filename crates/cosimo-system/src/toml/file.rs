@@ -61,9 +61,10 @@ fn write(document: &Document, path: &Path, _: &Registry) -> Result<Vec<Problem>,
         let failed = |cause| Unwritten::Failed { file: from.clone(), cause };
         if document.rest.is_none() {
             let whole = from.canonicalize().map_err(failed)?;
-            let near =
-                here.canonicalize().ok().and_then(|here| whole.strip_prefix(here).ok().map(Path::to_owned));
-            return Ok(near.unwrap_or(whole).to_string_lossy().into_owned());
+            let here = if here.as_os_str().is_empty() { Path::new(".") } else { &here };
+            return Ok(seen_from(&here.canonicalize().map_err(failed)?, &whole)
+                .to_string_lossy()
+                .into_owned());
         }
         let name = from.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let mut number = 1;
@@ -76,9 +77,7 @@ fn write(document: &Document, path: &Path, _: &Registry) -> Result<Vec<Problem>,
             number += 1;
         };
         std::fs::create_dir_all(here.join("resources")).map_err(failed)?;
-        if from.canonicalize().ok() != here.join(&to).canonicalize().ok() {
-            std::fs::copy(&from, here.join(&to)).map_err(failed)?;
-        }
+        crate::format::copy_beside(&from, &here.join(&to))?;
         Ok(to)
     };
     for component in &mut system.components {
@@ -92,4 +91,11 @@ fn write(document: &Document, path: &Path, _: &Registry) -> Result<Vec<Problem>,
     let failed = |cause| Unwritten::Failed { file: path.to_owned(), cause };
     std::fs::write(path, write::to_toml(&system)).map_err(failed)?;
     Ok(Vec::new())
+}
+
+/// The way from a folder to a file, both without links.
+fn seen_from(folder: &Path, file: &Path) -> PathBuf {
+    let shared = folder.components().zip(file.components()).take_while(|(one, other)| one == other).count();
+    let up = folder.components().skip(shared).map(|_| std::path::Component::ParentDir);
+    up.chain(file.components().skip(shared)).collect()
 }

@@ -6,10 +6,12 @@
 
 mod gate;
 mod schema;
+mod sealed;
 mod steps;
 
 pub use gate::{Check, Limits, NoCertificate, gate};
 pub use schema::schema;
+pub use sealed::{results, sealed, unchanged};
 pub use steps::Steps;
 
 use cosimo_core::entry::{Listed, Options};

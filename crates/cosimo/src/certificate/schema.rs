@@ -259,6 +259,28 @@ pub fn schema() -> Value {
                         ("cores", count("0 where unknown")),
                         ("target", text("")),
                         ("command", text("")),
+                        (
+                            "results",
+                            list(
+                                "result files, with the rows that the run wrote; paths start from the folder of the certificate",
+                                &object(
+                                    "",
+                                    &[
+                                        ("file", text("")),
+                                        ("rows", count("")),
+                                        ("sha256", json!({ "type": "string", "pattern": "^[0-9a-f]{64}$" })),
+                                    ],
+                                ),
+                            ),
+                        ),
+                        (
+                            "checksum",
+                            json!({
+                                "type": "string",
+                                "pattern": "^[0-9a-f]{64}$",
+                                "description": "SHA-256 of the file with zeros in the place of these digits",
+                            }),
+                        ),
                     ],
                 ),
             ),

@@ -1,0 +1,52 @@
+//! A file that is written beside its place and put there when it is whole: a process that is killed meanwhile leaves what
+//! was there before.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+pub(crate) struct Draft {
+    path: PathBuf,
+    draft: PathBuf,
+    file: BufWriter<File>,
+    placed: bool,
+}
+
+impl Draft {
+    pub(crate) fn create(path: &Path) -> io::Result<Draft> {
+        if path.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        // An FMU may change the working folder before it is placed.
+        let path = std::path::absolute(path)?;
+        let draft = cosimo::saved::draft(&path);
+        let file = BufWriter::new(File::create(&draft)?);
+        Ok(Draft { path, draft, file, placed: false })
+    }
+
+    pub(crate) fn place(mut self) -> io::Result<()> {
+        self.file.flush()?;
+        self.file.get_ref().sync_all()?;
+        std::fs::rename(&self.draft, &self.path)?;
+        self.placed = true;
+        Ok(())
+    }
+}
+
+impl Write for Draft {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if !self.placed {
+            let _ = std::fs::remove_file(&self.draft); // half of it is of no use
+        }
+    }
+}

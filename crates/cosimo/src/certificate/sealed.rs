@@ -1,0 +1,84 @@
+//! Whether a certificate, and the results that it speaks of, are as they were written.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::gate::Check;
+
+const KEY: &str = "\"checksum\": \"";
+const DIGITS: usize = 64;
+
+/// The text of a certificate with its checksum: the SHA-256 of the text, with zeros in the place of its digits.
+pub fn sealed(certificate: &Value) -> String {
+    let mut certificate = certificate.clone();
+    certificate["machine"]["checksum"] = "0".repeat(DIGITS).into();
+    let text = format!("{certificate:#}\n");
+    let checksum = cosimo_report::sha256(text.as_bytes());
+    match place(&text) {
+        Some(at) => format!("{}{checksum}{}", &text[..at], &text[at + DIGITS..]),
+        None => text,
+    }
+}
+
+/// Where the digits begin. The checksum comes last, so that no text of others is taken for it.
+fn place(text: &str) -> Option<usize> {
+    let at = text.rfind(KEY)? + KEY.len();
+    let digits = text.get(at..at + DIGITS)?;
+    digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then_some(at)
+}
+
+/// Whether nobody has changed the text of a certificate.
+pub fn unchanged(text: &str) -> Check {
+    let (found, pass) = match place(text) {
+        None => ("a certificate without a checksum", false),
+        Some(at) => {
+            let blank = format!("{}{}{}", &text[..at], "0".repeat(DIGITS), &text[at + DIGITS..]);
+            match cosimo_report::sha256(blank.as_bytes()) == text[at..at + DIGITS] {
+                true => ("its checksum fits", true),
+                false => ("its checksum does not fit: it was changed or damaged", false),
+            }
+        }
+    };
+    let wanted = "the certificate as the run wrote it".into();
+    Check { criterion: "unchanged", about: String::new(), wanted, found: found.into(), pass }
+}
+
+/// Whether the result files are those of the run. Paths start from the folder of the certificate.
+pub fn results(certificate: &Value, folder: &Path) -> Vec<Check> {
+    let listed = certificate["machine"]["results"].as_array().into_iter().flatten();
+    let check = |result: &Value| {
+        let (file, wanted) = (result["file"].as_str().unwrap_or(""), result["sha256"].as_str().unwrap_or(""));
+        let (found, pass) = match cosimo_report::sha256_of_file(&folder.join(file)) {
+            Ok(found) if found == wanted => ("the same file".to_owned(), true),
+            Ok(_) => ("another content".to_owned(), false),
+            Err(cause) => (format!("none that can be read: {cause}"), false),
+        };
+        Check {
+            criterion: "results",
+            about: format!("`{file}`"),
+            wanted: format!("the file that the run wrote, with {} rows", json!(result["rows"])),
+            found,
+            pass,
+        }
+    };
+    listed.map(check).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_changed_byte_is_noticed() {
+        let text = sealed(&json!({ "a": 1.5, "\"checksum\": \"": "b", "list": [1, 2] }));
+        assert!(unchanged(&text).pass, "{text}");
+        for at in 0..text.len() {
+            let mut changed = text.clone().into_bytes();
+            changed[at] ^= 1;
+            let Ok(changed) = String::from_utf8(changed) else { continue };
+            assert!(!unchanged(&changed).pass, "byte {at}");
+        }
+        assert!(!unchanged("{}").pass);
+    }
+}
