@@ -4,6 +4,7 @@
 
 mod bench;
 mod browser;
+mod chaos;
 mod command;
 mod cvode;
 mod features;
@@ -66,6 +67,12 @@ const TASKS: &[Task] = &[
         arguments: "[--seconds N]",
         summary: "random files through all that reads them, for a minute unless told otherwise",
         run: fuzz::run,
+    },
+    Task {
+        name: "chaos",
+        arguments: "[--kills N] [--levels N] [--seed N]",
+        summary: "kill runs at random instants and fill disks to random levels, and look for lost rows",
+        run: chaos::run,
     },
     Task {
         name: "browser",

@@ -129,6 +129,10 @@ impl Seed {
     }
 }
 
+fn number(variable: &str, usual: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
+}
+
 /// Kills a run at instants of a seeded sequence: the file opens, and has the rows of an undisturbed run, none of them
 /// missing that is older than two seconds. `cargo xtask chaos` does it more often.
 #[test]
@@ -307,4 +311,61 @@ fn the_gate_notices_what_was_changed_afterwards() {
     std::fs::write(&rows, &whole).unwrap();
     told += &gate(&[]);
     assert_snapshot!("gate-changed", told);
+}
+
+/// A disk of its own, of a size that a run does not fit into; the script runs on it and copies all of it into `after`.
+const SMALL_DISK: &str = "mount -t tmpfs -o size=${SIZE}k tmpfs disk && cp system.toml disk && cd disk || exit 99\n\
+    \"$@\" 2> ../told; echo $? > ../code; cp * ../after";
+
+/// Sizes of a seeded sequence, each format, with and without all else that a run can write: exit 3, the file opens, no row
+/// in it is missing, and nothing calls the run finished.
+#[test]
+fn a_full_disk_is_a_failure_that_keeps_all_rows() {
+    let namespaces = Command::new("unshare").args(["-rm", "true"]).status();
+    if !namespaces.is_ok_and(|status| status.success()) {
+        println!("skipped: this system lets nobody mount a small disk (`unshare -rm`)");
+        return;
+    }
+    let (levels, mut seed) = (number("COSIMO_LEVELS", 2), Seed(number("COSIMO_SEED", 2)));
+    for format in FORMATS {
+        let file = format!("rows.{}", format.endings[0]);
+        for level in 0..levels {
+            for more in [&[][..], &["--report", "run.html", "--checkpoint", "simulated=1e-3,end"]] {
+                let folder = folder(&format!("small-disk-{}-{level}-{}", format.name, more.len()));
+                system(&folder, &[]);
+                for name in ["disk", "after"] {
+                    std::fs::create_dir(folder.join(name)).unwrap();
+                }
+                let size = 20 + seed.below(4000);
+                let run = "run system.toml --method law=fixed --step 1e-6 --stop 0.5 --certificate cert.json";
+                let status = Command::new("unshare")
+                    .args(["-rm", "sh", "-c", SMALL_DISK, "sh", env!("CARGO_BIN_EXE_cosimo")])
+                    .args(run.split(' '))
+                    .args(["--out", &file])
+                    .args(more)
+                    .env("SIZE", size.to_string())
+                    .current_dir(&folder)
+                    .stdout(std::process::Stdio::null())
+                    .status()
+                    .unwrap();
+                assert!(status.success(), "{status}");
+                let told = std::fs::read_to_string(folder.join("told")).unwrap();
+                let what = format!("{file}, {size} kB, {more:?}: {told}");
+                assert_eq!(std::fs::read_to_string(folder.join("code")).unwrap().trim(), "3", "{what}");
+                let after = folder.join("after");
+                // On the smallest disks there is no room for as much as a header.
+                if after.join(&file).metadata().is_ok_and(|found| found.len() > 0) {
+                    let table = read(&after.join(&file)).unwrap_or_else(|error| panic!("{what}: {error}"));
+                    let last = table.column("time").unwrap().last().copied();
+                    let steps = last.map_or(0.0, |last| (last / 1e-6).round() + 1.0);
+                    assert_eq!(table.rows(), steps as usize, "{what}");
+                }
+                if let Ok(text) = std::fs::read_to_string(after.join("cert.json")) {
+                    let certificate: serde_json::Value = serde_json::from_str(&text).unwrap();
+                    assert_ne!(certificate["outcome"]["word"], "finished", "{what}");
+                    assert_eq!(cosimo(&after, &["gate", "cert.json"]).status.code(), Some(1), "{what}");
+                }
+            }
+        }
+    }
 }
