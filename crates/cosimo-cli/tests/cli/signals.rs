@@ -16,7 +16,7 @@ const LONG: [&str; 8] =
 fn started(folder: &Path, command: &mut Command) -> Child {
     let child = command.current_dir(folder).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let begun = Instant::now();
-    while std::fs::metadata(folder.join("rows.csv")).map_or(0, |file| file.len()) == 0 {
+    while std::fs::read_to_string(folder.join("rows.csv")).map_or(0, |text| text.lines().count()) < 4 {
         assert!(begun.elapsed() < Duration::from_secs(60), "no rows appeared");
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -95,6 +95,61 @@ fn rows_reach_the_file_while_an_fmu_computes() {
         child.wait().unwrap();
         assert_eq!(rows, 10, "{file}");
         std::fs::remove_file(folder.join("rows.csv")).unwrap();
+    }
+}
+
+/// Everything that was asked for is there after each of them, and the run goes on from its checkpoint.
+#[test]
+fn report_checkpoint_and_certificate_are_written_too() {
+    for (signal, number) in [("INT", 2), ("TERM", 15), ("HUP", 1), ("XCPU", 24)] {
+        let folder = folder(&format!("signal-all-{signal}"));
+        system(&folder, &[]);
+        let more = ["--report", "run.html", "--certificate", "run.json", "--checkpoint", "interrupt,file=c"];
+        let child = started(&folder, Command::new(env!("CARGO_BIN_EXE_cosimo")).args(LONG).args(more));
+        send(&child, signal);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(128 + number), "{signal}: {}", complaint(&output));
+        let text = |file: &str| std::fs::read_to_string(folder.join(file)).unwrap();
+        assert!(text("run.html").contains("Interrupted at t"), "{signal}");
+        assert!(text("run.json").contains("\"word\": \"interrupted\""), "{signal}");
+        let rows = text("rows.csv").lines().count();
+        let last: f64 = text("rows.csv").lines().last().unwrap().split(',').next().unwrap().parse().unwrap();
+        let resumed = crate::common::cosimo(&folder, &["resume", "c", "--stop", &format!("{}", last + 1e-5)]);
+        assert!(resumed.status.success(), "{signal}: {}", complaint(&resumed));
+        assert!(text("rows.csv").lines().count() > rows, "{signal}");
+    }
+}
+
+/// Twice at once, whatever the run is doing: stepping and writing, or loading an FMU that does not come back.
+#[test]
+fn two_signals_at_once_lose_nothing() {
+    for (signal, number) in [("INT", 2), ("TERM", 15), ("HUP", 1), ("XCPU", 24)] {
+        let folder = folder(&format!("signal-twice-{signal}"));
+        system(&folder, &[]);
+        let child = started(&folder, Command::new(env!("CARGO_BIN_EXE_cosimo")).args(LONG));
+        send(&child, signal);
+        send(&child, signal);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(128 + number), "{signal}: {}", complaint(&output));
+        rows_are_whole(&folder, &output);
+        let saboteur = Design::new(SABOTEUR, Version::Two);
+        write(&saboteur, &built_library().unwrap(), &folder.join("unit.fmu")).unwrap();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_cosimo"))
+            .args(["run", "unit.fmu", "--stop", "1"])
+            .env("COSIMO_SABOTAGE", "fmi2Instantiate=hang")
+            .current_dir(&folder)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        assert!(still_runs(&mut child));
+        send(&child, signal);
+        assert!(still_runs(&mut child));
+        send(&child, signal);
+        let output = child.wait_with_output().unwrap();
+        let told = complaint(&output);
+        assert_eq!(output.status.code(), Some(128 + number), "{signal}: {told}");
+        assert!(told.contains("waiting for `unit` in fmi2Instantiate to return"), "{signal}: {told}");
     }
 }
 
