@@ -1,6 +1,9 @@
 //! The `cosimo` command. No numerics here: it reads, asks the engine, and prints. Data goes to stdout,
 //! everything else to stderr.
 
+#[macro_use]
+mod output;
+
 mod catalogue;
 mod command;
 mod draft;
@@ -71,13 +74,14 @@ enum Command {
 
 fn main() {
     set_panic_hook();
+    output::begin();
     // This is a program: it may make child processes for what is executed only to learn something.
     cosimo::core::trial::use_isolation(&cosimo::fmi::CHILD_PROCESSES);
     cosimo::fmi::watch_process(cosimo::fmi::Rescue {
         ask: cosimo::record::ask_for_all_rows,
         is_done: cosimo::record::has_all_rows,
     });
-    let cli = Cli::parse();
+    let cli = Cli::try_parse().unwrap_or_else(|stop| output::leave(output::clap(&stop)));
     let result = match cli.command {
         Command::Run(args) => command::run::run(&args),
         Command::Analyse(args) => command::analyse::run(&args),
@@ -103,8 +107,7 @@ fn main() {
         Command::Verify(args) => command::verify::run(&args),
         Command::Completions(args) => command::completions::run(&args),
     };
-    // FMUs may have left exit handlers behind that do not survive being run.
-    cosimo::fmi::leave(result.err().unwrap_or(0))
+    output::leave(result.err().unwrap_or(0))
 }
 
 /// The options of a `cosimo run` as they were typed, without the program. `None` where they are none.
@@ -117,15 +120,10 @@ pub(crate) fn run_args(words: &[String]) -> Option<command::run::Args> {
 }
 
 /// A panic inside a simulator is reported by the engine with its name and time; the bare backtrace of it
-/// would only hide that. Printing to a closed pipe is no fault of anybody. A panic anywhere else is our bug and
-/// shows as usual.
+/// would only hide that. A panic anywhere else is our bug and shows as usual.
 fn set_panic_hook() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        let said = info.payload().downcast_ref::<String>().map_or("", String::as_str);
-        if said.starts_with("failed printing to std") && said.contains("Broken pipe") {
-            cosimo::fmi::leave(exit::NOBODY_LISTENS);
-        }
         if !cosimo::engine::in_simulator() {
             usual(info);
         }

@@ -1,18 +1,20 @@
 //! Problems as people see them: what, where in the file, and what to do. All of a file at once.
 
 use std::collections::BTreeMap;
-use std::io::IsTerminal;
 use std::sync::Once;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use cosimo::core::printable;
 use cosimo::fmi::validate::{self, Finding};
 use cosimo::system::{File, Files, Problem, Severity, Span};
+
+use crate::output;
 
 /// Prints problems to stderr, the errors with a count behind them.
 pub(crate) fn problems(problems: &[Problem], files: &Files) {
     let renderer = renderer();
     for problem in problems {
-        eprintln!("{}\n", renderer.render(&[group(problem, files)]));
+        output::styled_to_stderr(&format!("{}\n", renderer.render(&[group(problem, files)])));
     }
     let errors = problems.iter().filter(|problem| problem.severity == Severity::Error).count();
     if errors > 1 {
@@ -51,9 +53,9 @@ fn say_once(line: &str) {
     SAID.call_once(|| eprintln!("{line}"));
 }
 
-/// A problem for stdout: it is what was asked for.
-pub(crate) fn problem(problem: &Problem, files: &Files) -> String {
-    for_stdout().render(&[group(problem, files)])
+/// A problem on stdout: it is what was asked for.
+pub(crate) fn problem(problem: &Problem, files: &Files) {
+    output::styled(&format!("{}\n", for_stdout().render(&[group(problem, files)])));
 }
 
 /// The file, line and column of a problem, both from 1, in characters.
@@ -137,14 +139,14 @@ fn line(problem: &Problem) -> String {
 
 /// An error without a place in a file.
 pub(crate) fn error(message: &str, hint: Option<&str>) {
-    titled(Group::with_title(Level::ERROR.primary_title(message)), hint);
+    titled(Group::with_title(Level::ERROR.primary_title(printable(message))), hint);
 }
 
 /// An error of a run or a plan, which may have a code but has no place in a file. Where several are told in one line, each
 /// has its code behind it already.
 pub(crate) fn coded(code: Option<&str>, message: &str, hint: Option<&str>) {
     let Some(code) = code else { return error(message, hint) };
-    let mut title = Level::ERROR.primary_title(message);
+    let mut title = Level::ERROR.primary_title(printable(message));
     if !message.contains(&format!("[{code}]")) {
         title = title.id(code);
     }
@@ -154,21 +156,22 @@ pub(crate) fn coded(code: Option<&str>, message: &str, hint: Option<&str>) {
 
 fn titled<'a>(mut group: Group<'a>, hint: Option<&'a str>) {
     if let Some(hint) = hint {
-        group = group.element(Level::HELP.message(hint));
+        group = group.element(Level::HELP.message(printable(hint)));
     }
-    eprintln!("{}", renderer().render(&[group]));
+    output::styled_to_stderr(&renderer().render(&[group]));
 }
 
-/// What a rule of the standard found, for stdout: it is what was asked for.
-pub(crate) fn finding(finding: &Finding, file: &str) -> String {
+/// What a rule of the standard found, on stdout: it is what was asked for.
+pub(crate) fn finding(finding: &Finding, file: &str) {
     let level = match finding.severity {
         validate::Severity::Error => Level::ERROR,
         validate::Severity::Warning => Level::WARNING,
     };
-    let compared = format!("found {}, wanted {}", finding.found, finding.wanted);
-    let mut group = Group::with_title(level.primary_title(&finding.message).id(finding.rule.id));
+    let compared = format!("found {}, wanted {}", printable(&finding.found), printable(&finding.wanted));
+    let mut group = Group::with_title(level.primary_title(printable(&finding.message)).id(finding.rule.id));
     let spot = &finding.spot;
     let path = if spot.entry.is_empty() { file.to_owned() } else { format!("{file}: {}", spot.entry) };
+    let path = printable(&path);
     match (&spot.source, spot.place) {
         (Some((line, span)), Some(place)) => {
             let span = AnnotationKind::Primary.span(span.clone()).label(&compared);
@@ -186,15 +189,15 @@ pub(crate) fn finding(finding: &Finding, file: &str) -> String {
     }
     group =
         group.element(Level::NOTE.message(&finding.clause)).element(Level::HELP.message(finding.rule.remedy));
-    for_stdout().render(&[group])
+    output::styled(&format!("{}\n", for_stdout().render(&[group])));
 }
 
 fn for_stdout() -> Renderer {
-    if std::io::stdout().is_terminal() { Renderer::styled() } else { Renderer::plain() }
+    if output::is_terminal() { Renderer::styled() } else { Renderer::plain() }
 }
 
 fn renderer() -> Renderer {
-    if std::io::stderr().is_terminal() { Renderer::styled() } else { Renderer::plain() }
+    if std::io::IsTerminal::is_terminal(&std::io::stderr()) { Renderer::styled() } else { Renderer::plain() }
 }
 
 /// Where to point at. A parser that misses something points between two characters; the one before is shown.
@@ -212,16 +215,16 @@ fn group<'a>(problem: &'a Problem, files: &'a Files) -> Group<'a> {
         Severity::Error => Level::ERROR,
         Severity::Remark => Level::NOTE.with_name("remark"),
     };
-    let mut group = Group::with_title(level.primary_title(&problem.message).id(problem.code));
+    let mut group = Group::with_title(level.primary_title(printable(&problem.message)).id(problem.code));
     if let Some((file, span)) = place(problem, files) {
         let mut annotation = AnnotationKind::Primary.span(span);
         if !problem.label.is_empty() {
-            annotation = annotation.label(&problem.label);
+            annotation = annotation.label(printable(&problem.label));
         }
-        group = group.element(Snippet::source(&file.text).path(&file.name).annotation(annotation));
+        group = group.element(Snippet::source(&file.text).path(printable(&file.name)).annotation(annotation));
     }
     if let Some(hint) = &problem.hint {
-        group = group.element(Level::HELP.message(hint));
+        group = group.element(Level::HELP.message(printable(hint)));
     }
     group
 }

@@ -15,6 +15,7 @@ pub mod line;
 pub mod linearised;
 pub mod link;
 pub mod method;
+pub mod printable;
 pub mod recorder;
 pub mod segment;
 pub mod simulator;
@@ -32,6 +33,7 @@ pub use interface::{
 };
 pub use line::LineEnd;
 pub use link::{Bond, Couplings, End, Side, Term};
+pub use printable::printable;
 pub use segment::Segment;
 pub use simulator::{
     Dynamics, Inputs, Lead, Local, Outputs, Reached, Rehearsal, Setup, Simulator, Slot, States, Trail,

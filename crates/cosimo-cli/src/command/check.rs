@@ -83,7 +83,7 @@ fn show(
         for members in report::alike(findings.problems.iter()) {
             let shown = if members.len() > MOST_ALIKE { 1 } else { members.len() };
             for problem in &members[..shown] {
-                println!("{}\n", report::problem(problem, files));
+                report::problem(problem, files);
             }
             if shown < members.len() {
                 println!("the same{}\n", report::others(&members[1..]));

@@ -1,6 +1,5 @@
 //! `cosimo plot`: result files to look at, in the terminal or as a picture.
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use console::Term;
@@ -8,7 +7,7 @@ use cosimo::overlay::{Source, Wanted, overlay};
 use cosimo::plot::{Figure, Paper};
 use cosimo::record::{self, TableError};
 
-use crate::{exit, page, picture, report};
+use crate::{exit, output, page, picture, report};
 
 /// Letters in a line where nobody can tell how many there are.
 const COLUMNS: usize = 80;
@@ -58,7 +57,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     match &args.out {
         Some(out) => picture::write(&figure, out),
         None => {
-            print!("{}", figure.text(paper(figure.panels.len())));
+            output::styled(figure.text(paper(figure.panels.len())).trim_end_matches('\n'));
             Ok(())
         }
     }
@@ -102,11 +101,9 @@ fn names(files: &[PathBuf]) -> Vec<String> {
     files.iter().enumerate().map(name).collect()
 }
 
-/// As wide as the terminal; colours there only, and not where somebody wants none (https://no-color.org).
+/// As wide as the terminal; colours there only.
 fn paper(panels: usize) -> Paper {
-    let (terminal, plain) =
-        (std::io::stdout().is_terminal(), std::env::var_os("NO_COLOR").is_some_and(|word| !word.is_empty()));
     let columns = Term::stdout().size_checked().map_or(COLUMNS, |(_, columns)| usize::from(columns));
     let rows = if panels > 1 { ROWS.1 } else { ROWS.0 };
-    Paper { columns, rows, colour: terminal && !plain }
+    Paper { columns, rows, colour: output::is_terminal() && output::colours() }
 }

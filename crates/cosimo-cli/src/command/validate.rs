@@ -78,7 +78,7 @@ fn read(file: &Path, profile: Profile) -> Option<Validation> {
 
 fn print(validation: &Validation, shown: &str) {
     for finding in &validation.findings {
-        println!("{}\n", report::finding(finding, shown));
+        report::finding(finding, shown);
     }
     for (rule, count) in &validation.left_out {
         println!("{count} more of {} are not shown", rule.id);

@@ -18,6 +18,7 @@ mod foreign;
 mod info;
 mod messages;
 mod osp;
+mod output;
 mod pages;
 mod plot;
 mod python;

@@ -1,0 +1,179 @@
+//! Where all words of the command leave it: stdout for what was asked for, stderr for everything else.
+//!
+//! The macros here take the place of the standard ones in the whole crate. Those panic where nothing can be written; they
+//! print what files of others say as it is, and that may control a terminal; and they print to descriptor 1, which is the
+//! FMUs' as well. Here stdout is a duplicate of what descriptor 1 was when the command began.
+
+use std::fmt::Arguments;
+use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use cosimo::core::printable;
+use cosimo::core::printable::controls;
+
+use crate::exit;
+
+macro_rules! println {
+    () => { $crate::output::print(format_args!("\n")) };
+    ($($words:tt)*) => { $crate::output::print(format_args!("{}\n", format_args!($($words)*))) };
+}
+macro_rules! print {
+    ($($words:tt)*) => { $crate::output::print(format_args!($($words)*)) };
+}
+macro_rules! eprintln {
+    ($($words:tt)*) => { $crate::output::complain(format_args!("{}\n", format_args!($($words)*))) };
+}
+
+struct Stdout {
+    to: Mutex<Box<dyn Write + Send>>,
+    is_terminal: bool,
+}
+
+static STDOUT: OnceLock<Stdout> = OnceLock::new();
+/// Why something on stdout was lost; what follows it is not written either.
+static LOST: OnceLock<io::Error> = OnceLock::new();
+
+/// To be called before anything is printed.
+pub(crate) fn begin() {
+    stdout();
+}
+
+fn stdout() -> &'static Stdout {
+    STDOUT.get_or_init(|| Stdout { to: Mutex::new(duplicate()), is_terminal: io::stdout().is_terminal() })
+}
+
+#[cfg(unix)]
+fn duplicate() -> Box<dyn Write + Send> {
+    use std::os::fd::AsFd;
+    match io::stdout().as_fd().try_clone_to_owned() {
+        Ok(duplicate) => Box::new(std::fs::File::from(duplicate)),
+        Err(_) => Box::new(io::stdout()),
+    }
+}
+
+#[cfg(not(unix))]
+fn duplicate() -> Box<dyn Write + Send> {
+    Box::new(io::stdout())
+}
+
+/// Whether colours are welcome where there is a terminal (https://no-color.org).
+pub(crate) fn colours() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|word| word.is_empty())
+}
+
+/// Whether stdout is a terminal.
+pub(crate) fn is_terminal() -> bool {
+    stdout().is_terminal
+}
+
+pub(crate) fn print(words: Arguments<'_>) {
+    write(&printable(&words.to_string()));
+}
+
+pub(crate) fn complain(words: Arguments<'_>) {
+    write_stderr(&printable(&words.to_string()));
+}
+
+/// A line on stdout that may have colours. What it says of others is printable already.
+pub(crate) fn styled(text: &str) {
+    write(&(spell_all_but_colours(text) + "\n"));
+}
+
+/// As [`styled`], on stderr.
+pub(crate) fn styled_to_stderr(text: &str) {
+    write_stderr(&(spell_all_but_colours(text) + "\n"));
+}
+
+/// What clap has to say, be it help or a mistake; and what the command ends with.
+pub(crate) fn clap(stop: &clap::Error) -> u8 {
+    let styled = stop.render();
+    match stop.use_stderr() {
+        true if io::stderr().is_terminal() && colours() => {
+            write_stderr(&spell_all_but_colours(&styled.ansi().to_string()))
+        }
+        true => write_stderr(&printable(&styled.to_string())),
+        false if is_terminal() && colours() => write(&styled.ansi().to_string()),
+        false => write(&styled.to_string()),
+    }
+    u8::try_from(stop.exit_code()).unwrap_or(exit::BAD_INPUT)
+}
+
+/// Ends the process. FMUs may have left exit handlers behind that do not survive being run. Output that was lost is a
+/// failure of its own.
+pub(crate) fn leave(code: u8) -> ! {
+    let code = match LOST.get() {
+        Some(cause) => {
+            eprintln!("error: cannot write to standard output: {cause}");
+            if code == 0 { exit::NO_FILE } else { code }
+        }
+        None => code,
+    };
+    cosimo::fmi::leave(code)
+}
+
+fn write(text: &str) {
+    if LOST.get().is_some() {
+        return;
+    }
+    let mut to = stdout().to.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Err(cause) = to.write_all(text.as_bytes()).and_then(|()| to.flush()) {
+        stop_if_unread(&cause);
+        let _ = LOST.set(cause);
+    }
+}
+
+/// Where stderr cannot be written there is nowhere to say so, and results are worth more than what is said about them.
+fn write_stderr(text: &str) {
+    if let Err(cause) = io::stderr().write_all(text.as_bytes()) {
+        stop_if_unread(&cause);
+    }
+}
+
+/// Whoever read the output stopped reading, as `head` does: no fault of anybody.
+fn stop_if_unread(cause: &io::Error) {
+    if cause.kind() == ErrorKind::BrokenPipe {
+        cosimo::fmi::leave(exit::NOBODY_LISTENS);
+    }
+}
+
+/// Colours are escape sequences of one form, `ESC [ numbers m`; everything else that controls a terminal is spelled.
+fn spell_all_but_colours(text: &str) -> String {
+    let mut spelled = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(place) = rest.find(controls) {
+        let (before, from) = rest.split_at(place);
+        spelled.push_str(before);
+        let length = colour(from).unwrap_or(from.chars().next().map_or(0, char::len_utf8));
+        let (control, after) = from.split_at(length);
+        match colour(from) {
+            Some(_) => spelled.push_str(control),
+            None => spelled.push_str(&printable(control)),
+        }
+        rest = after;
+    }
+    spelled + rest
+}
+
+/// The length of the escape sequence for a colour that a text begins with.
+fn colour(text: &str) -> Option<usize> {
+    let numbers = text.strip_prefix("\x1b[")?;
+    let end = numbers.find(|letter: char| !letter.is_ascii_digit() && letter != ';')?;
+    numbers[end..].starts_with('m').then_some("\x1b[".len() + end + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_but_colours_passes() {
+        for (text, shown) in [
+            ("\x1b[1m\x1b[38;5;9merror\x1b[0m: a\n", "\x1b[1m\x1b[38;5;9merror\x1b[0m: a\n"),
+            ("\x1b[2J\x1b]0;title\x07", "\\u001b[2J\\u001b]0;title\\u0007"),
+            ("\u{9b}1m\u{202e}ü", "\\u009b1m\\u202eü"),
+            ("cut \x1b[1", "cut \\u001b[1"),
+        ] {
+            assert_eq!(spell_all_but_colours(text), shown);
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! What reaches stdout and stderr: nothing that controls a terminal, and no panic where neither can be written.
+
+use std::fs::File;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use cosimo::export::{Design, SABOTEUR, Version, built_library, write};
+use insta::assert_snapshot;
+
+use crate::common::{complaint, cosimo, folder, system};
+
+fn saboteur(folder: &Path) {
+    write(&Design::new(SABOTEUR, Version::Two), &built_library().unwrap(), &folder.join("saboteur.fmu"))
+        .unwrap();
+}
+
+/// A name that clears the screen, retitles the window and turns text around.
+const HOSTILE: &str = "a\x1b[2J\x1b]0;x\x07\u{9b}1m\u{202e}\rb";
+
+#[test]
+fn nothing_in_a_file_controls_the_terminal() {
+    let folder = folder("controls");
+    let toml = "a\\u001b[2J\\u001b]0;x\\u0007\\u009b1m\\u202e\\u000db";
+    system(&folder, &[("[component.chassis]", &format!("[component.\"{toml}\"]"))]);
+    let named = format!("{}.toml", HOSTILE.replace('/', ""));
+    std::fs::write(folder.join(&named), "[experiment]\nstop = \"\u{9b}\u{202e}\"\n").unwrap();
+    for args in [
+        &["check", "system.toml"][..],
+        &["check", "system.toml", "--json"],
+        &["explain", "system.toml"],
+        &["run", "system.toml"],
+        &["run", &named],
+        &["run", HOSTILE],
+        &["run", "system.toml", "--stop", HOSTILE],
+        &["plot", HOSTILE],
+    ] {
+        let output = cosimo(&folder, args);
+        for stream in [output.stdout, output.stderr] {
+            let text = String::from_utf8(stream).unwrap();
+            let controls = |letter: char| letter != '\n' && cosimo::core::printable::controls(letter);
+            assert!(!text.contains(controls), "{args:?}: {text:?}");
+        }
+    }
+    let found = String::from_utf8(cosimo(&folder, &["check", "system.toml"]).stdout).unwrap();
+    let found = found.split("\n\n").next().unwrap();
+    assert_snapshot!("controls", format!("{found}\n{}", complaint(&cosimo(&folder, &["run", &named]))));
+}
+
+/// As the shell redirects: `> file`, `2> file`, or to a descriptor that is closed.
+fn through_a_shell(folder: &Path, args: &[&str], redirection: &str) -> Output {
+    let command = format!("exec \"$0\" \"$@\" {redirection}");
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(command).arg(env!("CARGO_BIN_EXE_cosimo")).args(args).current_dir(folder);
+    shell.output().unwrap()
+}
+
+#[test]
+fn output_that_cannot_be_written_is_a_failure_and_no_panic() {
+    if File::options().write(true).open("/dev/full").is_err() {
+        eprintln!("skipped: there is no /dev/full");
+        return;
+    }
+    let folder = folder("full");
+    system(&folder, &[]);
+    saboteur(&folder);
+    let fmu = ["run", "saboteur.fmu", "--stop", "0.3", "--step", "0.1"];
+    let commands = [
+        &["run", "system.toml"][..],
+        &fmu,
+        &["check", "system.toml"],
+        &["check", "system.toml", "--json"],
+        &["info", "saboteur.fmu"],
+        &["validate", "saboteur.fmu"],
+        &["methods"],
+        &["schema"],
+        &["--help"],
+        &["completions", "bash"],
+    ];
+    for args in commands {
+        let full = through_a_shell(&folder, args, "> /dev/full");
+        let lost = "exit 3\nerror: cannot write to standard output: No space left on device (os error 28)\n";
+        assert_eq!(complaint(&full), lost, "{args:?}");
+        for redirection in [">&-", "2>&-", "2> /dev/full", ">&- 2>&-"] {
+            let output = through_a_shell(&folder, args, redirection);
+            assert_eq!(output.status.code(), Some(0), "{args:?} {redirection}: {}", complaint(&output));
+        }
+    }
+    // What failed before keeps its own code.
+    for redirection in ["2>&-", "2> /dev/full", "> /dev/full"] {
+        let output = through_a_shell(&folder, &["run", "nothing.toml"], redirection);
+        assert_eq!(output.status.code(), Some(3), "{redirection}");
+        let output = through_a_shell(&folder, &["run", "system.toml", "--stop", "x"], redirection);
+        assert_eq!(output.status.code(), Some(2), "{redirection}");
+    }
+}
