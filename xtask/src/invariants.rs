@@ -58,6 +58,7 @@ const RULES: &[Rule] = &[
             "crates/cosimo-fmi/src/instance.rs",
             "crates/cosimo-fmi/src/library.rs",
             "crates/cosimo-fmi/src/log.rs",
+            "crates/cosimo-fmi/src/printed.rs",
             "crates/cosimo-fmi/src/python.rs",
             "crates/cosimo-fmi/src/trial.rs",
             "crates/cosimo-fmi/src/unit2.rs",

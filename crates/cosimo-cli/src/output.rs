@@ -36,6 +36,7 @@ static LOST: OnceLock<io::Error> = OnceLock::new();
 /// To be called before anything is printed.
 pub(crate) fn begin() {
     stdout();
+    cosimo::fmi::separate_output();
 }
 
 fn stdout() -> &'static Stdout {

@@ -149,6 +149,8 @@ impl Sabotage {
             "rounding" => harm::round_upwards(),
             "print" => {
                 println!("a word on the standard output");
+                // Without the end of a line, so that it is written when the process ends.
+                harm::print_by_c(c"and one by C");
                 eprintln!("a word on the standard error");
             }
             "panic" => panic!("told to panic in this step"),

@@ -41,6 +41,8 @@ mod net;
 mod parameters;
 pub mod platform;
 mod ports;
+#[allow(unsafe_code)] // makes a child process and hands descriptors over
+mod printed;
 #[allow(unsafe_code)] // handles signals and the end of the process
 mod process_end;
 #[allow(unsafe_code)] // starts Python for the units that need it
@@ -68,6 +70,7 @@ use cosimo_pack::{problem, text, xml};
 pub use description::Description;
 pub use entry::FMU;
 pub use library::leave;
+pub use printed::separate_output;
 pub use process_end::{INTERRUPTED, Rescue, interruption, watch_interrupts, watch_process};
 pub use trial::{CHILD_PROCESSES, ChildProcesses};
 pub use unit::{UNIT, Unit};

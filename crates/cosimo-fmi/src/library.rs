@@ -14,7 +14,7 @@ use libloading::Library;
 
 use crate::platform::{beside, check_binary, explain_refusal};
 use crate::problem::Problem;
-use crate::python;
+use crate::{printed, python};
 
 static LOADED: Mutex<BTreeMap<PathBuf, &'static Library>> = Mutex::new(BTreeMap::new());
 
@@ -29,6 +29,7 @@ pub(crate) fn load(path: &Path) -> Result<&'static Library, Problem> {
         return Ok(library);
     }
     FOREIGN.store(true, Ordering::Relaxed);
+    printed::begin();
     if let Some(elf) = check_binary(path)? {
         python::provide(&elf, path)?;
     }
@@ -60,6 +61,7 @@ pub(crate) fn flush() {
 pub fn leave(code: u8) -> ! {
     crate::process_end::leaves();
     flush();
+    printed::end();
     if is_foreign() {
         end(code);
     }

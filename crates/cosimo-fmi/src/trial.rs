@@ -43,7 +43,7 @@ impl Isolation for ChildProcesses {
 }
 
 /// Threads of this process; a system that does not say is believed to have one.
-fn threads() -> usize {
+pub(crate) fn threads() -> usize {
     std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count)
 }
 

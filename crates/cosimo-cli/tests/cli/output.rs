@@ -1,4 +1,5 @@
-//! What reaches stdout and stderr: nothing that controls a terminal, and no panic where neither can be written.
+//! What reaches stdout and stderr: nothing of an FMU among our own data, nothing that controls a terminal, and no panic
+//! where neither can be written.
 
 use std::fs::File;
 use std::path::Path;
@@ -12,6 +13,42 @@ use crate::common::{complaint, cosimo, folder, system};
 fn saboteur(folder: &Path) {
     write(&Design::new(SABOTEUR, Version::Two), &built_library().unwrap(), &folder.join("saboteur.fmu"))
         .unwrap();
+}
+
+const PRINTS: [&str; 7] = ["saboteur.fmu", "--stop", "0.3", "--step", "0.1", "--set", "fault=print"];
+
+#[test]
+fn what_an_fmu_prints_is_shown_on_stderr_and_never_among_our_data() {
+    let folder = folder("printing");
+    saboteur(&folder);
+    let output = cosimo(&folder, &[&["run"][..], &PRINTS, &["--set", "at_step=2"]].concat());
+    let mut said: Vec<String> =
+        String::from_utf8(output.stderr).unwrap().lines().map(str::to_owned).collect();
+    said.sort(); // the FMU's stderr is ours, and not in step with its stdout
+    assert_eq!(
+        said,
+        [
+            "FMU output: a word on the standard output",
+            "FMU output: and one by C",
+            "a word on the standard error"
+        ]
+    );
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert!(told.starts_with("3 steps to t = 0.3") && !told.contains("word"), "{told}");
+    // In a trial, too.
+    let output = cosimo(&folder, &[&["check", "--json"][..], &PRINTS].concat());
+    serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap();
+}
+
+#[test]
+fn what_an_fmu_printed_before_it_crashed_is_shown() {
+    let folder = folder("printing-crash");
+    saboteur(&folder);
+    // Another instance prints, and then this one ends the process.
+    let args = ["run", "a=saboteur.fmu", "b=saboteur.fmu", "--stop", "0.3", "--step", "0.1"];
+    let faults = ["--set", "a.fault=print", "--set", "b.fault=abort", "--set", "b.at_step=2"];
+    let said = complaint(&cosimo(&folder, &[&args[..], &faults].concat()));
+    assert!(said.contains("FMU output: a word on the standard output\n"), "{said}");
 }
 
 /// A name that clears the screen, retitles the window and turns text around.

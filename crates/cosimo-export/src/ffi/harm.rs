@@ -1,14 +1,21 @@
 //! Harm that safe Rust cannot do, for the saboteur.
 
-use std::ffi::c_int;
+use std::ffi::{CStr, c_char, c_int};
 
 #[cfg_attr(unix, link(name = "m"))]
 unsafe extern "C" {
     fn fesetround(mode: c_int) -> c_int;
     fn atexit(handler: extern "C" fn()) -> c_int;
     fn raise(signal: c_int) -> c_int;
+    fn printf(format: *const c_char, ...) -> c_int;
     #[cfg(unix)]
     fn fork() -> c_int;
+}
+
+/// Prints by C's stdout, which has a buffer of its own.
+pub(crate) fn print_by_c(words: &CStr) {
+    // SAFETY: one text for one place in the format, and both end.
+    unsafe { printf(c"%s".as_ptr(), words.as_ptr()) };
 }
 
 /// Sends a signal to the process.
