@@ -9,6 +9,7 @@ mod command;
 mod draft;
 mod foreign;
 mod load;
+mod messages;
 mod outputs;
 mod pace;
 mod page;

@@ -85,6 +85,7 @@ impl Page {
         let experiment = &told.system.experiment;
         let mut remarks: Vec<Remark> =
             report::remark_lines(told.run.remarks()).map(|(code, message)| remark(code, message)).collect();
+        remarks.extend(cosimo::fmi::messages().iter().map(|message| uncoded(format!("FMU {message}"))));
         remarks.extend(told.resumed.map(|(file, from)| {
             uncoded(format!(
                 "resumed at t = {from} s from `{file}`: curves and rejected steps are drawn from there on; ledger, \

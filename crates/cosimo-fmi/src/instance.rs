@@ -264,12 +264,16 @@ impl<F: Closing> Handle<F> {
         Handle { functions, pointer, log, site, life: Life::Instantiated, corrupt, home, states }
     }
 
-    /// A warning is no error: the unit did what it was asked to do.
+    /// A warning is no error: the FMU did what it was asked to do. It is counted.
     #[inline]
     pub(crate) fn check(&mut self, function: &'static str, status: c_int) -> Result<(), SimulatorError> {
         self.site.leave();
         match status {
-            0 | 1 => Ok(()),
+            0 => Ok(()),
+            1 => {
+                self.log.warned(function);
+                Ok(())
+            }
             _ => Err(self.failed(function, status)),
         }
     }

@@ -37,6 +37,7 @@ mod library;
 mod locals;
 #[allow(unsafe_code)] // is called by the unit
 mod log;
+mod messages;
 mod net;
 mod parameters;
 pub mod platform;
@@ -70,6 +71,7 @@ use cosimo_pack::{problem, text, xml};
 pub use description::Description;
 pub use entry::FMU;
 pub use library::leave;
+pub use messages::{Message, MessageKind, messages};
 pub use printed::separate_output;
 pub use process_end::{INTERRUPTED, Rescue, interruption, watch_interrupts, watch_process};
 pub use trial::{CHILD_PROCESSES, ChildProcesses};

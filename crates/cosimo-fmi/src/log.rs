@@ -5,6 +5,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::calls;
+use crate::messages::{MessageKind, count};
 
 const LINES: usize = 20;
 const LONGEST: usize = 1000;
@@ -27,6 +28,7 @@ impl Log {
 
     pub(crate) fn push(&self, status: c_int, category: &str, text: &str) {
         let text: String = text.trim_end().chars().take(LONGEST).collect();
+        count(&self.instance, MessageKind::Logged { status, category: category.to_owned() }, &text);
         let word = status_word(status);
         let line = match category {
             "" => format!("{word}: {text}"),
@@ -40,6 +42,12 @@ impl Log {
             lines.pop_front();
         }
         lines.push_back(line);
+    }
+
+    /// A function returned `warning`.
+    #[cold]
+    pub(crate) fn warned(&self, function: &'static str) {
+        count(&self.instance, MessageKind::Returned { function }, "");
     }
 
     /// For the end of a message.

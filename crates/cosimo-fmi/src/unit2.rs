@@ -426,7 +426,11 @@ impl Stepping for Unit2 {
         let status = self.handle.home.around_step(|| unsafe { function(pointer, from, size, never_back) });
         self.handle.site.leave();
         match status {
-            0 | 1 => Ok(Stepped::Whole),
+            0 => Ok(Stepped::Whole),
+            1 => {
+                self.handle.log.warned("fmi2DoStep");
+                Ok(Stepped::Whole)
+            }
             2 => self.discarded(from, size),
             _ => Err(self.handle.failed("fmi2DoStep", status)),
         }

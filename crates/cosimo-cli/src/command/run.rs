@@ -25,7 +25,7 @@ use crate::saver::{self, Saver, Schedule};
 use crate::seal::{Made, Seal};
 use crate::signals::Interruption;
 use crate::ticker::Ticker;
-use crate::{exit, outputs, report};
+use crate::{exit, messages, outputs, report};
 
 /// Run a system and show what its coupling did to the energy
 #[derive(Debug, clap::Args)]
@@ -298,6 +298,7 @@ pub(crate) fn go(args: &Args, words: &[String], resumed: Option<Resumed>) -> Res
     }
     verdict(&summary, system.experiment.stop);
     distances(&undivided, &summary);
+    messages::print();
     if let Some(file) = &manner.summary_json {
         let mut json = json(&summary, elapsed, &args.what, error);
         if let Some(resumed) = &resumed {
@@ -338,6 +339,7 @@ pub(crate) fn go(args: &Args, words: &[String], resumed: Option<Resumed>) -> Res
         if let Some(pace) = &pace {
             json["real_time"] = pace.json();
         }
+        messages::add(&mut json);
         cosimo::saved::replace(file, format!("{json:#}\n").as_bytes())
             .map_err(|cause| unwritable(&format!("cannot write `{}`: {cause}", file.display()), file))?;
     }

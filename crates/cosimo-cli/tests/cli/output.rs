@@ -51,6 +51,39 @@ fn what_an_fmu_printed_before_it_crashed_is_shown() {
     assert!(said.contains("FMU output: a word on the standard output\n"), "{said}");
 }
 
+#[test]
+fn warnings_and_log_messages_are_counted_in_summary_report_and_certificate() {
+    let mut shown = String::new();
+    for version in [Version::One, Version::Two, Version::Three] {
+        let folder = folder(&format!("counted{}", version.text()));
+        write(&Design::new(SABOTEUR, version), &built_library().unwrap(), &folder.join("saboteur.fmu"))
+            .unwrap();
+        let files = ["--summary-json", "s.json", "--certificate", "c.json", "--report", "r.html"];
+        let run = |sets: &[&str]| {
+            let args = ["run", "a=saboteur.fmu", "b=saboteur.fmu", "--stop", "0.3", "--step", "0.1"];
+            let output = cosimo(&folder, &[&args[..], &files, sets].concat());
+            assert!(output.status.success(), "{}", complaint(&output));
+            let told = String::from_utf8(output.stdout).unwrap();
+            told.split_once("messages of FMUs\n").map(|(_, told)| told.to_owned())
+        };
+        let told = run(&["--set", "b.fault=warning", "--set", "b.at_step=2"]).unwrap();
+        let json = |file: &str| -> serde_json::Value {
+            serde_json::from_slice(&std::fs::read(folder.join(file)).unwrap()).unwrap()
+        };
+        let page = std::fs::read_to_string(folder.join("r.html")).unwrap();
+        for line in told.lines() {
+            let name = line.trim().trim_start_matches("`b`: ");
+            assert!(page.contains(name), "{name}");
+        }
+        assert_eq!(json("s.json")["messages"], json("c.json")["messages"]);
+        shown += &format!("{told}{:#}\n", json("c.json")["messages"]);
+        // Nothing to say is nothing said.
+        assert_eq!(run(&[]), None);
+        assert_eq!(json("c.json")["messages"], serde_json::json!([]));
+    }
+    assert_snapshot!("messages-of-fmus", shown);
+}
+
 /// A name that clears the screen, retitles the window and turns text around.
 const HOSTILE: &str = "a\x1b[2J\x1b]0;x\x07\u{9b}1m\u{202e}\rb";
 

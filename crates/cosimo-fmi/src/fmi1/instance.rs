@@ -627,7 +627,11 @@ impl Stepping for Fmi1Instance {
             status = self.wait()?;
         }
         match status {
-            0 | 1 => Ok(Stepped::Whole),
+            0 => Ok(Stepped::Whole),
+            1 => {
+                self.handle.log.warned("fmiDoStep");
+                Ok(Stepped::Whole)
+            }
             2 => self.discarded(from, size),
             _ => Err(self.handle.failed("fmiDoStep", status)),
         }

@@ -20,6 +20,7 @@ use cosimo_engine::rows::side_letter;
 use cosimo_engine::{
     BondSummary, BondTotals, Counters, Layout, LoopResidual, Run, RunError, Summary, Verdict,
 };
+use cosimo_fmi::{Message, MessageKind};
 use cosimo_system::{Choice, EndRule, IslandDecl, Problem, Severity, System};
 use serde_json::{Map, Value as Json, json};
 
@@ -180,6 +181,7 @@ impl Certificate {
             "remarks",
             remarks.iter().filter(|remark| remark.severity == Severity::Remark).map(said).collect(),
         );
+        put("messages", cosimo_fmi::messages().iter().map(message).collect());
         put(
             "scenario",
             json!({
@@ -240,6 +242,23 @@ fn residual(found: &LoopResidual) -> Json {
 
 fn said(remark: &Problem) -> Json {
     json!({ "code": remark.code, "message": remark.message, "hint": remark.hint })
+}
+
+/// What an FMU logged, or returned without failing.
+pub fn message(message: &Message) -> Json {
+    let Message { component, kind, count, first } = message;
+    let (category, function) = match kind {
+        MessageKind::Logged { category, .. } => (Some(category), None),
+        MessageKind::Returned { function } => (None, Some(*function)),
+    };
+    json!({
+        "component": component,
+        "status": kind.status_word(),
+        "category": category,
+        "function": function,
+        "count": count,
+        "first": category.map(|_| first),
+    })
 }
 
 fn components(system: &System, layout: &Layout) -> Json {

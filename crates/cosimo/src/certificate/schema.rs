@@ -187,6 +187,17 @@ pub fn schema() -> Value {
             ("reason", maybe(text("null where it is complete"))),
         ],
     );
+    let message = object(
+        "messages of one kind, of this process",
+        &[
+            ("component", text("")),
+            ("status", text("as FMI spells it: ok, warning, discard, error, fatal, pending")),
+            ("category", maybe(text("of a message that was logged"))),
+            ("function", maybe(text("that returned the status"))),
+            ("count", count("")),
+            ("first", maybe(text("the first message that was logged"))),
+        ],
+    );
     let event = object("", &[("time", number("seconds")), ("action", text(""))]);
     let all = object(
         "what a run of Cosimo came to",
@@ -217,6 +228,7 @@ pub fn schema() -> Value {
                     &object("", &[("code", text("")), ("message", text("")), ("hint", maybe(text("")))]),
                 ),
             ),
+            ("messages", list("what FMUs logged and returned, by kind", &message)),
             (
                 "scenario",
                 object(
