@@ -106,6 +106,42 @@ impl Clock {
     }
 }
 
+/// Finds out that time hardly moves, as where an event is announced again and again just ahead.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Crawl {
+    shortest: f64,
+    count: u32,
+}
+
+impl Crawl {
+    /// So many steps in a row. Steep transients have fewer, and slow FMUs come to an end with them.
+    pub const MOST: u32 = 100_000;
+    /// A step below this part of the run is one of more steps than any run can take.
+    const PART: f64 = 1e-12;
+
+    /// Of a run between two instants, in seconds; one without an end never crawls.
+    pub fn between(start: f64, stop: f64) -> Crawl {
+        let span = stop - start;
+        Crawl { shortest: if span.is_finite() { Crawl::PART * span } else { 0.0 }, count: 0 }
+    }
+
+    /// Steps below this are counted, in seconds.
+    pub fn shortest(&self) -> f64 {
+        self.shortest
+    }
+
+    /// After a step of a size: whether there were too many in a row that are too short.
+    #[inline]
+    pub fn stuck(&mut self, size: f64) -> bool {
+        if size >= self.shortest {
+            self.count = 0;
+            return false;
+        }
+        self.count += 1;
+        self.count >= Crawl::MOST
+    }
+}
+
 /// Whether somebody at an instant is at the end of a step, up to rounding: beats of several sizes meet beside each other.
 pub fn arrived(at: Time, step: Window) -> bool {
     at.seconds() >= step.to.seconds() - SAME * step.size
@@ -174,8 +210,9 @@ impl Beat {
         }
         let passed = (clock.now.seconds() - self.start.seconds()) / self.every;
         self.next = self.next.max(passed as u64);
-        // Rounding may put the quotient beside a whole number; the comparison decides.
-        while self.reached(clock) {
+        // Rounding may put the quotient beside a whole number; the comparison decides. Of instants that cannot be counted
+        // one is due at every communication point.
+        while self.next < u64::MAX && self.reached(clock) {
             self.next += 1;
         }
         true
@@ -191,6 +228,26 @@ fn time(seconds: f64) -> Time {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn instants_that_cannot_be_counted_are_due_at_every_point() {
+        let mut beat = Beat::new(Time::default(), 1e-300);
+        let mut clock = Clock::starting_at(Time::default());
+        for _ in 0..3 {
+            clock.accept(clock.window(0.1, Limit::None));
+            assert!(beat.strikes(&clock));
+        }
+    }
+
+    #[test]
+    fn only_many_short_steps_in_a_row_are_a_crawl() {
+        let mut crawl = Crawl::between(0.0, 2.0);
+        for size in [1e-13, 2.1e-12].repeat(Crawl::MOST as usize) {
+            assert!(!crawl.stuck(size));
+        }
+        assert!((1..Crawl::MOST).all(|_| !crawl.stuck(1e-300)) && crawl.stuck(0.0));
+        assert!(!Crawl::between(0.0, f64::INFINITY).stuck(0.0));
+    }
 
     fn run(clock: &mut Clock, size: f64, limit: Limit, steps: usize) {
         for _ in 0..steps {

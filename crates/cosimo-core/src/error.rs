@@ -1,5 +1,6 @@
 //! What can go wrong while a run is under way. Every message names what, where and when.
 
+use crate::entry::number_text;
 use crate::time::{Time, Window};
 
 /// Boxed so that a successful call returns in registers.
@@ -85,6 +86,12 @@ pub enum StepError {
     #[error("simulator `{simulator}` stopped at t = {at} while stepping {window}")]
     StoppedEarly { simulator: String, at: Time, window: Window },
 
+    #[error(
+        "time hardly moves: {steps} steps in a row were shorter than {} s, the last one {} s at t = {}",
+        number_text(*.shortest), number_text(.window.size), number_text(.window.from.seconds())
+    )]
+    Stuck { steps: u32, shortest: f64, window: Window },
+
     /// A regular end, which a run turns into its own.
     #[error("simulator `{simulator}` asked by `{function}` to end the simulation at t = {at}")]
     Ended { simulator: String, at: Time, function: &'static str },
@@ -111,6 +118,7 @@ impl StepError {
             StepError::Restless { .. } => "step/event-not-settled",
             StepError::Unsolved { .. } | StepError::Undecided { .. } => "step/loop-not-solved",
             StepError::StoppedEarly { .. } => "step/stopped-early",
+            StepError::Stuck { .. } => "step/stuck",
             StepError::Ended { .. } => "step/ended",
         }
     }
@@ -153,6 +161,11 @@ impl StepError {
             }
             StepError::StoppedEarly { .. } => {
                 "all simulators of the system must be able to rewind for an early return; or forbid it in this one".into()
+            }
+            StepError::Stuck { .. } => {
+                "either the step is far too small (`--step`, `min`), or a component announces an event just ahead again and \
+                 again; if steps so short are meant, run a shorter part: `--stop`"
+                    .into()
             }
             StepError::Ended { .. } => "end the experiment before that instant: `--stop`".into(),
         }

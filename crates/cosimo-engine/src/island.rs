@@ -3,7 +3,7 @@
 //! Nothing between bookmark and commit is visible outside, which is why rollback is local. A system without
 //! delayed lines is one island.
 
-use cosimo_core::clock::Limit;
+use cosimo_core::clock::{Crawl, Limit};
 use cosimo_core::error::StepError;
 use cosimo_core::{Clock, End, Segment, Setup, Slot, Time, Window};
 use cosimo_system::EndRule;
@@ -33,6 +33,7 @@ pub struct Island {
     pub error: f64,
     /// No window crosses this instant, as somebody wants to act at it.
     pub appointment: Option<Time>,
+    crawl: Crawl,
 }
 
 impl Island {
@@ -46,6 +47,7 @@ impl Island {
             window: Window { from: start, to: start, size: 0.0 },
             error: 0.0,
             appointment: None,
+            crawl: Crawl::between(start.seconds(), layout.stop.seconds()),
             layout,
             board,
             crew,
@@ -261,6 +263,10 @@ impl Island {
                 continue;
             }
             self.commit(window, error, factor);
+            if self.crawl.stuck(window.size) {
+                let shortest = self.crawl.shortest();
+                return Err(StepError::Stuck { steps: Crawl::MOST, shortest, window });
+            }
             return Ok(());
         }
     }

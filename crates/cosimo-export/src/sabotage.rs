@@ -30,7 +30,7 @@ pub(crate) const FAULT: Text = Text {
     about: "none, discard, warning, error, fatal, nan, wrong-time, forget, leak, directory, rounding, print, panic, \
             abort, exit, hang, segfault, terminate, terminate-whole, restore-crash (at the restore of that number), \
             input-crash (at the first value) or exit-handler (which aborts); in model exchange also \
-            terminate-completed, unsettled, past-event, silent-jump or indicators",
+            terminate-completed, unsettled, past-event, near-event, silent-jump or indicators",
 };
 
 pub(crate) const FAULTS: &[&str] = &[
@@ -67,6 +67,8 @@ pub(crate) const FAULTS: &[&str] = &[
     "unsettled",
     // The next time event lies in the past.
     "past-event",
+    // The next time event is always a rounding error ahead.
+    "near-event",
     // A state jumps, and nobody is told.
     "silent-jump",
     // There is one event indicator more than declared, from the start.

@@ -16,6 +16,7 @@ use cosimo_core::{
 
 use crate::agenda::Agenda;
 use crate::description::{Description, Fmi, Kind, Use};
+use crate::exchange::{CROWD, crowded};
 use crate::feedthrough;
 use crate::instance::{Life, Stepped, Stepping};
 use crate::jacobian::{Column, Tangents, columns};
@@ -269,7 +270,7 @@ impl<I: Stepping> Cosim<I> {
         let (from, to) = (window.from.seconds(), window.to.seconds());
         let meets = self.setup.is_some_and(|setup| setup.meets);
         self.take(from, |port| inputs.segments[port].start())?;
-        let (mut at, mut steps) = (from, 0);
+        let (mut at, mut steps, mut crowd) = (from, 0, 0);
         loop {
             if let Some(function) = self.ending {
                 return if at > from {
@@ -296,6 +297,10 @@ impl<I: Stepping> Cosim<I> {
             if reached <= at {
                 let words = format!("the unit does not leave t = {at} s");
                 return Err(SimulatorError::new("fmi3DoStep", words));
+            }
+            crowd = if reached - at <= 1e-12 * reached.abs().max(window.size) { crowd + 1 } else { 0 };
+            if crowd > CROWD {
+                return Err(crowded(reached));
             }
             let Some(agenda) = &mut self.agenda else { return Err(not_entered()) };
             if to - reached <= NEAR * window.size {

@@ -30,7 +30,7 @@ use crate::unit::Unit;
 /// Rounds of one event iteration. A unit that needs more goes round for ever.
 pub(crate) const ROUNDS: usize = 1000;
 /// Events so close to each other that time hardly goes on.
-const CROWD: usize = 100;
+pub(crate) const CROWD: usize = 100;
 /// An event this part of a step before its end counts as one at its end.
 const NEAR: f64 = 1e-6;
 const RELATIVE: f64 = 1e-6;
@@ -583,10 +583,7 @@ impl<I: Exchanged> Moving<I> {
             crowd = if time - last <= 1e-12 * time.abs().max(size) { crowd + 1 } else { 0 };
             last = time;
             if crowd > CROWD {
-                return Err(SimulatorError::new(
-                    "event",
-                    format!("events accumulate at t = {time} s: {CROWD} of them, and time does not go on"),
-                ));
+                return Err(crowded(time));
             }
         }
         Ok(to)
@@ -615,6 +612,12 @@ impl<I: Exchanged> Moving<I> {
         }
         equations.stand(at, course.integrator.state())
     }
+}
+
+/// Events so near to each other that time does not go on.
+pub(crate) fn crowded(time: f64) -> SimulatorError {
+    let words = format!("events accumulate at t = {time} s: {CROWD} of them, and time does not go on");
+    SimulatorError::new("event", words)
 }
 
 fn integrator(

@@ -427,6 +427,7 @@ const CASES: &[Case] = &[
     car("long-step", &[("size = 1e-3", "size = 2.0")], &["check/long-step", "check/unstable-step"]),
     car("own-step", &[("[component.wheel]", "[component.wheel]\nstep = 2.5e-3")], &["plan/own-step"]),
     car("own-fraction", &[("[component.wheel]", "[component.wheel]\nstep = 3e-4")], &["plan/own-step"]),
+    car("own-step-tiny", &[("[component.wheel]", "[component.wheel]\nstep = 1e-300")], &["plan/own-step"]),
     car("own-step-long", &[("[component.wheel]", "[component.wheel]\nstep = 2.0")], &["check/long-step"]),
     car("own-step-zero", &[("[component.wheel]", "[component.wheel]\nstep = 0")], &["system/value"]),
     car("own-step-negative", &[("[component.wheel]", "[component.wheel]\nstep = -1e-3")], &["system/value"]),

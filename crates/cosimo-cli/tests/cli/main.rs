@@ -32,6 +32,7 @@ mod single;
 mod strangers;
 mod structures;
 mod tables;
+mod time;
 mod trials;
 mod validate;
 mod verify;

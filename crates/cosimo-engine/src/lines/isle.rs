@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use cosimo_core::clock::Crawl;
 use cosimo_core::line::Stamp;
 use cosimo_core::{Inputs, Outputs, Segment, Setup, Simulator, SimulatorError, Slot, Time, Trail, Window};
 use cosimo_system::{Boundary, LineDecl};
@@ -66,6 +67,7 @@ pub(crate) struct Isle {
     pub(crate) start: f64,
     pub(crate) steps: u64,
     pub(crate) evaluations: u64,
+    crawl: Crawl,
 }
 
 enum Body {
@@ -112,7 +114,8 @@ impl Isle {
                 Body::Group { run: Box::new(run), ends: shared }
             }
         };
-        Ok(Isle { body, stop, time: start, start, steps: 0, evaluations: 0 })
+        let crawl = Crawl::between(start, stop);
+        Ok(Isle { body, stop, time: start, start, steps: 0, evaluations: 0, crawl })
     }
 
     pub(crate) fn finished(&self) -> bool {
@@ -180,6 +183,11 @@ impl Isle {
             }
         };
         let Some((now, evaluations)) = stepped else { return Ok(false) };
+        if self.crawl.stuck(now - time) {
+            let words =
+                format!("time hardly moves: {} steps in a row of about {:e} s", Crawl::MOST, now - time);
+            return Err(SimulatorError::new("step", words));
+        }
         self.time = now;
         self.steps += 1;
         self.evaluations += evaluations;

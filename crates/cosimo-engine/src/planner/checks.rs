@@ -14,11 +14,27 @@ use super::Planner;
 use crate::graph::{Loop, Order};
 use crate::history::History;
 
+/// Steps of its own that a component takes in one common step: more would not end.
+const MOST_OWN_STEPS: f64 = 1e9;
+
 impl Planner<'_> {
     /// With steps of one size, those of components' own fit in them, or they in those.
     pub(super) fn check_own_steps(&self, size: f64, problems: &mut Vec<Problem>) {
         for component in &self.system.components {
             let Some((every, span)) = &component.step else { continue };
+            let count = size / every;
+            if count > MOST_OWN_STEPS {
+                let message = format!(
+                    "`{}` has steps of {} s of its own, {count:.1e} of them in each step of {} s; expected at most {:e}",
+                    component.name,
+                    number_text(*every),
+                    number_text(size),
+                    MOST_OWN_STEPS
+                );
+                let problem = Problem::error("plan/own-step", message, span.clone()).label("too small");
+                problems.push(problem.about(&component.name).hint("choose a larger step for the component"));
+                continue;
+            }
             if clock::fits(*every, size) {
                 continue;
             }

@@ -219,6 +219,10 @@ impl Instance {
 
     /// What the saboteur does to this event.
     fn strike_event(&mut self, update: &mut Update) -> Outcome {
+        if self.sabotage.is_some() && self.text(sabotage::FAULT.name) == "near-event" {
+            update.next = Some((self.time + 1e-15).max(self.time.next_up()));
+            return Ok(());
+        }
         let at_step = self.at_step();
         if !self.sabotage.as_mut().is_some_and(|sabotage| sabotage.strike_event(at_step)) {
             return Ok(());
