@@ -3,6 +3,8 @@
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
+use cosimo::system::regular;
+
 /// What a file is, and what to do with it.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Foreign {
@@ -60,6 +62,7 @@ pub(crate) fn recognise(file: &Path) -> Option<Foreign> {
 /// As much as tells what a file is; `None` where it cannot be read, which is said elsewhere.
 fn beginning(file: &Path) -> Option<Vec<u8>> {
     let mut start = Vec::new();
+    regular(file).ok()?;
     std::fs::File::open(file).ok()?.take(1 << 16).read_to_end(&mut start).ok()?;
     Some(start)
 }

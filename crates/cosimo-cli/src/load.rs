@@ -8,7 +8,7 @@ use cosimo::core::entry::suggest;
 use cosimo::engine::{Plan, plan};
 use cosimo::system::{
     Asked, Document, EndRule, Files, Overrides, Problem, Scenario, Severity, System, format, overrides,
-    scenario, sources,
+    regular, scenario, sources,
 };
 
 use crate::{exit, foreign, paths, report};
@@ -240,7 +240,8 @@ pub(crate) fn load(what: &[String], changes: &Changes, registry: &Registry) -> R
 /// Reads a scenario, whose names are not looked up yet.
 fn read_scenario(file: &Path) -> Result<(String, String, Scenario), u8> {
     let path = file.display().to_string();
-    let text = std::fs::read_to_string(file).map_err(|cause| {
+    let read = regular(file).and_then(|()| std::fs::read_to_string(file));
+    let text = read.map_err(|cause| {
         let missing = cause.kind() == std::io::ErrorKind::NotFound;
         let hint = if missing { nearby(file) } else { None };
         report::error(&format!("cannot read the scenario `{path}`: {cause}"), hint.as_deref());

@@ -18,12 +18,15 @@ pub(crate) fn same(one: &Path, other: &Path) -> bool {
     one == other || (real.is_some() && other.canonicalize().ok() == real)
 }
 
-/// Where a file is or would be, whatever links lead there.
+/// A file without links, also one that does not exist yet in a folder that does.
+pub(crate) fn real(file: &Path) -> Option<PathBuf> {
+    let beside = || Some(folder(file).canonicalize().ok()?.join(file.file_name()?));
+    file.canonicalize().ok().or_else(beside)
+}
+
+/// The same, as good as it can be told.
 pub(crate) fn place(file: &Path) -> PathBuf {
-    file.canonicalize().unwrap_or_else(|_| match (folder(file).canonicalize(), file.file_name()) {
-        (Ok(folder), Some(name)) => folder.join(name),
-        _ => std::path::absolute(file).unwrap_or_else(|_| file.to_owned()),
-    })
+    real(file).or_else(|| std::path::absolute(file).ok()).unwrap_or_else(|| file.to_owned())
 }
 
 /// The folder of a file, `.` where it is the present one.

@@ -9,7 +9,7 @@ use cosimo::core::{Registry, Time};
 use cosimo::engine::{Layout, Run};
 use cosimo::report::sha256;
 use cosimo::saved::{Input, Origin, Saved, draft};
-use cosimo::system::{System, sources};
+use cosimo::system::{System, regular, sources};
 
 use crate::load::Changes;
 use crate::{exit, paths, report};
@@ -301,7 +301,7 @@ fn difference(input: &Input) -> String {
 /// Of a file, or of all files of an unpacked unit in the order of their names.
 fn hash(path: &Path) -> std::io::Result<String> {
     if !path.is_dir() {
-        return std::fs::read(path).map(|bytes| sha256(&bytes));
+        return regular(path).and_then(|()| std::fs::read(path)).map(|bytes| sha256(&bytes));
     }
     let entries = std::fs::read_dir(path)?.map(|entry| entry.map(|entry| entry.path()));
     let mut entries = entries.collect::<Result<Vec<PathBuf>, _>>()?;

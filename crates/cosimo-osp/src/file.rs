@@ -25,6 +25,7 @@ fn read(file: &Path, asked: &Asked, registry: &Registry) -> Result<Document, Unr
     let unreadable =
         |message: String, hint: Option<String>, malformed| Unreadable { message, hint, malformed };
     let failed = |cause| unreadable(format!("cannot read `{path}`: {cause}"), None, false);
+    cosimo_system::regular(file).map_err(failed)?;
     let size = std::fs::metadata(file).map_err(failed)?.len();
     if size > LARGEST {
         let hint = Some("is it the right file?".into());

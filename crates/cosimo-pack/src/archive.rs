@@ -119,6 +119,7 @@ impl Cache {
             Problem::new(format!("{shown} cannot be read: {error}"))
                 .hint("the path is relative to the folder of the system file")
         };
+        regular(file).map_err(unreadable)?;
         let mut source = File::open(file).map_err(unreadable)?;
         if source.metadata().map_err(unreadable)?.is_dir() {
             return Err(Problem::new(format!("{shown} is a folder, wanted a zip archive"))
@@ -198,6 +199,21 @@ impl Cache {
             ))
             .hint(attack()));
         }
+        let Kind { title, proof, proof_hint, .. } = self.kind;
+        let too_large = || {
+            Problem::new(format!("{shown} unpacks to more than {} bytes, which is the limit", limits.total))
+                .hint(attack())
+        };
+        // What the list says of itself is believed only where it is bad: nothing is written for that.
+        let mut listed = 0u64;
+        for index in 0..archive.len() {
+            if let Ok(entry) = archive.by_index_raw(index) {
+                listed = listed.saturating_add(entry.size());
+            }
+        }
+        if listed > limits.total {
+            return Err(too_large());
+        }
         let mut total = 0;
         let mut buffer = vec![0; 1 << 16];
         for index in 0..archive.len() {
@@ -254,16 +270,11 @@ impl Cache {
                     .hint(attack()));
                 }
                 if total > limits.total {
-                    return Err(Problem::new(format!(
-                        "{shown} unpacks to more than {} bytes, which is the limit",
-                        limits.total
-                    ))
-                    .hint(attack()));
+                    return Err(too_large());
                 }
                 file.write_all(&buffer[..count]).map_err(failed)?;
             }
         }
-        let Kind { title, proof, proof_hint, .. } = self.kind;
         if !into.join(proof).is_file() {
             return Err(Problem::new(format!("{shown} has no {proof} at its top, so it is not {title}"))
                 .hint(*proof_hint));
@@ -302,6 +313,15 @@ impl Cache {
 fn plain(folder: &Path) -> bool {
     let odd = |c: char| !c.is_ascii() || c.is_ascii_control() || "%#?[]".contains(c);
     folder.to_str().is_some_and(|folder| !folder.contains(odd))
+}
+
+/// Refuses what never ends or never begins when it is read: a device, a pipe, a socket. A folder is left to who opens it.
+pub fn regular(path: &Path) -> io::Result<()> {
+    let found = fs::metadata(path)?;
+    if found.is_file() || found.is_dir() {
+        return Ok(());
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a device or a pipe, expected a regular file"))
 }
 
 /// What the file is if it cannot be a zip archive. The stream is afterwards where it was.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::archive::regular;
 use crate::problem::Problem;
 
 /// Larger files are refused; 200 000 variables need 17 MB.
@@ -11,6 +12,7 @@ pub const LARGEST: u64 = 200_000_000;
 pub fn read_text(folder: &Path, file: &str) -> Result<(String, Option<Problem>), Problem> {
     let path = folder.join(file);
     let failed = |error: &dyn std::fmt::Display| unreadable(file, error);
+    regular(&path).map_err(|error| failed(&error))?;
     let size = std::fs::metadata(&path).map_err(|error| failed(&error))?.len();
     if size > LARGEST {
         return Err(Problem {

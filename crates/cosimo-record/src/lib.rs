@@ -52,7 +52,21 @@ pub fn register(registry: &mut Registry) {
 /// A whole file; the format follows from the ending of its name. Rows that a process left in the journal are put where
 /// they belong.
 pub fn read(path: &Path) -> Result<Table, TableError> {
-    recover::read(path, format_of(FORMATS, path)?)
+    let format = format_of(FORMATS, path)?;
+    regular(path).map_err(|cause| TableError::Unreadable { file: path.into(), cause })?;
+    recover::read(path, format)
+}
+
+/// Refuses what never ends or never begins when it is read: a device, a pipe, a socket. A folder is left to who opens it.
+fn regular(path: &Path) -> std::io::Result<()> {
+    let found = std::fs::metadata(path)?;
+    if found.is_file() || found.is_dir() {
+        return Ok(());
+    }
+    Err(std::io::Error::new(
+        std::io::ErrorKind::InvalidInput,
+        "it is a device or a pipe, expected a regular file",
+    ))
 }
 
 /// Some readers of others panic where a file contradicts itself; here that is a broken file like any other.

@@ -104,7 +104,7 @@ impl Shown {
 
 fn place(path: &Path, asked: &Asked, log: &mut Log) -> Result<Result<Place, ()>, Unreadable> {
     let shown = path.display().to_string();
-    if let Err(cause) = File::open(path) {
+    if let Err(cause) = cosimo_system::regular(path).and_then(|()| File::open(path)) {
         return Err(Unreadable {
             message: format!("cannot read `{shown}`: {cause}"),
             hint: None,

@@ -8,6 +8,7 @@ pub mod names;
 pub mod overrides;
 pub mod problem;
 pub mod recipe;
+mod regular;
 pub mod scenario;
 pub mod schema;
 pub mod sources;
@@ -21,6 +22,7 @@ pub use names::{Lost, Names};
 pub use overrides::Overrides;
 pub use problem::{About, Problem, Severity, Span, in_one_line};
 pub use recipe::{Choice, Exchange, Origin, PerInput, Recipe, Reject, Step};
+pub use regular::regular;
 pub use scenario::{Action, Deed, Scenario, Trigger};
 pub use system::{
     BondDecl, Boundary, Common, Component, Direction, EndRule, Experiment, Impedances, IslandDecl,

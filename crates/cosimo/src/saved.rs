@@ -104,7 +104,8 @@ impl Saved {
 
     pub fn read(path: &Path) -> Result<Saved, SavedError> {
         let file = || path.to_owned();
-        let bytes = std::fs::read(path).map_err(|cause| SavedError::Unreadable { file: file(), cause })?;
+        let read = cosimo_system::regular(path).and_then(|()| std::fs::read(path));
+        let bytes = read.map_err(|cause| SavedError::Unreadable { file: file(), cause })?;
         let Some(rest) = bytes.strip_prefix(MAGIC) else { return Err(SavedError::Foreign { file: file() }) };
         let damaged = |what: &str| SavedError::Damaged { file: file(), what: what.into() };
         let short = || damaged("it ends too early");

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use cosimo::certificate::{Check, Limits, gate, results, unchanged};
+use cosimo::system::regular;
 use serde_json::{Value, json};
 
 use crate::{exit, paths, report};
@@ -103,7 +104,8 @@ fn limits(args: &Args) -> Result<Limits, u8> {
 }
 
 fn read(file: &Path) -> Result<(String, Value), u8> {
-    let text = std::fs::read_to_string(file).map_err(|cause| {
+    let read = regular(file).and_then(|()| std::fs::read_to_string(file));
+    let text = read.map_err(|cause| {
         let hint =
             if file.is_dir() { "this is a folder; give the certificate in it" } else { "check the path" };
         report::error(&format!("cannot read `{}`: {cause}", file.display()), Some(hint));

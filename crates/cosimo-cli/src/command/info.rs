@@ -161,6 +161,9 @@ fn as_text(unit: &Unit, file: &Path) -> String {
     text
 }
 
+/// Cells that are longer stand out of their column.
+const WIDEST: usize = 60;
+
 fn table(about: &Description) -> String {
     let cells = |variable: &Variable| {
         let size: Vec<String> = variable.dimensions.iter().map(u64::to_string).collect();
@@ -178,7 +181,10 @@ fn table(about: &Description) -> String {
     let head =
         ["variable", "causality", "variability", "type", "start", "unit", "description"].map(str::to_owned);
     let rows: Vec<[String; 7]> = std::iter::once(head).chain(about.variables.iter().map(cells)).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    // One long cell makes no wide column, and the formatter's widths end at 65 535.
+    let width = |column: usize| {
+        rows.iter().map(|row| row[column].chars().count()).filter(|width| *width <= WIDEST).max().unwrap_or(0)
+    };
     let widths: [usize; 7] = std::array::from_fn(width);
     let line = |row: &[String; 7]| {
         let cells: Vec<String> =

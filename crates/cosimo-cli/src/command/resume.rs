@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use cosimo::saved::{Saved, SavedError};
+use cosimo::fmi::{Cache, UNIT};
+use cosimo::saved::{Origin, Saved, SavedError};
 
 use crate::command::run::{self, Manner, Resumed};
 use crate::{exit, paths, report, saver};
@@ -16,6 +17,9 @@ pub(crate) struct Args {
     /// Another end of the run, in seconds
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     stop: Option<f64>,
+    /// Also read and write files outside of this folder and of the checkpoint's, as the checkpoint says
+    #[arg(long)]
+    trust: bool,
     #[command(flatten)]
     manner: Manner,
 }
@@ -29,6 +33,9 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let file = std::path::absolute(&args.file).unwrap_or_else(|_| args.file.clone());
     let folder = paths::folder(&file).join(&saved.origin.folder);
     let here = std::env::current_dir().and_then(|here| here.canonicalize()).ok();
+    let words = saved.origin.words.iter().map(|word| crate::page::quoted(word.clone()));
+    eprintln!("resuming: cosimo {}", words.collect::<Vec<_>>().join(" "));
+    let inside: Vec<PathBuf> = here.iter().cloned().chain(paths::folder(&file).canonicalize().ok()).collect();
     if let Some(there) = folder.canonicalize().ok().filter(|there| Some(there) != here.as_ref()) {
         eprintln!("remark: the run goes on in `{}`, where it was started", there.display());
     }
@@ -37,7 +44,6 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         report::error(&message, Some("the checkpoint must lie as it did beside the files of the run"));
         exit::NO_FILE
     })?;
-    saver::compare(&saved.origin.inputs)?;
     let mut begun = crate::run_args(&saved.origin.words).ok_or_else(|| {
         let message = format!("`{}` was made by a command line that is not understood", args.file.display());
         let hint = format!("it was: cosimo {}", saved.origin.words.join(" "));
@@ -51,12 +57,38 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         report::error(&message, Some("give a later time, or none"));
         return Err(exit::BAD_INPUT);
     }
+    if !args.trust {
+        confine(&saved.origin, &begun.manner, &inside)?;
+    }
+    saver::compare(&saved.origin.inputs)?;
     begun.changes.stop = args.stop.or(saved.origin.stop).or(begun.changes.stop);
     let earlier = saved.origin.results.iter().map(PathBuf::from).collect();
     begun.manner = given.after(begun.manner, earlier);
     let words = saved.origin.words.clone();
     let file = shown(&file, &args.file);
     run::go(&begun, &words, Some(Resumed { file, saved, stop: begun.changes.stop }))
+}
+
+/// A checkpoint names files to read and to write, and may come from somebody else: those outside of the folders are refused.
+/// The present folder is that of the run. What was unpacked from packages lies in the cache.
+fn confine(origin: &Origin, manner: &Manner, inside: &[PathBuf]) -> Result<(), u8> {
+    let cache = Cache::standard(&UNIT).folder.parent().and_then(|cache| cache.canonicalize().ok());
+    let allowed = |path: &Path| inside.iter().chain(&cache).any(|folder| path.starts_with(folder));
+    let inputs = origin.inputs.iter().map(|input| PathBuf::from(&input.file));
+    let written = manner.written(&[]).into_iter().map(|(_, file)| file);
+    let written = origin.results.iter().map(PathBuf::from).chain(written);
+    let outside: Vec<String> = inputs
+        .chain(written)
+        .filter(|path| !paths::real(path).is_some_and(|path| allowed(&path)))
+        .map(|path| format!("`{}`", path.display()))
+        .collect();
+    if outside.is_empty() {
+        return Ok(());
+    }
+    let message =
+        format!("the checkpoint names files outside of this folder and of its own: {}", outside.join(", "));
+    report::error(&message, Some("look at the command above; `--trust` resumes it all the same"));
+    Err(exit::BAD_INPUT)
 }
 
 /// As it was given, where it can still be found so.

@@ -93,7 +93,7 @@ impl Manner {
     }
 
     /// All files that are written, with their options.
-    fn written(&self, what: &[String]) -> Vec<(&'static str, PathBuf)> {
+    pub(crate) fn written(&self, what: &[String]) -> Vec<(&'static str, PathBuf)> {
         let mut written: Vec<(&str, PathBuf)> = self.out.iter().map(|file| ("--out", file.clone())).collect();
         let others = [
             ("--summary-json", &self.summary_json),

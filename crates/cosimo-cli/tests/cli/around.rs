@@ -74,7 +74,7 @@ fn a_killed_run_goes_on_as_if_it_had_not_been() {
     let elsewhere = folder("around-elsewhere");
     let file = file.display().to_string();
     let extra = ["--threads", "2", "--real-time=1e9", "--report", "r.html", "--summary-json", "s.json"];
-    let found = run(&elsewhere, &[&["resume", &file], &extra[..]].concat());
+    let found = run(&elsewhere, &[&["resume", &file, "--trust"], &extra[..]].concat());
     assert!(found.starts_with("resumed at t = 0."), "{found}");
     assert_eq!(ledger(&found), ledger(&wanted));
     assert_same_results(&whole, &killed);
@@ -84,7 +84,7 @@ fn a_killed_run_goes_on_as_if_it_had_not_been() {
     assert!(json.contains("\"resumed_at\": 0.") && json.contains("\"steps\": 3627"), "{json}");
     // The resumed run saved itself as the first one did, and can be resumed once more.
     let again = killed.join("rows.csv").display().to_string();
-    run(&elsewhere, &["resume", &file, "--real-time=1e9", "--out", &again]);
+    run(&elsewhere, &["resume", &file, "--trust", "--real-time=1e9", "--out", &again]);
     assert_same_results(&whole, &killed);
 }
 
@@ -413,4 +413,25 @@ fn shells_can_complete() {
         assert!(script.contains("checkpoint") && script.contains("resume"), "{shell}");
     }
     assert!(complaint(&cosimo(&folder, &["completions", "dos"])).starts_with("exit 2"));
+}
+
+#[test]
+fn a_checkpoint_that_names_files_elsewhere_is_refused_unless_trusted() {
+    let folder = folder("around-outside");
+    let (own, elsewhere) = (folder.join("own"), folder.join("elsewhere"));
+    for made in [&own, &elsewhere] {
+        std::fs::create_dir(made).unwrap();
+    }
+    system(&own, &[]);
+    let args = ["--stop", "0.2", "--out", "../elsewhere/rows.csv", "--certificate", "../elsewhere/c.json"];
+    let saving = ["--checkpoint", "simulated=0.1,file=a.checkpoint"];
+    run(&own, &[&["run", "system.toml"], &args[..], &saving[..]].concat());
+    let rows = || std::fs::read(elsewhere.join("rows.csv")).unwrap();
+    let whole = rows();
+    assert_snapshot!("outside", complaint(&cosimo(&own, &["resume", "a.checkpoint"])));
+    assert!(rows() == whole, "nothing is written");
+    run(&own, &["resume", "a.checkpoint", "--trust"]);
+    // Files below the folder in which the command is given are no surprise.
+    run(&folder, &["resume", "own/a.checkpoint"]);
+    assert!(rows() == whole);
 }

@@ -147,3 +147,23 @@ fn a_slave_of_fmi_1_as_people_read_it() {
     assert_eq!((&back["value_reference"], &back["negated"]), (&serde_json::json!(1), &true.into()));
     assert_eq!(json["details"]["author"], "A. Maker");
 }
+
+#[test]
+fn a_cell_of_any_length_is_shown() {
+    let folder = folder("info-long");
+    let long = "x".repeat(100_000);
+    pack(
+        &folder.join("long.fmu"),
+        &DESCRIPTION
+            .replace("description=\"pressure\"", &format!("description=\"{long}\""))
+            .replace("name=\"q\"", &format!("name=\"{long}\"")),
+    );
+    let output = crate::common::cosimo(&folder, &["info", "long.fmu"]);
+    assert!(output.status.success(), "{}", complaint(&output));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text.matches(&long).count(), 2);
+    assert!(
+        text.lines().any(|line| line.starts_with("size  ") && line.len() < 200),
+        "one cell widens no column"
+    );
+}

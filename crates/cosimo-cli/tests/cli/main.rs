@@ -12,6 +12,8 @@ mod check;
 mod combinations;
 mod command;
 mod common;
+#[cfg(unix)]
+mod devices;
 mod ends;
 mod examples;
 mod foreign;

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use crate::archive::{Limits, inside, other_than_zip};
+use crate::archive::{Limits, inside, other_than_zip, regular};
 use crate::description::FILE;
 use crate::elf::{self, Elf};
 use crate::problem::Problem;
@@ -120,6 +120,7 @@ impl Package {
     /// `Err` where the file itself cannot be read; whatever is wrong inside is for the rules.
     pub(crate) fn open(file: &Path, limits: &Limits) -> io::Result<Package> {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        regular(file)?;
         let mut source = File::open(file)?;
         if source.metadata()?.is_dir() {
             return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));

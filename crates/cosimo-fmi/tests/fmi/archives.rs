@@ -77,6 +77,11 @@ fn bombs() {
         refused(&folder, "total.fmu", small),
         "total.fmu unpacks to more than 1000 bytes, which is the limit (no unit needs that; do not trust this file)"
     );
+    // The list is looked at before anything is unpacked: the first file, which is broken, is not reached.
+    let mut bytes = fs::read(folder.join("total.fmu")).unwrap();
+    bytes[31..36].fill(0xff);
+    fs::write(folder.join("total.fmu"), bytes).unwrap();
+    assert!(refused(&folder, "total.fmu", small).starts_with("total.fmu unpacks to more than 1000 bytes"));
     archive(&folder.join("many.fmu"), &[("a", b""), ("b", b""), ("c", b""), ("d", b"")]);
     assert_eq!(
         refused(&folder, "many.fmu", small),

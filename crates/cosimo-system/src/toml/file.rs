@@ -25,7 +25,8 @@ pub const TOML: SystemFormat = SystemFormat {
 fn read(file: &Path, asked: &Asked, registry: &Registry) -> Result<Document, Unreadable> {
     let path = file.display().to_string();
     let mut text = String::new();
-    let opened = File::open(file).and_then(|file| file.take(LARGEST + 1).read_to_string(&mut text));
+    let opened = crate::regular(file).and_then(|()| File::open(file));
+    let opened = opened.and_then(|file| file.take(LARGEST + 1).read_to_string(&mut text));
     opened.map_err(|cause| Unreadable {
         message: format!("cannot read `{path}`: {cause}"),
         hint: None,
