@@ -52,6 +52,7 @@ enum Command {
     #[command(alias = "analyze")]
     Analyse(command::analyse::Args),
     Bonds(command::bonds::Args),
+    Cache(command::cache::Args),
     Check(command::check::Args),
     Explain(command::explain::Args),
     ExplainError(command::explain_error::Args),
@@ -87,6 +88,7 @@ fn main() {
         Command::Run(args) => command::run::run(&args),
         Command::Analyse(args) => command::analyse::run(&args),
         Command::Bonds(args) => command::bonds::run(&args),
+        Command::Cache(args) => command::cache::run(&args),
         Command::Check(args) => command::check::run(&args),
         Command::Resume(args) => command::resume::run(&args),
         Command::Explain(args) => command::explain::run(&args),

@@ -64,6 +64,7 @@ mod unit2;
 mod unit3;
 pub mod validate;
 mod waves;
+mod workspace;
 
 pub use calls::record_calls;
 pub use cosimo_pack::{Cache, Kind, Place, Problem, archive, use_cache};

@@ -10,11 +10,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use cosimo_pack::store::COPY;
 use libloading::Library;
 
 use crate::platform::{beside, check_binary, explain_refusal};
 use crate::problem::Problem;
-use crate::{printed, python};
+use crate::{printed, python, workspace};
 
 static LOADED: Mutex<BTreeMap<PathBuf, &'static Library>> = Mutex::new(BTreeMap::new());
 
@@ -60,6 +61,7 @@ pub(crate) fn flush() {
 /// one, end a good run by corrupting the heap. What was to be written is written before.
 pub fn leave(code: u8) -> ! {
     crate::process_end::leaves();
+    workspace::remove();
     flush();
     printed::end();
     if is_foreign() {
@@ -94,7 +96,7 @@ pub(crate) fn load_copy(path: &Path) -> Result<&'static Library, Problem> {
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     // Beside the original, so that what it needs is found in the same places.
-    let copy = path.with_file_name(format!(".copy-{}-{number}-{name}", std::process::id()));
+    let copy = path.with_file_name(format!("{COPY}{}-{number}-{name}", std::process::id()));
     std::fs::copy(path, &copy).map_err(|error| {
         Problem::new(format!("a second instance needs a copy of {name}, which cannot be written: {error}"))
     })?;

@@ -13,7 +13,7 @@ use crate::archive::{Cache, Kind};
 use crate::description::{Capabilities, Description, Fmi, Use};
 use crate::instance::{Fed, Made};
 use crate::problem::Problem;
-use crate::{ffi2, ffi3, fmi1, library, platform, python, trial};
+use crate::{ffi2, ffi3, fmi1, library, platform, python, trial, workspace};
 
 /// What an archive must be to hold a unit.
 pub const UNIT: Kind = Kind {
@@ -69,11 +69,11 @@ impl Unit {
     ) -> Result<Unit, Vec<Problem>> {
         let unpacked = cache.unpack(file).map_err(|problem| vec![problem])?;
         let mut description = describe(&unpacked.folder)?;
-        description.remarks.extend(unpacked.warning());
+        description.remarks.extend(unpacked.warnings());
         Ok(Unit {
             platforms: platform::present(&unpacked.folder),
-            hash: unpacked.hash,
-            folder: unpacked.folder,
+            hash: unpacked.hash.clone(),
+            folder: unpacked.keep(),
             description,
             bindings: Default::default(),
             instances: AtomicUsize::new(0),
@@ -210,6 +210,11 @@ impl Unit {
             names.push("SetRealInputDerivatives");
         }
         names
+    }
+
+    /// The folder that its instances are told.
+    pub(crate) fn location(&self) -> Result<PathBuf, SimulatorError> {
+        workspace::of(&self.folder).map_err(|problem| SimulatorError::new("instantiate", problem.to_string()))
     }
 
     pub(crate) fn is_corrupt(&self) -> bool {

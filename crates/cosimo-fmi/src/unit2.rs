@@ -96,7 +96,7 @@ impl Unit2 {
         let log = Arc::new(Log::new(name));
         let callbacks = Callbacks::new(&log);
         let (spelled, token) = (c_string(name), c_string(&unit.description.token));
-        let resources = c_string(&uri(&unit.folder.join("resources")));
+        let resources = c_string(&uri(&unit.location()?.join("resources")));
         let kind = match usage {
             Use::CoSimulation => ffi2::CO_SIMULATION,
             Use::ModelExchange => ffi2::MODEL_EXCHANGE,

@@ -231,7 +231,8 @@ impl Unit3 {
         let environment = Environment::new(&log, feed);
         let (spelled, token) = (c_string(name), c_string(&unit.description.token));
         // The standard wants the separator at the end.
-        let resources = unit.folder.join("resources").to_string_lossy().into_owned() + MAIN_SEPARATOR_STR;
+        let resources =
+            unit.location()?.join("resources").to_string_lossy().into_owned() + MAIN_SEPARATOR_STR;
         let resources = c_string(&resources);
         let can = unit.capabilities(usage);
         let event_mode = usage == Use::CoSimulation && can.event_mode;

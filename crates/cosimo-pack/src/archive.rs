@@ -8,13 +8,15 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Component, Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::SystemTime;
 
 use sha2::{Digest, Sha256};
 
+use crate::manifest::{self, Found};
 use crate::problem::Problem;
+use crate::store::{self, MOST};
 
 /// What an archive is meant to be: what messages call it, and what proves it.
 #[derive(Debug, PartialEq)]
@@ -53,31 +55,57 @@ pub struct Cache {
     pub kind: &'static Kind,
     pub folder: PathBuf,
     pub limits: Limits,
-    /// So many archives are kept; of the others, those go that nobody used for a day.
-    pub keep: usize,
+    /// Bytes of all archives that are kept; of the others, those go that were not used for the longest time.
+    pub most: u64,
 }
 
 /// An archive on disk.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Unpacked {
     pub folder: PathBuf,
     /// SHA-256 of the file.
     pub hash: String,
+    /// What was wrong with the copy that was there before.
+    renewed: Option<String>,
+    /// Open as long as it is used.
+    in_use: Option<Arc<File>>,
 }
 
 impl Unpacked {
+    /// The folder, in use until the process ends.
+    pub fn keep(self) -> PathBuf {
+        static KEPT: Mutex<BTreeMap<PathBuf, Arc<File>>> = Mutex::new(BTreeMap::new());
+        if let Some(in_use) = self.in_use {
+            let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.insert(self.folder.clone(), in_use);
+        }
+        self.folder
+    }
+
     /// What was odd about the archive although it could be unpacked.
-    pub fn warning(&self) -> Option<Problem> {
-        fs::read_to_string(self.folder.join(REPEATED)).ok().map(Problem::new)
+    pub fn warnings(&self) -> impl Iterator<Item = Problem> {
+        let renewed = self.renewed.as_ref().map(|file| {
+            let words =
+                format!("its unpacked copy in the cache had changed (`{file}`) and was unpacked again");
+            Problem::new(words).hint("what ran before may have been something else than this file")
+        });
+        renewed.into_iter().chain(fs::read_to_string(self.folder.join(REPEATED)).ok().map(Problem::new))
     }
 }
 
+/// Names of files of ours at the top of unpacked archives begin so.
+pub const OURS: &str = ".cosimo-";
 /// A file of ours in every unpacked archive; its age is the last use.
 pub const MARKER: &str = ".cosimo-last-use";
 /// A file of ours in unpacked archives that had entries twice: which ones.
 const REPEATED: &str = ".cosimo-repeated";
-const KEEP: usize = 256;
-const DAY: Duration = Duration::from_secs(24 * 3600);
+
+/// Folders that had changed, and where: an archive may be opened several times before anyone asks about it.
+static RENEWED: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
+
+fn renewed() -> MutexGuard<'static, BTreeMap<PathBuf, String>> {
+    RENEWED.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 static CHOSEN: OnceLock<PathBuf> = OnceLock::new();
 
@@ -88,7 +116,7 @@ pub fn use_cache(folder: &Path) {
 
 impl Cache {
     pub fn at(kind: &'static Kind, folder: &Path) -> Cache {
-        Cache { kind, folder: folder.to_owned(), limits: Limits::default(), keep: KEEP }
+        Cache { kind, folder: folder.to_owned(), limits: Limits::default(), most: MOST }
     }
 
     /// For FMUs `$XDG_CACHE_HOME/cosimo/fmu`, `~/.cache/cosimo/fmu`, or a folder for temporary files: where the others cannot be
@@ -129,7 +157,19 @@ impl Cache {
         let folder = self.folder.join(&hash);
         if folder.is_dir() {
             touch(&folder);
-            return Ok(Unpacked { folder, hash });
+            let in_use = store::lock(&folder).map(Arc::new);
+            match manifest::check(&folder) {
+                Found::Whole => {
+                    let renewed = renewed().get(&folder).cloned();
+                    return Ok(Unpacked { folder, hash, renewed, in_use });
+                }
+                Found::Unknown => {}
+                Found::Changed(file) => {
+                    renewed().insert(folder.clone(), file);
+                }
+            }
+            // Out of the way, and not from under processes that have its files open.
+            store::remove(&folder);
         }
         let unwritable = |error: io::Error| {
             Problem::new(format!("{} cannot be used to unpack {shown}: {error}", self.folder.display())).hint(
@@ -139,7 +179,7 @@ impl Cache {
             )
         };
         make_private(&self.folder).map_err(unwritable)?;
-        self.clean();
+        self.sweep();
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let draft = self.folder.join(format!(".draft-{}-{number}-{hash}", std::process::id()));
@@ -147,15 +187,21 @@ impl Cache {
             fs::create_dir(&draft).map_err(unwritable)?;
             source.rewind().map_err(unreadable)?;
             self.extract(source, &draft, file)?;
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            manifest::seal(&draft, &name).map_err(unwritable)?;
             touch(&draft);
-            match fs::rename(&draft, &folder) {
+            let renamed = match fs::rename(&draft, &folder) {
                 // Somebody else was faster; theirs is the same.
                 Err(_) if folder.is_dir() => Ok(()),
-                other => other.map_err(unwritable),
-            }
+                other => other.and_then(|()| manifest::sync(&self.folder)).map_err(unwritable),
+            };
+            renamed.map(|()| store::lock(&folder).map(Arc::new))
         })();
         let _ = fs::remove_dir_all(&draft);
-        result.map(|()| Unpacked { folder, hash })
+        let renewed = renewed().get(&folder).cloned();
+        let unpacked = result.map(|in_use| Unpacked { folder, hash, renewed, in_use });
+        self.shrink(self.most);
+        unpacked
     }
 
     fn extract(&self, mut source: File, into: &Path, file: &Path) -> Result<(), Problem> {
@@ -284,27 +330,6 @@ impl Cache {
             noted.map_err(|error| Problem::new(format!("{} cannot be written: {error}", into.display())))?;
         }
         Ok(())
-    }
-
-    /// Forgets archives that nobody used lately, beyond those that are kept anyhow, and drafts of processes
-    /// that ended early. One in use today is never touched. Failures do not matter here.
-    fn clean(&self) {
-        let Ok(entries) = fs::read_dir(&self.folder) else { return };
-        let mut known: Vec<(SystemTime, PathBuf)> = entries
-            .flatten()
-            .filter_map(|entry| {
-                let path = entry.path();
-                let used = fs::metadata(path.join(MARKER)).or_else(|_| entry.metadata());
-                Some((used.ok()?.modified().ok()?, path))
-            })
-            .collect();
-        known.sort_by(|a, b| b.cmp(a));
-        for (rank, (used, path)) in known.iter().enumerate() {
-            let draft = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".draft-"));
-            if (draft || rank >= self.keep) && used.elapsed().is_ok_and(|age| age > DAY) {
-                let _ = fs::remove_dir_all(path);
-            }
-        }
     }
 }
 
@@ -466,7 +491,7 @@ pub fn inside(name: &str) -> Option<PathBuf> {
         .then(|| path.components().filter(|part| *part != Component::CurDir).collect())
 }
 
-fn hash(source: &mut File) -> io::Result<String> {
+pub(crate) fn hash(source: &mut impl Read) -> io::Result<String> {
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 1 << 16];
     loop {

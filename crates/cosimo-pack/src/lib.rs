@@ -2,7 +2,9 @@
 //! place. Shared by everything that reads standards made of both.
 
 pub mod archive;
+mod manifest;
 pub mod problem;
+pub mod store;
 pub mod text;
 pub mod xml;
 

@@ -28,3 +28,4 @@ pub const SSP: SystemFormat = SystemFormat {
     read: load::read,
     write: Some(package::write),
 };
+pub use load::PACKAGE;

@@ -17,7 +17,7 @@ use crate::tree::{Connector, Content, Mapping, Parameter, Rest, Structure};
 use crate::{annotation, bindings, flatten, parameters, ssd};
 
 /// What an archive must be to hold a structure.
-pub(crate) const PACKAGE: Archive = Archive {
+pub const PACKAGE: Archive = Archive {
     title: "an SSP",
     noun: "package",
     folder: "ssp",
@@ -127,10 +127,10 @@ fn place(path: &Path, asked: &Asked, log: &mut Log) -> Result<Result<Place, ()>,
         hint: problem.hint.clone(),
         malformed: true,
     })?;
-    if let Some(warning) = unpacked.warning() {
+    for warning in unpacked.warnings() {
         log.remark("ssp/archive", format!("{shown}: {}", warning.message), &(0..0));
     }
-    let folder = unpacked.folder;
+    let folder = unpacked.keep();
     let member = match &asked.variant {
         None => DEFAULT.to_owned(),
         Some(asked) => match variant(&folder, asked) {
@@ -426,7 +426,7 @@ impl<'a> Loader<'a> {
                     return Content::Unknown;
                 }
             };
-            (unpacked.folder, inner, Shown::Archive(self.shown.of(&member)))
+            (unpacked.keep(), inner, Shown::Archive(self.shown.of(&member)))
         };
         let mut loader = Loader {
             root: self.root.clone(),
@@ -499,7 +499,7 @@ impl<'a> Loader<'a> {
         match Cache::standard(&UNIT).unpack(&self.folder.join(&unit)) {
             Ok(unpacked) => {
                 let shown = Shown::Archive(self.shown.of(&unit));
-                let inside = Loader::new(self.registry, &unpacked.folder, shown);
+                let inside = Loader::new(self.registry, &unpacked.keep(), shown);
                 let member = inside.find(page, source, span)?;
                 Some((Some(inside), member))
             }

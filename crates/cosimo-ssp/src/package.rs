@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use cosimo_core::Registry;
-use cosimo_pack::archive::{MARKER, inside};
+use cosimo_pack::archive::{OURS, inside};
 use cosimo_system::{Document, Problem, Unwritten};
 use zip::CompressionMethod;
 use zip::write::{SimpleFileOptions, ZipWriter};
@@ -52,7 +52,8 @@ fn kept_files(rest: &Rest) -> io::Result<Vec<(PathBuf, String)>> {
         files.extend(rest.members.iter().cloned());
     }
     // A variant that was asked for takes the place of the default.
-    let description = |file: &&PathBuf| **file == *rest.member || **file == *DEFAULT || **file == *MARKER;
+    let ours = |file: &PathBuf| file.to_string_lossy().starts_with(OURS);
+    let description = |file: &&PathBuf| **file == *rest.member || **file == *DEFAULT || ours(file);
     let named = |file: &PathBuf| (rest.folder.join(file), file.to_string_lossy().replace('\\', "/"));
     Ok(files.iter().filter(|file| !description(file)).map(named).collect())
 }

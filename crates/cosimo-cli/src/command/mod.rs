@@ -2,6 +2,7 @@
 
 pub(crate) mod analyse;
 pub(crate) mod bonds;
+pub(crate) mod cache;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod completions;

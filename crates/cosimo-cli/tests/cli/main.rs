@@ -6,6 +6,8 @@ mod analyse;
 mod around;
 mod bonds;
 mod broken;
+#[cfg(target_os = "linux")]
+mod cache;
 mod catalogue;
 mod certificate;
 mod check;

@@ -188,7 +188,7 @@ impl Fmi1Instance {
             name: name.to_owned(),
             name_in_c: c_string(name),
             token: c_string(&unit.description.token),
-            location: c_string(&uri(&unit.folder)),
+            location: c_string(&uri(&unit.location()?)),
             once: unit.capabilities(usage).once_per_process,
         };
         let (pointer, listening) = origin.make(&log);

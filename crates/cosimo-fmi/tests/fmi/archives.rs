@@ -165,18 +165,72 @@ fn a_unit_is_unpacked_once_and_seen_whole() {
 }
 
 #[test]
-fn units_that_nobody_used_for_long_are_forgotten() {
+fn what_was_not_used_for_the_longest_time_goes_first_and_what_is_in_use_stays() {
     let folder = folder("cleaning");
-    let cache = Cache { keep: 1, ..Cache::at(&cosimo_fmi::UNIT, &folder.join("cache")) };
-    let unpack = |name: &str| {
-        archive(&folder.join("a.fmu"), &[("modelDescription.xml", name.as_bytes())]);
-        cache.unpack(&folder.join("a.fmu")).unwrap().folder
+    let cache = Cache { most: 250, ..Cache::at(&cosimo_fmi::UNIT, &folder.join("cache")) };
+    let unpack = |name: &str, hours: u64| {
+        let file = folder.join(format!("{name}.fmu"));
+        archive(&file, &[("modelDescription.xml", &[b'a'; 80]), ("name", name.as_bytes())]);
+        let unpacked = cache.unpack(&file).unwrap();
+        let used = std::time::SystemTime::now() - std::time::Duration::from_secs(hours * 3600);
+        let marker = unpacked.folder.join(".cosimo-last-use");
+        fs::File::options().write(true).open(marker).unwrap().set_modified(used).unwrap();
+        unpacked
     };
-    let (old, used) = (unpack("old"), unpack("used"));
-    let week = std::time::SystemTime::now() - std::time::Duration::from_secs(7 * 24 * 3600);
-    fs::File::options().write(true).open(old.join(".cosimo-last-use")).unwrap().set_modified(week).unwrap();
-    let new = unpack("new");
-    assert!(!old.exists() && used.exists() && new.exists());
+    let names = || cache.kept().into_iter().map(|kept| (kept.name, kept.in_use)).collect::<Vec<_>>();
+    let shown = |list: &[(&str, bool)]| list.iter().map(|(n, u)| ((*n).to_owned(), *u)).collect::<Vec<_>>();
+    let oldest = unpack("oldest", 3);
+    unpack("old", 2);
+    unpack("recent", 1);
+    assert_eq!(names(), shown(&[("recent.fmu", false), ("oldest.fmu", true)]));
+    drop(oldest);
+    unpack("new", 0);
+    assert_eq!(names(), shown(&[("new.fmu", false), ("recent.fmu", false)]));
+    assert_eq!(cache.shrink(0).len(), 2);
+    assert_eq!(names(), []);
+}
+
+#[test]
+fn a_copy_that_changed_is_unpacked_again() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = folder("tampered");
+    let entries: &[(&str, &[u8])] =
+        &[("modelDescription.xml", MASS2.as_bytes()), ("resources/a/b.txt", b"b")];
+    archive(&folder.join("a.fmu"), entries);
+    let cache = Cache::at(&cosimo_fmi::UNIT, &folder.join("cache"));
+    let open = || {
+        let unpacked = cache.unpack(&folder.join("a.fmu")).unwrap();
+        assert_eq!(fs::read(unpacked.folder.join("resources/a/b.txt")).unwrap(), b"b");
+        assert!(!unpacked.folder.join("binaries").exists());
+        (unpacked.folder.clone(), unpacked.warnings().map(|warning| warning.to_string()).collect::<Vec<_>>())
+    };
+    let (inside, said) = open();
+    assert_eq!(said, [""; 0]);
+    let file = inside.join("resources/a/b.txt");
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o222, 0, "read-only");
+    let words = |file: &str| {
+        format!(
+            "its unpacked copy in the cache had changed (`{file}`) and was unpacked again (what ran before may have been \
+             something else than this file)"
+        )
+    };
+    let writable = || fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    writable();
+    fs::write(&file, "c").unwrap();
+    assert_eq!(open().1, [words("resources/a/b.txt")]);
+    assert_eq!(open().1, [words("resources/a/b.txt")], "known for the rest of the process");
+    fs::remove_file(&file).unwrap();
+    assert_eq!(open().1, [words("resources/a/b.txt")]);
+    fs::create_dir_all(inside.join("binaries/linux64")).unwrap();
+    fs::write(inside.join("binaries/linux64/other.so"), "x").unwrap();
+    assert_eq!(open().1, [words("binaries/linux64/other.so")]);
+    std::os::unix::fs::symlink("/etc", inside.join("binaries")).unwrap();
+    assert_eq!(open().1, [words("binaries")]);
+    // As an earlier version left it: without a list.
+    fs::remove_file(inside.join(".cosimo-manifest")).unwrap();
+    assert_eq!(open().1, [words("binaries")], "which is no change");
+    assert!(inside.join(".cosimo-manifest").exists());
+    assert_eq!(fs::read_dir(&cache.folder).unwrap().count(), 1);
 }
 
 #[test]

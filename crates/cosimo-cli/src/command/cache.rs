@@ -1,0 +1,103 @@
+//! `cosimo cache`: what the cache of unpacked FMUs and SSP packages holds, and making it smaller.
+
+use std::time::SystemTime;
+
+use cosimo::fmi::{Cache, UNIT};
+use cosimo::ssp::PACKAGE;
+
+/// Show the cache of unpacked FMUs and SSP packages, or remove what is not in use
+///
+/// Every file is unpacked once per content. Each use compares the copy with hashes that were taken then; one that changed is
+/// unpacked again. Beyond 2 GB of each kind, those go that were not used for the longest time.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Remove what was not used for the longest time, down to the limit
+    Clean {
+        /// Everything that is not in use
+        #[arg(long, conflicts_with = "max")]
+        all: bool,
+        /// Down to so many bytes of each kind, as in `500MB` [default: 2GB]
+        #[arg(long, value_name = "SIZE", value_parser = bytes)]
+        max: Option<u64>,
+    },
+}
+
+fn bytes(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let factor = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" | "B" => 1.0,
+        "KB" | "K" => 1e3,
+        "MB" | "M" => 1e6,
+        "GB" | "G" => 1e9,
+        _ => f64::NAN,
+    };
+    let number = digits.trim().parse::<f64>().unwrap_or(f64::NAN) * factor;
+    if number >= 0.0 && number.is_finite() {
+        Ok(number as u64)
+    } else {
+        Err("expected a number of bytes, with kB, MB or GB if need be".into())
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), u8> {
+    let caches = [Cache::standard(&UNIT), Cache::standard(&PACKAGE)];
+    match &args.action {
+        None => show(&caches),
+        Some(Action::Clean { all, max }) => {
+            for cache in &caches {
+                cache.sweep();
+                let most = if *all { 0 } else { max.unwrap_or(cache.most) };
+                let removed = cache.shrink(most);
+                let size: u64 = removed.iter().map(|kept| kept.bytes).sum();
+                let left: u64 = cache.kept().iter().map(|kept| kept.bytes).sum();
+                println!(
+                    "{}: removed {} of {}, {} left",
+                    cache.folder.display(),
+                    removed.len(),
+                    size_text(size),
+                    size_text(left)
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+fn show(caches: &[Cache]) {
+    for cache in caches {
+        let all = cache.kept();
+        let total: u64 = all.iter().map(|kept| kept.bytes).sum();
+        println!(
+            "{}: {} of at most {} in {} archives",
+            cache.folder.display(),
+            size_text(total),
+            size_text(cache.most),
+            all.len()
+        );
+        for kept in all {
+            let used = humantime::format_rfc3339_seconds(kept.used.max(SystemTime::UNIX_EPOCH));
+            let name = if kept.name.is_empty() { "unknown" } else { &kept.name };
+            let in_use = if kept.in_use { ", in use" } else { "" };
+            println!(
+                "  {:>9}  {used}  {}  {name}{in_use}",
+                size_text(kept.bytes),
+                &kept.hash[..12.min(kept.hash.len())]
+            );
+        }
+    }
+}
+
+fn size_text(bytes: u64) -> String {
+    match bytes {
+        0..1000 => format!("{bytes} B"),
+        1000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
+        _ => format!("{:.2} GB", bytes as f64 / 1e9),
+    }
+}
