@@ -10,7 +10,7 @@ mod draft;
 mod foreign;
 mod load;
 mod messages;
-mod outputs;
+
 mod pace;
 mod page;
 mod paths;
@@ -21,6 +21,7 @@ mod saver;
 mod seal;
 mod signals;
 mod ticker;
+mod written;
 
 use clap::{Parser, Subcommand};
 

@@ -72,7 +72,10 @@ impl Site {
                 }
             }
         });
-        let shown = instance.floor_char_boundary(NAME);
+        let mut shown = instance.len().min(NAME);
+        while !instance.is_char_boundary(shown) {
+            shown -= 1;
+        }
         instance.as_bytes()[..shown].iter().zip(&site.name).for_each(|(byte, cell)| {
             cell.store(*byte, Ordering::Relaxed);
         });

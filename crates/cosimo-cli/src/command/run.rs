@@ -25,7 +25,7 @@ use crate::saver::{self, Saver, Schedule};
 use crate::seal::{Made, Seal};
 use crate::signals::Interruption;
 use crate::ticker::Ticker;
-use crate::{exit, messages, outputs, report};
+use crate::{exit, messages, report, written};
 
 /// Run a system and show what its coupling did to the energy
 #[derive(Debug, clap::Args)]
@@ -150,7 +150,7 @@ pub(crate) fn go(args: &Args, words: &[String], resumed: Option<Resumed>) -> Res
     let files = result_files(&manner.out, &registry)?;
     let rows: Vec<RowCount> = files.iter().flat_map(Files::counts).collect();
     let Loaded { files: texts, system, plan } = load(&args.what, &args.changes, &registry)?;
-    outputs::check(
+    written::check(
         &manner.written(&args.what),
         &saver::read_files(&args.what, &args.changes, &system, &registry),
     )?;
