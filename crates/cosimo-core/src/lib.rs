@@ -17,6 +17,7 @@ pub mod link;
 pub mod method;
 pub mod printable;
 pub mod recorder;
+pub mod ring;
 pub mod segment;
 pub mod simulator;
 pub mod stretch;

@@ -264,18 +264,26 @@ impl<F: Closing> Handle<F> {
         Handle { functions, pointer, log, site, life: Life::Instantiated, corrupt, home, states }
     }
 
-    /// A warning is no error: the FMU did what it was asked to do. It is counted.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn check(&mut self, function: &'static str, status: c_int) -> Result<(), SimulatorError> {
         self.site.leave();
-        match status {
-            0 => Ok(()),
-            1 => {
-                self.log.warned(function);
-                Ok(())
-            }
-            _ => Err(self.failed(function, status)),
+        self.check_on(function, status)
+    }
+
+    /// The same where the next call follows at once, and is noted instead of this one.
+    #[inline(always)]
+    pub(crate) fn check_on(&mut self, function: &'static str, status: c_int) -> Result<(), SimulatorError> {
+        if status == 0 { Ok(()) } else { self.not_ok(function, status) }
+    }
+
+    /// A warning is no error: the FMU did what it was asked to do. It is counted.
+    #[cold]
+    fn not_ok(&mut self, function: &'static str, status: c_int) -> Result<(), SimulatorError> {
+        if status == 1 {
+            self.log.warned(function);
+            return Ok(());
         }
+        Err(self.failed(function, status))
     }
 
     #[cold]

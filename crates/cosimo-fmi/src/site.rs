@@ -92,6 +92,12 @@ impl Site {
     }
 
     #[inline(always)]
+    pub(crate) fn enter_step(&self, function: usize, from: f64) {
+        self.at(from);
+        self.enter(function);
+    }
+
+    #[inline(always)]
     pub(crate) fn leave(&self) {
         self.function.store(0, Ordering::Relaxed);
     }

@@ -299,7 +299,7 @@ impl Instance for Unit2 {
                 values.as_ptr(),
             )
         };
-        self.handle.check("fmi2SetReal", status)
+        self.handle.check_on("fmi2SetReal", status)
     }
 
     #[inline(always)]
@@ -420,19 +420,13 @@ impl Stepping for Unit2 {
         let Some(function) = self.handle.functions.do_step else { return Err(absent("fmi2DoStep")) };
         let pointer = self.handle.pointer;
         let never_back = c_int::from(self.never_back);
-        self.handle.site.at(from);
-        self.handle.site.enter(function as usize);
+        self.handle.site.enter_step(function as usize, from);
         // SAFETY: the instance is alive.
         let status = self.handle.home.around_step(|| unsafe { function(pointer, from, size, never_back) });
-        self.handle.site.leave();
         match status {
             0 => Ok(Stepped::Whole),
-            1 => {
-                self.handle.log.warned("fmi2DoStep");
-                Ok(Stepped::Whole)
-            }
             2 => self.discarded(from, size),
-            _ => Err(self.handle.failed("fmi2DoStep", status)),
+            _ => self.handle.check("fmi2DoStep", status).map(|()| Stepped::Whole),
         }
     }
 

@@ -424,7 +424,7 @@ impl Instance for Unit3 {
                         values.len(),
                     )
                 };
-                self.handle.check("fmi3SetFloat64", status)
+                self.handle.check_on("fmi3SetFloat64", status)
             }
             Kind::Float32 => self.put((f.set_float32, "fmi3SetFloat32"), references, values, |v| v as f32),
             Kind::Int8 => self.put((f.set_int8, "fmi3SetInt8"), references, values, |v| whole(v) as i8),
@@ -610,8 +610,7 @@ impl Stepping for Unit3 {
         }
         let (mut event, mut terminate, mut early, mut until) = (0u8, 0u8, 0u8, from + size);
         FED.set(own);
-        self.handle.site.at(from);
-        self.handle.site.enter(function as usize);
+        self.handle.site.enter_step(function as usize, from);
         // SAFETY: the instance is alive; the results are ours. Callbacks reach the feed through the same pointer.
         let status = self.handle.home.around_step(|| unsafe {
             function(pointer, from, size, never_back, &mut event, &mut terminate, &mut early, &mut until)

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cosimo_core::recorder::{Columns, RecordError};
+use cosimo_core::ring;
 use memmap2::{MmapOptions, MmapRaw};
 
 use crate::limits::Room;
@@ -78,28 +79,22 @@ impl Ring {
         self.words()[word::HEAD].load(Ordering::Acquire)
     }
 
+    fn rows(&self) -> ring::Ring<'_> {
+        ring::Ring { words: &self.words()[word::COUNT..], columns: self.columns, stride: self.stride }
+    }
+
     /// Puts in row number `head`; there must be room for it.
     #[inline]
     pub(crate) fn put(&self, head: u64, row: &[f64]) {
-        let words = self.words();
-        let at = word::COUNT + (head % self.stride as u64) as usize;
-        for (column, value) in words[at..].iter().step_by(self.stride).zip(row) {
-            column.store(value.to_bits(), Ordering::Relaxed);
-        }
-        words[word::HEAD].store(head + 1, Ordering::Release);
+        self.rows().put(head, row);
+        self.words()[word::HEAD].store(head + 1, Ordering::Release);
     }
 
     /// Rows of a range that wait, column by column.
     pub(crate) fn copy(&self, rows: std::ops::Range<u64>, into: &mut Vec<Vec<f64>>) {
         into.resize_with(self.columns, Vec::new);
-        let words = self.words();
         for (column, values) in into.iter_mut().enumerate() {
-            let column = &words[word::COUNT + column * self.stride..][..self.stride];
-            values.clear();
-            let first = (rows.start % self.stride as u64) as usize;
-            let count = (rows.end - rows.start) as usize;
-            let places = column[first..].iter().chain(column).take(count);
-            values.extend(places.map(|value| f64::from_bits(value.load(Ordering::Relaxed))));
+            self.rows().copy_column(column, rows.clone(), values);
         }
     }
 }
@@ -241,12 +236,12 @@ impl Journal {
         words[word::TEXT].store(text.len() as u64, Ordering::Relaxed);
         words[word::HEAD].store(rows.start, Ordering::Relaxed);
         if let Some(waiting) = waiting {
-            let (mut values, mut row) = (Vec::new(), vec![0.0; count]);
-            waiting.copy(rows.clone(), &mut values);
-            for (place, number) in rows.clone().enumerate() {
-                row.iter_mut().zip(&values).for_each(|(cell, column)| *cell = column[place]);
-                ring.put(number, &row);
+            let mut values = Vec::new();
+            for column in 0..count {
+                waiting.rows().copy_column(column, rows.clone(), &mut values);
+                ring.rows().put_column(column, rows.start, &values);
             }
+            words[word::HEAD].store(rows.end, Ordering::Relaxed);
         }
         let places = (map_length + text.len()) as u64;
         let ring = Arc::new(ring);

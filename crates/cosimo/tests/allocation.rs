@@ -165,13 +165,17 @@ fn no_step_after_the_first_allocates() {
          [method]\nstep = {{ size = 0.1 }}\n"
     );
     assert_eq!(allocations(&text, 1, 40), 0, "events");
-    // Nor does a row, between one chunk and the next: as many of them as fill none, and in less than the time of one.
+    // Nor does a row, between one chunk and the next: as many of them as fill none. The thread that writes looks at the
+    // clock, and on a busy machine its time may come in between; hardly three times in a row.
     for format in FORMATS {
         let path = folder().join(format!("allocation.{}", format.endings[0]));
-        let mut run =
-            start(&DualMass { stop: 1000.0, method: "step = { size = 1e-3 }", ..DUAL_MASS }.text(), 1);
-        run.record(Box::new(Files::new(&[path], FORMATS).unwrap())).unwrap();
-        assert_eq!(counted(run, 300), 0, "{}", format.name);
+        let count = || {
+            let text = DualMass { stop: 1000.0, method: "step = { size = 1e-3 }", ..DUAL_MASS }.text();
+            let mut run = start(&text, 1);
+            run.record(Box::new(Files::new(std::slice::from_ref(&path), FORMATS).unwrap())).unwrap();
+            counted(run, 300)
+        };
+        assert_eq!((0..3).map(|_| count()).min(), Some(0), "{}", format.name);
     }
     for method in combinations.iter().step_by(41) {
         assert_eq!(allocations(&side_by_side(4, method), 8, 20), 0, "{method}");

@@ -325,7 +325,7 @@ impl Fmi1Instance {
                 self.handle.site.enter(function as usize);
                 // SAFETY: the instance is alive; as many values as references.
                 let status = unsafe { function(pointer, references.as_ptr(), count, values.as_ptr()) };
-                self.handle.check("fmiSetReal", status)
+                self.handle.check_on("fmiSetReal", status)
             }
             Kind::Boolean => {
                 let function = self.handle.functions.set_boolean.ok_or_else(|| absent("fmiSetBoolean"))?;
@@ -617,23 +617,17 @@ impl Stepping for Fmi1Instance {
         _inputs: &Inputs<'_>,
     ) -> Result<Stepped, SimulatorError> {
         let (function, pointer) = (self.handle.functions.do_step, self.handle.pointer);
-        self.handle.site.at(from);
-        self.handle.site.enter(function as usize);
+        self.handle.site.enter_step(function as usize, from);
         // Every step is a new one: those that were taken are never repeated.
         // SAFETY: the instance is alive.
         let mut status = self.handle.home.around_step(|| unsafe { function(pointer, from, size, 1) });
-        self.handle.site.leave();
         if status == ffi::PENDING {
             status = self.wait()?;
         }
         match status {
             0 => Ok(Stepped::Whole),
-            1 => {
-                self.handle.log.warned("fmiDoStep");
-                Ok(Stepped::Whole)
-            }
             2 => self.discarded(from, size),
-            _ => Err(self.handle.failed("fmiDoStep", status)),
+            _ => self.handle.check("fmiDoStep", status).map(|()| Stepped::Whole),
         }
     }
 
