@@ -14,7 +14,7 @@ use cosimo_report::sha256;
 use serde_json::{Value, json};
 
 const MAGIC: &[u8] = b"Cosimo checkpoint\n";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Hexadecimal digits of a SHA-256.
 const HASH: usize = 64;
 

@@ -11,6 +11,9 @@ use cosimo::ssp::PACKAGE;
 /// unpacked again. Beyond 2 GB of each kind, those go that were not used for the longest time.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
+    /// List everything, not only what was used last
+    #[arg(long)]
+    all: bool,
     #[command(subcommand)]
     action: Option<Action>,
 }
@@ -48,7 +51,7 @@ fn bytes(text: &str) -> Result<u64, String> {
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let caches = [Cache::standard(&UNIT), Cache::standard(&PACKAGE)];
     match &args.action {
-        None => show(&caches),
+        None => show(&caches, if args.all { usize::MAX } else { SHOWN }),
         Some(Action::Clean { all, max }) => {
             for cache in &caches {
                 cache.sweep();
@@ -69,7 +72,10 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     Ok(())
 }
 
-fn show(caches: &[Cache]) {
+/// Unless all are asked for.
+const SHOWN: usize = 20;
+
+fn show(caches: &[Cache], most: usize) {
     for cache in caches {
         let all = cache.kept();
         let total: u64 = all.iter().map(|kept| kept.bytes).sum();
@@ -80,7 +86,7 @@ fn show(caches: &[Cache]) {
             size_text(cache.most),
             all.len()
         );
-        for kept in all {
+        for kept in all.iter().take(most) {
             let used = humantime::format_rfc3339_seconds(kept.used.max(SystemTime::UNIX_EPOCH));
             let name = if kept.name.is_empty() { "unknown" } else { &kept.name };
             let in_use = if kept.in_use { ", in use" } else { "" };
@@ -89,6 +95,9 @@ fn show(caches: &[Cache]) {
                 size_text(kept.bytes),
                 &kept.hash[..12.min(kept.hash.len())]
             );
+        }
+        if all.len() > most {
+            println!("  and {} that were used before (`--all`)", all.len() - most);
         }
     }
 }

@@ -75,7 +75,8 @@ fn confine(origin: &Origin, manner: &Manner, inside: &[PathBuf]) -> Result<(), u
     let cache = Cache::standard(&UNIT).folder.parent().and_then(|cache| cache.canonicalize().ok());
     let allowed = |path: &Path| inside.iter().chain(&cache).any(|folder| path.starts_with(folder));
     let inputs = origin.inputs.iter().map(|input| PathBuf::from(&input.file));
-    let written = manner.written(&[]).into_iter().map(|(_, file)| file);
+    let written =
+        manner.written(&[]).into_iter().filter(|(option, _)| *option != "--out").map(|(_, file)| file);
     let written = origin.results.iter().map(PathBuf::from).chain(written);
     let outside: Vec<String> = inputs
         .chain(written)

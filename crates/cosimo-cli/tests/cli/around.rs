@@ -217,7 +217,7 @@ fn what_is_no_checkpoint_is_told() {
     let bytes = std::fs::read(folder.join("a.checkpoint")).unwrap();
     std::fs::write(folder.join("short.checkpoint"), &bytes[..bytes.len() / 2]).unwrap();
     let mut newer = bytes.clone();
-    newer[18] = 2;
+    newer[18] = 3;
     std::fs::write(folder.join("newer.checkpoint"), newer).unwrap();
     let told: Vec<String> = [
         &["resume", "rows.csv"][..],
