@@ -59,10 +59,13 @@ const RULES: &[Rule] = &[
             "crates/cosimo-fmi/src/library.rs",
             "crates/cosimo-fmi/src/log.rs",
             "crates/cosimo-fmi/src/printed.rs",
+            "crates/cosimo-fmi/src/process_end.rs",
             "crates/cosimo-fmi/src/python.rs",
+            "crates/cosimo-fmi/src/site.rs",
             "crates/cosimo-fmi/src/trial.rs",
             "crates/cosimo-fmi/src/unit2.rs",
             "crates/cosimo-fmi/src/unit3.rs",
+            "crates/cosimo-record/src/journal.rs",
             "crates/cosimo-ode/src/sundials.rs",
             // A counting allocator cannot be written without it.
             "crates/cosimo-ode/tests/allocation.rs",

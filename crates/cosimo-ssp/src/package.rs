@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use cosimo_core::Registry;
 use cosimo_pack::archive::{OURS, inside};
-use cosimo_system::{Document, Problem, Unwritten};
+use cosimo_system::{Document, Problem, Unwritten, Written};
 use zip::CompressionMethod;
 use zip::write::{SimpleFileOptions, ZipWriter};
 
@@ -15,11 +15,7 @@ use crate::load::DEFAULT;
 use crate::tree::Rest;
 use crate::write;
 
-pub(crate) fn write(
-    document: &Document,
-    path: &Path,
-    registry: &Registry,
-) -> Result<Vec<Problem>, Unwritten> {
+pub(crate) fn write(document: &Document, path: &Path, registry: &Registry) -> Result<Written, Unwritten> {
     let rest = document.rest.as_ref().and_then(|rest| rest.downcast_ref::<Rest>());
     let kept = rest.filter(|rest| rest.system == document.system);
     let (text, files, remarks) = match kept {
@@ -35,12 +31,14 @@ pub(crate) fn write(
             (written.text, written.resources, written.remarks)
         }
     };
+    let mut written = Vec::new();
     if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("ssd")) {
-        beside(path, &text, &files)?;
+        beside(path, &text, &files, &mut written)?;
     } else {
         archive(path, &text, &files)?;
     }
-    Ok(remarks)
+    written.push(path.to_owned());
+    Ok(Written { files: written, remarks })
 }
 
 /// Everything but the description itself: of an archive all files, else those that the description names.
@@ -72,7 +70,12 @@ fn below(root: &Path, folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()>
     Ok(())
 }
 
-fn beside(path: &Path, text: &str, files: &[(PathBuf, String)]) -> Result<(), Unwritten> {
+fn beside(
+    path: &Path,
+    text: &str,
+    files: &[(PathBuf, String)],
+    written: &mut Vec<PathBuf>,
+) -> Result<(), Unwritten> {
     let folder = path.parent().unwrap_or(Path::new(""));
     for (from, name) in files {
         let to = folder.join(name);
@@ -80,7 +83,7 @@ fn beside(path: &Path, text: &str, files: &[(PathBuf, String)]) -> Result<(), Un
         if let Some(parent) = to.parent().filter(|parent| !parent.as_os_str().is_empty()) {
             fs::create_dir_all(parent).map_err(failed)?;
         }
-        cosimo_system::format::copy_beside(from, &to)?;
+        cosimo_system::format::copy_beside(from, &to, written)?;
     }
     fs::write(path, text).map_err(|cause| Unwritten::Failed { file: path.to_owned(), cause })
 }

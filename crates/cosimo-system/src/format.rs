@@ -9,8 +9,16 @@ use crate::files::Files;
 use crate::problem::{Problem, Severity};
 use crate::system::System;
 
-/// Writes a document, and says what the format could not say.
-pub type Write = fn(&Document, &Path, &Registry) -> Result<Vec<Problem>, Unwritten>;
+pub type Write = fn(&Document, &Path, &Registry) -> Result<Written, Unwritten>;
+
+/// What became of a document.
+#[derive(Debug)]
+pub struct Written {
+    /// All files that were written, the system itself last.
+    pub files: Vec<PathBuf>,
+    /// What the format could not say.
+    pub remarks: Vec<Problem>,
+}
 
 pub struct SystemFormat {
     pub name: &'static str,
@@ -70,8 +78,8 @@ pub enum Unwritten {
     },
 }
 
-/// Puts a copy of a file that a system needs at its place. One that is there already is never overwritten by another.
-pub fn copy_beside(from: &Path, to: &Path) -> Result<(), Unwritten> {
+/// Puts a copy of a file that a system needs at its place, unless it is there. Another one is never overwritten.
+pub fn copy_beside(from: &Path, to: &Path, written: &mut Vec<PathBuf>) -> Result<(), Unwritten> {
     if from.canonicalize().ok().zip(to.canonicalize().ok()).is_some_and(|(from, to)| from == to) {
         return Ok(());
     }
@@ -82,7 +90,9 @@ pub fn copy_beside(from: &Path, to: &Path) -> Result<(), Unwritten> {
     }
     let unwritten = |cause| Unwritten::Failed { file: to.to_owned(), cause };
     let mut file = std::fs::File::create_new(to).map_err(unwritten)?;
-    std::io::Write::write_all(&mut file, &content).map_err(unwritten)
+    std::io::Write::write_all(&mut file, &content).map_err(unwritten)?;
+    written.push(to.to_owned());
+    Ok(())
 }
 
 /// The format that claims a file, by the ending of its name.

@@ -17,7 +17,7 @@ pub mod toml;
 pub mod write;
 
 pub use files::{File, Files};
-pub use format::{Asked, Document, SystemFormat, Unreadable, Unwritten};
+pub use format::{Asked, Document, SystemFormat, Unreadable, Unwritten, Written};
 pub use names::{Lost, Names};
 pub use overrides::Overrides;
 pub use problem::{About, Problem, Severity, Span, in_one_line};

@@ -50,9 +50,9 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let document = read(&args.from, &Asked { variant: args.variant.clone() }, &registry)?;
     report::remarks(&document.problems);
     match write(&document, &args.to, &registry) {
-        Ok(remarks) => {
-            report::remarks(&remarks);
-            println!("wrote {}", args.to.display());
+        Ok(written) => {
+            report::remarks(&written.remarks);
+            written.files.iter().for_each(|file| println!("wrote {}", file.display()));
             Ok(())
         }
         Err(Unwritten::Problems(problems)) => {

@@ -369,3 +369,28 @@ fn a_full_disk_is_a_failure_that_keeps_all_rows() {
         }
     }
 }
+
+/// Every file is told, names lead from the new place, and another file that is in the way stays.
+#[test]
+fn convert_tells_what_it_writes() {
+    let folder = folder("convert");
+    let mass = Design::new("native:oscillator/mass", Version::Two);
+    write(&mass, &built_library().unwrap(), &folder.join("mass.fmu")).unwrap();
+    let text = "[experiment]\nstop = 1.0\n[component.mass]\nsource = \"mass.fmu\"\n";
+    std::fs::write(folder.join("system.toml"), text).unwrap();
+    std::fs::create_dir_all(folder.join("below/resources")).unwrap();
+    let mut told = String::new();
+    let mut convert = |from: &str, to: &str| {
+        let output = cosimo(&folder, &["convert", from, to]);
+        told += &format!("{}{}\n", String::from_utf8_lossy(&output.stdout), complaint(&output));
+    };
+    convert("system.toml", "below/near.toml");
+    convert("system.toml", "all.ssp");
+    convert("all.ssp", "below/out.toml");
+    std::fs::write(folder.join("below/resources/mass.fmu"), "another one").unwrap();
+    convert("all.ssp", "below/again.toml");
+    assert_snapshot!("convert", told);
+    let near = std::fs::read_to_string(folder.join("below/near.toml")).unwrap();
+    assert!(near.contains("\"../mass.fmu\""), "{near}");
+    assert_eq!(std::fs::read_to_string(folder.join("below/resources/mass.fmu")).unwrap(), "another one");
+}

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use cosimo_core::Registry;
 
 use crate::files::Files;
-use crate::format::{Asked, Document, SystemFormat, Unreadable, Unwritten};
+use crate::format::{Asked, Document, SystemFormat, Unreadable, Unwritten, Written};
 use crate::problem::Problem;
 use crate::{sources, write};
 
@@ -52,10 +52,10 @@ fn read(file: &Path, asked: &Asked, registry: &Registry) -> Result<Document, Unr
 }
 
 /// Files of a system that came out of an archive are put beside; others stay where they are, and are named from here.
-fn write(document: &Document, path: &Path, _: &Registry) -> Result<Vec<Problem>, Unwritten> {
+fn write(document: &Document, path: &Path, _: &Registry) -> Result<Written, Unwritten> {
     let mut system = document.system.clone();
     let here = path.parent().map_or_else(PathBuf::new, Path::to_owned);
-    let mut taken = std::collections::BTreeMap::new();
+    let (mut taken, mut files) = (std::collections::BTreeMap::new(), Vec::new());
     let folder = system.folder.clone();
     let mut place = |file: &str| -> Result<String, Unwritten> {
         let from = folder.join(file);
@@ -78,7 +78,7 @@ fn write(document: &Document, path: &Path, _: &Registry) -> Result<Vec<Problem>,
             number += 1;
         };
         std::fs::create_dir_all(here.join("resources")).map_err(failed)?;
-        crate::format::copy_beside(&from, &here.join(&to))?;
+        crate::format::copy_beside(&from, &here.join(&to), &mut files)?;
         Ok(to)
     };
     for component in &mut system.components {
@@ -91,7 +91,8 @@ fn write(document: &Document, path: &Path, _: &Registry) -> Result<Vec<Problem>,
     }
     let failed = |cause| Unwritten::Failed { file: path.to_owned(), cause };
     std::fs::write(path, write::to_toml(&system)).map_err(failed)?;
-    Ok(Vec::new())
+    files.push(path.to_owned());
+    Ok(Written { files, remarks: Vec::new() })
 }
 
 /// The way from a folder to a file, both without links.
