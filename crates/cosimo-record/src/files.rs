@@ -114,8 +114,8 @@ impl Files {
         for output in &mut self.outputs {
             output.make_room();
         }
-        if let Some(scribe) = &self.scribe {
-            scribe.thread.thread().unpark();
+        if let Some(thread) = self.scribe.as_ref().and_then(|scribe| scribe.thread.as_ref()) {
+            thread.thread().unpark();
         }
     }
 
@@ -389,7 +389,8 @@ impl Drain {
 
 /// The thread that writes.
 struct Scribe {
-    thread: JoinHandle<()>,
+    /// Until it is joined.
+    thread: Option<JoinHandle<()>>,
     ended: Arc<AtomicBool>,
 }
 
@@ -435,7 +436,7 @@ impl Scribe {
         };
         let thread = std::thread::Builder::new().name("results".into()).spawn(work);
         match thread {
-            Ok(thread) => Some(Scribe { thread, ended }),
+            Ok(thread) => Some(Scribe { thread: Some(thread), ended }),
             Err(_) => {
                 AWAITED.fetch_sub(1, Ordering::SeqCst);
                 None
@@ -447,10 +448,10 @@ impl Scribe {
 impl Drop for Scribe {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Release);
-        self.thread.thread().unpark();
-        while !self.thread.is_finished() {
-            self.thread.thread().unpark();
-            std::thread::yield_now();
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // If it panicked, what it left is written by hand.
+            let _ = thread.join();
         }
     }
 }

@@ -133,6 +133,19 @@ fn number(variable: &str, usual: u64) -> u64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
 }
 
+/// As other programs see a file, before anything has mended it. A text that ends in the middle of a line is a table, too.
+fn opens_elsewhere(file: &Path) {
+    const OPEN: &str = "import sys\n\
+        name = sys.argv[1]\n\
+        if name.endswith('.arrow'):\n    import pyarrow.ipc; pyarrow.ipc.open_file(name).read_all()\n\
+        elif name.endswith('.parquet'):\n    import pyarrow.parquet; pyarrow.parquet.read_table(name)\n\
+        elif name.endswith('.mat'):\n    import scipy.io; scipy.io.loadmat(name)['data_2']\n";
+    if let Ok(python) = std::env::var("COSIMO_PYTHON") {
+        let opened = Command::new(python).args(["-c", OPEN]).arg(file).output().unwrap();
+        assert!(opened.status.success(), "{}: {}", file.display(), complaint(&opened));
+    }
+}
+
 /// Kills a run at instants of a seeded sequence: the file opens, and has the rows of an undisturbed run, none of them
 /// missing that is older than two seconds. `cargo xtask chaos` does it more often.
 #[test]
@@ -166,6 +179,7 @@ fn a_killed_run_leaves_whole_files() {
             })));
             child.kill().unwrap();
             child.wait().unwrap();
+            opens_elsewhere(&folder.join(&file));
             let found =
                 read(&folder.join(&file)).unwrap_or_else(|error| panic!("{file}, kill {kill}: {error}"));
             let times = found.column("time").unwrap();
