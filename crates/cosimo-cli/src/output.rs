@@ -130,7 +130,7 @@ fn write_stderr(text: &str) {
     }
 }
 
-/// Whoever read the output stopped reading, as `head` does: no fault of anybody.
+/// The reader of the output stopped reading, as `head` does: not an error.
 fn stop_if_unread(cause: &io::Error) {
     if cause.kind() == ErrorKind::BrokenPipe {
         cosimo::fmi::leave(exit::NOBODY_LISTENS);

@@ -51,7 +51,7 @@ mod pipe {
     static READER: AtomicI32 = AtomicI32::new(0);
     /// A line without an end is shown when it is so long.
     const LONGEST: usize = 10_000;
-    /// Something that an FMU started may keep the pipe open after this process; nobody waits longer for it than this.
+    /// Something that an FMU started may keep the pipe open after this process; the wait for it is at most this long.
     const PATIENCE: Duration = Duration::from_millis(500);
 
     unsafe extern "C" {
@@ -95,7 +95,7 @@ mod pipe {
             // SAFETY: no handler is installed.
             unsafe { libc::signal(signal, libc::SIG_IGN) };
         }
-        // Whoever reads the command's output waits until all its duplicates are closed, and a lock would stay.
+        // A reader of the command's output waits until all its duplicates are closed, and a lock would stay.
         let keep = reader.as_raw_fd();
         for other in (0..1024).filter(|other| *other != STDERR && *other != keep) {
             // SAFETY: nothing in this process uses it from here on.
@@ -128,7 +128,7 @@ mod pipe {
     fn say(line: &mut Vec<u8>) {
         let text = String::from_utf8_lossy(line);
         let shown = format!("FMU output: {}\n", printable(text.trim_end_matches('\r')));
-        // If nobody reads it, the FMU still has to get rid of it.
+        // A closed stderr must not block the FMU.
         let _ = std::io::stderr().write_all(shown.as_bytes());
         line.clear();
     }

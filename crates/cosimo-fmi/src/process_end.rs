@@ -237,7 +237,7 @@ mod unix {
         }
     }
 
-    /// Somebody called `exit`. Handlers of FMUs have run by now: they were registered later.
+    /// `exit` was called. Handlers of FMUs have run by now: they were registered later.
     extern "C" fn exited() {
         if LEAVING.load(Ordering::SeqCst) || !library::is_foreign() || !is_ours() {
             return;
@@ -321,7 +321,7 @@ mod unix {
             }
         }
 
-        /// Where nothing can be written there is nobody to tell.
+        /// A failure to write cannot be reported anywhere.
         fn write(&self) {
             // Who was interrupted must not notice that a call of the system failed meanwhile.
             let errno = Errno::keep();

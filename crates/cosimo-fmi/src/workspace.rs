@@ -50,7 +50,7 @@ pub(crate) fn of(unpacked: &Path) -> Result<PathBuf, Problem> {
     let copy = cache.join(format!("{PRIVATE}{process}-{number}"));
     let locked = fill(unpacked, &draft).and_then(|()| {
         let locked = lock(&draft);
-        // With its lock, so that nobody takes it for left behind.
+        // With its lock, so that no other process removes it as left behind.
         fs::rename(&draft, &copy).map(|()| locked)
     });
     let locked = locked.map_err(|error| {

@@ -93,7 +93,7 @@ fn is_locked(folder: &Path) -> bool {
     File::open(folder.join(MARKER)).is_ok_and(|marker| marker.try_lock().is_err())
 }
 
-/// Under another name first, so that nobody finds half of it.
+/// Under another name first, so that a half-written one is never found.
 pub(crate) fn remove(folder: &Path) -> bool {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let aside = folder.with_file_name(format!(".draft-{}-gone-{name}", std::process::id()));

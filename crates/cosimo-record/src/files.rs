@@ -288,7 +288,7 @@ impl Output {
     }
 }
 
-/// One file, as both threads see it: what waits is written by whoever comes first.
+/// One file, as both threads see it: what waits is written by the one that comes first.
 struct Drain {
     state: Mutex<State>,
     count: RowCount,

@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     run::go(&begun, &words, Some(Resumed { file, saved, stop: begun.changes.stop }))
 }
 
-/// A checkpoint names files to read and to write, and may come from somebody else: those outside of the folders are refused.
+/// A checkpoint names files to read and to write, and may come from another person: those outside of the folders are refused.
 /// The present folder is that of the run. What was unpacked from packages lies in the cache.
 fn confine(origin: &Origin, manner: &Manner, inside: &[PathBuf]) -> Result<(), u8> {
     let cache = Cache::standard(&UNIT).folder.parent().and_then(|cache| cache.canonicalize().ok());
