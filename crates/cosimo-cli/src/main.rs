@@ -4,24 +4,14 @@
 #[macro_use]
 mod output;
 
-mod catalogue;
 mod command;
-mod draft;
-mod foreign;
 mod load;
 mod messages;
-
-mod pace;
-mod page;
-mod paths;
 mod picture;
 mod progress;
 mod report;
-mod saver;
-mod seal;
 mod signals;
 mod ticker;
-mod written;
 
 use clap::{Parser, Subcommand};
 

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use cosimo::Error;
 use cosimo::plot::{Figure, PngError};
 
-use crate::command::run::unwritable;
 use crate::{exit, report};
 
 /// To be asked before any work is done.
@@ -28,7 +28,8 @@ pub(crate) fn write(figure: &Figure, out: &Path) -> Result<(), u8> {
         figure.svg().into_bytes()
     };
     cosimo::saved::replace(out, &bytes)
-        .map_err(|cause| unwritable(&format!("cannot write `{}`: {cause}", out.display()), out))
+        .map_err(|cause| Error::unwritable(format!("cannot write `{}`: {cause}", out.display()), out))
+        .map_err(|error| report::failure(&error))
 }
 
 fn undrawn(error: &PngError) -> u8 {

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use cosimo::engine::Run;
+use cosimo::{End, Error, Moment, Observer, When};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
@@ -14,6 +15,48 @@ pub(crate) enum Mode {
     /// One JSON object per line on stderr, at most ten per second, and a last one with the outcome
     Json,
     None,
+}
+
+/// The progress of one run as an observer.
+pub(crate) struct Watched {
+    mode: Mode,
+    progress: Option<Progress>,
+}
+
+impl Watched {
+    pub(crate) fn new(mode: Mode) -> Watched {
+        Watched { mode, progress: None }
+    }
+}
+
+impl Observer for Watched {
+    fn when(&self) -> When {
+        When::WallClock(if self.mode == Mode::Json { LINE } else { BAR })
+    }
+
+    fn step(&mut self, at: &mut Moment<'_>) -> Result<(), Error> {
+        let experiment = &at.inputs().system.experiment;
+        let new = || Progress::new(self.mode, experiment.start, at.time(), experiment.stop);
+        let progress = self.progress.get_or_insert_with(new);
+        if !at.is_start() {
+            progress.show(at.run());
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, end: &mut End<'_>) -> Result<(), Error> {
+        if let Some(((run, outcome), progress)) = end.started.as_ref().zip(self.progress.as_ref()) {
+            progress.finish(
+                run,
+                match end.error {
+                    Some(_) => "failed",
+                    None if outcome.summary.finished => "finished",
+                    None => "interrupted",
+                },
+            );
+        }
+        Ok(())
+    }
 }
 
 /// How often the bar moves, and lines are written.
@@ -64,6 +107,10 @@ impl Progress {
             return;
         }
         self.shown = now;
+        self.show(run);
+    }
+
+    fn show(&self, run: &Run) {
         match self.mode {
             Mode::Bar => {
                 let time = run.time().seconds();

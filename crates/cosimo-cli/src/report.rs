@@ -5,10 +5,12 @@ use std::sync::Once;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use cosimo::core::printable;
+use cosimo::error::with_remedy;
 use cosimo::fmi::validate::{self, Finding};
 use cosimo::system::{File, Files, Problem, Severity, Span};
+use cosimo::{Error, ErrorKind};
 
-use crate::output;
+use crate::{exit, output};
 
 /// Prints problems to stderr, the errors with a count behind them.
 pub(crate) fn problems(problems: &[Problem], files: &Files) {
@@ -67,10 +69,29 @@ pub(crate) fn position<'f>(problem: &Problem, files: &'f Files) -> Option<(&'f s
     Some((&file.name, line, column))
 }
 
+/// Prints everything that went wrong, and says what the process ends with.
+pub(crate) fn failure(error: &Error) -> u8 {
+    match error.problems() {
+        [problem] if error.kind() == ErrorKind::Run && !problem.code.is_empty() => {
+            coded(Some(problem.code), &problem.message, problem.hint.as_deref());
+        }
+        all if all.iter().all(|problem| problem.code.is_empty()) => {
+            all.iter().for_each(|problem| self::error(&problem.message, problem.hint.as_deref()));
+        }
+        all => problems(all, error.files()),
+    }
+    match error.kind() {
+        ErrorKind::Input => exit::BAD_INPUT,
+        ErrorKind::File => exit::NO_FILE,
+        ErrorKind::Run => exit::FAILED,
+    }
+}
+
 /// Remarks in one line each: they should be read, not be in the way. Those that differ in the component only are one line.
 pub(crate) fn remarks(problems: &[Problem]) {
     for members in alike(of_remarks(problems)) {
-        eprintln!("remark[{}]: {}{}", members[0].code, line(members[0]), others(&members[1..]));
+        let code = if members[0].code.is_empty() { String::new() } else { format!("[{}]", members[0].code) };
+        eprintln!("remark{code}: {}{}", with_remedy(members[0]), others(&members[1..]));
     }
 }
 
@@ -93,7 +114,7 @@ pub(crate) fn alike<'p>(problems: impl Iterator<Item = &'p Problem>) -> Vec<Vec<
 
 /// The message without the name of the component it is about.
 fn impersonal(problem: &Problem) -> String {
-    let said = line(problem);
+    let said = with_remedy(problem);
     match &problem.about {
         Some(about) => {
             let name = &about.component;
@@ -123,18 +144,8 @@ pub(crate) fn others(rest: &[&Problem]) -> String {
     format!(" [{} times{of}]", rest.len() + 1)
 }
 
-/// Codes and lines.
-pub(crate) fn remark_lines(problems: &[Problem]) -> impl Iterator<Item = (&'static str, String)> {
-    of_remarks(problems).map(|remark| (remark.code, line(remark)))
-}
-
 fn of_remarks(problems: &[Problem]) -> impl Iterator<Item = &Problem> {
     problems.iter().filter(|problem| problem.severity == Severity::Remark)
-}
-
-fn line(problem: &Problem) -> String {
-    let hint = problem.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
-    format!("{}{hint}", problem.message)
 }
 
 /// An error without a place in a file.

@@ -34,6 +34,24 @@ impl Value {
     }
 }
 
+impl From<f64> for Value {
+    fn from(number: f64) -> Value {
+        Value::Number(number)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(flag: bool) -> Value {
+        Value::Flag(flag)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Value {
+        Value::Text(text.into())
+    }
+}
+
 /// 1e-6 rather than 0.000001.
 pub fn number_text(number: f64) -> String {
     if number == 0.0 || (1e-3..1e6).contains(&number.abs()) {

@@ -34,6 +34,6 @@ pub use control::{Control, Counters};
 pub use crew::in_simulator;
 pub use ledger::{BondTotals, Ledger};
 pub use plan::{Layout, Plan, plan};
-pub use run::{Ended, LoopResidual, Run, RunError};
+pub use run::{ChangeError, Ended, LoopResidual, Run, RunError};
 pub use scenario::Scenario;
 pub use summary::{BondSummary, OwnSteps, Summary, Verdict};

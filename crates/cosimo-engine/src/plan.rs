@@ -221,6 +221,14 @@ impl Plan {
         self
     }
 
+    /// A plan whose run takes changes between two steps: [`Run::set_inputs`](crate::Run::set_inputs) and
+    /// [`Run::set_parameter`](crate::Run::set_parameter).
+    #[must_use]
+    pub fn open_to_changes(mut self) -> Plan {
+        self.scenario = Some(Scenario::open_to_changes(self.scenario, &self.layout));
+        self
+    }
+
     pub(crate) fn ready(self, threads: usize) -> Ready {
         // Islands have threads of their own; those who show them have nothing to do.
         let own = if let Some(net) = &self.net {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cosimo_core::clock::Beat;
+use cosimo_core::entry::suggest;
 use cosimo_core::error::StepError;
 use cosimo_core::method::Learned;
 use cosimo_core::recorder::{Columns, RecordError, Recorder};
@@ -41,6 +42,26 @@ impl RunError {
     pub fn coded(&self) -> String {
         self.code().map_or_else(|| self.to_string(), |code| format!("{self} [{code}]"))
     }
+}
+
+/// Why an input or a parameter was not set.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangeError {
+    #[error("{}", .0.message)]
+    Refused(Box<Problem>),
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+impl From<Problem> for ChangeError {
+    fn from(problem: Problem) -> ChangeError {
+        ChangeError::Refused(Box::new(problem))
+    }
+}
+
+fn closed_to_changes() -> ChangeError {
+    let message = "this run takes no changes between its steps";
+    Problem::error("run/closed-to-changes", message, 0..0).hint("plan it with `open_to_changes`").into()
 }
 
 /// A component asked to end the simulation before its stop time, as FMUs may.
@@ -394,7 +415,63 @@ impl Run {
         Some(self.island.board.traces.newest()[layout.blocks[owner].outputs.start + at])
     }
 
-    /// All outputs as the others see them.
+    /// The value of an input as it follows from the outputs at the present communication point, by `component.port`.
+    pub fn input(&self, path: &str) -> Option<f64> {
+        let input = self.layout().ports().input(path, &(0..0)).ok()?;
+        Some(self.layout().couplings.value(input, self.outputs()))
+    }
+
+    /// Sets inputs that are not connected, from the present communication point on; all of them or none. The plan must be
+    /// [`Plan::open_to_changes`].
+    pub fn set_inputs(&mut self, values: &[(&str, f64)]) -> Result<(), ChangeError> {
+        let mut places = Vec::new();
+        for &(path, value) in values {
+            let input = self.layout().ports().input(path, &(0..0)).map_err(|unfound| {
+                let unknown =
+                    || Problem::error("plan/unknown-port", format!("there is no input `{path}`"), 0..0);
+                ChangeError::Refused(unfound.unwrap_or_else(|| Box::new(unknown())))
+            })?;
+            if !self.layout().couplings.terms(input).is_empty() {
+                let message = format!("input `{path}` is connected; only inputs that are not can be set");
+                return Err(Problem::error("run/connected-input", message, 0..0).into());
+            }
+            if !value.is_finite() {
+                let message = format!("input `{path}`: expected a finite number, got {value}");
+                return Err(Problem::error("run/not-finite-input", message, 0..0).into());
+            }
+            places.push((input, value));
+        }
+        let scenario = self.scenario.as_mut().ok_or_else(closed_to_changes)?;
+        if scenario.set_inputs(&mut self.island, &places).map_err(RunError::from)? {
+            self.write_jump()?;
+        }
+        Ok(())
+    }
+
+    /// Sets a tunable parameter from the present communication point on, by `component.parameter`. The plan must be
+    /// [`Plan::open_to_changes`].
+    pub fn set_parameter(&mut self, path: &str, value: f64) -> Result<(), ChangeError> {
+        let layout = &self.island.layout;
+        let of = |(member, name): (usize, &String)| {
+            let parameter = path.strip_prefix(name.as_str())?.strip_prefix('.')?;
+            let tunable = &layout.interfaces[member].tunable;
+            Some((member, tunable.iter().position(|known| known == parameter)?))
+        };
+        let Some(place) = layout.names.iter().enumerate().find_map(of) else {
+            let message = format!("`{path}` is not a tunable parameter");
+            let tunable = layout.names.iter().zip(&layout.interfaces).flat_map(|(name, interface)| {
+                interface.tunable.iter().map(move |parameter| format!("{name}.{parameter}"))
+            });
+            let known: Vec<String> = tunable.collect();
+            let hint = suggest(path, known.iter().map(String::as_str));
+            return Err(Problem::error("run/not-tunable", message, 0..0).hint(hint).into());
+        };
+        let scenario = self.scenario.as_mut().ok_or_else(closed_to_changes)?;
+        let changed = scenario.set_parameter(&mut self.island, place, value).ok_or_else(closed_to_changes)?;
+        changed.map_err(RunError::from)?;
+        Ok(self.write_jump()?)
+    }
+
     /// The text or the bytes on their way to a port, by the path of that port.
     pub fn parcel(&self, path: &str) -> Option<&[u8]> {
         let layout = &self.island.layout;
@@ -403,6 +480,7 @@ impl Run {
         Some(&self.island.board.buffers.parcels[wire])
     }
 
+    /// All outputs as the others see them.
     pub fn outputs(&self) -> &[f64] {
         self.island.board.traces.newest()
     }

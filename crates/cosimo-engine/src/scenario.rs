@@ -13,6 +13,7 @@ use cosimo_system::{Deed, Problem, Span, System, Trigger, WireDecl};
 
 use crate::crew::Task;
 use crate::island::Island;
+use crate::plan::Layout;
 use crate::resolve::{Links, Ports};
 use crate::settling::Instant;
 
@@ -110,6 +111,69 @@ enum Code {
 }
 
 impl Scenario {
+    /// Without actions, for a number of inputs.
+    fn idle(inputs: usize, actions: usize) -> Scenario {
+        Scenario {
+            actions: Vec::new(),
+            untouched: Couplings::default(),
+            changes: vec![NO_CHANGE; inputs],
+            tampered: vec![false; inputs],
+            tuned: Vec::new(),
+            followed: Vec::new(),
+            events: Vec::with_capacity(KEPT),
+            more_events: 0,
+            stopped: false,
+            due: Vec::with_capacity(actions),
+            stack: Vec::new(),
+        }
+    }
+
+    /// A scenario that also takes changes from outside, between two steps: of each input and each tunable parameter.
+    pub(crate) fn open_to_changes(scenario: Option<Scenario>, layout: &Layout) -> Scenario {
+        let mut scenario = scenario.unwrap_or_else(|| Scenario::idle(layout.shape.inputs, 0));
+        for (member, interface) in layout.interfaces.iter().enumerate() {
+            for place in 0..interface.tunable.len() {
+                if !scenario.tuned.iter().any(|tuned| (tuned.0, tuned.1) == (member, place)) {
+                    scenario.tuned.push((member, place, None));
+                }
+            }
+        }
+        scenario
+    }
+
+    /// Sets inputs that are not connected, at the present communication point. Says whether a value is new.
+    pub(crate) fn set_inputs(
+        &mut self,
+        island: &mut Island,
+        values: &[(usize, f64)],
+    ) -> Result<bool, StepError> {
+        let mut jumps = false;
+        for &(input, value) in values {
+            let now = island.layout.couplings.value(input, island.board.traces.newest());
+            if now.to_bits() != value.to_bits() {
+                self.changes[input] = Change { factor: 0.0, offset: value };
+                apply(input, self.changes[input], &self.untouched, island);
+                jumps = true;
+            }
+        }
+        if jumps {
+            jump(island)?;
+        }
+        Ok(jumps)
+    }
+
+    /// Sets a tunable parameter at the present communication point. `None` where there is no such parameter.
+    pub(crate) fn set_parameter(
+        &mut self,
+        island: &mut Island,
+        (member, parameter): (usize, usize),
+        value: f64,
+    ) -> Option<Result<(), StepError>> {
+        let tuned = self.tuned.iter_mut().find(|tuned| (tuned.0, tuned.1) == (member, parameter))?;
+        tuned.2 = Some(value);
+        Some(island.rest(Task::Tune { member, parameter, value }).and_then(|()| jump(island)))
+    }
+
     /// Resolves all names; everything that is wrong is told. `wires` are those to tunable parameters.
     pub(crate) fn plan(
         system: &System,
@@ -123,20 +187,7 @@ impl Scenario {
         if system.scenario.is_none() && wires.is_empty() {
             return None;
         }
-        let inputs = links.rows.len();
-        let mut scenario = Scenario {
-            actions: Vec::new(),
-            untouched: Couplings::default(),
-            changes: vec![NO_CHANGE; inputs],
-            tampered: vec![false; inputs],
-            tuned: Vec::new(),
-            followed: Vec::new(),
-            events: Vec::with_capacity(KEPT),
-            more_events: 0,
-            stopped: false,
-            due: Vec::with_capacity(declared.len()),
-            stack: Vec::new(),
-        };
+        let mut scenario = Scenario::idle(links.rows.len(), declared.len());
         for wire in wires {
             match scenario.follow(wire, system, ports) {
                 Ok(followed) => scenario.followed.push(followed),

@@ -399,7 +399,8 @@ fn word<T: PartialEq>(words: &[(&'static str, T)], value: T) -> &'static str {
     words.iter().find(|(_, meaning)| *meaning == value).map_or("", |(word, _)| word)
 }
 
-fn value(value: &Value) -> String {
+/// A value as it stands in a file.
+pub fn value(value: &Value) -> String {
     match value {
         Value::Number(number) => self::number(*number),
         Value::Flag(flag) => flag.to_string(),

@@ -37,11 +37,32 @@ pub use cosimo_report as report;
 pub use cosimo_ssp as ssp;
 pub use cosimo_system as system;
 
+pub mod catalogue;
 pub mod certificate;
+mod draft_file;
+pub mod error;
+mod foreign;
+pub mod input_files;
+pub mod observer;
+pub mod observers;
+pub mod open;
+pub mod outcome;
+mod output_files;
 pub mod overlay;
+pub mod paths;
+pub mod plan_text;
 pub mod reference;
 pub mod reproduce;
+mod run;
 pub mod saved;
+pub mod simulation;
+
+pub use draft_file::DraftFile;
+pub use error::{Error, ErrorKind};
+pub use observer::{End, Moment, Observer, SavedState, Start, When};
+pub use outcome::Outcome;
+pub use run::Run;
+pub use simulation::Simulation;
 
 use cosimo_core::Registry;
 use cosimo_system::SystemFormat;

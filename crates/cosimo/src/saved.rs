@@ -19,7 +19,7 @@ const VERSION: u32 = 2;
 const HASH: usize = 64;
 
 /// What a checkpoint knows about its run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Origin {
     /// The command line, without the program.
     pub words: Vec<String>,

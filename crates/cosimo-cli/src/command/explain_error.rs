@@ -3,8 +3,8 @@
 use cosimo::core::entry::suggest;
 use serde_json::{Value, json};
 
-use crate::catalogue::{Page, families};
 use crate::{exit, report};
+use cosimo::catalogue::{Page, families};
 
 /// Say what the code of an error or a remark means and what to do about it, or list all codes
 #[derive(Debug, clap::Args)]

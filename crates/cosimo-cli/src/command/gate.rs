@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use cosimo::certificate::{Check, Limits, gate, results, unchanged};
+use cosimo::paths;
 use cosimo::system::regular;
 use serde_json::{Value, json};
 
-use crate::{exit, paths, report};
+use crate::{exit, report};
 
 /// Pass or fail a run by its certificate: exit 0 or 1, and every criterion with what was wanted and found
 #[derive(Debug, clap::Args)]

@@ -11,7 +11,9 @@ use cosimo::core::{Interface, Registry};
 use cosimo::system::write::text as quoted;
 use cosimo::system::{Files, System, sources};
 
-use crate::{exit, paths, report};
+use cosimo::paths;
+
+use crate::{exit, report};
 
 /// Write a commented system file to begin with
 #[derive(Debug, clap::Args)]
@@ -58,7 +60,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
 
 /// The simulators as components, and what they show of themselves.
 fn open(from: &[String], registry: &Registry) -> Result<(System, Vec<Interface>), u8> {
-    crate::load::exist(from, registry)?;
+    cosimo::open::exist(from, registry).map_err(|error| report::failure(&error))?;
     let (system, mut problems) = sources::system(from, registry);
     let mut interfaces = Vec::new();
     for component in &system.components {

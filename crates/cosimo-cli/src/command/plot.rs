@@ -7,7 +7,7 @@ use cosimo::overlay::{Source, Wanted, overlay};
 use cosimo::plot::{Figure, Paper};
 use cosimo::record::{self, TableError};
 
-use crate::{exit, output, page, picture, report};
+use crate::{exit, output, picture, report};
 
 /// Letters in a line where nobody can tell how many there are.
 const COLUMNS: usize = 80;
@@ -77,8 +77,7 @@ fn check(args: &Args) -> Result<(), u8> {
     }
     let Some(out) = &args.out else { return Ok(()) };
     picture::drawable(out)?;
-    let files: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
-    if page::taken(out, &files).is_some() {
+    if args.files.iter().any(|file| cosimo::paths::same(out, file)) {
         return Err(refused(&format!("`--out {}` would replace what is drawn", out.display()), None));
     }
     Ok(())

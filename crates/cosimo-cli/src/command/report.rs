@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use cosimo::record::{self, TableError};
 use cosimo::report::Results;
 
-use crate::command::run::unwritable;
-use crate::{exit, page, report};
+use cosimo::observers::write_results_report;
+
+use crate::{exit, report};
 
 /// Write a report of a result file: one HTML file with its curves, and the ledger as far as the file has it
 #[derive(Debug, clap::Args)]
@@ -29,11 +30,11 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         exit::BAD_INPUT
     })?;
     let out = args.out.clone().unwrap_or_else(|| file.with_extension("html"));
-    if page::taken(&out, &[file.as_path()]).is_some() {
+    if cosimo::paths::same(&out, file) {
         report::error(&format!("`--out {}` would replace the results", out.display()), None);
         return Err(exit::BAD_INPUT);
     }
-    page::of_results(file, &results, &out).map_err(|message| unwritable(&message, &out))?;
+    write_results_report(file, &results, &out).map_err(|error| report::failure(&error))?;
     println!("report in {}", out.display());
     Ok(())
 }

@@ -5,8 +5,12 @@ use std::path::{Path, PathBuf};
 use cosimo::fmi::{Cache, UNIT};
 use cosimo::saved::{Origin, Saved, SavedError};
 
-use crate::command::run::{self, Manner, Resumed};
-use crate::{exit, paths, report, saver};
+use cosimo::simulation::quoted;
+use cosimo::{input_files, paths};
+
+use crate::command::run::{self, Manner};
+use crate::signals::Interruption;
+use crate::{exit, report};
 
 /// Go on with a run from a checkpoint, in the folder and with the options it was started with
 #[derive(Debug, clap::Args)]
@@ -33,7 +37,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let file = std::path::absolute(&args.file).unwrap_or_else(|_| args.file.clone());
     let folder = paths::folder(&file).join(&saved.origin.folder);
     let here = std::env::current_dir().and_then(|here| here.canonicalize()).ok();
-    let words = saved.origin.words.iter().map(|word| crate::page::quoted(word.clone()));
+    let words = saved.origin.words.iter().map(|word| quoted(word));
     eprintln!("resuming: cosimo {}", words.collect::<Vec<_>>().join(" "));
     let inside: Vec<PathBuf> = here.iter().cloned().chain(paths::folder(&file).canonicalize().ok()).collect();
     if let Some(there) = folder.canonicalize().ok().filter(|there| Some(there) != here.as_ref()) {
@@ -60,13 +64,15 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     if !args.trust {
         confine(&saved.origin, &begun.manner, &inside)?;
     }
-    saver::compare(&saved.origin.inputs)?;
+    input_files::compare(&saved.origin.inputs).map_err(|error| report::failure(&error))?;
     begun.changes.stop = args.stop.or(saved.origin.stop).or(begun.changes.stop);
     let earlier = saved.origin.results.iter().map(PathBuf::from).collect();
     begun.manner = given.after(begun.manner, earlier);
     let words = saved.origin.words.clone();
     let file = shown(&file, &args.file);
-    run::go(&begun, &words, Some(Resumed { file, saved, stop: begun.changes.stop }))
+    let interruption = Interruption::watch();
+    let simulation = run::configure(&begun, &words)?.resume(&file, saved, begun.changes.stop);
+    run::execute(&begun, simulation, interruption)
 }
 
 /// A checkpoint names files to read and to write, and may come from another person: those outside of the folders are refused.

@@ -1,31 +1,22 @@
 //! `cosimo run`: the main job. Runs a system, shows progress, and closes with what it came to.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use cosimo::analysis::forecast::three;
-use cosimo::certificate::Ending;
-use cosimo::core::Registry;
 use cosimo::core::entry::number_text;
 use cosimo::core::method::Learned;
 use cosimo::engine::lines::{EndTotals, IsleTotals, LineTotals, NetTotals};
 use cosimo::engine::{BondSummary, Ended, OwnSteps, Run, RunError, Summary};
-use cosimo::record::{Files, RowCount, Tee};
-use cosimo::reference;
+use cosimo::observers::CheckpointSchedule;
 use cosimo::report::{Apart, Undivided};
-use cosimo::saved::{Origin, Saved};
-use cosimo::system::System;
+use cosimo::simulation::RunInputs;
+use cosimo::system::Experiment;
+use cosimo::{End, Error, Moment, Observer, Outcome, Simulation, When};
 
-use crate::load::{Changes, Loaded, load};
-use crate::pace::Pace;
-use crate::page::{Page, Told};
-use crate::progress::{Mode, Progress};
-use crate::saver::{self, Saver, Schedule};
-use crate::seal::{Made, Seal};
+use crate::load::Changes;
+use crate::progress::{Mode, Watched};
 use crate::signals::Interruption;
-use crate::ticker::Ticker;
-use crate::{exit, messages, report, written};
+use crate::{messages, report};
 
 /// Run a system and show what its coupling did to the energy
 #[derive(Debug, clap::Args)]
@@ -63,7 +54,7 @@ pub(crate) struct Manner {
     /// Save the run for `cosimo resume`, on Ctrl-C and, with commas between: every=10s (of computing), simulated=0.5 (seconds
     /// of the run), end, or interrupt (on Ctrl-C only); file=NAME says where
     #[arg(long, value_name = "WHEN")]
-    checkpoint: Option<Schedule>,
+    checkpoint: Option<CheckpointSchedule>,
     /// Keep pace with the wall clock, or with FACTOR times it; the results do not depend on it
     #[arg(long, value_name = "FACTOR", num_args = 0..=1, require_equals = true, default_missing_value = "1",
           value_parser = factor)]
@@ -129,366 +120,155 @@ fn absolute(path: &PathBuf) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.clone())
 }
 
-/// Where a run goes on.
-pub(crate) struct Resumed {
-    /// The checkpoint, for people.
-    pub(crate) file: String,
-    pub(crate) saved: Saved,
-    /// The end of the run, where it is not the first command line's.
-    pub(crate) stop: Option<f64>,
-}
-
+/// A run from the start.
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let words: Vec<String> =
         std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
-    go(args, &words, None)
+    let interruption = Interruption::watch();
+    execute(args, configure(args, &words)?, interruption)
 }
 
-/// Runs from the start, or goes on. `words` are the command line that began it.
-pub(crate) fn go(args: &Args, words: &[String], resumed: Option<Resumed>) -> Result<(), u8> {
-    let (manner, registry, interruption) = (&args.manner, cosimo::registry(), Interruption::watch());
-    let files = result_files(&manner.out, &registry)?;
-    let rows: Vec<RowCount> = files.iter().flat_map(Files::counts).collect();
-    let Loaded { files: texts, system, plan } = load(&args.what, &args.changes, &registry)?;
-    written::check(
-        &manner.written(&args.what),
-        &saver::read_files(&args.what, &args.changes, &system, &registry),
-    )?;
-    report::remarks(&plan.remarks);
-    let planned = plan.remarks.len();
-    let mut saver = None;
-    if let Some(schedule) = &manner.checkpoint {
-        let origin = Origin {
-            words: words.to_vec(),
-            folder: String::new(),
-            stop: resumed.as_ref().and_then(|resumed| resumed.stop),
-            inputs: saver::inputs(&args.what, &args.changes, &system, &registry)?,
-            results: manner.out.iter().map(|file| file.to_string_lossy().into_owned()).collect(),
-        };
-        let before = resumed.as_ref().map_or(0.0, |resumed| resumed.saved.computing);
-        saver = Some(Saver::new(schedule, &args.what, origin, &system, &plan.layout, before)?);
+/// What the options ask for.
+pub(crate) fn configure<'o>(args: &Args, words: &[String]) -> Result<Simulation<'o>, u8> {
+    let opened = Simulation::open_with(&args.what, args.changes.options(), cosimo::registry());
+    let mut simulation = opened.map_err(|error| report::failure(&error))?.begun_by(words);
+    let options = &args.manner;
+    simulation = simulation.threads(options.threads.unwrap_or(1) as usize);
+    simulation = options.out.iter().fold(simulation, Simulation::record);
+    if let Some(file) = &options.log_fmi_calls {
+        simulation = simulation.log_fmi_calls(file);
     }
-    if let Some(file) = &manner.log_fmi_calls {
-        cosimo::fmi::record_calls(file)
-            .map_err(|cause| unwritable(&format!("cannot write `{}`: {cause}", file.display()), file))?;
+    if let Some(schedule) = &options.checkpoint {
+        simulation = simulation.checkpoint(schedule.clone());
     }
-    let begun = Instant::now();
-    let threads = manner.threads.unwrap_or(1) as usize;
-    let mut seal = None;
-    if let Some(file) = &manner.certificate {
-        let made = Made {
-            what: &args.what,
-            changes: &args.changes,
-            files: &texts,
-            system: &system,
-            layout: &plan.layout,
-            registry: &registry,
-            remarks: &plan.remarks,
-            threads,
-        };
-        let created = Seal::create(file, &made);
-        seal = Some(created.map_err(|message| unwritable(&message, file))?);
+    if let Some(file) = &options.summary_json {
+        simulation = simulation.observe(SummaryFile(file.clone()));
     }
-    let remarks = plan.remarks.clone();
-    let mut run = Run::new(plan, threads).map_err(|error| {
-        if let Some(Err(message)) = seal.as_ref().map(|seal| seal.never(&error.to_string(), &remarks)) {
-            eprintln!("remark: the certificate does not say why: {message}");
-        }
-        failed(&error)
-    })?;
-    report::remarks(&run.remarks()[planned..]);
+    if let Some(file) = &options.report {
+        simulation = simulation.report(file);
+    }
+    if let Some(file) = &options.certificate {
+        simulation = simulation.certificate(file);
+    }
+    simulation = simulation.observe(Watched::new(options.progress.unwrap_or(Mode::Bar)));
+    Ok(match options.real_time {
+        Some(factor) => simulation.real_time(factor),
+        None => simulation,
+    })
+}
+
+/// Runs it, shows what it came to, and says how it ended.
+pub(crate) fn execute(args: &Args, simulation: Simulation<'_>, interruption: Interruption) -> Result<(), u8> {
+    let simulation = simulation.interrupted_by(interruption.asked).on_warning(report::remarks);
+    let run = simulation.start_unattended().map_err(|error| report::failure(&error))?;
+    let (experiment, resumed) = (run.inputs().system.experiment.clone(), run.inputs().resumed.clone());
+    let outcome = run.complete();
+    let failed = outcome.failure.as_ref().map(report::failure);
+    let options = &args.manner;
+    let results = options.out.iter().map(|file| ("results", file.as_path()));
+    let report = options.report.iter().map(|file| ("report", file.as_path()));
+    let certificate = options.certificate.iter().map(|file| ("certificate", file.as_path()));
+    let checkpoint = outcome.checkpoint.iter().map(|file| ("checkpoint", file.as_path()));
     if let Some(resumed) = &resumed {
-        run.load(&resumed.saved.checkpoint).map_err(|error| {
-            report::error(&format!("cannot go on from `{}`: {error}", resumed.file), None);
-            exit::FAILED
-        })?;
+        let (from, file) = (outcome.from, &resumed.file);
+        println!("resumed at t = {from} s from {file}; what follows is about the whole run");
     }
-    let mut recorders = Tee::default();
-    if let Some(files) = files {
-        recorders.0.push(Box::new(files));
+    print(&outcome, &experiment, results.chain(report).chain(certificate).chain(checkpoint));
+    if let Some(statistics) = &outcome.real_time {
+        println!("{statistics}");
     }
-    let mut page = None;
-    if let Some(file) = &manner.report {
-        let created = Page::create(file, &mut recorders);
-        page = Some(created.map_err(|message| unwritable(&message, file))?);
-    }
-    if !recorders.0.is_empty() {
-        let recorders = Box::new(recorders);
-        match &resumed {
-            Some(resumed) => run.resume(recorders, &resumed.saved.bookmark),
-            None => run.record(recorders),
-        }
-        .map_err(|error| failed(&error))?;
-    }
-    if let Some(saver) = &mut saver {
-        saver.begin(&mut run)?;
-    }
-    if let Some(page) = &mut page {
-        page.begin(&mut run, &system);
-    }
-    let from = run.time().seconds();
-    if let Some(seal) = seal.as_mut().filter(|_| resumed.is_some()) {
-        seal.resume(from);
-    }
-    let mut watch = Watch::new(&system, &run);
-    let progress = Progress::new(
-        manner.progress.unwrap_or(Mode::Bar),
-        system.experiment.start,
-        from,
-        system.experiment.stop,
-    );
-    let mut pace = manner.real_time.map(|factor| Pace::new(factor, from));
-    let home = std::env::current_dir().ok();
-    let outcome = drive(&mut run, interruption.asked, progress, &mut saver, &mut pace, |run| {
-        watch.look(run);
-        page.iter_mut().for_each(|page| page.look(run));
-        seal.iter_mut().for_each(|seal| seal.look(run));
-    });
-    // An FMU may have changed the working folder in a step. If the old one is gone, there is nothing to go back to.
-    home.iter().for_each(|home| drop(std::env::set_current_dir(home)));
-    let saved = match &outcome {
-        Ok(()) => saver.as_mut().and_then(|saver| saver.close(&mut run)),
-        Err(_) => None, // a failed state leads nowhere
-    };
-    // Whatever happened, the rows so far must be readable. A run whose rows are lost has failed, however it ended.
-    let outcome = outcome.and(run.finish().map_err(RunError::Record));
-    let elapsed = begun.elapsed();
-    let summary = run.summary();
-    if let Err(error) = &outcome {
-        failed(error);
-    }
-    let error = outcome.as_ref().err();
-    let mut about = Vec::new();
-    about.extend(resumed.is_some().then(|| format!("from t = {from} s on")));
-    about.extend((!summary.events.is_empty()).then(|| "which knows nothing of the scenario".into()));
-    let apart = if summary.finished { watch.apart(&system, &registry, &run) } else { Vec::new() };
-    let undivided = Undivided { about: &about.join(", "), ports: &apart };
-    let told = Told {
-        what: &args.what,
-        files: &texts,
-        system: &system,
-        registry: &registry,
-        run: &run,
-        summary: &summary,
-        error,
-        reasons: &reasons(&summary),
-        undivided: &undivided,
-        elapsed,
-        resumed: resumed.as_ref().map(|resumed| (resumed.file.as_str(), from)),
-    };
-    let reported = page.map_or(Ok(()), |page| page.write(&told));
-    let ending = match error {
-        Some(error) => Ending::Failed(error),
-        None if summary.finished => Ending::Finished,
-        None => Ending::Interrupted,
-    };
-    let counted: Vec<(PathBuf, u64)> =
-        manner.out.iter().map(absolute).zip(rows.iter().map(RowCount::rows)).collect();
-    let sealed = seal.map_or(Ok(()), |seal| seal.close(&run, &ending, elapsed, &counted));
-    let results = manner.out.iter().map(|file| ("results", file.as_path()));
-    let report = manner.report.iter().map(|file| ("report", file.as_path()));
-    let certificate = manner.certificate.iter().map(|file| ("certificate", file.as_path()));
-    let checkpoint = saved.iter().map(|file| ("checkpoint", *file));
-    if let Some(resumed) = &resumed {
-        println!("resumed at t = {from} s from {}; what follows is about the whole run", resumed.file);
-    }
-    print(&summary, elapsed, (from, &system), results.chain(report).chain(certificate).chain(checkpoint));
-    if let Some(pace) = &pace {
-        println!("{}", pace.line());
-    }
-    verdict(&summary, system.experiment.stop);
-    distances(&undivided, &summary);
+    verdict(&outcome.summary, experiment.stop);
+    distances(&outcome.compared(), &outcome.summary);
     messages::print();
-    if let Some(file) = &manner.summary_json {
-        let mut json = json(&summary, elapsed, &args.what, error);
-        if let Some(resumed) = &resumed {
-            json["resumed_at"] = from.into();
-            json["wall_seconds"] = (resumed.saved.computing + elapsed.as_secs_f64()).into();
-        }
-        if let Some(net) = &summary.net {
-            json["net"] = islands_json(net);
-        }
-        if !summary.own_steps.is_empty() {
-            json["own_steps"] = own_steps(&summary);
-        }
-        if let Some(ended) = &summary.ended {
-            let (at, function) = (ended.at.seconds(), ended.function);
-            json["ended_by"] =
-                serde_json::json!({ "component": ended.component, "time": at, "function": function });
-        }
-        if run.scenario().is_some() {
-            json["scenario"] = scenario(&summary);
-        }
-        let cosimo::engine::Counters { linearised, oldest_model, .. } = summary.counters;
-        if linearised > 0 {
-            json["linear_models"] = serde_json::json!({ "renewed": linearised, "oldest": oldest_model });
-        }
-        for (name, learned) in &summary.learned {
-            json[*name] = serde_json::json!({
-                "wanted": learned.wanted,
-                "in_use": learned.now,
-                "first_at": learned.first,
-                "since": learned.since,
-                "steps": learned.windows,
-                "changed": learned.renewed,
-                "age": learned.age,
-                "given_up": learned.closed,
-                "quality": learned.first.map(|_| learned.quality),
-            });
-        }
-        if let Some(pace) = &pace {
-            json["real_time"] = pace.json();
-        }
-        messages::add(&mut json);
-        cosimo::saved::replace(file, format!("{json:#}\n").as_bytes())
-            .map_err(|cause| unwritable(&format!("cannot write `{}`: {cause}", file.display()), file))?;
-    }
-    reported.map_err(|message| unwritable(&message, manner.report.as_deref().unwrap_or(Path::new("."))))?;
-    sealed
-        .map_err(|message| unwritable(&message, manner.certificate.as_deref().unwrap_or(Path::new("."))))?;
-    match outcome {
-        Err(RunError::Record(_)) => Err(exit::NO_FILE),
-        Err(_) => Err(exit::FAILED),
-        Ok(()) if !summary.finished => {
-            eprintln!("interrupted at t = {} s; the rows so far are complete", summary.time);
-            if let Some(file) = saved {
+    let unwritten: Vec<u8> = outcome.unwritten.iter().map(report::failure).collect();
+    match unwritten.first().copied().or(failed) {
+        Some(code) => Err(code),
+        None if outcome.summary.finished => Ok(()),
+        None => {
+            eprintln!("interrupted at t = {} s; the rows so far are complete", outcome.summary.time);
+            if let Some(file) = &outcome.checkpoint {
                 eprintln!("`cosimo resume {}` goes on from here", file.display());
             }
             Err(interruption.exit_code())
         }
-        Ok(()) => Ok(()),
     }
 }
 
-/// What rows go into; nothing is created yet.
-fn result_files(paths: &[PathBuf], registry: &Registry) -> Result<Option<Files>, u8> {
-    if let Some(twice) = paths.iter().enumerate().find(|(k, path)| paths[..*k].contains(path)) {
-        report::error(
-            &format!("`--out {}` is given twice", twice.1.display()),
-            Some("each file is written once"),
-        );
-        return Err(exit::BAD_INPUT);
-    }
-    let files = Files::new(paths, &registry.formats).map_err(|problems| {
-        for problem in &problems {
-            report::error(&format!("`--out`: {problem}"), Some(&problem.hint()));
-        }
-        exit::BAD_INPUT
-    })?;
-    Ok((!paths.is_empty()).then_some(files))
-}
+/// `--summary-json`.
+struct SummaryFile(PathBuf);
 
-/// Steps to the end, the first failure, or Ctrl-C.
-fn drive(
-    run: &mut Run,
-    stop: &AtomicBool,
-    mut progress: Progress,
-    saver: &mut Option<Saver>,
-    pace: &mut Option<Pace>,
-    mut look: impl FnMut(&Run),
-) -> Result<(), RunError> {
-    let mut ticker = Ticker::new();
-    let mut result = Ok(());
-    while !run.finished() && !stop.load(Ordering::Relaxed) {
-        result = run.step();
-        if result.is_err() {
-            break;
-        }
-        look(run);
-        let now = ticker.look();
-        if let Some(now) = now {
-            progress.look(run, now);
-        }
-        if let Some(saver) = saver {
-            saver.look(run, now);
-        }
-        if let Some(pace) = pace {
-            pace.wait(run.time().seconds(), stop);
-        }
+impl Observer for SummaryFile {
+    fn when(&self) -> When {
+        When::StartOnly
     }
-    let outcome = match &result {
-        Err(_) => "failed",
-        Ok(()) if run.finished() => "finished",
-        Ok(()) => "interrupted",
-    };
-    progress.finish(run, outcome);
-    result
-}
 
-pub(crate) fn failed(error: &RunError) -> u8 {
-    match error {
-        RunError::Step(step) => {
-            report::coded(Some(step.code()), &step.to_string(), Some(&step.hint()));
-            exit::FAILED
-        }
-        RunError::Record(record) => unwritable(&record.to_string(), &record.file),
+    fn files(&self, _inputs: &RunInputs) -> Vec<(&'static str, PathBuf)> {
+        vec![("--summary-json", self.0.clone())]
+    }
+
+    fn step(&mut self, _at: &mut Moment<'_>) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn end(&mut self, end: &mut End<'_>) -> Result<(), Error> {
+        let Some((run, outcome)) = &end.started else { return Ok(()) };
+        let mut json = summary_json(end, run, outcome);
+        messages::add(&mut json);
+        cosimo::saved::replace(&self.0, format!("{json:#}\n").as_bytes()).map_err(|cause| {
+            Error::unwritable(format!("cannot write `{}`: {cause}", self.0.display()), &self.0)
+        })
     }
 }
 
-pub(crate) fn unwritable(message: &str, file: &Path) -> u8 {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let hint = match folder {
-        Some(folder) if !folder.exists() => format!("the folder `{}` does not exist", folder.display()),
-        _ if file.is_dir() => "this is a folder; give the name of a file".into(),
-        _ => "choose another place, or check rights and space".into(),
-    };
-    report::error(message, Some(&hint));
-    exit::NO_FILE
-}
-
-/// Ports that have an undivided counterpart, followed through the run.
-struct Watch {
-    outputs: Vec<usize>,
-    times: Vec<f64>,
-    values: Vec<f64>,
-}
-
-impl Watch {
-    fn new(system: &System, run: &Run) -> Watch {
-        let ports = run.layout().ports();
-        let declared = system.reference.iter().flat_map(|reference| &reference.ports);
-        let outputs = declared.filter_map(|(port, _, span)| ports.output(port, span).ok()).collect();
-        Watch { outputs, times: Vec::new(), values: Vec::new() }
+fn summary_json(end: &End<'_>, run: &Run, outcome: &Outcome) -> serde_json::Value {
+    let summary = &outcome.summary;
+    let mut json = json(outcome, &end.inputs.what, end.error);
+    if let Some(resumed) = &end.inputs.resumed {
+        json["resumed_at"] = outcome.from.into();
+        json["wall_seconds"] = (resumed.computing + outcome.wall_time.as_secs_f64()).into();
     }
-
-    fn look(&mut self, run: &Run) {
-        if !self.outputs.is_empty() {
-            self.times.push(run.time().seconds());
-            self.values.extend(self.outputs.iter().map(|&output| run.outputs()[output]));
-        }
+    if let Some(net) = &summary.net {
+        json["net"] = islands_json(net);
     }
-
-    /// How far the coupled run is from the undivided model, port by port; nothing where there is none.
-    fn apart(&self, system: &System, registry: &Registry, run: &Run) -> Vec<Apart> {
-        let declared = system.reference.as_ref().map_or(0, |reference| reference.ports.len());
-        if self.outputs.is_empty() || declared != self.outputs.len() {
-            return Vec::new();
-        }
-        let solution = match reference::solve(system, &self.times, registry) {
-            Ok(solution) => solution,
-            Err(message) => {
-                eprintln!("remark: no comparison with the undivided model: {message}");
-                return Vec::new();
-            }
-        };
-        let layout = run.layout();
-        let unit = |output: usize| {
-            let owner = layout.owners[output];
-            let port = &layout.interfaces[owner].outputs[output - layout.blocks[owner].outputs.start];
-            port.unit.as_ref().map_or(String::new(), ToString::to_string)
-        };
-        let port = |(k, name): (usize, &String)| {
-            let (mut error, mut size, mut at) = (0.0f64, 0.0f64, 0.0);
-            let rows = solution.rows.iter().zip(self.values.chunks(self.outputs.len()));
-            for ((row, values), time) in rows.zip(&self.times) {
-                let distance = (values[k] - row[k]).abs();
-                (error, at) = if distance > error { (distance, *time) } else { (error, at) };
-                size = size.max(row[k].abs());
-            }
-            Apart { name: name.clone(), unit: unit(self.outputs[k]), error, share: error / size, at }
-        };
-        solution.names.iter().enumerate().map(port).collect()
+    if !summary.own_steps.is_empty() {
+        json["own_steps"] = own_steps(summary);
     }
+    if let Some(ended) = &summary.ended {
+        let (at, function) = (ended.at.seconds(), ended.function);
+        json["ended_by"] =
+            serde_json::json!({ "component": ended.component, "time": at, "function": function });
+    }
+    if run.scenario().is_some() {
+        json["scenario"] = scenario(summary);
+    }
+    let cosimo::engine::Counters { linearised, oldest_model, .. } = summary.counters;
+    if linearised > 0 {
+        json["linear_models"] = serde_json::json!({ "renewed": linearised, "oldest": oldest_model });
+    }
+    for (name, learned) in &summary.learned {
+        json[*name] = serde_json::json!({
+            "wanted": learned.wanted,
+            "in_use": learned.now,
+            "first_at": learned.first,
+            "since": learned.since,
+            "steps": learned.windows,
+            "changed": learned.renewed,
+            "age": learned.age,
+            "given_up": learned.closed,
+            "quality": learned.first.map(|_| learned.quality),
+        });
+    }
+    if let Some(kept) = &outcome.real_time {
+        json["real_time"] = serde_json::json!({
+            "factor": kept.factor,
+            "lateness_p50": kept.lateness_p50,
+            "lateness_p99": kept.lateness_p99,
+            "lateness_max": kept.lateness_max,
+            "late_steps": kept.late_steps,
+            "late_share": kept.late_share,
+        });
+    }
+    json
 }
 
 /// How far signals are off, where that is known: another question than the energy defect.
@@ -537,22 +317,18 @@ fn found(learned: &Learned) -> String {
 /// Actions of a scenario that are listed one by one.
 const SHOWN_EVENTS: usize = 20;
 
-fn print<'a>(
-    summary: &Summary,
-    elapsed: Duration,
-    (from, system): (f64, &System),
-    written: impl Iterator<Item = (&'a str, &'a Path)>,
-) {
+fn print<'a>(outcome: &Outcome, experiment: &Experiment, written: impl Iterator<Item = (&'a str, &'a Path)>) {
+    let summary = &outcome.summary;
     let counters = &summary.counters;
-    let simulated = summary.time - from.max(system.experiment.start);
+    let simulated = summary.time - outcome.from.max(experiment.start);
     println!(
         "{} steps to t = {} s, mean {:.3e} s; {} rejected",
         counters.steps, summary.time, summary.mean_step, counters.rejected
     );
     if let Some(ended) = &summary.ended {
-        println!("{}", early_end(ended, system.experiment.stop));
+        println!("{}", early_end(ended, experiment.stop));
     }
-    let reasons = reasons(summary);
+    let reasons = outcome.step_reasons();
     if !reasons.is_empty() {
         println!("of the steps: {reasons}");
     }
@@ -576,7 +352,7 @@ fn print<'a>(
     if hidden > 0 {
         println!("scenario: and {hidden} more times");
     }
-    let seconds = elapsed.as_secs_f64();
+    let seconds = outcome.wall_time.as_secs_f64();
     println!(
         "{seconds:.3} s of computing, {:.1} times real time; {} evaluations inside simulators",
         simulated / seconds,
@@ -670,18 +446,8 @@ fn early_end(ended: &Ended, stop: f64) -> String {
     format!("note: component `{component}` ended the simulation at t = {at} of {stop} s (`{function}`)")
 }
 
-/// Why steps had the size they had; empty where there is nothing to say.
-fn reasons(summary: &Summary) -> String {
-    let reasons = cosimo::report::reasons(&summary.counters).into_iter().filter(|(_, count)| *count > 0);
-    reasons.map(|(words, count)| format!("{count} {words}")).collect::<Vec<_>>().join(", ")
-}
-
-fn json(
-    summary: &Summary,
-    elapsed: Duration,
-    what: &[String],
-    error: Option<&RunError>,
-) -> serde_json::Value {
+fn json(outcome: &Outcome, what: &[String], error: Option<&Error>) -> serde_json::Value {
+    let summary = &outcome.summary;
     let c = &summary.counters;
     let bonds: Vec<serde_json::Value> = summary
         .bonds
@@ -698,11 +464,11 @@ fn json(
             })
         })
         .collect();
-    let error = error.map(|error| match error {
-        RunError::Step(step) => {
+    let error = error.map(|error| match error.run_error() {
+        Some(RunError::Step(step)) => {
             serde_json::json!({ "code": step.code(), "message": step.to_string(), "hint": step.hint() })
         }
-        RunError::Record(record) => serde_json::json!({ "code": "record", "message": record.to_string() }),
+        _ => serde_json::json!({ "code": "record", "message": error.to_string() }),
     });
     serde_json::json!({
         "file": what.join(" "),
@@ -724,7 +490,7 @@ fn json(
         "bonds": bonds,
         "verdict": summary.verdict.word(),
         "words": summary.words(),
-        "wall_seconds": elapsed.as_secs_f64(),
+        "wall_seconds": outcome.wall_time.as_secs_f64(),
         "error": error,
     })
 }

@@ -14,7 +14,6 @@ use cosimo::reference;
 use indicatif::MultiProgress;
 use serde_json::{Value, json};
 
-use crate::command::run::failed;
 use crate::load::{Changes, Loaded, load};
 use crate::progress::{Mode, Progress};
 use crate::signals::Interruption;
@@ -119,7 +118,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let Loaded { system, plan, .. } = load(&args.what, &args.changes(), &registry)?;
     report::remarks(&plan.remarks);
     // Each run makes its own plan, on its own thread: rollback is tried in another process while there is only this one.
-    Run::rehearse(plan).map_err(|error| failed(&error))?;
+    Run::rehearse(plan).map_err(|error| report::failure(&error.into()))?;
     let solve = |times: &[f64]| {
         reference::solve(&system, times, &registry).map(|solution| (solution.names, solution.rows))
     };

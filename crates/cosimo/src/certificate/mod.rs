@@ -17,12 +17,12 @@ pub use steps::Steps;
 use cosimo_core::entry::{Listed, Options};
 use cosimo_core::{End, Registry, Value};
 use cosimo_engine::rows::side_letter;
-use cosimo_engine::{
-    BondSummary, BondTotals, Counters, Layout, LoopResidual, Run, RunError, Summary, Verdict,
-};
+use cosimo_engine::{BondSummary, BondTotals, Counters, Layout, LoopResidual, Run, Summary, Verdict};
 use cosimo_fmi::{Message, MessageKind};
 use cosimo_system::{Choice, EndRule, IslandDecl, Problem, Severity, System};
 use serde_json::{Map, Value as Json, json};
+
+use crate::error::Error;
 
 /// What a file must call itself to be one.
 pub const KIND: &str = "cosimo-certificate";
@@ -41,7 +41,7 @@ pub struct Source {
 pub enum Ending<'a> {
     Finished,
     Interrupted,
-    Failed(&'a RunError),
+    Failed(&'a Error),
 }
 
 /// A certificate in the making.

@@ -3,7 +3,7 @@
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-use cosimo::system::regular;
+use cosimo_system::regular;
 
 /// What a file is, and what to do with it.
 #[derive(Debug, PartialEq)]

@@ -1,9 +1,9 @@
 //! A run that keeps pace with the wall clock. It only waits: no number depends on it.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use crate::error::Error;
+use crate::observer::{End, Moment, Observer};
 
 /// Longest sleep in one piece, so that Ctrl-C is heard.
 const PIECE: Duration = Duration::from_millis(50);
@@ -14,7 +14,9 @@ const CLASSES_PER_DECADE: f64 = 100.0;
 const DECADES: usize = 14;
 const SMALLEST: f64 = 1e-9;
 
-pub(crate) struct Pace {
+/// Waits at communication points until the wall clock has come to them.
+#[derive(Debug)]
+pub struct RealTime {
     /// Simulated seconds per second of the wall clock.
     factor: f64,
     begun: Instant,
@@ -27,30 +29,26 @@ pub(crate) struct Pace {
     warned: bool,
 }
 
-impl Pace {
-    /// `from` is the simulated time at which the wall clock starts.
-    pub(crate) fn new(factor: f64, from: f64) -> Pace {
+impl RealTime {
+    /// `factor` times as fast as the wall clock.
+    pub fn new(factor: f64) -> RealTime {
         let classes = vec![0; DECADES * CLASSES_PER_DECADE as usize + 1];
-        Pace { factor, begun: Instant::now(), from, points: 0, late: 0, latest: 0.0, classes, warned: false }
+        let begun = Instant::now();
+        RealTime { factor, begun, from: 0.0, points: 0, late: 0, latest: 0.0, classes, warned: false }
     }
 
-    /// Waits until the wall clock has come to the simulated time, or somebody wants to stop.
-    pub(crate) fn wait(&mut self, time: f64, stop: &AtomicBool) {
+    /// Waits until the wall clock has come to the simulated time, or a stop is requested. Says how late the first point was
+    /// that came too late.
+    fn wait(&mut self, time: f64, stop_requested: impl Fn() -> bool) -> Option<f64> {
         let due = (time - self.from) / self.factor;
         let behind = |now: f64| now - due;
         let reached = behind(self.begun.elapsed().as_secs_f64());
+        let first = reached > 0.0 && !self.warned;
         if reached > 0.0 {
             self.late += 1;
-            if !self.warned {
-                self.warned = true;
-                eprintln!(
-                    "remark: the step to t = {time} s came {} too late: it takes longer than {} leaves it",
-                    seconds(reached),
-                    self.words()
-                );
-            }
+            self.warned = true;
         }
-        while !stop.load(Ordering::Relaxed) {
+        while !stop_requested() {
             let rest = -behind(self.begun.elapsed().as_secs_f64());
             if rest <= 0.0 {
                 break;
@@ -63,6 +61,7 @@ impl Pace {
         let class = ((lateness / SMALLEST).max(1.0).log10() * CLASSES_PER_DECADE) as usize;
         let last = self.classes.len() - 1;
         self.classes[class.min(last)] += 1;
+        first.then_some(reached)
     }
 
     /// The lateness that a share of all points does not exceed.
@@ -83,31 +82,70 @@ impl Pace {
         if self.points == 0 { 0.0 } else { self.late as f64 / self.points as f64 }
     }
 
-    fn words(&self) -> String {
-        if self.factor == 1.0 { "real time".into() } else { format!("{} times real time", self.factor) }
+    fn statistics(&self) -> RealTimeStatistics {
+        RealTimeStatistics {
+            factor: self.factor,
+            lateness_p50: self.quantile(0.5),
+            lateness_p99: self.quantile(0.99),
+            lateness_max: self.latest,
+            late_steps: self.late,
+            late_share: self.late_share(),
+        }
+    }
+}
+
+impl Observer for RealTime {
+    fn step(&mut self, at: &mut Moment<'_>) -> Result<(), Error> {
+        let time = at.time();
+        if at.is_start() {
+            (self.begun, self.from) = (Instant::now(), time);
+        } else if let Some(late) = self.wait(time, || at.stop_requested()) {
+            at.warn(format!(
+                "the step to t = {time} s came {} too late: it takes longer than {} leaves it",
+                seconds(late),
+                pace(self.factor)
+            ));
+        }
+        Ok(())
     }
 
-    pub(crate) fn line(&self) -> String {
-        format!(
+    fn end(&mut self, end: &mut End<'_>) -> Result<(), Error> {
+        if let Some((_, outcome)) = &mut end.started {
+            outcome.real_time = Some(self.statistics());
+        }
+        Ok(())
+    }
+}
+
+/// How late communication points were, in seconds of the wall clock.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RealTimeStatistics {
+    /// Simulated seconds per second of the wall clock.
+    pub factor: f64,
+    pub lateness_p50: f64,
+    pub lateness_p99: f64,
+    pub lateness_max: f64,
+    /// Points that the computation reached too late.
+    pub late_steps: u64,
+    pub late_share: f64,
+}
+
+impl std::fmt::Display for RealTimeStatistics {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
             "kept to {}: lateness p50 {}, p99 {}, max {}; {:.2} % of the steps came too late",
-            self.words(),
-            seconds(self.quantile(0.5)),
-            seconds(self.quantile(0.99)),
-            seconds(self.latest),
-            100.0 * self.late_share()
+            pace(self.factor),
+            seconds(self.lateness_p50),
+            seconds(self.lateness_p99),
+            seconds(self.lateness_max),
+            100.0 * self.late_share
         )
     }
+}
 
-    pub(crate) fn json(&self) -> Value {
-        json!({
-            "factor": self.factor,
-            "lateness_p50": self.quantile(0.5),
-            "lateness_p99": self.quantile(0.99),
-            "lateness_max": self.latest,
-            "late_steps": self.late,
-            "late_share": self.late_share(),
-        })
-    }
+fn pace(factor: f64) -> String {
+    if factor == 1.0 { "real time".into() } else { format!("{factor} times real time") }
 }
 
 /// A short time for people.
@@ -125,27 +163,26 @@ mod tests {
 
     #[test]
     fn waits_for_the_wall_clock_and_counts_what_came_late() {
-        let stop = AtomicBool::new(false);
-        let mut pace = Pace::new(10.0, 5.0);
+        let mut pace = RealTime { from: 5.0, ..RealTime::new(10.0) };
         let begun = Instant::now();
-        pace.wait(7.0, &stop);
+        pace.wait(7.0, || false);
         assert!(begun.elapsed() >= Duration::from_millis(200));
-        pace.wait(5.1, &stop); // its time is over
+        pace.wait(5.1, || false); // its time is over
         assert_eq!((pace.points, pace.late), (2, 1));
         assert!(pace.latest >= 0.01 && pace.quantile(1.0) <= pace.latest);
         assert!(pace.quantile(0.5) <= pace.quantile(0.99));
     }
 
     #[test]
-    fn nobody_waits_who_wants_to_stop() {
+    fn a_requested_stop_ends_the_waiting() {
         let begun = Instant::now();
-        Pace::new(1.0, 0.0).wait(60.0, &AtomicBool::new(true));
+        RealTime::new(1.0).wait(60.0, || true);
         assert!(begun.elapsed() < Duration::from_secs(30));
     }
 
     #[test]
     fn quantiles_are_as_close_as_their_classes() {
-        let mut pace = Pace::new(1.0, 0.0);
+        let mut pace = RealTime::new(1.0);
         for micros in 1..=1000u32 {
             let lateness = f64::from(micros) * 1e-6;
             pace.points += 1;

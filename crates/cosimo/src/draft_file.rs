@@ -5,26 +5,28 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-pub(crate) struct Draft {
+/// A file in the making.
+#[derive(Debug)]
+pub struct DraftFile {
     path: PathBuf,
     draft: PathBuf,
     file: BufWriter<File>,
     placed: bool,
 }
 
-impl Draft {
-    pub(crate) fn create(path: &Path) -> io::Result<Draft> {
+impl DraftFile {
+    pub fn create(path: &Path) -> io::Result<DraftFile> {
         if path.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());
         }
         // An FMU may change the working folder before it is placed.
         let path = std::path::absolute(path)?;
-        let draft = cosimo::saved::draft(&path);
+        let draft = crate::saved::draft(&path);
         let file = BufWriter::new(File::create(&draft)?);
-        Ok(Draft { path, draft, file, placed: false })
+        Ok(DraftFile { path, draft, file, placed: false })
     }
 
-    pub(crate) fn place(mut self) -> io::Result<()> {
+    pub fn place(mut self) -> io::Result<()> {
         self.file.flush()?;
         self.file.get_ref().sync_all()?;
         std::fs::rename(&self.draft, &self.path)?;
@@ -33,7 +35,7 @@ impl Draft {
     }
 }
 
-impl Write for Draft {
+impl Write for DraftFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.file.write(bytes)
     }
@@ -43,7 +45,7 @@ impl Write for Draft {
     }
 }
 
-impl Drop for Draft {
+impl Drop for DraftFile {
     fn drop(&mut self) {
         if !self.placed {
             let _ = std::fs::remove_file(&self.draft); // half of it is of no use

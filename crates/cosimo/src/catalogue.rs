@@ -1,7 +1,7 @@
 //! What every code of an error or a remark means: a page each, carried by the binary. The rules of FMI bring their own
 //! words.
 
-use cosimo::fmi::validate::{RULES, Rule};
+use cosimo_fmi::validate::{RULES, Rule};
 
 /// One file per family of codes: a title, then a page below each `## code`.
 const FAMILIES: &[&str] = &[
@@ -16,29 +16,31 @@ const FAMILIES: &[&str] = &[
 ];
 
 /// Codes that belong together, in the order in which they are shown.
-pub(crate) struct Family {
+#[derive(Debug)]
+pub struct Family {
     pub title: &'static str,
     pub pages: Vec<Page>,
 }
 
-pub(crate) struct Page {
+#[derive(Debug)]
+pub struct Page {
     pub code: &'static str,
     /// The first line says what it means.
     pub text: String,
 }
 
 impl Page {
-    pub(crate) fn summary(&self) -> &str {
+    pub fn summary(&self) -> &str {
         self.text.lines().next().unwrap_or_default()
     }
 }
 
 /// The page of a code.
-pub(crate) fn page(code: &str) -> Option<Page> {
+pub fn page(code: &str) -> Option<Page> {
     families().into_iter().flat_map(|family| family.pages).find(|page| page.code == code)
 }
 
-pub(crate) fn families() -> Vec<Family> {
+pub fn families() -> Vec<Family> {
     let rules = Family {
         title: "An FMU breaks a rule of FMI (`cosimo validate`)",
         pages: RULES.iter().map(of_rule).collect(),

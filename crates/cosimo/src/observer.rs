@@ -1,0 +1,228 @@
+//! What looks on while a system runs: report, certificate, checkpoints, real time, progress, the comparison with the
+//! monolithic reference, and whatever else is written outside. Observers change no number of a run.
+
+use std::cell::Cell;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use cosimo_core::recorder::Recorder;
+use cosimo_engine::{Checkpoint, Layout, Run};
+use cosimo_system::Problem;
+
+use crate::error::Error;
+use crate::outcome::Outcome;
+use crate::simulation::RunInputs;
+
+/// When an observer is called between the start and the end.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum When {
+    /// At each communication point.
+    EveryStep,
+    /// At communication points that are at least this far apart on the wall clock.
+    WallClock(Duration),
+    /// At the first communication point only.
+    StartOnly,
+}
+
+/// Each method but `step` may be left out.
+pub trait Observer {
+    fn when(&self) -> When {
+        When::EveryStep
+    }
+
+    /// Files that it writes, with the option that asked for each. They are compared with each other and with all inputs
+    /// before anything is written.
+    fn files(&self, _inputs: &RunInputs) -> Vec<(&'static str, PathBuf)> {
+        Vec::new()
+    }
+
+    /// The system is planned, nothing is initialised. What fails here keeps the run from starting.
+    fn begin(&mut self, _start: &Start<'_>) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Gets the rows of the run, too, where it wants them.
+    fn recorder(&mut self) -> Option<Box<dyn Recorder>> {
+        None
+    }
+
+    /// A communication point; the first is the start, before any step. An error ends the run.
+    fn step(&mut self, at: &mut Moment<'_>) -> Result<(), Error>;
+
+    /// The run will not be stepped again and has not failed. It can still be saved.
+    fn last(&mut self, _at: &mut Moment<'_>) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// After the run, however it ended, for each observer that has begun; also where the run could not start.
+    fn end(&mut self, _end: &mut End<'_>) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// An observer that is lent, so that its owner has it back after the run.
+impl<O: Observer + ?Sized> Observer for &mut O {
+    fn when(&self) -> When {
+        (**self).when()
+    }
+    fn files(&self, inputs: &RunInputs) -> Vec<(&'static str, PathBuf)> {
+        (**self).files(inputs)
+    }
+    fn begin(&mut self, start: &Start<'_>) -> Result<(), Error> {
+        (**self).begin(start)
+    }
+    fn recorder(&mut self) -> Option<Box<dyn Recorder>> {
+        (**self).recorder()
+    }
+    fn step(&mut self, at: &mut Moment<'_>) -> Result<(), Error> {
+        (**self).step(at)
+    }
+    fn last(&mut self, at: &mut Moment<'_>) -> Result<(), Error> {
+        (**self).last(at)
+    }
+    fn end(&mut self, end: &mut End<'_>) -> Result<(), Error> {
+        (**self).end(end)
+    }
+}
+
+/// A closure at each communication point; see `Simulation::on_step`.
+pub(crate) struct OnStep<F>(pub(crate) F);
+
+impl<F: FnMut(&mut Moment<'_>)> Observer for OnStep<F> {
+    fn step(&mut self, at: &mut Moment<'_>) -> Result<(), Error> {
+        (self.0)(at);
+        Ok(())
+    }
+}
+
+/// What is known before anything is initialised.
+#[derive(Debug, Clone, Copy)]
+pub struct Start<'a> {
+    pub inputs: &'a RunInputs,
+    pub layout: &'a Layout,
+    /// Result files.
+    pub results: &'a [PathBuf],
+    /// Warnings of the plan.
+    pub warnings: &'a [Problem],
+}
+
+/// A run that can be continued from here by [`Run::load`] and [`Run::resume`].
+#[derive(Debug, Clone)]
+pub struct SavedState {
+    pub checkpoint: Checkpoint,
+    /// Where the result files end.
+    pub bookmark: Vec<u8>,
+    /// Simulated time, in seconds.
+    pub time: f64,
+}
+
+/// Receives warnings as they come up.
+pub(crate) type Warn<'o> = Box<dyn FnMut(&[Problem]) + 'o>;
+
+/// A communication point of a run under way.
+pub struct Moment<'a> {
+    pub(crate) run: &'a mut Run,
+    pub(crate) inputs: &'a RunInputs,
+    pub(crate) warn: &'a mut dyn FnMut(&[Problem]),
+    pub(crate) interrupted: &'a AtomicBool,
+    pub(crate) stop: &'a Cell<bool>,
+    /// The wall clock, where it was read at this point: reading it costs more than a small step.
+    pub(crate) clock: Option<Instant>,
+    pub(crate) start: bool,
+}
+
+impl std::fmt::Debug for Moment<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Moment({:?})", self.run)
+    }
+}
+
+impl Moment<'_> {
+    /// Simulated time, in seconds.
+    pub fn time(&self) -> f64 {
+        self.run.time().seconds()
+    }
+
+    /// Whether no step of this process has been made.
+    pub fn is_start(&self) -> bool {
+        self.start
+    }
+
+    /// An output or an input by `component.port`.
+    pub fn value(&self, path: &str) -> Option<f64> {
+        self.run.output(path).or_else(|| self.run.input(path))
+    }
+
+    /// Everything there is to read.
+    pub fn run(&self) -> &Run {
+        self.run
+    }
+
+    pub fn inputs(&self) -> &RunInputs {
+        self.inputs
+    }
+
+    /// The wall clock, where it was read at this point.
+    pub fn wall_clock(&self) -> Option<Instant> {
+        self.clock
+    }
+
+    /// Takes the wall time inside each component from now on.
+    pub fn take_times(&mut self) {
+        self.run.take_times();
+    }
+
+    /// Ends the run regularly at this point, as an interruption.
+    pub fn request_stop(&self) {
+        self.stop.set(true);
+    }
+
+    pub fn stop_requested(&self) -> bool {
+        self.stop.get() || self.interrupted.load(Ordering::Relaxed)
+    }
+
+    /// Saves the run with the place where its result files end. The reason is one line.
+    pub fn save(&mut self) -> Result<SavedState, String> {
+        save(self.run)
+    }
+
+    /// Whether the run can be saved, tried without any file.
+    pub fn check_saving(&mut self) -> Result<(), String> {
+        self.run.save().map(|_| ()).map_err(|error| error.to_string())
+    }
+
+    /// Something the user should know although the run goes on.
+    pub fn warn(&mut self, message: impl Into<String>) {
+        (self.warn)(&[Problem::remark("", message, 0..0)]);
+    }
+}
+
+pub(crate) fn save(run: &mut Run) -> Result<SavedState, String> {
+    let bookmark = run.bookmark().map_err(|error| error.to_string())?;
+    let checkpoint = run.save().map_err(|error| error.to_string())?;
+    Ok(SavedState { checkpoint, bookmark, time: run.time().seconds() })
+}
+
+/// How a run ended.
+pub struct End<'a> {
+    pub inputs: &'a RunInputs,
+    /// Why the run failed or could not start.
+    pub error: Option<&'a Error>,
+    /// The run and what it came to, where it started. Observers add what they found out to the outcome.
+    pub started: Option<(&'a Run, &'a mut Outcome)>,
+    pub(crate) warn: &'a mut dyn FnMut(&[Problem]),
+}
+
+impl std::fmt::Debug for End<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "End({:?})", self.error)
+    }
+}
+
+impl End<'_> {
+    /// Something the user should know.
+    pub fn warn(&mut self, message: impl Into<String>) {
+        (self.warn)(&[Problem::remark("", message, 0..0)]);
+    }
+}

@@ -1,0 +1,13 @@
+//! What looks on while a system runs. One more of them is one file here, or a type of one's own outside.
+
+mod certificate_file;
+mod checkpointing;
+mod html_report;
+mod real_time;
+mod reference;
+
+pub use certificate_file::CertificateFile;
+pub use checkpointing::{CheckpointSchedule, Checkpointing};
+pub use html_report::{HtmlReport, write_results_report};
+pub use real_time::{RealTime, RealTimeStatistics};
+pub use reference::Reference;

@@ -1,0 +1,77 @@
+//! How far the coupled run is from the monolithic reference, port by port, where the system declares one.
+
+use cosimo_engine::Layout;
+use cosimo_report::Apart;
+use cosimo_system::System;
+
+use crate::error::Error;
+use crate::observer::{End, Moment, Observer};
+use crate::reference;
+
+/// Follows the ports that have a counterpart in the reference.
+#[derive(Debug, Default)]
+pub struct Reference {
+    outputs: Vec<usize>,
+    times: Vec<f64>,
+    values: Vec<f64>,
+}
+
+impl Reference {
+    /// None where the system declares no reference.
+    pub fn of(system: &System) -> Option<Reference> {
+        system.reference.as_ref().map(|_| Reference::default())
+    }
+}
+
+impl Observer for Reference {
+    fn step(&mut self, at: &mut Moment<'_>) -> Result<(), Error> {
+        if at.is_start() {
+            let ports = at.run().layout().ports();
+            let declared = at.inputs().system.reference.iter().flat_map(|reference| &reference.ports);
+            self.outputs = declared.filter_map(|(port, _, span)| ports.output(port, span).ok()).collect();
+        } else if !self.outputs.is_empty() {
+            self.times.push(at.time());
+            self.values.extend(self.outputs.iter().map(|&output| at.run().outputs()[output]));
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, end: &mut End<'_>) -> Result<(), Error> {
+        let Some((run, outcome)) = &mut end.started else { return Ok(()) };
+        let (summary, system) = (&outcome.summary, &end.inputs.system);
+        let mut limits = Vec::new();
+        limits.extend(end.inputs.resumed.as_ref().map(|_| format!("from t = {} s on", outcome.from)));
+        limits.extend((!summary.events.is_empty()).then(|| "which knows nothing of the scenario".into()));
+        outcome.reference_limits = limits.join(", ");
+        let declared = system.reference.as_ref().map_or(0, |reference| reference.ports.len());
+        if !summary.finished || self.outputs.is_empty() || declared != self.outputs.len() {
+            return Ok(());
+        }
+        match reference::solve(system, &self.times, &end.inputs.registry) {
+            Ok(solution) => outcome.reference = self.errors(&solution, run.layout()),
+            Err(message) => end.warn(format!("no comparison with the undivided model: {message}")),
+        }
+        Ok(())
+    }
+}
+
+impl Reference {
+    fn errors(&self, solution: &reference::Solution, layout: &Layout) -> Vec<Apart> {
+        let unit = |output: usize| {
+            let owner = layout.owners[output];
+            let port = &layout.interfaces[owner].outputs[output - layout.blocks[owner].outputs.start];
+            port.unit.as_ref().map_or(String::new(), ToString::to_string)
+        };
+        let port = |(k, name): (usize, &String)| {
+            let (mut error, mut size, mut at) = (0.0f64, 0.0f64, 0.0);
+            let rows = solution.rows.iter().zip(self.values.chunks(self.outputs.len()));
+            for ((row, values), time) in rows.zip(&self.times) {
+                let distance = (values[k] - row[k]).abs();
+                (error, at) = if distance > error { (distance, *time) } else { (error, at) };
+                size = size.max(row[k].abs());
+            }
+            Apart { name: name.clone(), unit: unit(self.outputs[k]), error, share: error / size, at }
+        };
+        solution.names.iter().enumerate().map(port).collect()
+    }
+}

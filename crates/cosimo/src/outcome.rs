@@ -1,0 +1,62 @@
+//! What a run came to.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use cosimo_core::recorder::Table;
+use cosimo_engine::Summary;
+use cosimo_report::{Apart, Undivided};
+use cosimo_system::Problem;
+
+use crate::error::Error;
+use crate::observers::RealTimeStatistics;
+
+/// What a run came to, however it ended.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Steps, energies per bond, verdict.
+    pub summary: Summary,
+    /// From the start in this process, without planning.
+    pub wall_time: Duration,
+    /// Simulated time at which this process began.
+    pub from: f64,
+    /// Result files with their rows.
+    pub results: Vec<(PathBuf, u64)>,
+    /// All rows, where they are kept in memory.
+    pub table: Option<Table>,
+    /// How far signals are from the monolithic reference, where the system declares one and the run finished.
+    pub reference: Vec<Apart>,
+    /// What that comparison leaves out; may be empty.
+    pub reference_limits: String,
+    pub real_time: Option<RealTimeStatistics>,
+    /// The checkpoint that was written last, at the end of the run.
+    pub checkpoint: Option<PathBuf>,
+    /// Of the plan and of the run.
+    pub warnings: Vec<Problem>,
+    /// Why the run failed.
+    pub failure: Option<Error>,
+    /// What could not be written after it.
+    pub unwritten: Vec<Error>,
+}
+
+impl Outcome {
+    /// The outcome of a run that did not fail and left everything behind that was asked for; otherwise the first error.
+    pub fn into_result(mut self) -> Result<Outcome, Error> {
+        match self.failure.take().or_else(|| self.unwritten.pop()) {
+            Some(error) => Err(error),
+            None => Ok(self),
+        }
+    }
+
+    /// The comparison with the monolithic reference.
+    pub fn compared(&self) -> Undivided<'_> {
+        Undivided { about: &self.reference_limits, ports: &self.reference }
+    }
+
+    /// Why steps had the size they had, in words; empty where there is nothing to say.
+    pub fn step_reasons(&self) -> String {
+        let reasons =
+            cosimo_report::reasons(&self.summary.counters).into_iter().filter(|(_, count)| *count > 0);
+        reasons.map(|(words, count)| format!("{count} {words}")).collect::<Vec<_>>().join(", ")
+    }
+}

@@ -1,0 +1,299 @@
+//! The plan of a system as people read it: stages, inputs, bonds, methods, and what chose them.
+
+use std::fmt::{self, Write};
+
+use cosimo_core::entry::{Listed, Options, Value, number_text};
+use cosimo_core::{End, Registry};
+use cosimo_engine::Layout;
+use cosimo_engine::rows::side_letter;
+use cosimo_system::{
+    Action, BondDecl, Choice, EndRule, Origin, PowerPort, Recipe, RecordPoint, Reject, Step, System, Trigger,
+};
+
+/// The plan as people read it.
+pub fn text(system: &System, layout: &Layout, registry: &Registry) -> String {
+    let mut out = String::new();
+    let lines = system.bonds.iter().any(|bond| bond.line.is_some());
+    let written = simulators(&mut out, system, layout, lines)
+        .and_then(|()| if lines { self::lines(&mut out, system) } else { coupling(&mut out, layout) })
+        .and_then(|()| methods(&mut out, system, layout, &registry.axes()))
+        .and_then(|()| actions(&mut out, system));
+    debug_assert!(written.is_ok(), "a string takes everything");
+    out
+}
+
+/// How values and powers go from one to the other.
+fn coupling(out: &mut String, layout: &Layout) -> fmt::Result {
+    inputs(out, layout)?;
+    bonds(out, layout)
+}
+
+fn simulators(out: &mut String, system: &System, layout: &Layout, lines: bool) -> fmt::Result {
+    writeln!(out, "simulators")?;
+    for (index, (name, interface)) in layout.names.iter().zip(&layout.interfaces).enumerate() {
+        let can = &interface.abilities;
+        let abilities: Vec<&str> = [
+            (can.rollback, "rollback"),
+            (can.slopes, "slopes"),
+            (can.jacobian, "derivatives"),
+            (can.integrals, "integrals"),
+            (can.states, "states"),
+        ]
+        .into_iter()
+        .filter_map(|(able, word)| able.then_some(word))
+        .collect();
+        let component = system.components.iter().find(|component| component.name == *name);
+        let source = match component {
+            Some(component) => component.source.clone(),
+            None if interface.members.is_empty() => continue, // a line, which is told of below
+            None => format!("{}, integrated together", interface.members.join(" and ")),
+        };
+        let rate = layout.rates.iter().find(|rate| rate.member == index);
+        let own = rate.map_or(String::new(), |rate| own_step(rate.every, layout));
+        let abilities = if lines { String::new() } else { format!(" ({})", abilities.join(", ")) };
+        writeln!(out, "  {name:<12} {source}{abilities}{own}")?;
+    }
+    if lines {
+        return Ok(()); // every island has its own
+    }
+    writeln!(out, "\nstages (inside a stage nobody sees new values)")?;
+    for (k, stage) in layout.stages.iter().enumerate() {
+        let members: Vec<&str> = stage.members.iter().map(|&member| layout.names[member].as_str()).collect();
+        writeln!(out, "  {}: {}", k + 1, members.join(", "))?;
+    }
+    Ok(())
+}
+
+/// Lines, and what else joins components: inside islands nothing is resolved here.
+fn lines(out: &mut String, system: &System) -> fmt::Result {
+    writeln!(
+        out,
+        "\nlines (what enters on one side arrives on the other after the delay; islands between have clocks of their own)"
+    )?;
+    let sides = |bond: &BondDecl| {
+        let side = |port: &PowerPort| format!("{} x {}", port.effort.0, port.flow.0);
+        format!("a: {}; b: {}", side(&bond.a), side(&bond.b))
+    };
+    for (bond, line) in system.bonds.iter().filter_map(|bond| Some((bond, bond.line.as_ref()?))) {
+        let grows = if line.steady.is_some() {
+            let most = line.most[0].max(line.most[1]);
+            format!(", up to {} times that where a side stands still", number_text(most))
+        } else {
+            String::new()
+        };
+        writeln!(
+            out,
+            "  {:<12} {}; delay {} s{grows}; impedance {}",
+            bond.name,
+            sides(bond),
+            number_text(line.delay),
+            number_text(line.impedance)
+        )?;
+    }
+    let inside: Vec<&BondDecl> = system.bonds.iter().filter(|bond| bond.line.is_none()).collect();
+    if !inside.is_empty() {
+        writeln!(out, "\nbonds inside islands")?;
+    }
+    for bond in inside {
+        writeln!(out, "  {:<12} {}", bond.name, sides(bond))?;
+    }
+    if !system.wires.is_empty() {
+        writeln!(out, "\nwires inside islands")?;
+    }
+    for wire in &system.wires {
+        let from: Vec<&str> = wire.from.iter().map(|summand| summand.port.0.as_str()).collect();
+        writeln!(out, "  {:<20} = {}", wire.to.0, from.join(" + "))?;
+    }
+    Ok(())
+}
+
+/// A step of a component's own, and how it goes with everybody's.
+fn own_step(every: f64, layout: &Layout) -> String {
+    let size = layout.first_size.filter(|_| !layout.control.adaptive);
+    let ratio = match size {
+        Some(size) if every > size => format!(": {} steps of the others", (every / size).round()),
+        Some(size) if every < size => format!(": {} in each step of the others", (size / every).round()),
+        _ => String::new(),
+    };
+    format!(", own step {} s{ratio}", number_text(every))
+}
+
+fn inputs(out: &mut String, layout: &Layout) -> fmt::Result {
+    writeln!(out, "\ninputs")?;
+    let ports = layout.ports();
+    for input in 0..layout.shape.inputs {
+        let terms: Vec<String> = layout
+            .couplings
+            .terms(input)
+            .iter()
+            .map(|term| {
+                let path = ports.path(End::Output(term.output));
+                if term.gain == 1.0 { path } else { format!("{} * {path}", term.gain) }
+            })
+            .collect();
+        let path = ports.path(End::Input(input));
+        if terms.is_empty() {
+            writeln!(out, "  {path:<20} = {} (constant)", layout.couplings.constant(input))?;
+            continue;
+        }
+        let exchange = if layout.fresh[input] { "fresh" } else { "stale" };
+        writeln!(
+            out,
+            "  {path:<20} = {}; {}, correction {}, exchange {exchange}",
+            sum(terms, layout.couplings.constant(input)),
+            layout.fit_names[input],
+            layout.correction_names[input]
+        )?;
+    }
+    Ok(())
+}
+
+fn sum(mut terms: Vec<String>, constant: f64) -> String {
+    if constant != 0.0 {
+        terms.push(number_text(constant));
+    }
+    terms.join(" + ")
+}
+
+fn bonds(out: &mut String, layout: &Layout) -> fmt::Result {
+    writeln!(out, "\nbonds (power counted from the first side)")?;
+    if layout.bonds.is_empty() {
+        writeln!(out, "  none: the energy of the coupling is not watched")?;
+    }
+    let ports = layout.ports();
+    for bond in &layout.bonds {
+        let sides: Vec<String> = bond
+            .sides
+            .iter()
+            .enumerate()
+            .map(|(k, side)| {
+                let way = if side.sign > 0.0 { "enters" } else { "leaves" };
+                format!("{}: {} x {} {way}", side_letter(k), ports.path(side.effort), ports.path(side.flow))
+            })
+            .collect();
+        let own = |name: &str, value: Option<f64>| {
+            value.map_or(String::new(), |value| format!("; {name} {}", number_text(value)))
+        };
+        writeln!(
+            out,
+            "  {:<12} {}{}{}",
+            bond.name,
+            sides.join("; "),
+            own("tolerance", bond.tolerance),
+            bond.energy_scale
+                .map_or(String::new(), |scale| format!("; energy scale {} J", number_text(scale)))
+        )?;
+    }
+    Ok(())
+}
+
+fn methods(out: &mut String, system: &System, layout: &Layout, axes: &[(&str, Vec<Listed>)]) -> fmt::Result {
+    writeln!(out, "\nmethods")?;
+    let lines = system.bonds.iter().any(|bond| bond.line.is_some());
+    let sizes = (layout.control.adaptive, layout.control.first(system.recipe.step.size));
+    choices(out, &system.recipe, (!lines).then_some(sizes), axes)?;
+    for island in &system.islands {
+        let names: Vec<&str> = island.components.iter().map(|(name, _)| name.as_str()).collect();
+        writeln!(out, "\nmethods of island {}, which has {}", island.name, names.join(", "))?;
+        let Step { size, min, max, .. } = island.recipe.step;
+        let adaptive = island.recipe.law.name != Recipe::default().law.name;
+        let sizes = size.map(|size| (adaptive, if adaptive { size.clamp(min, max) } else { size }));
+        choices(out, &island.recipe, sizes, axes)?;
+    }
+    if !system.islands.is_empty() {
+        writeln!(out)?;
+    }
+    let end = if system.experiment.end == EndRule::Exact { "exact" } else { "first point at or after" };
+    writeln!(
+        out,
+        "  {:<12} {} to {} s, end {end}",
+        "experiment", system.experiment.start, system.experiment.stop
+    )?;
+    let record = match system.experiment.record {
+        RecordPoint::AfterExchange => "after exchange: outputs as published, inputs as they follow from them",
+        RecordPoint::BeforeExchange => "before exchange: inputs as applied, outputs as the step left them",
+    };
+    writeln!(out, "  {:<12} {record}\n", "record")?;
+    Ok(())
+}
+
+/// What was chosen on every axis, and whether and from where the sizes of steps change, if somebody chose them.
+fn choices(
+    out: &mut String,
+    recipe: &Recipe,
+    sizes: Option<(bool, f64)>,
+    axes: &[(&str, Vec<Listed>)],
+) -> fmt::Result {
+    for (axis, choice) in [
+        ("partition", &recipe.partition),
+        ("iteration", &recipe.iteration),
+        ("input", &recipe.input.default),
+        ("correction", &recipe.correction.default),
+        ("estimate", &recipe.estimate),
+        ("law", &recipe.law),
+    ] {
+        writeln!(
+            out,
+            "  {axis:<12} {:<20} {}{}",
+            choice.name,
+            origin(choice.origin),
+            options(axis, choice, axes)
+        )?;
+    }
+    let step = &recipe.step;
+    let Some((adaptive, first)) = sizes else {
+        return writeln!(out, "  {:<12} of its own in every island", "step");
+    };
+    if adaptive {
+        let reject = if step.reject == Reject::AboveOne { "above 1" } else { "never" };
+        writeln!(
+            out,
+            "  {:<12} {} s first, {} to {} s, ratio {} to {}, rejected: {reject}",
+            "step",
+            number_text(first),
+            number_text(step.min),
+            number_text(step.max),
+            step.shrink,
+            step.grow
+        )?;
+    } else {
+        writeln!(out, "  {:<12} {} s, {}", "step", number_text(first), origin(step.size_origin))?;
+    }
+    Ok(())
+}
+
+fn actions(out: &mut String, system: &System) -> fmt::Result {
+    let Some(scenario) = &system.scenario else { return Ok(()) };
+    writeln!(out, "scenario (acts at communication points; windows end at instants)")?;
+    for Action { name, trigger, .. } in &scenario.actions {
+        match trigger {
+            Trigger::At(time, _) => writeln!(out, "  at t = {time} s: {name}")?,
+            Trigger::When { once: true, text, .. } => writeln!(out, "  when {text}: {name}")?,
+            Trigger::When { once: false, text, .. } => writeln!(out, "  each time {text}: {name}")?,
+        }
+    }
+    writeln!(out)
+}
+
+fn origin(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Default => "default",
+        Origin::File => "from the file",
+        Origin::CommandLine => "from the command line",
+    }
+}
+
+/// Every option of the choice, the defaults included.
+fn options(axis: &str, choice: &Choice, axes: &[(&str, Vec<Listed>)]) -> String {
+    let entry = axes
+        .iter()
+        .find(|(known, _)| *known == axis)
+        .and_then(|(_, entries)| entries.iter().find(|entry| entry.name == choice.name));
+    let Some(entry) = entry else { return String::new() };
+    let given: Vec<(String, Value)> =
+        choice.options.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect();
+    let Ok(resolved) = Options::resolve(entry.name, entry.options, &given) else { return String::new() };
+    let words: Vec<String> =
+        resolved.values().iter().map(|(name, value)| format!("{name} = {}", value.describe())).collect();
+    if words.is_empty() { String::new() } else { format!(": {}", words.join(", ")) }
+}

@@ -1,0 +1,368 @@
+//! A simulation as it is configured: which system, what is changed about it, what looks on. [`Simulation::run`] does it all;
+//! [`Simulation::start`] hands out a [`Run`](crate::Run) to be stepped.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use cosimo_core::{Registry, Value};
+use cosimo_system::{Document, Files, Problem, System};
+
+use crate::error::{Error, ErrorKind};
+use crate::observer::{Moment, Observer, OnStep, Warn};
+use crate::observers::{CertificateFile, CheckpointSchedule, Checkpointing, HtmlReport};
+use crate::open::{self, OpenOptions};
+use crate::outcome::Outcome;
+use crate::run::Run;
+use crate::saved::Saved;
+
+/// Everything that goes into a run.
+#[derive(Debug)]
+pub struct RunInputs {
+    /// The system file, or the sources of its components.
+    pub what: Vec<String>,
+    pub options: OpenOptions,
+    /// The texts that the system was read from.
+    pub files: Files,
+    pub system: System,
+    pub registry: Registry,
+    pub threads: usize,
+    /// The command line that began the run, without the program; empty where a program did.
+    pub command: Vec<String>,
+    /// The checkpoint that the run was resumed from.
+    pub resumed: Option<ResumedFrom>,
+}
+
+/// The command line of this process, as a shell takes it.
+pub(crate) fn command_line() -> String {
+    let mut words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    let program = words.next().unwrap_or_default();
+    let program = Path::new(&program).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    std::iter::once(program).chain(words.map(|word| quoted(&word))).collect::<Vec<_>>().join(" ")
+}
+
+/// A word as a shell takes it.
+pub fn quoted(word: &str) -> String {
+    let plain = |letter: char| letter.is_alphanumeric() || "-_=+./,:@%".contains(letter);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+/// Where a resumed run took over.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResumedFrom {
+    /// The checkpoint, as it was called.
+    pub file: String,
+    /// Simulated time, in seconds.
+    pub time: f64,
+    /// Seconds of computing in earlier processes.
+    pub computing: f64,
+    /// The end of the run, where it is not the first command line's.
+    pub stop: Option<f64>,
+}
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+/// A system, what is changed about it, and what looks on while it runs. Methods that change it collect their problems;
+/// `run` and `start` return all of them at once.
+///
+/// ```
+/// use cosimo::Simulation;
+///
+/// let outcome = Simulation::new()
+///     .add_source("left", "native:dual-mass/left-force")
+///     .add_source("right", "native:dual-mass/right")
+///     .connect("right.x", "left.x_far")
+///     .bond("joint", ("left.f", "left.v_far"), ("right.f", "right.v"))
+///     .step_size(1e-2)
+///     .stop_time(1.0)
+///     .run()?;
+/// println!("{}", outcome.summary.words());
+/// # Ok::<(), cosimo::Error>(())
+/// ```
+pub struct Simulation<'o> {
+    pub(crate) what: Vec<String>,
+    pub(crate) document: Option<Document>,
+    pub(crate) options: OpenOptions,
+    pub(crate) registry: Registry,
+    pub(crate) threads: usize,
+    pub(crate) command: Vec<String>,
+    pub(crate) resumed: Option<(ResumedFrom, Saved)>,
+    pub(crate) results: Vec<PathBuf>,
+    pub(crate) in_memory: bool,
+    pub(crate) call_log: Option<PathBuf>,
+    pub(crate) checkpointing: Option<Checkpointing>,
+    pub(crate) observers: Vec<Box<dyn Observer + 'o>>,
+    pub(crate) real_time: Option<f64>,
+    pub(crate) interrupted: &'o AtomicBool,
+    pub(crate) warn: Warn<'o>,
+}
+
+impl fmt::Debug for Simulation<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Simulation({})", self.what.join(" "))
+    }
+}
+
+impl Default for Simulation<'_> {
+    fn default() -> Self {
+        Simulation::new()
+    }
+}
+
+impl<'o> Simulation<'o> {
+    /// A system that is built in code.
+    pub fn new() -> Simulation<'o> {
+        Simulation {
+            what: Vec::new(),
+            document: None,
+            options: OpenOptions::default(),
+            registry: crate::registry(),
+            threads: 1,
+            command: Vec::new(),
+            resumed: None,
+            results: Vec::new(),
+            in_memory: false,
+            call_log: None,
+            checkpointing: None,
+            observers: Vec::new(),
+            real_time: None,
+            interrupted: &NEVER,
+            warn: Box::new(|_| {}),
+        }
+    }
+
+    /// A system file (`.toml`, `.ssp`, `.ssd`, `OspSystemStructure.xml`) or a single FMU.
+    pub fn open(path: impl AsRef<Path>) -> Result<Simulation<'o>, Error> {
+        let what = [path.as_ref().to_string_lossy().into_owned()];
+        Simulation::open_with(&what, OpenOptions::default(), crate::registry())
+    }
+
+    /// A system file, or the sources of components, with other methods, formats or kinds of components than the standard
+    /// ones.
+    pub fn open_with(
+        what: &[String],
+        options: OpenOptions,
+        registry: Registry,
+    ) -> Result<Simulation<'o>, Error> {
+        let document = open::open(what, &options, &registry)?;
+        Ok(Simulation {
+            what: what.to_vec(),
+            document: Some(document),
+            options,
+            registry,
+            ..Simulation::new()
+        })
+    }
+
+    /// A component by its source: the path of an FMU, `native:` and a model, or what another kind of source claims.
+    #[must_use]
+    pub fn add_source(mut self, name: &str, source: &str) -> Self {
+        self.what.push(format!("{name}={source}"));
+        self
+    }
+
+    /// From an output to an input, both as `component.port`.
+    #[must_use]
+    pub fn connect(mut self, output: &str, input: &str) -> Self {
+        self.options.overrides.connects.push(format!("{output}={input}"));
+        self
+    }
+
+    /// A power bond: effort and flow of both sides, as `component.port`.
+    #[must_use]
+    pub fn bond(mut self, name: &str, a: (&str, &str), b: (&str, &str)) -> Self {
+        self.options.overrides.bonds.push(format!("{name}={}:{}~{}:{}", a.0, a.1, b.0, b.1));
+        self
+    }
+
+    /// A parameter, or an input that is not connected: `component.name`, or `name` for all components that have it.
+    #[must_use]
+    pub fn set(mut self, name: &str, value: impl Into<Value>) -> Self {
+        let value = cosimo_system::write::value(&value.into());
+        self.options.overrides.sets.push(format!("{name}={value}"));
+        self
+    }
+
+    /// A method by its axis, as in `[method]`: `method("law", "pi")`, `method("correction", "{ nepce = { gain = 0.8 } }")`.
+    #[must_use]
+    pub fn method(mut self, axis: &str, choice: &str) -> Self {
+        self.options.overrides.methods.push(format!("{axis}={choice}"));
+        self
+    }
+
+    /// End of the run, in seconds.
+    #[must_use]
+    pub fn stop_time(mut self, seconds: f64) -> Self {
+        self.options.overrides.stop = Some(seconds);
+        self
+    }
+
+    /// The fixed step size, or the first one where steps vary, in seconds.
+    #[must_use]
+    pub fn step_size(mut self, seconds: f64) -> Self {
+        self.options.overrides.step = Some(seconds);
+        self
+    }
+
+    /// Variables that are recorded, with `*` and `?`; `!PATTERN` leaves out.
+    #[must_use]
+    pub fn variables(mut self, patterns: &[&str]) -> Self {
+        self.options.overrides.record.extend(patterns.iter().map(|&pattern| pattern.to_owned()));
+        self
+    }
+
+    /// Timed and conditional actions, from a file.
+    #[must_use]
+    pub fn scenario(mut self, file: impl Into<PathBuf>) -> Self {
+        self.options.scenario = Some(file.into());
+        self
+    }
+
+    /// Threads that components are spread over. Results do not depend on it.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads.max(1);
+        self
+    }
+
+    /// A result file; its format follows from its ending.
+    #[must_use]
+    pub fn record(mut self, file: impl Into<PathBuf>) -> Self {
+        self.results.push(file.into());
+        self
+    }
+
+    /// Keeps all rows in memory: [`Outcome::table`].
+    #[must_use]
+    pub fn record_in_memory(mut self) -> Self {
+        self.in_memory = true;
+        self
+    }
+
+    /// The HTML report.
+    #[must_use]
+    pub fn report(self, file: impl Into<PathBuf>) -> Self {
+        self.observe(HtmlReport::new(file))
+    }
+
+    /// The certificate, for `cosimo gate` and archives.
+    #[must_use]
+    pub fn certificate(self, file: impl Into<PathBuf>) -> Self {
+        self.observe(CertificateFile::new(file))
+    }
+
+    /// Saves the run from time to time, and where it is stopped.
+    #[must_use]
+    pub fn checkpoint(mut self, schedule: CheckpointSchedule) -> Self {
+        self.checkpointing = Some(Checkpointing::new(schedule));
+        self
+    }
+
+    /// Keeps pace with the wall clock, or with `factor` times it.
+    #[must_use]
+    pub fn real_time(mut self, factor: f64) -> Self {
+        self.real_time = Some(factor);
+        self
+    }
+
+    /// Writes every call into FMUs to a file.
+    #[must_use]
+    pub fn log_fmi_calls(mut self, file: impl Into<PathBuf>) -> Self {
+        self.call_log = Some(file.into());
+        self
+    }
+
+    /// Looks on; called in the order in which observers are added.
+    #[must_use]
+    pub fn observe(mut self, observer: impl Observer + 'o) -> Self {
+        self.observers.push(Box::new(observer));
+        self
+    }
+
+    /// A closure that looks on at each communication point, the start first.
+    #[must_use]
+    pub fn on_step(self, look: impl FnMut(&mut Moment<'_>) + 'o) -> Self {
+        self.observe(OnStep(look))
+    }
+
+    /// Receives warnings as they come up; without it they are in [`Outcome::warnings`] only.
+    #[must_use]
+    pub fn on_warning(mut self, warn: impl FnMut(&[Problem]) + 'o) -> Self {
+        self.warn = Box::new(warn);
+        self
+    }
+
+    /// The run stops regularly at the next communication point once this is true.
+    #[must_use]
+    pub fn interrupted_by(mut self, interrupted: &'o AtomicBool) -> Self {
+        self.interrupted = interrupted;
+        self
+    }
+
+    /// The command line that is named in certificate, report and checkpoints.
+    #[must_use]
+    pub fn begun_by(mut self, command: &[String]) -> Self {
+        self.command = command.to_vec();
+        self
+    }
+
+    /// Continues a run that was saved in a file. The system must be the one that was saved, its result files are continued.
+    #[must_use]
+    pub fn resume(mut self, file: &str, saved: Saved, stop: Option<f64>) -> Self {
+        let from = ResumedFrom { file: file.into(), time: saved.time, computing: saved.computing, stop };
+        self.resumed = Some((from, saved));
+        self
+    }
+
+    /// Runs to the end. A run that was interrupted has an outcome, too; one that failed is an error.
+    pub fn run(self) -> Result<Outcome, Error> {
+        self.prepare(false)?.complete().into_result()
+    }
+
+    /// Initialises the system, to be stepped from outside. Inputs and tunable parameters can be set between steps.
+    pub fn start(self) -> Result<Run<'o>, Error> {
+        self.prepare(true)
+    }
+
+    /// As [`Simulation::start`] for a run that nothing is changed about while it goes on.
+    pub fn start_unattended(self) -> Result<Run<'o>, Error> {
+        self.prepare(false)
+    }
+
+    fn prepare(mut self, open_to_changes: bool) -> Result<Run<'o>, Error> {
+        let results = std::mem::take(&mut self.results);
+        let recorder = result_files(&results, &self.registry)?;
+        let document = match self.document.take() {
+            Some(document) => document,
+            None if self.what.is_empty() => {
+                let remedy = "add components with `add_source`, or open a system file";
+                return Err(Error::new(
+                    ErrorKind::Input,
+                    "the system has no components",
+                    Some(remedy.into()),
+                ));
+            }
+            None => open::open(&self.what, &self.options, &self.registry)?,
+        };
+        let loaded = open::plan_document(document, &self.options, &self.registry)?;
+        Run::begin(self, loaded, (results, recorder), open_to_changes)
+    }
+}
+
+/// What rows go into; nothing is created yet.
+fn result_files(paths: &[PathBuf], registry: &Registry) -> Result<cosimo_record::Files, Error> {
+    if let Some((_, twice)) = paths.iter().enumerate().find(|(k, path)| paths[..*k].contains(path)) {
+        let message = format!("`--out {}` is given twice", twice.display());
+        return Err(Error::new(ErrorKind::Input, message, Some("each file is written once".into())));
+    }
+    cosimo_record::Files::new(paths, &registry.formats).map_err(|unknown| {
+        let problem = |format: &cosimo_core::entry::UnknownFormat| {
+            Problem::error("", format!("`--out`: {format}"), 0..0).hint(format.hint())
+        };
+        Error::input(unknown.iter().map(problem).collect(), Files::default())
+    })
+}
