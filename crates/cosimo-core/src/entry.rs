@@ -2,6 +2,7 @@
 //! Parsing, help, schema, suggestions and the test matrix all come from these lists.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::interface::Needs;
 use crate::method::{
@@ -367,7 +368,45 @@ impl<T: ?Sized> std::fmt::Debug for Entry<T> {
 /// A simulator, or everything that kept it from opening.
 pub type Opened = Result<Box<dyn Simulator>, Vec<OpenProblem>>;
 
-/// A kind of simulator, by the sources it claims.
+/// A kind of simulator, by the sources it claims. It may carry data: a closure, an interpreter, a model that was read.
+pub trait Source: Send + Sync {
+    fn name(&self) -> &str;
+
+    /// For messages, in a few words.
+    fn summary(&self) -> &str;
+
+    fn claims(&self, source: &str) -> bool;
+
+    fn open(&self, request: &OpenRequest<'_>) -> Opened;
+
+    /// Parameters that a source takes; the folder is where relative paths start.
+    fn parameters(&self, _source: &str, _folder: &Path) -> Vec<Parameter> {
+        Vec::new()
+    }
+
+    /// What it can offer by name; empty for kinds that come from files.
+    fn models(&self) -> Vec<ModelInfo> {
+        Vec::new()
+    }
+
+    /// Makes one simulator of several, if the kind can solve what its simulators exchange inside of one.
+    fn join(&self, _request: &JoinRequest<'_>) -> Option<Joined> {
+        None
+    }
+
+    /// Whether `join` does so.
+    fn joins(&self) -> bool {
+        false
+    }
+}
+
+impl std::fmt::Debug for dyn Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Source({})", self.name())
+    }
+}
+
+/// A kind of simulator that carries no data.
 pub struct SourceEntry {
     pub name: &'static str,
     pub summary: &'static str,
@@ -379,6 +418,33 @@ pub struct SourceEntry {
     pub models: fn() -> Vec<ModelInfo>,
     /// Makes one simulator of several, if the kind can solve what its simulators exchange inside of one.
     pub join: Option<fn(&JoinRequest<'_>) -> Joined>,
+}
+
+impl Source for &'static SourceEntry {
+    fn name(&self) -> &str {
+        self.name
+    }
+    fn summary(&self) -> &str {
+        self.summary
+    }
+    fn claims(&self, source: &str) -> bool {
+        (self.claims)(source)
+    }
+    fn open(&self, request: &OpenRequest<'_>) -> Opened {
+        (self.open)(request)
+    }
+    fn parameters(&self, source: &str, folder: &Path) -> Vec<Parameter> {
+        (self.parameters)(source, folder)
+    }
+    fn models(&self) -> Vec<ModelInfo> {
+        (self.models)()
+    }
+    fn join(&self, request: &JoinRequest<'_>) -> Option<Joined> {
+        self.join.map(|join| join(request))
+    }
+    fn joins(&self) -> bool {
+        self.join.is_some()
+    }
 }
 
 impl std::fmt::Debug for SourceEntry {
@@ -551,7 +617,7 @@ pub struct Registry {
     pub estimates: Vec<&'static Entry<dyn Estimate>>,
     pub laws: Vec<&'static Entry<dyn Law>>,
     pub steadiness: Vec<&'static Entry<dyn Steadiness>>,
-    pub sources: Vec<&'static SourceEntry>,
+    pub sources: Vec<Arc<dyn Source>>,
     pub references: Vec<&'static ReferenceEntry>,
     pub formats: Vec<&'static FormatEntry>,
 }
@@ -582,6 +648,16 @@ fn listed<T: ?Sized>(entries: &[&'static Entry<T>]) -> Vec<Listed> {
 }
 
 impl Registry {
+    /// One more kind of simulator.
+    pub fn add_source(&mut self, source: impl Source + 'static) {
+        self.sources.push(Arc::new(source));
+    }
+
+    /// The kind that claims a source.
+    pub fn source(&self, source: &str) -> Option<&dyn Source> {
+        self.sources.iter().find(|kind| kind.claims(source)).map(|kind| &**kind)
+    }
+
     /// Every axis with its entries.
     pub fn axes(&self) -> Vec<(&'static str, Vec<Listed>)> {
         vec![

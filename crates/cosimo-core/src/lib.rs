@@ -27,7 +27,7 @@ pub mod trial;
 pub mod unit;
 
 pub use clock::Clock;
-pub use entry::{Entry, Options, Registry, SourceEntry, Spec, Value};
+pub use entry::{Entry, Options, Registry, Source, SourceEntry, Spec, Value};
 pub use error::{SimulatorError, StepError};
 pub use interface::{
     Abilities, Carries, Content, Derivatives, Insight, Interface, Limits, Needs, ParcelPort, Port, Suggested,

@@ -1,7 +1,7 @@
 //! Strong coupling: components that are to be integrated together become one simulator before anything is planned.
 //! What they exchange among themselves leaves the coupling matrix, and no method sees it.
 
-use cosimo_core::entry::{InnerWire, JoinRequest, OpenProblem, OpenRequest, Registry, SourceEntry, suggest};
+use cosimo_core::entry::{InnerWire, JoinRequest, OpenProblem, OpenRequest, Registry, Source, suggest};
 use cosimo_core::link::Block;
 use cosimo_core::{Bond, End, Interface, Simulator, Term, Value};
 use cosimo_system::{Component, Problem, Span, StrongDecl, System};
@@ -41,17 +41,17 @@ pub(crate) fn blocks(interfaces: &[Interface]) -> Vec<Block> {
 }
 
 /// The kind of simulator that a source belongs to.
-pub(crate) fn kind_of(source: &str, registry: &Registry) -> Option<&'static SourceEntry> {
-    registry.sources.iter().find(|kind| (kind.claims)(source)).copied()
+pub(crate) fn kind_of<'r>(source: &str, registry: &'r Registry) -> Option<&'r dyn Source> {
+    registry.source(source)
 }
 
 /// Components that a group names, if the group can be made.
-fn members(
+fn members<'r>(
     group: &StrongDecl,
     system: &System,
-    registry: &Registry,
+    registry: &'r Registry,
     problems: &mut Vec<Problem>,
-) -> Option<(Vec<usize>, &'static SourceEntry)> {
+) -> Option<(Vec<usize>, &'r dyn Source)> {
     let before = problems.len();
     let mut members = Vec::new();
     for (name, span) in &group.components {
@@ -87,9 +87,8 @@ fn members(
             .hint("name the components that are to be integrated together"),
         );
     }
-    let joins = |index: &usize| {
-        kind_of(&system.components[*index].source, registry).filter(|kind| kind.join.is_some())
-    };
+    let joins =
+        |index: &usize| kind_of(&system.components[*index].source, registry).filter(|kind| kind.joins());
     for index in members.iter().filter(|index| joins(index).is_none()) {
         let Component { name, source, source_span, .. } = &system.components[*index];
         problems.push(
@@ -155,7 +154,7 @@ fn join(
     parts: Parts,
     group: &StrongDecl,
     members: &[usize],
-    kind: &'static SourceEntry,
+    kind: &dyn Source,
     problems: &mut Vec<Problem>,
 ) -> Option<Parts> {
     let blocks = blocks(&parts.interfaces());
@@ -194,11 +193,10 @@ fn open(
     system: &System,
     group: &StrongDecl,
     members: &[usize],
-    kind: &'static SourceEntry,
+    kind: &dyn Source,
     wires: &[InnerWire],
     problems: &mut Vec<Problem>,
 ) -> Option<Box<dyn Simulator>> {
-    let join = kind.join?;
     let parameters: Vec<Vec<(String, Value)>> = members
         .iter()
         .map(|index| system.components[*index].parameters.iter())
@@ -217,7 +215,8 @@ fn open(
         .collect();
     let options: Vec<(String, Value)> =
         group.options.iter().map(|(name, value, _)| (format!("cosimo.{name}"), value.clone())).collect();
-    match join(&JoinRequest { name: &group.name, members: &requests, wires, options: &options }) {
+    let request = JoinRequest { name: &group.name, members: &requests, wires, options: &options };
+    match kind.join(&request)? {
         Ok(simulator) => Some(simulator),
         Err(found) => {
             problems.extend(found.into_iter().map(|(member, found)| match member {

@@ -428,7 +428,7 @@ fn open(system: &System, registry: &Registry, problems: &mut Vec<Problem>) -> Op
             continue;
         }
         let Some(kind) = kind_of(&component.source, registry) else {
-            let known = registry.sources.iter().map(|kind| kind.name);
+            let known = registry.sources.iter().map(|kind| kind.name());
             problems.push(
                 Problem::error(
                     "plan/unknown-source",
@@ -454,7 +454,7 @@ fn open(system: &System, registry: &Registry, problems: &mut Vec<Problem>) -> Op
                 .flat_map(|group| &group.components)
                 .any(|(name, _)| *name == component.name),
         };
-        match (kind.open)(&request) {
+        match kind.open(&request) {
             Ok(simulator) => simulators.push(Some(simulator)),
             Err(found) => {
                 simulators.push(None);

@@ -283,8 +283,8 @@ impl Scenario {
             parameters: &parameters,
             joined: false,
         };
-        let kind = registry.sources.iter().find(|kind| (kind.claims)(&component.source));
-        if let Some(Err(found)) = kind.map(|kind| (kind.open)(&request)) {
+        let kind = registry.source(&component.source);
+        if let Some(Err(found)) = kind.map(|kind| kind.open(&request)) {
             let messages: Vec<String> = found.into_iter().map(|problem| problem.message).collect();
             return Err(wrong(format!("component `{name}`: {}", messages.join("; "))));
         }

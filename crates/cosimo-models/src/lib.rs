@@ -6,6 +6,7 @@
 //! test, a paper or a benchmark needs it.
 
 mod bouncing_ball;
+pub mod closure;
 mod dahlquist;
 mod dormand_prince;
 mod drive_cycle;

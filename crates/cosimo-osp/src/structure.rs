@@ -196,9 +196,7 @@ fn path((source, span): &Spelled, registry: &Registry, page: &mut Page) -> Optio
                 rest.strip_prefix("//").map_or(rest, |rest| rest.strip_prefix("localhost").unwrap_or(rest));
             decoded(rest)
         }
-        Some(_)
-            if registry.sources.iter().any(|kind| !(kind.models)().is_empty() && (kind.claims)(source)) =>
-        {
+        Some(_) if registry.sources.iter().any(|kind| !kind.models().is_empty() && kind.claims(source)) => {
             return Some(source.clone());
         }
         Some((scheme, _)) => {
@@ -212,9 +210,9 @@ fn path((source, span): &Spelled, registry: &Registry, page: &mut Page) -> Optio
         page.error("osp/source", format!("`{source}` has a `%` that is no escaped letter"), span.clone());
         return None;
     };
-    if !registry.sources.iter().any(|kind| (kind.claims)(&file)) {
+    if registry.source(&file).is_none() {
         let kinds: Vec<String> =
-            registry.sources.iter().map(|kind| format!("`{}` ({})", kind.name, kind.summary)).collect();
+            registry.sources.iter().map(|kind| format!("`{}` ({})", kind.name(), kind.summary())).collect();
         page.error("osp/source", format!("no kind of simulator takes the source `{file}`"), span.clone())
             .hint = Some(format!("known kinds are {}", kinds.join(", ")));
         return None;

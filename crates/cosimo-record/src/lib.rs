@@ -46,7 +46,7 @@ pub const FORMATS: &[&FormatEntry] = &[&CSV, &ARROW, &PARQUET, &MAT];
 
 pub fn register(registry: &mut Registry) {
     registry.formats.extend(FORMATS);
-    registry.sources.push(&TABLE);
+    registry.add_source(&TABLE);
 }
 
 /// A whole file; the format follows from the ending of its name. Rows that a process left in the journal are put where

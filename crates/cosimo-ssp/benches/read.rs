@@ -82,7 +82,7 @@ fn ring(components: usize, wires: usize) -> String {
 
 fn registry() -> Registry {
     let mut registry = cosimo::registry();
-    registry.sources.push(&tap::TAP);
+    registry.add_source(&tap::TAP);
     registry
 }
 

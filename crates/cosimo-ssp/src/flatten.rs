@@ -584,9 +584,8 @@ impl<'t> Flat<'t> {
     pub(crate) fn parameter(&self, part: usize, name: &str) -> Option<&Option<Unit>> {
         let Part { component, parameters, .. } = &self.parts[part];
         let known = parameters.get_or_init(|| {
-            let kind = self.registry.sources.iter().find(|kind| (kind.claims)(&component.source));
-            let known =
-                kind.map(|kind| (kind.parameters)(&component.source, &self.folder)).unwrap_or_default();
+            let kind = self.registry.source(&component.source);
+            let known = kind.map(|kind| kind.parameters(&component.source, &self.folder)).unwrap_or_default();
             known.into_iter().map(|parameter| (parameter.name, parameter.unit)).collect()
         });
         known.get(name)

@@ -346,7 +346,7 @@ impl<'a> Loader<'a> {
             None | Some(FMU | TABLE) => self.simulator(page, source, span),
             Some(other) => {
                 let known = [FMU, SSP, SSD, TABLE, NATIVE];
-                if self.registry.sources.iter().any(|kind| (kind.claims)(source)) {
+                if self.registry.source(source).is_some() {
                     return self.simulator(page, source, span);
                 }
                 let message = format!("components of type `{other}` cannot be run");
@@ -374,9 +374,9 @@ impl<'a> Loader<'a> {
         let Some(member) = self.find(page, source, span) else { return Content::Unknown };
         let path = self.folder.join(&member);
         let source = path.strip_prefix(&self.root).unwrap_or(&path).to_string_lossy().into_owned();
-        if !self.registry.sources.iter().any(|kind| (kind.claims)(&source)) {
+        if self.registry.source(&source).is_none() {
             let message = format!("no kind of simulator takes `{source}`");
-            let known: Vec<&str> = self.registry.sources.iter().map(|kind| kind.summary).collect();
+            let known: Vec<&str> = self.registry.sources.iter().map(|kind| kind.summary()).collect();
             page.log.hinted("ssp/type", message, span, format!("known are {}", known.join(", ")));
             return Content::Unknown;
         }

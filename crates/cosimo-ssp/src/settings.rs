@@ -140,8 +140,8 @@ impl Settings {
         .collect();
         let folder = system.folder.clone();
         for component in system.components.iter_mut().filter(|_| !integrators.is_empty()) {
-            let kind = registry.sources.iter().find(|kind| (kind.claims)(&component.source));
-            let known = kind.map(|kind| (kind.parameters)(&component.source, &folder)).unwrap_or_default();
+            let kind = registry.source(&component.source);
+            let known = kind.map(|kind| kind.parameters(&component.source, &folder)).unwrap_or_default();
             let mut tried: Component = component.clone();
             for (name, value) in &integrators {
                 let given = component.parameters.iter().any(|(parameter, ..)| parameter == name);

@@ -539,7 +539,7 @@ fn keep_solver(
 
 /// Why a component cannot have its integrator.
 fn refusal(component: &Component, folder: &Path, joined: bool, registry: &Registry) -> Option<OpenProblem> {
-    let kind = registry.sources.iter().find(|kind| (kind.claims)(&component.source))?;
+    let kind = registry.source(&component.source)?;
     let parameters: Vec<(String, Value)> =
         component.parameters.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect();
     let request = OpenRequest {
@@ -549,7 +549,7 @@ fn refusal(component: &Component, folder: &Path, joined: bool, registry: &Regist
         parameters: &parameters,
         joined,
     };
-    let found = (kind.open)(&request).err()?;
+    let found = kind.open(&request).err()?;
     found.into_iter().find(|problem| problem.parameter.as_deref() == Some(SOLVER))
 }
 
@@ -577,8 +577,8 @@ fn set_results(system: &mut System, overrides: &Overrides, out: &mut Vec<Problem
 /// The parameters that are known of a component before it is planned.
 fn parameters(component: &Component, folder: &Path, registry: &Registry) -> Vec<String> {
     let own = component.parameters.iter().map(|(name, ..)| name.clone());
-    let kind = registry.sources.iter().find(|kind| (kind.claims)(&component.source));
-    let known = kind.map(|kind| (kind.parameters)(&component.source, folder)).unwrap_or_default();
+    let kind = registry.source(&component.source);
+    let known = kind.map(|kind| kind.parameters(&component.source, folder)).unwrap_or_default();
     own.chain(known.into_iter().map(|parameter| parameter.name)).collect()
 }
 

@@ -91,7 +91,7 @@ fn component(registry: &Registry) -> Value {
         known.iter().map(|(source, summary)| json!({ "const": source, "description": summary })).collect();
     sources.push(json!({ "type": "string" }));
     let kinds: Vec<String> =
-        registry.sources.iter().map(|kind| format!("{} ({})", kind.name, kind.summary)).collect();
+        registry.sources.iter().map(|kind| format!("{} ({})", kind.name(), kind.summary())).collect();
     object(
         json!({
             "source": {

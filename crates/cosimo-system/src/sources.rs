@@ -17,7 +17,7 @@ const STEPS: f64 = 1000.0;
 /// Whether a text is a source of some kind, as `part.fmu`, `left=part.fmu` or `native:dual-mass/left`.
 pub fn is_source(text: &str, registry: &Registry) -> bool {
     let (_, source) = split(text);
-    registry.sources.iter().any(|kind| (kind.claims)(source))
+    registry.source(source).is_some()
 }
 
 /// The file of a source, where it is one: sources with a colon are names.
@@ -105,7 +105,7 @@ pub fn suggest_experiment(system: &mut System, registry: &Registry) {
 
 /// What a component shows of itself; `None` if it does not open, which is the plan's to explain.
 pub fn interface(component: &Component, folder: &Path, registry: &Registry) -> Option<Interface> {
-    let kind = registry.sources.iter().find(|kind| (kind.claims)(&component.source))?;
+    let kind = registry.source(&component.source)?;
     let parameters: Vec<(String, Value)> =
         component.parameters.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect();
     let request = OpenRequest {
@@ -115,7 +115,7 @@ pub fn interface(component: &Component, folder: &Path, registry: &Registry) -> O
         parameters: &parameters,
         joined: false,
     };
-    (kind.open)(&request).ok().map(|simulator| simulator.interface().clone())
+    kind.open(&request).ok().map(|simulator| simulator.interface().clone())
 }
 
 /// How many columns a warning names.
@@ -136,7 +136,7 @@ pub fn drive(system: &mut System, file: &str, registry: &Registry) -> Vec<Proble
     };
     let table = Component { name: (*name).into(), source: file.into(), ..Component::default() };
     if !is_source(file, registry) {
-        let kinds: Vec<&str> = registry.sources.iter().map(|kind| kind.summary).collect();
+        let kinds: Vec<&str> = registry.sources.iter().map(|kind| kind.summary()).collect();
         return vec![wrong("nothing can open this".into()).hint(format!("wanted: {}", kinds.join("; ")))];
     }
     let Some(columns) = interface(&table, &system.folder, registry) else {
@@ -227,8 +227,8 @@ fn paths(components: &[(String, Interface)], of: impl Fn(&Interface) -> Vec<&str
 
 fn fixed_parameters(system: &System, registry: &Registry) -> Vec<(String, String)> {
     let of = |component: &Component| -> Vec<(String, String)> {
-        let kind = registry.sources.iter().find(|kind| (kind.claims)(&component.source));
-        let known = kind.map(|kind| (kind.parameters)(&component.source, &system.folder)).unwrap_or_default();
+        let kind = registry.source(&component.source);
+        let known = kind.map(|kind| kind.parameters(&component.source, &system.folder)).unwrap_or_default();
         let path = |name: String| (format!("{}.{name}", component.name), name);
         known.into_iter().map(|parameter| path(parameter.name)).collect()
     };
@@ -237,7 +237,7 @@ fn fixed_parameters(system: &System, registry: &Registry) -> Vec<(String, String
 
 /// Parameters that a table changes have its value at the start already when their components are initialised.
 fn begin_with(system: &mut System, table: &Component, tuned: &[(String, usize)], registry: &Registry) {
-    let kind = registry.sources.iter().find(|kind| (kind.claims)(&table.source));
+    let kind = registry.source(&table.source);
     let (Some(kind), Some(start), false) = (kind, Time::new(system.experiment.start), tuned.is_empty())
     else {
         return;
@@ -249,7 +249,7 @@ fn begin_with(system: &mut System, table: &Component, tuned: &[(String, usize)],
         parameters: &[],
         joined: false,
     };
-    let Ok(mut playback) = (kind.open)(&request) else { return };
+    let Ok(mut playback) = kind.open(&request) else { return };
     let held: Vec<usize> = tuned.iter().map(|(_, place)| *place).collect();
     playback.hold_outputs(&held);
     let mut values = vec![0.0; playback.interface().outputs.len()];

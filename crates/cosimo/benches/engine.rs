@@ -82,7 +82,7 @@ struct Bare {
 impl Bare {
     fn new(simulators: usize) -> Bare {
         let registry = cosimo::registry();
-        let kind = registry.sources.iter().find(|kind| (kind.claims)(ROTOR)).expect("native models");
+        let kind = registry.source(ROTOR).expect("native models");
         let request = OpenRequest {
             name: "rotor",
             source: ROTOR,
@@ -91,7 +91,7 @@ impl Bare {
             joined: false,
         };
         let mut simulators: Vec<_> =
-            (0..simulators).map(|_| (kind.open)(&request).expect("the rotor opens")).collect();
+            (0..simulators).map(|_| kind.open(&request).expect("the rotor opens")).collect();
         let mut outputs = vec![[0.0; 2]; simulators.len()];
         for (simulator, values) in simulators.iter_mut().zip(&mut outputs) {
             simulator

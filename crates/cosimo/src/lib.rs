@@ -30,6 +30,7 @@ pub use cosimo_core as core;
 pub use cosimo_engine as engine;
 pub use cosimo_export as export;
 pub use cosimo_fmi as fmi;
+pub use cosimo_models::closure as native;
 pub use cosimo_osp as osp;
 pub use cosimo_plot as plot;
 pub use cosimo_record as record;
@@ -75,8 +76,8 @@ pub const SYSTEM_FORMATS: &[&SystemFormat] =
 pub fn registry() -> Registry {
     let mut registry = Registry::default();
     cosimo_methods::register(&mut registry);
-    registry.sources.push(&cosimo_models::NATIVE);
-    registry.sources.push(&cosimo_fmi::FMU);
+    registry.add_source(&cosimo_models::NATIVE);
+    registry.add_source(&cosimo_fmi::FMU);
     registry.references.extend(cosimo_models::REFERENCES);
     cosimo_record::register(&mut registry);
     registry

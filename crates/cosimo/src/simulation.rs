@@ -5,7 +5,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use cosimo_core::{Registry, Value};
+use cosimo_core::entry::{OpenProblem, OpenRequest, Opened};
+use cosimo_core::{Registry, Source, Value};
+use cosimo_models::closure::Blueprint;
 use cosimo_system::{Document, Files, Problem, System};
 
 use crate::error::{Error, ErrorKind};
@@ -163,6 +165,14 @@ impl<'o> Simulation<'o> {
     pub fn add_source(mut self, name: &str, source: &str) -> Self {
         self.what.push(format!("{name}={source}"));
         self
+    }
+
+    /// A component of one's own: a model out of closures ([`native::ode`](crate::native::ode),
+    /// [`native::discrete`](crate::native::discrete)), or a function that makes a simulator.
+    #[must_use]
+    pub fn add(mut self, name: &str, blueprint: impl Blueprint + 'static) -> Self {
+        self.registry.add_source(OwnModel { source: format!("rust:{name}"), blueprint: Box::new(blueprint) });
+        self.add_source(name, &format!("rust:{name}"))
     }
 
     /// From an output to an input, both as `component.port`.
@@ -350,6 +360,36 @@ impl<'o> Simulation<'o> {
         };
         let loaded = open::plan_document(document, &self.options, &self.registry)?;
         Run::begin(self, loaded, (results, recorder), open_to_changes)
+    }
+}
+
+/// A component that is written in the program itself.
+struct OwnModel {
+    source: String,
+    blueprint: Box<dyn Blueprint>,
+}
+
+impl Source for OwnModel {
+    fn name(&self) -> &str {
+        "rust"
+    }
+
+    fn summary(&self) -> &str {
+        "a model written in the program that runs it"
+    }
+
+    fn claims(&self, source: &str) -> bool {
+        self.source == source
+    }
+
+    fn open(&self, request: &OpenRequest<'_>) -> Opened {
+        let refused = |(name, _): &(String, Value)| OpenProblem {
+            parameter: Some(name.clone()),
+            message: format!("a model out of the program has no parameter `{name}`"),
+            hint: Some("give the value to the closure".into()),
+        };
+        let problems: Vec<OpenProblem> = request.parameters.iter().map(refused).collect();
+        if problems.is_empty() { Ok(self.blueprint.simulator()) } else { Err(problems) }
     }
 }
 

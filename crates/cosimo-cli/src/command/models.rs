@@ -20,7 +20,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let all: Vec<(&str, ModelInfo)> = registry
         .sources
         .iter()
-        .flat_map(|source| (source.models)().into_iter().map(|model| (source.name, model)))
+        .flat_map(|source| source.models().into_iter().map(|model| (source.name(), model)))
         .collect();
     let Some(name) = &args.name else {
         let paths = all.iter().map(|(source, model)| format!("{source}:{}", model.name));
@@ -39,9 +39,9 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         return Err(exit::BAD_INPUT);
     };
     println!("{source}:{}: {}", model.name, model.summary);
-    let opened = registry.sources.iter().find(|kind| kind.name == *source).map(|kind| {
+    let opened = registry.sources.iter().find(|kind| kind.name() == *source).map(|kind| {
         let source = format!("{source}:{}", model.name);
-        (kind.open)(&OpenRequest {
+        kind.open(&OpenRequest {
             name: "model",
             source: &source,
             folder: Path::new("."),

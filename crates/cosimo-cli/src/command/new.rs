@@ -71,8 +71,8 @@ fn open(from: &[String], registry: &Registry) -> Result<(System, Vec<Interface>)
             parameters: &[],
             joined: false,
         };
-        let kind = registry.sources.iter().find(|kind| (kind.claims)(&component.source));
-        match kind.map(|kind| (kind.open)(&request)) {
+        let kind = registry.source(&component.source);
+        match kind.map(|kind| kind.open(&request)) {
             Some(Ok(simulator)) => interfaces.push(simulator.interface().clone()),
             Some(Err(found)) => problems.extend(found.into_iter().map(|found| {
                 let message = format!("component `{}`: {}", component.name, found.message);

@@ -9,6 +9,9 @@ fn every_example_gives_what_it_promises() {
     for entry in std::fs::read_dir(root().join("examples")).unwrap() {
         let example = entry.unwrap().path();
         assert!(example.join("README.md").exists(), "{} has no README", example.display());
+        if example.ends_with("rust") {
+            continue; // programs, which the tests of the library run
+        }
         let expected: Value =
             serde_json::from_str(&std::fs::read_to_string(example.join("expected.json")).unwrap()).unwrap();
         for file in std::fs::read_dir(&example).unwrap() {

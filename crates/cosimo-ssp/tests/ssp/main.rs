@@ -25,7 +25,7 @@ use zip::write::SimpleFileOptions;
 
 pub(crate) fn registry() -> Registry {
     let mut registry = cosimo::registry();
-    registry.sources.push(&tap::TAP);
+    registry.add_source(&tap::TAP);
     registry
 }
 

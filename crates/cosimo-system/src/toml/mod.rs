@@ -198,7 +198,7 @@ fn component(item: &Item<'_>, registry: &Registry, out: &mut Vec<Problem>) -> Co
     let Some(section) = Section::open(title, item.value, COMPONENT_KEYS, out) else { return component };
     let source = section.required("source", "source = \"native:model\"", out);
     if let Some((source, span)) = source.and_then(|item| item.text(out)) {
-        if !registry.sources.iter().any(|kind| (kind.claims)(&source)) {
+        if registry.source(&source).is_none() {
             let message = format!("no kind of simulator takes the source `{source}`");
             out.push(
                 Problem::error("system/unknown-source", message, span.clone())
@@ -325,9 +325,9 @@ fn check_name(kind: &str, name: &str, span: Span, out: &mut Vec<Problem>) {
 
 /// Every model that can be had by name, as a source spells it.
 pub(crate) fn known_sources(registry: &Registry) -> Vec<(String, &'static str)> {
-    let of_kind = |kind: &&'static cosimo_core::SourceEntry| {
-        let name = kind.name;
-        (kind.models)().into_iter().map(move |model| (format!("{name}:{}", model.name), model.summary))
+    let of_kind = |kind: &std::sync::Arc<dyn cosimo_core::Source>| {
+        let name = kind.name().to_owned();
+        kind.models().into_iter().map(move |model| (format!("{name}:{}", model.name), model.summary))
     };
     registry.sources.iter().flat_map(of_kind).collect()
 }
@@ -344,7 +344,7 @@ fn suggest_source(source: &str, registry: &Registry) -> String {
         return near;
     }
     let kinds: Vec<String> =
-        registry.sources.iter().map(|kind| format!("`{}` ({})", kind.name, kind.summary)).collect();
+        registry.sources.iter().map(|kind| format!("`{}` ({})", kind.name(), kind.summary())).collect();
     match kinds.is_empty() {
         true => "no kind of simulator is known".into(),
         false => format!("known kinds are {}", kinds.join(", ")),

@@ -103,7 +103,7 @@ pub(crate) fn registry() -> Registry {
         estimates: vec![&NO_ESTIMATE, &POWER_RESIDUAL],
         laws: vec![&FIXED, &PI],
         steadiness: vec![&WINDOW],
-        sources: vec![&NATIVE, &FMU],
+        sources: vec![std::sync::Arc::new(&NATIVE), std::sync::Arc::new(&FMU)],
         references: vec![&QUARTER_CAR],
         formats: vec![],
     }

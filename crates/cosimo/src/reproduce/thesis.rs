@@ -489,7 +489,7 @@ fn rack_speed(run: &Run) -> Result<usize, String> {
 }
 
 fn open(component: &cosimo_system::Component, registry: &Registry) -> Result<Box<dyn Simulator>, String> {
-    let kind = registry.sources.iter().find(|kind| (kind.claims)(&component.source));
+    let kind = registry.source(&component.source);
     let kind = kind.ok_or_else(|| format!("nothing can open `{}`", component.source))?;
     let parameters: Vec<(String, Value)> =
         component.parameters.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect();
@@ -500,7 +500,7 @@ fn open(component: &cosimo_system::Component, registry: &Registry) -> Result<Box
         parameters: &parameters,
         joined: false,
     };
-    (kind.open)(&request).map_err(|problems| {
+    kind.open(&request).map_err(|problems| {
         problems.into_iter().map(|problem| problem.message).collect::<Vec<_>>().join("; ")
     })
 }

@@ -94,7 +94,7 @@ const CLOCK: SourceEntry = SourceEntry {
 
 fn registry() -> Registry {
     let mut registry = cosimo::registry();
-    registry.sources.push(&CLOCK);
+    registry.add_source(&CLOCK);
     registry
 }
 

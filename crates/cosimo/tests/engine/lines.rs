@@ -34,7 +34,7 @@ fn start(text: &str, threads: usize) -> Run {
 
 fn planned(text: &str) -> Result<cosimo::engine::Plan, String> {
     let mut registry = cosimo::registry();
-    registry.sources.push(&TEST);
+    registry.add_source(&TEST);
     let (system, problems) = toml::read(text, &folder(), &registry);
     let said = |problems: &[cosimo::system::Problem]| {
         let words: Vec<String> = problems

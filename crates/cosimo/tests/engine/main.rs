@@ -21,6 +21,7 @@ mod rates;
 mod results;
 mod saved;
 mod scenario;
+mod simulation;
 mod stability;
 mod start;
 mod strong;

@@ -98,7 +98,7 @@ const SPEAKER: SourceEntry = SourceEntry {
 
 fn registry() -> Registry {
     let mut registry = cosimo::registry();
-    registry.sources.push(&SPEAKER);
+    registry.add_source(&SPEAKER);
     registry
 }
 
@@ -326,7 +326,7 @@ const CHATTER: SourceEntry = SourceEntry {
 #[test]
 fn texts_that_answer_each_other_for_ever_are_told() {
     let mut registry = registry();
-    registry.sources.push(&CHATTER);
+    registry.add_source(&CHATTER);
     let begin = |last: u64| {
         let text = format!(
             "[experiment]\nstop = 1\n[component.one]\nsource = \"chatter:{last}\"\n[component.two]\nsource = \"chatter:{last}\"\n\

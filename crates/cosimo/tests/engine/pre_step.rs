@@ -534,7 +534,7 @@ const BAD: SourceEntry = SourceEntry {
 #[test]
 fn a_derivative_that_is_no_number_ends_the_run_with_its_place() {
     let mut registry = cosimo::registry();
-    registry.sources.push(&BAD);
+    registry.add_source(&BAD);
     let text = "[experiment]\nstop = 1\n[component.a]\nsource = \"bad:\"\n[component.b]\nsource = \"bad:\"\n\
                 [[wire]]\nfrom = \"a.y\"\nto = \"b.u\"\n[[wire]]\nfrom = \"b.y\"\nto = \"a.u\"\n\
                 [method]\ncorrection = \"pre-step\"\nstep = { size = 0.1 }\n";

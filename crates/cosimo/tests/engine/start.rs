@@ -13,7 +13,7 @@ use cosimo::system::{Problem, toml};
 
 fn registry() -> Registry {
     let mut registry = cosimo::registry();
-    registry.sources.push(&FORMULA);
+    registry.add_source(&FORMULA);
     registry
 }
 

@@ -11,7 +11,7 @@ use cosimo::system::{Problem, Severity, toml};
 
 fn registry() -> Registry {
     let mut registry = cosimo::registry();
-    registry.sources.push(&TAP);
+    registry.add_source(&TAP);
     registry
 }
 

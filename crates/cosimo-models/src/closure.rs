@@ -1,0 +1,230 @@
+//! Models out of closures: equations that are integrated with error control, and discrete ones with a state of any type.
+//!
+//! ```
+//! use cosimo_models::closure::{discrete, ode};
+//!
+//! let mass = ode(["F"], [("x", 0.0), ("v", 1.0)], |_t, x, u, dx| {
+//!     dx[0] = x[1];
+//!     dx[1] = u[0] - 4.0 * x[0];
+//! });
+//! let controller = discrete(["x"], [("F", 0.0)], 0.0, |sum, _t, u, y| {
+//!     *sum += 0.01 * u[0];
+//!     y[0] = -2.0 * u[0] - *sum;
+//! });
+//! # let _ = (mass, controller);
+//! ```
+
+use std::cell::RefCell;
+use std::fmt;
+use std::sync::Arc;
+
+use cosimo_core::{
+    Abilities, Inputs, Interface, Outputs, Port, Reached, Setup, Simulator, SimulatorError, Slot, Time,
+    Trail, Window,
+};
+
+use crate::hybrid::{Direction, Hybrid, Point};
+use crate::integrated::Integrated;
+
+/// What simulators can be made of, as often as they are needed: planning looks at one, a run steps another.
+pub trait Blueprint: Send + Sync {
+    fn simulator(&self) -> Box<dyn Simulator>;
+}
+
+/// A function that makes a simulator of one's own.
+impl<F, S> Blueprint for F
+where
+    F: Fn() -> S + Send + Sync,
+    S: Simulator + 'static,
+{
+    fn simulator(&self) -> Box<dyn Simulator> {
+        Box::new(self())
+    }
+}
+
+/// x' = f(t, x, u), written into the last argument of the closure. The states are the outputs, each with its start value.
+/// An input that is not connected is 0. Integrated by BDF to a relative tolerance of 1e-8; derivatives by states and inputs are differences.
+pub fn ode<const N: usize, const M: usize>(
+    inputs: [&str; N],
+    states: [(&str, f64); M],
+    derivatives: impl Fn(f64, &[f64], &[f64], &mut [f64]) + Send + Sync + 'static,
+) -> impl Blueprint {
+    let equations = Equations {
+        inputs: inputs.map(str::to_owned).to_vec(),
+        states: states.map(|(name, start)| (name.to_owned(), start)).to_vec(),
+        derivatives: Arc::new(derivatives),
+    };
+    move || Integrated::new(Box::new(Closure::new(equations.clone())), "bdf", None, RELATIVE, ABSOLUTE)
+}
+
+const RELATIVE: f64 = 1e-8;
+const ABSOLUTE: f64 = 1e-10;
+
+type Derivatives = dyn Fn(f64, &[f64], &[f64], &mut [f64]) + Send + Sync;
+
+#[derive(Clone)]
+struct Equations {
+    inputs: Vec<String>,
+    states: Vec<(String, f64)>,
+    derivatives: Arc<Derivatives>,
+}
+
+struct Closure {
+    equations: Equations,
+    /// States, inputs and derivatives beside the present point.
+    beside: RefCell<[Vec<f64>; 3]>,
+}
+
+impl Closure {
+    fn new(equations: Equations) -> Closure {
+        let (states, inputs) = (equations.states.len(), equations.inputs.len());
+        Closure { equations, beside: RefCell::new([vec![0.0; states], vec![0.0; inputs], vec![0.0; states]]) }
+    }
+
+    fn port(name: &str) -> Port {
+        Port { unit: None, ..Port::new(name, "", "") }
+    }
+}
+
+impl Hybrid for Closure {
+    fn interface(&self) -> Interface {
+        Interface {
+            inputs: self.equations.inputs.iter().map(|name| Closure::port(name).starting_at(0.0)).collect(),
+            outputs: self.states(),
+            ..Interface::default()
+        }
+    }
+
+    fn states(&self) -> Vec<Port> {
+        self.equations.states.iter().map(|(name, _)| Closure::port(name)).collect()
+    }
+
+    fn initial(&self) -> (Vec<f64>, Vec<f64>) {
+        (self.equations.states.iter().map(|(_, start)| *start).collect(), Vec::new())
+    }
+
+    fn derivatives(&self, at: &Point<'_>, dx: &mut [f64]) {
+        (self.equations.derivatives)(at.t, at.x, at.u, dx);
+    }
+
+    fn outputs(&self, at: &Point<'_>, y: &mut [f64]) {
+        y.copy_from_slice(at.x);
+    }
+
+    fn tangent(&self, at: &Point<'_>, along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
+        y.copy_from_slice(along.x);
+        let largest = |values: &[f64]| values.iter().fold(0.0f64, |most, value| most.max(value.abs()));
+        let length = largest(along.x).max(largest(along.u));
+        if length == 0.0 {
+            dx.fill(0.0);
+            return;
+        }
+        // Central differences: the error of rounding and that of truncation meet at the cube root of the precision.
+        let step = f64::EPSILON.cbrt() * largest(at.x).max(largest(at.u)).max(1.0) / length;
+        let [x, u, back] = &mut *self.beside.borrow_mut();
+        let mut beside = |step: f64, into: &mut [f64]| {
+            x.iter_mut().zip(at.x.iter().zip(along.x)).for_each(|(x, (at, d))| *x = at + step * d);
+            u.iter_mut().zip(at.u.iter().zip(along.u)).for_each(|(u, (at, d))| *u = at + step * d);
+            (self.equations.derivatives)(at.t, x, u, into);
+        };
+        beside(step, dx);
+        beside(-step, back);
+        dx.iter_mut().zip(&*back).for_each(|(dx, back)| *dx = (*dx - back) / (2.0 * step));
+    }
+}
+
+/// A state that is changed at the end of each macro step, by a closure that gets the state, the time, the inputs at that
+/// instant and the outputs. Outputs have their start values until the first step ends, and hold in between.
+pub fn discrete<const N: usize, const M: usize, S>(
+    inputs: [&str; N],
+    outputs: [(&str, f64); M],
+    state: S,
+    update: impl Fn(&mut S, f64, &[f64], &mut [f64]) + Send + Sync + 'static,
+) -> impl Blueprint
+where
+    S: Clone + Send + Sync + 'static,
+{
+    let interface = Interface {
+        inputs: inputs.iter().map(|name| Closure::port(name).starting_at(0.0)).collect(),
+        outputs: outputs.iter().map(|(name, _)| Port { discrete: true, ..Closure::port(name) }).collect(),
+        abilities: Abilities { rollback: true, variable_step: true, ..Abilities::default() },
+        ..Interface::default()
+    };
+    let update: Arc<Update<S>> = Arc::new(update);
+    let now = (state, outputs.iter().map(|(_, start)| *start).collect::<Vec<f64>>());
+    move || Discrete {
+        interface: interface.clone(),
+        update: update.clone(),
+        inputs: vec![0.0; N],
+        saved: std::array::from_fn(|_| now.clone()),
+        now: now.clone(),
+    }
+}
+
+type Update<S> = dyn Fn(&mut S, f64, &[f64], &mut [f64]) + Send + Sync;
+
+struct Discrete<S> {
+    interface: Interface,
+    update: Arc<Update<S>>,
+    inputs: Vec<f64>,
+    /// The state and the outputs.
+    now: (S, Vec<f64>),
+    saved: [(S, Vec<f64>); Slot::COUNT],
+}
+
+impl<S> fmt::Debug for Discrete<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Discrete({:?})", self.interface)
+    }
+}
+
+impl<S: Clone + Send + Sync> Simulator for Discrete<S> {
+    fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
+    fn enter(&mut self, _setup: &Setup) -> Result<(), SimulatorError> {
+        Ok(())
+    }
+
+    fn settle(&mut self, _at: Time, _inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
+        Ok(())
+    }
+
+    fn advance(
+        &mut self,
+        window: Window,
+        inputs: &Inputs<'_>,
+        _trail: &mut Trail<'_>,
+    ) -> Result<Reached, SimulatorError> {
+        for (port, value) in self.inputs.iter_mut().enumerate() {
+            *value = inputs.at(port, window.size);
+        }
+        let (state, outputs) = &mut self.now;
+        (self.update)(state, window.to.seconds(), &self.inputs, outputs);
+        Ok(Reached::end_of(window, 1))
+    }
+
+    fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+        out.values.copy_from_slice(&self.now.1);
+        Ok(())
+    }
+
+    fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        self.saved[slot.index()].clone_from(&self.now);
+        Ok(())
+    }
+
+    fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        self.now.clone_from(&self.saved[slot.index()]);
+        Ok(())
+    }
+
+    fn freeze(&mut self, _into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+        Err(SimulatorError::new("freeze", "the state of a closure cannot be written to a file"))
+    }
+
+    fn thaw(&mut self, _from: &[u8]) -> Result<(), SimulatorError> {
+        Err(SimulatorError::new("thaw", "the state of a closure cannot be read from a file"))
+    }
+}
