@@ -1,28 +1,22 @@
 //! Cosimo, the co-simulation engine that can tell you whether to believe the result.
 //!
+//! A [`Simulation`] opens or builds a system and runs it; [`Simulation::start`] hands out a [`Run`] that is stepped from
+//! outside.
+//!
 //! ```
-//! let registry = cosimo::registry();
-//! let text = r#"
-//!     [experiment]
-//!     stop = 1.0
-//!     [component.left]
-//!     source = "native:dual-mass/left-force"
-//!     [component.right]
-//!     source = "native:dual-mass/right"
-//!     [[wire]]
-//!     from = "right.x"
-//!     to = "left.x_far"
-//!     [[bond]]
-//!     a = { effort = "left.f", flow = "left.v_far" }
-//!     b = { effort = "right.f", flow = "right.v" }
-//!     [method]
-//!     step = { size = 0.01 }
-//! "#;
-//! let (system, problems) = cosimo::system::toml::read(text, std::path::Path::new("."), &registry);
-//! assert!(problems.is_empty());
-//! let mut run = cosimo::engine::Run::new(cosimo::engine::plan(&system, &registry).unwrap(), 1).unwrap();
-//! run.run_until(cosimo::core::Time::new(1.0).unwrap()).unwrap();
-//! println!("{}", run.summary().words());
+//! use cosimo::{Simulation, native};
+//!
+//! let mass = native::ode(["F"], [("x", 0.0), ("v", 1.0)], |_t, x, u, dx| {
+//!     dx[0] = x[1];
+//!     dx[1] = u[0] - 4.0 * x[0];
+//! });
+//! let mut run = Simulation::new().add("mass", mass).step_size(0.01).stop_time(5.0).start()?;
+//! while !run.finished() {
+//!     run.set_input("mass.F", -run.get_output("mass.v")?)?;
+//!     run.step()?;
+//! }
+//! println!("{}", run.finish().summary.words());
+//! # Ok::<(), cosimo::Error>(())
 //! ```
 
 pub use cosimo_analysis as analysis;
