@@ -47,7 +47,6 @@ pub mod overlay;
 pub mod paths;
 pub mod plan_text;
 pub mod reference;
-pub mod reproduce;
 mod run;
 pub mod saved;
 pub mod simulation;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use clap::ValueEnum;
 use cosimo::core::Registry;
-use cosimo::reproduce::ecco_nepce::{self, Changes};
-use cosimo::reproduce::fmu::Exported;
-use cosimo::reproduce::{Accepted, Cell, ECCO_NEPCE, PRE_STEP, ReproduceError, Row, Study, THESIS, TLM};
+use cosimo_papers::ecco_nepce::{self, Changes};
+use cosimo_papers::fmu::Exported;
+use cosimo_papers::{Accepted, Cell, ECCO_NEPCE, PRE_STEP, ReproduceError, Row, Study, THESIS, TLM};
 use indicatif::ProgressBar;
 
 use crate::{exit, report};

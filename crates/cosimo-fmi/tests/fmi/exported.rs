@@ -2,8 +2,8 @@
 
 use cosimo::engine::{Run, plan};
 use cosimo::record::{Memory, Table};
-use cosimo::reproduce::ecco_nepce;
-use cosimo::reproduce::fmu::Exported;
+use cosimo_papers::ecco_nepce;
+use cosimo_papers::fmu::Exported;
 use cosimo::system::System;
 
 use crate::common::folder;

@@ -4,7 +4,7 @@
 
 use crate::common::{DUAL_MASS, DualMass, bits, column, observed_order, rows, run_to_the_end, start};
 use cosimo::record::Table;
-use cosimo::reproduce::ecco_nepce::{self, Changes};
+use cosimo_papers::ecco_nepce::{self, Changes};
 use nalgebra::{DMatrix, DVector};
 
 fn assert_near(found: f64, wanted: f64, what: &str) {

@@ -9,9 +9,9 @@ use cosimo::core::method::Learned;
 use cosimo::engine::{Checkpoint, Run, plan};
 use cosimo::export::{Variant, Version};
 
-const RETICULATION_1: &str = include_str!("../../src/reproduce/pre-step-reticulation-1.toml");
-const RETICULATION_2: &str = include_str!("../../src/reproduce/pre-step-reticulation-2.toml");
-const PENDULUM: &str = include_str!("../../src/reproduce/pre-step-pendulum-linear.toml");
+const RETICULATION_1: &str = include_str!("../../../cosimo-papers/src/pre-step-reticulation-1.toml");
+const RETICULATION_2: &str = include_str!("../../../cosimo-papers/src/pre-step-reticulation-2.toml");
+const PENDULUM: &str = include_str!("../../../cosimo-papers/src/pre-step-pendulum-linear.toml");
 
 /// The mean absolute error of what is compared: over the whole run, and after a time; and the run.
 fn errors(text: &str, correction: &str, size: f64, after: f64) -> (f64, f64, Run) {

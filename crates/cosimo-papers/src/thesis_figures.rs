@@ -97,7 +97,7 @@ fn rack(bench: &Bench<'_>) -> Result<Figure, String> {
             run.step().map_err(|error| error.coded())?;
             points.push((run.time().seconds(), run.output(owner).unwrap_or(f64::NAN)));
         }
-        let (entry, options) = crate::reference::entry(&system, bench.registry)?;
+        let (entry, options) = cosimo::reference::entry(&system, bench.registry)?;
         let times: Vec<f64> = (0..=1000).map(|n| f64::from(n) * 5e-3).collect();
         let speed = entry.columns.iter().position(|column| *column == "vR").ok_or("no column `vR`")?;
         let rows = (entry.solve)(&options, &times);

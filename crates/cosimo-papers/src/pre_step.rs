@@ -82,7 +82,7 @@ fn error(row: &str, size: f64, changes: &Changes, registry: &Registry) -> Result
             return Ok(f64::INFINITY);
         }
     }
-    let exact = crate::reference::solve(&system, &times, registry)?;
+    let exact = cosimo::reference::solve(&system, &times, registry)?;
     let differences = exact.rows.iter().flatten().zip(&values).map(|(exact, value)| (value - exact).abs());
     Ok(differences.sum::<f64>() / values.len() as f64)
 }
@@ -93,7 +93,7 @@ fn system(row: &str, size: f64) -> Result<System, String> {
         .iter()
         .find_map(|(id, text, mass)| Some((row.strip_prefix(id)?.strip_prefix('/')?, *text, *mass, *id)));
     let (method, text, mass, id) = known.ok_or_else(|| format!("there is no table of `{row}`"))?;
-    let (mut system, problems) = toml::read(text, Path::new("."), &crate::registry());
+    let (mut system, problems) = toml::read(text, Path::new("."), &cosimo::registry());
     check(&problems)?;
     let parameter = |name: &str, value: f64| (name.to_owned(), Value::Number(value), 0..0);
     system.components[1].parameters.extend(mass.map(|mass| parameter("m2", mass)));
@@ -190,7 +190,7 @@ mod tests {
     /// The paper's claim, about a hundred times longer steps, holds for the balanced weight and small steps.
     #[test]
     fn steps_can_be_a_hundred_times_longer_than_those_of_hold() {
-        let registry = crate::registry();
+        let registry = cosimo::registry();
         let error = |row: &str, size: f64| error(row, size, &Changes::default(), &registry).unwrap();
         assert!(error("B2/STIFF/pre-step W", 1e-2) < error("B2/STIFF/ZOH", 1e-4));
         assert!(1000.0 * error("B2/STIFF/pre-step W", 1e-3) < error("B2/STIFF/ZOH", 1e-3));
@@ -199,7 +199,7 @@ mod tests {
     /// Weighted by integrations, states of the quarter car are met better; not in the tables, computed in the same way.
     #[test]
     fn the_balanced_weight_helps_the_quarter_car() {
-        let registry = crate::registry();
+        let registry = cosimo::registry();
         for (size, wanted) in [(1e-3, 6.23e-9), (1e-2, 7.09e-7), (3e-2, 1.02e-5)] {
             let found = error("B4/ret1/pre-step W", size, &Changes::default(), &registry).unwrap();
             assert!((found - wanted).abs() < 0.03 * wanted, "{size}: {found:e}");
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_figure_has_errors_and_factors() {
-        let registry = crate::registry();
+        let registry = cosimo::registry();
         let figure = figure("B4/ret1", "Quarter car", &Changes::default(), &registry).unwrap();
         let [errors, factors] = &figure.panels[..] else { panic!("two panels") };
         assert_eq!((errors.series.len(), factors.series.len()), (5, 4));

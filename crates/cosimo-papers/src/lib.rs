@@ -174,7 +174,7 @@ mod tests {
     }
 
     fn tables_come_out(study: &Study, tables: &[&str], count: usize) {
-        let registry = crate::registry();
+        let registry = cosimo::registry();
         let rows: Vec<Row> = tables.iter().flat_map(|table| (study.rows)(table).unwrap()).collect();
         assert_eq!(rows.iter().map(|(_, cells)| cells.len()).sum::<usize>(), count);
         let mut wrong = Vec::new();

@@ -225,7 +225,7 @@ impl Bench<'_> {
             }
             "monolith" => {
                 let (run, system) = (reference()?, self.system(SPRING, |_| {})?);
-                let exact = crate::reference::solve(&system, &run.times, self.registry)?;
+                let exact = cosimo::reference::solve(&system, &run.times, self.registry)?;
                 let exact: Vec<f64> = exact.rows.concat();
                 let (max, rms) = deviation(&run.signals[0], &exact);
                 Ok(vec![("v1_max_percent", max), ("v1_rms_percent", rms)])
@@ -500,7 +500,7 @@ mod tests {
     /// An error alone proves nothing: a delay that never grows has none. And what arrives late must be heard of early.
     #[test]
     fn announced_events_cost_no_saving() {
-        let registry = crate::registry();
+        let registry = cosimo::registry();
         let bench = Bench { changes: &Changes::default(), registry: &registry };
         let reference = bench.spring_run([1.0; 2], None, false).unwrap();
         let told = bench.spring_run([20.0; 2], None, true).unwrap();
@@ -512,7 +512,7 @@ mod tests {
     fn pictures_show_flows_delays_steadiness_and_evaluations() {
         let files = PICTURES.map(|picture| picture.file);
         assert_eq!(files, ["spring.svg", "drive.svg", "robot.svg"]);
-        let registry = crate::registry();
+        let registry = cosimo::registry();
         let bench = Bench { changes: &Changes::default(), registry: &registry };
         let figure = PICTURES[0].draw(&bench).unwrap();
         let names = |panel: usize| -> Vec<&str> {

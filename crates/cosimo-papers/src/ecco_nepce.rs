@@ -20,12 +20,12 @@ const CELLS: &str = include_str!("ecco-nepce.json");
 
 const FILES: [[&str; 2]; 2] = [
     [
-        include_str!("../../../../examples/quarter-car/reticulation-1.toml"),
-        include_str!("../../../../examples/quarter-car/reticulation-1-nonlinear.toml"),
+        include_str!("../../../examples/quarter-car/reticulation-1.toml"),
+        include_str!("../../../examples/quarter-car/reticulation-1-nonlinear.toml"),
     ],
     [
-        include_str!("../../../../examples/quarter-car/system.toml"),
-        include_str!("../../../../examples/quarter-car/reticulation-2-nonlinear.toml"),
+        include_str!("../../../examples/quarter-car/system.toml"),
+        include_str!("../../../examples/quarter-car/reticulation-2-nonlinear.toml"),
     ],
 ];
 
@@ -194,7 +194,7 @@ fn facts(table: &str) -> Result<&'static Table, String> {
 /// The example of a table with the table's micro steps and limits, uncorrected.
 fn base(table: &str) -> Result<System, String> {
     let facts = facts(table)?;
-    let registry = crate::registry();
+    let registry = cosimo::registry();
     let file = FILES[facts.reticulation - 1][usize::from(facts.nonlinear)];
     let (mut system, problems) = toml::read(file, Path::new("."), &registry);
     check(&problems)?;
@@ -316,7 +316,7 @@ pub fn trajectory(system: &System, registry: &Registry) -> Result<Vec<Step>, Str
 
 /// P12 of the undivided system at the same instants.
 pub fn exact_power(system: &System, trajectory: &[Step], registry: &Registry) -> Result<Vec<f64>, String> {
-    let (entry, options) = crate::reference::entry(system, registry)?;
+    let (entry, options) = cosimo::reference::entry(system, registry)?;
     let column = power_column(system);
     let at = entry.columns.iter().position(|known| *known == column).ok_or("the reference has no power")?;
     let times: Vec<f64> = trajectory.iter().map(|step| step.time).collect();

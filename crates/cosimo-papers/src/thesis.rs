@@ -21,12 +21,12 @@ use super::{Cell, ReproduceError};
 
 const CELLS: &str = include_str!("thesis.json");
 
-const DUAL_MASS: &str = include_str!("../../../../examples/dual-mass/system.toml");
+const DUAL_MASS: &str = include_str!("../../../examples/dual-mass/system.toml");
 const STEERING: [&str; 4] = [
-    include_str!("../../../../examples/epas/case-1.toml"),
-    include_str!("../../../../examples/epas/case-2.toml"),
-    include_str!("../../../../examples/epas/case-3.toml"),
-    include_str!("../../../../examples/epas/case-4.toml"),
+    include_str!("../../../examples/epas/case-1.toml"),
+    include_str!("../../../examples/epas/case-2.toml"),
+    include_str!("../../../examples/epas/case-3.toml"),
+    include_str!("../../../examples/epas/case-4.toml"),
 ];
 
 /// Steps of 10 s for the orders of A3.
@@ -347,7 +347,7 @@ impl Bench<'_> {
     fn before(&self, system: &System, layout: &cosimo_engine::Layout) -> Result<History, String> {
         let size = system.recipe.step.size.unwrap_or(STEP);
         let times: Vec<f64> = [-2.0, -1.0].map(|n| n * size).to_vec();
-        let solution = crate::reference::solve(system, &times, self.registry)?;
+        let solution = cosimo::reference::solve(system, &times, self.registry)?;
         let ports = layout.ports();
         let mut values = vec![vec![f64::NAN; layout.shape.outputs]; times.len()];
         for (column, name) in solution.names.iter().enumerate() {
@@ -377,7 +377,7 @@ impl Bench<'_> {
     }
 
     fn undivided(&self, system: &System, times: &[f64]) -> Result<Vec<Vec<f64>>, String> {
-        let (entry, options) = crate::reference::entry(system, self.registry)?;
+        let (entry, options) = cosimo::reference::entry(system, self.registry)?;
         Ok((entry.solve)(&options, times))
     }
 

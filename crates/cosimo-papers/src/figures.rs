@@ -143,7 +143,7 @@ fn points(table: &Table, column: &str) -> Result<Vec<(f64, f64)>, String> {
 
 /// Instants with chassis and wheel displacement and transmitted power of the undivided model.
 fn exact(system: &System, table: &Table, registry: &Registry) -> Result<Vec<(f64, [f64; 3])>, String> {
-    let (entry, options) = crate::reference::entry(system, registry)?;
+    let (entry, options) = cosimo::reference::entry(system, registry)?;
     let times = table.column("time").ok_or("the results have no time")?;
     let place = |name: &str| {
         entry
