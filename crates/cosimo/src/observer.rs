@@ -26,7 +26,7 @@ pub enum When {
 }
 
 /// Each method but `step` may be left out.
-pub trait Observer {
+pub trait Observer: Send {
     fn when(&self) -> When {
         When::EveryStep
     }
@@ -89,7 +89,7 @@ impl<O: Observer + ?Sized> Observer for &mut O {
 /// A closure at each communication point; see `Simulation::on_step`.
 pub(crate) struct OnStep<F>(pub(crate) F);
 
-impl<F: FnMut(&mut Moment<'_>)> Observer for OnStep<F> {
+impl<F: FnMut(&mut Moment<'_>) + Send> Observer for OnStep<F> {
     fn step(&mut self, at: &mut Moment<'_>) -> Result<(), Error> {
         (self.0)(at);
         Ok(())
@@ -118,7 +118,7 @@ pub struct SavedState {
 }
 
 /// Receives warnings as they come up.
-pub(crate) type Warn<'o> = Box<dyn FnMut(&[Problem]) + 'o>;
+pub(crate) type Warn<'o> = Box<dyn FnMut(&[Problem]) + Send + 'o>;
 
 /// A communication point of a run under way.
 pub struct Moment<'a> {

@@ -134,7 +134,6 @@ pub fn open(what: &[String], options: &OpenOptions, registry: &Registry) -> Resu
     match what {
         [file] if !sources::is_source(file, registry) => {
             let mut document = read(Path::new(file), &options.asked(), registry)?;
-            document.problems.retain(|problem| !options.answers(problem));
             document.problems = placed(std::mem::take(&mut document.problems), &document.files);
             Ok(document)
         }
@@ -155,6 +154,7 @@ pub(crate) fn plan_document(
 ) -> Result<Loaded, Error> {
     let Document { mut files, mut system, mut problems, .. } = document;
     let overrides = options.overrides(&system.folder);
+    problems.retain(|problem| !options.answers(problem));
     problems.extend(overrides::apply(&mut system, &overrides, registry));
     let (mut problems, warnings): (Vec<Problem>, Vec<Problem>) =
         problems.into_iter().partition(|problem| problem.severity == Severity::Error);

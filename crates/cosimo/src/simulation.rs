@@ -11,6 +11,7 @@ use cosimo_models::closure::Blueprint;
 use cosimo_system::{Document, Files, Problem, System};
 
 use crate::error::{Error, ErrorKind};
+use crate::input_files;
 use crate::observer::{Moment, Observer, OnStep, Warn};
 use crate::observers::{CertificateFile, CheckpointSchedule, Checkpointing, HtmlReport};
 use crate::open::{self, OpenOptions};
@@ -295,13 +296,13 @@ impl<'o> Simulation<'o> {
 
     /// A closure that looks on at each communication point, the start first.
     #[must_use]
-    pub fn on_step(self, look: impl FnMut(&mut Moment<'_>) + 'o) -> Self {
+    pub fn on_step(self, look: impl FnMut(&mut Moment<'_>) + Send + 'o) -> Self {
         self.observe(OnStep(look))
     }
 
     /// Receives warnings as they come up; without it they are in [`Outcome::warnings`] only.
     #[must_use]
-    pub fn on_warning(mut self, warn: impl FnMut(&[Problem]) + 'o) -> Self {
+    pub fn on_warning(mut self, warn: impl FnMut(&[Problem]) + Send + 'o) -> Self {
         self.warn = Box::new(warn);
         self
     }
@@ -320,12 +321,14 @@ impl<'o> Simulation<'o> {
         self
     }
 
-    /// Continues a run that was saved in a file. The system must be the one that was saved, its result files are continued.
-    #[must_use]
-    pub fn resume(mut self, file: &str, saved: Saved, stop: Option<f64>) -> Self {
+    /// Continues a run that was saved in a file. The simulation must be the one that was saved, result files included: they
+    /// are continued. Fails where a file that went into the run has changed.
+    pub fn resume(mut self, file: &str, saved: Saved) -> Result<Self, Error> {
+        input_files::compare(&saved.origin.inputs)?;
+        let stop = self.options.overrides.stop;
         let from = ResumedFrom { file: file.into(), time: saved.time, computing: saved.computing, stop };
         self.resumed = Some((from, saved));
-        self
+        Ok(self)
     }
 
     /// Runs to the end. A run that was interrupted has an outcome, too; one that failed is an error.

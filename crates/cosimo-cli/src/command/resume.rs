@@ -71,7 +71,8 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let words = saved.origin.words.clone();
     let file = shown(&file, &args.file);
     let interruption = Interruption::watch();
-    let simulation = run::configure(&begun, &words)?.resume(&file, saved, begun.changes.stop);
+    let simulation = run::configure(&begun, &words)?.resume(&file, saved);
+    let simulation = simulation.map_err(|error| report::failure(&error))?;
     run::execute(&begun, simulation, interruption)
 }
 

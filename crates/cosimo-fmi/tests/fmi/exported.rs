@@ -2,9 +2,9 @@
 
 use cosimo::engine::{Run, plan};
 use cosimo::record::{Memory, Table};
+use cosimo::system::System;
 use cosimo_papers::ecco_nepce;
 use cosimo_papers::fmu::Exported;
-use cosimo::system::System;
 
 use crate::common::folder;
 

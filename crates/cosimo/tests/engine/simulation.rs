@@ -229,6 +229,41 @@ fn what_cannot_be_set_is_refused_and_changes_nothing() {
     assert!(format!("{parameter:#}").contains("`k`"), "{parameter:#}");
 }
 
+#[test]
+fn a_run_is_resumed_from_its_file_as_if_it_had_never_stopped() {
+    let folder = folder();
+    let checkpoint = folder.join("run.checkpoint");
+    let system = |rows: &str| {
+        let simulation = Simulation::open(quarter_car()).unwrap().stop_time(1.0);
+        simulation.record(folder.join(rows))
+    };
+    let whole = system("whole.csv").run().unwrap();
+    let schedule = format!("interrupt,file={}", checkpoint.display()).parse().unwrap();
+    let halves = system("halves.csv").checkpoint(schedule).on_step(|at| {
+        if at.time() >= 0.4 {
+            at.request_stop();
+        }
+    });
+    let first = halves.run().unwrap();
+    assert!(!first.summary.finished);
+    assert_eq!(first.checkpoint.as_ref(), Some(&checkpoint));
+    let saved = cosimo::saved::Saved::read(&checkpoint).unwrap();
+    let second = system("halves.csv").resume("run.checkpoint", saved).unwrap().run().unwrap();
+    assert_eq!(second.summary.counters, whole.summary.counters);
+    assert_eq!(second.from, first.summary.time);
+    let bytes = |file: &str| std::fs::read(folder.join(file)).unwrap();
+    assert!(bytes("halves.csv") == bytes("whole.csv"));
+}
+
+#[test]
+fn a_simulation_can_be_sent_to_another_thread() {
+    let mut largest = 0.0f64;
+    let simulation = Simulation::new().add("mass", oscillator()).step_size(0.1).stop_time(1.0);
+    let simulation = simulation.on_step(|at| largest = largest.max(at.value("mass.x").unwrap()));
+    std::thread::scope(|scope| scope.spawn(|| simulation.run().unwrap().summary.time).join().unwrap());
+    assert!(largest > 0.9);
+}
+
 #[derive(Default)]
 struct Calls(Vec<&'static str>, bool);
 
