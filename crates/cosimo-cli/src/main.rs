@@ -36,33 +36,50 @@ struct Cli {
     command: Command,
 }
 
-#[derive(Debug, Subcommand)]
-enum Command {
-    Run(Box<command::run::Args>),
-    Resume(Box<command::resume::Args>),
+/// A command is a file in `command` and a line below, in the order of `--help`.
+macro_rules! commands {
+    ($($(#[$attribute:meta])* $name:ident: $module:ident),* $(,)?) => {
+        #[derive(Debug, Subcommand)]
+        enum Command {
+            $($(#[$attribute])* $name(Box<command::$module::Args>),)*
+        }
+
+        impl Command {
+            fn run(&self) -> Result<(), u8> {
+                match self {
+                    $(Command::$name(args) => command::$module::run(args),)*
+                }
+            }
+        }
+    };
+}
+
+commands! {
+    Run: run,
+    Resume: resume,
     #[command(alias = "analyze")]
-    Analyse(command::analyse::Args),
-    Bonds(command::bonds::Args),
-    Cache(command::cache::Args),
-    Check(command::check::Args),
-    Explain(command::explain::Args),
-    ExplainError(command::explain_error::Args),
-    Gate(command::gate::Args),
-    Compare(command::compare::Args),
-    Convert(command::convert::Args),
-    Info(command::info::Args),
-    Methods(command::methods::Args),
-    Models(command::models::Args),
-    New(command::new::Args),
-    Plot(command::plot::Args),
-    Recover(command::recover::Args),
-    Reference(command::reference::Args),
-    Report(command::report::Args),
-    Reproduce(command::reproduce::Args),
-    Schema(command::schema::Args),
-    Validate(command::validate::Args),
-    Verify(Box<command::verify::Args>),
-    Completions(command::completions::Args),
+    Analyse: analyse,
+    Bonds: bonds,
+    Cache: cache,
+    Check: check,
+    Explain: explain,
+    ExplainError: explain_error,
+    Gate: gate,
+    Compare: compare,
+    Convert: convert,
+    Info: info,
+    Methods: methods,
+    Models: models,
+    New: new,
+    Plot: plot,
+    Recover: recover,
+    Reference: reference,
+    Report: report,
+    Reproduce: reproduce,
+    Schema: schema,
+    Validate: validate,
+    Verify: verify,
+    Completions: completions,
 }
 
 fn main() {
@@ -75,32 +92,7 @@ fn main() {
         is_done: cosimo::record::has_all_rows,
     });
     let cli = Cli::try_parse().unwrap_or_else(|stop| output::leave(output::clap(&stop)));
-    let result = match cli.command {
-        Command::Run(args) => command::run::run(&args),
-        Command::Analyse(args) => command::analyse::run(&args),
-        Command::Bonds(args) => command::bonds::run(&args),
-        Command::Cache(args) => command::cache::run(&args),
-        Command::Check(args) => command::check::run(&args),
-        Command::Resume(args) => command::resume::run(&args),
-        Command::Explain(args) => command::explain::run(&args),
-        Command::ExplainError(args) => command::explain_error::run(&args),
-        Command::Gate(args) => command::gate::run(&args),
-        Command::Compare(args) => command::compare::run(&args),
-        Command::Convert(args) => command::convert::run(&args),
-        Command::Info(args) => command::info::run(&args),
-        Command::Methods(args) => command::methods::run(&args),
-        Command::Models(args) => command::models::run(&args),
-        Command::New(args) => command::new::run(&args),
-        Command::Plot(args) => command::plot::run(&args),
-        Command::Recover(args) => command::recover::run(&args),
-        Command::Reference(args) => command::reference::run(&args),
-        Command::Report(args) => command::report::run(&args),
-        Command::Reproduce(args) => command::reproduce::run(&args),
-        Command::Schema(args) => command::schema::run(&args),
-        Command::Validate(args) => command::validate::run(&args),
-        Command::Verify(args) => command::verify::run(&args),
-        Command::Completions(args) => command::completions::run(&args),
-    };
+    let result = cli.command.run();
     output::leave(result.err().unwrap_or(0))
 }
 

@@ -1,8 +1,6 @@
 //! What FMUs logged and returned without failing, at the end of a run.
 
-use cosimo::certificate::message;
 use cosimo::fmi::messages;
-use serde_json::Value;
 
 /// Kinds of messages that are listed one by one; a certificate has all.
 const SHOWN: usize = 10;
@@ -19,13 +17,5 @@ pub(crate) fn print() {
     }
     if messages.len() > SHOWN {
         println!("  and {} more kinds", messages.len() - SHOWN);
-    }
-}
-
-/// Adds them to a summary, where there are any.
-pub(crate) fn add(summary: &mut Value) {
-    let messages = messages();
-    if !messages.is_empty() {
-        summary["messages"] = messages.iter().map(message).collect();
     }
 }

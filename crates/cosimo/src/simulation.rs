@@ -13,7 +13,7 @@ use cosimo_system::{Document, Files, Problem, System};
 use crate::error::{Error, ErrorKind};
 use crate::input_files;
 use crate::observer::{Moment, Observer, OnStep, Warn};
-use crate::observers::{CertificateFile, CheckpointSchedule, Checkpointing, HtmlReport};
+use crate::observers::{CertificateFile, CheckpointSchedule, Checkpointing, HtmlReport, SummaryFile};
 use crate::open::{self, OpenOptions};
 use crate::outcome::Outcome;
 use crate::run::Run;
@@ -264,6 +264,12 @@ impl<'o> Simulation<'o> {
     #[must_use]
     pub fn certificate(self, file: impl Into<PathBuf>) -> Self {
         self.observe(CertificateFile::new(file))
+    }
+
+    /// The closing summary as JSON.
+    #[must_use]
+    pub fn summary_json(self, file: impl Into<PathBuf>) -> Self {
+        self.observe(SummaryFile::new(file))
     }
 
     /// Saves the run from time to time, and where it is stopped.

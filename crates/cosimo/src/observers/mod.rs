@@ -5,9 +5,11 @@ mod checkpointing;
 mod html_report;
 mod real_time;
 mod reference;
+mod summary_file;
 
 pub use certificate_file::CertificateFile;
 pub use checkpointing::{CheckpointSchedule, Checkpointing};
 pub use html_report::{HtmlReport, write_results_report};
 pub use real_time::{RealTime, RealTimeStatistics};
 pub use reference::Reference;
+pub use summary_file::SummaryFile;
