@@ -5,8 +5,18 @@ use std::path::Path;
 use crate::{Outcome, command, no_arguments};
 
 /// All but `cvode`, which needs more than cargo and has a task of its own. The command only passes them on.
-const CHOICES: [(&str, &str); 5] =
-    [("cosimo", ""), ("cosimo", "parquet"), ("cosimo", "zstd"), ("cosimo", "png"), ("cosimo-cli", "")];
+const CHOICES: [(&str, &str); 10] = [
+    ("cosimo", ""),
+    ("cosimo", "analysis"),
+    ("cosimo", "export"),
+    ("cosimo", "osp"),
+    ("cosimo", "parquet"),
+    ("cosimo", "plot"),
+    ("cosimo", "png"),
+    ("cosimo", "ssp"),
+    ("cosimo", "zstd"),
+    ("cosimo-cli", ""),
+];
 
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
     no_arguments(arguments)?;

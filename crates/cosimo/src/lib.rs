@@ -19,16 +19,21 @@
 //! # Ok::<(), cosimo::Error>(())
 //! ```
 
+#[cfg(feature = "analysis")]
 pub use cosimo_analysis as analysis;
 pub use cosimo_core as core;
 pub use cosimo_engine as engine;
+#[cfg(feature = "export")]
 pub use cosimo_export as export;
 pub use cosimo_fmi as fmi;
 pub use cosimo_models::closure as native;
+#[cfg(feature = "osp")]
 pub use cosimo_osp as osp;
+#[cfg(feature = "plot")]
 pub use cosimo_plot as plot;
 pub use cosimo_record as record;
 pub use cosimo_report as report;
+#[cfg(feature = "ssp")]
 pub use cosimo_ssp as ssp;
 pub use cosimo_system as system;
 
@@ -43,6 +48,7 @@ pub mod observers;
 pub mod open;
 pub mod outcome;
 mod output_files;
+#[cfg(feature = "plot")]
 pub mod overlay;
 pub mod paths;
 pub mod plan_text;
@@ -62,8 +68,13 @@ use cosimo_core::Registry;
 use cosimo_system::SystemFormat;
 
 /// Formats of system files. The first one is also what files with an unknown ending are taken for.
-pub const SYSTEM_FORMATS: &[&SystemFormat] =
-    &[&cosimo_system::toml::TOML, &cosimo_ssp::SSP, &cosimo_osp::OSP];
+pub const SYSTEM_FORMATS: &[&SystemFormat] = &[
+    &cosimo_system::toml::TOML,
+    #[cfg(feature = "ssp")]
+    &cosimo_ssp::SSP,
+    #[cfg(feature = "osp")]
+    &cosimo_osp::OSP,
+];
 
 /// Every method, simulator kind, reference model and result format that ships with Cosimo. Add your own to the lists.
 pub fn registry() -> Registry {
