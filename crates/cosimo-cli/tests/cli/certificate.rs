@@ -58,9 +58,20 @@ fn validate(folder: &Path, names: &[&str]) {
                   jsonschema.Draft202012Validator.check_schema(schema)\n\
                   for name in sys.argv[2:]:\n    \
                       jsonschema.Draft202012Validator(schema).validate(json.load(open(name)))\n\
-                  broken = json.load(open(sys.argv[2]))\n\
-                  del broken['bonds']\n\
-                  assert not jsonschema.Draft202012Validator(schema).is_valid(broken)\n";
+                  def refused(change):\n    \
+                      broken = json.load(open(sys.argv[2]))\n    \
+                      change(broken)\n    \
+                      assert not jsonschema.Draft202012Validator(schema).is_valid(broken)\n\
+                  for key in list(json.load(open(sys.argv[2]))):\n    \
+                      refused(lambda broken: broken.pop(key))\n\
+                  refused(lambda broken: broken.update(more=1))\n\
+                  refused(lambda broken: broken.update(version=2))\n\
+                  refused(lambda broken: broken['outcome'].update(word='else'))\n\
+                  refused(lambda broken: broken['outcome'].pop('reason'))\n\
+                  refused(lambda broken: broken['steps'].update(rejected=-1))\n\
+                  refused(lambda broken: broken['steps']['history'].update(until=[None]))\n\
+                  refused(lambda broken: broken['components'][0]['facts'].update(FMI=2))\n\
+                  refused(lambda broken: broken['machine'].update(checksum='0'))\n";
     let mut command = Command::new(python);
     command.arg("-c").arg(script).arg(root().canonicalize().unwrap().join("certificate.schema.json"));
     let output = command.args(names).current_dir(folder).output().unwrap();

@@ -4,13 +4,13 @@
 //! Everything that differs between two runs of the same inputs lies in one object, `machine`. A certificate speaks of the
 //! energy defect and never of an error bound: residual energy does not bound the state error.
 
+mod data;
 mod gate;
-mod schema;
 mod sealed;
 mod steps;
 
+pub use data::*;
 pub use gate::{Check, Limits, NoCertificate, gate};
-pub use schema::schema;
 pub use sealed::{results, sealed, unchanged};
 pub use steps::Steps;
 
@@ -20,7 +20,7 @@ use cosimo_engine::rows::side_letter;
 use cosimo_engine::{BondSummary, BondTotals, Counters, Layout, LoopResidual, Run, Summary, Verdict};
 use cosimo_fmi::{Message, MessageKind};
 use cosimo_system::{Choice, EndRule, IslandDecl, Problem, Severity, System};
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Map, Value as Json};
 
 use crate::error::Error;
 
@@ -28,13 +28,6 @@ use crate::error::Error;
 pub const KIND: &str = "cosimo-certificate";
 /// Changes whenever something that was there is missing or means something else.
 pub const VERSION: u64 = 1;
-
-/// A file that went into a run.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Source {
-    pub file: String,
-    pub sha256: String,
-}
 
 /// How a run ended.
 #[derive(Debug)]
@@ -48,7 +41,11 @@ pub enum Ending<'a> {
 #[derive(Debug)]
 pub struct Certificate {
     /// What is known before the run.
-    plan: Map<String, Json>,
+    components: Vec<Component>,
+    methods: Methods,
+    connections: Vec<Connection>,
+    inputs: Vec<Source>,
+    system_sha256: String,
     bonds: Vec<String>,
     span: (f64, f64),
     steps: Steps,
@@ -58,18 +55,14 @@ pub struct Certificate {
 
 impl Certificate {
     pub fn new(system: &System, layout: &Layout, registry: &Registry, sources: &[Source]) -> Certificate {
-        let mut plan = Map::new();
-        plan.insert("components".into(), components(system, layout));
-        plan.insert("methods".into(), methods(system, layout, registry));
-        plan.insert("connections".into(), connections(system, layout, registry));
-        let sources: Vec<Json> =
-            sources.iter().map(|Source { file, sha256 }| json!({ "file": file, "sha256": sha256 })).collect();
-        plan.insert("inputs".into(), sources.into());
         // Parameters and methods of the command line go in, too: they are part of the system as it was run.
         let text = cosimo_system::write::to_toml(system);
-        plan.insert("system_sha256".into(), cosimo_report::sha256(text.as_bytes()).into());
         Certificate {
-            plan,
+            components: components(system, layout),
+            methods: methods(system, layout, registry),
+            connections: connections(system, layout, registry),
+            inputs: sources.to_vec(),
+            system_sha256: cosimo_report::sha256(text.as_bytes()),
             bonds: layout.bonds.iter().map(|bond| bond.name.clone()).collect(),
             span: (system.experiment.start, system.experiment.stop),
             steps: Steps::default(),
@@ -88,7 +81,7 @@ impl Certificate {
     }
 
     /// Of a run that has not begun, or of which nobody knows how it ended.
-    pub fn unfinished(&self, reason: &str, remarks: &[Problem], machine: Json) -> Json {
+    pub fn unfinished(&self, reason: &str, remarks: &[Problem], machine: Machine) -> CertificateData {
         let bond = |name: &String| BondSummary {
             name: name.clone(),
             totals: BondTotals::default(),
@@ -112,156 +105,147 @@ impl Certificate {
             more_events: 0,
             tampered: Vec::new(),
         };
-        let outcome = json!({ "complete": false, "word": "unfinished", "reason": reason });
+        let outcome = Outcome { complete: false, word: "unfinished", reason: Some(reason.into()) };
         let mut all = self.all(&summary, outcome, &[], remarks, machine);
-        all["verdict"]["words"] = format!("nothing was measured: {reason}").into();
-        for bond in all["bonds"].as_array_mut().into_iter().flatten() {
-            bond["words"] = format!("energy defect not measured: {reason}").into();
+        all.verdict.words = format!("nothing was measured: {reason}");
+        for bond in &mut all.bonds {
+            bond.words = format!("energy defect not measured: {reason}");
         }
         all
     }
 
     /// After the run, however it ended.
-    pub fn finished(&self, run: &Run, ending: &Ending<'_>, machine: Json) -> Json {
+    pub fn finished(&self, run: &Run, ending: &Ending<'_>, machine: Machine) -> CertificateData {
         let summary = run.summary();
-        let outcome = match ending {
-            Ending::Finished => json!({ "complete": true, "word": "finished", "reason": null }),
-            Ending::Interrupted => json!({
-                "complete": false,
-                "word": "interrupted",
-                "reason": format!("interrupted at t = {} s", summary.time),
-            }),
-            Ending::Failed(error) => {
-                json!({ "complete": false, "word": "failed", "reason": error.to_string() })
-            }
+        let (word, reason) = match ending {
+            Ending::Finished => ("finished", None),
+            Ending::Interrupted => ("interrupted", Some(format!("interrupted at t = {} s", summary.time))),
+            Ending::Failed(error) => ("failed", Some(error.to_string())),
         };
+        let outcome = Outcome { complete: reason.is_none(), word, reason };
         self.all(&summary, outcome, &run.loop_residuals(), run.remarks(), machine)
     }
 
     fn all(
         &self,
         summary: &Summary,
-        outcome: Json,
+        outcome: Outcome,
         loops: &[LoopResidual],
         remarks: &[Problem],
-        machine: Json,
-    ) -> Json {
-        let Counters { steps, rejected, evaluations, .. } = summary.counters;
+        machine: Machine,
+    ) -> CertificateData {
+        let remarks = remarks.iter().filter(|remark| remark.severity == Severity::Remark);
+        let event = |(time, action): &(f64, String)| ScenarioEvent { time: *time, action: action.clone() };
+        CertificateData {
+            certificate: KIND,
+            version: VERSION,
+            outcome,
+            experiment: Experiment {
+                start: self.span.0,
+                stop: self.span.1,
+                reached: summary.time,
+                resumed_at: self.resumed,
+            },
+            verdict: RunVerdict { word: summary.verdict.word(), words: summary.words() },
+            bonds: summary.bonds.iter().map(|bond| self::bond(bond, summary)).collect(),
+            steps: self.step_summary(summary),
+            loops: loops.iter().map(residual).collect(),
+            remarks: remarks.map(said).collect(),
+            messages: cosimo_fmi::messages().iter().map(message).collect(),
+            scenario: Scenario {
+                events: summary.events.iter().map(event).collect(),
+                more_events: summary.more_events,
+            },
+            components: self.components.clone(),
+            methods: self.methods.clone(),
+            connections: self.connections.clone(),
+            inputs: self.inputs.clone(),
+            system_sha256: self.system_sha256.clone(),
+            versions: Versions { cosimo: env!("CARGO_PKG_VERSION") },
+            machine,
+        }
+    }
+
+    fn step_summary(&self, summary: &Summary) -> StepSummary {
+        let counters = &summary.counters;
         let (smallest, largest) = self.steps.sizes();
-        let mut all = Map::new();
-        let mut put = |name: &str, value: Json| all.insert(name.into(), value);
-        put("certificate", KIND.into());
-        put("version", VERSION.into());
-        put("outcome", outcome);
-        put(
-            "experiment",
-            json!({
-                "start": self.span.0, "stop": self.span.1, "reached": summary.time, "resumed_at": self.resumed,
-            }),
-        );
-        put("verdict", json!({ "word": summary.verdict.word(), "words": summary.words() }));
-        put("bonds", summary.bonds.iter().map(|bond| self::bond(bond, summary)).collect());
-        put(
-            "steps",
-            json!({
-                "count": steps,
-                "rejected": rejected,
-                "size": { "smallest": smallest, "mean": finite(summary.mean_step), "largest": largest },
-                "worst_indicator": finite(summary.worst_indicator),
-                "evaluations": evaluations,
-                "reasons": reasons(&summary.counters),
-                "own": summary.own_steps.iter().map(|own| json!({
-                    "component": own.name, "size": own.size, "count": own.steps,
-                })).collect::<Vec<_>>(),
-                "history": self.steps.digest(),
-            }),
-        );
-        put("loops", loops.iter().map(residual).collect());
-        put(
-            "remarks",
-            remarks.iter().filter(|remark| remark.severity == Severity::Remark).map(said).collect(),
-        );
-        put("messages", cosimo_fmi::messages().iter().map(message).collect());
-        put(
-            "scenario",
-            json!({
-                "events": summary.events.iter().map(|(time, action)| json!({ "time": time, "action": action }))
-                    .collect::<Vec<_>>(),
-                "more_events": summary.more_events,
-            }),
-        );
-        all.extend(self.plan.clone());
-        all.insert("versions".into(), json!({ "cosimo": env!("CARGO_PKG_VERSION") }));
-        all.insert("machine".into(), machine);
-        Json::Object(all)
+        let own = summary.own_steps.iter();
+        StepSummary {
+            count: counters.steps,
+            rejected: counters.rejected,
+            size: StepSizes { smallest, mean: finite(summary.mean_step), largest },
+            worst_indicator: finite(summary.worst_indicator),
+            evaluations: counters.evaluations,
+            reasons: SizeReasons {
+                above_tolerance: counters.above_one,
+                at_minimum: counters.at_minimum,
+                at_maximum: counters.at_maximum,
+                growth_limited: counters.growth_limited,
+                shrink_limited: counters.shrink_limited,
+                events: counters.events,
+            },
+            own: own
+                .map(|own| OwnStep { component: own.name.clone(), size: own.size, count: own.steps })
+                .collect(),
+            history: self.steps.history(),
+        }
     }
 }
 
 /// JSON has neither infinities nor NaN.
-fn finite(value: f64) -> Json {
-    if value.is_finite() { value.into() } else { Json::Null }
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
 }
 
-fn bond(bond: &BondSummary, summary: &Summary) -> Json {
+fn bond(bond: &BondSummary, summary: &Summary) -> Bond {
     let BondSummary { name, totals, share, power_error } = bond;
-    json!({
-        "name": name,
-        "transmitted_energy": finite(totals.transmitted),
-        "exchanged_energy": finite(totals.exchanged),
-        "residual_energy": finite(totals.residual),
-        "residual_energy_absolute": finite(totals.residual_absolute),
+    Bond {
+        name: name.clone(),
+        transmitted_energy: finite(totals.transmitted),
+        exchanged_energy: finite(totals.exchanged),
+        residual_energy: finite(totals.residual),
+        residual_energy_absolute: finite(totals.residual_absolute),
         // Of a bond that carried nothing there is no share.
-        "energy_defect": if bond.verdict() == Verdict::Unmeasured { Json::Null } else { finite(*share) },
-        "mean_power_error": finite(*power_error),
-        "verdict": bond.verdict().word(),
-        "words": bond.words(),
-        "changed_by_scenario": summary.tampered.contains(name),
-    })
+        energy_defect: if bond.verdict() == Verdict::Unmeasured { None } else { finite(*share) },
+        mean_power_error: finite(*power_error),
+        verdict: bond.verdict().word(),
+        words: bond.words(),
+        changed_by_scenario: summary.tampered.contains(name),
+    }
 }
 
-fn reasons(counters: &Counters) -> Json {
-    json!({
-        "above_tolerance": counters.above_one,
-        "at_minimum": counters.at_minimum,
-        "at_maximum": counters.at_maximum,
-        "growth_limited": counters.growth_limited,
-        "shrink_limited": counters.shrink_limited,
-        "events": counters.events,
-    })
+fn residual(found: &LoopResidual) -> Loop {
+    Loop {
+        r#loop: found.path.clone(),
+        input: found.input.clone(),
+        at_start: found.start.and_then(finite),
+        worst_later: found.later.and_then(finite),
+        relative: finite(found.relative()),
+    }
 }
 
-fn residual(found: &LoopResidual) -> Json {
-    json!({
-        "loop": found.path,
-        "input": found.input,
-        "at_start": found.start.map(finite),
-        "worst_later": found.later.map(finite),
-        "relative": finite(found.relative()),
-    })
-}
-
-fn said(remark: &Problem) -> Json {
-    json!({ "code": remark.code, "message": remark.message, "hint": remark.hint })
+fn said(remark: &Problem) -> Remark {
+    Remark { code: remark.code, message: remark.message.clone(), hint: remark.hint.clone() }
 }
 
 /// What an FMU logged, or returned without failing.
-pub fn message(message: &Message) -> Json {
+pub fn message(message: &Message) -> FmuMessage {
     let Message { component, kind, count, first } = message;
     let (category, function) = match kind {
-        MessageKind::Logged { category, .. } => (Some(category), None),
+        MessageKind::Logged { category, .. } => (Some(category.clone()), None),
         MessageKind::Returned { function } => (None, Some(*function)),
     };
-    json!({
-        "component": component,
-        "status": kind.status_word(),
-        "category": category,
-        "function": function,
-        "count": count,
-        "first": category.map(|_| first),
-    })
+    FmuMessage {
+        component: component.clone(),
+        status: kind.status_word(),
+        function,
+        count: *count,
+        first: category.as_ref().map(|_| first.clone()),
+        category,
+    }
 }
 
-fn components(system: &System, layout: &Layout) -> Json {
+fn components(system: &System, layout: &Layout) -> Vec<Component> {
     let facts = |name: &String| {
         let index = layout.names.iter().position(|known| known == name);
         let facts = index.map_or(&[][..], |index| &layout.interfaces[index].facts);
@@ -270,70 +254,78 @@ fn components(system: &System, layout: &Layout) -> Json {
     let component = |component: &cosimo_system::Component| {
         let mut interfaces = layout.interfaces.iter().zip(&layout.names);
         let joined = interfaces.find(|(interface, _)| interface.members.contains(&component.name));
-        json!({
-            "name": component.name,
-            "source": component.source,
-            "integrated_in": joined.map(|(_, group)| group),
-            "own_step": component.step.as_ref().map(|(size, _)| size),
-            "facts": facts(&component.name),
-        })
+        Component {
+            name: component.name.clone(),
+            source: component.source.clone(),
+            integrated_in: joined.map(|(_, group)| group.clone()),
+            own_step: component.step.as_ref().map(|(size, _)| *size),
+            facts: facts(&component.name),
+        }
     };
     system.components.iter().map(component).collect()
 }
 
-fn methods(system: &System, layout: &Layout, registry: &Registry) -> Json {
+fn methods(system: &System, layout: &Layout, registry: &Registry) -> Methods {
     let axes = registry.axes();
     let recipe = &system.recipe;
     let choice = |axis: &str, choice: &Choice| method(axis, choice, &axes);
     let control = &layout.control;
     let island = |island: &IslandDecl| {
         let recipe = &island.recipe;
-        json!({
-            "name": island.name,
-            "components": island.components.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
-            "partition": choice("partition", &recipe.partition),
-            "iteration": choice("iteration", &recipe.iteration),
-            "fit": choice("input", &recipe.input.default),
-            "correction": choice("correction", &recipe.correction.default),
-            "estimate": choice("estimate", &recipe.estimate),
-            "law": choice("law", &recipe.law),
-        })
+        IslandMethods {
+            name: island.name.clone(),
+            components: island.components.iter().map(|(name, _)| name.clone()).collect(),
+            partition: choice("partition", &recipe.partition),
+            iteration: choice("iteration", &recipe.iteration),
+            fit: choice("input", &recipe.input.default),
+            correction: choice("correction", &recipe.correction.default),
+            estimate: choice("estimate", &recipe.estimate),
+            law: choice("law", &recipe.law),
+        }
     };
-    json!({
-        "partition": choice("partition", &recipe.partition),
-        "iteration": choice("iteration", &recipe.iteration),
-        "estimate": choice("estimate", &recipe.estimate),
-        "law": choice("law", &recipe.law),
-        "step": {
-            "controlled": control.adaptive,
-            "first": finite(control.first(layout.first_size)),
-            "min": finite(control.min),
-            "max": finite(control.max),
-            "shrink": control.shrink,
-            "grow": control.grow,
-            "rejects": control.reject == cosimo_system::Reject::AboveOne,
+    let members = |members: &[usize]| members.iter().map(|member| layout.names[*member].clone()).collect();
+    Methods {
+        partition: choice("partition", &recipe.partition),
+        iteration: choice("iteration", &recipe.iteration),
+        estimate: choice("estimate", &recipe.estimate),
+        law: choice("law", &recipe.law),
+        step: StepControl {
+            controlled: control.adaptive,
+            first: finite(control.first(layout.first_size)),
+            min: finite(control.min),
+            max: finite(control.max),
+            shrink: control.shrink,
+            grow: control.grow,
+            rejects: control.reject == cosimo_system::Reject::AboveOne,
         },
-        "islands": system.islands.iter().map(island).collect::<Vec<_>>(),
-        "end": if system.experiment.end == EndRule::Exact { "exact" } else { "after" },
-        "stages": layout.stages.iter().map(|stage| {
-            stage.members.iter().map(|member| layout.names[*member].as_str()).collect::<Vec<_>>()
-        }).collect::<Vec<_>>(),
-        "bonds": layout.bonds.iter().map(|bond| json!({
-            "name": bond.name,
-            "sides": bond.sides.iter().enumerate().map(|(k, side)| json!({
-                "side": side_letter(k).to_string(),
-                "effort": layout.ports().path(side.effort),
-                "flow": layout.ports().path(side.flow),
-                "enters": side.sign > 0.0,
-            })).collect::<Vec<_>>(),
-            "tolerance": bond.tolerance,
-            "energy_scale": bond.energy_scale,
-        })).collect::<Vec<_>>(),
-    })
+        islands: system.islands.iter().map(island).collect(),
+        end: if system.experiment.end == EndRule::Exact { "exact" } else { "after" },
+        stages: layout.stages.iter().map(|stage| members(&stage.members)).collect(),
+        bonds: planned_bonds(layout),
+    }
+}
+
+fn planned_bonds(layout: &Layout) -> Vec<PlannedBond> {
+    let ports = layout.ports();
+    let bonds = layout.bonds.iter().map(|bond| {
+        let sides = bond.sides.iter().enumerate().map(|(k, side)| Side {
+            side: side_letter(k).to_string(),
+            effort: ports.path(side.effort),
+            flow: ports.path(side.flow),
+            enters: side.sign > 0.0,
+        });
+        PlannedBond {
+            name: bond.name.clone(),
+            sides: sides.collect(),
+            tolerance: bond.tolerance,
+            energy_scale: bond.energy_scale,
+        }
+    });
+    bonds.collect()
 }
 
 /// A method by its name, with all of its options, the defaults included.
-fn method(axis: &str, choice: &Choice, axes: &[(&str, Vec<Listed>)]) -> Json {
+fn method(axis: &str, choice: &Choice, axes: &[(&str, Vec<Listed>)]) -> Method {
     let entries = axes.iter().find(|(known, _)| *known == axis).map_or(&[][..], |(_, entries)| entries);
     let given: Vec<(String, Value)> =
         choice.options.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect();
@@ -343,7 +335,7 @@ fn method(axis: &str, choice: &Choice, axes: &[(&str, Vec<Listed>)]) -> Json {
         .and_then(|entry| Options::resolve(entry.name, entry.options, &given).ok())
         .map(|resolved| resolved.values().iter().map(|(name, v)| ((*name).to_string(), value(v))).collect())
         .unwrap_or_else(Map::new);
-    json!({ "name": choice.name, "options": options })
+    Method { name: choice.name.clone(), options }
 }
 
 fn value(value: &Value) -> Json {
@@ -360,27 +352,28 @@ fn value(value: &Value) -> Json {
 }
 
 /// Every input that somebody drives, and how it is made.
-fn connections(system: &System, layout: &Layout, registry: &Registry) -> Json {
+fn connections(system: &System, layout: &Layout, registry: &Registry) -> Vec<Connection> {
     let (axes, ports, recipe) = (registry.axes(), layout.ports(), &system.recipe);
     let connection = |input: usize| {
         let path = ports.path(End::Input(input));
         let terms = layout.couplings.terms(input).iter();
-        json!({
-            "input": path,
-            "from": terms.map(|term| json!({
-                "output": ports.path(End::Output(term.output)), "gain": term.gain,
-            })).collect::<Vec<_>>(),
-            "offset": layout.couplings.constant(input),
-            "fit": in_force("input", layout.fit_names[input], recipe.input.of(&path), &axes),
-            "correction": in_force("correction", layout.correction_names[input], recipe.correction.of(&path), &axes),
-            "exchange": if layout.fresh[input] { "fresh" } else { "stale" },
-        })
+        let from =
+            terms.map(|term| Summand { output: ports.path(End::Output(term.output)), gain: term.gain });
+        let (fit, correction) = (layout.fit_names[input], layout.correction_names[input]);
+        Connection {
+            from: from.collect(),
+            offset: layout.couplings.constant(input),
+            fit: in_force("input", fit, recipe.input.of(&path), &axes),
+            correction: in_force("correction", correction, recipe.correction.of(&path), &axes),
+            exchange: if layout.fresh[input] { "fresh" } else { "stale" },
+            input: path,
+        }
     };
     let driven = (0..layout.shape.inputs).filter(|input| !layout.couplings.terms(*input).is_empty());
     driven.map(connection).collect()
 }
 
 /// The plan may have chosen another method than was asked for, which then has its usual options.
-fn in_force(axis: &str, name: &str, asked: &Choice, axes: &[(&str, Vec<Listed>)]) -> Json {
+fn in_force(axis: &str, name: &str, asked: &Choice, axes: &[(&str, Vec<Listed>)]) -> Method {
     if asked.name == name { method(axis, asked, axes) } else { method(axis, &Choice::named(name), axes) }
 }

@@ -4,20 +4,22 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::gate::Check;
+use super::{CertificateData, gate::Check};
 
 const KEY: &str = "\"checksum\": \"";
 const DIGITS: usize = 64;
 
 /// The text of a certificate with its checksum: the SHA-256 of the text, with zeros in the place of its digits.
-pub fn sealed(certificate: &Value) -> String {
-    let mut certificate = certificate.clone();
-    certificate["machine"]["checksum"] = "0".repeat(DIGITS).into();
-    let text = format!("{certificate:#}\n");
+pub fn sealed(mut certificate: CertificateData) -> String {
+    certificate.machine.checksum = "0".repeat(DIGITS);
+    with_checksum(&format!("{:#}\n", json!(certificate)))
+}
+
+fn with_checksum(text: &str) -> String {
     let checksum = cosimo_report::sha256(text.as_bytes());
-    match place(&text) {
+    match place(text) {
         Some(at) => format!("{}{checksum}{}", &text[..at], &text[at + DIGITS..]),
-        None => text,
+        None => text.to_owned(),
     }
 }
 
@@ -71,7 +73,9 @@ mod tests {
 
     #[test]
     fn every_changed_byte_is_noticed() {
-        let text = sealed(&json!({ "a": 1.5, "\"checksum\": \"": "b", "list": [1, 2] }));
+        let machine = json!({ "checksum": "0".repeat(DIGITS) });
+        let text = json!({ "a": 1.5, "\"checksum\": \"": "b", "list": [1, 2], "machine": machine });
+        let text = with_checksum(&format!("{text:#}\n"));
         assert!(unchanged(&text).pass, "{text}");
         for at in 0..text.len() {
             let mut changed = text.clone().into_bytes();

@@ -1,7 +1,7 @@
 //! Step sizes and indicators over time in bounded memory: equal groups of steps, each by its extremes. When there are too
 //! many, neighbours become one.
 
-use serde_json::{Value, json};
+use super::StepHistory;
 
 /// As many as a page holds.
 const GROUPS: usize = 256;
@@ -80,16 +80,16 @@ impl Steps {
     }
 
     /// Columns, a row per group.
-    pub fn digest(&self) -> Value {
+    pub fn history(&self) -> StepHistory {
         let column = |of: fn(&Group) -> f64| -> Vec<f64> { self.groups.iter().map(of).collect() };
-        json!({
-            "steps_per_row": self.share,
-            "until": column(|group| group.until),
-            "smallest_size": column(|group| group.smallest),
-            "largest_size": column(|group| group.largest),
-            "worst_indicator": column(|group| group.indicator),
-            "rejected": self.groups.iter().map(|group| group.rejected).collect::<Vec<_>>(),
-        })
+        StepHistory {
+            steps_per_row: self.share,
+            until: column(|group| group.until),
+            smallest_size: column(|group| group.smallest),
+            largest_size: column(|group| group.largest),
+            worst_indicator: column(|group| group.indicator),
+            rejected: self.groups.iter().map(|group| group.rejected).collect(),
+        }
     }
 }
 
@@ -102,10 +102,10 @@ mod tests {
         let mut steps = Steps::default();
         steps.look(0.1, 0.1, 0.5, 0);
         steps.look(0.3, 0.2, 0.7, 2);
-        let digest = steps.digest();
-        assert_eq!(digest["steps_per_row"], 1);
-        assert_eq!(digest["until"], json!([0.1, 0.3]));
-        assert_eq!(digest["rejected"], json!([0, 2]));
+        let history = steps.history();
+        assert_eq!(history.steps_per_row, 1);
+        assert_eq!(history.until, [0.1, 0.3]);
+        assert_eq!(history.rejected, [0, 2]);
         assert_eq!(steps.sizes(), (Some(0.1), Some(0.2)));
         assert_eq!(Steps::default().sizes(), (None, None));
     }

@@ -6,9 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use cosimo_report::sha256;
 use cosimo_system::Problem;
-use serde_json::{Value, json};
 
-use crate::certificate::{Certificate, Ending, Source, sealed};
+use crate::certificate::{Certificate, CertificateData, Ending, Machine, ResultFile, Source, sealed};
 use crate::error::Error;
 use crate::observer::{End, Moment, Observer, Start};
 use crate::outcome::Outcome;
@@ -32,7 +31,7 @@ impl CertificateFile {
         CertificateFile { shown, path, certificate: None, warnings: Vec::new() }
     }
 
-    fn write(&self, certificate: &Value) -> Result<(), Error> {
+    fn write(&self, certificate: CertificateData) -> Result<(), Error> {
         saved::replace(&self.path, sealed(certificate).as_bytes()).map_err(|cause| {
             Error::unwritable(format!("cannot write `{}`: {cause}", self.shown.display()), &self.shown)
         })
@@ -41,7 +40,7 @@ impl CertificateFile {
     /// The run has not begun, or how it ends is not known.
     fn write_unfinished(&self, inputs: &RunInputs, reason: &str) -> Result<(), Error> {
         let Some(certificate) = &self.certificate else { return Ok(()) };
-        self.write(&certificate.unfinished(reason, &self.warnings, machine(inputs, Duration::ZERO)))
+        self.write(certificate.unfinished(reason, &self.warnings, machine(inputs, Duration::ZERO)))
     }
 
     fn write_finished(
@@ -66,10 +65,10 @@ impl CertificateFile {
             };
             // As seen from the certificate: both may be moved together.
             let near = paths::relative(paths::folder(&self.path), &file).unwrap_or_else(|_| file.clone());
-            listed.push(json!({ "file": near.to_string_lossy(), "rows": rows, "sha256": sha256 }));
+            listed.push(ResultFile { file: near.to_string_lossy().into_owned(), rows: *rows, sha256 });
         }
-        certificate["machine"]["results"] = listed.into();
-        self.write(&certificate)
+        certificate.machine.results = listed;
+        self.write(certificate)
     }
 }
 
@@ -115,16 +114,17 @@ impl Observer for CertificateFile {
 }
 
 /// All that may differ between two runs of the same inputs.
-fn machine(inputs: &RunInputs, elapsed: Duration) -> Value {
-    json!({
-        "written": humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
-        "computing_seconds": elapsed.as_secs_f64(),
-        "threads": inputs.threads,
-        "cores": std::thread::available_parallelism().map_or(0, usize::from),
-        "target": format!("{} {}", std::env::consts::ARCH, std::env::consts::OS),
-        "command": command_line(),
-        "results": [],
-    })
+fn machine(inputs: &RunInputs, elapsed: Duration) -> Machine {
+    Machine {
+        written: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+        computing_seconds: elapsed.as_secs_f64(),
+        threads: inputs.threads,
+        cores: std::thread::available_parallelism().map_or(0, usize::from),
+        target: format!("{} {}", std::env::consts::ARCH, std::env::consts::OS),
+        command: command_line(),
+        results: Vec::new(),
+        checksum: String::new(),
+    }
 }
 
 /// Every file that went in: those on the disk, and members of packages that they were unpacked from. They are called as

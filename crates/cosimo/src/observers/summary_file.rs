@@ -41,7 +41,7 @@ impl Observer for SummaryFile {
         let mut json = summary_json(end, run, outcome);
         let messages = cosimo_fmi::messages();
         if !messages.is_empty() {
-            json["messages"] = messages.iter().map(message).collect();
+            json["messages"] = json!(messages.iter().map(message).collect::<Vec<_>>());
         }
         saved::replace(&self.0, format!("{json:#}\n").as_bytes()).map_err(|cause| {
             Error::unwritable(format!("cannot write `{}`: {cause}", self.0.display()), &self.0)
