@@ -69,7 +69,7 @@ const RULES: &[Rule] = &[
             "crates/cosimo-ode/src/sundials.rs",
             // A counting allocator cannot be written without it.
             "crates/cosimo-ode/tests/allocation.rs",
-            "crates/cosimo/tests/allocation.rs",
+            "crates/cosimo-engine/tests/allocation.rs",
         ],
         look: Look::CodeAndTests,
         why: "it stands where foreign functions are called, and nowhere else",

@@ -2,7 +2,7 @@
 //! the last column shows whether they grow faster than the connections.
 #![allow(clippy::unwrap_used)] // a benchmark that cannot set itself up should fail loudly
 
-#[path = "../../cosimo/tests/engine/common/tap.rs"]
+#[path = "../../cosimo-engine/tests/common/tap.rs"]
 mod tap;
 
 use std::fmt::Write;

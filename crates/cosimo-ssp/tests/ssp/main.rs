@@ -9,7 +9,7 @@ mod packages;
 #[path = "../../../cosimo-pack/tests/common/scratch.rs"]
 mod scratch;
 mod settings;
-#[path = "../../../cosimo/tests/engine/common/tap.rs"]
+#[path = "../../../cosimo-engine/tests/common/tap.rs"]
 mod tap;
 mod written;
 

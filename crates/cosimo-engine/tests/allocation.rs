@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 #![allow(unsafe_code)] // an allocator cannot be written without
 
-#[path = "engine/common/mod.rs"]
+#[path = "common/mod.rs"]
 mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -5,7 +5,7 @@
 pub(crate) mod formula;
 pub(crate) mod tap;
 
-#[path = "../../../../cosimo-pack/tests/common/scratch.rs"]
+#[path = "../../../cosimo-pack/tests/common/scratch.rs"]
 mod scratch;
 
 use std::collections::BTreeSet;

@@ -64,7 +64,7 @@ fn units_do_the_same_in_fmpy() {
     }
     let (asked, answered) = (folder().join("fmpy-jobs.json"), folder().join("fmpy-rows.json"));
     std::fs::write(&asked, serde_json::to_string(&jobs).unwrap()).unwrap();
-    let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/engine/fmpy_run.py");
+    let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/library/fmpy_run.py");
     let output = Command::new(python).arg(script).arg(&asked).arg(&answered).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let theirs: Vec<Vec<Vec<f64>>> =

@@ -1,0 +1,20 @@
+//! Runs through the engine, against closed forms and other ways to the same numbers: one file per subject.
+//! One program, as linking one for each subject took longer than running it.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod choices;
+mod detours;
+mod events;
+mod lines;
+mod matrix;
+mod models;
+mod oracle;
+mod parcels;
+mod rates;
+mod scenario;
+mod start;
+mod strong;
+mod traps;
+mod wires;

@@ -1,0 +1,10 @@
+//! Methods at work in the engine: orders, energies, stability and what the papers claim of them.
+
+#[path = "../../../cosimo-engine/tests/common/mod.rs"]
+mod common;
+
+mod energy;
+mod identified;
+mod order;
+mod pre_step;
+mod stability;

@@ -1,0 +1,9 @@
+//! The library as programs use it: simulations, result files, checkpoints, and the same numbers as FMPy.
+
+#[path = "../../../cosimo-engine/tests/common/mod.rs"]
+mod common;
+
+mod fmpy;
+mod results;
+mod saved;
+mod simulation;
