@@ -53,7 +53,7 @@ impl Advice {
 
 /// Judges every bond between two simulators of which one tells the effort and the other the flow.
 pub fn advise(linearised: &Linearised, layout: &Layout, size: f64) -> Vec<Advice> {
-    layout.bonds.iter().filter_map(|bond| judge(linearised, layout, bond, size)).collect()
+    layout.topology.bonds.iter().filter_map(|bond| judge(linearised, layout, bond, size)).collect()
 }
 
 fn judge(linearised: &Linearised, layout: &Layout, bond: &Bond, size: f64) -> Option<Advice> {
@@ -71,7 +71,7 @@ fn judge(linearised: &Linearised, layout: &Layout, bond: &Bond, size: f64) -> Op
     let swapped = cut.swapped(linearised);
     let through = inputs_of(layout, cut.teller)
         .filter(|&input| {
-            let mut terms = layout.couplings.terms(input).iter();
+            let mut terms = layout.topology.couplings.terms(input).iter();
             terms.any(|term| place(term.output).is_some_and(|place| cut.motion.contains(&place)))
         })
         .collect();
@@ -89,11 +89,11 @@ fn judge(linearised: &Linearised, layout: &Layout, bond: &Bond, size: f64) -> Op
 }
 
 fn receiver_of(layout: &Layout, input: usize) -> usize {
-    layout.blocks.partition_point(|block| block.inputs.end <= input)
+    layout.topology.blocks.partition_point(|block| block.inputs.end <= input)
 }
 
 fn inputs_of(layout: &Layout, simulator: usize) -> std::ops::Range<usize> {
-    layout.blocks[simulator].inputs.clone()
+    layout.topology.blocks[simulator].inputs.clone()
 }
 
 /// An effort, and the motion of the other side that it hears at once.

@@ -53,7 +53,7 @@ pub fn measure(
     refuse_lines(system)?;
     let mut run =
         Run::new(plan(system, registry).map_err(VariantError::Plan)?, 1).map_err(VariantError::Run)?;
-    let names: Vec<String> = run.layout().bonds.iter().map(|bond| bond.name.clone()).collect();
+    let names: Vec<String> = run.layout().topology.bonds.iter().map(|bond| bond.name.clone()).collect();
     if names.is_empty() {
         return Err(CorrelationError::NoBond);
     }

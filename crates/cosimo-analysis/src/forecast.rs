@@ -77,7 +77,7 @@ pub enum NoForecast {
 
 pub fn forecast(system: &System, registry: &Registry) -> Result<Forecast, NoForecast> {
     let mut run = started(system, registry, None)?;
-    let varies = run.layout().control.adaptive;
+    let varies = run.layout().limits.control.adaptive;
     let step = &system.recipe.step;
     let size = if varies { Some(step.max) } else { step.size };
     let size = size.filter(|size| size.is_finite() && *size > 0.0).ok_or(NoForecast::NoSize)?;
@@ -85,15 +85,15 @@ pub fn forecast(system: &System, registry: &Registry) -> Result<Forecast, NoFore
         return Err(StabilityError::Learns(name).into());
     }
     let cells = run.island().cells();
-    let most = if run.layout().hidden.is_empty() { MOST } else { MOST_BY_IMPULSES };
+    let most = if run.layout().topology.hidden.is_empty() { MOST } else { MOST_BY_IMPULSES };
     if cells > most {
         return Err(NoForecast::TooMany(cells, most));
     }
     let found = radius(&mut run, size)?;
     // Windows shorter than a step of somebody's own would not map everything onto itself.
-    let own = run.layout().rates.iter().map(|rate| rate.every).fold(0.0, f64::max);
+    let own = run.layout().methods.rates.iter().map(|rate| rate.every).fold(0.0, f64::max);
     let search = Search { from: own.max(size / AROUND), to: size * AROUND, factor: 1.25, precision: 1e-3 };
-    let free = run.layout().interfaces.iter().all(|interface| interface.abilities.variable_step);
+    let free = run.layout().topology.interfaces.iter().all(|interface| interface.abilities.variable_step);
     let limit = if free { Some(stability::limit(&mut run, &search)?) } else { None };
     let loops = if free { loops(&mut run, &search)? } else { Vec::new() };
     let unstable = found.radius > 1.0 + NEUTRAL;
@@ -121,7 +121,7 @@ fn loops(run: &mut Run, search: &Search) -> Result<Vec<(String, Limit)>, Stabili
     }
     for (ends, members) in &pairs {
         // What goes one way only does not come back.
-        let blocks = &run.layout().blocks;
+        let blocks = &run.layout().topology.blocks;
         let inputs = members.iter().flat_map(|&index| &all[index].inputs);
         if !ends.iter().all(|&end| inputs.clone().any(|input| blocks[end].inputs.contains(input))) {
             continue;
@@ -133,10 +133,10 @@ fn loops(run: &mut Run, search: &Search) -> Result<Vec<(String, Limit)>, Stabili
         let bonds: Vec<&str> = members
             .iter()
             .map(|&index| &all[index])
-            .filter(|connection| run.layout().bonds.iter().any(|bond| bond.name == connection.name))
+            .filter(|connection| run.layout().topology.bonds.iter().any(|bond| bond.name == connection.name))
             .map(|connection| connection.name.as_str())
             .collect();
-        let names: Vec<&str> = ends.iter().map(|&end| run.layout().names[end].as_str()).collect();
+        let names: Vec<&str> = ends.iter().map(|&end| run.layout().topology.names[end].as_str()).collect();
         let name = match bonds[..] {
             [] => names.join(" and "),
             _ => format!("{} ({})", bonds.join(", "), names.join(" and ")),
@@ -191,7 +191,7 @@ fn exchanged(system: &System, registry: &Registry, run: &mut Run, size: f64) -> 
     let linearised = linearise(system, registry, run, size).ok()?;
     let layout = run.layout();
     let advice = advise(&linearised, layout, size).into_iter().find(Advice::swap)?;
-    let (bond, receiver) = (&advice.bond, &layout.names[advice.teller]);
+    let (bond, receiver) = (&advice.bond, &layout.topology.names[advice.teller]);
     let words = format!("letting `{receiver}` receive the effort of bond `{bond}`, inputs held");
     advice.other_radius.filter(|radius| *radius < 1.0).map(|radius| Remedy { words, radius })
 }

@@ -62,11 +62,11 @@ pub fn linearise(
     run: &mut Run,
     size: f64,
 ) -> Result<Linearised, LineariseError> {
-    if run.layout().driving.is_empty() {
+    if run.layout().topology.driving.is_empty() {
         return Err(LineariseError::NothingExchanged);
     }
-    if let Some(&hidden) = run.layout().hidden.first() {
-        return Err(LineariseError::HiddenStates(run.layout().names[hidden].clone()));
+    if let Some(&hidden) = run.layout().topology.hidden.first() {
+        return Err(LineariseError::HiddenStates(run.layout().topology.names[hidden].clone()));
     }
     let mut held = system.clone();
     held.recipe = Recipe::default();
@@ -75,7 +75,7 @@ pub fn linearise(
     held.experiment.end = EndRule::After;
     let mut probe = Run::new(plan(&held, registry).map_err(LineariseError::Plan)?.rewinding(), 1)
         .map_err(|error| LineariseError::Stability(error.into()))?;
-    let outputs = probe.layout().driving.clone();
+    let outputs = probe.layout().topology.driving.clone();
     let states = probe.island().state_cells();
     let mut point = vec![0.0; probe.island().cells()];
     let mut there = vec![0.0; run.island().cells()];
@@ -104,8 +104,8 @@ pub fn linearise(
     let c = propagated.transposed().solve(&told.transposed()).transposed();
     let d = &step.block(states, states, n, n) - &(&c * &step.block(0, states, states, n));
     let layout = probe.layout();
-    let owners = outputs.iter().map(|&output| layout.owners[output]).collect();
-    let counts = layout.state_counts.clone();
+    let owners = outputs.iter().map(|&output| layout.topology.owners[output]).collect();
+    let counts = layout.topology.state_counts.clone();
     Ok(Linearised {
         a: generator.block(0, 0, states, states),
         b: generator.block(0, states, states, n),

@@ -92,25 +92,25 @@ pub fn radius(run: &mut Run, size: f64) -> Result<Radius, StabilityError> {
     if let Some(name) = learner(layout) {
         return Err(StabilityError::Learns(name));
     }
-    if layout.driving.is_empty() {
+    if layout.topology.driving.is_empty() {
         return Err(StabilityError::NothingExchanged);
     }
-    if let Some(rate) = layout.rates.iter().find(|rate| rate.every > size) {
-        let name = layout.names[rate.member].clone();
+    if let Some(rate) = layout.methods.rates.iter().find(|rate| rate.every > size) {
+        let name = layout.topology.names[rate.member].clone();
         return Err(StabilityError::OwnStep { name, every: rate.every, size });
     }
-    let abilities = |index: &&usize| layout.interfaces[**index].abilities.rollback;
-    match (layout.hidden.is_empty(), layout.hidden.iter().find(|index| !abilities(index))) {
+    let abilities = |index: &&usize| layout.topology.interfaces[**index].abilities.rollback;
+    match (layout.topology.hidden.is_empty(), layout.topology.hidden.iter().find(|index| !abilities(index))) {
         (true, _) => by_states(run, size),
         (false, None) => by_impulses(run, size),
-        (false, Some(&blind)) => Err(StabilityError::HiddenStates(layout.names[blind].clone())),
+        (false, Some(&blind)) => Err(StabilityError::HiddenStates(layout.topology.names[blind].clone())),
     }
 }
 
 /// The correction whose steps depend on all steps before, if there is one.
 pub fn learner(layout: &Layout) -> Option<&'static str> {
-    let planned = layout.corrections.iter().find(|planned| planned.correction.learns())?;
-    planned.inputs.iter().position(|corrected| *corrected).map(|input| layout.correction_names[input])
+    let planned = layout.methods.corrections.iter().find(|planned| planned.correction.learns())?;
+    planned.inputs.iter().position(|corrected| *corrected).map(|input| layout.methods.correction_names[input])
 }
 
 fn by_states(run: &mut Run, size: f64) -> Result<Radius, StabilityError> {
@@ -351,21 +351,23 @@ pub struct Connection {
 /// All bonds, and all connections that belong to none.
 pub fn connections(layout: &Layout) -> Vec<Connection> {
     let ports = layout.ports();
-    let owner = |input: usize| layout.blocks.partition_point(|block| block.inputs.end <= input);
+    let owner = |input: usize| layout.topology.blocks.partition_point(|block| block.inputs.end <= input);
     let between = |inputs: &[usize]| {
         let mut ends: Vec<usize> = Vec::new();
         for &input in inputs {
             ends.push(owner(input));
-            ends.extend(layout.couplings.terms(input).iter().map(|term| layout.owners[term.output]));
+            ends.extend(
+                layout.topology.couplings.terms(input).iter().map(|term| layout.topology.owners[term.output]),
+            );
         }
         ends.sort_unstable();
         ends.dedup();
         ends
     };
-    let driven = |input: &usize| !layout.couplings.terms(*input).is_empty();
+    let driven = |input: &usize| !layout.topology.couplings.terms(*input).is_empty();
     let mut all = Vec::new();
-    let mut taken = vec![false; layout.shape.inputs];
-    for bond in &layout.bonds {
+    let mut taken = vec![false; layout.topology.shape.inputs];
+    for bond in &layout.topology.bonds {
         let ends = bond.sides.iter().flat_map(|side| [side.effort, side.flow]);
         let inputs: Vec<usize> = ends
             .filter_map(|end| if let End::Input(input) = end { Some(input) } else { None })
@@ -374,8 +376,8 @@ pub fn connections(layout: &Layout) -> Vec<Connection> {
         inputs.iter().for_each(|input| taken[*input] = true);
         all.push(Connection { name: bond.name.clone(), between: between(&inputs), inputs });
     }
-    for input in (0..layout.shape.inputs).filter(|input| !taken[*input]).filter(driven) {
-        let from = layout.couplings.terms(input).first().map_or(0, |term| term.output);
+    for input in (0..layout.topology.shape.inputs).filter(|input| !taken[*input]).filter(driven) {
+        let from = layout.topology.couplings.terms(input).first().map_or(0, |term| term.output);
         let name = format!("{} -> {}", ports.path(End::Output(from)), ports.path(End::Input(input)));
         all.push(Connection { name, inputs: vec![input], between: between(&[input]) });
     }
@@ -388,14 +390,14 @@ pub fn opened<T>(
     inputs: &[usize],
     measure: impl FnOnce(&mut Run) -> Result<T, StabilityError>,
 ) -> Result<T, StabilityError> {
-    let untouched = run.layout().couplings.clone();
+    let untouched = run.layout().topology.couplings.clone();
     let outputs = run.outputs().to_vec();
     for &input in inputs {
         let value = untouched.value(input, &outputs);
-        run.island().layout.couplings.set_row(input, &untouched, 0.0, value);
+        run.island().layout.topology.couplings.set_row(input, &untouched, 0.0, value);
     }
     let measured = measure(run);
-    run.island().layout.couplings = untouched;
+    run.island().layout.topology.couplings = untouched;
     measured
 }
 

@@ -124,7 +124,7 @@ pub fn started(system: &System, registry: &Registry, at: Option<f64>) -> Result<
         return Ok(run);
     }
     let any = |interface: &Interface| interface.abilities.variable_step && interface.internal_step.is_none();
-    let size = run.sizes().1 * if run.layout().interfaces.iter().all(any) { SHORT } else { 1.0 };
+    let size = run.sizes().1 * if run.layout().topology.interfaces.iter().all(any) { SHORT } else { 1.0 };
     for _ in 0..STEPS {
         run.set_next_size(size);
         run.step()?;

@@ -262,8 +262,8 @@ pub fn verify(
     let recorded = std::mem::take(&mut system.results);
     let first = planned(&system, registry).map_err(|error| VerifyError::Refused(Rerun::Itself, error))?;
     // Events part the instants of runs that do not follow each other; who takes steps of one size only must not follow.
-    let rigid = first.layout.interfaces.iter().any(|interface| !interface.abilities.variable_step);
-    let steady = !first.layout.control.adaptive && (rigid || !first.layout.eventful);
+    let rigid = first.layout.topology.interfaces.iter().any(|interface| !interface.abilities.variable_step);
+    let steady = !first.layout.limits.control.adaptive && (rigid || !first.layout.topology.eventful);
     refuse(&system, &first.layout)?;
     for (which, parts) in [(Rerun::Half, 2), (Rerun::Quarter, 4)] {
         if steady {
@@ -274,7 +274,7 @@ pub fn verify(
     let delays: Vec<f64> =
         system.bonds.iter().filter_map(|bond| bond.line.as_ref()).map(|line| line.delay).collect();
     let lines = !delays.is_empty();
-    let several = first.layout.names.len() > 1 && !lines;
+    let several = first.layout.topology.names.len() > 1 && !lines;
     let other = if system.recipe.partition.name == "jacobi" { "gauss-seidel" } else { "jacobi" };
     let base = run_itself(first, &system, &recorded, wish)?;
     if base.instants.len() < 5 {
@@ -401,8 +401,10 @@ fn planned(system: &System, registry: &Registry) -> Result<Plan, VariantError> {
 
 /// Units with a step of their own inside cannot follow any smaller one.
 fn refuse(system: &System, layout: &Layout) -> Result<(), VerifyError> {
-    let Some(everybody) = system.recipe.step.size.filter(|_| !layout.control.adaptive) else { return Ok(()) };
-    for (name, interface) in layout.names.iter().zip(&layout.interfaces) {
+    let Some(everybody) = system.recipe.step.size.filter(|_| !layout.limits.control.adaptive) else {
+        return Ok(());
+    };
+    for (name, interface) in layout.topology.names.iter().zip(&layout.topology.interfaces) {
         let Some(inside) = interface.internal_step else { continue };
         let own = system.components.iter().find(|component| component.name == *name);
         let own = own.and_then(|component| component.step.as_ref()).map(|(size, _)| *size);
@@ -486,13 +488,13 @@ fn signals(layout: &Layout, system: &System, recorded: &Results) -> Vec<(String,
         .filter(|(pattern, _)| !pattern.starts_with('!'))
         .map(|(pattern, _)| WildMatch::new(pattern))
         .collect();
-    let outputs = (0..layout.shape.outputs)
-        .filter(|output| !books.contains(&layout.names[layout.owners[*output]]))
+    let outputs = (0..layout.topology.shape.outputs)
+        .filter(|output| !books.contains(&layout.topology.names[layout.topology.owners[*output]]))
         .map(|output| (ports.path(End::Output(output)), Signal::Output(output)));
-    let inputs = (0..layout.shape.inputs)
+    let inputs = (0..layout.topology.shape.inputs)
         .map(|input| (ports.path(End::Input(input)), Signal::Input(input)))
         .filter(|(name, _)| patterns.iter().any(|pattern| pattern.matches(name)));
-    let bonds = layout.bonds.iter().enumerate();
+    let bonds = layout.topology.bonds.iter().enumerate();
     let bonds =
         bonds.map(|(k, bond)| (format!("bond.{}.transmitted_energy", bond.name), Signal::Transmitted(k)));
     outputs.chain(inputs).chain(bonds).collect()
@@ -502,7 +504,7 @@ fn signals(layout: &Layout, system: &System, recorded: &Results) -> Vec<(String,
 fn read(run: &Run, signals: &[Option<Signal>], into: &mut Vec<f64>) {
     into.extend(signals.iter().map(|signal| match signal {
         Some(Signal::Output(output)) => run.outputs()[*output],
-        Some(Signal::Input(input)) => run.layout().couplings.value(*input, run.outputs()),
+        Some(Signal::Input(input)) => run.layout().topology.couplings.value(*input, run.outputs()),
         Some(Signal::Transmitted(bond)) => run.ledger().totals[*bond].transmitted,
         None => f64::NAN,
     }));
@@ -578,8 +580,8 @@ fn run_itself(plan: Plan, system: &System, recorded: &Results, wish: &Wish<'_>) 
         column.and_then(|column| columns.units.get(column)).cloned().unwrap_or_default()
     };
     let mut base = Base {
-        controlled: layout.control.adaptive,
-        exact_end: layout.end == EndRule::Exact,
+        controlled: layout.limits.control.adaptive,
+        exact_end: layout.limits.end == EndRule::Exact,
         bonds: Vec::new(),
         units: signals.iter().map(unit).collect(),
         signals,
@@ -628,10 +630,10 @@ fn ends(name: &str, system: &System, layout: &Layout, signals: &[(String, Signal
     let owner = |path: &String| {
         let inside =
             |name: &String| path.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('.'));
-        let owners = (0..layout.names.len()).filter(|&k| inside(&layout.names[k]));
-        owners.max_by_key(|&k| layout.names[k].len())
+        let owners = (0..layout.topology.names.len()).filter(|&k| inside(&layout.topology.names[k]));
+        owners.max_by_key(|&k| layout.topology.names[k].len())
     };
-    let joined: Vec<usize> = match layout.bonds.iter().find(|bond| bond.name == name) {
+    let joined: Vec<usize> = match layout.topology.bonds.iter().find(|bond| bond.name == name) {
         Some(bond) => bond.sides.iter().map(|side| ports.place(side.effort).0).collect(),
         None => {
             let bonds = system.bonds.iter().filter(|bond| bond.name == name);
@@ -642,7 +644,7 @@ fn ends(name: &str, system: &System, layout: &Layout, signals: &[(String, Signal
             sides.filter_map(|side| owner(&side.effort.0)).collect()
         }
     };
-    let of = |signal: &Signal| matches!(signal, Signal::Output(output) if joined.contains(&layout.owners[*output]));
+    let of = |signal: &Signal| matches!(signal, Signal::Output(output) if joined.contains(&layout.topology.owners[*output]));
     let columns = (0..signals.len()).filter(|column| of(&signals[*column].1)).collect();
     BondEnds { name: name.into(), columns }
 }

@@ -33,7 +33,7 @@ impl Trial for Attempt<'_> {
         self.correct(window);
         // The scratch is lent beside the board: taken out, not copied.
         let mut scratch = std::mem::take(&mut self.board.sweeps);
-        let swept = self.layout.iteration.run(self, window, &mut scratch);
+        let swept = self.layout.methods.iteration.run(self, window, &mut scratch);
         self.board.sweeps = scratch;
         swept?;
         self.account(window);
@@ -85,14 +85,14 @@ impl Passes for Attempt<'_> {
         self.crew
             .run(Task::Restore(Slot::Window), &mut self.board.buffers)
             .map_err(|blamed| stepping(self.layout, blamed, window))?;
-        let (values, slopes) = ends.split_at(self.layout.shape.outputs);
+        let (values, slopes) = ends.split_at(self.layout.topology.shape.outputs);
         self.board.traces.put(0, values, slopes);
         self.board.next_event = self.board.marked_event;
         self.pass(window)
     }
 
     fn ends(&self, into: &mut [f64]) {
-        let (values, slopes) = into.split_at_mut(self.layout.shape.outputs);
+        let (values, slopes) = into.split_at_mut(self.layout.topology.shape.outputs);
         values.copy_from_slice(&self.board.buffers.left);
         if !slopes.is_empty() {
             slopes.copy_from_slice(&self.board.buffers.slopes);
@@ -100,11 +100,11 @@ impl Passes for Attempt<'_> {
     }
 
     fn connected(&self) -> &[bool] {
-        &self.layout.connected
+        &self.layout.topology.connected
     }
 
     fn shape(&self) -> Shape {
-        self.layout.shape
+        self.layout.topology.shape
     }
 
     fn unsettled(&self, window: Window, changes: &[f64], worst: usize) -> StepError {
@@ -117,22 +117,22 @@ impl Attempt<'_> {
     /// Every stage once, on what the traces know by now.
     fn pass(&mut self, window: Window) -> Result<(), StepError> {
         let (layout, board) = (self.layout, &mut *self.board);
-        let fits = if self.companions { &layout.companions } else { &layout.fits };
+        let fits = if self.companions { &layout.methods.companions } else { &layout.methods.fits };
         if std::mem::take(&mut board.event) {
             board.buffers.due.fill(false); // of a sweep or an attempt before
         }
         board.ended = None;
-        for (index, stage) in layout.stages.iter().enumerate() {
+        for (index, stage) in layout.methods.stages.iter().enumerate() {
             for run in &stage.fits {
                 fits[run.fit].fit_all(
                     &board.traces,
-                    &layout.couplings,
+                    &layout.topology.couplings,
                     &run.inputs,
                     window,
                     &mut board.buffers.segments,
                 );
             }
-            if !layout.corrections.is_empty() {
+            if !layout.methods.corrections.is_empty() {
                 for run in &stage.inputs {
                     let segments = &mut board.buffers.segments[run.clone()];
                     let offsets = board.offsets[run.clone()].iter().zip(&board.whole[run.clone()]);
@@ -141,10 +141,10 @@ impl Attempt<'_> {
                     }
                 }
             }
-            if !layout.rates.is_empty() {
+            if !layout.methods.rates.is_empty() {
                 board.paces.go_on(layout, index, window, &mut board.buffers.segments);
             }
-            if !layout.parcels.is_empty() {
+            if !layout.topology.parcels.is_empty() {
                 self.crew
                     .run(Task::Take(Whose::Stage(index)), &mut board.buffers)
                     .map_err(|blamed| stepping(layout, blamed, window))?;
@@ -160,14 +160,15 @@ impl Attempt<'_> {
                 (Some(known), Some(new)) => Some(known.min(new)),
                 (known, new) => known.or(new),
             };
-            if !layout.parcels.is_empty() {
+            if !layout.topology.parcels.is_empty() {
                 self.crew
                     .run(Task::Give(Whose::Stage(index)), &mut board.buffers)
                     .map_err(|blamed| stepping(layout, blamed, window))?;
-                board.send(|wire| layout.parcel_stages[wire] == index);
+                board.send(|wire| layout.methods.parcel_stages[wire] == index);
             }
             for outputs in &stage.outputs {
-                let slopes = if layout.slopes { &board.buffers.slopes[outputs.clone()] } else { &[] };
+                let slopes =
+                    if layout.topology.shape.slopes { &board.buffers.slopes[outputs.clone()] } else { &[] };
                 board.traces.put(outputs.start, &board.buffers.left[outputs.clone()], slopes);
             }
         }
@@ -176,7 +177,7 @@ impl Attempt<'_> {
 
     /// Derivatives at the window's start, before new inputs are set.
     fn refresh_jacobian(&mut self, window: Window) -> Result<(), StepError> {
-        if !self.layout.has_jacobian {
+        if !self.layout.methods.has_jacobian {
             return Ok(());
         }
         let board = &mut *self.board;
@@ -191,10 +192,10 @@ impl Attempt<'_> {
 
     /// Linear models around where everybody stands, with the inputs that a perfect exchange would give.
     fn refresh_models(&mut self, window: Window) -> Result<(), StepError> {
-        let Some(models) = &self.layout.models else { return Ok(()) };
+        let Some(models) = &self.layout.methods.models else { return Ok(()) };
         let board = &mut *self.board;
         for (input, segment) in board.buffers.segments.iter_mut().enumerate() {
-            *segment = Segment::constant(self.layout.couplings.value(input, board.traces.newest()));
+            *segment = Segment::constant(self.layout.topology.couplings.value(input, board.traces.newest()));
         }
         let age =
             board.model_age.map(|age| age + 1).filter(|age| models.every.is_none_or(|every| *age < every));
@@ -209,7 +210,7 @@ impl Attempt<'_> {
 
     /// Tells those who begin a step of their own that is longer than the window.
     fn lead(&mut self, window: Window) -> Result<(), StepError> {
-        if self.layout.rates.is_empty() {
+        if self.layout.methods.rates.is_empty() {
             return Ok(());
         }
         let Board { paces, buffers, .. } = &mut *self.board;
@@ -220,14 +221,14 @@ impl Attempt<'_> {
     }
 
     fn correct(&mut self, window: Window) {
-        if self.layout.corrections.is_empty() {
+        if self.layout.methods.corrections.is_empty() {
             return;
         }
         let Board { traces, buffers, offsets, whole, memory, scratch, paces, .. } = &mut *self.board;
         offsets.fill(Segment::ZERO);
         whole.fill(false);
         let mut mask = std::mem::take(&mut paces.mask);
-        for planned in &self.layout.corrections {
+        for planned in &self.layout.methods.corrections {
             let (memory, scratch) = (&memory[planned.memory.clone()], &mut scratch[planned.scratch.clone()]);
             let mut ask = |corrected: &[bool], window: Window| {
                 let known = known(self.layout, traces, buffers, corrected, paces.own());
@@ -259,19 +260,25 @@ impl Attempt<'_> {
     fn account(&mut self, window: Window) {
         let Board { ledger, buffers, .. } = &mut *self.board;
         let layout = self.layout;
-        ledger.add(&layout.bonds, &layout.couplings, &buffers.segments, &buffers.left, window.size);
+        ledger.add(
+            &layout.topology.bonds,
+            &layout.topology.couplings,
+            &buffers.segments,
+            &buffers.left,
+            window.size,
+        );
     }
 
     /// Sets new inputs and reads outputs again where that was asked for, so that a change passes through all
     /// simulators it can pass at this instant.
     fn exchange(&mut self, window: Window) -> Result<(), StepError> {
         let (layout, board) = (self.layout, &mut *self.board);
-        if layout.has_jacobian || layout.any_fresh {
+        if layout.methods.has_jacobian || !layout.topology.renewal.steps.is_empty() {
             for (held, segment) in board.held.iter_mut().zip(&board.buffers.segments) {
                 *held = segment.at(window.size);
             }
         }
-        if !layout.any_fresh {
+        if layout.topology.renewal.steps.is_empty() {
             return Ok(());
         }
         // The record shows the inputs of the step and the outputs it left, so both are put aside meanwhile.
@@ -290,14 +297,14 @@ impl Attempt<'_> {
 
     fn learn(&mut self, window: Window) {
         let layout = self.layout;
-        if layout.corrections.is_empty() {
+        if layout.methods.corrections.is_empty() {
             return;
         }
         // The record borrows the board while the memory is written: taken out, not copied.
         let mut memory = std::mem::take(&mut self.board.memory);
         let mut scratch = std::mem::take(&mut self.board.scratch);
         let record = self.board.record(layout, window);
-        for planned in &layout.corrections {
+        for planned in &layout.methods.corrections {
             let Board { traces, buffers, paces, .. } = &*self.board;
             let known = known(layout, traces, buffers, &planned.inputs, paces.own());
             let (memory, scratch) =
@@ -311,7 +318,7 @@ impl Attempt<'_> {
 
 /// Names the simulator and the window.
 pub fn stepping(layout: &Layout, (index, fault): Blamed, window: Window) -> StepError {
-    let simulator = layout.names[index].clone();
+    let simulator = layout.topology.names[index].clone();
     match fault {
         Fault::Failed(cause) => match cause.ends() {
             Some(function) => StepError::Ended { simulator, at: window.from, function },
@@ -320,7 +327,7 @@ pub fn stepping(layout: &Layout, (index, fault): Blamed, window: Window) -> Step
         Fault::Ended { at, function } => StepError::Ended { simulator, at, function },
         Fault::Panicked(message) => StepError::Panicked { simulator, window, message },
         Fault::NotFinite { output, value } => {
-            let output = layout.interfaces[index].outputs[output].name.clone();
+            let output = layout.topology.interfaces[index].outputs[output].name.clone();
             StepError::NotFinite { simulator, output, value, window }
         }
         Fault::Stopped(at) => StepError::StoppedEarly { simulator, at, window },
@@ -331,7 +338,7 @@ pub fn stepping(layout: &Layout, (index, fault): Blamed, window: Window) -> Step
 pub fn resting(layout: &Layout, blamed: Blamed, at: Time) -> StepError {
     match blamed {
         (index, Fault::Failed(cause)) if cause.ends().is_none() => {
-            StepError::FailedAt { simulator: layout.names[index].clone(), at, cause }
+            StepError::FailedAt { simulator: layout.topology.names[index].clone(), at, cause }
         }
         other => stepping(layout, other, Window { from: at, to: at, size: 0.0 }),
     }

@@ -77,15 +77,15 @@ struct Bookmark {
 
 impl Board {
     pub fn new(layout: &Layout) -> Board {
-        let (inputs, outputs) = (layout.shape.inputs, layout.shape.outputs);
-        let mut memory = vec![0.0; layout.corrections.iter().map(|c| c.memory.len()).sum()];
-        for planned in &layout.corrections {
-            planned.correction.start(&layout.shape, &mut memory[planned.memory.clone()]);
+        let (inputs, outputs) = (layout.topology.shape.inputs, layout.topology.shape.outputs);
+        let mut memory = vec![0.0; layout.methods.corrections.iter().map(|c| c.memory.len()).sum()];
+        for planned in &layout.methods.corrections {
+            planned.correction.start(&layout.topology.shape, &mut memory[planned.memory.clone()]);
         }
-        let (present, matrices) = layout.models.as_ref().map_or((0, 0), PlannedModels::sizes);
-        let mut law = vec![0.0; layout.law.memory()];
-        layout.law.start(&mut law);
-        let ledger = Ledger::new(&layout.bonds);
+        let (present, matrices) = layout.methods.models.as_ref().map_or((0, 0), PlannedModels::sizes);
+        let mut law = vec![0.0; layout.methods.law.memory()];
+        layout.methods.law.start(&mut law);
+        let ledger = Ledger::new(&layout.topology.bonds);
         Board {
             traces: Traces::new(outputs),
             buffers: Buffers {
@@ -93,30 +93,46 @@ impl Board {
                 left: vec![0.0; outputs],
                 slopes: vec![f64::NAN; outputs],
                 integrals: vec![f64::NAN; outputs],
-                jacobian: vec![0.0; if layout.has_jacobian { layout.jacobian_size() } else { 0 }],
-                through: vec![0.0; if layout.order.loops.is_empty() { 0 } else { layout.jacobian_size() }],
+                jacobian: vec![
+                    0.0;
+                    if layout.methods.has_jacobian { layout.topology.jacobian_size() } else { 0 }
+                ],
+                through: vec![
+                    0.0;
+                    if layout.topology.order.loops.is_empty() {
+                        0
+                    } else {
+                        layout.topology.jacobian_size()
+                    }
+                ],
                 present: vec![0.0; present],
                 matrices: vec![0.0; matrices],
-                states: vec![0.0; layout.states],
+                states: vec![0.0; layout.topology.states],
                 locals: vec![0.0; layout.rows.locals.iter().map(Vec::len).sum()],
-                frozen: vec![Vec::new(); layout.blocks.len()],
-                rehearsals: vec![Rehearsal::default(); layout.blocks.len()],
-                notices: vec![Vec::new(); layout.blocks.len()],
-                leads: vec![None; layout.blocks.len()],
-                due: vec![false; layout.blocks.len()],
-                parcels: vec![Vec::new(); layout.parcels.len()],
-                given: vec![Vec::new(); layout.parcels.len()],
+                frozen: vec![Vec::new(); layout.topology.blocks.len()],
+                rehearsals: vec![Rehearsal::default(); layout.topology.blocks.len()],
+                notices: vec![Vec::new(); layout.topology.blocks.len()],
+                leads: vec![None; layout.topology.blocks.len()],
+                due: vec![false; layout.topology.blocks.len()],
+                parcels: vec![Vec::new(); layout.topology.parcels.len()],
+                given: vec![Vec::new(); layout.topology.parcels.len()],
             },
             offsets: vec![Segment::ZERO; inputs],
             held: vec![0.0; inputs],
             unknowns: vec![Segment::ZERO; inputs],
             known: vec![true; outputs],
-            rooms: layout.order.loops.iter().map(|found| Room::of(layout, found)).collect(),
-            renewal_rooms: layout.renewal.loops.iter().map(|found| Room::of(layout, found)).collect(),
+            rooms: layout.topology.order.loops.iter().map(|found| Room::of(layout, found)).collect(),
+            renewal_rooms: layout
+                .topology
+                .renewal
+                .loops
+                .iter()
+                .map(|found| Room::of(layout, found))
+                .collect(),
             ripple: Ripple { outputs: vec![0.0; outputs], inputs: vec![0.0; inputs] },
             residuals: vec![Residual::default(); inputs],
             whole: vec![false; inputs],
-            scratch: vec![0.0; layout.corrections.last().map_or(0, |last| last.scratch.end)],
+            scratch: vec![0.0; layout.methods.corrections.last().map_or(0, |last| last.scratch.end)],
             model_age: None,
             linearised: 0,
             oldest_model: 0,
@@ -127,9 +143,9 @@ impl Board {
                 memory: memory.clone(),
                 ledger: ledger.clone(),
                 next_event: None,
-                parcels: vec![Vec::new(); layout.parcels.len()],
+                parcels: vec![Vec::new(); layout.topology.parcels.len()],
             },
-            sweeps: vec![0.0; layout.iteration.scratch(&layout.shape)],
+            sweeps: vec![0.0; layout.methods.iteration.scratch(&layout.topology.shape)],
             kept: vec![0.0; outputs],
             scratch_left: vec![0.0; outputs],
             overridden: Vec::with_capacity(inputs),
@@ -189,10 +205,10 @@ impl Board {
     /// What an input would be if outputs were exchanged now. Slopes go along where they are offered: the
     /// slope of an output that depends on an input at once depends on that input's slope.
     pub fn coupled(&self, layout: &Layout, input: usize) -> Segment {
-        let value = layout.couplings.value(input, self.traces.newest());
+        let value = layout.topology.couplings.value(input, self.traces.newest());
         let mut slope = 0.0;
-        if layout.slopes {
-            for term in layout.couplings.terms(input) {
+        if layout.topology.shape.slopes {
+            for term in layout.topology.couplings.terms(input) {
                 slope += term.gain * self.traces.slopes(0)[term.output];
             }
         }
@@ -207,13 +223,13 @@ impl Board {
             integrals: &self.buffers.integrals,
             kept: &self.kept,
             traces: &self.traces,
-            couplings: &layout.couplings,
-            bonds: &layout.bonds,
+            couplings: &layout.topology.couplings,
+            bonds: &layout.topology.bonds,
             powers: &self.ledger.powers,
-            tolerances: &layout.tolerances,
-            weights: &layout.weights,
-            connected: &layout.connected,
-            shape: layout.shape,
+            tolerances: &layout.topology.tolerances,
+            weights: &layout.topology.weights,
+            connected: &layout.topology.connected,
+            shape: layout.topology.shape,
         }
     }
 }
@@ -228,21 +244,21 @@ pub fn known<'a>(
 ) -> Known<'a> {
     Known {
         traces,
-        couplings: &layout.couplings,
-        blocks: &layout.blocks,
-        bonds: &layout.bonds,
+        couplings: &layout.topology.couplings,
+        blocks: &layout.topology.blocks,
+        bonds: &layout.topology.bonds,
         corrected,
         models: Models {
             present: &buffers.present,
             matrices: &buffers.matrices,
-            places: layout.models.as_ref().map_or(&[], |models| &models.places),
+            places: layout.methods.models.as_ref().map_or(&[], |models| &models.places),
         },
         jacobian: Jacobian {
             values: &buffers.jacobian,
-            starts: &layout.jacobian_starts,
-            owners: &layout.owners,
+            starts: &layout.topology.jacobian_starts,
+            owners: &layout.topology.owners,
         },
         own,
-        shape: layout.shape,
+        shape: layout.topology.shape,
     }
 }

@@ -51,7 +51,7 @@ impl Checkpoint {
         progress: &Progress,
     ) -> Result<Checkpoint, CheckpointError> {
         let layout = &island.layout;
-        for (name, interface) in layout.names.iter().zip(&layout.interfaces) {
+        for (name, interface) in layout.topology.names.iter().zip(&layout.topology.interfaces) {
             if !interface.abilities.freeze {
                 return Err(CheckpointError::CannotFreeze(name.clone()));
             }
@@ -113,7 +113,7 @@ impl Checkpoint {
             let theirs = String::from_utf8_lossy(theirs);
             return Err(CheckpointError::OtherSystem(format!("it is of `{theirs}`, this is `{ours}`")));
         }
-        for index in 0..island.layout.blocks.len() {
+        for index in 0..island.layout.topology.blocks.len() {
             let frozen = take_bytes(&mut rest).ok_or(CheckpointError::Damaged)?;
             island.board.buffers.frozen[index] = frozen.to_vec();
         }
@@ -195,20 +195,21 @@ fn numbers_into(island: &mut Island, numbers: &mut impl Iterator<Item = f64>) ->
 fn fingerprint(island: &Island, scenario: Option<&Scenario>) -> String {
     let layout = &island.layout;
     let own: String = layout
+        .methods
         .rates
         .iter()
-        .map(|rate| format!(" {}.step={}", layout.names[rate.member], number_text(rate.every)))
+        .map(|rate| format!(" {}.step={}", layout.topology.names[rate.member], number_text(rate.every)))
         .collect();
     format!(
         "{} inputs={} outputs={} bonds={} memory={} matrices={} law={} estimate={} actions={}{own}",
-        layout.names.join(","),
-        layout.shape.inputs,
-        layout.shape.outputs,
-        layout.shape.bonds,
+        layout.topology.names.join(","),
+        layout.topology.shape.inputs,
+        layout.topology.shape.outputs,
+        layout.topology.shape.bonds,
         island.board.memory.len(),
         island.board.buffers.matrices.len(),
         island.board.law.len(),
-        layout.estimate.name(),
+        layout.methods.estimate.name(),
         scenario.map_or(0, Scenario::len),
     )
 }

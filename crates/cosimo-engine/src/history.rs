@@ -6,7 +6,7 @@ use cosimo_core::recorder::Table;
 use cosimo_core::{End, Time};
 use cosimo_system::{Problem, Span};
 
-use crate::resolve::Ports;
+use crate::plan::Ports;
 
 /// Rows of all outputs at instants before the start; NaN where the table has no such column.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -38,16 +38,16 @@ pub struct Island {
 
 impl Island {
     pub fn new(layout: Layout, crew: Crew) -> Result<Island, StepError> {
-        let start = layout.start;
+        let start = layout.limits.start;
         let board = Board::new(&layout);
         let mut island = Island {
-            size: layout.control.first(layout.first_size),
+            size: layout.limits.control.first(layout.limits.first_size),
             clock: Clock::starting_at(start),
             counters: Counters::default(),
             window: Window { from: start, to: start, size: 0.0 },
             error: 0.0,
             appointment: None,
-            crawl: Crawl::between(start.seconds(), layout.stop.seconds()),
+            crawl: Crawl::between(start.seconds(), layout.limits.stop.seconds()),
             layout,
             board,
             crew,
@@ -58,18 +58,18 @@ impl Island {
 
     /// Outputs at the start, rank by rank; then the samples before it, where a history was given.
     fn enter(&mut self) -> Result<(), StepError> {
-        let at = self.layout.start;
-        let stop = (self.layout.end == EndRule::Exact).then_some(self.layout.stop);
-        let rewinds = self.layout.relies_on_rollback || self.layout.probed;
-        self.rest(Task::Enter(Setup { start: at, stop, meets: self.layout.meets, rewinds }))?;
-        for sample in 0..self.layout.history.times.len() {
-            let history = &self.layout.history;
+        let at = self.layout.limits.start;
+        let stop = (self.layout.limits.end == EndRule::Exact).then_some(self.layout.limits.stop);
+        let rewinds = self.layout.limits.relies_on_rollback || self.layout.limits.probed;
+        self.rest(Task::Enter(Setup { start: at, stop, meets: self.layout.limits.meets, rewinds }))?;
+        for sample in 0..self.layout.methods.history.times.len() {
+            let history = &self.layout.methods.history;
             self.board.traces.open(history.times[sample]);
             self.board.traces.put(0, &history.values[sample], &[]);
             self.board.traces.commit();
         }
         // Texts pass through as many simulators as there are at most.
-        for _ in 0..=self.layout.blocks.len().min(self.layout.parcels.len()) {
+        for _ in 0..=self.layout.topology.blocks.len().min(self.layout.topology.parcels.len()) {
             self.rest(Task::Give(Whose::All))?;
             if !self.board.send(|_| true) {
                 break;
@@ -77,7 +77,7 @@ impl Island {
             self.rest(Task::Take(Whose::All))?;
         }
         self.board.traces.open(at);
-        self.board.traces.put(0, &vec![0.0; self.layout.shape.outputs], &[]);
+        self.board.traces.put(0, &vec![0.0; self.layout.topology.shape.outputs], &[]);
         self.settle(Instant::Start, |settling| {
             settling.begin()?;
             settling.in_order()?;
@@ -85,17 +85,17 @@ impl Island {
             settling.all(true)?;
             // Slopes of outputs without feed-through follow from the inputs and are right only now; those that follow
             // from them come after.
-            if settling.layout.slopes { settling.in_order() } else { Ok(()) }
+            if settling.layout.topology.shape.slopes { settling.in_order() } else { Ok(()) }
         })?;
         self.board.traces.commit();
-        if self.layout.eventful {
+        if self.layout.topology.eventful {
             // The first round leaves initialisation, with events of its own; the second shows what they came to.
             self.pass_on(at)?;
             self.pass_on(at)?;
         }
-        if let Some(rehearsed) = self.layout.rehearsed.take() {
+        if let Some(rehearsed) = self.layout.limits.rehearsed.take() {
             self.board.buffers.rehearsals = rehearsed;
-        } else if self.layout.relies_on_rollback {
+        } else if self.layout.limits.relies_on_rollback {
             let first = self.clock.window(self.size, self.limit(self.limits()));
             self.rest(Task::Rehearse(first))?;
         }
@@ -176,8 +176,8 @@ impl Island {
                 .run(Task::Settle { at, who: Who::Lively, lenient: false }, &mut settling.board.buffers)
                 .map_err(|blamed| resting(layout, blamed, at))?;
             // Loops of those who have events are left alone: their unknowns stay as they were applied.
-            for (place, found) in layout.order.loops.iter().enumerate() {
-                if layout.throughout(found, |can| can.answers && !can.events) {
+            for (place, found) in layout.topology.order.loops.iter().enumerate() {
+                if layout.topology.throughout(found, |can| can.answers && !can.events) {
                     settling
                         .solve(place)
                         .map_err(|trouble| settling.error(trouble, |blamed| resting(layout, blamed, at)))?;
@@ -185,14 +185,14 @@ impl Island {
             }
             let (left, newest) = (&board.buffers.left, board.traces.newest());
             let moved = left.iter().zip(newest).position(|(now, before)| now.to_bits() != before.to_bits());
-            let slopes: &[f64] = if layout.slopes { &board.buffers.slopes } else { &[] };
+            let slopes: &[f64] = if layout.topology.shape.slopes { &board.buffers.slopes } else { &[] };
             let due = &board.buffers.due;
-            board.traces.jump(&board.buffers.left, slopes, |output| due[layout.owners[output]]);
+            board.traces.jump(&board.buffers.left, slopes, |output| due[layout.topology.owners[output]]);
             board.ended = board.ended.or(outcome.ended);
             let announced = board.next_event.filter(|event| *event > at);
             board.next_event = earlier(announced, outcome.next_event.filter(|event| *event > at));
             let mut sent = None;
-            if !layout.parcels.is_empty() {
+            if !layout.topology.parcels.is_empty() {
                 let mut pass = |task: Task, buffers: &mut Buffers| {
                     crew.run(task, buffers).map_err(|blamed| resting(layout, blamed, at))
                 };
@@ -203,15 +203,18 @@ impl Island {
                     pass(Task::Take(Whose::Lively), &mut board.buffers)?;
                 }
             }
-            let last = round == ROUNDS + layout.order.depth;
+            let last = round == ROUNDS + layout.topology.order.depth;
             match (moved, sent) {
-                (None, None) if round >= layout.order.depth => break,
+                (None, None) if round >= layout.topology.order.depth => break,
                 (Some(output), _) if last => {
                     return Err(StepError::Restless { output: layout.ports().path(End::Output(output)), at });
                 }
                 (None, Some(wire)) if last => {
-                    let (from, port) = layout.parcels[wire].from;
-                    let (name, port) = (&layout.names[from], &layout.interfaces[from].parcels_out[port].name);
+                    let (from, port) = layout.topology.parcels[wire].from;
+                    let (name, port) = (
+                        &layout.topology.names[from],
+                        &layout.topology.interfaces[from].parcels_out[port].name,
+                    );
                     return Err(StepError::Restless { output: format!("{name}.{port}"), at });
                 }
                 _ => {}
@@ -224,7 +227,7 @@ impl Island {
     }
 
     pub fn finished(&self) -> bool {
-        self.clock.reached(self.layout.stop)
+        self.clock.reached(self.layout.limits.stop)
     }
 
     /// One macro step.
@@ -235,7 +238,7 @@ impl Island {
             let window = self.clock.window(self.size, limit);
             let error = match self.attempt(window, limits) {
                 Ok(error) => error,
-                Err(StepError::StoppedEarly { at, .. }) if self.layout.rewinds && at > window.from => {
+                Err(StepError::StoppedEarly { at, .. }) if self.layout.limits.rewinds && at > window.from => {
                     self.rewind(window)?;
                     self.counters.events += 1;
                     limit = limit.and(at);
@@ -243,8 +246,10 @@ impl Island {
                     continue;
                 }
                 Err(error) => {
-                    let again = self.layout.rewinds && self.layout.control.adaptive && error.discarded();
-                    match self.layout.control.smaller(window.size) {
+                    let again = self.layout.limits.rewinds
+                        && self.layout.limits.control.adaptive
+                        && error.discarded();
+                    match self.layout.limits.control.smaller(window.size) {
                         Some(smaller) if again => {
                             self.rewind(window)?;
                             self.counters.rejected += 1;
@@ -255,9 +260,11 @@ impl Island {
                     }
                 }
             };
-            let order = self.layout.estimate.order(&self.layout.shape);
-            let factor = self.layout.law.factor(&self.board.law, error, order);
-            if let Some(smaller) = self.layout.control.retry(error, factor, window.size, &mut self.counters) {
+            let order = self.layout.methods.estimate.order(&self.layout.topology.shape);
+            let factor = self.layout.methods.law.factor(&self.board.law, error, order);
+            if let Some(smaller) =
+                self.layout.limits.control.retry(error, factor, window.size, &mut self.counters)
+            {
                 self.rewind(window)?;
                 self.size = smaller;
                 continue;
@@ -277,12 +284,12 @@ impl Island {
     pub(crate) fn end_at(&mut self, at: Time) -> Result<bool, StepError> {
         self.board.traces.discard();
         let from = self.clock.now();
-        if self.layout.blocks.len() != 1 || at <= from {
+        if self.layout.topology.blocks.len() != 1 || at <= from {
             return Ok(false);
         }
         self.rest(Task::Read)?;
         self.board.traces.open(at);
-        let slopes: &[f64] = if self.layout.slopes { &self.board.buffers.slopes } else { &[] };
+        let slopes: &[f64] = if self.layout.topology.shape.slopes { &self.board.buffers.slopes } else { &[] };
         self.board.traces.put(0, &self.board.buffers.left, slopes);
         self.board.traces.commit();
         self.window = Window { from, to: at, size: at.seconds() - from.seconds() };
@@ -293,7 +300,7 @@ impl Island {
 
     /// Runs the window and measures it; 1 is just good enough.
     fn attempt(&mut self, window: Window, limits: Limits) -> Result<f64, StepError> {
-        if self.layout.rewinds {
+        if self.layout.limits.rewinds {
             self.crew
                 .run(Task::Save(Slot::Attempt), &mut self.board.buffers)
                 .map_err(|blamed| stepping(&self.layout, blamed, window))?;
@@ -302,7 +309,7 @@ impl Island {
         let Island { layout, board, crew, .. } = self;
         let mut attempt =
             Attempt { layout, board, crew, window, companions: false, whole: window.size, limits };
-        let result = layout.estimate.attempt(&mut attempt, window);
+        let result = layout.methods.estimate.attempt(&mut attempt, window);
         self.counters.evaluations = self.board.evaluations;
         self.counters.linearised = self.board.linearised;
         self.counters.oldest_model = self.board.oldest_model;
@@ -310,7 +317,11 @@ impl Island {
         if error.is_finite() {
             Ok(error)
         } else {
-            Err(StepError::BadIndicator { estimate: self.layout.estimate.name(), value: error, window })
+            Err(StepError::BadIndicator {
+                estimate: self.layout.methods.estimate.name(),
+                value: error,
+                window,
+            })
         }
     }
 
@@ -323,10 +334,11 @@ impl Island {
     }
 
     fn commit(&mut self, window: Window, error: f64, factor: f64) {
-        self.layout.law.learn(error, &mut self.board.law);
-        if !self.layout.bonds.is_empty() {
-            for bond in 0..self.layout.bonds.len() {
-                let part = self.layout.estimate.bond_measure(&self.board.record(&self.layout, window), bond);
+        self.layout.methods.law.learn(error, &mut self.board.law);
+        if !self.layout.topology.bonds.is_empty() {
+            for bond in 0..self.layout.topology.bonds.len() {
+                let part =
+                    self.layout.methods.estimate.bond_measure(&self.board.record(&self.layout, window), bond);
                 self.board.ledger.indicators[bond] = part;
             }
         }
@@ -335,17 +347,17 @@ impl Island {
         self.counters.steps += 1;
         self.window = window;
         self.error = error;
-        let next = self.layout.control.next(window.size, factor, &mut self.counters);
+        let next = self.layout.limits.control.next(window.size, factor, &mut self.counters);
         // Cut short by an event or the end, not by the law: that is no reason to start small again.
-        let cut = window.size < self.size && (error <= 1.0 || !self.layout.control.adaptive);
+        let cut = window.size < self.size && (error <= 1.0 || !self.layout.limits.control.adaptive);
         self.size = if cut { next.max(self.size) } else { next };
     }
 
     /// What is known to end everybody's steps.
     #[inline]
     fn limits(&self) -> Limits {
-        let end = (self.layout.end == EndRule::Exact).then_some(self.layout.stop);
-        let ahead = |at: &Time| self.layout.cuts && *at > self.clock.now();
+        let end = (self.layout.limits.end == EndRule::Exact).then_some(self.layout.limits.stop);
+        let ahead = |at: &Time| self.layout.limits.cuts && *at > self.clock.now();
         let events = earlier(self.board.next_event.filter(ahead), self.appointment.filter(ahead));
         let limit = |at: Option<Time>| at.map_or(Limit::None, Limit::At);
         Limits { known: limit(earlier(events, end)), end: limit(end) }
@@ -368,13 +380,13 @@ impl Island {
     /// The numbers that one macro step maps onto themselves: states, samples of connected outputs as far
     /// back as any fit looks, and the memory of corrections.
     pub fn cells(&self) -> usize {
-        let samples = self.layout.driving.len() + self.layout.sloped.len();
-        self.layout.states + self.layout.history_depth() * samples + self.board.memory.len()
+        let samples = self.layout.topology.driving.len() + self.layout.topology.sloped.len();
+        self.layout.topology.states + self.layout.history_depth() * samples + self.board.memory.len()
     }
 
     /// How many of the cells, the first ones, are states of simulators.
     pub fn state_cells(&self) -> usize {
-        self.layout.states
+        self.layout.topology.states
     }
 
     /// One step of the given size from the given cells. The island is afterwards as it was.
@@ -428,14 +440,14 @@ impl Island {
 
     pub fn read_cells(&mut self, cells: &mut [f64]) -> Result<(), StepError> {
         self.rest(Task::GetStates)?;
-        let (states, rest) = cells.split_at_mut(self.layout.states);
+        let (states, rest) = cells.split_at_mut(self.layout.topology.states);
         states.copy_from_slice(&self.board.buffers.states);
         let mut rest = rest.iter_mut();
         for level in 0..self.layout.history_depth() {
-            for (&output, cell) in self.layout.driving.iter().zip(&mut rest) {
+            for (&output, cell) in self.layout.topology.driving.iter().zip(&mut rest) {
                 *cell = self.board.traces.level(level)[output];
             }
-            for (&output, cell) in self.layout.sloped.iter().zip(&mut rest) {
+            for (&output, cell) in self.layout.topology.sloped.iter().zip(&mut rest) {
                 *cell = self.board.traces.slopes(level)[output];
             }
         }
@@ -446,14 +458,14 @@ impl Island {
     }
 
     fn write_cells(&mut self, cells: &[f64]) -> Result<(), StepError> {
-        let (states, rest) = cells.split_at(self.layout.states);
+        let (states, rest) = cells.split_at(self.layout.topology.states);
         self.board.buffers.states.copy_from_slice(states);
         let mut rest = rest.iter();
         for level in 0..self.layout.history_depth() {
-            for (&output, cell) in self.layout.driving.iter().zip(&mut rest) {
+            for (&output, cell) in self.layout.topology.driving.iter().zip(&mut rest) {
                 self.board.traces.level_mut(level)[output] = *cell;
             }
-            for (&output, cell) in self.layout.sloped.iter().zip(&mut rest) {
+            for (&output, cell) in self.layout.topology.sloped.iter().zip(&mut rest) {
                 self.board.traces.slopes_mut(level)[output] = *cell;
             }
         }

@@ -4,13 +4,9 @@
 
 pub mod attempt;
 pub mod board;
-pub mod bonds;
-pub mod check;
 pub mod checkpoint;
 pub mod control;
 pub mod crew;
-mod fuse;
-pub mod graph;
 pub mod history;
 pub mod island;
 pub mod ledger;
@@ -18,22 +14,19 @@ pub mod lines;
 mod mapped;
 mod paced;
 pub mod plan;
-mod planner;
 pub mod rates;
-mod rehearsal;
-pub mod resolve;
 pub mod rows;
 pub mod run;
 pub mod scenario;
 pub mod settling;
 pub mod summary;
 
-pub use check::{Findings, check};
 pub use checkpoint::{Checkpoint, CheckpointError};
 pub use control::{Control, Counters};
 pub use crew::in_simulator;
 pub use ledger::{BondTotals, Ledger};
-pub use plan::{Layout, Plan, plan};
+pub use plan::bonds;
+pub use plan::{Findings, Layout, Plan, check, plan};
 pub use run::{ChangeError, Ended, LoopResidual, Run, RunError};
 pub use scenario::Scenario;
 pub use summary::{BondSummary, OwnSteps, Summary, Verdict};

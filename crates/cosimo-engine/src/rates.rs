@@ -63,18 +63,18 @@ pub struct Paces {
 
 impl Paces {
     pub(crate) fn new(layout: &Layout) -> Paces {
-        let inputs = if layout.rates.is_empty() { 0 } else { layout.shape.inputs };
+        let inputs = if layout.methods.rates.is_empty() { 0 } else { layout.topology.shape.inputs };
         let start = Pace {
-            clock: Clock::starting_at(layout.start),
-            own: Window { from: layout.start, to: layout.start, size: 0.0 },
+            clock: Clock::starting_at(layout.limits.start),
+            own: Window { from: layout.limits.start, to: layout.limits.start, size: 0.0 },
             begins: false,
             longer: false,
             jumped: false,
             steps: 0,
         };
         Paces {
-            all: vec![start; layout.rates.len()],
-            bookmark: vec![start; layout.rates.len()],
+            all: vec![start; layout.methods.rates.len()],
+            bookmark: vec![start; layout.methods.rates.len()],
             applied: vec![Segment::ZERO; inputs],
             own: vec![None; inputs],
             mask: vec![false; inputs],
@@ -92,7 +92,7 @@ impl Paces {
         leads: &mut [Option<Lead>],
     ) -> bool {
         let mut told = false;
-        for (rate, pace) in layout.rates.iter().zip(&mut self.all) {
+        for (rate, pace) in layout.methods.rates.iter().zip(&mut self.all) {
             pace.begins = false;
             if arrived(window.from, pace.own) {
                 let limit = if rate.rigid { limits.end } else { limits.known };
@@ -121,7 +121,7 @@ impl Paces {
 
     /// Keeps the inputs of steps that begin, and lets those of steps under way go on.
     pub(crate) fn go_on(&mut self, layout: &Layout, stage: usize, window: Window, segments: &mut [Segment]) {
-        let longer = layout.rates.iter().zip(&self.all).filter(|(_, pace)| pace.longer);
+        let longer = layout.methods.rates.iter().zip(&self.all).filter(|(_, pace)| pace.longer);
         for (rate, pace) in longer.filter(|(rate, _)| rate.stage == stage) {
             let (segments, applied) =
                 (&mut segments[rate.inputs.clone()], &mut self.applied[rate.inputs.clone()]);
@@ -141,7 +141,7 @@ impl Paces {
         &'a self,
         layout: &'a Layout,
     ) -> impl Iterator<Item = (Range<usize>, Window)> + 'a {
-        let beginning = layout.rates.iter().zip(&self.all).filter(|(_, pace)| pace.begins);
+        let beginning = layout.methods.rates.iter().zip(&self.all).filter(|(_, pace)| pace.begins);
         beginning.map(|(rate, pace)| (rate.inputs.clone(), pace.own))
     }
 

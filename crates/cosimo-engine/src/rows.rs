@@ -9,7 +9,7 @@ use cosimo_system::{Problem, RecordPoint, Results};
 use wildmatch::WildMatch;
 
 use crate::island::Island;
-use crate::resolve::Ports;
+use crate::plan::Ports;
 
 /// The chosen columns, the time first.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -125,13 +125,13 @@ impl Rows {
     /// The row of the present communication point.
     pub(crate) fn fill(&self, island: &Island, row: &mut Vec<f64>) {
         let (board, layout, window) = (&island.board, &island.layout, island.window);
-        let (ledger, after) = (&board.ledger, layout.record == RecordPoint::AfterExchange);
+        let (ledger, after) = (&board.ledger, layout.limits.record == RecordPoint::AfterExchange);
         let outputs = if after { board.traces.newest() } else { &board.buffers.left };
         row.clear();
         row.extend(self.sources.iter().map(|source| match *source {
             Source::Time => island.clock.now().seconds(),
             Source::Output(output) => outputs[output],
-            Source::Input(input) if after => layout.couplings.value(input, outputs),
+            Source::Input(input) if after => layout.topology.couplings.value(input, outputs),
             Source::Input(input) => board.buffers.segments[input].at(window.size),
             Source::Local(place) => board.buffers.locals[place],
             Source::Size => window.size,

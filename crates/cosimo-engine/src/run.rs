@@ -16,8 +16,8 @@ use crate::control::Counters;
 use crate::island::Island;
 use crate::ledger::Ledger;
 use crate::lines::{Net, NetTotals};
+use crate::plan::rehearsal;
 use crate::plan::{Layout, Plan, Ready};
-use crate::rehearsal;
 use crate::scenario::Scenario;
 use crate::summary::Summary;
 
@@ -135,14 +135,14 @@ impl Run {
     /// Tries rollback in another process, if the plan relies on it and trials are kept apart; otherwise the run tries it
     /// when it begins. Runs do this by themselves; programs whose runs begin on threads of their own call it before.
     pub fn rehearse(plan: Plan) -> Result<Plan, RunError> {
-        let wanted = plan.layout.relies_on_rollback && plan.layout.rehearsed.is_none();
+        let wanted = plan.layout.limits.relies_on_rollback && plan.layout.limits.rehearsed.is_none();
         if wanted { Ok(rehearsal::isolated(plan)?) } else { Ok(plan) }
     }
 
     pub(crate) fn begin(plan: Plan, threads: usize) -> Result<Run, RunError> {
         let Ready { layout, crew, mut remarks, mut scenario, net } = plan.ready(threads);
         let mut island = Island::new(layout, crew)?;
-        let named = island.layout.names.iter().zip(&island.board.buffers.rehearsals);
+        let named = island.layout.topology.names.iter().zip(&island.board.buffers.rehearsals);
         for (name, rehearsal) in named {
             if let Rehearsal::Doubtful(words) = rehearsal {
                 let message = format!("component `{name}`: {words}");
@@ -153,7 +153,7 @@ impl Run {
             scenario.begin(&mut island)?;
         }
         island.exit_initialisation()?;
-        for (name, notices) in island.layout.names.iter().zip(&island.board.buffers.notices) {
+        for (name, notices) in island.layout.topology.names.iter().zip(&island.board.buffers.notices) {
             remarks.extend(notices.iter().map(|(code, words)| {
                 Problem::remark(code, format!("component `{name}`: {words}"), 0..0).about(name)
             }));
@@ -274,7 +274,7 @@ impl Run {
     /// The present point is due again, whatever was before.
     fn restart_beat(&mut self) {
         let layout = &self.island.layout;
-        self.beat = layout.rows.every.map(|every| Beat::new(layout.start, every));
+        self.beat = layout.rows.every.map(|every| Beat::new(layout.limits.start, every));
     }
 
     pub fn time(&self) -> Time {
@@ -326,23 +326,23 @@ impl Run {
 
     /// That time so far, per component and over all threads; none where it is not taken.
     pub fn spent(&self) -> impl Iterator<Item = (&str, Duration)> {
-        self.island.layout.names.iter().map(String::as_str).zip(self.island.crew.spent())
+        self.island.layout.topology.names.iter().map(String::as_str).zip(self.island.crew.spent())
     }
 
     /// Components with steps of their own: the size in seconds, and how many they have made.
     pub fn own_steps(&self) -> impl Iterator<Item = (&str, f64, u64)> {
         let layout = &self.island.layout;
-        let rates = layout.rates.iter().zip(self.island.board.paces.steps());
-        rates.map(|(rate, steps)| (layout.names[rate.member].as_str(), rate.every, steps))
+        let rates = layout.methods.rates.iter().zip(self.island.board.paces.steps());
+        rates.map(|(rate, steps)| (layout.topology.names[rate.member].as_str(), rate.every, steps))
     }
 
     /// How well algebraic loops were solved, unknown by unknown.
     pub fn loop_residuals(&self) -> Vec<LoopResidual> {
         let (layout, board) = (&self.island.layout, &self.island.board);
         let ports = layout.ports();
-        let mut listed = vec![false; layout.shape.inputs];
+        let mut listed = vec![false; layout.topology.shape.inputs];
         let mut residuals = Vec::new();
-        for found in layout.order.loops.iter().chain(&layout.renewal.loops) {
+        for found in layout.topology.order.loops.iter().chain(&layout.topology.renewal.loops) {
             for &input in &found.unknowns {
                 if std::mem::replace(&mut listed[input], true) {
                     continue;
@@ -363,16 +363,17 @@ impl Run {
     /// Corrections that find out how simulators answer, by name, and what they have found out by now.
     pub fn learned(&self) -> impl Iterator<Item = (&'static str, Learned)> {
         let layout = &self.island.layout;
-        layout.corrections.iter().filter_map(|planned| {
-            let name = layout.correction_names[planned.inputs.iter().position(|corrected| *corrected)?];
+        layout.methods.corrections.iter().filter_map(|planned| {
+            let name =
+                layout.methods.correction_names[planned.inputs.iter().position(|corrected| *corrected)?];
             let memory = &self.island.board.memory[planned.memory.clone()];
-            Some((name, planned.correction.learned(&layout.shape, memory)?))
+            Some((name, planned.correction.learned(&layout.topology.shape, memory)?))
         })
     }
 
     /// What trying out rollback showed, per component.
     pub fn rehearsals(&self) -> impl Iterator<Item = (&str, &Rehearsal)> {
-        let names = self.island.layout.names.iter().map(String::as_str);
+        let names = self.island.layout.topology.names.iter().map(String::as_str);
         names.zip(&self.island.board.buffers.rehearsals)
     }
 
@@ -409,16 +410,17 @@ impl Run {
         // Searched for: an index of all names would cost more than one search.
         let layout = self.layout();
         let inside = |name: &String| path.strip_prefix(name.as_str())?.strip_prefix('.');
-        let owners = layout.names.iter().enumerate().filter_map(|(k, name)| Some((k, inside(name)?)));
+        let owners =
+            layout.topology.names.iter().enumerate().filter_map(|(k, name)| Some((k, inside(name)?)));
         let (owner, port) = owners.min_by_key(|(_, port)| port.len())?;
-        let at = layout.interfaces[owner].outputs.iter().position(|known| known.name == port)?;
-        Some(self.island.board.traces.newest()[layout.blocks[owner].outputs.start + at])
+        let at = layout.topology.interfaces[owner].outputs.iter().position(|known| known.name == port)?;
+        Some(self.island.board.traces.newest()[layout.topology.blocks[owner].outputs.start + at])
     }
 
     /// The value of an input as it follows from the outputs at the present communication point, by `component.port`.
     pub fn input(&self, path: &str) -> Option<f64> {
         let input = self.layout().ports().input(path, &(0..0)).ok()?;
-        Some(self.layout().couplings.value(input, self.outputs()))
+        Some(self.layout().topology.couplings.value(input, self.outputs()))
     }
 
     /// Sets inputs that are not connected, from the present communication point on; all of them or none. The plan must be
@@ -431,7 +433,7 @@ impl Run {
                     || Problem::error("plan/unknown-port", format!("there is no input `{path}`"), 0..0);
                 ChangeError::Refused(unfound.unwrap_or_else(|| Box::new(unknown())))
             })?;
-            if !self.layout().couplings.terms(input).is_empty() {
+            if !self.layout().topology.couplings.terms(input).is_empty() {
                 let message = format!("input `{path}` is connected; only inputs that are not can be set");
                 return Err(Problem::error("run/connected-input", message, 0..0).into());
             }
@@ -454,14 +456,16 @@ impl Run {
         let layout = &self.island.layout;
         let of = |(member, name): (usize, &String)| {
             let parameter = path.strip_prefix(name.as_str())?.strip_prefix('.')?;
-            let tunable = &layout.interfaces[member].tunable;
+            let tunable = &layout.topology.interfaces[member].tunable;
             Some((member, tunable.iter().position(|known| known == parameter)?))
         };
-        let Some(place) = layout.names.iter().enumerate().find_map(of) else {
+        let Some(place) = layout.topology.names.iter().enumerate().find_map(of) else {
             let message = format!("`{path}` is not a tunable parameter");
-            let tunable = layout.names.iter().zip(&layout.interfaces).flat_map(|(name, interface)| {
-                interface.tunable.iter().map(move |parameter| format!("{name}.{parameter}"))
-            });
+            let tunable = layout.topology.names.iter().zip(&layout.topology.interfaces).flat_map(
+                |(name, interface)| {
+                    interface.tunable.iter().map(move |parameter| format!("{name}.{parameter}"))
+                },
+            );
             let known: Vec<String> = tunable.collect();
             let hint = suggest(path, known.iter().map(String::as_str));
             return Err(Problem::error("run/not-tunable", message, 0..0).hint(hint).into());
@@ -476,7 +480,7 @@ impl Run {
     pub fn parcel(&self, path: &str) -> Option<&[u8]> {
         let layout = &self.island.layout;
         let (to, _) = layout.ports().parcel(path, true)?;
-        let wire = layout.parcels.iter().position(|wire| wire.to == to)?;
+        let wire = layout.topology.parcels.iter().position(|wire| wire.to == to)?;
         Some(&self.island.board.buffers.parcels[wire])
     }
 
@@ -533,5 +537,5 @@ impl Run {
 /// Who asks to end the simulation at the present communication point.
 fn asked_to_end(island: &Island) -> Option<Ended> {
     let (member, function) = island.board.ended?;
-    Some(Ended { component: island.layout.names[member].clone(), at: island.clock.now(), function })
+    Some(Ended { component: island.layout.topology.names[member].clone(), at: island.clock.now(), function })
 }

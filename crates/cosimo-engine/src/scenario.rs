@@ -14,7 +14,7 @@ use cosimo_system::{Deed, Problem, Span, System, Trigger, WireDecl};
 use crate::crew::Task;
 use crate::island::Island;
 use crate::plan::Layout;
-use crate::resolve::{Links, Ports};
+use crate::plan::{Links, Ports};
 use crate::settling::Instant;
 
 /// Events that are kept one by one; a condition that flutters is only counted beyond.
@@ -130,8 +130,8 @@ impl Scenario {
 
     /// A scenario that also takes changes from outside, between two steps: of each input and each tunable parameter.
     pub(crate) fn open_to_changes(scenario: Option<Scenario>, layout: &Layout) -> Scenario {
-        let mut scenario = scenario.unwrap_or_else(|| Scenario::idle(layout.shape.inputs, 0));
-        for (member, interface) in layout.interfaces.iter().enumerate() {
+        let mut scenario = scenario.unwrap_or_else(|| Scenario::idle(layout.topology.shape.inputs, 0));
+        for (member, interface) in layout.topology.interfaces.iter().enumerate() {
             for place in 0..interface.tunable.len() {
                 if !scenario.tuned.iter().any(|tuned| (tuned.0, tuned.1) == (member, place)) {
                     scenario.tuned.push((member, place, None));
@@ -149,7 +149,7 @@ impl Scenario {
     ) -> Result<bool, StepError> {
         let mut jumps = false;
         for &(input, value) in values {
-            let now = island.layout.couplings.value(input, island.board.traces.newest());
+            let now = island.layout.topology.couplings.value(input, island.board.traces.newest());
             if now.to_bits() != value.to_bits() {
                 self.changes[input] = Change { factor: 0.0, offset: value };
                 apply(input, self.changes[input], &self.untouched, island);
@@ -298,7 +298,7 @@ impl Scenario {
 
     /// Before anything has happened.
     pub(crate) fn begin(&mut self, island: &mut Island) -> Result<(), StepError> {
-        self.untouched = island.layout.couplings.clone();
+        self.untouched = island.layout.topology.couplings.clone();
         self.act(island)
     }
 
@@ -370,7 +370,10 @@ impl Scenario {
                         Deed::Override(value) => Change { factor: 0.0, offset: gain * value },
                         Deed::Stuck => {
                             let outputs = island.board.traces.newest();
-                            Change { factor: 0.0, offset: island.layout.couplings.value(input, outputs) }
+                            Change {
+                                factor: 0.0,
+                                offset: island.layout.topology.couplings.value(input, outputs),
+                            }
                         }
                         Deed::Scale(factor) => Change { factor: *factor, offset: 0.0 },
                         Deed::Offset(offset) => Change { factor: 1.0, offset: gain * offset },
@@ -639,7 +642,7 @@ fn compile(condition: &Expression, ports: &Ports<'_>, code: &mut Vec<Code>, prob
 
 /// Whether a condition is true of outputs as the others see them, and of inputs as they follow from them.
 fn holds(code: &[Code], island: &Island, stack: &mut Vec<f64>) -> bool {
-    let (outputs, couplings) = (island.board.traces.newest(), &island.layout.couplings);
+    let (outputs, couplings) = (island.board.traces.newest(), &island.layout.topology.couplings);
     stack.clear();
     for step in code {
         let value = match step {
@@ -681,7 +684,7 @@ fn truth(holds: bool) -> f64 {
 }
 
 fn apply(input: usize, change: Change, untouched: &Couplings, island: &mut Island) {
-    island.layout.couplings.set_row(input, untouched, change.factor, change.offset);
+    island.layout.topology.couplings.set_row(input, untouched, change.factor, change.offset);
 }
 
 /// Everybody hears the new inputs at the present instant, and what they say then becomes a second sample of it.
@@ -705,8 +708,8 @@ fn jump(island: &mut Island) -> Result<(), StepError> {
     })?;
     let Island { board, layout, .. } = island;
     board.traces.commit();
-    for input in 0..layout.shape.inputs {
-        if !layout.couplings.terms(input).is_empty() {
+    for input in 0..layout.topology.shape.inputs {
+        if !layout.topology.couplings.terms(input).is_empty() {
             board.buffers.segments[input] = board.offsets[input];
         }
     }

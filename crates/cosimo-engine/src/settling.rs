@@ -9,8 +9,8 @@ use cosimo_ode::{Equations, Newton, Unsolved};
 
 use crate::board::Board;
 use crate::crew::{Blamed, Crew, Fault, Task, Who};
-use crate::graph::{Loop, Order, Step};
 use crate::plan::Layout;
+use crate::plan::{Loop, Order, Step};
 
 /// How often discrete values may go round a loop.
 const ROUNDS: u32 = 100;
@@ -37,7 +37,7 @@ pub struct Room {
 
 impl Room {
     pub fn of(layout: &Layout, found: &Loop) -> Option<Room> {
-        let size = if layout.slopes { 2 * found.unknowns.len() } else { found.unknowns.len() };
+        let size = if layout.topology.shape.slopes { 2 * found.unknowns.len() } else { found.unknowns.len() };
         Some(Room { newton: Newton::new(size), u: vec![0.0; size], held: vec![0.0; found.discrete.len()] })
     }
 }
@@ -93,8 +93,8 @@ impl std::fmt::Debug for Settling<'_> {
 impl<'a> Settling<'a> {
     pub fn order(&self) -> &'a Order {
         match self.instant {
-            Instant::Exchange(_) => &self.layout.renewal,
-            Instant::Start | Instant::Jump => &self.layout.order,
+            Instant::Exchange(_) => &self.layout.topology.renewal,
+            Instant::Start | Instant::Jump => &self.layout.topology.order,
         }
     }
 
@@ -124,13 +124,13 @@ impl<'a> Settling<'a> {
     pub fn begin(&mut self) -> Result<(), Unsettled> {
         let (layout, board) = (self.layout, &mut *self.board);
         board.known.fill(false);
-        for (unknown, first) in board.unknowns.iter_mut().zip(&layout.first) {
+        for (unknown, first) in board.unknowns.iter_mut().zip(&layout.topology.first) {
             *unknown = Segment::constant(*first);
         }
         self.tell_all();
         self.hear(Who::All, true)?;
         self.board.known.fill(true);
-        for output in layout.order.passes.iter().flatten() {
+        for output in layout.topology.order.passes.iter().flatten() {
             self.board.known[*output] = false;
         }
         Ok(())
@@ -145,7 +145,7 @@ impl<'a> Settling<'a> {
     }
 
     pub fn tell_all(&mut self) {
-        for input in 0..self.layout.shape.inputs {
+        for input in 0..self.layout.topology.shape.inputs {
             self.tell(input);
         }
     }
@@ -155,12 +155,14 @@ impl<'a> Settling<'a> {
         let (layout, board) = (self.layout, &mut *self.board);
         let told = match self.instant {
             _ if unknown => board.unknowns[input],
-            Instant::Exchange(size) if !layout.fresh[input] => {
+            Instant::Exchange(size) if !layout.methods.fresh[input] => {
                 let applied = &board.offsets[input];
                 Segment::line(applied.at(size), applied.slope(size))
             }
-            Instant::Start if !layout.couplings.terms(input).iter().all(|term| board.known[term.output]) => {
-                Segment::constant(layout.first[input])
+            Instant::Start
+                if !layout.topology.couplings.terms(input).iter().all(|term| board.known[term.output]) =>
+            {
+                Segment::constant(layout.topology.first[input])
             }
             _ => board.coupled(layout, input),
         };
@@ -172,7 +174,7 @@ impl<'a> Settling<'a> {
     fn hear(&mut self, who: Who, lenient: bool) -> Result<(), Unsettled> {
         let board = &mut *self.board;
         self.crew.run(Task::Settle { at: self.at, who, lenient }, &mut board.buffers)?;
-        let slopes: &[f64] = if self.layout.slopes { &board.buffers.slopes } else { &[] };
+        let slopes: &[f64] = if self.layout.topology.shape.slopes { &board.buffers.slopes } else { &[] };
         board.traces.put(0, &board.buffers.left, slopes);
         Ok(())
     }
@@ -184,7 +186,7 @@ impl<'a> Settling<'a> {
     /// Passes of both orders are counted through.
     fn offset(&self) -> usize {
         match self.instant {
-            Instant::Exchange(_) => self.layout.order.passes.len(),
+            Instant::Exchange(_) => self.layout.topology.order.passes.len(),
             Instant::Start | Instant::Jump => 0,
         }
     }
@@ -193,7 +195,7 @@ impl<'a> Settling<'a> {
     /// for one. The unknowns of such a loop stay as they were.
     pub fn solve(&mut self, place: usize) -> Result<(), Unsettled> {
         let found = &self.order().loops[place];
-        if self.instant != Instant::Start && !self.layout.throughout(found, |can| !can.events) {
+        if self.instant != Instant::Start && !self.layout.topology.throughout(found, |can| !can.events) {
             self.tell_all();
             Equation { settling: self, found, held: &mut [] }.pass(false)?;
             self.measure(found);
@@ -218,9 +220,12 @@ impl<'a> Settling<'a> {
         let layout = self.layout;
         let bad = found.outputs.iter().find(|output| !self.board.buffers.left[**output].is_finite());
         bad.map_or(Ok(()), |&output| {
-            let owner = layout.owners[output];
+            let owner = layout.topology.owners[output];
             let value = self.board.buffers.left[output];
-            Err((owner, Fault::NotFinite { output: output - layout.blocks[owner].outputs.start, value })
+            Err((
+                owner,
+                Fault::NotFinite { output: output - layout.topology.blocks[owner].outputs.start, value },
+            )
                 .into())
         })
     }
@@ -361,8 +366,9 @@ impl Equations for Equation<'_, '_> {
         let found = self.found;
         let (order, offset) = (self.settling.order(), self.settling.offset());
         let Settling { layout, board, crew, .. } = &mut *self.settling;
-        let declares = |output: &usize| layout.interfaces[layout.owners[*output]].abilities.jacobian;
-        if layout.slopes || !found.outputs.iter().all(declares) {
+        let declares =
+            |output: &usize| layout.topology.interfaces[layout.topology.owners[*output]].abilities.jacobian;
+        if layout.topology.shape.slopes || !found.outputs.iter().all(declares) {
             return Ok(false);
         }
         let passes = (offset + found.passes.start, offset + found.passes.end);
@@ -379,8 +385,8 @@ impl Equations for Equation<'_, '_> {
                     };
                 }
                 for &output in &order.passes[pass] {
-                    let block = &layout.blocks[layout.owners[output]];
-                    let row = layout.jacobian_starts[layout.owners[output]]
+                    let block = &layout.topology.blocks[layout.topology.owners[output]];
+                    let row = layout.topology.jacobian_starts[layout.topology.owners[output]]
                         + (output - block.outputs.start) * block.inputs.len();
                     let part = |input: &usize| {
                         let place =
@@ -406,7 +412,7 @@ fn hold(board: &mut Board, held: &[f64], found: &Loop) {
 
 /// One row of L dy. Outputs outside of the loop stay as they are, discrete ones too.
 fn driven(layout: &Layout, input: usize, changes: &[f64], found: &Loop) -> f64 {
-    let terms = layout.couplings.terms(input).iter();
+    let terms = layout.topology.couplings.terms(input).iter();
     let moves =
         |output| found.outputs.binary_search(output).is_ok() && found.discrete.binary_search(output).is_err();
     let inside = terms.filter(|term| moves(&term.output));

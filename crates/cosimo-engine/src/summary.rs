@@ -157,9 +157,10 @@ fn limits() -> String {
 impl Summary {
     pub fn of(run: &Run) -> Summary {
         let mut counters = run.counters();
-        let elapsed = run.time().seconds() - run.layout().start.seconds();
+        let elapsed = run.time().seconds() - run.layout().limits.start.seconds();
         let mut bonds: Vec<BondSummary> = run
             .layout()
+            .topology
             .bonds
             .iter()
             .zip(&run.ledger().totals)
@@ -183,13 +184,14 @@ impl Summary {
             (events.map(|(time, name)| (time.seconds(), name.to_owned())).collect(), more)
         });
         let touched = |bond: &&Bond| scenario.is_some_and(|scenario| scenario.touched(bond));
-        let tampered = run.layout().bonds.iter().filter(touched).map(|bond| bond.name.clone()).collect();
+        let tampered =
+            run.layout().topology.bonds.iter().filter(touched).map(|bond| bond.name.clone()).collect();
         let own_steps =
             run.own_steps().map(|(name, size, steps)| OwnSteps { name: name.into(), size, steps });
         Summary {
             own_steps: own_steps.collect(),
             learned: run.learned().collect(),
-            coupled: net.is_some() || run.layout().connected.contains(&true),
+            coupled: net.is_some() || run.layout().topology.connected.contains(&true),
             net,
             events,
             more_events,

@@ -338,7 +338,7 @@ impl Bench<'_> {
         let mut plan =
             plan(system, self.registry).map_err(|problems| check(&problems).err().unwrap_or_default())?;
         if history {
-            plan.layout.history = self.before(system, &plan.layout)?;
+            plan.layout.methods.history = self.before(system, &plan.layout)?;
         }
         Run::new(plan.rewinding(), 1).map_err(|error| error.coded())
     }
@@ -349,7 +349,7 @@ impl Bench<'_> {
         let times: Vec<f64> = [-2.0, -1.0].map(|n| n * size).to_vec();
         let solution = cosimo::reference::solve(system, &times, self.registry)?;
         let ports = layout.ports();
-        let mut values = vec![vec![f64::NAN; layout.shape.outputs]; times.len()];
+        let mut values = vec![vec![f64::NAN; layout.topology.shape.outputs]; times.len()];
         for (column, name) in solution.names.iter().enumerate() {
             let output = ports.output(name, &(0..0)).map_err(|_| format!("there is no output `{name}`"))?;
             for (values, row) in values.iter_mut().zip(&solution.rows) {
@@ -478,7 +478,7 @@ fn lost(run: &mut Run, size: f64) -> Result<f64, String> {
 /// Which state is the speed of the rack: the fourth of the part that has it.
 fn rack_speed(run: &Run) -> Result<usize, String> {
     let mut before = 0;
-    for interface in &run.layout().interfaces {
+    for interface in &run.layout().topology.interfaces {
         let named = |name: &str| interface.outputs.iter().any(|port| port.name == name);
         if named("vR") {
             return Ok(before + 3);

@@ -29,7 +29,7 @@ impl Books {
             names: vec!["time".into(), "step.size".into(), "step.indicator".into()],
             units: vec!["s".into(), "s".into(), "1".into()],
         };
-        for bond in &run.layout().bonds {
+        for bond in &run.layout().topology.bonds {
             for what in ["transmitted_energy", "residual_energy"] {
                 columns.names.push(format!("bond.{}.{what}", bond.name));
                 columns.units.push("J".into());
@@ -38,9 +38,9 @@ impl Books {
         for (line, shortest) in lines {
             let layout = run.layout();
             let shown = format!("line.{line}");
-            let Some(owner) = layout.names.iter().position(|name| *name == shown) else { continue };
-            let first = layout.blocks[owner].outputs.start;
-            for (at, port) in layout.interfaces[owner].outputs.iter().enumerate() {
+            let Some(owner) = layout.topology.names.iter().position(|name| *name == shown) else { continue };
+            let first = layout.topology.blocks[owner].outputs.start;
+            for (at, port) in layout.topology.interfaces[owner].outputs.iter().enumerate() {
                 // A delay as a multiple of the shortest, and whether a side stands still.
                 let (name, by) = match port.name.split_once('_') {
                     Some(("delay", side)) => (format!("kappa_{side}"), *shortest),

@@ -80,41 +80,51 @@ impl Diagram {
     pub fn of(layout: &Layout) -> Diagram {
         let ports = layout.ports();
         let owner = |end: End| match end {
-            End::Output(output) => layout.owners[output],
+            End::Output(output) => layout.topology.owners[output],
             End::Input(input) => {
-                layout.blocks.iter().position(|block| block.inputs.contains(&input)).unwrap_or(0)
+                layout.topology.blocks.iter().position(|block| block.inputs.contains(&input)).unwrap_or(0)
             }
         };
         let mut diagram = Diagram {
-            units: layout.names.iter().map(|name| Unit { name: name.clone(), ..Unit::default() }).collect(),
+            units: layout
+                .topology
+                .names
+                .iter()
+                .map(|name| Unit { name: name.clone(), ..Unit::default() })
+                .collect(),
             ..Diagram::default()
         };
-        for bond in &layout.bonds {
+        for bond in &layout.topology.bonds {
             let ends = bond.sides.iter().map(|side| owner(side.effort)).collect();
             diagram.bonds.push(Tie { name: bond.name.clone(), ends });
         }
         let has = |side: &Side, end: End| side.effort == end || side.flow == end;
-        for input in 0..layout.couplings.inputs() {
+        for input in 0..layout.topology.couplings.inputs() {
             let to = owner(End::Input(input));
-            for term in layout.couplings.terms(input) {
+            for term in layout.topology.couplings.terms(input) {
                 let ends = [End::Input(input), End::Output(term.output)];
                 let tied = layout
+                    .topology
                     .bonds
                     .iter()
                     .any(|bond| ends.iter().all(|end| bond.sides.iter().any(|side| has(side, *end))));
                 if !tied {
                     let signal = format!("{} → {}", ports.path(ends[1]), ports.path(ends[0]));
-                    diagram.wire(layout.owners[term.output], to, signal);
+                    diagram.wire(layout.topology.owners[term.output], to, signal);
                 }
             }
         }
-        for wire in &layout.parcels {
+        for wire in &layout.topology.parcels {
             let ((from, out), (to, into)) = (wire.from, wire.to);
             let (out, into) = (
-                &layout.interfaces[from].parcels_out[out].name,
-                &layout.interfaces[to].parcels_in[into].name,
+                &layout.topology.interfaces[from].parcels_out[out].name,
+                &layout.topology.interfaces[to].parcels_in[into].name,
             );
-            diagram.wire(from, to, format!("{}.{out} → {}.{into}", layout.names[from], layout.names[to]));
+            diagram.wire(
+                from,
+                to,
+                format!("{}.{out} → {}.{into}", layout.topology.names[from], layout.topology.names[to]),
+            );
         }
         diagram
     }

@@ -104,7 +104,7 @@ fn main() {
         assert!(!document.has_errors(), "{:#?}", document.problems);
         assert_eq!(document.system.wires.len(), components * wires);
         let begun = Instant::now();
-        let planned = plan(&document.system, &registry).map(|plan| plan.layout.shape.inputs);
+        let planned = plan(&document.system, &registry).map(|plan| plan.layout.topology.shape.inputs);
         let plan = begun.elapsed().as_secs_f64();
         assert_eq!(planned.unwrap(), components * wires);
         let begun = Instant::now();

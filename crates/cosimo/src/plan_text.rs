@@ -30,7 +30,9 @@ fn coupling(out: &mut String, layout: &Layout) -> fmt::Result {
 
 fn simulators(out: &mut String, system: &System, layout: &Layout, lines: bool) -> fmt::Result {
     writeln!(out, "simulators")?;
-    for (index, (name, interface)) in layout.names.iter().zip(&layout.interfaces).enumerate() {
+    for (index, (name, interface)) in
+        layout.topology.names.iter().zip(&layout.topology.interfaces).enumerate()
+    {
         let can = &interface.abilities;
         let abilities: Vec<&str> = [
             (can.rollback, "rollback"),
@@ -48,7 +50,7 @@ fn simulators(out: &mut String, system: &System, layout: &Layout, lines: bool) -
             None if interface.members.is_empty() => continue, // a line, which is told of below
             None => format!("{}, integrated together", interface.members.join(" and ")),
         };
-        let rate = layout.rates.iter().find(|rate| rate.member == index);
+        let rate = layout.methods.rates.iter().find(|rate| rate.member == index);
         let own = rate.map_or(String::new(), |rate| own_step(rate.every, layout));
         let abilities = if lines { String::new() } else { format!(" ({})", abilities.join(", ")) };
         writeln!(out, "  {name:<12} {source}{abilities}{own}")?;
@@ -57,8 +59,9 @@ fn simulators(out: &mut String, system: &System, layout: &Layout, lines: bool) -
         return Ok(()); // every island has its own
     }
     writeln!(out, "\nstages (inside a stage nobody sees new values)")?;
-    for (k, stage) in layout.stages.iter().enumerate() {
-        let members: Vec<&str> = stage.members.iter().map(|&member| layout.names[member].as_str()).collect();
+    for (k, stage) in layout.methods.stages.iter().enumerate() {
+        let members: Vec<&str> =
+            stage.members.iter().map(|&member| layout.topology.names[member].as_str()).collect();
         writeln!(out, "  {}: {}", k + 1, members.join(", "))?;
     }
     Ok(())
@@ -109,7 +112,7 @@ fn lines(out: &mut String, system: &System) -> fmt::Result {
 
 /// A step of a component's own, and how it goes with everybody's.
 fn own_step(every: f64, layout: &Layout) -> String {
-    let size = layout.first_size.filter(|_| !layout.control.adaptive);
+    let size = layout.limits.first_size.filter(|_| !layout.limits.control.adaptive);
     let ratio = match size {
         Some(size) if every > size => format!(": {} steps of the others", (every / size).round()),
         Some(size) if every < size => format!(": {} in each step of the others", (size / every).round()),
@@ -121,8 +124,9 @@ fn own_step(every: f64, layout: &Layout) -> String {
 fn inputs(out: &mut String, layout: &Layout) -> fmt::Result {
     writeln!(out, "\ninputs")?;
     let ports = layout.ports();
-    for input in 0..layout.shape.inputs {
+    for input in 0..layout.topology.shape.inputs {
         let terms: Vec<String> = layout
+            .topology
             .couplings
             .terms(input)
             .iter()
@@ -133,16 +137,16 @@ fn inputs(out: &mut String, layout: &Layout) -> fmt::Result {
             .collect();
         let path = ports.path(End::Input(input));
         if terms.is_empty() {
-            writeln!(out, "  {path:<20} = {} (constant)", layout.couplings.constant(input))?;
+            writeln!(out, "  {path:<20} = {} (constant)", layout.topology.couplings.constant(input))?;
             continue;
         }
-        let exchange = if layout.fresh[input] { "fresh" } else { "stale" };
+        let exchange = if layout.methods.fresh[input] { "fresh" } else { "stale" };
         writeln!(
             out,
             "  {path:<20} = {}; {}, correction {}, exchange {exchange}",
-            sum(terms, layout.couplings.constant(input)),
-            layout.fit_names[input],
-            layout.correction_names[input]
+            sum(terms, layout.topology.couplings.constant(input)),
+            layout.methods.fit_names[input],
+            layout.methods.correction_names[input]
         )?;
     }
     Ok(())
@@ -157,11 +161,11 @@ fn sum(mut terms: Vec<String>, constant: f64) -> String {
 
 fn bonds(out: &mut String, layout: &Layout) -> fmt::Result {
     writeln!(out, "\nbonds (power counted from the first side)")?;
-    if layout.bonds.is_empty() {
+    if layout.topology.bonds.is_empty() {
         writeln!(out, "  none: the energy of the coupling is not watched")?;
     }
     let ports = layout.ports();
-    for bond in &layout.bonds {
+    for bond in &layout.topology.bonds {
         let sides: Vec<String> = bond
             .sides
             .iter()
@@ -190,7 +194,7 @@ fn bonds(out: &mut String, layout: &Layout) -> fmt::Result {
 fn methods(out: &mut String, system: &System, layout: &Layout, axes: &[(&str, Vec<Listed>)]) -> fmt::Result {
     writeln!(out, "\nmethods")?;
     let lines = system.bonds.iter().any(|bond| bond.line.is_some());
-    let sizes = (layout.control.adaptive, layout.control.first(system.recipe.step.size));
+    let sizes = (layout.limits.control.adaptive, layout.limits.control.first(system.recipe.step.size));
     choices(out, &system.recipe, (!lines).then_some(sizes), axes)?;
     for island in &system.islands {
         let names: Vec<&str> = island.components.iter().map(|(name, _)| name.as_str()).collect();

@@ -173,7 +173,7 @@ impl<'o> Run<'o> {
     /// An input as it follows from the outputs at the present communication point.
     pub fn get_input(&self, path: &str) -> Result<f64, Error> {
         let known = self.run.layout().ports().input(path, &(0..0));
-        let value = |input| self.run.layout().couplings.value(input, self.run.outputs());
+        let value = |input| self.run.layout().topology.couplings.value(input, self.run.outputs());
         known.map(value).map_err(|problem| unknown(path, problem))
     }
 

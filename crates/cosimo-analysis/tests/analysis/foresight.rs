@@ -40,7 +40,7 @@ fn advice(system: &System, size: f64) -> (Advice, Vec<String>) {
     let linear = linearise(system, &registry, &mut run, size).unwrap();
     let mut all = advise(&linear, run.layout(), size);
     assert_eq!(all.len(), 1);
-    (all.remove(0), run.layout().names.clone())
+    (all.remove(0), run.layout().topology.names.clone())
 }
 
 /// Wu 2018, Sec. 8: the tie rod told by the rack and the belt told by the motor are too stiff for what receives them.

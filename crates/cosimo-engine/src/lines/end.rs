@@ -7,7 +7,7 @@ use cosimo_core::{LineEnd, Stretch};
 use cosimo_system::{Impedances, LineDecl};
 
 use super::frozen::Walk;
-use crate::resolve::LineSide;
+use crate::plan::LineSide;
 
 pub(crate) struct End {
     /// Which line and which of its sides.

@@ -18,8 +18,8 @@ use super::isle::{Seed, SeedBody, SoloSeed};
 use super::net::Net;
 use super::proxy::Proxy;
 use super::terminal::Terminal;
-use crate::fuse::{Parts, blocks};
-use crate::resolve::{Line, Links, Ports};
+use crate::plan::{Line, Links, Ports};
+use crate::plan::{Parts, blocks};
 
 /// A line shows what is at its ends, and stands for no simulator of any island.
 const NOBODY: (usize, usize) = (usize::MAX, usize::MAX);

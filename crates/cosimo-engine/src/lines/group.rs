@@ -6,10 +6,10 @@ use cosimo_core::{End as PortEnd, Simulator, Term};
 use cosimo_system::{Problem, Recipe, System};
 
 use super::form::Piece;
-use crate::fuse::blocks;
+use crate::plan::Planner;
+use crate::plan::blocks;
+use crate::plan::{Links, ParcelWire, Ports};
 use crate::plan::{Plan, assemble};
-use crate::planner::Planner;
-use crate::resolve::{Links, ParcelWire, Ports};
 
 /// The plan of an island of several, with what concerns it of the whole.
 #[allow(clippy::too_many_arguments)] // the whole, and what is cut out of it

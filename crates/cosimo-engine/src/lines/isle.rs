@@ -108,7 +108,7 @@ impl Isle {
                 let run =
                     Run::new(*plan, 1).map_err(|error| SimulatorError::new("start", error.to_string()))?;
                 for ((end, decl), effort) in lock(&shared).iter_mut().zip(&decls).zip(&efforts) {
-                    end.place = run.layout().blocks[end.member].outputs.start + end.flow;
+                    end.place = run.layout().topology.blocks[end.member].outputs.start + end.flow;
                     end.begin(start, *effort, run.outputs()[end.place], decl);
                 }
                 Body::Group { run: Box::new(run), ends: shared }
@@ -219,9 +219,10 @@ impl Isle {
                 let ends = lock(ends);
                 // Those of lines are hidden from the plan, and put back in their place: they are in the order of inputs.
                 let mut hidden = ends.iter().peekable();
-                for (member, block) in layout.blocks.iter().enumerate() {
+                for (member, block) in layout.topology.blocks.iter().enumerate() {
                     into.extend_from_slice(&outputs[block.outputs.clone()]);
-                    let mut plain = block.inputs.clone().map(|input| layout.couplings.value(input, outputs));
+                    let mut plain =
+                        block.inputs.clone().map(|input| layout.topology.couplings.value(input, outputs));
                     for port in 0.. {
                         if let Some(end) = hidden.next_if(|end| (end.member, end.effort) == (member, port)) {
                             into.push(end.newest_effort());

@@ -240,7 +240,7 @@ fn an_island_under_a_method_of_its_own_ends_a_line() {
     }
     // The energy that the pushing mass sent is what arrived, was stored or is on its way.
     let run = start(&combined(1e-4), 1);
-    assert_eq!(run.layout().names, ["left", "mass", "spring", "line.long"]);
+    assert_eq!(run.layout().topology.names, ["left", "mass", "spring", "line.long"]);
 }
 
 /// The method of the system in which the pushed mass is alone on its island is that of the other one.

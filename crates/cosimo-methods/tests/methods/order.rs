@@ -69,7 +69,7 @@ impl Method<'_> {
         let size = STOP / f64::from(steps);
         let instants: Vec<f64> = (1..=steps).map(|n| f64::from(n) * size).collect();
         let mut run = self.start(test, steps);
-        let mut outcome = Outcome { error: 0.0, residual: 0.0, degree: run.layout().shape.degree };
+        let mut outcome = Outcome { error: 0.0, residual: 0.0, degree: run.layout().topology.shape.degree };
         for row in truth_from(self.initial, &instants) {
             run.step().unwrap();
             let error = (run.output("left.x").unwrap() - row[0]).abs();

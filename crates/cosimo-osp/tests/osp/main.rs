@@ -39,5 +39,5 @@ fn start(system: &System, registry: &Registry) -> Run {
 fn input(run: &Run, path: &str) -> f64 {
     let layout = run.layout();
     let Ok(End::Input(input)) = layout.ports().find(path, &(0..0)) else { panic!("no input {path}") };
-    layout.couplings.value(input, run.outputs())
+    layout.topology.couplings.value(input, run.outputs())
 }

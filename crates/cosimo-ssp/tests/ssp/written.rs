@@ -293,7 +293,7 @@ fn examples_survive_and_are_valid() {
         let again = system(&path);
         let lines = |system: &System| {
             let plan = cosimo::engine::plan(system, &registry()).unwrap();
-            format!("{:?} {:?}", plan.layout.couplings, plan.layout.bonds)
+            format!("{:?} {:?}", plan.layout.topology.couplings, plan.layout.topology.bonds)
         };
         assert_eq!(lines(&again), lines(&plain), "{}", file.display());
         files.push(path);

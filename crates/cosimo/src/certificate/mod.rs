@@ -63,7 +63,7 @@ impl Certificate {
             connections: connections(system, layout, registry),
             inputs: sources.to_vec(),
             system_sha256: cosimo_report::sha256(text.as_bytes()),
-            bonds: layout.bonds.iter().map(|bond| bond.name.clone()).collect(),
+            bonds: layout.topology.bonds.iter().map(|bond| bond.name.clone()).collect(),
             span: (system.experiment.start, system.experiment.stop),
             steps: Steps::default(),
             resumed: None,
@@ -247,12 +247,12 @@ pub fn message(message: &Message) -> FmuMessage {
 
 fn components(system: &System, layout: &Layout) -> Vec<Component> {
     let facts = |name: &String| {
-        let index = layout.names.iter().position(|known| known == name);
-        let facts = index.map_or(&[][..], |index| &layout.interfaces[index].facts);
+        let index = layout.topology.names.iter().position(|known| known == name);
+        let facts = index.map_or(&[][..], |index| &layout.topology.interfaces[index].facts);
         facts.iter().map(|(word, value)| (word.clone(), value.as_str().into())).collect::<Map<_, _>>()
     };
     let component = |component: &cosimo_system::Component| {
-        let mut interfaces = layout.interfaces.iter().zip(&layout.names);
+        let mut interfaces = layout.topology.interfaces.iter().zip(&layout.topology.names);
         let joined = interfaces.find(|(interface, _)| interface.members.contains(&component.name));
         Component {
             name: component.name.clone(),
@@ -269,7 +269,7 @@ fn methods(system: &System, layout: &Layout, registry: &Registry) -> Methods {
     let axes = registry.axes();
     let recipe = &system.recipe;
     let choice = |axis: &str, choice: &Choice| method(axis, choice, &axes);
-    let control = &layout.control;
+    let control = &layout.limits.control;
     let island = |island: &IslandDecl| {
         let recipe = &island.recipe;
         IslandMethods {
@@ -283,7 +283,8 @@ fn methods(system: &System, layout: &Layout, registry: &Registry) -> Methods {
             law: choice("law", &recipe.law),
         }
     };
-    let members = |members: &[usize]| members.iter().map(|member| layout.names[*member].clone()).collect();
+    let members =
+        |members: &[usize]| members.iter().map(|member| layout.topology.names[*member].clone()).collect();
     Methods {
         partition: choice("partition", &recipe.partition),
         iteration: choice("iteration", &recipe.iteration),
@@ -291,7 +292,7 @@ fn methods(system: &System, layout: &Layout, registry: &Registry) -> Methods {
         law: choice("law", &recipe.law),
         step: StepControl {
             controlled: control.adaptive,
-            first: finite(control.first(layout.first_size)),
+            first: finite(control.first(layout.limits.first_size)),
             min: finite(control.min),
             max: finite(control.max),
             shrink: control.shrink,
@@ -300,14 +301,14 @@ fn methods(system: &System, layout: &Layout, registry: &Registry) -> Methods {
         },
         islands: system.islands.iter().map(island).collect(),
         end: if system.experiment.end == EndRule::Exact { "exact" } else { "after" },
-        stages: layout.stages.iter().map(|stage| members(&stage.members)).collect(),
+        stages: layout.methods.stages.iter().map(|stage| members(&stage.members)).collect(),
         bonds: planned_bonds(layout),
     }
 }
 
 fn planned_bonds(layout: &Layout) -> Vec<PlannedBond> {
     let ports = layout.ports();
-    let bonds = layout.bonds.iter().map(|bond| {
+    let bonds = layout.topology.bonds.iter().map(|bond| {
         let sides = bond.sides.iter().enumerate().map(|(k, side)| Side {
             side: side_letter(k).to_string(),
             effort: ports.path(side.effort),
@@ -356,20 +357,21 @@ fn connections(system: &System, layout: &Layout, registry: &Registry) -> Vec<Con
     let (axes, ports, recipe) = (registry.axes(), layout.ports(), &system.recipe);
     let connection = |input: usize| {
         let path = ports.path(End::Input(input));
-        let terms = layout.couplings.terms(input).iter();
+        let terms = layout.topology.couplings.terms(input).iter();
         let from =
             terms.map(|term| Summand { output: ports.path(End::Output(term.output)), gain: term.gain });
-        let (fit, correction) = (layout.fit_names[input], layout.correction_names[input]);
+        let (fit, correction) = (layout.methods.fit_names[input], layout.methods.correction_names[input]);
         Connection {
             from: from.collect(),
-            offset: layout.couplings.constant(input),
+            offset: layout.topology.couplings.constant(input),
             fit: in_force("input", fit, recipe.input.of(&path), &axes),
             correction: in_force("correction", correction, recipe.correction.of(&path), &axes),
-            exchange: if layout.fresh[input] { "fresh" } else { "stale" },
+            exchange: if layout.methods.fresh[input] { "fresh" } else { "stale" },
             input: path,
         }
     };
-    let driven = (0..layout.shape.inputs).filter(|input| !layout.couplings.terms(*input).is_empty());
+    let driven =
+        (0..layout.topology.shape.inputs).filter(|input| !layout.topology.couplings.terms(*input).is_empty());
     driven.map(connection).collect()
 }
 

@@ -149,7 +149,7 @@ impl Observer for Checkpointing {
 
     /// Whatever keeps a run from being saved is told before it begins.
     fn begin(&mut self, start: &Start<'_>) -> Result<(), Error> {
-        let unsaved: Vec<String> = start.layout.unsaved().map(|name| format!("`{name}`")).collect();
+        let unsaved: Vec<String> = start.layout.topology.unsaved().map(|name| format!("`{name}`")).collect();
         if !unsaved.is_empty() {
             let message = format!(
                 "`--checkpoint`: {} cannot hand out {} state",

@@ -240,7 +240,7 @@ fn diagram(inputs: &RunInputs, run: &Run, outcome: &Outcome) -> Diagram {
     for (unit, (_, spent)) in diagram.units.iter_mut().zip(run.spent()) {
         unit.seconds = Some(spent.as_secs_f64());
     }
-    for (unit, interface) in diagram.units.iter_mut().zip(&run.layout().interfaces) {
+    for (unit, interface) in diagram.units.iter_mut().zip(&run.layout().topology.interfaces) {
         let component = inputs.system.components.iter().find(|component| component.name == unit.name);
         unit.about = match component {
             Some(component) => component.source.clone(),
@@ -257,20 +257,22 @@ fn unwritten(path: &Path, cause: &std::io::Error) -> Error {
 /// What is known about a component's origin, be it alone or joined with others.
 fn component<'a>(component: &'a system::Component, layout: &Layout) -> Component<'a> {
     let source = ("source".to_owned(), component.source.clone());
-    let alone = layout.names.iter().position(|name| *name == component.name);
+    let alone = layout.topology.names.iter().position(|name| *name == component.name);
     let joined = || {
-        let mut interfaces = layout.interfaces.iter();
+        let mut interfaces = layout.topology.interfaces.iter();
         interfaces.position(|interface| interface.members.contains(&component.name))
     };
     let facts = match (alone, joined()) {
-        (Some(index), _) => layout.interfaces[index].facts.clone(),
+        (Some(index), _) => layout.topology.interfaces[index].facts.clone(),
         (None, Some(index)) => {
             let suffix = format!(" of {}", component.name);
             let own = |(word, value): &(String, String)| {
                 word.strip_suffix(&suffix).map(|word| (word.to_owned(), value.clone()))
             };
-            let group = ("integrated in".to_owned(), layout.names[index].clone());
-            std::iter::once(group).chain(layout.interfaces[index].facts.iter().filter_map(own)).collect()
+            let group = ("integrated in".to_owned(), layout.topology.names[index].clone());
+            std::iter::once(group)
+                .chain(layout.topology.interfaces[index].facts.iter().filter_map(own))
+                .collect()
         }
         (None, None) => Vec::new(),
     };

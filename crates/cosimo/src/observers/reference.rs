@@ -58,8 +58,9 @@ impl Observer for Reference {
 impl Reference {
     fn errors(&self, solution: &reference::Solution, layout: &Layout) -> Vec<Apart> {
         let unit = |output: usize| {
-            let owner = layout.owners[output];
-            let port = &layout.interfaces[owner].outputs[output - layout.blocks[owner].outputs.start];
+            let owner = layout.topology.owners[output];
+            let port = &layout.topology.interfaces[owner].outputs
+                [output - layout.topology.blocks[owner].outputs.start];
             port.unit.as_ref().map_or(String::new(), ToString::to_string)
         };
         let port = |(k, name): (usize, &String)| {

@@ -80,7 +80,7 @@ fn print(name: &str, size: f64, layout: &Layout, advice: &[Advice], methods: &[(
 }
 
 fn words(advice: &Advice, layout: &Layout, size: f64) -> Vec<String> {
-    let (teller, receiver) = (&layout.names[advice.teller], &layout.names[advice.receiver]);
+    let (teller, receiver) = (&layout.topology.names[advice.teller], &layout.topology.names[advice.receiver]);
     let step = three(size);
     let kind = if advice.stiff() { "stiff" } else { "soft" };
     let mut lines = vec![format!(
@@ -133,8 +133,8 @@ fn as_json(name: &str, size: f64, layout: &Layout, advice: &[Advice], methods: &
         .map(|advice| {
             json!({
                 "bond": advice.bond,
-                "tells_effort": layout.names[advice.teller],
-                "receives_effort": layout.names[advice.receiver],
+                "tells_effort": layout.topology.names[advice.teller],
+                "receives_effort": layout.topology.names[advice.receiver],
                 "stiff": advice.stiff(),
                 "gain": advice.gain,
                 "gain_exchanged": advice.other_gain,

@@ -8,8 +8,8 @@ use cosimo_core::End;
 use cosimo_core::entry::{Registry, number_text};
 use cosimo_system::{Problem, Severity, Span, Summand, System, WireDecl};
 
-use crate::plan::{Survey, survey};
-use crate::resolve::Ports;
+use super::ports::Ports;
+use super::{Survey, survey};
 
 /// All that is wrong or odd, and how much there is of what.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -258,7 +258,7 @@ impl Inspection<'_> {
             );
             found.push(Problem::remark("check/long-step", message, span.clone()));
         }
-        if self.survey.layout.as_ref().is_none_or(|(layout, _)| layout.control.adaptive) {
+        if self.survey.layout.as_ref().is_none_or(|(layout, _)| layout.limits.control.adaptive) {
             return; // the size is the first one only
         }
         for (component, interface) in self.system.components.iter().zip(&self.survey.interfaces) {

@@ -1,9 +1,6 @@
 //! Every choice of a plan: which method for which input, in which stage, and whether the simulators can do
 //! what it needs. Problems are collected, never thrown: the caller wants all of them.
 
-mod checks;
-mod corrections;
-
 use cosimo_core::entry::{Entry, Options, Registry, Value, find, format_of, suggest};
 use cosimo_core::interface::Needs;
 use cosimo_core::linearised::Place;
@@ -13,14 +10,15 @@ use cosimo_core::recorder::TableError;
 use cosimo_core::{Carries, Couplings, End, Local, Time};
 use cosimo_system::{Choice, Exchange, Problem, Reject, System};
 
-use self::corrections::PlannedCorrections;
+use super::corrections::PlannedCorrections;
+use super::order::{self, Order};
+use super::ports::Ports;
+use super::resolve::Links;
+use super::{FitRun, Layout, Methods, RunLimits, Stage, Topology, runs};
 use crate::control::Control;
 use crate::crew::Sources;
-use crate::graph::{self, Order};
 use crate::history::{self, History};
-use crate::plan::{FitRun, Layout, Stage, runs};
 use crate::rates::Rate;
-use crate::resolve::{Links, Ports};
 use crate::rows::Rows;
 
 pub(crate) struct Planner<'a> {
@@ -153,7 +151,7 @@ impl Planner<'_> {
             self.corrections(&paths, &discrete, &shape, problems)?;
         self.check_answers(&fresh, sources.interface.as_deref(), problems);
         let graph =
-            CouplingGraph { simulators: names.clone(), edges: graph::edges(&couplings, &blocks, &owners) };
+            CouplingGraph { simulators: names.clone(), edges: order::edges(&couplings, &blocks, &owners) };
         let stages = self.stages(&graph, &fit_of_input, problems)?;
         let (iteration_entry, options) =
             self.entry(&self.registry.iterations, "iteration", &recipe.iteration, problems)?;
@@ -228,62 +226,65 @@ impl Planner<'_> {
         });
         let rates: Vec<Rate> = rates.collect();
         let layout = Layout {
-            rates,
-            companions: fits.iter().map(|fit| fit.companion()).collect(),
-            fits,
-            fit_names,
-            correction_names,
-            stages,
-            corrections,
-            iteration,
-            estimate,
-            law,
-            control,
-            first_size: recipe.step.size,
-            has_jacobian: sources.interface.is_some(),
-            jacobian_starts,
-            models,
-            states: 0,
-            state_counts: Vec::new(),
-            hidden: Vec::new(),
-            any_fresh: !renewal.steps.is_empty(),
-            fresh,
-            order,
-            renewal,
-            cuts: (0..interfaces.len()).all(|index| self.takes_any(index)),
-            slopes: shape.slopes,
-            tolerances: per_output(|component| component.tolerance),
-            weights: per_output(|component| component.weight),
-            connected,
-            sloped: driving
-                .iter()
-                .copied()
-                .filter(|&output| shape.slopes && interfaces[owners[output]].abilities.slopes)
-                .collect(),
-            driving,
-            first,
-            history,
-            start: Time::new(experiment.start)?,
-            stop: Time::new(experiment.stop)?,
-            end: experiment.end,
-            record: experiment.record,
+            topology: Topology {
+                states: 0,
+                state_counts: Vec::new(),
+                hidden: Vec::new(),
+                jacobian_starts,
+                tolerances: per_output(|component| component.tolerance),
+                weights: per_output(|component| component.weight),
+                connected,
+                sloped: driving
+                    .iter()
+                    .copied()
+                    .filter(|&output| shape.slopes && interfaces[owners[output]].abilities.slopes)
+                    .collect(),
+                driving,
+                first,
+                order,
+                renewal,
+                eventful: interfaces.iter().any(|interface| interface.abilities.events),
+                names,
+                interfaces,
+                blocks,
+                owners,
+                couplings,
+                bonds: self.links.bonds.clone(),
+                parcels: self.links.parcels.clone(),
+                shape,
+            },
+            limits: RunLimits {
+                start: Time::new(experiment.start)?,
+                stop: Time::new(experiment.stop)?,
+                end: experiment.end,
+                record: experiment.record,
+                control,
+                first_size: recipe.step.size,
+                cuts: (0..self.ports.interfaces.len()).all(|index| self.takes_any(index)),
+                meets: early,
+                rewinds,
+                relies_on_rollback,
+                probed: false,
+                rehearsed: None,
+            },
+            methods: Methods {
+                companions: fits.iter().map(|fit| fit.companion()).collect(),
+                fits,
+                fit_names,
+                correction_names,
+                corrections,
+                has_jacobian: sources.interface.is_some(),
+                models,
+                fresh,
+                stages,
+                parcel_stages: self.links.parcels.iter().map(|wire| stage_of(wire.from.0)).collect(),
+                rates,
+                iteration,
+                estimate,
+                law,
+                history,
+            },
             rows,
-            meets: early,
-            eventful: interfaces.iter().any(|interface| interface.abilities.events),
-            rewinds,
-            relies_on_rollback,
-            probed: false,
-            rehearsed: None,
-            graph,
-            names,
-            interfaces,
-            blocks,
-            owners,
-            couplings,
-            bonds: self.links.bonds.clone(),
-            parcel_stages: self.links.parcels.iter().map(|wire| stage_of(wire.from.0)).collect(),
-            parcels: self.links.parcels.clone(),
-            shape,
         };
         Some((layout, sources))
     }
@@ -296,7 +297,7 @@ impl Planner<'_> {
 
     /// Whether windows may be of any size for this simulator: it takes steps of any size, or never takes a window for
     /// its step, because its own are longer.
-    fn takes_any(&self, index: usize) -> bool {
+    pub(super) fn takes_any(&self, index: usize) -> bool {
         let step = &self.system.recipe.step;
         let longest = step.size.filter(|_| !self.varies()).unwrap_or(step.max);
         let own = self.system.components[index].step.as_ref();
@@ -314,31 +315,6 @@ impl Planner<'_> {
     fn jumps(&self, end: End) -> bool {
         let port = self.ports.port(end);
         port.discrete || port.carries != Carries::Real
-    }
-
-    /// Whether all simulators are brought to where one of them stops inside a window. For that all have to go back. One
-    /// that can handle its events alone stops only if somebody hears of them.
-    fn meets(&self, heard: impl Fn(usize) -> bool, problems: &mut Vec<Problem>) -> bool {
-        let can = |index: &usize| self.ports.interfaces[*index].abilities;
-        // Whoever stops and has steps of one size cannot be brought there, be they of its own.
-        let any =
-            |index: &usize| self.takes_any(*index) && (can(index).variable_step || !can(index).early_return);
-        let stops = |index: &usize| can(index).early_return && (!can(index).events || heard(*index));
-        let Some(stopping) = (0..self.ports.interfaces.len()).find(stops) else { return false };
-        let stuck = (0..self.ports.interfaces.len()).find(|index| !can(index).rollback || !any(index));
-        if let (Some(stuck), true) = (stuck, can(&stopping).events) {
-            let names = self.ports.names;
-            let why = if can(&stuck).rollback { "take steps of any size" } else { "rewind" };
-            problems.push(Problem::remark(
-                "plan/events-inside",
-                format!(
-                    "others hear of events of `{}` at the next communication point only: `{}` cannot {why}",
-                    names[stopping], names[stuck]
-                ),
-                self.system.components[stopping].span.clone(),
-            ));
-        }
-        stuck.is_none()
     }
 
     /// Values of inputs that nobody drives, offsets of the others, and all start values that the file gives.
@@ -391,7 +367,7 @@ impl Planner<'_> {
     }
 
     /// Looks a chosen method up and checks its options.
-    fn entry<T: ?Sized>(
+    pub(super) fn entry<T: ?Sized>(
         &self,
         entries: &[&'static Entry<T>],
         axis: &str,
@@ -431,91 +407,8 @@ impl Planner<'_> {
         }
     }
 
-    /// What a method on the whole system needs, against what each simulator can do.
-    fn meet(&self, name: &str, axis: &str, needs: &Needs, problems: &mut Vec<Problem>) {
-        for (index, interface) in self.ports.interfaces.iter().enumerate() {
-            let can = &interface.abilities;
-            let component = &self.system.components[index];
-            for (needed, able, code, what) in [
-                (needs.rollback, can.rollback, "plan/needs-rollback", "be able to rewind"),
-                (
-                    needs.jacobian,
-                    can.jacobian || interface.feedthrough.is_empty(),
-                    "plan/needs-jacobian",
-                    "declare derivatives of its outputs",
-                ),
-                (
-                    needs.variable_step,
-                    can.variable_step || self.takes_any(index),
-                    "plan/needs-variable-step",
-                    "take steps of any size",
-                ),
-            ] {
-                if needed && !able {
-                    problems.push(
-                        Problem::error(
-                            code,
-                            format!(
-                                "{axis} `{name}` needs every simulator to {what}, but `{}` cannot",
-                                component.name
-                            ),
-                            component.span.clone(),
-                        )
-                        .label(format!("`{}`", component.source))
-                        .about(&component.name)
-                        .hint(format!("choose another {axis}; `cosimo methods` lists what each one needs")),
-                    );
-                }
-            }
-        }
-        if needs.bonds && self.system.bonds.is_empty() && self.system.junctions.is_empty() {
-            problems.push(
-                Problem::error(
-                    "plan/needs-bond",
-                    format!("{axis} `{name}` needs a power bond, but the system has none"),
-                    self.system.recipe.estimate.span.clone(),
-                )
-                .hint(format!(
-                    "declare a `[[bond]]` where an effort and a flow are exchanged (`cosimo bonds` finds such wires), or \
-                     choose an {axis} that needs none"
-                )),
-            );
-        }
-    }
-
-    /// A fit asks only the simulators that feed its input.
-    fn sources_meet<T: ?Sized>(
-        &self,
-        entry: &Entry<T>,
-        needs: &Needs,
-        input: usize,
-        owners: &[usize],
-        problems: &mut Vec<Problem>,
-    ) {
-        for term in &self.links.rows[input] {
-            let owner = owners[term.output];
-            if needs.slopes && !self.ports.interfaces[owner].abilities.slopes {
-                problems.push(
-                    Problem::error(
-                        "plan/needs-slopes",
-                        format!(
-                            "input `{}` of `{}` needs the slope of `{}`, but `{}` offers none",
-                            entry.name,
-                            self.ports.path(End::Input(input)),
-                            self.ports.path(End::Output(term.output)),
-                            self.ports.names[owner]
-                        ),
-                        self.system.recipe.input.of(&self.ports.path(End::Input(input))).span.clone(),
-                    )
-                    .hint("use `linear`, which takes the slope from the history")
-                    .about(&self.ports.names[owner]),
-                );
-            }
-        }
-    }
-
     /// Whether the law may take steps of several sizes.
-    fn varies(&self) -> bool {
+    pub(super) fn varies(&self) -> bool {
         let law = self.entry(&self.registry.laws, "law", &self.system.recipe.law, &mut Vec::new());
         law.is_none_or(|(entry, options)| (entry.build)(&options).adaptive())
     }

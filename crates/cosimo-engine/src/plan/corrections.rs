@@ -9,8 +9,8 @@ use cosimo_core::method::Shape;
 use cosimo_system::{Choice, Problem};
 
 use super::Planner;
+use super::{PlannedCorrection, PlannedModels};
 use crate::crew::Sources;
-use crate::plan::{PlannedCorrection, PlannedModels};
 
 pub(super) struct PlannedCorrections {
     pub(super) corrections: Vec<PlannedCorrection>,

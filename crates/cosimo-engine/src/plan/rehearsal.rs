@@ -6,12 +6,12 @@ use cosimo_core::error::StepError;
 use cosimo_core::trial::{self, Crash};
 use cosimo_core::{Rehearsal, SimulatorError};
 
-use crate::plan::Plan;
+use super::Plan;
 use crate::run::Run;
 
 /// The plan, with what was found. Where nothing can be found out this way, the run tries for itself.
 pub(crate) fn isolated(plan: Plan) -> Result<Plan, StepError> {
-    let (names, start) = (plan.layout.names.clone(), plan.layout.start);
+    let (names, start) = (plan.layout.topology.names.clone(), plan.layout.limits.start);
     let mut plan = Some(plan);
     let mut rehearse = || match plan.take().map(|plan| Run::begin(plan, 1)) {
         Some(Ok(run)) => {
@@ -29,7 +29,7 @@ pub(crate) fn isolated(plan: Plan) -> Result<Plan, StepError> {
     };
     match answer {
         Some(Ok(answer)) => {
-            plan.layout.rehearsed = decoded(&answer).filter(|found| found.len() == names.len());
+            plan.layout.limits.rehearsed = decoded(&answer).filter(|found| found.len() == names.len());
             Ok(plan)
         }
         Some(Err(Crash { simulator, what })) => {

@@ -9,8 +9,8 @@ use cosimo_core::unit::{DOMAINS, Domain, POWER};
 use cosimo_core::{End, Unit};
 use cosimo_system::{BondDecl, Opposite, PowerPort, Problem, System, WireDecl};
 
-use crate::plan::survey;
-use crate::resolve::Ports;
+use super::ports::Ports;
+use super::survey;
 
 /// Two wires that may be a bond.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,20 +4,129 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use cosimo_core::entry::{find, number_text, suggest};
+use cosimo_core::entry::{Entry, find, number_text, suggest};
+use cosimo_core::interface::Needs;
 use cosimo_core::linearised::Place;
 use cosimo_core::method::{Fit, JacobianSource, Law, WireFacts};
 use cosimo_core::{Clock, End, Time, clock};
 use cosimo_system::{Choice, EndRule, Problem};
 
 use super::Planner;
-use crate::graph::{Loop, Order};
+use super::order::{Loop, Order};
 use crate::history::History;
 
 /// Steps of its own that a component takes in one common step: more would not end.
 const MOST_OWN_STEPS: f64 = 1e9;
 
 impl Planner<'_> {
+    /// What a method on the whole system needs, against what each simulator can do.
+    pub(super) fn meet(&self, name: &str, axis: &str, needs: &Needs, problems: &mut Vec<Problem>) {
+        for (index, interface) in self.ports.interfaces.iter().enumerate() {
+            let can = &interface.abilities;
+            let component = &self.system.components[index];
+            for (needed, able, code, what) in [
+                (needs.rollback, can.rollback, "plan/needs-rollback", "be able to rewind"),
+                (
+                    needs.jacobian,
+                    can.jacobian || interface.feedthrough.is_empty(),
+                    "plan/needs-jacobian",
+                    "declare derivatives of its outputs",
+                ),
+                (
+                    needs.variable_step,
+                    can.variable_step || self.takes_any(index),
+                    "plan/needs-variable-step",
+                    "take steps of any size",
+                ),
+            ] {
+                if needed && !able {
+                    problems.push(
+                        Problem::error(
+                            code,
+                            format!(
+                                "{axis} `{name}` needs every simulator to {what}, but `{}` cannot",
+                                component.name
+                            ),
+                            component.span.clone(),
+                        )
+                        .label(format!("`{}`", component.source))
+                        .about(&component.name)
+                        .hint(format!("choose another {axis}; `cosimo methods` lists what each one needs")),
+                    );
+                }
+            }
+        }
+        if needs.bonds && self.system.bonds.is_empty() && self.system.junctions.is_empty() {
+            problems.push(
+                Problem::error(
+                    "plan/needs-bond",
+                    format!("{axis} `{name}` needs a power bond, but the system has none"),
+                    self.system.recipe.estimate.span.clone(),
+                )
+                .hint(format!(
+                    "declare a `[[bond]]` where an effort and a flow are exchanged (`cosimo bonds` finds such wires), or \
+                     choose an {axis} that needs none"
+                )),
+            );
+        }
+    }
+
+    /// A fit asks only the simulators that feed its input.
+    pub(super) fn sources_meet<T: ?Sized>(
+        &self,
+        entry: &Entry<T>,
+        needs: &Needs,
+        input: usize,
+        owners: &[usize],
+        problems: &mut Vec<Problem>,
+    ) {
+        for term in &self.links.rows[input] {
+            let owner = owners[term.output];
+            if needs.slopes && !self.ports.interfaces[owner].abilities.slopes {
+                problems.push(
+                    Problem::error(
+                        "plan/needs-slopes",
+                        format!(
+                            "input `{}` of `{}` needs the slope of `{}`, but `{}` offers none",
+                            entry.name,
+                            self.ports.path(End::Input(input)),
+                            self.ports.path(End::Output(term.output)),
+                            self.ports.names[owner]
+                        ),
+                        self.system.recipe.input.of(&self.ports.path(End::Input(input))).span.clone(),
+                    )
+                    .hint("use `linear`, which takes the slope from the history")
+                    .about(&self.ports.names[owner]),
+                );
+            }
+        }
+    }
+
+    /// Whether all simulators are brought to where one of them stops inside a window. For that all have to go back. One
+    /// that can handle its events alone stops only if somebody hears of them.
+    pub(super) fn meets(&self, heard: impl Fn(usize) -> bool, problems: &mut Vec<Problem>) -> bool {
+        let can = |index: &usize| self.ports.interfaces[*index].abilities;
+        // Whoever stops and has steps of one size cannot be brought there, be they of its own.
+        let any =
+            |index: &usize| self.takes_any(*index) && (can(index).variable_step || !can(index).early_return);
+        let stops = |index: &usize| can(index).early_return && (!can(index).events || heard(*index));
+        let Some(stopping) = (0..self.ports.interfaces.len()).find(stops) else { return false };
+        let stuck = (0..self.ports.interfaces.len()).find(|index| !can(index).rollback || !any(index));
+        if let (Some(stuck), true) = (stuck, can(&stopping).events) {
+            let names = self.ports.names;
+            let why = if can(&stuck).rollback { "take steps of any size" } else { "rewind" };
+            problems.push(Problem::remark(
+                "plan/events-inside",
+                format!(
+                    "others hear of events of `{}` at the next communication point only: `{}` cannot {why}",
+                    names[stopping], names[stuck]
+                ),
+                self.system.components[stopping].span.clone(),
+            ));
+        }
+        stuck.is_none()
+    }
+
     /// With steps of one size, those of components' own fit in them, or they in those.
     pub(super) fn check_own_steps(&self, size: f64, problems: &mut Vec<Problem>) {
         for component in &self.system.components {

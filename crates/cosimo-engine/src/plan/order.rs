@@ -267,7 +267,7 @@ impl Inner {
 }
 
 /// (from, to) pairs of simulators, sorted, without repetition.
-pub fn edges(couplings: &Couplings, blocks: &[Block], owners: &[usize]) -> Vec<(usize, usize)> {
+pub(super) fn edges(couplings: &Couplings, blocks: &[Block], owners: &[usize]) -> Vec<(usize, usize)> {
     let mut edges = Vec::new();
     for (to, block) in blocks.iter().enumerate() {
         for input in block.inputs.clone() {

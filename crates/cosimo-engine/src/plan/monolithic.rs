@@ -1,12 +1,13 @@
 //! Strong coupling: components that are to be integrated together become one simulator before anything is planned.
 //! What they exchange among themselves leaves the coupling matrix, and no method sees it.
 
-use cosimo_core::entry::{InnerWire, JoinRequest, OpenProblem, OpenRequest, Registry, Source, suggest};
+use cosimo_core::entry::{InnerWire, JoinRequest, OpenRequest, Registry, Source, suggest};
 use cosimo_core::link::Block;
 use cosimo_core::{Bond, End, Interface, Simulator, Term, Value};
 use cosimo_system::{Component, Problem, Span, StrongDecl, System};
 
-use crate::resolve::{Line, LineSide, Links, ParcelWire};
+use super::open::{blocks, cannot_open};
+use super::resolve::{Line, LineSide, Links, ParcelWire};
 
 /// A system on its way to a plan: one of everything per simulator.
 pub(crate) struct Parts {
@@ -23,26 +24,6 @@ impl Parts {
     pub(crate) fn interfaces(&self) -> Vec<Interface> {
         self.simulators.iter().map(|simulator| simulator.interface().clone()).collect()
     }
-}
-
-pub(crate) fn blocks(interfaces: &[Interface]) -> Vec<Block> {
-    let (mut inputs, mut outputs) = (0, 0);
-    interfaces
-        .iter()
-        .map(|interface| {
-            let block = Block {
-                inputs: inputs..inputs + interface.inputs.len(),
-                outputs: outputs..outputs + interface.outputs.len(),
-            };
-            (inputs, outputs) = (block.inputs.end, block.outputs.end);
-            block
-        })
-        .collect()
-}
-
-/// The kind of simulator that a source belongs to.
-pub(crate) fn kind_of<'r>(source: &str, registry: &'r Registry) -> Option<&'r dyn Source> {
-    registry.source(source)
 }
 
 /// Components that a group names, if the group can be made.
@@ -88,7 +69,7 @@ fn members<'r>(
         );
     }
     let joins =
-        |index: &usize| kind_of(&system.components[*index].source, registry).filter(|kind| kind.joins());
+        |index: &usize| registry.source(&system.components[*index].source).filter(|kind| kind.joins());
     for index in members.iter().filter(|index| joins(index).is_none()) {
         let Component { name, source, source_span, .. } = &system.components[*index];
         problems.push(
@@ -241,23 +222,6 @@ fn open(
             }));
             None
         }
-    }
-}
-
-pub(crate) fn cannot_open(component: &Component, found: OpenProblem) -> Problem {
-    let span = match &found.parameter {
-        Some(parameter) => component
-            .parameters
-            .iter()
-            .find(|(name, ..)| name == parameter)
-            .map_or(component.span.clone(), |(_, _, span)| span.clone()),
-        None => component.source_span.clone(),
-    };
-    let message = format!("component `{}`: {}", component.name, found.message);
-    let problem = Problem::error("plan/cannot-open", message, span).about(&component.name);
-    match found.hint {
-        Some(hint) => problem.hint(hint),
-        None => problem,
     }
 }
 

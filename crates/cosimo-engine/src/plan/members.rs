@@ -1,0 +1,77 @@
+//! Simulators in the places that were planned for them.
+
+use cosimo_core::method::JacobianWork;
+use cosimo_core::{Segment, Simulator};
+
+use super::{Layout, ParcelWire};
+use crate::crew::{Member, Seldom};
+
+/// Puts every simulator in its place.
+pub(super) fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Member> {
+    let passes = layout.topology.order.passes.iter().chain(&layout.topology.renewal.passes);
+    let mut speaks = vec![vec![false; passes.clone().count()]; simulators.len()];
+    for (pass, outputs) in passes.enumerate() {
+        outputs.iter().for_each(|output| speaks[layout.topology.owners[*output]][pass] = true);
+    }
+    let (mut states, mut locals) = (0, 0);
+    let mut stages = vec![0; simulators.len()];
+    for (stage, members) in layout.methods.stages.iter().enumerate() {
+        members.members.iter().for_each(|&member| stages[member] = stage);
+    }
+    simulators
+        .into_iter()
+        .enumerate()
+        .map(|(index, mut simulator)| {
+            let block = &layout.topology.blocks[index];
+            let count = simulator.states().map_or(0, |states| states.count());
+            states += count;
+            let chosen = layout.rows.locals.get(index).map_or(&[][..], Vec::as_slice);
+            if !chosen.is_empty() {
+                simulator.choose_locals(chosen);
+            }
+            locals += chosen.len();
+            // Every output by every input: too much to be set aside where nothing asks for it.
+            let asked = layout.methods.has_jacobian || !layout.topology.order.loops.is_empty();
+            let size = if asked { block.inputs.len() * block.outputs.len() } else { 0 };
+            let outputs = block.outputs.len();
+            let abilities = &layout.topology.interfaces[index].abilities;
+            let model =
+                layout.methods.models.as_ref().and_then(|models| models.places[index].as_ref()).cloned();
+            let seen = model.as_ref().map_or(0, |place| place.states);
+            let parcels = |end: fn(&ParcelWire) -> (usize, usize)| {
+                let wires = layout.topology.parcels.iter().map(end).enumerate();
+                wires.filter(|(_, end)| end.0 == index).map(|(wire, end)| (wire, end.1)).collect()
+            };
+            Member {
+                index,
+                inputs: block.inputs.clone(),
+                outputs: block.outputs.clone(),
+                // Asked for only where somebody looks at them: to some simulators they cost as much as a step.
+                offers_slopes: layout.topology.shape.slopes && abilities.slopes,
+                offers_integrals: !layout.methods.corrections.is_empty() && abilities.integrals,
+                seldom: Box::new(Seldom {
+                    stage: stages[index],
+                    states: states - count..states,
+                    locals: locals - chosen.len()..locals,
+                    jacobian: layout.topology.jacobian_starts[index]
+                        ..layout.topology.jacobian_starts[index] + size,
+                    model: model.clone(),
+                    passes: std::mem::take(&mut speaks[index]),
+                    declares: abilities.jacobian,
+                    takes: parcels(|wire| wire.to),
+                    gives: parcels(|wire| wire.from),
+                    lively: abilities.answers || abilities.events,
+                    work: JacobianWork {
+                        segments: vec![Segment::ZERO; block.inputs.len()],
+                        above: vec![0.0; outputs],
+                        below: vec![0.0; outputs],
+                        slopes: vec![0.0; if abilities.slopes { outputs } else { 0 }],
+                        point: vec![0.0; seen + block.inputs.len()],
+                        motions: vec![0.0; 2 * (seen + outputs)],
+                    },
+                }),
+                simulator,
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,229 @@
+//! Simulators are opened, and asked what they are.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cosimo_core::entry::{OpenProblem, OpenRequest, Registry, Value, number_text, suggest};
+use cosimo_core::interface::{Abilities, Interface};
+use cosimo_core::link::Block;
+use cosimo_core::{Carries, Local, Simulator, Unit};
+use cosimo_system::{Component, Names, Problem, System};
+
+/// In the order of the components; `None` where one did not open.
+pub(super) type Opened = Vec<Option<Box<dyn Simulator>>>;
+
+pub(super) fn open(system: &System, registry: &Registry, problems: &mut Vec<Problem>) -> Opened {
+    let mut simulators = Vec::new();
+    for component in &system.components {
+        if component.source.is_empty() {
+            simulators.push(None); // the reader of the file has said what it wanted
+            continue;
+        }
+        let Some(kind) = registry.source(&component.source) else {
+            let known = registry.sources.iter().map(|kind| kind.name());
+            problems.push(
+                Problem::error(
+                    "plan/unknown-source",
+                    format!("nothing can open `{}`", component.source),
+                    component.source_span.clone(),
+                )
+                .about(&component.name)
+                .hint(format!("{} as in `native:dual-mass/right`", suggest(&component.source, known))),
+            );
+            simulators.push(None);
+            continue;
+        };
+        let parameters: Vec<(String, Value)> =
+            component.parameters.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect();
+        let request = OpenRequest {
+            name: &component.name,
+            source: &component.source,
+            folder: &system.folder,
+            parameters: &parameters,
+            joined: system
+                .strong
+                .iter()
+                .flat_map(|group| &group.components)
+                .any(|(name, _)| *name == component.name),
+        };
+        match kind.open(&request) {
+            Ok(simulator) => simulators.push(Some(simulator)),
+            Err(found) => {
+                simulators.push(None);
+                problems.extend(found.into_iter().map(|found| cannot_open(component, found)));
+            }
+        }
+    }
+    simulators
+}
+
+pub(super) fn cannot_open(component: &Component, found: OpenProblem) -> Problem {
+    let span = match &found.parameter {
+        Some(parameter) => component
+            .parameters
+            .iter()
+            .find(|(name, ..)| name == parameter)
+            .map_or(component.span.clone(), |(_, _, span)| span.clone()),
+        None => component.source_span.clone(),
+    };
+    let message = format!("component `{}`: {}", component.name, found.message);
+    let problem = Problem::error("plan/cannot-open", message, span).about(&component.name);
+    match found.hint {
+        Some(hint) => problem.hint(hint),
+        None => problem,
+    }
+}
+
+/// Recorded values: those for discrete inputs and for parameters are held from row to row, and a run that goes beyond
+/// them is worth a warning.
+pub(super) fn tables(system: &System, simulators: &mut Opened, problems: &mut Vec<Problem>) {
+    let (start, stop) = (system.experiment.start, system.experiment.stop);
+    let names = Names::new(system.components.iter().map(|component| component.name.as_str()));
+    for index in 0..simulators.len() {
+        let Some(interface) = simulators[index].as_ref().map(|simulator| simulator.interface()) else {
+            continue;
+        };
+        let Some((first, last)) = interface.recorded else { continue };
+        let mut kinds = vec![(false, None); interface.outputs.len()];
+        for wire in &system.wires {
+            let Some(discrete) = is_discrete(&wire.to.0, &names, simulators) else { continue };
+            for summand in &wire.from {
+                let Ok((owner, _, port)) = names.split(&summand.port.0) else { continue };
+                let place = interface.outputs.iter().position(|output| output.name == port);
+                let Some(place) = place.filter(|_| owner == index) else { continue };
+                let (held, line) = &mut kinds[place];
+                *held |= discrete;
+                *line = line.or((!discrete).then_some(wire));
+            }
+        }
+        let component = &system.components[index];
+        let outputs = interface.outputs.iter().zip(&kinds);
+        for (output, (_, line)) in outputs.filter(|(_, (held, line))| *held && line.is_some()) {
+            let continuous = line.map_or("", |wire| wire.to.0.as_str());
+            let message = format!(
+                "`{}.{}` drives discrete inputs and the continuous `{continuous}`: it is interpolated for all of them",
+                component.name, output.name
+            );
+            let problem = Problem::remark("plan/table", message, component.source_span.clone());
+            problems.push(problem.about_port(&component.name, &output.name).hint("write the column twice"));
+        }
+        // A single row is a constant, which covers every run.
+        let little = 1e-9 * (stop - start).abs();
+        let (early, late) = (start < first - little, stop > last + little);
+        if first < last && (early || late) {
+            let which = match (early, late) {
+                (true, true) => "the first row holds before, the last one after that",
+                (true, false) => "the first row holds before that",
+                _ => "the last row holds after that",
+            };
+            let [first, last, start, stop] = [first, last, start, stop].map(number_text);
+            let message = format!(
+                "`{}` has rows from t = {first} s to {last} s, but the run goes from {start} s to {stop} s: {which}",
+                component.source
+            );
+            let problem = Problem::remark("plan/table", message, component.source_span.clone());
+            problems.push(problem.about(&component.name));
+        }
+        let held: Vec<usize> =
+            (0..kinds.len()).filter(|&place| kinds[place].0 && kinds[place].1.is_none()).collect();
+        if let Some(simulator) = simulators[index].as_mut().filter(|_| !held.is_empty()) {
+            simulator.hold_outputs(&held);
+        }
+    }
+}
+
+/// Whether values between two others mean nothing at the end of a wire; `None` where nothing is known of it.
+fn is_discrete(path: &str, names: &Names<'_>, simulators: &Opened) -> Option<bool> {
+    let (index, _, name) = names.split(path).ok()?;
+    let interface = simulators[index].as_ref()?.interface();
+    match interface.inputs.iter().find(|port| port.name == name) {
+        Some(port) => Some(port.discrete || port.carries != Carries::Real),
+        None => interface.tunable.iter().any(|known| known == name).then_some(true),
+    }
+}
+
+/// What a simulator has to say about itself; a talkative one is cut short.
+pub(super) fn remark(component: &Component, interface: &Interface, problems: &mut Vec<Problem>) {
+    const MOST: usize = 3;
+    let said = &interface.remarks;
+    let shown = if said.len() > MOST + 1 { MOST } else { said.len() };
+    let mut add = |words: &str| {
+        let message = format!("component `{}`: {words}", component.name);
+        let problem = Problem::remark("plan/component", message, component.source_span.clone());
+        problems.push(problem.about(&component.name));
+    };
+    said[..shown].iter().for_each(|words| add(words));
+    if shown < said.len() {
+        add(&format!("{} more remarks; `cosimo info` shows them all", said.len() - shown));
+    }
+    for (parameter, words) in &interface.parameter_remarks {
+        let given = component.parameters.iter().find(|(name, ..)| name == parameter);
+        let span = given.map_or(component.span.clone(), |(_, _, span)| span.clone());
+        let message = format!("component `{}`: {words}", component.name);
+        problems.push(Problem::remark("plan/parameter", message, span).about(&component.name));
+    }
+}
+
+/// What simulators have inside, if patterns choose what is recorded: without any, ports are.
+pub(super) fn locals<'s>(
+    system: &System,
+    simulators: impl Iterator<Item = Option<&'s dyn Simulator>>,
+) -> Vec<Vec<Local>> {
+    let asked = !system.results.variables.is_empty();
+    let of = |simulator: Option<&dyn Simulator>| {
+        simulator.filter(|_| asked).map_or(Vec::new(), |simulator| simulator.locals())
+    };
+    simulators.map(of).collect()
+}
+
+/// Of a simulator that did not open nobody can say what it cannot do.
+fn unknown() -> Interface {
+    let abilities = Abilities { slopes: true, jacobian: true, integrals: true, ..Abilities::NATIVE };
+    Interface { abilities, ..Interface::default() }
+}
+
+/// What simulators show of themselves, with the units that the system knows better.
+pub(super) fn interfaces(
+    system: &System,
+    simulators: &[Option<Box<dyn Simulator>>],
+    problems: &mut Vec<Problem>,
+) -> Vec<Interface> {
+    let shown = |simulator: &Option<Box<dyn Simulator>>| match simulator {
+        Some(simulator) => simulator.interface().clone(),
+        None => unknown(),
+    };
+    let mut interfaces: Vec<Interface> = simulators.iter().map(shown).collect();
+    let opened = simulators.iter().zip(&mut interfaces).zip(&system.components);
+    for ((_, interface), component) in opened.filter(|((simulator, _), _)| simulator.is_some()) {
+        let units: BTreeMap<&str, &Unit> =
+            component.units.iter().map(|(port, unit, _)| (port.as_str(), unit)).collect();
+        let mut unknown: BTreeSet<&str> = units.keys().copied().collect();
+        for port in interface.inputs.iter_mut().chain(&mut interface.outputs) {
+            if let Some(unit) = units.get(port.name.as_str()) {
+                unknown.remove(port.name.as_str());
+                port.unit = Some((*unit).clone());
+            }
+        }
+        for (port, _, span) in component.units.iter().filter(|(port, ..)| unknown.contains(port.as_str())) {
+            let known = interface.inputs.iter().chain(&interface.outputs).map(|known| known.name.as_str());
+            let message = format!("component `{}` has no port `{port}` to have a unit", component.name);
+            let problem = Problem::error("plan/unknown-port", message, span.clone());
+            problems.push(problem.hint(suggest(port, known)).about_port(&component.name, port));
+        }
+    }
+    interfaces
+}
+
+pub(crate) fn blocks(interfaces: &[Interface]) -> Vec<Block> {
+    let (mut inputs, mut outputs) = (0, 0);
+    interfaces
+        .iter()
+        .map(|interface| {
+            let block = Block {
+                inputs: inputs..inputs + interface.inputs.len(),
+                outputs: outputs..outputs + interface.outputs.len(),
+            };
+            (inputs, outputs) = (block.inputs.end, block.outputs.end);
+            block
+        })
+        .collect()
+}

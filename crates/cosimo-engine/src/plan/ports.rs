@@ -1,0 +1,250 @@
+//! All ports of a system by name.
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
+use cosimo_core::End;
+use cosimo_core::entry::suggest;
+use cosimo_core::interface::{Interface, ParcelPort, Port};
+use cosimo_core::link::Block;
+use cosimo_system::{Lost, Names, Problem, Span, WireDecl};
+
+use crate::mapped;
+
+/// How many ports of a loop are named.
+const SHOWN: usize = 5;
+
+/// All ports of a system by `component.port`.
+#[derive(Debug)]
+pub struct Ports<'a> {
+    pub names: &'a [String],
+    pub interfaces: &'a [Interface],
+    pub blocks: &'a [Block],
+    /// Components that could not be opened: nothing is known of their ports.
+    pub closed: &'a [usize],
+    index: OnceCell<Index<'a>>,
+}
+
+/// Why there is no such port; `None` where that is said elsewhere or cannot be known.
+pub(super) type Unfound = Option<Box<Problem>>;
+
+/// Places by name, made when the first name is looked up: who only asks for the names of places needs none.
+#[derive(Debug)]
+struct Index<'a> {
+    components: Names<'a>,
+    /// Per component.
+    inputs: Vec<BTreeMap<&'a str, usize>>,
+    outputs: Vec<BTreeMap<&'a str, usize>>,
+}
+
+impl<'a> Index<'a> {
+    fn new(names: &'a [String], interfaces: &'a [Interface]) -> Index<'a> {
+        let places = |of: fn(&Interface) -> &[Port]| {
+            let one = |interface: &'a Interface| {
+                // Of several ports with one name, the first.
+                let ports = of(interface).iter().enumerate().rev();
+                ports.map(|(at, port)| (port.name.as_str(), at)).collect()
+            };
+            interfaces.iter().map(one).collect()
+        };
+        Index {
+            components: Names::new(names.iter().map(String::as_str)),
+            inputs: places(|interface| &interface.inputs),
+            outputs: places(|interface| &interface.outputs),
+        }
+    }
+}
+
+impl<'a> Ports<'a> {
+    pub fn new(names: &'a [String], interfaces: &'a [Interface], blocks: &'a [Block]) -> Ports<'a> {
+        Ports { names, interfaces, blocks, closed: &[], index: OnceCell::new() }
+    }
+
+    pub fn with_closed(self, closed: &'a [usize]) -> Ports<'a> {
+        Ports { closed, ..self }
+    }
+
+    fn index(&self) -> &Index<'a> {
+        self.index.get_or_init(|| Index::new(self.names, self.interfaces))
+    }
+
+    /// The place of a component's input in the whole system.
+    pub fn input_of(&self, component: usize, port: &str) -> Option<usize> {
+        let at = self.index().inputs[component].get(port)?;
+        Some(self.blocks[component].inputs.start + at)
+    }
+
+    pub fn output_of(&self, component: usize, port: &str) -> Option<usize> {
+        let at = self.index().outputs[component].get(port)?;
+        Some(self.blocks[component].outputs.start + at)
+    }
+
+    /// The component that a path begins with, whether it has such a port or not.
+    pub fn component_of(&self, path: &str) -> Option<usize> {
+        let components = &self.index().components;
+        components.split(path).ok().map(|(index, ..)| index).or_else(|| components.get(path))
+    }
+
+    pub fn find(&self, path: &str, span: &Span) -> Result<End, Unfound> {
+        if path.is_empty() {
+            return Err(None); // the reader of the file has said what it wanted
+        }
+        let unknown = |message: String, hint: String| {
+            Problem::error("plan/unknown-port", message, span.clone()).hint(hint)
+        };
+        let (index, component, port) = match self.owner(path) {
+            Ok(found) => found,
+            Err(Lost::Unknown(component)) => {
+                let hint = self.index().components.suggest(component);
+                return Err(Some(Box::new(unknown(format!("no component is called `{component}`"), hint))));
+            }
+            Err(Lost::NoPath) => {
+                let hint = "ports are written `component.port`, as in `chassis.v`";
+                return Err(Some(Box::new(unknown(format!("`{path}` is no port"), hint.into()))));
+            }
+        };
+        if self.closed.contains(&index) {
+            return Err(None);
+        }
+        // A name may stand for an input and an output at once; the caller asks for the side it needs.
+        if let Some(input) = self.input_of(index, port) {
+            return Ok(End::Input(input));
+        }
+        if let Some(output) = self.output_of(index, port) {
+            return Ok(End::Output(output));
+        }
+        let interface = &self.interfaces[index];
+        let known = interface.inputs.iter().chain(&interface.outputs).map(|known| known.name.as_str());
+        let message = format!("component `{component}` has no port `{port}`");
+        Err(Some(Box::new(unknown(message, suggest(port, known)).about_port(component, port))))
+    }
+
+    /// The simulator that a path leads to, the component that it names, and what the port is called in the simulator.
+    fn owner<'p>(&self, path: &'p str) -> Result<(usize, &'p str, &'p str), Lost<'p>> {
+        let lost = match self.index().components.split(path) {
+            Ok(found) => return Ok(found),
+            Err(lost) => lost,
+        };
+        // Of components that were joined, the ports have whole paths.
+        for (index, interface) in self.interfaces.iter().enumerate() {
+            let of = |member: &String| {
+                path.strip_prefix(member.as_str()).is_some_and(|rest| rest.starts_with('.'))
+            };
+            if let Some(member) =
+                interface.members.iter().filter(|member| of(member)).max_by_key(|it| it.len())
+            {
+                return Ok((index, &path[..member.len()], path));
+            }
+        }
+        Err(lost)
+    }
+
+    /// Whether a path leads to a tunable parameter, and to no port.
+    pub(crate) fn is_tunable(&self, path: &str) -> bool {
+        self.owner(path).is_ok_and(|(index, _, name)| {
+            self.interfaces[index].tunable.iter().any(|known| known == name)
+                && self.input_of(index, name).is_none()
+                && self.output_of(index, name).is_none()
+        })
+    }
+
+    /// Outputs and gains of a wire.
+    pub(crate) fn summands(&self, wire: &WireDecl) -> (Vec<(usize, f64)>, Vec<Unfound>) {
+        let (mut outputs, mut unfound) = (Vec::new(), Vec::new());
+        for summand in &wire.from {
+            let (path, span) = &summand.port;
+            let output = self.output(path, span).and_then(|output| match summand.map.is_empty() {
+                true => Ok(output),
+                // The map is a simulator of its own around the one of the output.
+                false => self.output(&mapped::output(path, &wire.to.0), span),
+            });
+            match output {
+                Ok(output) => outputs.push((output, summand.gain)),
+                Err(problem) => unfound.push(problem),
+            }
+        }
+        (outputs, unfound)
+    }
+
+    /// A port for texts or bytes, by simulator and place.
+    pub fn parcel(&self, path: &str, input: bool) -> Option<((usize, usize), &ParcelPort)> {
+        let (index, _, port) = self.owner(path).ok()?;
+        let Interface { parcels_in, parcels_out, .. } = &self.interfaces[index];
+        let list = if input { parcels_in } else { parcels_out };
+        let place = list.iter().position(|known| known.name == port)?;
+        Some(((index, place), &list[place]))
+    }
+
+    /// As [`Ports::find`], where only an output will do.
+    pub fn output(&self, path: &str, span: &Span) -> Result<usize, Unfound> {
+        let named = self.find(path, span)?;
+        if let End::Output(output) = named {
+            return Ok(output);
+        }
+        if let Ok((index, _, port)) = self.owner(path)
+            && let Some(output) = self.output_of(index, port)
+        {
+            return Ok(output);
+        }
+        Err(self.wrong_causality(named, "an input, an output", span))
+    }
+
+    pub fn input(&self, path: &str, span: &Span) -> Result<usize, Unfound> {
+        match self.find(path, span)? {
+            End::Input(input) => Ok(input),
+            named @ End::Output(_) => Err(self.wrong_causality(named, "an output, an input", span)),
+        }
+    }
+
+    fn wrong_causality(&self, named: End, words: &str, span: &Span) -> Unfound {
+        let message = format!("`{}` is {words} is wanted", self.path(named));
+        Some(Box::new(self.about(Problem::error("plan/wrong-causality", message, span.clone()), named)))
+    }
+
+    /// Says of a problem that it is this port's.
+    pub fn about(&self, problem: Problem, end: End) -> Problem {
+        problem.about_port(&self.names[self.place(end).0], &self.port(end).name)
+    }
+
+    pub fn port(&self, end: End) -> &Port {
+        let (index, port) = self.place(end);
+        match end {
+            End::Input(_) => &self.interfaces[index].inputs[port],
+            End::Output(_) => &self.interfaces[index].outputs[port],
+        }
+    }
+
+    /// `component.port`.
+    pub fn path(&self, end: End) -> String {
+        let (index, name) = (self.place(end).0, &self.port(end).name);
+        match self.interfaces[index].members.is_empty() {
+            true => format!("{}.{name}", self.names[index]),
+            false => name.clone(),
+        }
+    }
+
+    /// A loop as the signal goes round it, closed; of a long one the beginning.
+    pub fn way_round(&self, path: &[usize]) -> String {
+        // Found backwards: an output, the input it depends on, the output that drives it, ...
+        let end = |(k, &at): (usize, &usize)| if k % 2 == 0 { End::Output(at) } else { End::Input(at) };
+        let mut steps: Vec<String> = path.iter().enumerate().map(|step| self.path(end(step))).collect();
+        steps.reverse();
+        if steps.len() > SHOWN {
+            let more = steps.len() - SHOWN;
+            steps.truncate(SHOWN);
+            return format!("{} -> and {more} more", steps.join(" -> "));
+        }
+        steps.extend(steps.first().cloned());
+        steps.join(" -> ")
+    }
+
+    /// The component of a port, and the port's place in it.
+    pub fn place(&self, end: End) -> (usize, usize) {
+        let (range_of, at): (fn(&Block) -> std::ops::Range<usize>, usize) = match end {
+            End::Input(input) => (|block| block.inputs.clone(), input),
+            End::Output(output) => (|block| block.outputs.clone(), output),
+        };
+        let index = self.blocks.partition_point(|block| range_of(block).end <= at);
+        (index, at - range_of(&self.blocks[index]).start)
+    }
+}
