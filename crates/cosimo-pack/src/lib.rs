@@ -1,5 +1,5 @@
 //! Files from outside: zip archives that are measured before they are believed, and XML whose elements know their
-//! place. Shared by everything that reads standards made of both.
+//! place. Shared by everything that reads standards made of both; `xml_writer` is for all that writes XML.
 
 pub mod archive;
 mod manifest;
@@ -7,6 +7,8 @@ pub mod problem;
 pub mod store;
 pub mod text;
 pub mod xml;
+pub mod xml_writer;
 
 pub use archive::{Cache, Kind, use_cache};
 pub use problem::{Place, Problem};
+pub use xml_writer::XmlWriter;

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use cosimo_core::unit::BASE_UNITS;
 use cosimo_core::{Interface, Registry, Unit, Value};
+use cosimo_pack::XmlWriter;
 use cosimo_system::{
     Common, Component, Names, Opposite, Problem, Summand, System, WireDecl, sources, write::to_supplement,
 };
@@ -329,57 +330,46 @@ impl<'a> Writer<'a> {
     }
 
     fn page(&self, name: &str) -> String {
-        let mut page = Page::default();
-        page.0.push_str("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-        page.open(
-            "ssd:SystemStructureDescription",
-            &[
-                ("xmlns:ssd", "http://ssp-standard.org/SSP1/SystemStructureDescription"),
-                ("xmlns:ssc", "http://ssp-standard.org/SSP1/SystemStructureCommon"),
-                ("xmlns:ssv", "http://ssp-standard.org/SSP1/SystemStructureParameterValues"),
-                ("version", "1.0"),
-                ("name", name),
-                ("generationTool", concat!("Cosimo ", env!("CARGO_PKG_VERSION"))),
-            ],
-        );
-        page.open("ssd:System", &[("name", name)]);
-        page.open("ssd:Elements", &[]);
+        let mut xml = XmlWriter::new();
+        xml.open("ssd:SystemStructureDescription")
+            .set("xmlns:ssd", "http://ssp-standard.org/SSP1/SystemStructureDescription")
+            .set("xmlns:ssc", "http://ssp-standard.org/SSP1/SystemStructureCommon")
+            .set("xmlns:ssv", "http://ssp-standard.org/SSP1/SystemStructureParameterValues")
+            .set("version", "1.0")
+            .set("name", name)
+            .set("generationTool", concat!("Cosimo ", env!("CARGO_PKG_VERSION")));
+        xml.open("ssd:System").set("name", name);
+        xml.open("ssd:Elements");
         for at in 0..self.elements.len() {
-            self.component(&mut page, at);
+            self.component(&mut xml, at);
         }
-        page.close("ssd:Elements");
+        xml.close();
         if !self.connections.is_empty() {
-            page.open("ssd:Connections", &[]);
-            self.connections.iter().for_each(|connection| self.connection(&mut page, connection));
-            page.close("ssd:Connections");
+            xml.open("ssd:Connections");
+            self.connections.iter().for_each(|connection| self.connection(&mut xml, connection));
+            xml.close();
         }
-        page.close("ssd:System");
+        xml.close();
         if !self.units.is_empty() {
-            page.open("ssd:Units", &[]);
-            for (name, unit) in &self.units {
-                page.unit(name, unit);
-            }
-            page.close("ssd:Units");
+            xml.open("ssd:Units");
+            self.units.iter().for_each(|(name, unit)| write_unit(&mut xml, name, unit));
+            xml.close();
         }
         let experiment = &self.system.experiment;
-        let (start, stop) = (number(experiment.start), number(experiment.stop));
-        page.leaf("ssd:DefaultExperiment", &[("startTime", &start), ("stopTime", &stop)]);
-        let own = to_supplement(&self.rest);
-        page.open("ssd:Annotations", &[]);
-        page.open("ssc:Annotation", &[("type", OWN)]);
+        xml.leaf("ssd:DefaultExperiment")
+            .set("startTime", number(experiment.start))
+            .set("stopTime", number(experiment.stop));
+        xml.open("ssd:Annotations");
+        xml.open("ssc:Annotation").set("type", OWN);
         // A section cannot hold its own end.
-        let own = own.replace("]]>", "]]]]><![CDATA[>");
-        let _ = writeln!(
-            page.0,
-            "<cosimo:system xmlns:cosimo=\"{NAMESPACE}\"><![CDATA[\n{own}]]></cosimo:system>"
-        );
-        page.close("ssc:Annotation");
-        page.close("ssd:Annotations");
-        page.close("ssd:SystemStructureDescription");
-        page.0
+        let own = to_supplement(&self.rest).replace("]]>", "]]]]><![CDATA[>");
+        xml.raw(&format!(
+            "<cosimo:system xmlns:cosimo=\"{NAMESPACE}\"><![CDATA[\n{own}]]></cosimo:system>\n"
+        ));
+        xml.finish()
     }
 
-    fn component(&self, page: &mut Page, at: usize) {
+    fn component(&self, xml: &mut XmlWriter, at: usize) {
         let (component, element) = (&self.system.components[at], &self.elements[at]);
         let source = &self.sources[at];
         let of = match sources::file(&component.source) {
@@ -389,89 +379,102 @@ impl<'a> Writer<'a> {
             Some(_) => Some("application/octet-stream"),
         };
         let encoded = if of == Some(NATIVE) { source.clone() } else { encode(source) };
-        let mut attributes = vec![("name", component.name.as_str())];
-        attributes.push(("type", of.unwrap_or(FMU)));
-        attributes.push(("source", &encoded));
-        attributes.extend(element.implementation.map(|usage| ("implementation", usage)));
-        if element.connectors.is_empty() && element.values.is_empty() {
-            page.leaf("ssd:Component", &attributes);
-            return;
-        }
-        page.open("ssd:Component", &attributes);
+        let empty = element.connectors.is_empty() && element.values.is_empty();
+        let mut tag = if empty { xml.leaf("ssd:Component") } else { xml.open("ssd:Component") };
+        tag.set("name", &component.name)
+            .set("type", of.unwrap_or(FMU))
+            .set("source", encoded)
+            .set_some("implementation", element.implementation);
+        drop(tag);
         if !element.connectors.is_empty() {
-            page.open("ssd:Connectors", &[]);
-            for (name, (kind, unit)) in &element.connectors {
-                let kind = match kind {
-                    Some(Kind::Output) => "output",
-                    Some(Kind::Parameter) => "parameter",
-                    _ => "input",
-                };
-                let attributes = [("name", name.as_str()), ("kind", kind)];
-                match unit {
-                    None => page.leaf("ssd:Connector", &attributes),
-                    Some(unit) => {
-                        page.open("ssd:Connector", &attributes);
-                        page.leaf("ssc:Real", &[("unit", unit)]);
-                        page.close("ssd:Connector");
-                    }
-                }
-            }
-            page.close("ssd:Connectors");
+            write_connectors(xml, element);
         }
         if !element.values.is_empty() {
-            page.open("ssd:ParameterBindings", &[]);
-            page.open("ssd:ParameterBinding", &[]);
-            page.open("ssd:ParameterValues", &[]);
-            page.open("ssv:ParameterSet", &[("version", "1.0"), ("name", &component.name)]);
-            page.open("ssv:Parameters", &[]);
-            for (name, value) in &element.values {
-                page.open("ssv:Parameter", &[("name", name)]);
-                match value {
-                    Value::Number(value) => page.leaf("ssv:Real", &[("value", &number(*value))]),
-                    Value::Flag(value) => page.leaf("ssv:Boolean", &[("value", &value.to_string())]),
-                    Value::Text(value) => page.leaf("ssv:String", &[("value", value)]),
-                    Value::List(_) | Value::Table(_) => {}
-                }
-                page.close("ssv:Parameter");
-            }
-            page.close("ssv:Parameters");
-            page.close("ssv:ParameterSet");
-            page.close("ssd:ParameterValues");
-            page.close("ssd:ParameterBinding");
-            page.close("ssd:ParameterBindings");
+            write_values(xml, &component.name, &element.values);
         }
-        page.close("ssd:Component");
+        if !empty {
+            xml.close();
+        }
     }
 
-    fn connection(&self, page: &mut Page, connection: &Connection) {
-        let name = |end: &(usize, String)| self.system.components[end.0].name.clone();
-        let (start, end) = (name(&connection.from), name(&connection.to));
-        let mut attributes = vec![
-            ("startElement", start.as_str()),
-            ("startConnector", &connection.from.1),
-            ("endElement", &end),
-            ("endConnector", &connection.to.1),
-        ];
-        if !connection.convert {
-            attributes.push(("suppressUnitConversion", "true"));
-        }
-        if connection.map.is_empty() && (connection.gain, connection.offset) == (1.0, 0.0) {
-            page.leaf("ssd:Connection", &attributes);
+    fn connection(&self, xml: &mut XmlWriter, connection: &Connection) {
+        let name = |end: &(usize, String)| &self.system.components[end.0].name;
+        let same = connection.map.is_empty() && (connection.gain, connection.offset) == (1.0, 0.0);
+        let mut tag = if same { xml.leaf("ssd:Connection") } else { xml.open("ssd:Connection") };
+        tag.set("startElement", name(&connection.from))
+            .set("startConnector", &connection.from.1)
+            .set("endElement", name(&connection.to))
+            .set("endConnector", &connection.to.1)
+            .set_some("suppressUnitConversion", (!connection.convert).then_some(true));
+        drop(tag);
+        if same {
             return;
         }
-        page.open("ssd:Connection", &attributes);
         if connection.map.is_empty() {
-            let (factor, offset) = (number(connection.gain), number(connection.offset));
-            page.leaf("ssc:LinearTransformation", &[("factor", &factor), ("offset", &offset)]);
+            xml.leaf("ssc:LinearTransformation")
+                .set("factor", number(connection.gain))
+                .set("offset", number(connection.offset));
         } else {
-            page.open("ssc:IntegerMappingTransformation", &[]);
+            xml.open("ssc:IntegerMappingTransformation");
             for (from, to) in &connection.map {
-                page.leaf("ssc:MapEntry", &[("source", &from.to_string()), ("target", &to.to_string())]);
+                xml.leaf("ssc:MapEntry").set("source", from).set("target", to);
             }
-            page.close("ssc:IntegerMappingTransformation");
+            xml.close();
         }
-        page.close("ssd:Connection");
+        xml.close();
     }
+}
+
+fn write_connectors(xml: &mut XmlWriter, element: &Element) {
+    xml.open("ssd:Connectors");
+    for (name, (kind, unit)) in &element.connectors {
+        let kind = match kind {
+            Some(Kind::Output) => "output",
+            Some(Kind::Parameter) => "parameter",
+            _ => "input",
+        };
+        let mut tag = if unit.is_some() { xml.open("ssd:Connector") } else { xml.leaf("ssd:Connector") };
+        tag.set("name", name).set("kind", kind);
+        drop(tag);
+        if let Some(unit) = unit {
+            xml.leaf("ssc:Real").set("unit", unit);
+            xml.close();
+        }
+    }
+    xml.close();
+}
+
+fn write_values(xml: &mut XmlWriter, component: &str, values: &[(String, Value)]) {
+    for list in ["ssd:ParameterBindings", "ssd:ParameterBinding", "ssd:ParameterValues"] {
+        xml.open(list);
+    }
+    xml.open("ssv:ParameterSet").set("version", "1.0").set("name", component);
+    xml.open("ssv:Parameters");
+    for (name, value) in values {
+        xml.open("ssv:Parameter").set("name", name);
+        let typed = match value {
+            Value::Number(value) => Some(("ssv:Real", number(*value))),
+            Value::Flag(value) => Some(("ssv:Boolean", value.to_string())),
+            Value::Text(value) => Some(("ssv:String", value.clone())),
+            Value::List(_) | Value::Table(_) => None,
+        };
+        if let Some((element, value)) = typed {
+            xml.leaf(element).set("value", value);
+        }
+        xml.close();
+    }
+    (0..5).for_each(|_| xml.close());
+}
+
+fn write_unit(xml: &mut XmlWriter, name: &str, unit: &Unit) {
+    xml.open("ssc:Unit").set("name", name);
+    let mut tag = xml.leaf("ssc:BaseUnit");
+    for (base, exponent) in BASE_UNITS.iter().zip(unit.dimension) {
+        tag.set_some(base, Some(exponent).filter(|exponent| *exponent != 0));
+    }
+    tag.set("factor", number(unit.factor)).set("offset", number(unit.offset));
+    drop(tag);
+    xml.close();
 }
 
 /// The shortest text that reads back as the same number, as XML Schema spells it.
@@ -501,57 +504,4 @@ fn encode(path: &str) -> String {
         }
     }
     uri
-}
-
-#[derive(Default)]
-struct Page(String, usize);
-
-impl Page {
-    fn tag(&mut self, name: &str, attributes: &[(&str, &str)], end: &str) {
-        let _ = write!(self.0, "{}<{name}", "  ".repeat(self.1));
-        for (key, value) in attributes {
-            let _ = write!(self.0, " {key}=\"");
-            for letter in value.chars() {
-                match letter {
-                    '&' => self.0.push_str("&amp;"),
-                    '<' => self.0.push_str("&lt;"),
-                    '"' => self.0.push_str("&quot;"),
-                    // Attributes would turn them into spaces.
-                    '\t' | '\n' | '\r' => {
-                        let _ = write!(self.0, "&#{};", u32::from(letter));
-                    }
-                    _ => self.0.push(letter),
-                }
-            }
-            self.0.push('"');
-        }
-        self.0.push_str(end);
-    }
-
-    fn open(&mut self, name: &str, attributes: &[(&str, &str)]) {
-        self.tag(name, attributes, ">\n");
-        self.1 += 1;
-    }
-
-    fn leaf(&mut self, name: &str, attributes: &[(&str, &str)]) {
-        self.tag(name, attributes, "/>\n");
-    }
-
-    fn close(&mut self, name: &str) {
-        self.1 -= 1;
-        let _ = writeln!(self.0, "{}</{name}>", "  ".repeat(self.1));
-    }
-
-    fn unit(&mut self, name: &str, unit: &Unit) {
-        self.open("ssc:Unit", &[("name", name)]);
-        let mut attributes: Vec<(&str, String)> = Vec::new();
-        let exponents = BASE_UNITS.iter().zip(unit.dimension).filter(|(_, exponent)| *exponent != 0);
-        attributes.extend(exponents.map(|(base, exponent)| (*base, exponent.to_string())));
-        attributes.push(("factor", number(unit.factor)));
-        attributes.push(("offset", number(unit.offset)));
-        let attributes: Vec<(&str, &str)> =
-            attributes.iter().map(|(key, value)| (*key, value.as_str())).collect();
-        self.leaf("ssc:BaseUnit", &attributes);
-        self.close("ssc:Unit");
-    }
 }

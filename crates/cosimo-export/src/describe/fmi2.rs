@@ -1,122 +1,79 @@
 //! The description of an FMI 2.0 FMU. Variables are counted from 1 in the model structure.
 
 use cosimo_models::Hybrid;
+use cosimo_pack::XmlWriter;
+use cosimo_pack::xml_writer::Tag;
 
 use super::{
-    Facts, Told, Xml, at_start, common, default_experiment, derivatives, enumeration, enumerations, joined,
-    log_categories, outputs, reinitialised, start_text, tool, units, words,
+    Facts, Told, at_start, categories_and_experiment, common, derivatives, document, joined, outputs, types,
+    units,
 };
 use crate::design::Kind;
-use crate::variables::{Role, Type};
 
-pub(super) fn description(facts: &Facts<'_>) -> String {
-    let Facts { design, model, equations, variables, can, token, .. } = facts;
-    let indicators = equations.map_or(0, Hybrid::indicator_count);
-    let mut xml = Xml::new();
-    xml.begin(
-        "fmiModelDescription",
-        &[
-            ("fmiVersion", "2.0".into()),
-            ("modelName", design.name()),
-            ("guid", (*token).into()),
-            ("description", model.summary.into()),
-            ("generationTool", tool()),
-            ("variableNamingConvention", "flat".into()),
-            ("numberOfEventIndicators", indicators.to_string()),
-        ],
-    );
-    if design.kind.offers(Kind::ModelExchange) {
-        xml.element(
-            "ModelExchange",
-            &[
-                ("modelIdentifier", design.identifier()),
-                ("completedIntegratorStepNotNeeded", words(!can.completed)),
-                ("canNotUseMemoryManagementFunctions", "true".into()),
-                ("canGetAndSetFMUstate", words(can.rollback)),
-                ("canSerializeFMUstate", words(can.rollback)),
-                ("providesDirectionalDerivative", words(can.tangents)),
-            ],
-        );
-    }
-    if design.kind.offers(Kind::CoSimulation) {
-        xml.element(
-            "CoSimulation",
-            &[
-                ("modelIdentifier", design.identifier()),
-                ("canHandleVariableCommunicationStepSize", words(!can.fixed_step)),
-                ("canInterpolateInputs", words(can.interpolates)),
-                ("maxOutputDerivativeOrder", can.output_order.to_string()),
-                ("canNotUseMemoryManagementFunctions", "true".into()),
-                ("canGetAndSetFMUstate", words(can.rollback)),
-                ("canSerializeFMUstate", words(can.rollback)),
-                ("providesDirectionalDerivative", words(can.jacobian)),
-            ],
-        );
-    }
-    units(&mut xml, variables);
-    types(&mut xml, facts);
-    log_categories(&mut xml);
-    default_experiment(&mut xml, model);
-    xml.begin("ModelVariables", &[]);
-    for (reference, variable) in variables.list.iter().enumerate() {
-        let mut attributes = common(variable, reference);
-        attributes.extend(variable.nature.initial.map(|initial| ("initial", initial.into())));
-        xml.begin("ScalarVariable", &attributes);
-        let mut typed = Vec::new();
-        if let Some(unit) = &variable.unit {
-            typed.push(("unit", unit.text.clone()));
-        }
-        match variable.role {
-            Role::Count(_) => typed.push(("min", variable.least.to_string())),
-            Role::Text(at) => typed.push(("start", variables.texts[at].start.into())),
-            Role::Heard(_) if variable.kind == Type::Text => typed.push(("start", String::new())),
-            Role::Derivative(state) => {
-                typed.push(("derivative", (variables.states[state] + 1).to_string()));
-            }
-            Role::State(state) => typed.extend(reinitialised(facts, state)),
-            _ => {}
-        }
-        typed.extend(variable.start.map(|start| ("start", start_text(variable.kind, start))));
-        if let Type::Enumeration(names) = variable.kind {
-            typed.push(("declaredType", enumeration(names)));
-        }
-        xml.element(variable.kind.old_name(), &typed);
-        xml.end();
-    }
-    xml.end();
-    xml.begin("ModelStructure", &[]);
-    unknowns(&mut xml, "Outputs", outputs(facts));
-    unknowns(&mut xml, "Derivatives", derivatives(facts));
-    unknowns(&mut xml, "InitialUnknowns", at_start(facts));
-    xml.finish()
+pub(super) fn describe(xml: &mut XmlWriter, facts: &Facts<'_>) {
+    let indicators = facts.equations.map_or(0, Hybrid::indicator_count);
+    document(xml, facts, "guid").set("numberOfEventIndicators", indicators);
+    kinds(xml, facts);
+    units(xml, facts.variables);
+    types(xml, facts.variables, &["SimpleType", "Enumeration"], true);
+    categories_and_experiment(xml, facts.model);
+    variables(xml, facts);
+    xml.open("ModelStructure");
+    unknowns(xml, "Outputs", outputs(facts));
+    unknowns(xml, "Derivatives", derivatives(facts));
+    unknowns(xml, "InitialUnknowns", at_start(facts));
 }
 
-fn types(xml: &mut Xml, facts: &Facts<'_>) {
-    let enumerations = enumerations(facts.variables);
-    if enumerations.is_empty() {
-        return;
+fn kinds(xml: &mut XmlWriter, facts: &Facts<'_>) {
+    let (can, identifier) = (facts.can, facts.design.identifier());
+    let abilities = |tag: &mut Tag<'_>, derivative: bool| {
+        tag.set("canNotUseMemoryManagementFunctions", true)
+            .set("canGetAndSetFMUstate", can.rollback)
+            .set("canSerializeFMUstate", can.rollback)
+            .set("providesDirectionalDerivative", derivative);
+    };
+    if facts.design.kind.offers(Kind::ModelExchange) {
+        let mut tag = xml.leaf("ModelExchange");
+        tag.set("modelIdentifier", &identifier).set("completedIntegratorStepNotNeeded", !can.completed);
+        abilities(&mut tag, can.tangents);
     }
-    xml.begin("TypeDefinitions", &[]);
-    for (name, items) in enumerations {
-        xml.begin("SimpleType", &[("name", name)]);
-        xml.begin("Enumeration", &[]);
-        for (value, item) in items.iter().enumerate() {
-            xml.element("Item", &[("name", (*item).into()), ("value", (value + 1).to_string())]);
-        }
-        xml.end();
-        xml.end();
+    if facts.design.kind.offers(Kind::CoSimulation) {
+        let mut tag = xml.leaf("CoSimulation");
+        tag.set("modelIdentifier", &identifier)
+            .set("canHandleVariableCommunicationStepSize", !can.fixed_step)
+            .set("canInterpolateInputs", can.interpolates)
+            .set("maxOutputDerivativeOrder", can.output_order);
+        abilities(&mut tag, can.jacobian);
     }
-    xml.end();
 }
 
-fn unknowns(xml: &mut Xml, list: &'static str, told: Vec<Told>) {
+fn variables(xml: &mut XmlWriter, facts: &Facts<'_>) {
+    xml.open("ModelVariables");
+    for (reference, variable) in facts.variables.list.iter().enumerate() {
+        let mut tag = xml.open("ScalarVariable");
+        common(&mut tag, variable, reference);
+        tag.set_some("initial", variable.nature.initial);
+        drop(tag);
+        xml.leaf(variable.kind.old_name())
+            .set_some("unit", variable.unit.as_ref().map(|unit| &unit.text))
+            .set_some("min", facts.least(variable))
+            .set_some("start", facts.start_text(variable))
+            .set_some("derivative", facts.state_of(variable).map(|state| state + 1))
+            .set_some("reinit", facts.jumps(variable))
+            .set_some("start", facts.start(variable))
+            .set_some("declaredType", facts.declared_type(variable));
+        xml.close();
+    }
+    xml.close();
+}
+
+fn unknowns(xml: &mut XmlWriter, list: &'static str, told: Vec<Told>) {
     if told.is_empty() {
         return;
     }
-    xml.begin(list, &[]);
+    xml.open(list);
     for Told { reference, dependencies } in told {
-        let (index, dependencies) = ((reference + 1).to_string(), joined(&dependencies, 1));
-        xml.element("Unknown", &[("index", index), ("dependencies", dependencies)]);
+        xml.leaf("Unknown").set("index", reference + 1).set("dependencies", joined(&dependencies, 1));
     }
-    xml.end();
+    xml.close();
 }

@@ -1,133 +1,91 @@
 //! The description of an FMI 3.0 FMU. The model structure speaks of value references.
 
+use cosimo_pack::XmlWriter;
+use cosimo_pack::xml_writer::Tag;
+
 use super::{
-    Facts, Told, Xml, at_start, common, default_experiment, derivatives, enumeration, enumerations,
-    indicators, joined, log_categories, outputs, reinitialised, start_text, tool, units, words,
+    Facts, Told, at_start, categories_and_experiment, common, derivatives, document, indicators, joined,
+    outputs, types, units,
 };
 use crate::design::Kind;
-use crate::variables::{Role, Type};
+use crate::variables::{Role, Variable};
 
-pub(super) fn description(facts: &Facts<'_>) -> String {
-    let Facts { design, model, variables, can, token, .. } = facts;
-    let mut xml = Xml::new();
-    xml.begin(
-        "fmiModelDescription",
-        &[
-            ("fmiVersion", "3.0".into()),
-            ("modelName", design.name()),
-            ("instantiationToken", (*token).into()),
-            ("description", model.summary.into()),
-            ("generationTool", tool()),
-            ("variableNamingConvention", "flat".into()),
-        ],
-    );
-    if design.kind.offers(Kind::ModelExchange) {
-        xml.element(
-            "ModelExchange",
-            &[
-                ("modelIdentifier", design.identifier()),
-                ("canGetAndSetFMUState", words(can.rollback)),
-                ("canSerializeFMUState", words(can.rollback)),
-                ("providesDirectionalDerivatives", words(can.tangents)),
-                ("providesAdjointDerivatives", words(can.tangents)),
-                ("needsCompletedIntegratorStep", words(can.completed)),
-                ("providesEvaluateDiscreteStates", "false".into()),
-            ],
-        );
+pub(super) fn describe(xml: &mut XmlWriter, facts: &Facts<'_>) {
+    drop(document(xml, facts, "instantiationToken"));
+    kinds(xml, facts);
+    units(xml, facts.variables);
+    types(xml, facts.variables, &["EnumerationType"], true);
+    categories_and_experiment(xml, facts.model);
+    xml.open("ModelVariables");
+    for (reference, variable) in facts.variables.list.iter().enumerate() {
+        describe_variable(xml, facts, variable, reference);
     }
-    if design.kind.offers(Kind::CoSimulation) {
-        xml.element(
-            "CoSimulation",
-            &[
-                ("modelIdentifier", design.identifier()),
-                ("canGetAndSetFMUState", words(can.rollback)),
-                ("canSerializeFMUState", words(can.rollback)),
-                ("providesDirectionalDerivatives", words(can.jacobian)),
-                ("providesAdjointDerivatives", words(can.jacobian)),
-                ("canHandleVariableCommunicationStepSize", words(!can.fixed_step)),
-                ("maxOutputDerivativeOrder", can.output_order.to_string()),
-                ("providesIntermediateUpdate", words(can.intermediate)),
-                ("mightReturnEarlyFromDoStep", words(can.event_mode)),
-                ("canReturnEarlyAfterIntermediateUpdate", words(can.walks)),
-                ("hasEventMode", words(can.event_mode)),
-            ],
-        );
+    xml.close();
+    xml.open("ModelStructure");
+    unknowns(xml, "Output", outputs(facts));
+    unknowns(xml, "ContinuousStateDerivative", derivatives(facts));
+    unknowns(xml, "InitialUnknown", at_start(facts));
+    unknowns(xml, "EventIndicator", indicators(facts));
+}
+
+fn kinds(xml: &mut XmlWriter, facts: &Facts<'_>) {
+    let (can, identifier) = (facts.can, facts.design.identifier());
+    let abilities = |tag: &mut Tag<'_>, derivatives: bool| {
+        tag.set("modelIdentifier", &identifier)
+            .set("canGetAndSetFMUState", can.rollback)
+            .set("canSerializeFMUState", can.rollback)
+            .set("providesDirectionalDerivatives", derivatives)
+            .set("providesAdjointDerivatives", derivatives);
+    };
+    if facts.design.kind.offers(Kind::ModelExchange) {
+        let mut tag = xml.leaf("ModelExchange");
+        abilities(&mut tag, can.tangents);
+        tag.set("needsCompletedIntegratorStep", can.completed).set("providesEvaluateDiscreteStates", false);
     }
-    units(&mut xml, variables);
-    types(&mut xml, facts);
-    log_categories(&mut xml);
-    default_experiment(&mut xml, model);
-    xml.begin("ModelVariables", &[]);
-    for (reference, variable) in variables.list.iter().enumerate() {
-        let mut attributes = common(variable, reference);
-        if can.intermediate && matches!(variable.role, Role::Input(_) | Role::Output(_)) {
-            attributes.push(("intermediateUpdate", "true".into()));
-        }
-        if let Some(unit) = &variable.unit {
-            attributes.push(("unit", unit.text.clone()));
-        }
+    if facts.design.kind.offers(Kind::CoSimulation) {
+        let mut tag = xml.leaf("CoSimulation");
+        abilities(&mut tag, can.jacobian);
+        tag.set("canHandleVariableCommunicationStepSize", !can.fixed_step)
+            .set("maxOutputDerivativeOrder", can.output_order)
+            .set("providesIntermediateUpdate", can.intermediate)
+            .set("mightReturnEarlyFromDoStep", can.event_mode)
+            .set("canReturnEarlyAfterIntermediateUpdate", can.walks)
+            .set("hasEventMode", can.event_mode);
+    }
+}
+
+fn describe_variable(xml: &mut XmlWriter, facts: &Facts<'_>, variable: &Variable, reference: usize) {
+    let (element, nature, list) = (variable.kind.name(), variable.nature, &facts.variables.list);
+    let between = facts.can.intermediate && matches!(variable.role, Role::Input(_) | Role::Output(_));
+    let clock = variable.clocked_by().map(Role::Clock);
+    // Texts and bytes have an element for their start.
+    let start = facts.start_text(variable);
+    let mut tag = if start.is_some() { xml.open(element) } else { xml.leaf(element) };
+    common(&mut tag, variable, reference);
+    tag.set_some("intermediateUpdate", between.then_some(true))
+        .set_some("unit", variable.unit.as_ref().map(|unit| &unit.text))
         // That of a parameter follows from its causality.
-        if let (Some(initial), "output" | "local") = (variable.nature.initial, variable.nature.causality) {
-            attributes.push(("initial", initial.into()));
-        }
-        match variable.role {
-            Role::Count(_) => attributes.push(("min", variable.least.to_string())),
-            Role::Derivative(state) => attributes.push(("derivative", variables.states[state].to_string())),
-            Role::State(state) => attributes.extend(reinitialised(facts, state)),
-            Role::Clock(clock) => attributes.extend(clock.attributes()),
-            _ => {}
-        }
-        if let Some(clock) = variable.clocked_by() {
-            let place = variables.list.iter().position(|variable| variable.role == Role::Clock(clock));
-            attributes.extend(place.map(|place| ("clocks", place.to_string())));
-        }
-        attributes.extend(variable.start.map(|start| ("start", start_text(variable.kind, start))));
-        if let Type::Enumeration(names) = variable.kind {
-            attributes.push(("declaredType", enumeration(names)));
-        }
-        // Texts and bytes have an element for their start.
-        let start = match variable.role {
-            Role::Text(at) => Some(variables.texts[at].start),
-            Role::Heard(_) if matches!(variable.kind, Type::Text | Type::Binary) => Some(""),
-            _ => None,
-        };
-        match start {
-            None => xml.element(variable.kind.name(), &attributes),
-            Some(start) => {
-                xml.begin(variable.kind.name(), &attributes);
-                xml.element("Start", &[("value", start.into())]);
-                xml.end();
-            }
+        .set_some("initial", nature.initial.filter(|_| ["output", "local"].contains(&nature.causality)))
+        .set_some("min", facts.least(variable))
+        .set_some("derivative", facts.state_of(variable))
+        .set_some("reinit", facts.jumps(variable));
+    if let Role::Clock(clock) = variable.role {
+        for (key, value) in clock.attributes() {
+            tag.set(key, value);
         }
     }
-    xml.end();
-    xml.begin("ModelStructure", &[]);
-    unknowns(&mut xml, "Output", outputs(facts));
-    unknowns(&mut xml, "ContinuousStateDerivative", derivatives(facts));
-    unknowns(&mut xml, "InitialUnknown", at_start(facts));
-    unknowns(&mut xml, "EventIndicator", indicators(facts));
-    xml.finish()
+    tag.set_some("clocks", clock.and_then(|clock| list.iter().position(|variable| variable.role == clock)))
+        .set_some("start", facts.start(variable))
+        .set_some("declaredType", facts.declared_type(variable));
+    drop(tag);
+    if let Some(start) = start {
+        xml.leaf("Start").set("value", start);
+        xml.close();
+    }
 }
 
-fn types(xml: &mut Xml, facts: &Facts<'_>) {
-    let enumerations = enumerations(facts.variables);
-    if enumerations.is_empty() {
-        return;
-    }
-    xml.begin("TypeDefinitions", &[]);
-    for (name, items) in enumerations {
-        xml.begin("EnumerationType", &[("name", name)]);
-        for (value, item) in items.iter().enumerate() {
-            xml.element("Item", &[("name", (*item).into()), ("value", (value + 1).to_string())]);
-        }
-        xml.end();
-    }
-    xml.end();
-}
-
-fn unknowns(xml: &mut Xml, element: &str, told: Vec<Told>) {
+fn unknowns(xml: &mut XmlWriter, element: &str, told: Vec<Told>) {
     for Told { reference, dependencies } in told {
-        let (reference, dependencies) = (reference.to_string(), joined(&dependencies, 0));
-        xml.element(element, &[("valueReference", reference), ("dependencies", dependencies)]);
+        xml.leaf(element).set("valueReference", reference).set("dependencies", joined(&dependencies, 0));
     }
 }

@@ -5,14 +5,14 @@ mod fmi1;
 mod fmi2;
 mod fmi3;
 
-use std::fmt::Write as _;
-
 use cosimo_core::{Interface, Unit};
 use cosimo_models::{Hybrid, Known, Unknown};
+use cosimo_pack::XmlWriter;
+use cosimo_pack::xml_writer::Tag;
 
 use crate::design::{Design, Variant, Version};
 use crate::model::Model;
-use crate::variables::{Type, Variable, Variables};
+use crate::variables::{Role, Type, Variable, Variables};
 
 /// What an FMU declares, and does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,133 +77,144 @@ pub(crate) struct Facts<'a> {
 }
 
 pub(crate) fn description(facts: &Facts<'_>) -> String {
+    let mut xml = XmlWriter::new();
     match facts.design.version {
-        Version::One => fmi1::description(facts),
-        Version::Two => fmi2::description(facts),
-        Version::Three => fmi3::description(facts),
+        Version::One => fmi1::describe(&mut xml, facts),
+        Version::Two => fmi2::describe(&mut xml, facts),
+        Version::Three => fmi3::describe(&mut xml, facts),
     }
+    xml.finish()
 }
 
-/// Elements with their ends and indents.
-#[derive(Debug)]
-struct Xml {
-    text: String,
-    open: Vec<&'static str>,
+/// The outermost element, which stays open; versions call the token by different names.
+fn document<'a>(xml: &'a mut XmlWriter, facts: &Facts<'_>, token: &str) -> Tag<'a> {
+    let Facts { design, model, .. } = facts;
+    let old = design.version == Version::One;
+    let mut tag = xml.open("fmiModelDescription");
+    tag.set("fmiVersion", design.version.text())
+        .set("modelName", design.name())
+        .set_some("modelIdentifier", old.then(|| design.identifier()))
+        .set(token, facts.token)
+        .set("description", model.summary)
+        .set("generationTool", format_args!("Cosimo {}", env!("CARGO_PKG_VERSION")))
+        .set("variableNamingConvention", "flat");
+    tag
 }
 
-impl Xml {
-    fn new() -> Xml {
-        Xml { text: "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".into(), open: vec![] }
-    }
-
-    fn begin(&mut self, name: &'static str, attributes: &[(&str, String)]) {
-        self.tag(name, attributes, ">");
-        self.open.push(name);
-    }
-
-    fn end(&mut self) {
-        if let Some(name) = self.open.pop() {
-            let _ = writeln!(self.text, "{}</{name}>", "  ".repeat(self.open.len()));
-        }
-    }
-
-    fn element(&mut self, name: &str, attributes: &[(&str, String)]) {
-        self.tag(name, attributes, "/>");
-    }
-
-    /// An element with nothing but a text in it.
-    fn text(&mut self, name: &str, text: &str) {
-        let _ = writeln!(self.text, "{}<{name}>{}</{name}>", "  ".repeat(self.open.len()), escape(text));
-    }
-
-    fn tag(&mut self, name: &str, attributes: &[(&str, String)], end: &str) {
-        self.text += &"  ".repeat(self.open.len());
-        let _ = write!(self.text, "<{name}");
-        for (key, value) in attributes {
-            let _ = write!(self.text, " {key}=\"{}\"", escape(value));
-        }
-        self.text += end;
-        self.text.push('\n');
-    }
-
-    fn finish(mut self) -> String {
-        while !self.open.is_empty() {
-            self.end();
-        }
-        self.text
-    }
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
-fn words(value: bool) -> String {
-    value.to_string()
-}
-
-/// The same in both versions. The radian is dimensionless here, as in all of Cosimo.
-fn units(xml: &mut Xml, variables: &Variables) {
+/// The same in FMI 2.0 and 3.0. The radian is dimensionless here, as in all of Cosimo.
+fn units(xml: &mut XmlWriter, variables: &Variables) {
     let mut units: Vec<&Unit> = Vec::new();
     for unit in variables.list.iter().filter_map(|variable| variable.unit.as_ref()) {
         if !units.iter().any(|known| known.text == unit.text) {
             units.push(unit);
         }
     }
-    xml.begin("UnitDefinitions", &[]);
+    xml.open("UnitDefinitions");
     for unit in units {
-        xml.begin("Unit", &[("name", unit.text.clone())]);
-        let names = ["kg", "m", "s", "A", "K", "mol", "cd"];
-        let mut base: Vec<(&str, String)> = Vec::new();
-        for (name, exponent) in names.into_iter().zip(unit.dimension) {
-            if exponent != 0 {
-                base.push((name, exponent.to_string()));
-            }
+        xml.open("Unit").set("name", &unit.text);
+        let mut base = xml.leaf("BaseUnit");
+        for (name, exponent) in ["kg", "m", "s", "A", "K", "mol", "cd"].into_iter().zip(unit.dimension) {
+            base.set_some(name, Some(exponent).filter(|exponent| *exponent != 0));
         }
-        if unit.factor != 1.0 {
-            base.push(("factor", unit.factor.to_string()));
+        base.set_some("factor", Some(unit.factor).filter(|factor| *factor != 1.0));
+        drop(base);
+        xml.close();
+    }
+    xml.close();
+}
+
+/// Names of enumerations, in the elements that a version has for them. Without values the first item is 1, too.
+fn types(xml: &mut XmlWriter, variables: &Variables, elements: &[&'static str], values: bool) {
+    let mut found: Vec<&[&str]> = Vec::new();
+    for variable in &variables.list {
+        if let Type::Enumeration(names) = variable.kind
+            && !found.contains(&names)
+        {
+            found.push(names);
         }
-        xml.element("BaseUnit", &base);
-        xml.end();
     }
-    xml.end();
-}
-
-fn log_categories(xml: &mut Xml) {
-    xml.begin("LogCategories", &[]);
-    let about = "why a call was refused or failed".to_string();
-    xml.element("Category", &[("name", "logStatusError".into()), ("description", about)]);
-    xml.end();
-}
-
-fn default_experiment(xml: &mut Xml, model: &Model) {
-    let numbers = [("startTime", 0.0), ("stopTime", model.stop), ("stepSize", model.stop * 1e-3)];
-    xml.element("DefaultExperiment", &numbers.map(|(key, value)| (key, value.to_string())));
-}
-
-/// As a description spells it.
-fn start_text(kind: Type, start: f64) -> String {
-    match kind {
-        Type::Boolean => words(start != 0.0),
-        _ => start.to_string(),
+    if found.is_empty() {
+        return;
     }
+    xml.open("TypeDefinitions");
+    for names in found {
+        for (depth, element) in elements.iter().enumerate() {
+            xml.open(element).set_some("name", (depth == 0).then(|| enumeration(names)));
+        }
+        for (value, name) in (1..).zip(names) {
+            xml.leaf("Item").set("name", name).set_some("value", values.then_some(value));
+        }
+        elements.iter().for_each(|_| xml.close());
+    }
+    xml.close();
 }
 
-/// The attribute of states that jump at events.
-fn reinitialised(facts: &Facts<'_>, state: usize) -> Option<(&'static str, String)> {
-    let jumps = facts.equations.is_some_and(|equations| equations.jumps(state));
-    jumps.then(|| ("reinit", "true".into()))
+/// The name of an enumeration.
+fn enumeration(names: &[&str]) -> String {
+    names.join("_or_")
 }
 
-/// Attributes that both versions give a variable alike.
-fn common(variable: &Variable, reference: usize) -> Vec<(&'static str, String)> {
-    vec![
-        ("name", variable.name.clone()),
-        ("valueReference", reference.to_string()),
-        ("description", variable.about.clone()),
-        ("causality", variable.nature.causality.into()),
-        ("variability", variable.nature.variability.into()),
-    ]
+/// The same in FMI 2.0 and 3.0.
+fn categories_and_experiment(xml: &mut XmlWriter, model: &Model) {
+    xml.open("LogCategories");
+    let about = "why a call was refused or failed";
+    xml.leaf("Category").set("name", "logStatusError").set("description", about);
+    xml.close();
+    xml.leaf("DefaultExperiment")
+        .set("startTime", 0)
+        .set("stopTime", model.stop)
+        .set("stepSize", model.stop * 1e-3);
+}
+
+/// Attributes that FMI 2.0 and 3.0 give a variable alike.
+fn common(tag: &mut Tag<'_>, variable: &Variable, reference: usize) {
+    tag.set("name", &variable.name)
+        .set("valueReference", reference)
+        .set("description", &variable.about)
+        .set("causality", variable.nature.causality)
+        .set("variability", variable.nature.variability);
+}
+
+impl Facts<'_> {
+    fn least(&self, variable: &Variable) -> Option<u32> {
+        matches!(variable.role, Role::Count(_)).then_some(variable.least)
+    }
+
+    /// The value reference of the state that a variable is the derivative of.
+    fn state_of(&self, variable: &Variable) -> Option<usize> {
+        match variable.role {
+            Role::Derivative(state) => Some(self.variables.states[state]),
+            _ => None,
+        }
+    }
+
+    /// Whether a variable is a state that jumps at events.
+    fn jumps(&self, variable: &Variable) -> Option<bool> {
+        let Role::State(state) = variable.role else { return None };
+        self.equations.is_some_and(|equations| equations.jumps(state)).then_some(true)
+    }
+
+    /// What a variable starts with that is a text or bytes.
+    fn start_text(&self, variable: &Variable) -> Option<&'static str> {
+        match variable.role {
+            Role::Text(at) => Some(self.variables.texts[at].start),
+            Role::Heard(_) if matches!(variable.kind, Type::Text | Type::Binary) => Some(""),
+            _ => None,
+        }
+    }
+
+    /// What one starts with that is a number or a flag.
+    fn start(&self, variable: &Variable) -> Option<String> {
+        let start = variable.start?;
+        Some(if variable.kind == Type::Boolean { (start != 0.0).to_string() } else { start.to_string() })
+    }
+
+    fn declared_type(&self, variable: &Variable) -> Option<String> {
+        match variable.kind {
+            Type::Enumeration(names) => Some(enumeration(names)),
+            _ => None,
+        }
+    }
 }
 
 /// A value of the model structure, with the value references of what it depends on.
@@ -283,28 +294,6 @@ fn at_start(facts: &Facts<'_>) -> Vec<Told> {
     all
 }
 
-/// The names of an enumeration, once for all variables that have them.
-fn enumerations(variables: &Variables) -> Vec<(String, &'static [&'static str])> {
-    let mut found: Vec<(String, &'static [&'static str])> = Vec::new();
-    for variable in &variables.list {
-        if let Type::Enumeration(names) = variable.kind
-            && !found.iter().any(|(_, known)| *known == names)
-        {
-            found.push((enumeration(names), names));
-        }
-    }
-    found
-}
-
-/// A name for it.
-fn enumeration(names: &[&str]) -> String {
-    names.join("_or_")
-}
-
 fn joined(references: &[usize], add: usize) -> String {
     references.iter().map(|at| (at + add).to_string()).collect::<Vec<_>>().join(" ")
-}
-
-fn tool() -> String {
-    format!("Cosimo {}", env!("CARGO_PKG_VERSION"))
 }
