@@ -43,6 +43,7 @@ const RULES: &[Rule] = &[
             "crates/cosimo-export/src/ffi/fmi3.rs",
             "crates/cosimo-export/src/ffi/harm.rs",
             "crates/cosimo-export/src/ffi/mod.rs",
+            "crates/cosimo-export/src/ffi/tables.rs",
             "crates/cosimo-export/tests/fmu/load.rs",
             "crates/cosimo-fmi/src/calls.rs",
             "crates/cosimo-fmi/src/calls2.rs",

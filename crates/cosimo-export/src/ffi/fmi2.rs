@@ -1,29 +1,16 @@
-//! The functions of FMI 2.0, in the order of the standard's header.
+//! The functions of FMI 2.0.
 
 #![allow(non_snake_case, reason = "the names are the standard's")]
 
-use std::ffi::{CString, c_char, c_int, c_uint, c_void};
+use std::ffi::{CString, c_char, c_int, c_void};
 
 use super::{
-    Log, Logger2, call, deserialize, free, free_state, from_uri, get_state, instantiate, known, list,
-    list_mut, log_later, place, quirk_of, readable, serialize, show, texts,
+    Log, Logger2, free, from_uri, instantiate, list, list_mut, log_later, no_status, place, quirk_of,
+    readable, show,
 };
 use crate::design::{Kind, Version};
-use crate::instance::{Manners, Refusal, Status, Update};
+use crate::instance::{Manners, Update};
 use crate::quirk::Quirk;
-
-/// One function with a handle as first argument: what it does, and how the spy shows its arguments.
-macro_rules! exported {
-    ($(fn $name:ident($($argument:ident: $type:ty),*) |$instance:ident| $body:expr, $shown:expr;)*) => {$(
-        #[allow(unused_variables, reason = "not every call shows something of the instance")]
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name(c: *mut c_void $(, $argument: $type)*) -> c_int {
-            // SAFETY: the importer keeps to the header of the standard: handles come from this library, arrays
-            // have the length that comes with them, and calls on one handle do not overlap.
-            unsafe { call(c, Version::Two, stringify!($name), |$instance| $body, |$instance| $shown) }
-        }
-    )*};
-}
 
 /// Callbacks of the importer; memory functions and `stepFinished` are not used.
 #[repr(C)]
@@ -110,92 +97,28 @@ unsafe extern "C" fn fmi2FreeInstance(c: *mut c_void) {
     unsafe { free(c, "fmi2FreeInstance") }
 }
 
-exported! {
+exported! { Two:
     fn fmi2SetDebugLogging(on: c_int, count: usize, categories: *const *const c_char)
         |_instance| list(categories, count).map(drop),
         format!("{on}, {count} categories");
     fn fmi2SetupExperiment(relative: c_int, tolerance: f64, start: f64, stops: c_int, stop: f64)
         |instance| instance.set_up(start, (stops != 0).then_some(stop)),
         format!("{relative}, {tolerance:?}, {start:?}, {stops}, {stop:?}");
-    fn fmi2EnterInitializationMode() |instance| instance.enter_initialization(), String::new();
-    fn fmi2ExitInitializationMode() |instance| instance.exit_initialization(), String::new();
-    fn fmi2Terminate() |instance| instance.terminate(), String::new();
-    fn fmi2Reset() |instance| instance.reset(), String::new();
-
-    fn fmi2GetReal(references: *const c_uint, count: usize, values: *mut f64)
-        |instance| instance.get_reals(list(references, count)?, list_mut(values, count)?),
-        format!("{}, {}", show(references, count), show(values, count));
-    fn fmi2GetInteger(references: *const c_uint, count: usize, values: *mut c_int)
-        |instance| instance.get_integers(list(references, count)?, list_mut(values, count)?),
-        format!("{}, {}", show(references, count), show(values, count));
-    fn fmi2GetBoolean(references: *const c_uint, count: usize, values: *mut c_int)
-        |instance| {
-            instance.get_booleans(list(references, count)?, list_mut(values, count)?, |value| c_int::from(value != 0.0))
-        },
-        format!("{}, {}", show(references, count), show(values, count));
-    fn fmi2GetString(references: *const c_uint, count: usize, values: *mut *const c_char)
-        |instance| {
-            for (reference, value) in list(references, count)?.iter().zip(list_mut(values, count)?) {
-                *value = instance.get_text(*reference)?.as_ptr();
-            }
-            Ok(())
-        },
-        show(references, count);
-    fn fmi2SetReal(references: *const c_uint, count: usize, values: *const f64)
-        |instance| instance.set_reals(list(references, count)?, list(values, count)?),
-        format!("{}, {}", show(references, count), show(values, count));
-    fn fmi2SetInteger(references: *const c_uint, count: usize, values: *const c_int)
-        |instance| instance.set_integers(list(references, count)?, list(values, count)?),
-        format!("{}, {}", show(references, count), show(values, count));
-    fn fmi2SetBoolean(references: *const c_uint, count: usize, values: *const c_int)
-        |instance| {
-            let values: Vec<bool> = list(values, count)?.iter().map(|value| *value != 0).collect();
-            instance.set_plain(list(references, count)?, &values)
-        },
-        format!("{}, {}", show(references, count), show(values, count));
-    fn fmi2SetString(references: *const c_uint, count: usize, values: *const *const c_char)
-        |instance| {
-            instance.set_texts(list(references, count)?, texts(list(values, count)?)?)
-        },
-        show(references, count);
-
-    fn fmi2GetFMUstate(state: *mut *mut c_void) |instance| get_state(instance, state), format!("state {}", instance.states.last);
-    fn fmi2SetFMUstate(state: *mut c_void)
-        |instance| {
-            let state = known(instance, state)?;
-            instance.restore(state)
-        },
-        format!("state {}", instance.states.last);
-    fn fmi2FreeFMUstate(state: *mut *mut c_void) |instance| free_state(instance, state), format!("state {}", instance.states.last);
-    fn fmi2SerializedFMUstateSize(state: *mut c_void, size: *mut usize)
-        |instance| {
-            *place(size)? = known(instance, state)?.size();
-            Ok(())
-        },
-        format!("state {}", instance.states.last);
-    fn fmi2SerializeFMUstate(state: *mut c_void, bytes: *mut u8, size: usize)
-        |instance| serialize(instance, state, bytes, size),
-        format!("state {}, {size} bytes", instance.states.last);
-    fn fmi2DeSerializeFMUstate(bytes: *const u8, size: usize, state: *mut *mut c_void)
-        |instance| deserialize(instance, bytes, size, state),
-        format!("{size} bytes, state {}", instance.states.last);
 
     fn fmi2GetDirectionalDerivative(
-        unknowns: *const c_uint, rows: usize, knowns: *const c_uint, columns: usize, seed: *const f64, into: *mut f64
+        unknowns: *const u32, rows: usize, knowns: *const u32, columns: usize, seed: *const f64, into: *mut f64
     )
         |instance| instance.tangent(
             list(unknowns, rows)?, list(knowns, columns)?, list(seed, columns)?, list_mut(into, rows)?, false
         ),
         format!("{}, {}, {}, {}", show(unknowns, rows), show(knowns, columns), show(seed, columns), show(into, rows));
 
-    fn fmi2EnterEventMode() |instance| instance.enter_event(), String::new();
     fn fmi2NewDiscreteStates(info: *mut EventInfo)
         |instance| {
             *place(info)? = EventInfo::of(instance.update_discrete()?);
             Ok(())
         },
         EventInfo::show(list(info, 1).ok());
-    fn fmi2EnterContinuousTimeMode() |instance| instance.enter_continuous(), String::new();
     fn fmi2CompletedIntegratorStep(promise: c_int, event: *mut c_int, terminate: *mut c_int)
         |instance| {
             let (wanted, ended) = instance.completed_step(promise != 0)?;
@@ -203,63 +126,66 @@ exported! {
             Ok(())
         },
         format!("{promise}, {}, {}", show(event, 1), show(terminate, 1));
-    fn fmi2SetTime(time: f64) |instance| instance.set_time(time), format!("{time:?}");
-    fn fmi2SetContinuousStates(values: *const f64, count: usize)
-        |instance| instance.set_continuous_states(list(values, count)?),
-        show(values, count);
-    fn fmi2GetDerivatives(values: *mut f64, count: usize)
-        |instance| instance.derivatives(list_mut(values, count)?),
-        show(values, count);
-    fn fmi2GetEventIndicators(values: *mut f64, count: usize)
-        |instance| instance.event_indicators(list_mut(values, count)?),
-        show(values, count);
-    fn fmi2GetContinuousStates(values: *mut f64, count: usize)
-        |instance| instance.continuous_states(list_mut(values, count)?),
-        show(values, count);
-    fn fmi2GetNominalsOfContinuousStates(values: *mut f64, count: usize)
-        |instance| instance.nominals(list_mut(values, count)?),
-        show(values, count);
 
-    fn fmi2SetRealInputDerivatives(references: *const c_uint, count: usize, orders: *const c_int, values: *const f64)
-        |instance| {
-            instance.set_input_derivatives(list(references, count)?, list(orders, count)?, list(values, count)?)
-        },
-        format!("{}, {}, {}", show(references, count), show(orders, count), show(values, count));
-    fn fmi2GetRealOutputDerivatives(references: *const c_uint, count: usize, orders: *const c_int, values: *mut f64)
-        |instance| {
-            instance.output_derivatives(list(references, count)?, list(orders, count)?, list_mut(values, count)?)
-        },
-        format!("{}, {}, {}", show(references, count), show(orders, count), show(values, count));
     fn fmi2DoStep(from: f64, size: f64, promise: c_int)
         |instance| {
             instance.begin_step(from, size, promise != 0)?;
             instance.finish_step().map(drop)
         },
         format!("{from:?}, {size:?}, {promise}");
-    fn fmi2CancelStep() |_instance| Err("no step is ever pending".into()), String::new();
-
-    fn fmi2GetStatus(kind: c_int, _value: *mut c_int) |_instance| untold(kind), format!("{kind}");
-    fn fmi2GetRealStatus(kind: c_int, value: *mut f64)
-        |instance| match kind {
-            LAST_SUCCESSFUL_TIME => {
-                *place(value)? = instance.last_time();
-                Ok(())
-            }
-            _ => untold(kind),
-        },
-        format!("{kind}");
-    fn fmi2GetIntegerStatus(kind: c_int, _value: *mut c_int) |_instance| untold(kind), format!("{kind}");
     fn fmi2GetBooleanStatus(kind: c_int, value: *mut c_int)
-        |instance| match kind {
-            TERMINATED => {
-                *place(value)? = c_int::from(instance.end().terminate);
-                Ok(())
+        |instance| {
+            if kind != TERMINATED {
+                return no_status(kind);
             }
-            _ => untold(kind),
+            *place(value)? = c_int::from(instance.end().terminate);
+            Ok(())
         },
         format!("{kind}");
-    fn fmi2GetStringStatus(kind: c_int, _value: *mut *const c_char) |_instance| untold(kind), format!("{kind}");
 }
+
+modes! { Two:
+    fmi2EnterInitializationMode enter_initialization
+    fmi2ExitInitializationMode exit_initialization
+    fmi2Terminate terminate
+    fmi2Reset reset
+    fmi2EnterEventMode enter_event
+    fmi2EnterContinuousTimeMode enter_continuous
+}
+
+values! { Two:
+    fmi2GetReal get_reals fmi2SetReal set_reals f64;
+    fmi2GetInteger get_integers fmi2SetInteger set_integers c_int;
+    fmi2GetBoolean get_booleans fmi2SetBoolean set_booleans c_int;
+}
+
+texts! { Two: fmi2GetString fmi2SetString }
+
+states! { Two:
+    fmi2GetFMUstate fmi2SetFMUstate fmi2FreeFMUstate
+    fmi2SerializedFMUstateSize fmi2SerializeFMUstate fmi2DeSerializeFMUstate
+}
+
+equations! { Two:
+    fmi2SetTime
+    fmi2SetContinuousStates
+    fmi2GetDerivatives derivatives
+    fmi2GetEventIndicators event_indicators
+    fmi2GetContinuousStates continuous_states
+    fmi2GetNominalsOfContinuousStates nominals
+}
+
+slopes_and_status! { Two:
+    fmi2SetRealInputDerivatives
+    fmi2GetRealOutputDerivatives
+    fmi2CancelStep
+    fmi2GetRealStatus
+    fmi2GetStatus c_int;
+    fmi2GetIntegerStatus c_int;
+    fmi2GetStringStatus *const c_char;
+}
+
+const TERMINATED: c_int = 3;
 
 /// What an event update says.
 #[repr(C)]
@@ -297,12 +223,4 @@ impl EventInfo {
         ];
         flags.map(|flag| format!("[{flag}]")).join(", ") + &format!(", [{:?}]", info.next_event_time)
     }
-}
-
-const LAST_SUCCESSFUL_TIME: c_int = 2;
-const TERMINATED: c_int = 3;
-
-/// The standard's answer to a status that an FMU has not.
-fn untold(kind: c_int) -> Result<(), Refusal> {
-    Err(Refusal::new(Status::Discard, format!("there is no status {kind} of this kind")))
 }

@@ -1,31 +1,17 @@
-//! The functions of FMI 3.0, in the order of the standard's header.
+//! The functions of FMI 3.0.
 
 #![allow(non_snake_case, reason = "the names are the standard's")]
 
 use std::ffi::{c_char, c_int, c_void};
 use std::path::PathBuf;
 
-use super::{Handle, Instance, Refusal};
 use super::{
-    Log, Logger3, call, deserialize, free, free_state, get_state, instantiate, known, list, list_mut,
-    log_later, place, quirk_of, readable, serialize, show, texts,
+    Handle, Log, Logger3, call, free, get_texts, instantiate, list, list_mut, log_later, place, quirk_of,
+    readable, show, texts,
 };
 use crate::design::{Kind, Version};
-use crate::instance::{End, Manners, SAMPLES, Walked};
+use crate::instance::{End, Instance, Manners, Outcome, Refusal, SAMPLES, Walked};
 use crate::quirk::Quirk;
-
-/// One function with a handle as first argument: what it does, and how the spy shows its arguments.
-macro_rules! exported {
-    ($(fn $name:ident($($argument:ident: $type:ty),*) |$instance:ident| $body:expr, $shown:expr;)*) => {$(
-        #[allow(unused_variables, reason = "not every call shows something of the instance")]
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name(c: *mut c_void $(, $argument: $type)*) -> c_int {
-            // SAFETY: the importer keeps to the header of the standard: handles come from this library, arrays
-            // have the length that comes with them, and calls on one handle do not overlap.
-            unsafe { call(c, Version::Three, stringify!($name), |$instance| $body, |$instance| $shown) }
-        }
-    )*};
-}
 
 /// Environment, time, set requested, get allowed, step finished, may return early, wishes to, from when.
 type IntermediateUpdate = unsafe extern "C" fn(*mut c_void, f64, bool, bool, bool, bool, *mut bool, *mut f64);
@@ -121,7 +107,7 @@ fn as_many(references: usize, values: usize) -> Result<(), Refusal> {
     }
 }
 
-exported! {
+exported! { Three:
     fn fmi3SetDebugLogging(on: bool, count: usize, categories: *const *const c_char)
         |_instance| list(categories, count).map(drop),
         format!("{on}, {count} categories");
@@ -131,42 +117,7 @@ exported! {
             instance.enter_initialization()
         },
         format!("{relative}, {tolerance:?}, {start:?}, {stops}, {stop:?}");
-    fn fmi3ExitInitializationMode() |instance| instance.exit_initialization(), String::new();
-    fn fmi3EnterEventMode() |instance| instance.enter_event(), String::new();
-    fn fmi3Terminate() |instance| instance.terminate(), String::new();
-    fn fmi3Reset() |instance| instance.reset(), String::new();
 
-    fn fmi3GetFloat64(references: *const u32, count: usize, values: *mut f64, room: usize)
-        |instance| {
-            as_many(count, room)?;
-            instance.get_reals(list(references, count)?, list_mut(values, room)?)
-        },
-        format!("{}, {}", show(references, count), show(values, room));
-    fn fmi3GetInt32(references: *const u32, count: usize, values: *mut i32, room: usize)
-        |instance| {
-            as_many(count, room)?;
-            instance.get_integers(list(references, count)?, list_mut(values, room)?)
-        },
-        format!("{}, {}", show(references, count), show(values, room));
-    fn fmi3GetInt64(references: *const u32, count: usize, values: *mut i64, room: usize)
-        |instance| {
-            as_many(count, room)?;
-            instance.get_wide(list(references, count)?, list_mut(values, room)?)
-        },
-        format!("{}, {}", show(references, count), show(values, room));
-    fn fmi3SetInt64(references: *const u32, count: usize, values: *const i64, room: usize)
-        |instance| {
-            as_many(count, room)?;
-            instance.set_plain(list(references, count)?, list(values, room)?)
-        },
-        format!("{}, {}", show(references, count), show(values, room));
-    fn fmi3SetBoolean(references: *const u32, count: usize, values: *const bool, room: usize)
-        |instance| {
-            as_many(count, room)?;
-            let values: Vec<bool> = list(values.cast::<u8>(), room)?.iter().map(|value| *value != 0).collect();
-            instance.set_plain(list(references, count)?, &values)
-        },
-        format!("{}, {}", show(references, count), show(values.cast::<u8>(), room));
     fn fmi3GetBinary(
         references: *const u32, count: usize, sizes: *mut usize, values: *mut *const u8, room: usize
     )
@@ -191,62 +142,18 @@ exported! {
             instance.set_binaries(list(references, count)?, &bytes)
         },
         format!("{}, {} bytes", show(references, count), show(sizes, room));
-    fn fmi3GetBoolean(references: *const u32, count: usize, values: *mut bool, room: usize)
-        |instance| {
-            as_many(count, room)?;
-            // As bytes: nobody promises what stands there before the call.
-            let values = list_mut(values.cast::<u8>(), room)?;
-            instance.get_booleans(list(references, count)?, values, |value| u8::from(value != 0.0))
-        },
-        format!("{}, {}", show(references, count), show(values.cast::<u8>(), room));
     fn fmi3GetString(references: *const u32, count: usize, values: *mut *const c_char, room: usize)
         |instance| {
             as_many(count, room)?;
-            for (reference, value) in list(references, count)?.iter().zip(list_mut(values, room)?) {
-                *value = instance.get_text(*reference)?.as_ptr();
-            }
-            Ok(())
+            get_texts(instance, list(references, count)?, list_mut(values, room)?)
         },
         show(references, count);
-    fn fmi3SetFloat64(references: *const u32, count: usize, values: *const f64, room: usize)
-        |instance| {
-            as_many(count, room)?;
-            instance.set_reals(list(references, count)?, list(values, room)?)
-        },
-        format!("{}, {}", show(references, count), show(values, room));
-    fn fmi3SetInt32(references: *const u32, count: usize, values: *const i32, room: usize)
-        |instance| {
-            as_many(count, room)?;
-            instance.set_integers(list(references, count)?, list(values, room)?)
-        },
-        format!("{}, {}", show(references, count), show(values, room));
     fn fmi3SetString(references: *const u32, count: usize, values: *const *const c_char, room: usize)
         |instance| {
             as_many(count, room)?;
             instance.set_texts(list(references, count)?, texts(list(values, room)?)?)
         },
         show(references, count);
-
-    fn fmi3GetFMUState(state: *mut *mut c_void) |instance| get_state(instance, state), format!("state {}", instance.states.last);
-    fn fmi3SetFMUState(state: *mut c_void)
-        |instance| {
-            let state = known(instance, state)?;
-            instance.restore(state)
-        },
-        format!("state {}", instance.states.last);
-    fn fmi3FreeFMUState(state: *mut *mut c_void) |instance| free_state(instance, state), format!("state {}", instance.states.last);
-    fn fmi3SerializedFMUStateSize(state: *mut c_void, size: *mut usize)
-        |instance| {
-            *place(size)? = known(instance, state)?.size();
-            Ok(())
-        },
-        format!("state {}", instance.states.last);
-    fn fmi3SerializeFMUState(state: *mut c_void, bytes: *mut u8, size: usize)
-        |instance| serialize(instance, state, bytes, size),
-        format!("state {}, {size} bytes", instance.states.last);
-    fn fmi3DeserializeFMUState(bytes: *const u8, size: usize, state: *mut *mut c_void)
-        |instance| deserialize(instance, bytes, size, state),
-        format!("{size} bytes, state {}", instance.states.last);
 
     fn fmi3GetDirectionalDerivative(
         unknowns: *const u32, rows: usize, knowns: *const u32, columns: usize,
@@ -271,12 +178,6 @@ exported! {
         },
         format!("{}, {}, {}, {}", show(unknowns, rows), show(knowns, columns), show(seed, seeds), show(into, room));
 
-    fn fmi3GetClock(references: *const u32, count: usize, values: *mut bool)
-        |instance| instance.get_clocks(list(references, count)?, list_mut(values.cast::<u8>(), count)?),
-        format!("{}, {}", show(references, count), show(values.cast::<u8>(), count));
-    fn fmi3SetClock(references: *const u32, count: usize, values: *const bool)
-        |instance| instance.set_clocks(list(references, count)?, list(values.cast::<u8>(), count)?),
-        format!("{}, {}", show(references, count), show(values.cast::<u8>(), count));
     fn fmi3GetIntervalDecimal(
         references: *const u32, count: usize, intervals: *mut f64, qualifiers: *mut c_int
     )
@@ -301,30 +202,12 @@ exported! {
             Ok(())
         },
         [needed, terminate, nominals, values, defined].map(|flag| show(flag.cast::<u8>(), 1)).join(", ") + ", " + &show(next, 1);
-    fn fmi3EnterContinuousTimeMode() |instance| instance.enter_continuous(), String::new();
-    fn fmi3EnterStepMode() |instance| instance.enter_step(), String::new();
     fn fmi3CompletedIntegratorStep(promise: bool, event: *mut bool, terminate: *mut bool)
         |instance| {
             (*place(event)?, *place(terminate)?) = instance.completed_step(promise)?;
             Ok(())
         },
         format!("{promise}, {}, {}", show(event.cast::<u8>(), 1), show(terminate.cast::<u8>(), 1));
-    fn fmi3SetTime(time: f64) |instance| instance.set_time(time), format!("{time:?}");
-    fn fmi3SetContinuousStates(values: *const f64, count: usize)
-        |instance| instance.set_continuous_states(list(values, count)?),
-        show(values, count);
-    fn fmi3GetContinuousStateDerivatives(values: *mut f64, count: usize)
-        |instance| instance.derivatives(list_mut(values, count)?),
-        show(values, count);
-    fn fmi3GetEventIndicators(values: *mut f64, count: usize)
-        |instance| instance.event_indicators(list_mut(values, count)?),
-        show(values, count);
-    fn fmi3GetContinuousStates(values: *mut f64, count: usize)
-        |instance| instance.continuous_states(list_mut(values, count)?),
-        show(values, count);
-    fn fmi3GetNominalsOfContinuousStates(values: *mut f64, count: usize)
-        |instance| instance.nominals(list_mut(values, count)?),
-        show(values, count);
     fn fmi3GetNumberOfEventIndicators(count: *mut usize)
         |instance| {
             *place(count)? = instance.counts()?.1;
@@ -348,37 +231,46 @@ exported! {
         format!("{}, {}, {}", show(references, count), show(orders, count), show(values, room));
 }
 
-/// Types that are only passed on.
-macro_rules! plain {
-    ($($get:ident $set:ident $type:ty)*) => {
-        exported! {$(
-            fn $get(references: *const u32, count: usize, values: *mut $type, room: usize)
-                |instance| {
-                    as_many(count, room)?;
-                    instance.get_plain(list(references, count)?, list_mut(values, room)?)
-                },
-                format!("{}, {}", show(references, count), show(values, room));
-            fn $set(references: *const u32, count: usize, values: *const $type, room: usize)
-                |instance| {
-                    as_many(count, room)?;
-                    instance.set_plain(list(references, count)?, list(values, room)?)
-                },
-                format!("{}, {}", show(references, count), show(values, room));
-        )*}
-    };
+modes! { Three:
+    fmi3ExitInitializationMode exit_initialization
+    fmi3EnterEventMode enter_event
+    fmi3Terminate terminate
+    fmi3Reset reset
+    fmi3EnterContinuousTimeMode enter_continuous
+    fmi3EnterStepMode enter_step
 }
 
-plain! {
-    fmi3GetFloat32 fmi3SetFloat32 f32
-    fmi3GetInt8 fmi3SetInt8 i8
-    fmi3GetUInt8 fmi3SetUInt8 u8
-    fmi3GetInt16 fmi3SetInt16 i16
-    fmi3GetUInt16 fmi3SetUInt16 u16
-    fmi3GetUInt32 fmi3SetUInt32 u32
-    fmi3GetUInt64 fmi3SetUInt64 u64
+sized_values! {
+    fmi3GetFloat32 get_plain fmi3SetFloat32 set_plain f32;
+    fmi3GetFloat64 get_reals fmi3SetFloat64 set_reals f64;
+    fmi3GetInt8 get_plain fmi3SetInt8 set_plain i8;
+    fmi3GetUInt8 get_plain fmi3SetUInt8 set_plain u8;
+    fmi3GetInt16 get_plain fmi3SetInt16 set_plain i16;
+    fmi3GetUInt16 get_plain fmi3SetUInt16 set_plain u16;
+    fmi3GetInt32 get_integers fmi3SetInt32 set_integers i32;
+    fmi3GetUInt32 get_plain fmi3SetUInt32 set_plain u32;
+    fmi3GetInt64 get_wide fmi3SetInt64 set_plain i64;
+    fmi3GetUInt64 get_plain fmi3SetUInt64 set_plain u64;
+    // As bytes: importers promise nothing of what stands there before the call.
+    fmi3GetBoolean get_booleans fmi3SetBoolean set_booleans u8;
 }
 
-/// In pieces: the importer's callback calls functions of this instance, so none may be under way meanwhile.
+values! { Three: fmi3GetClock get_clocks fmi3SetClock set_clocks u8; }
+
+states! { Three:
+    fmi3GetFMUState fmi3SetFMUState fmi3FreeFMUState
+    fmi3SerializedFMUStateSize fmi3SerializeFMUState fmi3DeserializeFMUState
+}
+
+equations! { Three:
+    fmi3SetTime
+    fmi3SetContinuousStates
+    fmi3GetContinuousStateDerivatives derivatives
+    fmi3GetEventIndicators event_indicators
+    fmi3GetContinuousStates continuous_states
+    fmi3GetNominalsOfContinuousStates nominals
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn fmi3DoStep(
     c: *mut c_void,
@@ -390,118 +282,180 @@ unsafe extern "C" fn fmi3DoStep(
     early: *mut bool,
     last: *mut f64,
 ) -> c_int {
-    let shown = |instance: &Instance| {
-        let End { event, early, terminate } = instance.end();
-        let words = [(event, ", event"), (early, ", early"), (terminate, ", terminate")];
-        let end: String = words.into_iter().filter_map(|(said, word)| said.then_some(word)).collect();
-        format!("{from:?}, {size:?}, {promise}{end}")
-    };
-    let piece = |name: &str, run: &mut dyn FnMut(&mut Instance) -> Result<(), Refusal>| {
-        // SAFETY: the importer keeps to the header of the standard, and no other piece is under way.
-        unsafe { call(c, Version::Three, name, run, shown) }
-    };
     // SAFETY: null or a handle of this library, on which no call is under way.
     let callback = unsafe { c.cast::<Handle>().as_ref() }
         .filter(|handle| handle.instance.can.intermediate)
         .and_then(|handle| handle.callback);
-    let finish = |instance: &mut Instance| {
-        let (outcome, end) = (instance.finish_step(), instance.end());
-        // SAFETY: checked before it is called.
-        unsafe {
-            *place(last)? = instance.last_time();
-            (*place(event_needed)?, *place(terminate)?, *place(early)?) =
-                (end.event, end.terminate, end.early);
-        }
-        outcome.map(drop)
-    };
-    let status = piece("fmi3DoStep", &mut |instance| {
+    let step = Step { c, asked: (from, size, promise), event_needed, terminate, early, last };
+    let status = step.piece("fmi3DoStep", |instance| {
         // SAFETY: the importer's places for results, or null, which is refused.
         unsafe {
             (*place(event_needed)?, *place(terminate)?, *place(early)?) = (false, false, false);
             *place(last)? = instance.last_time();
         }
         instance.begin_step(from, size, promise)?;
-        if callback.is_none() { finish(instance) } else { Ok(()) }
+        if callback.is_none() { step.finish(instance) } else { Ok(()) }
     });
-    let Some(Callback { update, environment }) = callback.filter(|_| status == 0) else { return status };
-    let (mut wishes, mut from_when) = (false, 0.0);
-    // SAFETY: no call is under way.
-    let ((walks, may_return), stretches) =
-        unsafe { ((*c.cast::<Handle>()).instance.walks(), (*c.cast::<Handle>()).instance.stretches()) };
-    let (mut on, mut asked) = (true, false);
-    while on {
-        if stretches {
-            let mut at = 0.0;
-            let planned = piece("fmi3DoStep, next step", &mut |instance| {
-                at = instance.plan_piece()?;
-                Ok(())
-            });
-            if planned > 1 {
-                return planned;
-            }
-            // SAFETY: no borrow of the instance lives while the importer is called, which may call it back.
-            unsafe {
-                update(environment, at, false, true, false, false, &mut wishes, &mut from_when);
-                (*c.cast::<Handle>()).instance.leave();
-            }
+    match callback {
+        Some(callback) if status == 0 => step.converse(Talk { callback, wishes: false, from_when: 0.0 }),
+        _ => status,
+    }
+}
+
+/// One call of `fmi3DoStep`, in pieces: the importer's callback calls functions of this instance, so none may be
+/// under way meanwhile.
+#[derive(Clone, Copy)]
+struct Step {
+    c: *mut c_void,
+    /// From when, how long, and whether the importer promised not to return.
+    asked: (f64, f64, bool),
+    event_needed: *mut bool,
+    terminate: *mut bool,
+    early: *mut bool,
+    last: *mut f64,
+}
+
+/// The importer's callback, and what it said last.
+struct Talk {
+    callback: Callback,
+    wishes: bool,
+    from_when: f64,
+}
+
+impl Talk {
+    /// # Safety
+    /// No borrow of the instance lives while the importer is called, which may call it back.
+    unsafe fn update(&mut self, at: f64, [ask, show, finished, may_return]: [bool; 4]) {
+        let Callback { update, environment } = self.callback;
+        // SAFETY: the importer gave this function and environment for exactly these calls.
+        unsafe {
+            update(environment, at, ask, show, finished, may_return, &mut self.wishes, &mut self.from_when);
         }
-        if stretches || !asked {
-            for sample in 0..SAMPLES {
-                // SAFETY: as above.
-                unsafe {
-                    let at = (*c.cast::<Handle>()).instance.ask(sample);
-                    update(environment, at, true, false, false, false, &mut wishes, &mut from_when);
-                    (*c.cast::<Handle>()).instance.answer(sample);
-                }
-            }
-            asked = true;
+    }
+}
+
+impl Step {
+    fn piece(self, name: &str, run: impl FnOnce(&mut Instance) -> Outcome) -> c_int {
+        let shown = |instance: &Instance| {
+            let End { event, early, terminate } = instance.end();
+            let words = [(event, ", event"), (early, ", early"), (terminate, ", terminate")];
+            let end: String = words.into_iter().filter_map(|(said, word)| said.then_some(word)).collect();
+            let (from, size, promise) = self.asked;
+            format!("{from:?}, {size:?}, {promise}{end}")
+        };
+        // SAFETY: the importer keeps to the header of the standard, and no other piece is under way.
+        unsafe { call(self.c, Version::Three, name, run, shown) }
+    }
+
+    /// The instance between two pieces.
+    ///
+    /// # Safety
+    /// The handle is not null, and no other borrow of the instance lives.
+    unsafe fn instance<'a>(self) -> &'a mut Instance {
+        // SAFETY: by the contract above.
+        unsafe { &mut (*self.c.cast::<Handle>()).instance }
+    }
+
+    fn finish(self, instance: &mut Instance) -> Outcome {
+        let (outcome, end) = (instance.finish_step(), instance.end());
+        // SAFETY: places for results are checked before they are written to.
+        unsafe {
+            *place(self.last)? = instance.last_time();
+            (*place(self.event_needed)?, *place(self.terminate)?, *place(self.early)?) =
+                (end.event, end.terminate, end.early);
         }
-        if !walks {
-            break;
-        }
-        let (mut at, mut walked) = (0.0, Walked::Through);
-        let status = piece("fmi3DoStep, inner step", &mut |instance| {
-            walked = instance.walk()?;
-            if walked == Walked::On {
-                at = instance.look()?;
-            }
-            Ok(())
-        });
+        outcome.map(drop)
+    }
+
+    /// The step with the importer's callback: through it, to its end, and a look at that.
+    fn converse(self, mut talk: Talk) -> c_int {
+        let status = self.walk(&mut talk);
         if status > 1 {
             return status;
         }
-        match walked {
-            Walked::Through => break,
-            Walked::Back => continue,
-            Walked::On => {}
+        let status = self.piece("fmi3DoStep, end", |instance| self.finish(instance));
+        if status > 1 {
+            return status;
         }
-        // SAFETY: as above.
+        let (looked, at) = self.look("fmi3DoStep, look", Instance::look);
+        if looked != 0 {
+            return looked;
+        }
+        // SAFETY: no piece is under way.
         unsafe {
-            update(environment, at, false, true, true, may_return, &mut wishes, &mut from_when);
-            let instance = &mut (*c.cast::<Handle>()).instance;
-            instance.leave();
-            if wishes && may_return {
-                instance.return_early();
-                on = false;
+            talk.update(at, [false, true, true, false]);
+            self.instance().leave();
+        }
+        status
+    }
+
+    /// A piece after which the importer may look at an instant.
+    fn look(self, name: &str, look: fn(&mut Instance) -> Result<f64, Refusal>) -> (c_int, f64) {
+        let mut at = 0.0;
+        let status = self.piece(name, |instance| {
+            at = look(instance)?;
+            Ok(())
+        });
+        (status, at)
+    }
+
+    /// Asks for inputs, once or before every step of the solver, and shows what each of these steps reached.
+    fn walk(self, talk: &mut Talk) -> c_int {
+        // SAFETY: no piece is under way, here and below.
+        let instance = unsafe { self.instance() };
+        let ((walks, may_return), stretches) = (instance.walks(), instance.stretches());
+        let mut asked = false;
+        loop {
+            if stretches {
+                let (planned, at) = self.look("fmi3DoStep, next step", Instance::plan_piece);
+                if planned > 1 {
+                    return planned;
+                }
+                // SAFETY: as above.
+                unsafe {
+                    talk.update(at, [false, true, false, false]);
+                    self.instance().leave();
+                }
+            }
+            if stretches || !asked {
+                for sample in 0..SAMPLES {
+                    // SAFETY: as above.
+                    unsafe {
+                        let at = self.instance().ask(sample);
+                        talk.update(at, [true, false, false, false]);
+                        self.instance().answer(sample);
+                    }
+                }
+                asked = true;
+            }
+            if !walks {
+                return 0;
+            }
+            let (mut at, mut walked) = (0.0, Walked::Through);
+            let status = self.piece("fmi3DoStep, inner step", |instance| {
+                walked = instance.walk()?;
+                if walked == Walked::On {
+                    at = instance.look()?;
+                }
+                Ok(())
+            });
+            if status > 1 {
+                return status;
+            }
+            match walked {
+                Walked::Through => return 0,
+                Walked::Back => continue,
+                Walked::On => {}
+            }
+            // SAFETY: as above.
+            unsafe {
+                talk.update(at, [false, true, true, may_return]);
+                self.instance().leave();
+                if talk.wishes && may_return {
+                    self.instance().return_early();
+                    return 0;
+                }
             }
         }
     }
-    let status = piece("fmi3DoStep, end", &mut |instance| finish(instance));
-    if status > 1 {
-        return status;
-    }
-    let mut at = 0.0;
-    let looked = piece("fmi3DoStep, look", &mut |instance| {
-        at = instance.look()?;
-        Ok(())
-    });
-    if looked != 0 {
-        return looked;
-    }
-    // SAFETY: as above.
-    unsafe {
-        update(environment, at, false, true, true, false, &mut wishes, &mut from_when);
-        (*c.cast::<Handle>()).instance.leave();
-    }
-    status
 }

@@ -5,6 +5,9 @@
 
 #![allow(unsafe_code, reason = "C functions take raw pointers from the importer")]
 
+#[macro_use]
+mod tables;
+
 mod absent;
 mod fmi1;
 mod fmi2;
@@ -301,6 +304,14 @@ unsafe fn texts(from: &[*const c_char]) -> Result<Vec<CString>, Refusal> {
     from.iter().map(copy).collect::<Option<_>>().ok_or_else(|| "a text is null".into())
 }
 
+/// Texts of an instance, which lives as long as the importer may read them.
+fn get_texts(instance: &Instance, references: &[u32], values: &mut [*const c_char]) -> Outcome {
+    for (reference, value) in references.iter().zip(values) {
+        *value = instance.get_text(*reference)?.as_ptr();
+    }
+    Ok(())
+}
+
 /// As people read it.
 ///
 /// # Safety
@@ -398,6 +409,19 @@ unsafe fn deserialize(
         *unsafe { known(instance, *at) }? = state;
     }
     Ok(())
+}
+
+/// A name as the standard has it: those of FMI 1.0 are exported with the model identifier before them.
+fn standard_name(name: &'static str) -> &'static str {
+    name.strip_prefix("cosimo_").unwrap_or(name)
+}
+
+/// What FMI 1.0 and 2.0 ask an FMU about the last step.
+const LAST_SUCCESSFUL_TIME: c_int = 2;
+
+/// The standard's answer to a status that an FMU has not.
+fn no_status(kind: c_int) -> Outcome {
+    Err(Refusal::new(Status::Discard, format!("there is no status {kind} of this kind")))
 }
 
 /// The resources of an FMI 2.0 FMU come as a URI.

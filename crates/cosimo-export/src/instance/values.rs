@@ -250,13 +250,18 @@ impl Instance {
         self.get_numbers(references, into, has_type, |number| number as i32)
     }
 
-    pub(crate) fn get_booleans<T>(
+    /// In the type that a version has for them.
+    pub(crate) fn get_booleans<T: From<bool>>(&mut self, references: &[u32], into: &mut [T]) -> Outcome {
+        self.get_numbers(references, into, |kind| kind == Type::Boolean, |value| T::from(value != 0.0))
+    }
+
+    pub(crate) fn set_booleans<T: Default + PartialEq>(
         &mut self,
         references: &[u32],
-        into: &mut [T],
-        convert: fn(f64) -> T,
+        values: &[T],
     ) -> Outcome {
-        self.get_numbers(references, into, |kind| kind == Type::Boolean, convert)
+        let values: Vec<bool> = values.iter().map(|value| *value != T::default()).collect();
+        self.set_plain(references, &values)
     }
 
     pub(crate) fn set_integers(&mut self, references: &[u32], values: &[i32]) -> Outcome {
