@@ -69,6 +69,8 @@ fn a_window_is_made_of_equal_parts() {
     // A size that fits up to rounding is taken as it was given.
     assert_eq!(parts(whole, 0.25 + 1e-12), (4, 0.25 + 1e-12));
     assert_eq!(parts(whole, 0.25 - 1e-12), (4, 0.25 - 1e-12));
+    // Up to rounding is a part of the size.
+    assert_eq!(parts(window(0.0, 400.0), 100.0 - 5e-8), (4, 100.0 - 5e-8));
     assert_eq!(parts(window(0.0, 10.0), 2.5 + 1e-8), (4, 2.5));
     let found = parts(whole, 0.25);
     for index in 0..4 {
@@ -85,6 +87,7 @@ fn a_window_is_made_of_equal_parts() {
 #[test]
 fn sizes_fit_where_one_is_a_multiple_of_the_other() {
     assert!(fits(0.1, 0.3) && fits(0.3, 0.1) && fits(2.0, 2.0));
+    assert!(fits(1.0, 1000.0 + 5e-7));
     assert!(!fits(0.1, 0.35) && !fits(0.2, 0.3) && !fits(1.0, 10.0 + 1e-7));
 }
 

@@ -1,6 +1,7 @@
-use cosimo_core::entry::{Options, Range, Spec, number_text, suggest};
+use cosimo_core::entry::{Entry, Options, Range, Spec, find, number_text, suggest};
 use cosimo_core::interface::{Limits, Needs};
-use cosimo_core::{Time, Value};
+use cosimo_core::method::Law;
+use cosimo_core::{SimulatorError, StepError, Time, Value};
 
 #[test]
 fn ranges_hold_their_ends() {
@@ -100,4 +101,39 @@ fn instants_are_ordered_and_never_nan() {
     let (early, late) = (Time::new(1.0).unwrap(), Time::new(2.0).unwrap());
     assert!(early < late && early == Time::new(1.0).unwrap() && early.max(late) == late);
     assert_eq!(early.to_string(), "1 s");
+}
+
+#[test]
+fn entries_are_found_by_name() {
+    struct Double;
+    impl Law for Double {
+        fn factor(&self, _: &[f64], _: f64, _: u32) -> f64 {
+            2.0
+        }
+    }
+    const fn entry(name: &'static str) -> Entry<dyn Law> {
+        Entry {
+            name,
+            summary: "",
+            source: "",
+            order: "",
+            options: &[],
+            needs: |_| Needs::NOTHING,
+            build: |_| Box::new(Double),
+        }
+    }
+    static ENTRIES: [Entry<dyn Law>; 2] = [entry("one"), entry("two")];
+    let entries = [&ENTRIES[0], &ENTRIES[1]];
+    assert_eq!(find(&entries, "two").map(|entry| entry.name), Some("two"));
+    assert!(find(&entries, "three").is_none());
+}
+
+#[test]
+fn failed_steps_say_what_to_try() {
+    let window = crate::window(1.0, 0.4);
+    let unstable =
+        StepError::NotFinite { simulator: "a".into(), output: "y".into(), window, value: f64::NAN };
+    assert!(unstable.hint().contains("try `--step 1.0e-1`"), "{}", unstable.hint());
+    let failed = |cause| StepError::Failed { simulator: "a".into(), window, cause };
+    assert!(!failed(SimulatorError::new("step", "no")).discarded());
 }
