@@ -15,7 +15,7 @@ mod calls3;
 mod cosim;
 mod declared_types;
 pub mod description;
-mod elf;
+pub mod elf;
 mod entry;
 #[allow(unsafe_code)] // calls into the unit
 mod equations;

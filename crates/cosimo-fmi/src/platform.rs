@@ -136,14 +136,7 @@ pub(crate) fn check_binary(path: &Path) -> Result<Option<Elf>, Problem> {
         return Err(Problem::new(format!("{name} is not a shared library for Linux ({found})"))
             .hint("the unit was packed wrongly; export it again"));
     };
-    let wanted: u16 = match std::env::consts::ARCH {
-        "x86_64" => 62,
-        "x86" => 3,
-        "aarch64" => 183,
-        "arm" => 40,
-        "riscv64" => 243,
-        _ => elf.machine,
-    };
+    let (wanted, _) = elf::machine(std::env::consts::ARCH).unwrap_or((elf.machine, elf.bits));
     if elf.machine != wanted || elf.bits != usize::BITS {
         return Err(Problem::new(format!(
             "{name} is made for {}, {} bits; this is {}, {} bits",

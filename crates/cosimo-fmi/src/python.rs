@@ -269,7 +269,7 @@ mod tests {
 
     fn unit(needed: &[&str], calls_python: bool) -> Elf {
         let needed = needed.iter().map(|name| (*name).to_owned()).collect();
-        Elf { bits: 64, machine: 62, length: None, needed, search: Vec::new(), calls_python }
+        Elf { bits: 64, machine: 62, needed, calls_python, ..Elf::default() }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::model::Model;
 use super::package::{Format, Library};
 use super::report::{Report, Spot};
 use crate::description::Fmi;
-use crate::elf::machine_name;
+use crate::elf::{self, machine_name};
 use crate::platform::{PLATFORMS, Platform};
 use crate::xml::{child, children_of};
 
@@ -114,13 +114,7 @@ pub(super) fn library_format(model: &Model<'_>, report: &mut Report) {
 pub(super) fn library_machine(model: &Model<'_>, report: &mut Report) {
     for library in own(model) {
         let (Some(elf), Some(platform)) = (&library.elf, platform(&library.platform)) else { continue };
-        let (machine, bits) = match platform.arch {
-            "x86_64" => (62, 64),
-            "x86" => (3, 32),
-            "aarch64" => (183, 64),
-            "arm" => (40, 32),
-            _ => (243, 64),
-        };
+        let Some((machine, bits)) = elf::machine(platform.arch) else { continue };
         // The older versions name the system and the bits; some tools put every 64-bit machine there.
         let named = !(model.fmi != Fmi::Three && library.platform.starts_with("linux"));
         if elf.bits != bits || named && elf.machine != machine {
@@ -332,7 +326,9 @@ const NEEDED: &[&str] = &[
 
 /// Functions that a library must export for the kinds that name it, and does not: the short name and the full one.
 fn missing_functions(model: &Model<'_>, library: &Library) -> Vec<(&'static str, String)> {
-    let Some(exports) = &library.exports else { return Vec::new() };
+    let Some(exports) = library.elf.as_ref().and_then(|elf| elf.functions.as_ref()) else {
+        return Vec::new();
+    };
     let (prefix, common) = match model.fmi {
         // As a prefix in C.
         Fmi::One => (format!("{}_fmi", library.stem), ONE),

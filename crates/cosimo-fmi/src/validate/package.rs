@@ -84,8 +84,6 @@ pub(crate) struct Library {
     pub(crate) size: u64,
     pub(crate) format: Format,
     pub(crate) elf: Option<Elf>,
-    /// Functions of FMI that it exports, where that can be read.
-    pub(crate) exports: Option<Vec<String>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -233,11 +231,8 @@ impl Package {
             self.put(Text::new(file, whole));
         } else if let Some((platform, stem, ending)) = library {
             let elf = elf::read(&kept);
-            let exports = elf
-                .as_ref()
-                .and_then(|_| elf::exports(&kept, |name| name.starts_with("fmi") || name.contains("_fmi")));
             let (entry, format) = (name.to_owned(), Format::of(&kept));
-            self.libraries.push(Library { entry, platform, stem, ending, size, format, elf, exports });
+            self.libraries.push(Library { entry, platform, stem, ending, size, format, elf });
         }
         Ok(())
     }
