@@ -1,13 +1,13 @@
 //! The record of every call into a unit, with arguments, results and times.
 //!
 //! Written as the calls happen: when a unit takes the process down, the last line names the call that did it.
-//! Where nobody asked for a record nothing of this is in the way: `calls2` and `calls3` stand between Cosimo
+//! Where nobody asked for a record nothing of this is in the way: the functions of `logged` stand between Cosimo
 //! and a unit only if there is one. A trial in a child process has one without a file, so that its parent can tell which
 //! call it died in.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
@@ -232,11 +232,7 @@ impl<F> Proxy<F> {
         drop(unsafe { Box::from_raw(address.cast::<Proxy<F>>()) });
     }
 
-    pub(crate) fn status(&self, function: &str, arguments: &str, call: impl FnOnce() -> c_int) -> c_int {
-        self.answer(function, arguments, call, String::new)
-    }
-
-    /// For functions that leave results behind pointers.
+    /// `results` are those that the function leaves behind pointers.
     pub(crate) fn answer(
         &self,
         function: &str,
@@ -251,184 +247,55 @@ impl<F> Proxy<F> {
     }
 }
 
+/// Words that are shown as they are, among values.
+pub(crate) struct Words(String);
+
+impl Debug for Words {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+pub(crate) fn words(words: impl Into<String>) -> Words {
+    Words(words.into())
+}
+
+/// A number of bytes, or several of them.
+pub(crate) fn count(bytes: impl Debug) -> Words {
+    Words(format!("{bytes:?} bytes"))
+}
+
+pub(crate) fn joined(parts: &[&dyn Debug]) -> String {
+    parts.iter().map(|part| format!("{part:?}")).collect::<Vec<_>>().join(", ")
+}
+
 /// # Safety
 /// Behind the pointer are so many values.
-pub(crate) unsafe fn list<T: Debug>(values: *const T, count: usize) -> String {
+pub(crate) unsafe fn list<T: Debug>(values: *const T, count: usize) -> Words {
     if values.is_null() || count == 0 {
-        return "[]".into();
+        return words("[]");
     }
     // SAFETY: as promised; not null.
     let values = unsafe { std::slice::from_raw_parts(values, count) };
     match values.get(..MOST) {
-        Some(shown) if count > MOST => format!("{shown:?} of {count}"),
-        _ => format!("{values:?}"),
+        Some(shown) if count > MOST => Words(format!("{shown:?} of {count}")),
+        _ => Words(format!("{values:?}")),
     }
 }
 
 /// # Safety
 /// Behind the pointer are so many zero-terminated texts.
-pub(crate) unsafe fn texts(values: *const *const c_char, count: usize) -> String {
+pub(crate) unsafe fn texts(values: *const *const c_char, count: usize) -> Words {
     if values.is_null() {
-        return "[]".into();
+        return words("[]");
     }
     // SAFETY: as promised; not null.
     let shown = unsafe { std::slice::from_raw_parts(values, count) };
-    let words: Vec<_> = shown
+    let texts: Vec<_> = shown
         .iter()
         .filter(|text| !text.is_null())
         // SAFETY: as promised; not null.
         .map(|text| unsafe { CStr::from_ptr(*text) }.to_string_lossy())
         .collect();
-    format!("{words:?}")
+    Words(format!("{texts:?}"))
 }
-
-/// Calls about states: the same in both versions but for the spelling and the type of a byte. Expects `at`, `ERROR`,
-/// `State` and `Status` where it is used.
-macro_rules! states {
-    ($byte:ty, $get:literal, $set:literal, $free:literal, $size:literal, $write:literal, $read:literal) => {
-        unsafe extern "C" fn get_state(instance: *mut std::ffi::c_void, state: *mut State) -> Status {
-            // SAFETY: from `wrap`; the place is the caller's.
-            unsafe {
-                let p = at(instance);
-                let call = || p.functions.get_state.map_or(ERROR, |f| f(p.pointer, state));
-                p.answer($get, &format!("{:?}", *state), call, || format!("{:?}", *state))
-            }
-        }
-
-        unsafe extern "C" fn set_state(instance: *mut std::ffi::c_void, state: State) -> Status {
-            // SAFETY: from `wrap`; the state is the unit's.
-            unsafe {
-                let p = at(instance);
-                let call = || p.functions.set_state.map_or(ERROR, |f| f(p.pointer, state));
-                p.status($set, &format!("{state:?}"), call)
-            }
-        }
-
-        unsafe extern "C" fn free_state(instance: *mut std::ffi::c_void, state: *mut State) -> Status {
-            // SAFETY: from `wrap`; the state is the unit's.
-            unsafe {
-                let p = at(instance);
-                let call = || p.functions.free_state.map_or(ERROR, |f| f(p.pointer, state));
-                p.status($free, &format!("{:?}", *state), call)
-            }
-        }
-
-        unsafe extern "C" fn serialized_size(
-            instance: *mut std::ffi::c_void,
-            state: State,
-            size: *mut usize,
-        ) -> Status {
-            // SAFETY: from `wrap`; the size is the caller's.
-            unsafe {
-                let p = at(instance);
-                let call = || p.functions.serialized_size.map_or(ERROR, |f| f(p.pointer, state, size));
-                p.answer($size, &format!("{state:?}"), call, || (*size).to_string())
-            }
-        }
-
-        unsafe extern "C" fn serialize(
-            instance: *mut std::ffi::c_void,
-            state: State,
-            bytes: *mut $byte,
-            size: usize,
-        ) -> Status {
-            // SAFETY: from `wrap`; so many bytes.
-            unsafe {
-                let p = at(instance);
-                let call = || p.functions.serialize.map_or(ERROR, |f| f(p.pointer, state, bytes, size));
-                p.status($write, &format!("{state:?}, {size} bytes"), call)
-            }
-        }
-
-        unsafe extern "C" fn deserialize(
-            instance: *mut std::ffi::c_void,
-            bytes: *const $byte,
-            size: usize,
-            state: *mut State,
-        ) -> Status {
-            // SAFETY: from `wrap`; so many bytes; the place is the caller's.
-            unsafe {
-                let p = at(instance);
-                let call = || p.functions.deserialize.map_or(ERROR, |f| f(p.pointer, bytes, size, state));
-                p.answer($read, &format!("{size} bytes"), call, || format!("{:?}", *state))
-            }
-        }
-    };
-}
-pub(crate) use states;
-
-/// Calls about equations and modes: the same in both versions but for the spelling and the type of a flag. Expects what
-/// [`states`] expects.
-macro_rules! equations {
-    ($prefix:literal, $flag:ty, $shown:ty, $derivatives:literal) => {
-        equations!(@mode $prefix, enter_event_mode, "EnterEventMode");
-        equations!(@mode $prefix, enter_continuous_time, "EnterContinuousTimeMode");
-        equations!(@fill $prefix, get_derivatives, $derivatives);
-        equations!(@fill $prefix, get_event_indicators, "GetEventIndicators");
-        equations!(@fill $prefix, get_continuous_states, "GetContinuousStates");
-        equations!(@fill $prefix, get_nominals, "GetNominalsOfContinuousStates");
-
-        unsafe extern "C" fn set_time(instance: *mut std::ffi::c_void, t: f64) -> Status {
-            // SAFETY: from `wrap`.
-            unsafe {
-                let p = at(instance);
-                let call = || p.functions.set_time.map_or(ERROR, |f| f(p.pointer, t));
-                p.status(concat!($prefix, "SetTime"), &format!("{t:?}"), call)
-            }
-        }
-
-        unsafe extern "C" fn set_continuous_states(
-            instance: *mut std::ffi::c_void,
-            x: *const f64,
-            count: usize,
-        ) -> Status {
-            // SAFETY: from `wrap`; so many states.
-            unsafe {
-                let p = at(instance);
-                let call = || p.functions.set_continuous_states.map_or(ERROR, |f| f(p.pointer, x, count));
-                p.status(concat!($prefix, "SetContinuousStates"), &list(x, count), call)
-            }
-        }
-
-        unsafe extern "C" fn completed_step(
-            instance: *mut std::ffi::c_void,
-            never_back: $flag,
-            event: *mut $shown,
-            terminate: *mut $shown,
-        ) -> Status {
-            // SAFETY: from `wrap`; the answers are the caller's.
-            unsafe {
-                let p = at(instance);
-                let function = p.functions.completed_step;
-                let call = || function.map_or(ERROR, |f| f(p.pointer, never_back, event, terminate));
-                p.answer(concat!($prefix, "CompletedIntegratorStep"), &never_back.to_string(), call, || {
-                    format!("event {}, terminate {}", *event, *terminate)
-                })
-            }
-        }
-    };
-    (@mode $prefix:literal, $call:ident, $name:literal) => {
-        unsafe extern "C" fn $call(instance: *mut std::ffi::c_void) -> Status {
-            // SAFETY: from `wrap`.
-            unsafe {
-                let p = at(instance);
-                p.status(concat!($prefix, $name), "", || p.functions.$call.map_or(ERROR, |f| f(p.pointer)))
-            }
-        }
-    };
-    (@fill $prefix:literal, $call:ident, $name:literal) => {
-        unsafe extern "C" fn $call(
-            instance: *mut std::ffi::c_void,
-            values: *mut f64,
-            count: usize,
-        ) -> Status {
-            // SAFETY: from `wrap`; room for so many.
-            unsafe {
-                let p = at(instance);
-                let call = || p.functions.$call.map_or(ERROR, |f| f(p.pointer, values, count));
-                p.answer(concat!($prefix, $name), "", call, || list(values, count))
-            }
-        }
-    };
-}
-pub(crate) use equations;

@@ -2,11 +2,13 @@
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
-use crate::library::functions;
+use cosimo_core::SimulatorError;
 
-pub(crate) type Component = *mut c_void;
+use crate::calls::{count, list, texts, words};
+use crate::functions::functions;
+
 pub(crate) type State = *mut c_void;
-pub(crate) type Reference = c_uint;
+pub(crate) type References = *const c_uint;
 pub(crate) type Status = c_int;
 pub(crate) type Bool = c_int;
 
@@ -63,50 +65,66 @@ pub(crate) struct EventInfo {
 }
 
 functions! {
-    /// Functions of one unit.
-    Functions, "fmi2" {
+    "fmi2";
+    make {
         instantiate = "Instantiate": fn(
             *const c_char, c_int, *const c_char, *const c_char, *const Callbacks, Bool, Bool,
-        ) -> Component;
-        free_instance = "FreeInstance": fn(Component);
-        setup_experiment = "SetupExperiment": fn(Component, Bool, f64, f64, Bool, f64) -> Status;
-        enter_initialization = "EnterInitializationMode": fn(Component) -> Status;
-        exit_initialization = "ExitInitializationMode": fn(Component) -> Status;
-        terminate = "Terminate": fn(Component) -> Status;
-        get_real = "GetReal": fn(Component, *const Reference, usize, *mut f64) -> Status;
-        set_real = "SetReal": fn(Component, *const Reference, usize, *const f64) -> Status;
-    } optional {
-        do_step = "DoStep": fn(Component, f64, f64, Bool) -> Status;
-        enter_event_mode = "EnterEventMode": fn(Component) -> Status;
-        new_discrete_states = "NewDiscreteStates": fn(Component, *mut EventInfo) -> Status;
-        enter_continuous_time = "EnterContinuousTimeMode": fn(Component) -> Status;
-        completed_step = "CompletedIntegratorStep": fn(Component, Bool, *mut Bool, *mut Bool) -> Status;
-        set_time = "SetTime": fn(Component, f64) -> Status;
-        set_continuous_states = "SetContinuousStates": fn(Component, *const f64, usize) -> Status;
-        get_derivatives = "GetDerivatives": fn(Component, *mut f64, usize) -> Status;
-        get_event_indicators = "GetEventIndicators": fn(Component, *mut f64, usize) -> Status;
-        get_continuous_states = "GetContinuousStates": fn(Component, *mut f64, usize) -> Status;
-        get_nominals = "GetNominalsOfContinuousStates": fn(Component, *mut f64, usize) -> Status;
-        get_integer = "GetInteger": fn(Component, *const Reference, usize, *mut c_int) -> Status;
-        set_integer = "SetInteger": fn(Component, *const Reference, usize, *const c_int) -> Status;
-        get_boolean = "GetBoolean": fn(Component, *const Reference, usize, *mut Bool) -> Status;
-        set_boolean = "SetBoolean": fn(Component, *const Reference, usize, *const Bool) -> Status;
-        set_string = "SetString": fn(Component, *const Reference, usize, *const *const c_char) -> Status;
-        get_string = "GetString": fn(Component, *const Reference, usize, *mut *const c_char) -> Status;
-        set_debug_logging = "SetDebugLogging": fn(Component, Bool, usize, *const *const c_char) -> Status;
-        set_real_input_derivatives = "SetRealInputDerivatives": fn(
-            Component, *const Reference, usize, *const c_int, *const f64,
-        ) -> Status;
-        get_real_status = "GetRealStatus": fn(Component, c_int, *mut f64) -> Status;
-        get_boolean_status = "GetBooleanStatus": fn(Component, c_int, *mut Bool) -> Status;
-        get_state = "GetFMUstate": fn(Component, *mut State) -> Status;
-        set_state = "SetFMUstate": fn(Component, State) -> Status;
-        free_state = "FreeFMUstate": fn(Component, *mut State) -> Status;
-        serialized_size = "SerializedFMUstateSize": fn(Component, State, *mut usize) -> Status;
-        serialize = "SerializeFMUstate": fn(Component, State, *mut c_char, usize) -> Status;
-        deserialize = "DeSerializeFMUstate": fn(Component, *const c_char, usize, *mut State) -> Status;
-        directional_derivative = "GetDirectionalDerivative": fn(
-            Component, *const Reference, usize, *const Reference, usize, *const f64, *mut f64,
-        ) -> Status;
+        );
+    }
+    needed {
+        free_instance = "FreeInstance"() last;
+        setup_experiment = "SetupExperiment"(
+            tolerance_defined: Bool, tolerance: f64, start: f64, stop_defined: Bool, stop: f64,
+        ) [tolerance_defined, tolerance, start, stop_defined, stop];
+        enter_initialization = "EnterInitializationMode"();
+        exit_initialization = "ExitInitializationMode"();
+        terminate = "Terminate"();
+        get_real = "GetReal"(of: References, n: usize, values: *mut f64) [list(of, n)] => [list(values, n)];
+        set_real = "SetReal"(of: References, n: usize, values: *const f64) [list(of, n), list(values, n)];
+    }
+    make optional {}
+    optional {
+        do_step = "DoStep"(from: f64, size: f64, never_back: Bool) [from, size, never_back];
+        enter_event_mode = "EnterEventMode"();
+        new_discrete_states = "NewDiscreteStates"(info: *mut EventInfo) => [*info];
+        enter_continuous_time = "EnterContinuousTimeMode"();
+        completed_step = "CompletedIntegratorStep"(never_back: Bool, event: *mut Bool, terminate: *mut Bool)
+            [never_back] => [words(format!("event {}, terminate {}", *event, *terminate))];
+        set_time = "SetTime"(t: f64) [t];
+        set_continuous_states = "SetContinuousStates"(x: *const f64, n: usize) [list(x, n)];
+        get_derivatives = "GetDerivatives"(dx: *mut f64, n: usize) => [list(dx, n)];
+        get_event_indicators = "GetEventIndicators"(z: *mut f64, n: usize) => [list(z, n)];
+        get_continuous_states = "GetContinuousStates"(x: *mut f64, n: usize) => [list(x, n)];
+        get_nominals = "GetNominalsOfContinuousStates"(x: *mut f64, n: usize) => [list(x, n)];
+        get_integer = "GetInteger"(of: References, n: usize, values: *mut c_int)
+            [list(of, n)] => [list(values, n)];
+        set_integer = "SetInteger"(of: References, n: usize, values: *const c_int)
+            [list(of, n), list(values, n)];
+        get_boolean = "GetBoolean"(of: References, n: usize, values: *mut Bool)
+            [list(of, n)] => [list(values, n)];
+        set_boolean = "SetBoolean"(of: References, n: usize, values: *const Bool)
+            [list(of, n), list(values, n)];
+        set_string = "SetString"(of: References, n: usize, values: *const *const c_char)
+            [list(of, n), texts(values, n)];
+        get_string = "GetString"(of: References, n: usize, values: *mut *const c_char)
+            [list(of, n)] => [texts(values, n)];
+        set_debug_logging = "SetDebugLogging"(on: Bool, n: usize, names: *const *const c_char)
+            [on, texts(names, n)];
+        set_real_input_derivatives = "SetRealInputDerivatives"(
+            of: References, n: usize, orders: *const c_int, values: *const f64,
+        ) [list(of, n), list(orders, n), list(values, n)];
+        get_real_status = "GetRealStatus"(kind: c_int, value: *mut f64) [kind] => [*value];
+        get_boolean_status = "GetBooleanStatus"(kind: c_int, value: *mut Bool) [kind] => [*value];
+        get_state = "GetFMUstate"(state: *mut State) [*state] => [*state];
+        set_state = "SetFMUstate"(state: State) [state];
+        free_state = "FreeFMUstate"(state: *mut State) [*state];
+        serialized_size = "SerializedFMUstateSize"(state: State, size: *mut usize) [state] => [*size];
+        serialize = "SerializeFMUstate"(state: State, bytes: *mut c_char, size: usize) [state, count(size)];
+        deserialize = "DeSerializeFMUstate"(bytes: *const c_char, size: usize, state: *mut State)
+            [count(size)] => [*state];
+        directional_derivative = "GetDirectionalDerivative"(
+            of: References, rows: usize, by: References, columns: usize,
+            seed: *const f64, values: *mut f64,
+        ) [list(of, rows), list(by, columns), list(seed, columns)] => [list(values, rows)];
     }
 }

@@ -3,11 +3,14 @@
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
-use crate::library::functions;
+use cosimo_core::SimulatorError;
+
+use crate::calls::{count, list, texts, words};
+use crate::functions::functions;
 
 pub(crate) type Instance = *mut c_void;
 pub(crate) type State = *mut c_void;
-pub(crate) type Reference = c_uint;
+pub(crate) type References = *const c_uint;
 pub(crate) type Status = c_int;
 
 pub(crate) type Logger = unsafe extern "C" fn(*mut c_void, Status, *const c_char, *const c_char);
@@ -16,89 +19,127 @@ pub(crate) type IntermediateUpdate =
     unsafe extern "C" fn(*mut c_void, f64, u8, u8, u8, u8, *mut u8, *mut f64);
 
 /// References, how many, values, how many: one variable may have many values.
-pub(crate) type Get<T> = unsafe extern "C" fn(Instance, *const Reference, usize, *mut T, usize) -> Status;
-pub(crate) type Set<T> = unsafe extern "C" fn(Instance, *const Reference, usize, *const T, usize) -> Status;
+pub(crate) type Get<T> = unsafe extern "C" fn(Instance, References, usize, *mut T, usize) -> Status;
+pub(crate) type Set<T> = unsafe extern "C" fn(Instance, References, usize, *const T, usize) -> Status;
 
 functions! {
-    /// Functions of one unit.
-    Functions, "fmi3" {
-        free_instance = "FreeInstance": fn(Instance);
-        enter_initialization = "EnterInitializationMode": fn(Instance, bool, f64, f64, bool, f64) -> Status;
-        exit_initialization = "ExitInitializationMode": fn(Instance) -> Status;
-        terminate = "Terminate": fn(Instance) -> Status;
-        get_float64 = "GetFloat64": fn(Instance, *const Reference, usize, *mut f64, usize) -> Status;
-        set_float64 = "SetFloat64": fn(Instance, *const Reference, usize, *const f64, usize) -> Status;
-    } optional {
+    "fmi3";
+    make {}
+    needed {
+        free_instance = "FreeInstance"() last;
+        enter_initialization = "EnterInitializationMode"(
+            tolerance_defined: bool, tolerance: f64, start: f64, stop_defined: bool, stop: f64,
+        ) [tolerance_defined, tolerance, start, stop_defined, stop];
+        exit_initialization = "ExitInitializationMode"();
+        terminate = "Terminate"();
+        get_float64 = "GetFloat64"(of: References, n: usize, values: *mut f64, m: usize)
+            [list(of, n)] => [list(values, m)];
+        set_float64 = "SetFloat64"(of: References, n: usize, values: *const f64, m: usize)
+            [list(of, n), list(values, m)];
+    }
+    make optional {
         instantiate = "InstantiateCoSimulation": fn(
-            *const c_char, *const c_char, *const c_char, bool, bool, bool, bool, *const Reference, usize,
+            *const c_char, *const c_char, *const c_char, bool, bool, bool, bool, References, usize,
             *mut c_void, Option<Logger>, Option<IntermediateUpdate>,
-        ) -> Instance;
+        );
         instantiate_exchange = "InstantiateModelExchange": fn(
             *const c_char, *const c_char, *const c_char, bool, bool, *mut c_void, Option<Logger>,
-        ) -> Instance;
-        do_step = "DoStep": fn(
-            Instance, f64, f64, bool, *mut u8, *mut u8, *mut u8, *mut f64,
-        ) -> Status;
-        enter_event_mode = "EnterEventMode": fn(Instance) -> Status;
-        update_discrete_states = "UpdateDiscreteStates": fn(
-            Instance, *mut u8, *mut u8, *mut u8, *mut u8, *mut u8, *mut f64,
-        ) -> Status;
-        enter_step_mode = "EnterStepMode": fn(Instance) -> Status;
-        get_clock = "GetClock": fn(Instance, *const Reference, usize, *mut u8) -> Status;
-        set_clock = "SetClock": fn(Instance, *const Reference, usize, *const u8) -> Status;
-        get_interval = "GetIntervalDecimal": fn(
-            Instance, *const Reference, usize, *mut f64, *mut c_int,
-        ) -> Status;
-        get_shift = "GetShiftDecimal": fn(Instance, *const Reference, usize, *mut f64) -> Status;
-        enter_continuous_time = "EnterContinuousTimeMode": fn(Instance) -> Status;
-        completed_step = "CompletedIntegratorStep": fn(Instance, bool, *mut u8, *mut u8) -> Status;
-        set_time = "SetTime": fn(Instance, f64) -> Status;
-        set_continuous_states = "SetContinuousStates": fn(Instance, *const f64, usize) -> Status;
-        get_derivatives = "GetContinuousStateDerivatives": fn(Instance, *mut f64, usize) -> Status;
-        get_event_indicators = "GetEventIndicators": fn(Instance, *mut f64, usize) -> Status;
-        get_continuous_states = "GetContinuousStates": fn(Instance, *mut f64, usize) -> Status;
-        get_nominals = "GetNominalsOfContinuousStates": fn(Instance, *mut f64, usize) -> Status;
-        get_float32 = "GetFloat32": fn(Instance, *const Reference, usize, *mut f32, usize) -> Status;
-        set_float32 = "SetFloat32": fn(Instance, *const Reference, usize, *const f32, usize) -> Status;
-        get_int8 = "GetInt8": fn(Instance, *const Reference, usize, *mut i8, usize) -> Status;
-        set_int8 = "SetInt8": fn(Instance, *const Reference, usize, *const i8, usize) -> Status;
-        get_uint8 = "GetUInt8": fn(Instance, *const Reference, usize, *mut u8, usize) -> Status;
-        set_uint8 = "SetUInt8": fn(Instance, *const Reference, usize, *const u8, usize) -> Status;
-        get_int16 = "GetInt16": fn(Instance, *const Reference, usize, *mut i16, usize) -> Status;
-        set_int16 = "SetInt16": fn(Instance, *const Reference, usize, *const i16, usize) -> Status;
-        get_uint16 = "GetUInt16": fn(Instance, *const Reference, usize, *mut u16, usize) -> Status;
-        set_uint16 = "SetUInt16": fn(Instance, *const Reference, usize, *const u16, usize) -> Status;
-        get_int32 = "GetInt32": fn(Instance, *const Reference, usize, *mut i32, usize) -> Status;
-        set_int32 = "SetInt32": fn(Instance, *const Reference, usize, *const i32, usize) -> Status;
-        get_uint32 = "GetUInt32": fn(Instance, *const Reference, usize, *mut u32, usize) -> Status;
-        set_uint32 = "SetUInt32": fn(Instance, *const Reference, usize, *const u32, usize) -> Status;
-        get_int64 = "GetInt64": fn(Instance, *const Reference, usize, *mut i64, usize) -> Status;
-        set_int64 = "SetInt64": fn(Instance, *const Reference, usize, *const i64, usize) -> Status;
-        get_uint64 = "GetUInt64": fn(Instance, *const Reference, usize, *mut u64, usize) -> Status;
-        set_uint64 = "SetUInt64": fn(Instance, *const Reference, usize, *const u64, usize) -> Status;
-        get_boolean = "GetBoolean": fn(Instance, *const Reference, usize, *mut u8, usize) -> Status;
-        set_boolean = "SetBoolean": fn(Instance, *const Reference, usize, *const u8, usize) -> Status;
-        set_string = "SetString": fn(
-            Instance, *const Reference, usize, *const *const c_char, usize,
-        ) -> Status;
-        get_string = "GetString": fn(
-            Instance, *const Reference, usize, *mut *const c_char, usize,
-        ) -> Status;
-        get_binary = "GetBinary": fn(
-            Instance, *const Reference, usize, *mut usize, *mut *const u8, usize,
-        ) -> Status;
-        set_binary = "SetBinary": fn(
-            Instance, *const Reference, usize, *const usize, *const *const u8, usize,
-        ) -> Status;
-        set_debug_logging = "SetDebugLogging": fn(Instance, bool, usize, *const *const c_char) -> Status;
-        get_state = "GetFMUState": fn(Instance, *mut State) -> Status;
-        set_state = "SetFMUState": fn(Instance, State) -> Status;
-        free_state = "FreeFMUState": fn(Instance, *mut State) -> Status;
-        serialized_size = "SerializedFMUStateSize": fn(Instance, State, *mut usize) -> Status;
-        serialize = "SerializeFMUState": fn(Instance, State, *mut u8, usize) -> Status;
-        deserialize = "DeserializeFMUState": fn(Instance, *const u8, usize, *mut State) -> Status;
-        directional_derivative = "GetDirectionalDerivative": fn(
-            Instance, *const Reference, usize, *const Reference, usize, *const f64, usize, *mut f64, usize,
-        ) -> Status;
+        );
+    }
+    optional {
+        do_step = "DoStep"(
+            from: f64, size: f64, never_back: bool,
+            event: *mut u8, terminate: *mut u8, early: *mut u8, until: *mut f64,
+        ) [from, size, never_back] => [words(format!(
+            "event {}, terminate {}, early {}, at {:?}", *event, *terminate, *early, *until
+        ))];
+        enter_event_mode = "EnterEventMode"();
+        update_discrete_states = "UpdateDiscreteStates"(
+            again: *mut u8, terminate: *mut u8, nominals: *mut u8, states: *mut u8,
+            defined: *mut u8, time: *mut f64,
+        ) => [words(format!(
+            "again {}, terminate {}, nominals {}, states {}{}", *again, *terminate, *nominals, *states,
+            if *defined == 0 { String::new() } else { format!(", next event at {:?}", *time) }
+        ))];
+        enter_step_mode = "EnterStepMode"();
+        get_clock = "GetClock"(of: References, n: usize, values: *mut u8) [list(of, n)] => [list(values, n)];
+        set_clock = "SetClock"(of: References, n: usize, values: *const u8) [list(of, n), list(values, n)];
+        get_interval = "GetIntervalDecimal"(
+            of: References, n: usize, intervals: *mut f64, told: *mut c_int,
+        ) [list(of, n)] => [list(intervals, n), list(told, n)];
+        get_shift = "GetShiftDecimal"(of: References, n: usize, shifts: *mut f64)
+            [list(of, n)] => [list(shifts, n)];
+        enter_continuous_time = "EnterContinuousTimeMode"();
+        completed_step = "CompletedIntegratorStep"(never_back: bool, event: *mut u8, terminate: *mut u8)
+            [never_back] => [words(format!("event {}, terminate {}", *event, *terminate))];
+        set_time = "SetTime"(t: f64) [t];
+        set_continuous_states = "SetContinuousStates"(x: *const f64, n: usize) [list(x, n)];
+        get_derivatives = "GetContinuousStateDerivatives"(dx: *mut f64, n: usize) => [list(dx, n)];
+        get_event_indicators = "GetEventIndicators"(z: *mut f64, n: usize) => [list(z, n)];
+        get_continuous_states = "GetContinuousStates"(x: *mut f64, n: usize) => [list(x, n)];
+        get_nominals = "GetNominalsOfContinuousStates"(x: *mut f64, n: usize) => [list(x, n)];
+        get_float32 = "GetFloat32"(of: References, n: usize, values: *mut f32, m: usize)
+            [list(of, n)] => [list(values, m)];
+        set_float32 = "SetFloat32"(of: References, n: usize, values: *const f32, m: usize)
+            [list(of, n), list(values, m)];
+        get_int8 = "GetInt8"(of: References, n: usize, values: *mut i8, m: usize)
+            [list(of, n)] => [list(values, m)];
+        set_int8 = "SetInt8"(of: References, n: usize, values: *const i8, m: usize)
+            [list(of, n), list(values, m)];
+        get_uint8 = "GetUInt8"(of: References, n: usize, values: *mut u8, m: usize)
+            [list(of, n)] => [list(values, m)];
+        set_uint8 = "SetUInt8"(of: References, n: usize, values: *const u8, m: usize)
+            [list(of, n), list(values, m)];
+        get_int16 = "GetInt16"(of: References, n: usize, values: *mut i16, m: usize)
+            [list(of, n)] => [list(values, m)];
+        set_int16 = "SetInt16"(of: References, n: usize, values: *const i16, m: usize)
+            [list(of, n), list(values, m)];
+        get_uint16 = "GetUInt16"(of: References, n: usize, values: *mut u16, m: usize)
+            [list(of, n)] => [list(values, m)];
+        set_uint16 = "SetUInt16"(of: References, n: usize, values: *const u16, m: usize)
+            [list(of, n), list(values, m)];
+        get_int32 = "GetInt32"(of: References, n: usize, values: *mut i32, m: usize)
+            [list(of, n)] => [list(values, m)];
+        set_int32 = "SetInt32"(of: References, n: usize, values: *const i32, m: usize)
+            [list(of, n), list(values, m)];
+        get_uint32 = "GetUInt32"(of: References, n: usize, values: *mut u32, m: usize)
+            [list(of, n)] => [list(values, m)];
+        set_uint32 = "SetUInt32"(of: References, n: usize, values: *const u32, m: usize)
+            [list(of, n), list(values, m)];
+        get_int64 = "GetInt64"(of: References, n: usize, values: *mut i64, m: usize)
+            [list(of, n)] => [list(values, m)];
+        set_int64 = "SetInt64"(of: References, n: usize, values: *const i64, m: usize)
+            [list(of, n), list(values, m)];
+        get_uint64 = "GetUInt64"(of: References, n: usize, values: *mut u64, m: usize)
+            [list(of, n)] => [list(values, m)];
+        set_uint64 = "SetUInt64"(of: References, n: usize, values: *const u64, m: usize)
+            [list(of, n), list(values, m)];
+        get_boolean = "GetBoolean"(of: References, n: usize, values: *mut u8, m: usize)
+            [list(of, n)] => [list(values, m)];
+        set_boolean = "SetBoolean"(of: References, n: usize, values: *const u8, m: usize)
+            [list(of, n), list(values, m)];
+        set_string = "SetString"(of: References, n: usize, values: *const *const c_char, m: usize)
+            [list(of, n), texts(values, m)];
+        get_string = "GetString"(of: References, n: usize, values: *mut *const c_char, m: usize)
+            [list(of, n)] => [texts(values, m)];
+        get_binary = "GetBinary"(
+            of: References, n: usize, sizes: *mut usize, values: *mut *const u8, m: usize,
+        ) [list(of, n)] => [count(list(sizes, m))];
+        set_binary = "SetBinary"(
+            of: References, n: usize, sizes: *const usize, values: *const *const u8, m: usize,
+        ) [list(of, n), count(list(sizes, m))];
+        set_debug_logging = "SetDebugLogging"(on: bool, n: usize, names: *const *const c_char)
+            [on, texts(names, n)];
+        get_state = "GetFMUState"(state: *mut State) [*state] => [*state];
+        set_state = "SetFMUState"(state: State) [state];
+        free_state = "FreeFMUState"(state: *mut State) [*state];
+        serialized_size = "SerializedFMUStateSize"(state: State, size: *mut usize) [state] => [*size];
+        serialize = "SerializeFMUState"(state: State, bytes: *mut u8, size: usize) [state, count(size)];
+        deserialize = "DeserializeFMUState"(bytes: *const u8, size: usize, state: *mut State)
+            [count(size)] => [*state];
+        directional_derivative = "GetDirectionalDerivative"(
+            of: References, rows: usize, by: References, columns: usize,
+            seed: *const f64, seeds: usize, values: *mut f64, n: usize,
+        ) [list(of, rows), list(by, columns), list(seed, seeds)] => [list(values, n)];
     }
 }

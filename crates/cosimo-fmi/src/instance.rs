@@ -89,16 +89,27 @@ pub(crate) trait Instance: Send {
     /// Overwrites `into`.
     fn get_parcel(&mut self, kind: Kind, reference: u32, into: &mut Vec<u8>) -> Result<(), SimulatorError>;
 
-    fn save(&mut self, slot: Slot) -> Result<(), SimulatorError>;
+    // FMI 1.0 has neither states nor directional derivatives.
+    fn save(&mut self, _slot: Slot) -> Result<(), SimulatorError> {
+        Err(absent("GetFMUstate"))
+    }
 
-    fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError>;
+    fn restore(&mut self, _slot: Slot) -> Result<(), SimulatorError> {
+        Err(absent("SetFMUstate"))
+    }
 
-    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError>;
+    fn freeze(&mut self, _into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+        Err(absent("SerializeFMUstate"))
+    }
 
-    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError>;
+    fn thaw(&mut self, _from: &[u8]) -> Result<(), SimulatorError> {
+        Err(absent("DeSerializeFMUstate"))
+    }
 
     /// Derivatives of some outputs by one input.
-    fn derivatives(&mut self, of: &[u32], by: u32, into: &mut [f64]) -> Result<(), SimulatorError>;
+    fn derivatives(&mut self, _of: &[u32], _by: u32, _into: &mut [f64]) -> Result<(), SimulatorError> {
+        Err(absent("GetDirectionalDerivative"))
+    }
 }
 
 /// What only an instance for co-simulation can do.
@@ -123,18 +134,28 @@ pub(crate) trait Stepping: Made + Evented {
         inputs: &Inputs<'_>,
     ) -> Result<Stepped, SimulatorError>;
 
-    /// The rest is for units with an event mode, and for their clocks.
-    fn enter_step_mode(&mut self) -> Result<(), SimulatorError>;
+    // The rest is for FMUs of FMI 3.0 with an event mode, and for their clocks.
+    fn enter_step_mode(&mut self) -> Result<(), SimulatorError> {
+        Err(absent("EnterStepMode"))
+    }
 
-    fn set_clocks(&mut self, references: &[u32], values: &[u8]) -> Result<(), SimulatorError>;
+    fn set_clocks(&mut self, _references: &[u32], _values: &[u8]) -> Result<(), SimulatorError> {
+        Err(absent("SetClock"))
+    }
 
-    fn get_clocks(&mut self, references: &[u32], values: &mut [u8]) -> Result<(), SimulatorError>;
+    fn get_clocks(&mut self, _references: &[u32], _values: &mut [u8]) -> Result<(), SimulatorError> {
+        Err(absent("GetClock"))
+    }
 
     /// Seconds from tick to tick, or to the next one.
-    fn interval(&mut self, reference: u32) -> Result<(f64, Told), SimulatorError>;
+    fn interval(&mut self, _reference: u32) -> Result<(f64, Told), SimulatorError> {
+        Err(absent("GetIntervalDecimal"))
+    }
 
     /// Seconds from the start to the first tick, if the unit has a word for it.
-    fn shift(&mut self, reference: u32) -> Result<Option<f64>, SimulatorError>;
+    fn shift(&mut self, _reference: u32) -> Result<Option<f64>, SimulatorError> {
+        Err(absent("GetShiftDecimal"))
+    }
 }
 
 /// What a unit says of an interval.
@@ -147,10 +168,14 @@ pub(crate) enum Told {
 
 /// What an instance with an event mode can do.
 pub(crate) trait Evented: Instance {
-    fn enter_event_mode(&mut self) -> Result<(), SimulatorError>;
+    fn enter_event_mode(&mut self) -> Result<(), SimulatorError> {
+        Err(absent("EnterEventMode"))
+    }
 
     /// One round of the event iteration.
-    fn update(&mut self) -> Result<Update, SimulatorError>;
+    fn update(&mut self) -> Result<Update, SimulatorError> {
+        Err(absent("UpdateDiscreteStates"))
+    }
 }
 
 /// What only an instance for model exchange can do. Its equations are asked for anywhere, so that calls are small:
@@ -205,26 +230,60 @@ pub(crate) enum Life {
     Fatal,
 }
 
-/// How an instance ends, in either version.
-pub(crate) trait Closing {
+/// The functions of a version of FMI, as far as every version has them.
+pub(crate) trait Table {
     /// The functions with their names.
     fn names(&self) -> Names;
 
+    fn ending(&self) -> Ending;
+}
+
+/// How an instance ends.
+pub(crate) struct Ending {
+    pub(crate) free_state: Option<unsafe extern "C" fn(*mut c_void, *mut *mut c_void) -> c_int>,
+    pub(crate) terminate: unsafe extern "C" fn(*mut c_void) -> c_int,
+    pub(crate) free_instance: unsafe extern "C" fn(*mut c_void),
+}
+
+impl Ending {
     /// Frees the states that are not null, terminates where that is due, and frees the instance.
     ///
     /// # Safety
-    /// The instance is alive, the states are its own, and nobody uses any of them again.
-    unsafe fn close(&self, pointer: *mut c_void, states: &mut [*mut c_void], terminate: bool, site: &Site);
+    /// The instance is alive, the states are its own, and nothing uses any of them again.
+    pub(crate) unsafe fn close(
+        &self,
+        pointer: *mut c_void,
+        states: &mut [*mut c_void],
+        terminate: bool,
+        site: &Site,
+    ) {
+        // SAFETY: as the caller promises.
+        unsafe {
+            if let Some(free) = self.free_state {
+                site.enter(free as usize);
+                for state in states.iter_mut().filter(|state| !state.is_null()) {
+                    free(pointer, state);
+                }
+            }
+            if terminate {
+                site.enter(self.terminate as usize);
+                (self.terminate)(pointer);
+            }
+            site.enter(self.free_instance as usize);
+            (self.free_instance)(pointer);
+        }
+        site.leave();
+    }
 }
 
-impl<F: Closing> Drop for Handle<F> {
+impl<F: Table> Drop for Handle<F> {
     fn drop(&mut self) {
         // The standard forbids every further call after a fatal one, also to other instances of the same unit.
         if self.life != Life::Fatal && !self.corrupt.load(Ordering::Relaxed) {
             let (terminate, site) = (self.life == Life::Stepping, self.site);
             // SAFETY: the instance is alive until here, and its owner is being dropped.
             guard::around(|| unsafe {
-                self.functions.close(self.pointer, &mut self.states, terminate, site);
+                self.functions.ending().close(self.pointer, &mut self.states, terminate, site);
             });
         }
         self.site.give_back();
@@ -233,7 +292,7 @@ impl<F: Closing> Drop for Handle<F> {
 
 /// An instance of either version: the pointer, the functions, and the saved states. Freed when dropped.
 #[derive(Debug)]
-pub(crate) struct Handle<F: Closing> {
+pub(crate) struct Handle<F: Table> {
     pub(crate) functions: F,
     pub(crate) pointer: *mut c_void,
     pub(crate) log: Arc<Log>,
@@ -251,7 +310,7 @@ pub(crate) struct Handle<F: Closing> {
 /// The place of the state that is turned into bytes.
 pub(crate) const FOR_BYTES: usize = Slot::COUNT;
 
-impl<F: Closing> Handle<F> {
+impl<F: Table> Handle<F> {
     pub(crate) fn new(
         functions: F,
         pointer: *mut c_void,
@@ -330,94 +389,56 @@ pub(crate) fn other_version(function: &'static str) -> SimulatorError {
     SimulatorError::new(function, "the library was bound as another version of FMI")
 }
 
-/// Saving, restoring and bytes: the same in both versions but for the spelling of the functions.
+/// Saving, restoring and bytes: the same in both versions that have states, but for the type of a byte.
 macro_rules! states {
-    ($functions:ty, $get:literal, $set:literal, $size:literal, $write:literal, $read:literal) => {
-        impl Handle<$functions> {
-            fn keep(&mut self, place: usize) -> Result<(), SimulatorError> {
-                let function = self.functions.get_state.ok_or_else(|| absent($get))?;
-                self.site.enter(function as usize);
-                // SAFETY: the instance is alive; the place holds null or a state that the unit itself made,
-                // which it may reuse.
-                let status = unsafe { function(self.pointer, &mut self.states[place]) };
-                self.check($get, status)
-            }
-
-            fn bring_back(&mut self, place: usize) -> Result<(), SimulatorError> {
-                let function = self.functions.set_state.ok_or_else(|| absent($set))?;
-                if self.states[place].is_null() {
-                    return Err(SimulatorError::new("restore", "nothing was saved there"));
-                }
-                self.site.enter(function as usize);
-                // SAFETY: the instance is alive and the state was made by it.
-                let status = unsafe { function(self.pointer, self.states[place]) };
-                self.check($set, status)
-            }
-
-            fn freeze_state(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
-                self.keep(FOR_BYTES)?;
-                let state = self.states[FOR_BYTES];
-                let size_of = self.functions.serialized_size.ok_or_else(|| absent($size))?;
-                let write = self.functions.serialize.ok_or_else(|| absent($write))?;
-                let mut size = 0;
-                self.site.enter(size_of as usize);
-                // SAFETY: the instance is alive and the state was made by it.
-                let status = unsafe { size_of(self.pointer, state, &mut size) };
-                self.check($size, status)?;
-                if size > 1 << 40 {
-                    return Err(SimulatorError::new(
-                        $size,
-                        format!("a state of {size} bytes is not believable"),
-                    ));
-                }
-                let start = into.len();
-                into.resize(start + size, 0);
-                self.site.enter(write as usize);
-                // SAFETY: as above; behind the pointer are `size` bytes of our own.
-                let status = unsafe { write(self.pointer, state, into[start..].as_mut_ptr().cast(), size) };
-                self.check($write, status)
-            }
-
-            fn thaw_state(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
-                let read = self.functions.deserialize.ok_or_else(|| absent($read))?;
-                self.site.enter(read as usize);
-                // SAFETY: the instance is alive; the bytes are ours and so many; the state is null or the unit's.
-                let status = unsafe {
-                    read(self.pointer, from.as_ptr().cast(), from.len(), &mut self.states[FOR_BYTES])
-                };
-                self.check($read, status)?;
-                self.bring_back(FOR_BYTES)
-            }
-        }
-
-        impl Closing for $functions {
+    ($functions:ty, $size:literal) => {
+        impl Table for $functions {
             fn names(&self) -> $crate::site::Names {
                 <$functions>::names(self)
             }
 
-            unsafe fn close(
-                &self,
-                pointer: *mut c_void,
-                states: &mut [*mut c_void],
-                terminate: bool,
-                site: &$crate::site::Site,
-            ) {
-                // SAFETY: as the caller promises.
-                unsafe {
-                    if let Some(free) = self.free_state {
-                        site.enter(free as usize);
-                        for state in states.iter_mut().filter(|state| !state.is_null()) {
-                            free(pointer, state);
-                        }
-                    }
-                    if terminate {
-                        site.enter(self.terminate as usize);
-                        (self.terminate)(pointer);
-                    }
-                    site.enter(self.free_instance as usize);
-                    (self.free_instance)(pointer);
+            fn ending(&self) -> $crate::instance::Ending {
+                let Functions { free_state, terminate, free_instance, .. } = *self;
+                $crate::instance::Ending { free_state, terminate, free_instance }
+            }
+        }
+
+        impl Handle<$functions> {
+            fn keep(&mut self, place: usize) -> Result<(), SimulatorError> {
+                let state = &raw mut self.states[place];
+                // SAFETY: the place holds null or a state that the unit itself made, which it may reuse.
+                unsafe { self.get_state(state) }
+            }
+
+            fn bring_back(&mut self, place: usize) -> Result<(), SimulatorError> {
+                let state = self.states[place];
+                if state.is_null() && self.functions.set_state.is_some() {
+                    return Err(SimulatorError::new("restore", "nothing was saved there"));
                 }
-                site.leave();
+                // SAFETY: the state was made by the instance.
+                unsafe { self.set_state(state) }
+            }
+
+            fn freeze_state(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+                self.keep(FOR_BYTES)?;
+                let (state, mut size) = (self.states[FOR_BYTES], 0);
+                // SAFETY: the state was made by the instance.
+                unsafe { self.serialized_size(state, &mut size)? };
+                if size > 1 << 40 {
+                    let message = format!("a state of {size} bytes is not believable");
+                    return Err(SimulatorError::new($size, message));
+                }
+                let start = into.len();
+                into.resize(start + size, 0);
+                // SAFETY: as above; behind the pointer are `size` bytes of our own.
+                unsafe { self.serialize(state, into[start..].as_mut_ptr().cast(), size) }
+            }
+
+            fn thaw_state(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
+                let state = &raw mut self.states[FOR_BYTES];
+                // SAFETY: the bytes are ours and so many; the state is null or the unit's.
+                unsafe { self.deserialize(from.as_ptr().cast(), from.len(), state)? };
+                self.bring_back(FOR_BYTES)
             }
         }
     };
@@ -464,6 +485,28 @@ impl Scratch {
             self.0.resize(count, 0);
         }
         self.0.as_mut_ptr().cast()
+    }
+
+    /// Values in another form.
+    pub(crate) fn filled<T>(&mut self, values: &[f64], convert: impl Fn(f64) -> T) -> *const T {
+        let room: *mut T = self.room(values.len());
+        for (place, value) in values.iter().enumerate() {
+            // SAFETY: there is room for so many.
+            unsafe { room.add(place).write(convert(*value)) };
+        }
+        room
+    }
+
+    /// Takes values back.
+    ///
+    /// # Safety
+    /// There was [`Scratch::room`] for so many, and any bits are a `T`.
+    pub(crate) unsafe fn read<T>(&self, values: &mut [f64], convert: impl Fn(T) -> f64) {
+        let room = self.0.as_ptr().cast::<T>();
+        for (place, value) in values.iter_mut().enumerate() {
+            // SAFETY: as promised; all of it is initialised.
+            *value = convert(unsafe { room.add(place).read() });
+        }
     }
 }
 

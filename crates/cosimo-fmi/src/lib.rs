@@ -8,10 +8,6 @@
 mod agenda;
 #[allow(unsafe_code)] // stands between Cosimo and the C interface
 mod calls;
-#[allow(unsafe_code)] // stands between Cosimo and the C interface
-mod calls2;
-#[allow(unsafe_code)] // stands between Cosimo and the C interface
-mod calls3;
 mod cosim;
 mod declared_types;
 pub mod description;
@@ -26,6 +22,7 @@ mod ffi2;
 #[allow(unsafe_code)] // the C interface itself
 mod ffi3;
 mod fmi1;
+mod functions;
 #[allow(unsafe_code)] // reads and writes a register of the processor
 mod guard;
 #[allow(unsafe_code)] // calls into the unit

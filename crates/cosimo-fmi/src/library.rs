@@ -143,61 +143,34 @@ fn said(error: &libloading::Error) -> String {
     source.unwrap_or_else(|| error.to_string())
 }
 
-/// One function by name. `F` must be its type: nothing can check that.
-pub(crate) fn function<F: Copy>(library: &'static Library, name: &str) -> Option<F> {
-    // SAFETY: `F` is a function pointer as the standard declares it for this name; the library is never
-    // unloaded, so the address stays good.
-    unsafe { library.get::<F>(name) }.ok().map(|symbol| *symbol)
+/// Looks for functions, and lists those that are missing, all at once.
+pub(crate) struct Search<'a> {
+    pub(crate) library: &'static Library,
+    /// FMI 1.0 puts it before each name; empty in other versions.
+    pub(crate) identifier: &'a str,
+    pub(crate) missing: Vec<String>,
 }
 
-/// A struct of function pointers, filled by name. What is not there is listed, all at once.
-macro_rules! functions {
-    ($(#[$meta:meta])* $table:ident, $prefix:literal {
-        $($field:ident = $symbol:literal: fn($($argument:ty),* $(,)?) $(-> $result:ty)?;)*
-    } optional {
-        $($maybe:ident = $maybe_symbol:literal: fn($($maybe_argument:ty),* $(,)?) $(-> $maybe_result:ty)?;)*
-    }) => {
-        $(#[$meta])*
-        #[derive(Debug, Clone, Copy)]
-        pub(crate) struct $table {
-            $(pub(crate) $field: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
-            $(pub(crate) $maybe: Option<unsafe extern "C" fn($($maybe_argument),*) $(-> $maybe_result)?>,)*
+impl Search<'_> {
+    /// A function by its name in the standard. `F` must be its type: nothing can check that.
+    pub(crate) fn function<F: Copy>(&mut self, name: &str, needed: bool) -> Option<F> {
+        let full = match self.identifier {
+            "" => name.to_owned(),
+            identifier => format!("{identifier}_{name}"),
+        };
+        // Some libraries of FMI 1.0 leave the identifier out.
+        // SAFETY: `F` is a function pointer as the standard declares it for this name; the library is never unloaded, so
+        // the address stays good.
+        let found = unsafe { self.library.get::<F>(&full).or_else(|_| self.library.get(name)) };
+        if needed && found.is_err() {
+            self.missing.push(full);
         }
-
-        impl $table {
-            /// `needed` are those optional ones that the description promises.
-            pub(crate) fn load(
-                library: &'static libloading::Library,
-                needed: &[&str],
-            ) -> Result<$table, Vec<&'static str>> {
-                let mut missing = Vec::new();
-                $(let $field = $crate::library::function(library, concat!($prefix, $symbol));
-                if $field.is_none() {
-                    missing.push(concat!($prefix, $symbol));
-                })*
-                $(let $maybe = $crate::library::function(library, concat!($prefix, $maybe_symbol));
-                if $maybe.is_none() && needed.contains(&$maybe_symbol) {
-                    missing.push(concat!($prefix, $maybe_symbol));
-                })*
-                match ($($field,)*) {
-                    ($(Some($field),)*) if missing.is_empty() => Ok($table { $($field,)* $($maybe,)* }),
-                    _ => Err(missing),
-                }
-            }
-
-            /// Addresses and names of those that there are.
-            pub(crate) fn names(&self) -> $crate::site::Names {
-                let mut names = vec![$((self.$field as usize, concat!($prefix, $symbol)),)*];
-                $(names.extend(self.$maybe.map(|there| (there as usize, concat!($prefix, $maybe_symbol))));)*
-                names
-            }
-        }
-    };
+        found.ok().map(|symbol| *symbol)
+    }
 }
-pub(crate) use functions;
 
 /// A library without some functions of the standard.
-pub(crate) fn missing_functions(path: &Path, missing: &[&str]) -> Problem {
+pub(crate) fn missing_functions(path: &Path, missing: &[String]) -> Problem {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let list = missing.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     Problem::new(format!("{name} lacks the function{} {list}", if missing.len() == 1 { "" } else { "s" }))

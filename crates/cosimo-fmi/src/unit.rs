@@ -156,15 +156,10 @@ impl Unit {
         match self.description.fmi {
             Fmi::One => {
                 let identifier = self.description.offer(usage).map_or("", |offer| &offer.identifier);
-                let missing = |names: Vec<String>| {
-                    library::missing_functions(path, &names.iter().map(String::as_str).collect::<Vec<_>>())
-                };
-                return fmi1::ffi::Functions::load(library, identifier, &promised)
-                    .map(Binding::One)
-                    .map_err(missing);
+                fmi1::ffi::Functions::load(library, identifier, &promised).map(Binding::One)
             }
-            Fmi::Two => ffi2::Functions::load(library, &promised).map(Binding::Two),
-            Fmi::Three => ffi3::Functions::load(library, &promised).map(Binding::Three),
+            Fmi::Two => ffi2::Functions::load(library, "", &promised).map(Binding::Two),
+            Fmi::Three => ffi3::Functions::load(library, "", &promised).map(Binding::Three),
         }
         .map_err(|missing| library::missing_functions(path, &missing))
     }

@@ -1,30 +1,23 @@
 //! A running FMI 2.0 unit.
 
-use std::ffi::{CString, c_char, c_int, c_void};
+use std::ffi::{CString, c_char, c_int};
 use std::path::Path;
 use std::sync::{Arc, Once};
 
 use cosimo_core::{Inputs, SimulatorError, Slot};
 
+use crate::calls;
 use crate::description::{Kind, Use};
 use crate::ffi2::{self, Functions};
 use crate::guard;
 use crate::instance::{
-    Closing, FOR_BYTES, Fed, Handle, Instance, Life, Made, ROUNDING, Scratch, Setting, Spelling, Stepped,
-    Stepping, Told, Values, absent, copy_text, failures_only, other_version, refusal, states, whole,
+    FOR_BYTES, Fed, Handle, Instance, Life, Made, ROUNDING, Scratch, Setting, Spelling, Stepped, Stepping,
+    Table, Values, absent, copy_text, failures_only, other_version, refusal, states, whole,
 };
 use crate::log::{self, Listening, Log};
 use crate::unit::{Binding, Unit};
-use crate::{calls, calls2};
 
-states!(
-    Functions,
-    "fmi2GetFMUstate",
-    "fmi2SetFMUstate",
-    "fmi2SerializedFMUstateSize",
-    "fmi2SerializeFMUstate",
-    "fmi2DeSerializeFMUstate"
-);
+states!(Functions, "fmi2SerializedFMUstateSize");
 
 #[derive(Debug)]
 pub(crate) struct Unit2 {
@@ -120,7 +113,7 @@ impl Unit2 {
             return Err(SimulatorError::new("fmi2Instantiate", refusal(unit, usage, &log)));
         }
         let quiet = failures_only(&unit.description.log_categories);
-        let (functions, pointer) = calls2::wrap(functions, pointer, name);
+        let (functions, pointer) = functions.logged(pointer, name);
         let handle = Handle::new(functions, pointer, log, unit.corrupt.clone());
         Ok(Unit2 {
             handle,
@@ -133,22 +126,16 @@ impl Unit2 {
     }
 
     fn set_whole(&mut self, kind: Kind, references: &[u32], values: &[f64]) -> Result<(), SimulatorError> {
-        let (function, name) = match kind {
-            Kind::Boolean => (self.handle.functions.set_boolean, "fmi2SetBoolean"),
-            _ => (self.handle.functions.set_integer, "fmi2SetInteger"),
+        let (of, count) = (references.as_ptr(), references.len());
+        let room = match kind {
+            Kind::Boolean => self.scratch.filled(values, |value| c_int::from(value > 0.5)),
+            _ => self.scratch.filled(values, |value| whole(value) as c_int),
         };
-        let function = function.ok_or_else(|| absent(name))?;
-        let room = self.scratch.room::<c_int>(values.len());
-        for (place, value) in values.iter().enumerate() {
-            let value =
-                if kind == Kind::Boolean { c_int::from(*value > 0.5) } else { whole(*value) as c_int };
-            // SAFETY: there is room for so many.
-            unsafe { room.add(place).write(value) };
+        // SAFETY: as many values as references.
+        match kind {
+            Kind::Boolean => unsafe { self.handle.set_boolean(of, count, room) },
+            _ => unsafe { self.handle.set_integer(of, count, room) },
         }
-        self.handle.site.enter(function as usize);
-        // SAFETY: the instance is alive; as many values as references.
-        let status = unsafe { function(self.handle.pointer, references.as_ptr(), references.len(), room) };
-        self.handle.check(name, status)
     }
 
     fn get_whole(
@@ -157,19 +144,15 @@ impl Unit2 {
         references: &[u32],
         values: &mut [f64],
     ) -> Result<(), SimulatorError> {
-        let (function, name) = match kind {
-            Kind::Boolean => (self.handle.functions.get_boolean, "fmi2GetBoolean"),
-            _ => (self.handle.functions.get_integer, "fmi2GetInteger"),
-        };
-        let function = function.ok_or_else(|| absent(name))?;
-        let room = self.scratch.room::<c_int>(values.len());
-        self.handle.site.enter(function as usize);
-        // SAFETY: the instance is alive; as many values as references.
-        let status = unsafe { function(self.handle.pointer, references.as_ptr(), references.len(), room) };
-        self.handle.check(name, status)?;
-        for (place, value) in values.iter_mut().enumerate() {
-            // SAFETY: there is room for so many, all of it initialised.
-            *value = f64::from(unsafe { room.add(place).read() });
+        let (of, count) = (references.as_ptr(), references.len());
+        let room = self.scratch.room::<c_int>(count);
+        // SAFETY: as many values as references, in the room.
+        unsafe {
+            match kind {
+                Kind::Boolean => self.handle.get_boolean(of, count, room)?,
+                _ => self.handle.get_integer(of, count, room)?,
+            }
+            self.scratch.read::<c_int>(values, f64::from);
         }
         Ok(())
     }
@@ -233,37 +216,26 @@ impl Instance for Unit2 {
     }
 
     fn set_up(&mut self, start: f64, stop: Option<f64>) -> Result<(), SimulatorError> {
-        let (functions, pointer) = (self.handle.functions, self.handle.pointer);
-        let bounded = c_int::from(stop.is_some());
-        self.handle.site.enter(functions.setup_experiment as usize);
-        // SAFETY: the instance is alive.
-        let status = guard::around(|| unsafe {
-            (functions.setup_experiment)(pointer, 0, 0.0, start, bounded, stop.unwrap_or(start))
-        });
-        self.handle.check("fmi2SetupExperiment", status)
+        let (bounded, stop) = (c_int::from(stop.is_some()), stop.unwrap_or(start));
+        // SAFETY: nothing but numbers.
+        guard::around(|| unsafe { self.handle.setup_experiment(0, 0.0, start, bounded, stop) })
     }
 
     fn initialise(&mut self) -> Result<(), SimulatorError> {
-        let (functions, pointer) = (self.handle.functions, self.handle.pointer);
-        self.handle.site.enter(functions.enter_initialization as usize);
-        // SAFETY: the instance is alive.
-        let status = guard::around(|| unsafe { (functions.enter_initialization)(pointer) });
-        self.handle.check("fmi2EnterInitializationMode", status)
+        // SAFETY: no arguments.
+        guard::around(|| unsafe { self.handle.enter_initialization() })
     }
 
     fn ready(&mut self) -> Result<(), SimulatorError> {
-        let (functions, pointer) = (self.handle.functions, self.handle.pointer);
-        self.handle.site.enter(functions.exit_initialization as usize);
-        // SAFETY: the instance is alive.
-        let status = guard::around(|| unsafe { (functions.exit_initialization)(pointer) });
-        self.handle.check("fmi2ExitInitializationMode", status)?;
+        // SAFETY: no arguments.
+        guard::around(|| unsafe { self.handle.exit_initialization() })?;
         self.handle.life = Life::Stepping;
-        if let (Some(quiet), Some(function)) = (&self.quiet, functions.set_debug_logging) {
+        if let (Some(quiet), Some(function)) = (&self.quiet, self.handle.functions.set_debug_logging) {
             let names: Vec<*const c_char> = quiet.iter().map(|name| name.as_ptr()).collect();
             // Only a wish: what it answers does not matter.
             self.handle.site.enter(function as usize);
             // SAFETY: the instance is alive, the names live through the call.
-            unsafe { function(pointer, 1, names.len(), names.as_ptr()) };
+            unsafe { function(self.handle.pointer, 1, names.len(), names.as_ptr()) };
             self.handle.site.leave();
         }
         Ok(())
@@ -273,12 +245,9 @@ impl Instance for Unit2 {
         match &setting.values {
             Values::Numbers(numbers) => self.set(setting.kind, &[setting.reference], numbers),
             Values::Texts(texts) => {
-                let function = self.handle.functions.set_string.ok_or_else(|| absent("fmi2SetString"))?;
                 let pointers: Vec<*const c_char> = texts.iter().map(|text| text.as_ptr()).collect();
-                // SAFETY: the instance is alive; one text per reference, and they live through the call.
-                let status =
-                    unsafe { function(self.handle.pointer, &setting.reference, 1, pointers.as_ptr()) };
-                self.handle.check("fmi2SetString", status)
+                // SAFETY: one text per reference, and they live through the call.
+                unsafe { self.handle.set_string(&setting.reference, 1, pointers.as_ptr()) }
             }
         }
     }
@@ -308,50 +277,30 @@ impl Instance for Unit2 {
         if kind != Kind::Float64 {
             return self.get_whole(kind, references, values);
         }
-        self.handle.site.enter(self.handle.functions.get_real as usize);
-        // SAFETY: the instance is alive; as many values as references.
-        let status = unsafe {
-            (self.handle.functions.get_real)(
-                self.handle.pointer,
-                references.as_ptr(),
-                references.len(),
-                values.as_mut_ptr(),
-            )
-        };
-        self.handle.check("fmi2GetReal", status)
+        // SAFETY: as many values as references.
+        unsafe { self.handle.get_real(references.as_ptr(), references.len(), values.as_mut_ptr()) }
     }
 
     fn set_parcel(&mut self, kind: Kind, reference: u32, content: &[u8]) -> Result<(), SimulatorError> {
-        match kind {
-            Kind::Binary => Err(absent("SetBinary")),
-            _ => {
-                let name = "fmi2SetString";
-                let function = self.handle.functions.set_string.ok_or_else(|| absent(name))?;
-                let text = self.spelling.of(content)?;
-                self.handle.site.enter(function as usize);
-                // SAFETY: the instance is alive; the text lives through the call.
-                let status = unsafe { function(self.handle.pointer, &reference, 1, &text) };
-                self.handle.check(name, status)
-            }
+        if kind == Kind::Binary {
+            return Err(absent("SetBinary"));
         }
+        let text = self.spelling.of(content)?;
+        // SAFETY: the text lives through the call.
+        unsafe { self.handle.set_string(&reference, 1, &text) }
     }
 
     fn get_parcel(&mut self, kind: Kind, reference: u32, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
-        match kind {
-            Kind::Binary => Err(absent("GetBinary")),
-            _ => {
-                let name = "fmi2GetString";
-                let function = self.handle.functions.get_string.ok_or_else(|| absent(name))?;
-                let mut text = std::ptr::null();
-                self.handle.site.enter(function as usize);
-                // SAFETY: the instance is alive; the answer is ours.
-                let status = unsafe { function(self.handle.pointer, &reference, 1, &mut text) };
-                self.handle.check(name, status)?;
-                // SAFETY: a text of the unit, good until its next call.
-                unsafe { copy_text(text, into) };
-                Ok(())
-            }
+        if kind == Kind::Binary {
+            return Err(absent("GetBinary"));
         }
+        let mut text = std::ptr::null();
+        // SAFETY: the answer is ours; it is a text of the unit, good until its next call.
+        unsafe {
+            self.handle.get_string(&reference, 1, &mut text)?;
+            copy_text(text, into);
+        }
+        Ok(())
     }
 
     fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
@@ -371,13 +320,10 @@ impl Instance for Unit2 {
     }
 
     fn derivatives(&mut self, of: &[u32], by: u32, into: &mut [f64]) -> Result<(), SimulatorError> {
-        let name = "fmi2GetDirectionalDerivative";
-        let function = self.handle.functions.directional_derivative.ok_or_else(|| absent(name))?;
         debug_assert_eq!(of.len(), into.len());
-        // SAFETY: the instance is alive; one seed for one known, as many results as unknowns.
-        let status =
-            unsafe { function(self.handle.pointer, of.as_ptr(), of.len(), &by, 1, &1.0, into.as_mut_ptr()) };
-        self.handle.check(name, status)
+        let (rows, values) = (of.as_ptr(), into.as_mut_ptr());
+        // SAFETY: one seed for one known, as many results as unknowns.
+        unsafe { self.handle.directional_derivative(rows, of.len(), &by, 1, &1.0, values) }
     }
 }
 
@@ -388,21 +334,10 @@ impl Stepping for Unit2 {
         orders: &[c_int],
         values: &[f64],
     ) -> Result<(), SimulatorError> {
-        let name = "fmi2SetRealInputDerivatives";
-        let function = self.handle.functions.set_real_input_derivatives.ok_or_else(|| absent(name))?;
         debug_assert!(references.len() == orders.len() && orders.len() == values.len());
-        self.handle.site.enter(function as usize);
-        // SAFETY: the instance is alive; as many orders and values as references.
-        let status = unsafe {
-            function(
-                self.handle.pointer,
-                references.as_ptr(),
-                references.len(),
-                orders.as_ptr(),
-                values.as_ptr(),
-            )
-        };
-        self.handle.check(name, status)
+        let (of, count) = (references.as_ptr(), references.len());
+        // SAFETY: as many orders and values as references.
+        unsafe { self.handle.set_real_input_derivatives(of, count, orders.as_ptr(), values.as_ptr()) }
     }
 
     fn promise(&mut self, never_back: bool) {
@@ -428,27 +363,6 @@ impl Stepping for Unit2 {
             2 => self.discarded(from, size),
             _ => self.handle.check("fmi2DoStep", status).map(|()| Stepped::Whole),
         }
-    }
-
-    // FMI 2.0 has neither an event mode in co-simulation nor clocks.
-    fn enter_step_mode(&mut self) -> Result<(), SimulatorError> {
-        Err(absent("EnterStepMode"))
-    }
-
-    fn set_clocks(&mut self, _references: &[u32], _values: &[u8]) -> Result<(), SimulatorError> {
-        Err(absent("SetClock"))
-    }
-
-    fn get_clocks(&mut self, _references: &[u32], _values: &mut [u8]) -> Result<(), SimulatorError> {
-        Err(absent("GetClock"))
-    }
-
-    fn interval(&mut self, _reference: u32) -> Result<(f64, Told), SimulatorError> {
-        Err(absent("GetIntervalDecimal"))
-    }
-
-    fn shift(&mut self, _reference: u32) -> Result<Option<f64>, SimulatorError> {
-        Err(absent("GetShiftDecimal"))
     }
 }
 

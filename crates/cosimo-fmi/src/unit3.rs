@@ -10,26 +10,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cosimo_core::{Inputs, LineEnd, Segment, SimulatorError, Slot};
 
+use crate::calls;
 use crate::description::{Kind, Use};
-use crate::ffi3::{Functions, Get, Set};
+use crate::ffi3::{Functions, Get, References, Set};
 use crate::guard;
 use crate::instance::{
-    Closing, FOR_BYTES, Fed, Handle, Instance, Life, Made, ROUNDING, Scratch, Setting, Spelling, Stepped,
-    Stepping, Told, Values, absent, copy_text, failures_only, other_version, refusal, states, whole,
+    FOR_BYTES, Fed, Handle, Instance, Life, Made, ROUNDING, Scratch, Setting, Spelling, Stepped, Stepping,
+    Table, Told, Values, absent, copy_text, failures_only, other_version, refusal, states, whole,
 };
 use crate::log::{self, Listening, Log};
 use crate::unit::{Binding, Unit};
 use crate::unit2::c_string;
-use crate::{calls, calls3};
 
-states!(
-    Functions,
-    "fmi3GetFMUState",
-    "fmi3SetFMUState",
-    "fmi3SerializedFMUStateSize",
-    "fmi3SerializeFMUState",
-    "fmi3DeserializeFMUState"
-);
+states!(Functions, "fmi3SerializedFMUStateSize");
 
 #[derive(Debug)]
 pub(crate) struct Unit3 {
@@ -46,6 +39,9 @@ pub(crate) struct Unit3 {
     /// When the run starts, and when it stops if that is known.
     experiment: (f64, Option<f64>),
 }
+
+type Calls = Handle<Functions>;
+type Outcome = Result<(), SimulatorError>;
 
 // SAFETY: an instance is made, used and freed through one owner at a time; nothing in it belongs to a thread.
 // The engine keeps one thread per simulator, so the unit sees one thread from its first call on.
@@ -269,7 +265,7 @@ impl Unit3 {
         if pointer.is_null() {
             return Err(SimulatorError::new(function, refusal(unit, usage, &log)));
         }
-        let (functions, pointer) = calls3::wrap(functions, pointer, name);
+        let (functions, pointer) = functions.logged(pointer, name);
         // SAFETY: no step is under way, so nobody else borrows the feed.
         unsafe {
             let feed = &mut *environment.feed;
@@ -291,43 +287,28 @@ impl Unit3 {
 
     fn put<T>(
         &mut self,
-        (function, name): (Option<Set<T>>, &'static str),
+        function: unsafe fn(&mut Calls, References, usize, *const T, usize) -> Outcome,
         references: &[u32],
         values: &[f64],
         convert: fn(f64) -> T,
-    ) -> Result<(), SimulatorError> {
-        let function = function.ok_or_else(|| absent(name))?;
-        let room = self.scratch.room::<T>(values.len());
-        for (place, value) in values.iter().enumerate() {
-            // SAFETY: there is room for so many.
-            unsafe { room.add(place).write(convert(*value)) };
-        }
-        self.handle.site.enter(function as usize);
-        // SAFETY: the instance is alive; the counts are those of the buffers.
-        let status = unsafe {
-            function(self.handle.pointer, references.as_ptr(), references.len(), room, values.len())
-        };
-        self.handle.check(name, status)
+    ) -> Outcome {
+        let room = self.scratch.filled(values, convert);
+        // SAFETY: the counts are those of the buffers.
+        unsafe { function(&mut self.handle, references.as_ptr(), references.len(), room, values.len()) }
     }
 
-    fn take<T: Copy>(
+    fn take<T>(
         &mut self,
-        (function, name): (Option<Get<T>>, &'static str),
+        function: unsafe fn(&mut Calls, References, usize, *mut T, usize) -> Outcome,
         references: &[u32],
         values: &mut [f64],
         convert: fn(T) -> f64,
-    ) -> Result<(), SimulatorError> {
-        let function = function.ok_or_else(|| absent(name))?;
+    ) -> Outcome {
         let room = self.scratch.room::<T>(values.len());
-        self.handle.site.enter(function as usize);
-        // SAFETY: the instance is alive; the counts are those of the buffers.
-        let status = unsafe {
-            function(self.handle.pointer, references.as_ptr(), references.len(), room, values.len())
-        };
-        self.handle.check(name, status)?;
-        for (place, value) in values.iter_mut().enumerate() {
-            // SAFETY: there is room for so many, all of it initialised, and any bits are a number.
-            *value = convert(unsafe { room.add(place).read() });
+        // SAFETY: the counts are those of the buffers, and any bits are a number.
+        unsafe {
+            function(&mut self.handle, references.as_ptr(), references.len(), room, values.len())?;
+            self.scratch.read(values, convert);
         }
         Ok(())
     }
@@ -367,27 +348,21 @@ impl Instance for Unit3 {
 
     fn initialise(&mut self) -> Result<(), SimulatorError> {
         let (start, stop) = self.experiment;
-        let (function, pointer) = (self.handle.functions.enter_initialization, self.handle.pointer);
-        let bound = stop.unwrap_or(start);
-        self.handle.site.enter(function as usize);
-        // SAFETY: the instance is alive.
-        let status = guard::around(|| unsafe { function(pointer, false, 0.0, start, stop.is_some(), bound) });
-        self.handle.check("fmi3EnterInitializationMode", status)
+        let (bounded, stop) = (stop.is_some(), stop.unwrap_or(start));
+        // SAFETY: nothing but numbers.
+        guard::around(|| unsafe { self.handle.enter_initialization(false, 0.0, start, bounded, stop) })
     }
 
     fn ready(&mut self) -> Result<(), SimulatorError> {
-        let (functions, pointer) = (self.handle.functions, self.handle.pointer);
-        self.handle.site.enter(functions.exit_initialization as usize);
-        // SAFETY: the instance is alive.
-        let status = guard::around(|| unsafe { (functions.exit_initialization)(pointer) });
-        self.handle.check("fmi3ExitInitializationMode", status)?;
+        // SAFETY: no arguments.
+        guard::around(|| unsafe { self.handle.exit_initialization() })?;
         self.handle.life = Life::Stepping;
-        if let (Some(quiet), Some(function)) = (&self.quiet, functions.set_debug_logging) {
+        if let (Some(quiet), Some(function)) = (&self.quiet, self.handle.functions.set_debug_logging) {
             let names: Vec<*const c_char> = quiet.iter().map(|name| name.as_ptr()).collect();
             // Only a wish: what it answers does not matter.
             self.handle.site.enter(function as usize);
             // SAFETY: the instance is alive, the names live through the call.
-            unsafe { function(pointer, true, names.len(), names.as_ptr()) };
+            unsafe { function(self.handle.pointer, true, names.len(), names.as_ptr()) };
             self.handle.site.leave();
         }
         Ok(())
@@ -397,26 +372,21 @@ impl Instance for Unit3 {
         match &setting.values {
             Values::Numbers(numbers) => self.set(setting.kind, &[setting.reference], numbers),
             Values::Texts(texts) => {
-                let function = self.handle.functions.set_string.ok_or_else(|| absent("fmi3SetString"))?;
                 let pointers: Vec<*const c_char> = texts.iter().map(|text| text.as_ptr()).collect();
-                self.handle.site.enter(function as usize);
-                // SAFETY: the instance is alive; the texts live through the call.
-                let status = unsafe {
-                    function(self.handle.pointer, &setting.reference, 1, pointers.as_ptr(), pointers.len())
-                };
-                self.handle.check("fmi3SetString", status)
+                // SAFETY: the texts live through the call.
+                unsafe { self.handle.set_string(&setting.reference, 1, pointers.as_ptr(), pointers.len()) }
             }
         }
     }
 
     fn set(&mut self, kind: Kind, references: &[u32], values: &[f64]) -> Result<(), SimulatorError> {
-        let f = self.handle.functions;
         match kind {
             Kind::Float64 => {
-                self.handle.site.enter(f.set_float64 as usize);
+                let function = self.handle.functions.set_float64;
+                self.handle.site.enter(function as usize);
                 // SAFETY: the instance is alive; the counts are those of the buffers.
                 let status = unsafe {
-                    (f.set_float64)(
+                    function(
                         self.handle.pointer,
                         references.as_ptr(),
                         references.len(),
@@ -426,117 +396,75 @@ impl Instance for Unit3 {
                 };
                 self.handle.check_on("fmi3SetFloat64", status)
             }
-            Kind::Float32 => self.put((f.set_float32, "fmi3SetFloat32"), references, values, |v| v as f32),
-            Kind::Int8 => self.put((f.set_int8, "fmi3SetInt8"), references, values, |v| whole(v) as i8),
-            Kind::UInt8 => self.put((f.set_uint8, "fmi3SetUInt8"), references, values, |v| whole(v) as u8),
-            Kind::Int16 => self.put((f.set_int16, "fmi3SetInt16"), references, values, |v| whole(v) as i16),
-            Kind::UInt16 => {
-                self.put((f.set_uint16, "fmi3SetUInt16"), references, values, |v| whole(v) as u16)
-            }
-            Kind::Int32 => self.put((f.set_int32, "fmi3SetInt32"), references, values, |v| whole(v) as i32),
-            Kind::UInt32 => {
-                self.put((f.set_uint32, "fmi3SetUInt32"), references, values, |v| whole(v) as u32)
-            }
+            Kind::Float32 => self.put(Calls::set_float32, references, values, |v| v as f32),
+            Kind::Int8 => self.put(Calls::set_int8, references, values, |v| whole(v) as i8),
+            Kind::UInt8 => self.put(Calls::set_uint8, references, values, |v| whole(v) as u8),
+            Kind::Int16 => self.put(Calls::set_int16, references, values, |v| whole(v) as i16),
+            Kind::UInt16 => self.put(Calls::set_uint16, references, values, |v| whole(v) as u16),
+            Kind::Int32 => self.put(Calls::set_int32, references, values, |v| whole(v) as i32),
+            Kind::UInt32 => self.put(Calls::set_uint32, references, values, |v| whole(v) as u32),
             Kind::Int64 | Kind::Enumeration => {
-                self.put((f.set_int64, "fmi3SetInt64"), references, values, |v| whole(v) as i64)
+                self.put(Calls::set_int64, references, values, |v| whole(v) as i64)
             }
-            Kind::UInt64 => {
-                self.put((f.set_uint64, "fmi3SetUInt64"), references, values, |v| whole(v) as u64)
-            }
-            Kind::Boolean => {
-                self.put((f.set_boolean, "fmi3SetBoolean"), references, values, |v| u8::from(v > 0.5))
-            }
+            Kind::UInt64 => self.put(Calls::set_uint64, references, values, |v| whole(v) as u64),
+            Kind::Boolean => self.put(Calls::set_boolean, references, values, |v| u8::from(v > 0.5)),
             Kind::String | Kind::Binary | Kind::Clock => Err(absent("set")),
         }
     }
 
     fn get(&mut self, kind: Kind, references: &[u32], values: &mut [f64]) -> Result<(), SimulatorError> {
-        let f = self.handle.functions;
         match kind {
             Kind::Float64 => {
-                self.handle.site.enter(f.get_float64 as usize);
-                // SAFETY: the instance is alive; the counts are those of the buffers.
-                let status = unsafe {
-                    (f.get_float64)(
-                        self.handle.pointer,
-                        references.as_ptr(),
-                        references.len(),
-                        values.as_mut_ptr(),
-                        values.len(),
-                    )
-                };
-                self.handle.check("fmi3GetFloat64", status)
+                let (of, into) = (references.as_ptr(), values.as_mut_ptr());
+                // SAFETY: the counts are those of the buffers.
+                unsafe { self.handle.get_float64(of, references.len(), into, values.len()) }
             }
-            Kind::Float32 => self.take((f.get_float32, "fmi3GetFloat32"), references, values, f64::from),
-            Kind::Int8 => self.take((f.get_int8, "fmi3GetInt8"), references, values, f64::from),
-            Kind::UInt8 => self.take((f.get_uint8, "fmi3GetUInt8"), references, values, f64::from),
-            Kind::Int16 => self.take((f.get_int16, "fmi3GetInt16"), references, values, f64::from),
-            Kind::UInt16 => self.take((f.get_uint16, "fmi3GetUInt16"), references, values, f64::from),
-            Kind::Int32 => self.take((f.get_int32, "fmi3GetInt32"), references, values, f64::from),
-            Kind::UInt32 => self.take((f.get_uint32, "fmi3GetUInt32"), references, values, f64::from),
-            Kind::Int64 | Kind::Enumeration => {
-                self.take((f.get_int64, "fmi3GetInt64"), references, values, |v| v as f64)
+            Kind::Float32 => self.take(Calls::get_float32, references, values, f64::from),
+            Kind::Int8 => self.take(Calls::get_int8, references, values, f64::from),
+            Kind::UInt8 => self.take(Calls::get_uint8, references, values, f64::from),
+            Kind::Int16 => self.take(Calls::get_int16, references, values, f64::from),
+            Kind::UInt16 => self.take(Calls::get_uint16, references, values, f64::from),
+            Kind::Int32 => self.take(Calls::get_int32, references, values, f64::from),
+            Kind::UInt32 => self.take(Calls::get_uint32, references, values, f64::from),
+            Kind::Int64 | Kind::Enumeration => self.take(Calls::get_int64, references, values, |v| v as f64),
+            Kind::UInt64 => self.take(Calls::get_uint64, references, values, |v| v as f64),
+            Kind::Boolean => {
+                self.take(Calls::get_boolean, references, values, |v| f64::from(u8::from(v != 0)))
             }
-            Kind::UInt64 => self.take((f.get_uint64, "fmi3GetUInt64"), references, values, |v| v as f64),
-            Kind::Boolean => self
-                .take((f.get_boolean, "fmi3GetBoolean"), references, values, |v| f64::from(u8::from(v != 0))),
             Kind::String | Kind::Binary | Kind::Clock => Err(absent("get")),
         }
     }
 
     fn set_parcel(&mut self, kind: Kind, reference: u32, content: &[u8]) -> Result<(), SimulatorError> {
+        // SAFETY: bytes and text live through the call.
         match kind {
-            Kind::Binary => {
-                let name = "fmi3SetBinary";
-                let function = self.handle.functions.set_binary.ok_or_else(|| absent(name))?;
-                let (size, bytes) = (content.len(), content.as_ptr());
-                self.handle.site.enter(function as usize);
-                // SAFETY: the instance is alive; the bytes live through the call.
-                let status = unsafe { function(self.handle.pointer, &reference, 1, &size, &bytes, 1) };
-                self.handle.check(name, status)
-            }
+            Kind::Binary => unsafe {
+                self.handle.set_binary(&reference, 1, &content.len(), &content.as_ptr(), 1)
+            },
             _ => {
-                let name = "fmi3SetString";
-                let function = self.handle.functions.set_string.ok_or_else(|| absent(name))?;
                 let text = self.spelling.of(content)?;
-                self.handle.site.enter(function as usize);
-                // SAFETY: the instance is alive; the text lives through the call.
-                let status = unsafe { function(self.handle.pointer, &reference, 1, &text, 1) };
-                self.handle.check(name, status)
+                unsafe { self.handle.set_string(&reference, 1, &text, 1) }
             }
         }
     }
 
     fn get_parcel(&mut self, kind: Kind, reference: u32, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
-        match kind {
-            Kind::Binary => {
-                let name = "fmi3GetBinary";
-                let function = self.handle.functions.get_binary.ok_or_else(|| absent(name))?;
-                let (mut size, mut bytes) = (0, std::ptr::null());
-                // SAFETY: the instance is alive; the answers are ours.
-                let status =
-                    unsafe { function(self.handle.pointer, &reference, 1, &mut size, &mut bytes, 1) };
-                self.handle.check(name, status)?;
-                into.clear();
-                if size > 0 && !bytes.is_null() {
-                    // SAFETY: so many bytes of the unit, good until its next call.
-                    into.extend_from_slice(unsafe { std::slice::from_raw_parts(bytes, size) });
-                }
-                Ok(())
-            }
-            _ => {
-                let name = "fmi3GetString";
-                let function = self.handle.functions.get_string.ok_or_else(|| absent(name))?;
+        // SAFETY: the answers are ours; they are the unit's own bytes or text, good until its next call.
+        unsafe {
+            if kind != Kind::Binary {
                 let mut text = std::ptr::null();
-                self.handle.site.enter(function as usize);
-                // SAFETY: the instance is alive; the answer is ours.
-                let status = unsafe { function(self.handle.pointer, &reference, 1, &mut text, 1) };
-                self.handle.check(name, status)?;
-                // SAFETY: a text of the unit, good until its next call.
-                unsafe { copy_text(text, into) };
-                Ok(())
+                self.handle.get_string(&reference, 1, &mut text, 1)?;
+                copy_text(text, into);
+                return Ok(());
+            }
+            let (mut size, mut bytes) = (0, std::ptr::null());
+            self.handle.get_binary(&reference, 1, &mut size, &mut bytes, 1)?;
+            into.clear();
+            if size > 0 && !bytes.is_null() {
+                into.extend_from_slice(std::slice::from_raw_parts(bytes, size));
             }
         }
+        Ok(())
     }
 
     fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
@@ -556,24 +484,9 @@ impl Instance for Unit3 {
     }
 
     fn derivatives(&mut self, of: &[u32], by: u32, into: &mut [f64]) -> Result<(), SimulatorError> {
-        let name = "fmi3GetDirectionalDerivative";
-        let function = self.handle.functions.directional_derivative.ok_or_else(|| absent(name))?;
-        self.handle.site.enter(function as usize);
-        // SAFETY: the instance is alive; one seed for one known, as many results as unknowns.
-        let status = unsafe {
-            function(
-                self.handle.pointer,
-                of.as_ptr(),
-                of.len(),
-                &by,
-                1,
-                &1.0,
-                1,
-                into.as_mut_ptr(),
-                into.len(),
-            )
-        };
-        self.handle.check(name, status)
+        let (rows, count, values) = (of.as_ptr(), into.len(), into.as_mut_ptr());
+        // SAFETY: one seed for one known, as many results as unknowns.
+        unsafe { self.handle.directional_derivative(rows, of.len(), &by, 1, &1.0, 1, values, count) }
     }
 }
 
@@ -653,58 +566,42 @@ impl Stepping for Unit3 {
     }
 
     fn enter_step_mode(&mut self) -> Result<(), SimulatorError> {
-        let name = "fmi3EnterStepMode";
-        let function = self.handle.functions.enter_step_mode.ok_or_else(|| absent(name))?;
-        self.handle.site.enter(function as usize);
-        // SAFETY: the instance is alive.
-        let status = unsafe { function(self.handle.pointer) };
-        self.handle.check(name, status)
+        // SAFETY: no arguments.
+        unsafe { self.handle.enter_step_mode() }
     }
 
     fn set_clocks(&mut self, references: &[u32], values: &[u8]) -> Result<(), SimulatorError> {
-        let name = "fmi3SetClock";
-        let function = self.handle.functions.set_clock.ok_or_else(|| absent(name))?;
-        // SAFETY: the instance is alive; as many values, all 0 or 1, as references.
-        let status =
-            unsafe { function(self.handle.pointer, references.as_ptr(), references.len(), values.as_ptr()) };
-        self.handle.check(name, status)
+        // SAFETY: as many values, all 0 or 1, as references.
+        unsafe { self.handle.set_clock(references.as_ptr(), references.len(), values.as_ptr()) }
     }
 
     fn get_clocks(&mut self, references: &[u32], values: &mut [u8]) -> Result<(), SimulatorError> {
-        let name = "fmi3GetClock";
-        let function = self.handle.functions.get_clock.ok_or_else(|| absent(name))?;
-        self.handle.site.enter(function as usize);
-        // SAFETY: the instance is alive; room for as many values as references.
-        let status = unsafe {
-            function(self.handle.pointer, references.as_ptr(), references.len(), values.as_mut_ptr())
-        };
-        self.handle.check(name, status)
+        // SAFETY: room for as many values as references.
+        unsafe { self.handle.get_clock(references.as_ptr(), references.len(), values.as_mut_ptr()) }
     }
 
     fn interval(&mut self, reference: u32) -> Result<(f64, Told), SimulatorError> {
-        let name = "fmi3GetIntervalDecimal";
-        let function = self.handle.functions.get_interval.ok_or_else(|| absent(name))?;
         let (mut interval, mut told) = (0.0, 0);
-        self.handle.site.enter(function as usize);
-        // SAFETY: the instance is alive; one of each.
-        let status = unsafe { function(self.handle.pointer, &reference, 1, &mut interval, &mut told) };
-        self.handle.check(name, status)?;
+        // SAFETY: one of each.
+        unsafe { self.handle.get_interval(&reference, 1, &mut interval, &mut told)? };
         match told {
             0 => Ok((interval, Told::NotYetKnown)),
             1 => Ok((interval, Told::Unchanged)),
             2 => Ok((interval, Told::Changed)),
-            other => Err(SimulatorError::new(name, format!("the unit qualifies an interval by {other}"))),
+            other => {
+                let message = format!("the unit qualifies an interval by {other}");
+                Err(SimulatorError::new("fmi3GetIntervalDecimal", message))
+            }
         }
     }
 
     fn shift(&mut self, reference: u32) -> Result<Option<f64>, SimulatorError> {
-        let name = "fmi3GetShiftDecimal";
-        let Some(function) = self.handle.functions.get_shift else { return Ok(None) };
+        if self.handle.functions.get_shift.is_none() {
+            return Ok(None);
+        }
         let mut shift = 0.0;
-        self.handle.site.enter(function as usize);
-        // SAFETY: the instance is alive; one of each.
-        let status = unsafe { function(self.handle.pointer, &reference, 1, &mut shift) };
-        self.handle.check(name, status)?;
+        // SAFETY: one of each.
+        unsafe { self.handle.get_shift(&reference, 1, &mut shift)? };
         Ok(Some(shift))
     }
 }

@@ -2,13 +2,14 @@
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
-use libloading::Library;
+use cosimo_core::SimulatorError;
 
-use crate::library::function;
-use crate::site::Names;
+use crate::calls::{list, texts, words};
+use crate::functions::functions;
+use crate::log::status_word;
 
 pub(crate) type Component = *mut c_void;
-pub(crate) type Reference = c_uint;
+pub(crate) type References = *const c_uint;
 pub(crate) type Status = c_int;
 /// `fmiBoolean`: one byte, unlike FMI 2.0.
 pub(crate) type Bool = c_char;
@@ -50,79 +51,39 @@ unsafe extern "C" {
     );
 }
 
-macro_rules! functions {
-    ($($field:ident = $symbol:literal: fn($($argument:ty),* $(,)?) $(-> $result:ty)?;)*; optional
-     $($maybe:ident = $maybe_symbol:literal: fn($($maybe_argument:ty),* $(,)?) $(-> $maybe_result:ty)?;)*) => {
-        /// Functions of one slave.
-        #[derive(Debug, Clone, Copy)]
-        pub(crate) struct Functions {
-            $(pub(crate) $field: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
-            $(pub(crate) $maybe: Option<unsafe extern "C" fn($($maybe_argument),*) $(-> $maybe_result)?>,)*
-        }
-
-        impl Functions {
-            /// `needed` are those optional ones that the description promises. `Err` has the full names of all that
-            /// are missing.
-            pub(crate) fn load(
-                library: &'static Library,
-                identifier: &str,
-                needed: &[&str],
-            ) -> Result<Functions, Vec<String>> {
-                let mut missing = Vec::new();
-                $(let $field = look_up(library, identifier, concat!("fmi", $symbol));
-                if $field.is_none() {
-                    missing.push(full_name(identifier, concat!("fmi", $symbol)));
-                })*
-                $(let $maybe = look_up(library, identifier, concat!("fmi", $maybe_symbol));
-                if $maybe.is_none() && needed.contains(&$maybe_symbol) {
-                    missing.push(full_name(identifier, concat!("fmi", $maybe_symbol)));
-                })*
-                match ($($field,)*) {
-                    ($(Some($field),)*) if missing.is_empty() => Ok(Functions { $($field,)* $($maybe,)* }),
-                    _ => Err(missing),
-                }
-            }
-
-            /// Addresses and names of those that there are.
-            pub(crate) fn names(&self) -> Names {
-                let mut names = vec![$((self.$field as usize, concat!("fmi", $symbol)),)*];
-                $(names.extend(self.$maybe.map(|there| (there as usize, concat!("fmi", $maybe_symbol))));)*
-                names
-            }
-        }
-    };
-}
-
-/// A function as FMI 1.0 names it in a library.
-pub(crate) fn full_name(identifier: &str, name: &str) -> String {
-    format!("{identifier}_{name}")
-}
-
-/// Some libraries leave the prefix out, as FMI 2.0 does.
-fn look_up<F: Copy>(library: &'static Library, identifier: &str, name: &str) -> Option<F> {
-    function(library, &full_name(identifier, name)).or_else(|| function(library, name))
-}
-
 functions! {
-    instantiate = "InstantiateSlave": fn(
-        *const c_char, *const c_char, *const c_char, *const c_char, f64, Bool, Bool, Callbacks, Bool,
-    ) -> Component;
-    initialize = "InitializeSlave": fn(Component, f64, Bool, f64) -> Status;
-    terminate = "TerminateSlave": fn(Component) -> Status;
-    free_instance = "FreeSlaveInstance": fn(Component);
-    do_step = "DoStep": fn(Component, f64, f64, Bool) -> Status;;
-    optional
-    get_real = "GetReal": fn(Component, *const Reference, usize, *mut f64) -> Status;
-    set_real = "SetReal": fn(Component, *const Reference, usize, *const f64) -> Status;
-    get_integer = "GetInteger": fn(Component, *const Reference, usize, *mut c_int) -> Status;
-    set_integer = "SetInteger": fn(Component, *const Reference, usize, *const c_int) -> Status;
-    get_boolean = "GetBoolean": fn(Component, *const Reference, usize, *mut Bool) -> Status;
-    set_boolean = "SetBoolean": fn(Component, *const Reference, usize, *const Bool) -> Status;
-    get_string = "GetString": fn(Component, *const Reference, usize, *mut *const c_char) -> Status;
-    set_string = "SetString": fn(Component, *const Reference, usize, *const *const c_char) -> Status;
-    set_real_input_derivatives = "SetRealInputDerivatives": fn(
-        Component, *const Reference, usize, *const c_int, *const f64,
-    ) -> Status;
-    get_status = "GetStatus": fn(Component, c_int, *mut Status) -> Status;
-    get_real_status = "GetRealStatus": fn(Component, c_int, *mut f64) -> Status;
+    "fmi";
+    make {
+        instantiate = "InstantiateSlave": fn(
+            *const c_char, *const c_char, *const c_char, *const c_char, f64, Bool, Bool, Callbacks, Bool,
+        );
+    }
+    needed {
+        initialize = "InitializeSlave"(start: f64, stop_defined: Bool, stop: f64) [start, stop_defined, stop];
+        terminate = "TerminateSlave"();
+        free_instance = "FreeSlaveInstance"() last;
+        do_step = "DoStep"(from: f64, size: f64, new_step: Bool) [from, size, new_step];
+    }
+    make optional {}
+    optional {
+        get_real = "GetReal"(of: References, n: usize, values: *mut f64) [list(of, n)] => [list(values, n)];
+        set_real = "SetReal"(of: References, n: usize, values: *const f64) [list(of, n), list(values, n)];
+        get_integer = "GetInteger"(of: References, n: usize, values: *mut c_int)
+            [list(of, n)] => [list(values, n)];
+        set_integer = "SetInteger"(of: References, n: usize, values: *const c_int)
+            [list(of, n), list(values, n)];
+        get_boolean = "GetBoolean"(of: References, n: usize, values: *mut Bool)
+            [list(of, n)] => [list(values, n)];
+        set_boolean = "SetBoolean"(of: References, n: usize, values: *const Bool)
+            [list(of, n), list(values, n)];
+        get_string = "GetString"(of: References, n: usize, values: *mut *const c_char)
+            [list(of, n)] => [texts(values, n)];
+        set_string = "SetString"(of: References, n: usize, values: *const *const c_char)
+            [list(of, n), texts(values, n)];
+        set_real_input_derivatives = "SetRealInputDerivatives"(
+            of: References, n: usize, orders: *const c_int, values: *const f64,
+        ) [list(of, n), list(orders, n), list(values, n)];
+        get_status = "GetStatus"(kind: c_int, value: *mut Status) [kind] => [words(status_word(*value))];
+        get_real_status = "GetRealStatus"(kind: c_int, value: *mut f64) [kind] => [*value];
+    }
 }

@@ -10,20 +10,19 @@ use std::ffi::{CString, c_char, c_int, c_void};
 use std::sync::Arc;
 use std::time::Duration;
 
-use cosimo_core::{Inputs, SimulatorError, Slot};
+use cosimo_core::{Inputs, SimulatorError};
 
 use crate::calls;
 use crate::description::{Description, Kind, Use};
-use crate::fmi1::call_log;
 use crate::fmi1::ffi::{self, Callbacks, Functions};
 use crate::fmi1::logger::{Listening, while_beginning};
 use crate::guard;
 use crate::instance::{
-    Closing, Evented, Fed, Handle, Instance, Life, Made, Scratch, Setting, Spelling, Stepped, Stepping, Told,
-    Update, Values, absent, copy_text, other_version, refusal, whole,
+    Ending, Evented, Fed, Handle, Instance, Life, Made, Scratch, Setting, Spelling, Stepped, Stepping, Table,
+    Values, absent, copy_text, other_version, refusal, whole,
 };
 use crate::log::Log;
-use crate::site::{Names, Site};
+use crate::site::Names;
 use crate::unit::{Binding, Unit};
 use crate::unit2::{c_string, uri};
 
@@ -156,22 +155,13 @@ fn negative(kind: Kind, value: f64) -> f64 {
     if kind == Kind::Boolean { 1.0 - value } else { 0.0 - value }
 }
 
-impl Closing for Functions {
+impl Table for Functions {
     fn names(&self) -> Names {
         Functions::names(self)
     }
 
-    unsafe fn close(&self, pointer: *mut c_void, _states: &mut [*mut c_void], terminate: bool, site: &Site) {
-        // SAFETY: as the caller promises.
-        unsafe {
-            if terminate {
-                site.enter(self.terminate as usize);
-                (self.terminate)(pointer);
-            }
-            site.enter(self.free_instance as usize);
-            (self.free_instance)(pointer);
-        }
-        site.leave();
+    fn ending(&self) -> Ending {
+        Ending { free_state: None, terminate: self.terminate, free_instance: self.free_instance }
     }
 }
 
@@ -195,7 +185,7 @@ impl Fmi1Instance {
         if pointer.is_null() {
             return Err(SimulatorError::new("fmiInstantiateSlave", refusal(unit, usage, &log)));
         }
-        let (functions, pointer) = call_log::wrap(functions, pointer, name);
+        let (functions, pointer) = functions.logged(pointer, name);
         Ok(Fmi1Instance {
             handle: Handle::new(functions, pointer, log, unit.corrupt.clone()),
             listening,
@@ -208,14 +198,10 @@ impl Fmi1Instance {
     }
 
     fn initialize(&mut self) -> Result<(), SimulatorError> {
-        let (functions, pointer, Start { time, stop, .. }) =
-            (self.handle.functions, self.handle.pointer, &self.start);
-        let (time, bounded, stop) = (*time, stop.is_some(), stop.unwrap_or(*time));
-        self.handle.site.enter(functions.initialize as usize);
-        // SAFETY: the instance is alive.
-        let status =
-            guard::around(|| unsafe { (functions.initialize)(pointer, time, bounded as ffi::Bool, stop) });
-        self.handle.check("fmiInitializeSlave", status)?;
+        let Start { time, stop, .. } = self.start;
+        let (bounded, stop) = (stop.is_some() as ffi::Bool, stop.unwrap_or(time));
+        // SAFETY: nothing but numbers.
+        guard::around(|| unsafe { self.handle.initialize(time, bounded, stop) })?;
         self.handle.life = Life::Stepping;
         self.start.phase = Phase::Initialised;
         Ok(())
@@ -233,7 +219,7 @@ impl Fmi1Instance {
         // Until there is another one, there is nothing to free.
         self.handle.life = Life::Fatal;
         // SAFETY: the instance is alive, it was initialised, and it is replaced before anything uses it again.
-        guard::around(|| unsafe { functions.close(pointer, &mut [], true, self.handle.site) });
+        guard::around(|| unsafe { functions.ending().close(pointer, &mut [], true, self.handle.site) });
         self.listening = None;
         let (pointer, listening) = self.origin.make(&self.handle.log);
         if pointer.is_null() {
@@ -245,7 +231,7 @@ impl Fmi1Instance {
         }
         self.listening = listening;
         (self.handle.functions, self.handle.pointer) =
-            call_log::wrap(self.origin.functions, pointer, &self.origin.name);
+            self.origin.functions.logged(pointer, &self.origin.name);
         self.handle.life = Life::Instantiated;
         let Start { time, stop, settings, numbers, texts, .. } = std::mem::take(&mut self.start);
         let told = settings.iter().try_for_each(|setting| self.tell(setting));
@@ -294,12 +280,8 @@ impl Fmi1Instance {
     }
 
     fn set_text(&mut self, reference: u32, text: *const c_char) -> Result<(), SimulatorError> {
-        let name = "fmiSetString";
-        let function = self.handle.functions.set_string.ok_or_else(|| absent(name))?;
-        self.handle.site.enter(function as usize);
-        // SAFETY: the instance is alive; one text that lives through the call.
-        let status = unsafe { function(self.handle.pointer, &reference, 1, &text) };
-        self.handle.check(name, status)
+        // SAFETY: one text that lives through the call.
+        unsafe { self.handle.set_string(&reference, 1, &text) }
     }
 
     /// Numbers of whatever type, with those that are negatives of others.
@@ -318,38 +300,24 @@ impl Fmi1Instance {
     #[inline]
     fn set_plain(&mut self, kind: Kind, references: &[u32], values: &[f64]) -> Result<(), SimulatorError> {
         debug_assert_eq!(references.len(), values.len());
-        let (pointer, count) = (self.handle.pointer, references.len());
-        match kind {
-            Kind::Float64 => {
-                let function = self.handle.functions.set_real.ok_or_else(|| absent("fmiSetReal"))?;
-                self.handle.site.enter(function as usize);
-                // SAFETY: the instance is alive; as many values as references.
-                let status = unsafe { function(pointer, references.as_ptr(), count, values.as_ptr()) };
-                self.handle.check_on("fmiSetReal", status)
-            }
-            Kind::Boolean => {
-                let function = self.handle.functions.set_boolean.ok_or_else(|| absent("fmiSetBoolean"))?;
-                let room = self.scratch.room::<ffi::Bool>(count);
-                for (place, value) in values.iter().enumerate() {
-                    // SAFETY: there is room for so many.
-                    unsafe { room.add(place).write((*value > 0.5) as ffi::Bool) };
+        let (of, count) = (references.as_ptr(), references.len());
+        // SAFETY: the instance is alive; as many values as references.
+        unsafe {
+            match kind {
+                Kind::Float64 => {
+                    let function = self.handle.functions.set_real.ok_or_else(|| absent("fmiSetReal"))?;
+                    self.handle.site.enter(function as usize);
+                    let status = function(self.handle.pointer, of, count, values.as_ptr());
+                    self.handle.check_on("fmiSetReal", status)
                 }
-                self.handle.site.enter(function as usize);
-                // SAFETY: the instance is alive; as many values as references.
-                let status = unsafe { function(pointer, references.as_ptr(), count, room) };
-                self.handle.check("fmiSetBoolean", status)
-            }
-            _ => {
-                let function = self.handle.functions.set_integer.ok_or_else(|| absent("fmiSetInteger"))?;
-                let room = self.scratch.room::<c_int>(count);
-                for (place, value) in values.iter().enumerate() {
-                    // SAFETY: there is room for so many.
-                    unsafe { room.add(place).write(whole(*value) as c_int) };
+                Kind::Boolean => {
+                    let room = self.scratch.filled(values, |value| (value > 0.5) as ffi::Bool);
+                    self.handle.set_boolean(of, count, room)
                 }
-                self.handle.site.enter(function as usize);
-                // SAFETY: the instance is alive; as many values as references.
-                let status = unsafe { function(pointer, references.as_ptr(), count, room) };
-                self.handle.check("fmiSetInteger", status)
+                _ => {
+                    let room = self.scratch.filled(values, |value| whole(value) as c_int);
+                    self.handle.set_integer(of, count, room)
+                }
             }
         }
     }
@@ -362,42 +330,22 @@ impl Fmi1Instance {
         values: &mut [f64],
     ) -> Result<(), SimulatorError> {
         debug_assert_eq!(references.len(), values.len());
-        let (pointer, count) = (self.handle.pointer, references.len());
-        match kind {
-            Kind::Float64 => {
-                let function = self.handle.functions.get_real.ok_or_else(|| absent("fmiGetReal"))?;
-                self.handle.site.enter(function as usize);
-                // SAFETY: the instance is alive; as many values as references.
-                let status = unsafe { function(pointer, references.as_ptr(), count, values.as_mut_ptr()) };
-                self.handle.check("fmiGetReal", status)
-            }
-            Kind::Boolean => {
-                let function = self.handle.functions.get_boolean.ok_or_else(|| absent("fmiGetBoolean"))?;
-                let room = self.scratch.room::<ffi::Bool>(count);
-                self.handle.site.enter(function as usize);
-                // SAFETY: the instance is alive; as many values as references.
-                let status = unsafe { function(pointer, references.as_ptr(), count, room) };
-                self.handle.check("fmiGetBoolean", status)?;
-                for (place, value) in values.iter_mut().enumerate() {
-                    // SAFETY: there is room for so many, all of it initialised.
-                    *value = f64::from(u8::from(unsafe { room.add(place).read() } != 0));
+        let (of, count) = (references.as_ptr(), references.len());
+        // SAFETY: as many values as references, in the room.
+        unsafe {
+            match kind {
+                Kind::Float64 => self.handle.get_real(of, count, values.as_mut_ptr())?,
+                Kind::Boolean => {
+                    self.handle.get_boolean(of, count, self.scratch.room(count))?;
+                    self.scratch.read(values, |value: ffi::Bool| f64::from(u8::from(value != 0)));
                 }
-                Ok(())
-            }
-            _ => {
-                let function = self.handle.functions.get_integer.ok_or_else(|| absent("fmiGetInteger"))?;
-                let room = self.scratch.room::<c_int>(count);
-                self.handle.site.enter(function as usize);
-                // SAFETY: the instance is alive; as many values as references.
-                let status = unsafe { function(pointer, references.as_ptr(), count, room) };
-                self.handle.check("fmiGetInteger", status)?;
-                for (place, value) in values.iter_mut().enumerate() {
-                    // SAFETY: there is room for so many, all of it initialised.
-                    *value = f64::from(unsafe { room.add(place).read() });
+                _ => {
+                    self.handle.get_integer(of, count, self.scratch.room(count))?;
+                    self.scratch.read::<c_int>(values, f64::from);
                 }
-                Ok(())
             }
         }
+        Ok(())
     }
 
     /// What became of a step that goes on after `fmiDoStep` has returned.
@@ -542,43 +490,19 @@ impl Instance for Fmi1Instance {
     }
 
     fn get_parcel(&mut self, kind: Kind, reference: u32, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
-        let name = "fmiGetString";
         if kind == Kind::Binary {
             return Err(absent("GetBinary"));
         }
         if self.start.phase != Phase::Running {
             self.come_up()?;
         }
-        let function = self.handle.functions.get_string.ok_or_else(|| absent(name))?;
         let mut text = std::ptr::null();
-        self.handle.site.enter(function as usize);
-        // SAFETY: the instance is alive; the answer is ours.
-        let status = unsafe { function(self.handle.pointer, &reference, 1, &mut text) };
-        self.handle.check(name, status)?;
-        // SAFETY: a text of the FMU, good until its next call.
-        unsafe { copy_text(text, into) };
+        // SAFETY: the answer is ours; it is a text of the FMU, good until its next call.
+        unsafe {
+            self.handle.get_string(&reference, 1, &mut text)?;
+            copy_text(text, into);
+        }
         Ok(())
-    }
-
-    // FMI 1.0 has neither FMU states nor directional derivatives.
-    fn save(&mut self, _slot: Slot) -> Result<(), SimulatorError> {
-        Err(absent("GetFMUstate"))
-    }
-
-    fn restore(&mut self, _slot: Slot) -> Result<(), SimulatorError> {
-        Err(absent("SetFMUstate"))
-    }
-
-    fn freeze(&mut self, _into: &mut Vec<u8>) -> Result<(), SimulatorError> {
-        Err(absent("SerializeFMUstate"))
-    }
-
-    fn thaw(&mut self, _from: &[u8]) -> Result<(), SimulatorError> {
-        Err(absent("DeSerializeFMUstate"))
-    }
-
-    fn derivatives(&mut self, _of: &[u32], _by: u32, _into: &mut [f64]) -> Result<(), SimulatorError> {
-        Err(absent("GetDirectionalDerivative"))
     }
 }
 
@@ -589,20 +513,15 @@ impl Stepping for Fmi1Instance {
         orders: &[c_int],
         values: &[f64],
     ) -> Result<(), SimulatorError> {
-        let name = "fmiSetRealInputDerivatives";
-        let function = self.handle.functions.set_real_input_derivatives.ok_or_else(|| absent(name))?;
         debug_assert!(references.len() == orders.len() && orders.len() == values.len());
         let (mut told, mut slopes) = (references, values);
         if self.negated.concerns(references) {
             self.negated.translate(Kind::Float64, references, values);
             (told, slopes) = (&self.negated.references, &self.negated.values);
         }
-        self.handle.site.enter(function as usize);
-        // SAFETY: the instance is alive; as many orders and values as references.
-        let status = unsafe {
-            function(self.handle.pointer, told.as_ptr(), told.len(), orders.as_ptr(), slopes.as_ptr())
-        };
-        self.handle.check(name, status)
+        let (of, count) = (told.as_ptr(), told.len());
+        // SAFETY: as many orders and values as references.
+        unsafe { self.handle.set_real_input_derivatives(of, count, orders.as_ptr(), slopes.as_ptr()) }
     }
 
     /// FMI 1.0 saves no states, so there is nothing to promise.
@@ -630,35 +549,7 @@ impl Stepping for Fmi1Instance {
             _ => self.handle.check("fmiDoStep", status).map(|()| Stepped::Whole),
         }
     }
-
-    // FMI 1.0 has neither an event mode in co-simulation nor clocks.
-    fn enter_step_mode(&mut self) -> Result<(), SimulatorError> {
-        Err(absent("EnterStepMode"))
-    }
-
-    fn set_clocks(&mut self, _references: &[u32], _values: &[u8]) -> Result<(), SimulatorError> {
-        Err(absent("SetClock"))
-    }
-
-    fn get_clocks(&mut self, _references: &[u32], _values: &mut [u8]) -> Result<(), SimulatorError> {
-        Err(absent("GetClock"))
-    }
-
-    fn interval(&mut self, _reference: u32) -> Result<(f64, Told), SimulatorError> {
-        Err(absent("GetIntervalDecimal"))
-    }
-
-    fn shift(&mut self, _reference: u32) -> Result<Option<f64>, SimulatorError> {
-        Err(absent("GetShiftDecimal"))
-    }
 }
 
-impl Evented for Fmi1Instance {
-    fn enter_event_mode(&mut self) -> Result<(), SimulatorError> {
-        Err(absent("EnterEventMode"))
-    }
-
-    fn update(&mut self) -> Result<Update, SimulatorError> {
-        Err(absent("UpdateDiscreteStates"))
-    }
-}
+// FMI 1.0 has no event mode in co-simulation.
+impl Evented for Fmi1Instance {}

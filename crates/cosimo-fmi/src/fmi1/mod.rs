@@ -4,8 +4,6 @@
 //! is given the instance, Booleans are `char`, there is no initialisation mode and no FMU state, and variables may be the
 //! negative of another one.
 
-#[allow(unsafe_code)] // stands between Cosimo and the C interface
-mod call_log;
 #[allow(unsafe_code)] // the C interface itself
 pub(crate) mod ffi;
 #[allow(unsafe_code)] // calls into the FMU
