@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use cosimo_core::{Limits, Unit};
-use roxmltree::Node;
 
 use crate::ports::carries_parcels;
 use crate::problem::{Place, Problem};
@@ -482,13 +481,4 @@ impl Description {
     pub fn find(&self, name: &str) -> Option<&Variable> {
         self.variables.iter().find(|variable| variable.name == name)
     }
-}
-
-/// What the unit compares before it starts. Some are made without and compare nothing.
-pub(crate) fn token(reader: &mut Reader<'_>, node: Node<'_, '_>, name: &str) -> String {
-    let found = node.attribute(name);
-    if found.is_none() {
-        reader.remark(node, format!("there is no `{name}`; the unit is started with an empty one"));
-    }
-    found.unwrap_or_default().to_owned()
 }

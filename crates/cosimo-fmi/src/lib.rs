@@ -47,6 +47,7 @@ mod process_end;
 mod python;
 mod quantity;
 mod rehearsal;
+mod schema;
 mod schema2;
 mod schema3;
 #[allow(unsafe_code)] // is read by signal handlers

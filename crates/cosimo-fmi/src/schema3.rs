@@ -5,12 +5,9 @@ use std::collections::BTreeMap;
 use roxmltree::Node;
 
 use crate::declared_types::DeclaredTypes;
-use crate::description::{
-    CAUSALITIES, Capabilities, Causality, Clock, Description, Exchange, Fmi, INITIALS, INTERVALS, Kind,
-    Offer, Output, VARIABILITIES, Variability, Variable, token,
-};
+use crate::description::{Clock, Description, Exchange, Fmi, INTERVALS, Kind, Output, Variable};
 use crate::quantity::{Units, definitions};
-use crate::schema2::{experiment, items, limits};
+use crate::schema::{head, identity, interfaces, listed, offer, read_nature, variable};
 use crate::xml::{Reader, child, children_of};
 
 /// More elements in one variable are a mistake or an attack.
@@ -19,80 +16,22 @@ const LARGEST_ARRAY: u64 = 1_000_000;
 const LARGEST_SUM: u64 = 10_000_000;
 
 pub(crate) fn read(reader: &mut Reader<'_>, root: Node<'_, '_>, version: &str) -> Option<Description> {
-    let model_name = reader.text(root, "modelName").unwrap_or_default().to_owned();
-    let token = token(reader, root, "instantiationToken");
-    let (cosimulation, exchange) = (child(root, "CoSimulation"), child(root, "ModelExchange"));
-    if cosimulation.is_none() && exchange.is_none() {
-        let offers = if child(root, "ScheduledExecution").is_some() {
-            "for scheduled execution only"
-        } else {
-            "for nothing"
-        };
-        reader.problem_hint(
-            root,
-            format!("the unit is made {offers}; wanted `<CoSimulation>` or `<ModelExchange>`"),
-            "export it again for co-simulation or model exchange",
-        );
-    }
+    let head = head(reader, root, (Fmi::Three, version), "instantiationToken");
+    let (cosimulation, exchange) = interfaces(reader, root);
     let scheduled = child(root, "ScheduledExecution").is_some();
     let unsupported = if scheduled { vec!["scheduled execution"] } else { Vec::new() };
-    let cosimulation = cosimulation.map(|interface| offer(reader, interface));
+    let cosimulation = cosimulation.map(|interface| offer(reader, interface, Fmi::Three));
     let units = definitions(reader, root);
     let variables = variables(reader, root, &Units::new(&units));
     let outputs = outputs(reader, root, &variables);
-    let listed = listed(reader, root, &variables, exchange.is_some());
+    let states = listed(reader, exchange.is_some(), |reader| states(reader, root, &variables));
     let exchange = exchange.map(|interface| Exchange {
-        offer: offer(reader, interface),
+        offer: offer(reader, interface, Fmi::Three),
         completed_steps: reader.flag(interface, "needsCompletedIntegratorStep"),
-        states: listed.clone(),
+        states: states.clone(),
         indicators: indicators(reader, root, &variables),
     });
-    Some(Description {
-        fmi: Fmi::Three,
-        fmi_version: version.to_owned(),
-        model_name,
-        token,
-        description: root.attribute("description").unwrap_or_default().to_owned(),
-        generation_tool: root.attribute("generationTool").unwrap_or_default().to_owned(),
-        cosimulation,
-        exchange,
-        unsupported,
-        details: Vec::new(),
-        obstacles: Vec::new(),
-        experiment: experiment(reader, root),
-        log_categories: children_of(root, "LogCategories")
-            .filter_map(|node| node.attribute("name").map(str::to_owned))
-            .collect(),
-        units,
-        variables,
-        outputs,
-        states: listed,
-        terminals: Vec::new(),
-        remarks: Vec::new(),
-    })
-}
-
-/// What only co-simulation has is false for model exchange.
-fn offer(reader: &mut Reader<'_>, interface: Node<'_, '_>) -> Offer {
-    let identifier = reader.text(interface, "modelIdentifier").unwrap_or_default().to_owned();
-    let capabilities = Capabilities {
-        variable_step: reader.flag(interface, "canHandleVariableCommunicationStepSize"),
-        get_set_state: reader.flag(interface, "canGetAndSetFMUState"),
-        serialize_state: reader.flag(interface, "canSerializeFMUState"),
-        directional_derivatives: reader.flag(interface, "providesDirectionalDerivatives"),
-        input_derivative_order: 0,
-        output_derivative_order: reader
-            .parse(interface, "maxOutputDerivativeOrder", "a whole number")
-            .unwrap_or(0),
-        intermediate_update: reader.flag(interface, "providesIntermediateUpdate"),
-        event_mode: reader.flag(interface, "hasEventMode"),
-        early_return: reader.flag(interface, "mightReturnEarlyFromDoStep"),
-        early_on_request: reader.flag(interface, "canReturnEarlyAfterIntermediateUpdate"),
-        needs_execution_tool: reader.flag(interface, "needsExecutionTool"),
-        once_per_process: reader.flag(interface, "canBeInstantiatedOnlyOncePerProcess"),
-        fixed_step: reader.number(interface, "fixedInternalStepSize"),
-    };
-    Offer { identifier, capabilities }
+    Some(Description { cosimulation, exchange, unsupported, units, variables, outputs, states, ..head })
 }
 
 /// Elements of the model structure of one name, with the variables that they name.
@@ -118,22 +57,6 @@ fn structure<'a, 'i>(
 }
 
 /// The continuous states in the order of their vector, which is that of the derivatives.
-/// States with their derivatives. A unit for co-simulation need not list them, and nobody minds if it does so badly.
-fn listed(
-    reader: &mut Reader<'_>,
-    root: Node<'_, '_>,
-    variables: &[Variable],
-    needed: bool,
-) -> Vec<(usize, usize)> {
-    let before = reader.problems.len();
-    let found = states(reader, root, variables);
-    if needed || reader.problems.len() == before {
-        return found;
-    }
-    reader.problems.truncate(before);
-    Vec::new()
-}
-
 fn states(reader: &mut Reader<'_>, root: Node<'_, '_>, variables: &[Variable]) -> Vec<(usize, usize)> {
     let of: BTreeMap<u32, u32> = children_of(root, "ModelVariables")
         .filter_map(|node| {
@@ -180,12 +103,7 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
             reader.remark(node, format!("`<{tag}>` is not a type of FMI 3.0 and is left out"));
             continue;
         };
-        let (Some(name), Some(_)) = (reader.text(node, "name"), reader.text(node, "valueReference")) else {
-            continue;
-        };
-        let Some(reference) = reader.needed(node, "valueReference", "a whole number below 2^32") else {
-            continue;
-        };
+        let Some((name, reference)) = identity(reader, node) else { continue };
         if let Some(first) = references.insert(reference, found.len()).and_then(|index| found.get(index)) {
             let (first, line) = (first.name.clone(), first.place.line);
             reader.problem(
@@ -203,32 +121,15 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
             break;
         }
         let declared = types.of(node);
-        let unit_name = node.attribute("unit").or_else(|| declared?.attribute("unit"));
-        let relative = [Some(node), declared].into_iter().flatten();
-        let relative = relative.map(|node| reader.flag(node, "relativeQuantity")).fold(false, |a, b| a | b);
+        let mut variable = variable(reader, node, (name, reference), *kind, (node, declared), units);
+        read_nature(reader, node, &mut variable);
         found.push(Variable {
-            name: name.to_owned(),
-            reference,
-            negated: None,
-            kind: *kind,
-            causality: reader.choice(node, "causality", CAUSALITIES).unwrap_or(Causality::Local),
-            variability: reader.choice(node, "variability", VARIABILITIES).unwrap_or(if kind.is_float() {
-                Variability::Continuous
-            } else {
-                Variability::Discrete
-            }),
-            initial: reader.choice(node, "initial", INITIALS),
             start: start(node, *kind),
-            unit: unit_name.and_then(|name| units.of_variable(name, relative)),
-            unit_name: unit_name.map(str::to_owned),
-            limits: limits(node, declared),
             dimensions,
-            description: node.attribute("description").unwrap_or_default().to_owned(),
             intermediate_update: reader.flag(node, "intermediateUpdate"),
             clock: if *kind == Kind::Clock { clock(reader, node, declared) } else { None },
             clocks: reader.indices(node, "clocks").unwrap_or_default(),
-            items: declared.map_or(Vec::new(), items),
-            place: reader.place(node),
+            ..variable
         });
     }
     types.warn(reader);

@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use roxmltree::Node;
 
-use crate::declared_types::DeclaredTypes;
 use crate::description::{
     Capabilities, Causality, Description, Fmi, Initial, Kind, Offer, Output, UnitDefinition, Variability,
-    Variable, token,
+    Variable,
 };
 use crate::quantity::Units;
-use crate::schema2::{KINDS, experiment, limits};
+use crate::schema::{
+    declared_types, head, identity, input_derivative_order, output_derivative_order, typed, variable,
+};
 use crate::xml::{Reader, child, children_of};
 
 /// Causality as FMI 1.0 has it.
@@ -61,9 +62,8 @@ pub(crate) const ALIASES: &[(&str, Alias)] =
 pub(crate) const UNDEFINED: u32 = u32::MAX;
 
 pub(crate) fn read(reader: &mut Reader<'_>, root: Node<'_, '_>, version: &str) -> Option<Description> {
-    let model_name = reader.text(root, "modelName").unwrap_or_default().to_owned();
+    let head = head(reader, root, (Fmi::One, version), "guid");
     let identifier = reader.text(root, "modelIdentifier").unwrap_or_default().to_owned();
-    let token = token(reader, root, "guid");
     let implementation = child(root, "Implementation");
     let alone = implementation.and_then(|node| child(node, "CoSimulation_StandAlone"));
     let tool = implementation.and_then(|node| child(node, "CoSimulation_Tool"));
@@ -97,27 +97,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: Node<'_, '_>, version: &str) -
     let mut variables = variables(reader, root, &Units::new(&units));
     settle_aliases(reader, root, &mut variables);
     let outputs = outputs(reader, root, &variables);
-    Some(Description {
-        fmi: Fmi::One,
-        fmi_version: version.to_owned(),
-        model_name,
-        token,
-        description: root.attribute("description").unwrap_or_default().to_owned(),
-        generation_tool: root.attribute("generationTool").unwrap_or_default().to_owned(),
-        cosimulation,
-        exchange: None,
-        unsupported,
-        details,
-        obstacles: Vec::new(),
-        experiment: experiment(reader, root),
-        log_categories: Vec::new(),
-        units,
-        variables,
-        outputs,
-        states: Vec::new(),
-        terminals: Vec::new(),
-        remarks: Vec::new(),
-    })
+    Some(Description { cosimulation, unsupported, details, units, variables, outputs, ..head })
 }
 
 /// What stands in the description and nothing computes with.
@@ -142,12 +122,10 @@ fn coupling(tool: Node<'_, '_>) -> Option<(&'static str, String)> {
 
 fn capabilities(reader: &mut Reader<'_>, alone: Node<'_, '_>) -> Capabilities {
     let Some(can) = child(alone, "Capabilities") else { return Capabilities::default() };
-    let interpolates = reader.flag(can, "canInterpolateInputs");
     Capabilities {
         variable_step: reader.flag(can, "canHandleVariableCommunicationStepSize"),
-        // The standard has no order of input derivatives; a segment has three, and so have splines.
-        input_derivative_order: if interpolates { 3 } else { 0 },
-        output_derivative_order: reader.parse(can, "maxOutputDerivativeOrder", "a whole number").unwrap_or(0),
+        input_derivative_order: input_derivative_order(reader, can),
+        output_derivative_order: output_derivative_order(reader, can),
         once_per_process: reader.flag(can, "canBeInstantiatedOnlyOncePerProcess"),
         ..Capabilities::default()
     }
@@ -166,23 +144,11 @@ fn definitions(root: Node<'_, '_>) -> Vec<UnitDefinition> {
 }
 
 fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> Vec<Variable> {
-    let mut types = DeclaredTypes::new(
-        children_of(root, "TypeDefinitions")
-            .filter_map(|node| Some((node.attribute("name")?, node.children().find(Node::is_element)?))),
-    );
+    let mut types = declared_types(root);
     let mut found = Vec::new();
     for node in children_of(root, "ModelVariables") {
-        let (Some(name), Some(_)) = (reader.text(node, "name"), reader.text(node, "valueReference")) else {
-            continue;
-        };
-        let Some(reference) = reader.needed(node, "valueReference", "a whole number below 2^32") else {
-            continue;
-        };
-        let typed = node.children().find_map(|child| {
-            let kind = KINDS.iter().find(|(tag, _)| child.is_element() && child.tag_name().name() == *tag)?;
-            Some((child, kind.1))
-        });
-        let Some((typed, kind)) = typed else {
+        let Some((name, reference)) = identity(reader, node) else { continue };
+        let Some((typed, kind)) = typed(node) else {
             reader.problem(
                 node,
                 format!("`{name}` has no type, expected Real, Integer, Boolean, String or Enumeration"),
@@ -190,9 +156,7 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
             continue;
         };
         let declared = types.of(typed);
-        let unit_name = typed.attribute("unit").or_else(|| declared?.attribute("unit"));
-        let relative = [Some(typed), declared].into_iter().flatten();
-        let relative = relative.map(|node| reader.flag(node, "relativeQuantity")).fold(false, |a, b| a | b);
+        let variable = variable(reader, node, (name, reference), kind, (typed, declared), units);
         let start = typed.attribute("start");
         let fixed = typed.attribute("fixed").is_none_or(|text| !matches!(text.trim(), "false" | "0"));
         let direction = reader.choice(node, "causality", DIRECTIONS).unwrap_or(Direction::Internal);
@@ -203,10 +167,7 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
         let (causality, variability) = nature(direction, change, start.is_some());
         let alias = reader.choice(node, "alias", ALIASES).unwrap_or(Alias::None);
         found.push(Variable {
-            name: name.to_owned(),
-            reference,
             negated: (alias == Alias::Negated).then_some(reference),
-            kind,
             causality,
             variability,
             initial: match causality {
@@ -215,17 +176,8 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
                 _ if fixed => Some(Initial::Exact),
                 _ => Some(Initial::Approx),
             },
-            start: start.map(str::to_owned).into_iter().collect(),
-            unit: unit_name.and_then(|name| units.of_variable(name, relative)),
-            unit_name: unit_name.map(str::to_owned),
-            limits: limits(typed, declared),
-            dimensions: Vec::new(),
-            description: node.attribute("description").unwrap_or_default().to_owned(),
-            intermediate_update: false,
-            clock: None,
-            clocks: Vec::new(),
             items: declared.map_or(Vec::new(), items),
-            place: reader.place(node),
+            ..variable
         });
     }
     types.warn(reader);

@@ -10,7 +10,7 @@ use super::report::Source;
 use super::schema;
 use super::structure::{Defect, defects};
 use crate::description::{CAUSALITIES, Causality, Fmi, INITIALS, Initial, Kind, VARIABILITIES, Variability};
-use crate::schema2::KINDS;
+use crate::schema::KINDS;
 use crate::xml::{child, children_of};
 
 #[derive(Debug)]
