@@ -4,7 +4,7 @@
 use std::ffi::CString;
 
 use cosimo_core::{Interface, Port};
-use cosimo_models::{Direction, Hybrid, Point};
+use cosimo_native::{Direction, Hybrid, Point};
 
 use crate::design::Version;
 use crate::variables::Type;

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use cosimo_core::entry::{Kind as ParameterKind, OpenProblem, OpenRequest};
 use cosimo_core::{Interface, Simulator, Spec, Value};
-use cosimo_models::{HYBRID, Hybrid, NATIVE, SOLVER_PARAMETERS};
+use cosimo_models::{HYBRID, NATIVE, SOLVER_PARAMETERS};
+use cosimo_native::Hybrid;
 
 use crate::design::{Design, Kind, Version};
 use crate::variables::{Text, Type};

@@ -10,7 +10,7 @@ use cosimo_core::{
     Abilities, Inputs, Interface, Outputs, Port, Reached, Setup, Simulator, SimulatorError, Slot, Spec, Time,
     Trail, Window,
 };
-use cosimo_models::{Direction, Event, Hybrid, Point};
+use cosimo_native::{Direction, Event, Hybrid, Point};
 
 use crate::ffi::harm;
 use crate::variables::Text;

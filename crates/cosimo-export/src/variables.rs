@@ -4,7 +4,7 @@
 
 use cosimo_core::entry::Kind;
 use cosimo_core::{Interface, Port, Spec, Unit};
-use cosimo_models::{Hybrid, Kind as OutputKind};
+use cosimo_native::{Hybrid, Kind as OutputKind};
 
 use crate::clocks::Clock;
 use crate::design::Version;

@@ -5,10 +5,9 @@
 
 use cosimo_core::entry::Range;
 use cosimo_core::{Interface, Options, Port, Spec};
+use cosimo_native::{Direction, Event, Hybrid, Kind, Known, Point, Unknown};
 
-use crate::hybrid::{Direction, Event, Hybrid, Kind, Known, Point, Unknown};
-use crate::solver::initial;
-use crate::{HybridEntry, output};
+use crate::{HybridEntry, initial, output};
 
 /// The ball, and what is known of it in closed form.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -75,7 +74,7 @@ impl Hybrid for BouncingBall {
         let mut outputs = self.states();
         outputs.push(output("bounces", "1", "how often it has touched the ground"));
         outputs.push(output("phase", "1", "whether it still flies"));
-        Interface { outputs, abilities: crate::ode::ABILITIES, ..Interface::default() }
+        Interface { outputs, abilities: cosimo_native::ABILITIES, ..Interface::default() }
     }
 
     fn states(&self) -> Vec<Port> {

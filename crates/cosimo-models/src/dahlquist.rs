@@ -3,10 +3,11 @@
 
 use cosimo_core::entry::{Range, ReferenceEntry};
 use cosimo_core::{Options, Spec};
+use cosimo_native::Linear;
+use cosimo_native::linear::undivided;
+use cosimo_native::solver::{EXACT, MICRO_STEPS};
 
-use crate::linear::{Linear, undivided};
-use crate::solver::{EXACT, MICRO_STEPS, initial};
-use crate::{ModelEntry, Native, input, output};
+use crate::{ModelEntry, Native, initial, input, output};
 
 const LAMBDA: Spec = Spec::number("lambda", -1.0, Range::Finite, "1/s", "own rate of the first equation");
 const C: Spec = Spec::number("c", 0.5, Range::Finite, "1/s", "how the first equation feels the second");
@@ -28,7 +29,7 @@ fn equation(options: &Options, names: [&str; 3]) -> Box<dyn Native> {
         d: vec![0.0],
         drift: vec![0.0],
     };
-    equation.simulator(options)
+    Box::new(equation.simulator(options))
 }
 
 pub(crate) const FIRST: ModelEntry = ModelEntry {

@@ -10,11 +10,10 @@ use std::f64::consts::TAU;
 
 use cosimo_core::entry::Range;
 use cosimo_core::{Interface, Options, Port, Spec};
+use cosimo_native::integrated::{ABSOLUTE, RELATIVE, SOLVER};
+use cosimo_native::solver::MICRO_STEPS;
+use cosimo_native::{ABILITIES, Direction, Hybrid, Integrated, Model, Point};
 
-use crate::hybrid::{Direction, Hybrid, Point};
-use crate::integrated::{ABSOLUTE, Integrated, RELATIVE, SOLVER};
-use crate::ode::{ABILITIES, Model};
-use crate::solver::MICRO_STEPS;
 use crate::{ModelEntry, input, output};
 
 /// Time in seconds and speed in km/h, with lines between: the urban part, driven four times.
@@ -284,7 +283,7 @@ pub(crate) const MOTOR: ModelEntry = ModelEntry {
     name: "drive-cycle/motor",
     summary: "electric motor whose controller follows the driving cycle, told the torque of a line",
     parameters: &[KE, KT, R, L, J, B, KP, KI, LAG, N, RW, SOLVER, RELATIVE, ABSOLUTE, MICRO_STEPS],
-    build: |options| Integrated::simulator(Motor::of(options), options),
+    build: |options| Box::new(Integrated::of(Motor::of(options), options)),
 };
 
 pub(crate) const CAR: ModelEntry = ModelEntry {
@@ -309,7 +308,7 @@ pub(crate) const CAR: ModelEntry = ModelEntry {
         ABSOLUTE,
         MICRO_STEPS,
     ],
-    build: |options| Integrated::simulator(Car::of(options), options),
+    build: |options| Box::new(Integrated::of(Car::of(options), options)),
 };
 
 #[cfg(test)]

@@ -2,11 +2,9 @@
 
 use cosimo_core::entry::Range;
 use cosimo_core::{Interface, Port, Spec};
+use cosimo_native::{ABILITIES, Direction, Known, Model, Unknown};
 
-use crate::hybrid::{Direction, Known, Unknown};
-use crate::ode::{ABILITIES, Model};
-use crate::solver::initial;
-use crate::{HybridEntry, input, output};
+use crate::{HybridEntry, initial, input, output};
 
 #[derive(Debug)]
 struct Driven {

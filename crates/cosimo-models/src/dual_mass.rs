@@ -7,11 +7,11 @@
 
 use cosimo_core::entry::{Range, ReferenceEntry};
 use cosimo_core::{Options, Spec};
+use cosimo_native::linear::undivided;
+use cosimo_native::solver::{EXACT, MICRO_STEPS};
+use cosimo_native::{Linear, Ode};
 
-use crate::linear::{Linear, undivided};
-use crate::ode::Ode;
-use crate::solver::{EXACT, MICRO_STEPS, initial};
-use crate::{ModelEntry, input, output};
+use crate::{ModelEntry, initial, input, output};
 
 const M1: Spec = Spec::number("m1", 100.0, Range::Positive, "kg", "left mass");
 const K1: Spec = Spec::number("k1", 100.0, Range::NotNegative, "N/m", "stiffness to the left wall");
@@ -83,42 +83,46 @@ pub(crate) const LEFT_FORCE: ModelEntry = ModelEntry {
     name: "dual-mass/left-force",
     summary: "left mass with the coupling spring and damper, told the motion of the right mass",
     parameters: &[M1, K1, D1, KC, DC, X10, V10, EXACT, MICRO_STEPS],
-    build: |options| telling(options, ONE, 1.0, "right").simulator(options),
+    build: |options| Box::new(telling(options, ONE, 1.0, "right").simulator(options)),
 };
 
 pub(crate) const RIGHT: ModelEntry = ModelEntry {
     name: "dual-mass/right",
     summary: "right mass, told the coupling force",
     parameters: &[M2, K2, D2, X20, V20, EXACT, MICRO_STEPS],
-    build: |options| told(options, TWO, 1.0, "coupling force; pushes the mass along").simulator(options),
+    build: |options| {
+        Box::new(told(options, TWO, 1.0, "coupling force; pushes the mass along").simulator(options))
+    },
 };
 
 pub(crate) const LEFT: ModelEntry = ModelEntry {
     name: "dual-mass/left",
     summary: "left mass, told the coupling force",
     parameters: &[M1, K1, D1, X10, V10, EXACT, MICRO_STEPS],
-    build: |options| told(options, ONE, -1.0, "coupling force; pulls the mass back").simulator(options),
+    build: |options| {
+        Box::new(told(options, ONE, -1.0, "coupling force; pulls the mass back").simulator(options))
+    },
 };
 
 pub(crate) const RIGHT_FORCE: ModelEntry = ModelEntry {
     name: "dual-mass/right-force",
     summary: "right mass with the coupling spring and damper, told the motion of the left mass",
     parameters: &[M2, K2, D2, KC, DC, X20, V20, EXACT, MICRO_STEPS],
-    build: |options| telling(options, TWO, -1.0, "left").simulator(options),
+    build: |options| Box::new(telling(options, TWO, -1.0, "left").simulator(options)),
 };
 
 pub(crate) const LEFT_MOTION: ModelEntry = ModelEntry {
     name: "dual-mass/left-motion",
     summary: "left mass with a coupling spring and damper of its own; both sides tell their motion",
     parameters: &[M1, K1, D1, KC, DC, X10, V10, EXACT, MICRO_STEPS],
-    build: |options| moving(options, ONE, "right").simulator(options),
+    build: |options| Box::new(moving(options, ONE, "right").simulator(options)),
 };
 
 pub(crate) const RIGHT_MOTION: ModelEntry = ModelEntry {
     name: "dual-mass/right-motion",
     summary: "right mass with a coupling spring and damper of its own; both sides tell their motion",
     parameters: &[M2, K2, D2, KC, DC, X20, V20, EXACT, MICRO_STEPS],
-    build: |options| moving(options, TWO, "left").simulator(options),
+    build: |options| Box::new(moving(options, TWO, "left").simulator(options)),
 };
 
 /// The force twice, because a bond to each side takes an effort of its own.

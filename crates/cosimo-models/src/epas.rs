@@ -9,10 +9,9 @@ use std::f64::consts::PI;
 
 use cosimo_core::entry::{Range, ReferenceEntry};
 use cosimo_core::{Abilities, Interface, Options, Port, Spec};
+use cosimo_native::solver::MICRO_STEPS;
+use cosimo_native::{ABILITIES, Direction, Model, Motion, Ode, Solver};
 
-use crate::hybrid::Direction;
-use crate::ode::{ABILITIES, Model, Motion, Ode};
-use crate::solver::{MICRO_STEPS, Solver};
 use crate::{ModelEntry, Native, input, output};
 
 const fn positive(name: &'static str, value: f64, unit: &'static str, doc: &'static str) -> Spec {

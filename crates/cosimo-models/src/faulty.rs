@@ -8,9 +8,8 @@ use cosimo_core::{
     Abilities, Inputs, Interface, Options, Outputs, Reached, Setup, Simulator, SimulatorError, Slot, Spec,
     Time, Trail, Window,
 };
+use cosimo_native::{Hybrid, Memory};
 
-use crate::hybrid::Hybrid;
-use crate::memory::Memory;
 use crate::{ModelEntry, Native, input, output};
 
 #[derive(Debug, Clone, Copy)]

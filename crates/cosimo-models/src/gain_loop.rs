@@ -6,11 +6,11 @@
 
 use cosimo_core::entry::{Range, ReferenceEntry};
 use cosimo_core::{Port, Spec};
+use cosimo_native::linear::undivided;
+use cosimo_native::solver::{EXACT, MICRO_STEPS};
+use cosimo_native::{Linear, Ode};
 
-use crate::linear::{Linear, undivided};
-use crate::ode::Ode;
-use crate::solver::{EXACT, MICRO_STEPS, initial};
-use crate::{ModelEntry, Native, input, output};
+use crate::{ModelEntry, Native, initial, input, output};
 
 const A: Spec = Spec::number("a", 0.5, Range::Finite, "1", "gain from the second to the first");
 const B: Spec = Spec::number("b", 0.5, Range::Finite, "1", "gain from the first to the second");
@@ -64,7 +64,7 @@ pub(crate) const LAG: ModelEntry = ModelEntry {
             d: vec![0.0],
             drift: vec![0.0],
         };
-        lag.simulator(options)
+        Box::new(lag.simulator(options))
     },
 };
 

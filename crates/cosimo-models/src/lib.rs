@@ -6,7 +6,6 @@
 //! test, a paper or a benchmark needs it.
 
 mod bouncing_ball;
-pub mod closure;
 mod dahlquist;
 mod dormand_prince;
 mod drive_cycle;
@@ -15,23 +14,16 @@ mod dual_mass;
 mod epas;
 mod faulty;
 mod gain_loop;
-mod hybrid;
-mod integrated;
 #[cfg(test)]
 mod line_tests;
-mod linear;
-mod memory;
-mod ode;
 mod oscillator;
 mod pendulum;
-mod phi;
 mod quarter_car;
 mod quarter_car_linear;
 mod rc_rl;
 mod ring;
 mod robertson;
 mod robot;
-mod solver;
 mod spring_mass;
 mod stair;
 mod tanks;
@@ -45,13 +37,10 @@ use std::any::Any;
 
 use cosimo_core::entry::{self, ModelInfo, OpenProblem, OpenRequest, OptionProblem, ReferenceEntry, suggest};
 use cosimo_core::{Options, Port, Simulator, SimulatorError, SourceEntry, Spec, Value};
+use cosimo_native::{Hybrid, Integrated, Model, Ode, integrated, solver};
 
 pub use bouncing_ball::BouncingBall;
 pub use driven::lagging;
-pub use hybrid::{Direction, Event, Hybrid, Kind, Known, Point, Unknown};
-pub use linear::Linear;
-pub use ode::{Model, Motion, Ode};
-pub use solver::Solver;
 pub use thermostat::Thermostat;
 
 const PREFIX: &str = "native:";
@@ -79,6 +68,42 @@ trait Native: Simulator {
     fn remember(&mut self, _recipe: Recipe) {}
 
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
+}
+
+impl<M: Model + 'static> Native for Ode<M> {
+    fn equations(self: Box<Self>) -> Option<Box<dyn Hybrid>> {
+        Some(Box::new(self.into_model()))
+    }
+
+    fn remember(&mut self, mut recipe: Recipe) {
+        let tunable = recipe.tunable();
+        let rebuild = move |name: &str, value: f64| match recipe.rebuilt(name, value)?.into_any().downcast() {
+            Ok(ode) => Ok(*ode),
+            Err(_) => Err(SimulatorError::new("tune", "another value makes it another kind of model")),
+        };
+        self.make_tunable(tunable, cosimo_native::Recipe::new(rebuild));
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+impl Native for Integrated {
+    fn equations(self: Box<Self>) -> Option<Box<dyn Hybrid>> {
+        Some(self.into_model())
+    }
+
+    fn remember(&mut self, mut recipe: Recipe) {
+        let none = || SimulatorError::new("tune", "another value makes it no equations");
+        let tunable = recipe.tunable();
+        let rebuild = move |name: &str, value: f64| recipe.rebuilt(name, value)?.equations().ok_or_else(none);
+        self.make_tunable(tunable, cosimo_native::Recipe::new(rebuild));
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
 }
 
 /// What a simulator was built from.
@@ -284,4 +309,9 @@ fn input(name: &str, unit: &str, description: &str) -> Port {
 
 fn output(name: &str, unit: &str, description: &str) -> Port {
     Port::new(name, unit, description)
+}
+
+/// An initial value.
+const fn initial(name: &'static str, value: f64, unit: &'static str, doc: &'static str) -> Spec {
+    Spec::initial(name, value, entry::Range::Finite, unit, doc)
 }

@@ -3,8 +3,8 @@
 
 use cosimo_core::line::{Between, LineEnd, Repay, Stamp, Table};
 use cosimo_core::{Inputs, Reached, Segment, Setup, Simulator, Slot, Time, Trail, Value, Window};
+use cosimo_native::Integrated;
 
-use crate::integrated::Integrated;
 use crate::tests::{defaults, options, outputs};
 use crate::{HYBRID, ModelEntry, Native, REFERENCES, drive_cycle, robot, spring_mass};
 

@@ -5,11 +5,10 @@
 
 use cosimo_core::Spec;
 use cosimo_core::entry::{Range, ReferenceEntry};
+use cosimo_native::linear::undivided;
+use cosimo_native::{Linear, Ode};
 
-use crate::linear::{Linear, undivided};
-use crate::ode::Ode;
-use crate::solver::initial;
-use crate::{ModelEntry, input, output};
+use crate::{ModelEntry, initial, input, output};
 
 const M: Spec = Spec::number("m", 1.0, Range::Positive, "kg", "mass");
 const C: Spec = Spec::number("c", 1.0, Range::NotNegative, "N.s/m", "damping");

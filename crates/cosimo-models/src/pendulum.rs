@@ -6,13 +6,12 @@
 
 use cosimo_core::entry::{Range, ReferenceEntry};
 use cosimo_core::{Abilities, Interface, Options, Port, Spec};
+use cosimo_native::linear::undivided;
+use cosimo_native::solver::{EXACT, EXPLICIT, MICRO_STEPS};
+use cosimo_native::{ABILITIES, Direction, Linear, Model, Motion, Ode, Solver};
 
 use crate::dormand_prince::sweep;
-use crate::hybrid::Direction;
-use crate::linear::{Linear, undivided};
-use crate::ode::{ABILITIES, Model, Motion, Ode};
-use crate::solver::{EXACT, EXPLICIT, MICRO_STEPS, Solver, initial};
-use crate::{ModelEntry, input, output};
+use crate::{ModelEntry, initial, input, output};
 
 const M1: Spec = Spec::number("m1", 1.0, Range::Positive, "kg", "mass of the pendulum");
 const L: Spec = Spec::number("l", 1.0, Range::Positive, "m", "length of the pendulum");
@@ -145,14 +144,14 @@ pub(crate) const BOB_LINEAR: ModelEntry = ModelEntry {
     name: "pendulum/bob-linear",
     summary: "the same for small angles",
     parameters: &[M1, L, G, K, D, PHI0, EXACT, MICRO_STEPS],
-    build: |options| straightened(options).simulator(options),
+    build: |options| Box::new(straightened(options).simulator(options)),
 };
 
 pub(crate) const OSCILLATOR: ModelEntry = ModelEntry {
     name: "pendulum/oscillator",
     summary: "mass on a spring with a coupling spring and damper of its own, told the motion of the pendulum",
     parameters: &[M2, C, K, D, X0, EXACT, MICRO_STEPS],
-    build: |options| oscillator(options).simulator(options),
+    build: |options| Box::new(oscillator(options).simulator(options)),
 };
 
 /// The reference is kept at multiples of this, and its steps go down to the other.

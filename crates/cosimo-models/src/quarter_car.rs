@@ -7,12 +7,11 @@
 
 use cosimo_core::entry::{Range, ReferenceEntry};
 use cosimo_core::{Interface, Options, Spec};
+use cosimo_native::solver::{EXPLICIT, MICRO_STEPS};
+use cosimo_native::{ABILITIES, Direction, Model, Ode, Solver};
 
 use crate::dormand_prince::sweep;
-use crate::hybrid::Direction;
-use crate::ode::{ABILITIES, Model, Ode};
-use crate::solver::{EXPLICIT, MICRO_STEPS, Solver, initial};
-use crate::{ModelEntry, Native, input, output};
+use crate::{ModelEntry, Native, initial, input, output};
 
 pub(crate) const MC: Spec = Spec::number("mc", 400.0, Range::Positive, "kg", "mass of the chassis");
 pub(crate) const MW: Spec = Spec::number("mw", 40.0, Range::Positive, "kg", "mass of the wheel");

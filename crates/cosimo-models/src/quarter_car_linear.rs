@@ -5,10 +5,10 @@
 //! would spend its freedom on that. Where it is, the strut shows, which has to integrate it anyway.
 
 use cosimo_core::Options;
+use cosimo_native::Linear;
+use cosimo_native::solver::{EXACT, MICRO_STEPS};
 
-use crate::linear::Linear;
 use crate::quarter_car::{DC, KC, KW, MC, MW, ROAD, VC0, VW0, ZC0, ZW0};
-use crate::solver::{EXACT, MICRO_STEPS};
 use crate::{ModelEntry, input, output};
 
 fn numbers<const N: usize>(options: &Options, names: [&str; N]) -> [f64; N] {
@@ -31,7 +31,7 @@ pub(crate) const CHASSIS: ModelEntry = ModelEntry {
             d: vec![0.0],
             drift: vec![0.0],
         };
-        model.simulator(options)
+        Box::new(model.simulator(options))
     },
 };
 
@@ -57,7 +57,7 @@ pub(crate) const WHEEL_STRUT: ModelEntry = ModelEntry {
             d: vec![dc, 0.0, 0.0, 0.0],
             drift: vec![0.0, kw * road / mw, 0.0],
         };
-        model.simulator(options)
+        Box::new(model.simulator(options))
     },
 };
 
@@ -82,7 +82,7 @@ pub(crate) const CHASSIS_STRUT: ModelEntry = ModelEntry {
             d: vec![-dc, 0.0, 0.0],
             drift: vec![0.0; 3],
         };
-        model.simulator(options)
+        Box::new(model.simulator(options))
     },
 };
 
@@ -102,7 +102,7 @@ pub(crate) const WHEEL: ModelEntry = ModelEntry {
             d: vec![0.0, 0.0],
             drift: vec![0.0, kw * road / mw],
         };
-        model.simulator(options)
+        Box::new(model.simulator(options))
     },
 };
 

@@ -3,10 +3,11 @@
 
 use cosimo_core::Spec;
 use cosimo_core::entry::{Range, ReferenceEntry};
+use cosimo_native::Linear;
+use cosimo_native::linear::undivided;
+use cosimo_native::solver::{EXACT, MICRO_STEPS};
 
-use crate::linear::{Linear, undivided};
-use crate::solver::{EXACT, MICRO_STEPS, initial};
-use crate::{ModelEntry, input, output};
+use crate::{ModelEntry, initial, input, output};
 
 const R1: Spec = Spec::number("R1", 1.0, Range::Positive, "Ohm", "resistor between source and capacitor");
 const C: Spec = Spec::number("C", 0.01, Range::Positive, "F", "capacitor");
@@ -32,7 +33,7 @@ pub(crate) const RC: ModelEntry = ModelEntry {
             d: vec![0.0],
             drift: vec![options.number("V0") / (r * c)],
         };
-        rc.simulator(options)
+        Box::new(rc.simulator(options))
     },
 };
 
@@ -52,7 +53,7 @@ pub(crate) const RL: ModelEntry = ModelEntry {
             d: vec![0.0],
             drift: vec![0.0],
         };
-        rl.simulator(options)
+        Box::new(rl.simulator(options))
     },
 };
 

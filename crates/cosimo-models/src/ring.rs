@@ -8,9 +8,8 @@ use cosimo_core::{
     Abilities, Inputs, Interface, Outputs, Reached, Setup, Simulator, SimulatorError, Slot, Spec, Time,
     Trail, Window,
 };
+use cosimo_native::{Hybrid, Memory};
 
-use crate::hybrid::Hybrid;
-use crate::memory::Memory;
 use crate::{ModelEntry, Native, input, output};
 
 const START: [f64; 2] = [1.0, 0.0];

@@ -6,12 +6,11 @@
 
 use cosimo_core::entry::Range;
 use cosimo_core::{Interface, Options, Port, Spec};
+use cosimo_native::integrated::{ABSOLUTE, RELATIVE, SOLVER};
+use cosimo_native::solver::MICRO_STEPS;
+use cosimo_native::{ABILITIES, Direction, Hybrid, Integrated, Model, Point};
 
-use crate::hybrid::{Direction, Hybrid, Point};
-use crate::integrated::{ABSOLUTE, Integrated, RELATIVE, SOLVER};
-use crate::ode::{ABILITIES, Model};
-use crate::solver::{MICRO_STEPS, initial};
-use crate::{ModelEntry, input, output};
+use crate::{ModelEntry, initial, input, output};
 
 const SIDE_A: Spec = Spec::number("a", 0.5, Range::Positive, "m", "from the joint to the cylinder's foot");
 const SIDE_B: Spec = Spec::number("b", 0.9, Range::Positive, "m", "from the joint to the cylinder's head");
@@ -369,7 +368,7 @@ pub(crate) const LIFT: ModelEntry = ModelEntry {
         let grows = true;
         let actuator =
             Actuator { area, volume, grows, bulk, inertia, friction, leak, lag, gain, pressure, effort };
-        Integrated::simulator(Planned { actuator, plan: Plan::lift(options) }, options)
+        Box::new(Integrated::of(Planned { actuator, plan: Plan::lift(options) }, options))
     },
 };
 
@@ -401,7 +400,7 @@ pub(crate) const SWING: ModelEntry = ModelEntry {
         let (grows, effort) = (false, 0.0);
         let actuator =
             Actuator { area, volume, grows, bulk, inertia, friction, leak, lag, gain, pressure, effort };
-        Integrated::simulator(Planned { actuator, plan: Plan::swing(options) }, options)
+        Box::new(Integrated::of(Planned { actuator, plan: Plan::swing(options) }, options))
     },
 };
 
@@ -421,7 +420,7 @@ pub(crate) const ARM: ModelEntry = ModelEntry {
         ABSOLUTE,
         MICRO_STEPS,
     ],
-    build: |options| Integrated::simulator(Arm::of(options), options),
+    build: |options| Box::new(Integrated::of(Arm::of(options), options)),
 };
 
 #[cfg(test)]

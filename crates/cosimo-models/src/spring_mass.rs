@@ -6,13 +6,12 @@
 
 use cosimo_core::entry::{Range, ReferenceEntry};
 use cosimo_core::{Interface, Port, Spec};
+use cosimo_native::integrated::{ABSOLUTE, RELATIVE, SOLVER};
+use cosimo_native::linear::undivided;
+use cosimo_native::solver::MICRO_STEPS;
+use cosimo_native::{ABILITIES, Direction, Event, Hybrid, Integrated, Kind, Model, Point};
 
-use crate::hybrid::{Direction, Event, Hybrid, Kind, Point};
-use crate::integrated::{ABSOLUTE, Integrated, RELATIVE, SOLVER};
-use crate::linear::undivided;
-use crate::ode::{ABILITIES, Model};
-use crate::solver::{MICRO_STEPS, initial};
-use crate::{ModelEntry, input, output};
+use crate::{ModelEntry, initial, input, output};
 
 const M1: Spec = Spec::number("M1", 5e-3, Range::Positive, "kg", "first mass");
 const M2: Spec = Spec::number("M2", 5e-3, Range::Positive, "kg", "second mass");
@@ -185,7 +184,7 @@ pub(crate) const MIDDLE: ModelEntry = ModelEntry {
     parameters: &[M1, B, SOLVER, RELATIVE, ABSOLUTE, MICRO_STEPS],
     build: |options| {
         let [mass, damping] = ["M1", "B"].map(|name| options.number(name));
-        Integrated::simulator(Middle { mass, damping }, options)
+        Box::new(Integrated::of(Middle { mass, damping }, options))
     },
 };
 
@@ -196,7 +195,7 @@ pub(crate) const LEFT: ModelEntry = ModelEntry {
     build: |options| {
         let [mass, damping, force, begins, velocity] =
             ["M1", "B", "F", "t0", "v0"].map(|name| options.number(name));
-        Integrated::simulator(Left { mass, damping, force, begins, velocity }, options)
+        Box::new(Integrated::of(Left { mass, damping, force, begins, velocity }, options))
     },
 };
 
@@ -206,7 +205,7 @@ pub(crate) const RIGHT: ModelEntry = ModelEntry {
     parameters: &[M2, M3, B, K1, K2, SOLVER, RELATIVE, ABSOLUTE, MICRO_STEPS],
     build: |options| {
         let [m2, m3, damping, k1, k2] = ["M2", "M3", "B", "K1", "K2"].map(|name| options.number(name));
-        Integrated::simulator(Right { masses: [m2, m3], damping, stiffness: [k1, k2] }, options)
+        Box::new(Integrated::of(Right { masses: [m2, m3], damping, stiffness: [k1, k2] }, options))
     },
 };
 

@@ -2,8 +2,8 @@
 
 use cosimo_core::entry::Range;
 use cosimo_core::{Interface, Port, Spec};
+use cosimo_native::{Direction, Event, Hybrid, Kind, Known, Point, Unknown};
 
-use crate::hybrid::{Direction, Event, Hybrid, Kind, Known, Point, Unknown};
 use crate::{HybridEntry, output};
 
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl Hybrid for Stair {
                 output("level", "1", "periods since 0"),
                 output("height", "m", "the level times the rise"),
             ],
-            abilities: crate::ode::ABILITIES,
+            abilities: cosimo_native::ABILITIES,
             ..Interface::default()
         }
     }

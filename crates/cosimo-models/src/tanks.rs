@@ -6,13 +6,11 @@
 
 use cosimo_core::entry::{Range, ReferenceEntry};
 use cosimo_core::{Abilities, Interface, Options, Spec};
+use cosimo_native::solver::{EXACT, EXPLICIT, MICRO_STEPS};
+use cosimo_native::{ABILITIES, Direction, Linear, Model, Motion, Ode, Solver};
 
 use crate::dormand_prince::sweep;
-use crate::hybrid::Direction;
-use crate::linear::Linear;
-use crate::ode::{ABILITIES, Model, Motion, Ode};
-use crate::solver::{EXACT, EXPLICIT, MICRO_STEPS, Solver, initial};
-use crate::{ModelEntry, input, output};
+use crate::{ModelEntry, initial, input, output};
 
 const A1: Spec = Spec::number("A1", 1.0, Range::Positive, "m2", "area of the first tank");
 const A2: Spec = Spec::number("A2", 0.5, Range::Positive, "m2", "area of the second tank");
@@ -127,7 +125,7 @@ pub(crate) const FIRST: ModelEntry = ModelEntry {
             d: vec![0.0, 0.0],
             drift: vec![0.0],
         };
-        tank.simulator(options)
+        Box::new(tank.simulator(options))
     },
 };
 

@@ -6,12 +6,9 @@ use cosimo_core::entry::{Kind, OpenProblem, OpenRequest, ReferenceEntry};
 use cosimo_core::{
     Inputs, Options, Outputs, Reached, Segment, Simulator, Slot, Spec, Time, Trail, Value, Window,
 };
+use cosimo_native::{Direction, Hybrid, Known, Linear, Model, Ode, Point, Solver, Unknown};
 use nalgebra::{DMatrix, DVector};
 
-use crate::hybrid::{Direction, Hybrid, Known, Point, Unknown};
-use crate::linear::Linear;
-use crate::ode::{Model, Ode};
-use crate::solver::Solver;
 use crate::{HYBRID, MODELS, ModelEntry, NATIVE, Native, REFERENCES};
 
 pub(crate) fn options(model: &ModelEntry, given: &[(&str, Value)]) -> Options {
@@ -528,7 +525,7 @@ impl Model for Curved {
             inputs: vec![crate::input("u", "1", "")],
             outputs: vec![crate::output("y", "1", "")],
             feedthrough: vec![],
-            abilities: crate::ode::ABILITIES,
+            abilities: cosimo_native::ABILITIES,
             ..cosimo_core::Interface::default()
         }
     }

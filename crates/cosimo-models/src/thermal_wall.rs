@@ -5,10 +5,11 @@
 
 use cosimo_core::entry::{Range, ReferenceEntry};
 use cosimo_core::{Options, Spec};
+use cosimo_native::Linear;
+use cosimo_native::linear::undivided;
+use cosimo_native::solver::{EXACT, MICRO_STEPS};
 
-use crate::linear::{Linear, undivided};
-use crate::solver::{EXACT, MICRO_STEPS, initial};
-use crate::{ModelEntry, Native, input, output};
+use crate::{ModelEntry, Native, initial, input, output};
 
 const C1: Spec = Spec::number("C1", 1e5, Range::Positive, "J/K", "heat capacity of the left room");
 const C2: Spec = Spec::number("C2", 2e5, Range::Positive, "J/K", "heat capacity of the right room");
@@ -35,7 +36,7 @@ fn room(options: &Options, names: [&str; 3], sign: f64, way: &str) -> Box<dyn Na
         d: vec![0.0],
         drift: vec![heating / capacity],
     };
-    room.simulator(options)
+    Box::new(room.simulator(options))
 }
 
 pub(crate) const LEFT_ROOM: ModelEntry = ModelEntry {
@@ -75,7 +76,7 @@ pub(crate) const WALL: ModelEntry = ModelEntry {
             d: vec![g1, 0.0, 0.0, -g2, 0.0, 0.0],
             drift: vec![0.0],
         };
-        wall.simulator(options)
+        Box::new(wall.simulator(options))
     },
 };
 

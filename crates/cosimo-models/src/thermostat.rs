@@ -2,10 +2,9 @@
 
 use cosimo_core::entry::Range;
 use cosimo_core::{Interface, Options, Port, Spec};
+use cosimo_native::{Direction, Event, Hybrid, Kind, Known, Point, Unknown};
 
-use crate::hybrid::{Direction, Event, Hybrid, Kind, Known, Point, Unknown};
-use crate::solver::initial;
-use crate::{HybridEntry, input, output};
+use crate::{HybridEntry, initial, input, output};
 
 /// The room, and what is known of it in closed form.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -56,7 +55,7 @@ impl Hybrid for Thermostat {
                 output("heating", "1", "whether the heater is on"),
             ],
             feedthrough: vec![(1, 0)],
-            abilities: crate::ode::ABILITIES,
+            abilities: cosimo_native::ABILITIES,
             ..Interface::default()
         }
     }

@@ -26,7 +26,7 @@ pub use cosimo_engine as engine;
 #[cfg(feature = "export")]
 pub use cosimo_export as export;
 pub use cosimo_fmi as fmi;
-pub use cosimo_models::closure as native;
+pub use cosimo_native as native;
 #[cfg(feature = "osp")]
 pub use cosimo_osp as osp;
 #[cfg(feature = "plot")]

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use cosimo_core::entry::{OpenProblem, OpenRequest, Opened};
 use cosimo_core::{Registry, Source, Value};
-use cosimo_models::closure::Blueprint;
+use cosimo_native::Blueprint;
 use cosimo_system::{Document, Files, Problem, System};
 
 use crate::error::{Error, ErrorKind};

@@ -11,7 +11,7 @@ use cosimo::engine::lines::NetTotals;
 use cosimo::engine::{Checkpoint, Run, plan};
 use cosimo::export::{Variant, Version};
 use cosimo::system::toml;
-use cosimo_models::{Linear, Ode};
+use cosimo_native::{Linear, Ode};
 
 /// All rows of the given outputs at even instants.
 fn rows(text: &str, threads: usize, signals: &[&str]) -> (Vec<Vec<f64>>, NetTotals) {

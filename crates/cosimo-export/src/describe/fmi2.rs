@@ -1,6 +1,6 @@
 //! The description of an FMI 2.0 FMU. Variables are counted from 1 in the model structure.
 
-use cosimo_models::Hybrid;
+use cosimo_native::Hybrid;
 use cosimo_pack::XmlWriter;
 use cosimo_pack::xml_writer::Tag;
 

@@ -6,7 +6,7 @@ mod fmi2;
 mod fmi3;
 
 use cosimo_core::{Interface, Unit};
-use cosimo_models::{Hybrid, Known, Unknown};
+use cosimo_native::{Hybrid, Known, Unknown};
 use cosimo_pack::XmlWriter;
 use cosimo_pack::xml_writer::Tag;
 

@@ -5,7 +5,7 @@
 //! over an event, leaving event mode before the discrete states have settled, computing past the end.
 
 use cosimo_core::{Segment, Simulator};
-use cosimo_models::{Event, Hybrid, Point};
+use cosimo_native::{Event, Hybrid, Point};
 
 use super::{Body, Call, Instance, Mode, Outcome, Refusal, Status};
 use crate::design::{Kind, Version};

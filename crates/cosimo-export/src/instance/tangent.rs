@@ -1,6 +1,6 @@
 //! Partial derivatives: of outputs by inputs; of derivatives and by states, too, where these are variables.
 
-use cosimo_models::Direction;
+use cosimo_native::Direction;
 
 use super::exchange::beside;
 use super::{Body, Call, Instance, Mode, Outcome, Refusal};

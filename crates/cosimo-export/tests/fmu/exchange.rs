@@ -5,7 +5,8 @@ use std::ptr::null_mut;
 
 use cosimo_core::entry::OpenRequest;
 use cosimo_export::{Design, Kind, Variant, Version, exchange_sources, sources};
-use cosimo_models::{Direction, Hybrid, Point, equations};
+use cosimo_models::equations;
+use cosimo_native::{Direction, Hybrid, Point};
 
 use crate::load::{Fmu, folder};
 
@@ -67,12 +68,12 @@ fn answers_are_those_of_the_equations_bit_for_bit() {
                     let kinds = model.kinds();
                     for (port, (name, wanted)) in outputs.iter().zip(&y).enumerate() {
                         let found = match kinds.get(port) {
-                            None | Some(cosimo_models::Kind::Real | cosimo_models::Kind::Held) => {
+                            None | Some(cosimo_native::Kind::Real | cosimo_native::Kind::Held) => {
                                 fmu.get(name)
                             }
-                            Some(cosimo_models::Kind::Integer) => f64::from(fmu.get_count(name)),
-                            Some(cosimo_models::Kind::Boolean) => f64::from(u8::from(fmu.get_flag(name))),
-                            Some(cosimo_models::Kind::Enumeration(_)) => fmu.get_enumeration(name) as f64,
+                            Some(cosimo_native::Kind::Integer) => f64::from(fmu.get_count(name)),
+                            Some(cosimo_native::Kind::Boolean) => f64::from(u8::from(fmu.get_flag(name))),
+                            Some(cosimo_native::Kind::Enumeration(_)) => fmu.get_enumeration(name) as f64,
                         };
                         assert_eq!(found.to_bits(), wanted.to_bits(), "{source} {name}");
                     }
@@ -103,7 +104,7 @@ fn partial_derivatives_are_those_of_the_equations() {
             let states: Vec<String> = model.states().into_iter().map(|port| port.name).collect();
             let rates: Vec<String> = states.iter().map(|name| format!("der({name})")).collect();
             let real =
-                |output: &usize| matches!(model.kinds().get(*output), None | Some(cosimo_models::Kind::Real));
+                |output: &usize| matches!(model.kinds().get(*output), None | Some(cosimo_native::Kind::Real));
             for (place, known) in states.iter().chain(&inputs).enumerate() {
                 let mut direction = vec![0.0; x.len() + u.len()];
                 direction[place] = 1.0;

@@ -6,7 +6,7 @@
 //! from the flow at every stage, so that the line's impedance is part of what is integrated. The classical method of
 //! order four with fixed steps is there too: papers on coupling state numbers of steps.
 
-use std::any::Any;
+use std::fmt;
 
 use cosimo_core::ends::{Tuning, exert};
 use cosimo_core::entry::Range;
@@ -17,19 +17,22 @@ use cosimo_core::{
 };
 use cosimo_ode::{Absolute, Failure, Fault, Integrator, Outcome, Roots, Settings, System};
 
-use crate::hybrid::{Direction, Hybrid, Point};
+use crate::model::{Direction, Hybrid, Point};
 use crate::ode::ABILITIES;
-use crate::{Native, Recipe};
+use crate::recipe::Recipe;
 
-pub(crate) const SOLVER: Spec = Spec::choice(
+/// The option `solver` of models that are integrated.
+pub const SOLVER: Spec = Spec::choice(
     "solver",
     "bdf",
     &["bdf", "dormand-prince", "bogacki-shampine", RK4],
     "the inner solver; `rk4` takes fixed steps, the others keep tolerances",
 );
-pub(crate) const RELATIVE: Spec =
+/// The option `relative`.
+pub const RELATIVE: Spec =
     Spec::number("relative", 1e-4, Range::Positive, "1", "relative tolerance of the inner solver");
-pub(crate) const ABSOLUTE: Spec = Spec::number(
+/// The option `absolute`.
+pub const ABSOLUTE: Spec = Spec::number(
     "absolute",
     1e-4,
     Range::Positive,
@@ -46,7 +49,8 @@ const NEAR: f64 = 1e-6;
 /// Events so close to each other that time hardly goes on.
 const CROWD: usize = 100;
 
-pub(crate) struct Integrated {
+/// Equations with events, and the integrator that solves them.
+pub struct Integrated {
     model: Box<dyn Hybrid>,
     interface: Interface,
     /// Steps of fixed size per window, where the integrator has none of its own.
@@ -61,7 +65,13 @@ pub(crate) struct Integrated {
     setup: Setup,
     /// The event at which the last window stopped; everybody is brought there. Not rewound: it tells where to go again.
     met: f64,
-    recipe: Option<Recipe>,
+    recipe: Option<Recipe<Box<dyn Hybrid>>>,
+}
+
+impl fmt::Debug for Integrated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Integrated({:?})", self.interface)
+    }
 }
 
 /// Everything that rewinding brings back.
@@ -158,15 +168,16 @@ impl System for Equations<'_> {
 
 impl Integrated {
     /// With the solver that the options name.
-    pub(crate) fn simulator(model: impl Hybrid + 'static, options: &Options) -> Box<dyn Native> {
+    pub fn of(model: impl Hybrid + 'static, options: &Options) -> Integrated {
         let fixed = (options.text("solver") == RK4).then(|| options.count("micro_steps"));
         // Of a method with fixed steps the integrator keeps the place only.
         let name = if fixed.is_some() { "bogacki-shampine" } else { options.text("solver") };
         let (relative, absolute) = (options.number("relative"), options.number("absolute"));
-        Box::new(Integrated::new(Box::new(model), name, fixed, relative, absolute))
+        Integrated::new(Box::new(model), name, fixed, relative, absolute)
     }
 
-    pub(crate) fn new(
+    /// With an integrator by its name, or steps of fixed size.
+    pub fn new(
         model: Box<dyn Hybrid>,
         solver: &str,
         micro_steps: Option<usize>,
@@ -227,6 +238,17 @@ impl Integrated {
         };
         integrated.begin(0.0);
         integrated
+    }
+
+    /// The equations without the solver.
+    pub fn into_model(self) -> Box<dyn Hybrid> {
+        self.model
+    }
+
+    /// Lets these parameters change while it runs.
+    pub fn make_tunable(&mut self, parameters: Vec<String>, recipe: Recipe<Box<dyn Hybrid>>) {
+        self.interface.tunable = parameters;
+        self.recipe = Some(recipe);
     }
 
     /// At the start, where the first event is due: it says when the next one is.
@@ -578,11 +600,7 @@ impl Simulator for Integrated {
 
     /// Equations are built anew, and what is in the course stays; the integrator begins again with them.
     fn tune(&mut self, parameter: usize, value: f64) -> Result<(), SimulatorError> {
-        let unknown = || SimulatorError::new("tune", "there is no such parameter");
-        let name = self.interface.tunable.get(parameter).ok_or_else(unknown)?;
-        let recipe = self.recipe.as_mut().ok_or_else(unknown)?;
-        let rebuilt = recipe.rebuilt(name, value)?.into_any().downcast::<Integrated>();
-        self.model = rebuilt.map_err(|_| unknown())?.model;
+        self.model = Recipe::rebuilt(&mut self.recipe, &self.interface, parameter, value)?;
         // It may announce another event now.
         let at = self.course.now;
         self.event(at)
@@ -628,21 +646,6 @@ impl Dynamics for Integrated {
             into.set_column(column, dx.iter().copied(), y.iter().copied());
         });
         Ok(())
-    }
-}
-
-impl Native for Integrated {
-    fn equations(self: Box<Self>) -> Option<Box<dyn Hybrid>> {
-        Some(self.model)
-    }
-
-    fn remember(&mut self, recipe: Recipe) {
-        self.interface.tunable = recipe.tunable();
-        self.recipe = Some(recipe);
-    }
-
-    fn into_any(self: Box<Self>) -> Box<dyn Any> {
-        self
     }
 }
 

@@ -5,27 +5,32 @@
 
 use cosimo_core::{SimulatorError, Slot};
 
+/// The present values and the saved ones.
 #[derive(Debug)]
-pub(crate) struct Memory<T> {
-    pub(crate) now: T,
+pub struct Memory<T> {
+    /// The present values.
+    pub now: T,
     saved: [T; Slot::COUNT],
     filled: [bool; Slot::COUNT],
 }
 
 impl<T: AsRef<[f64]> + AsMut<[f64]> + Clone> Memory<T> {
-    pub(crate) fn new(now: T) -> Memory<T> {
+    /// Nothing is saved yet.
+    pub fn new(now: T) -> Memory<T> {
         let saved = std::array::from_fn(|_| now.clone());
         Memory { now, saved, filled: [false; Slot::COUNT] }
     }
 
+    /// Copies the present values to a slot.
     #[inline]
-    pub(crate) fn save(&mut self, slot: Slot) {
+    pub fn save(&mut self, slot: Slot) {
         self.saved[slot.index()].as_mut().copy_from_slice(self.now.as_ref());
         self.filled[slot.index()] = true;
     }
 
+    /// Copies a slot to the present values.
     #[inline]
-    pub(crate) fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+    pub fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
         if !self.filled[slot.index()] {
             return Err(SimulatorError::new("restore", format!("nothing was saved as {slot:?}")));
         }
@@ -34,13 +39,14 @@ impl<T: AsRef<[f64]> + AsMut<[f64]> + Clone> Memory<T> {
     }
 
     /// Appends the present values as little-endian bytes.
-    pub(crate) fn freeze(&self, into: &mut Vec<u8>) {
+    pub fn freeze(&self, into: &mut Vec<u8>) {
         for value in self.now.as_ref() {
             into.extend_from_slice(&value.to_le_bytes());
         }
     }
 
-    pub(crate) fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
+    /// Takes what `freeze` wrote.
+    pub fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
         let now = self.now.as_mut();
         let (chunks, rest) = from.as_chunks::<8>();
         if chunks.len() != now.len() || !rest.is_empty() {

@@ -3,7 +3,6 @@
 //! Explicit ones take a fixed number of micro steps, because papers on coupling state that number.
 //! Deliberately without error control: what a study of coupling needs is a known inner error.
 
-use cosimo_core::entry::Range;
 use cosimo_core::{Inputs, Options, Segment, Spec, Window};
 
 use crate::linear::{Linear, combine};
@@ -21,22 +20,20 @@ pub enum Solver {
     Rk4 { micro_steps: usize },
 }
 
-pub(crate) const MICRO_STEPS: Spec =
+/// The option `micro_steps`.
+pub const MICRO_STEPS: Spec =
     Spec::count("micro_steps", 10, 1, "steps of the inner solver per step; `exact` needs none");
-pub(crate) const EXPLICIT: Spec = Spec::choice("solver", "euler", &["euler", "euler-end", "rk4"], SOLVER);
-pub(crate) const EXACT: Spec =
-    Spec::choice("solver", "exact", &["exact", "euler", "euler-end", "rk4"], SOLVER);
+/// The option `solver` of any model.
+pub const EXPLICIT: Spec = Spec::choice("solver", "euler", &["euler", "euler-end", "rk4"], SOLVER);
+/// The option `solver` of a linear model.
+pub const EXACT: Spec = Spec::choice("solver", "exact", &["exact", "euler", "euler-end", "rk4"], SOLVER);
 
 const SOLVER: &str =
     "the inner solver; `euler` takes inputs at the start of a micro step, `euler-end` at its end";
 
-/// An initial value.
-pub(crate) const fn initial(name: &'static str, value: f64, unit: &'static str, doc: &'static str) -> Spec {
-    Spec::initial(name, value, Range::Finite, unit, doc)
-}
-
 impl Solver {
-    pub(crate) fn of(options: &Options) -> Solver {
+    /// The one that the options `solver` and `micro_steps` name.
+    pub fn of(options: &Options) -> Solver {
         let micro_steps = options.count("micro_steps");
         match options.text("solver") {
             "euler-end" => Solver::EulerEnd { micro_steps },

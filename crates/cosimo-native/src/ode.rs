@@ -4,19 +4,17 @@
 //! Deliberately without events and without a step size of its own: a step takes as many micro steps as it
 //! was told.
 
-use std::any::Any;
-
 use cosimo_core::linearised::{Matrices, Present};
 use cosimo_core::{
     Abilities, Derivatives, Dynamics, Inputs, Insight, Interface, Outputs, Port, Reached, Setup, Simulator,
     SimulatorError, Slot, States, Time, Trail, Window,
 };
 
-use crate::hybrid::{Direction, Hybrid, Known, Unknown};
 use crate::linear::Linear;
 use crate::memory::Memory;
+use crate::model::{Direction, Known, Unknown};
+use crate::recipe::Recipe;
 use crate::solver::{Exact, Explicit, Solver};
-use crate::{Native, Recipe};
 
 /// Equations: x' = f(x, u), y = g(x, u).
 pub trait Model: Send {
@@ -91,7 +89,7 @@ pub struct Ode<M> {
     /// A direction of states and inputs, and how f and g change along it.
     along: Vec<f64>,
     change: Vec<f64>,
-    recipe: Option<Recipe>,
+    recipe: Option<Recipe<Ode<M>>>,
 }
 
 #[derive(Debug)]
@@ -116,6 +114,17 @@ impl<M: Model> Ode<M> {
         let change = vec![0.0; states + interface.outputs.len()];
         let memory = Memory::new(now);
         Ode { model, interface, stepper, memory, states, slope, along, change, recipe: None }
+    }
+
+    /// The equations without the solver.
+    pub fn into_model(self) -> M {
+        self.model
+    }
+
+    /// Lets these parameters change while it runs.
+    pub fn make_tunable(&mut self, parameters: Vec<String>, recipe: Recipe<Ode<M>>) {
+        self.interface.tunable = parameters;
+        self.recipe = Some(recipe);
     }
 }
 
@@ -215,13 +224,8 @@ impl<M: Model + 'static> Simulator for Ode<M> {
 
     /// Equations and solver are built anew; states and inputs stay.
     fn tune(&mut self, parameter: usize, value: f64) -> Result<(), SimulatorError> {
-        let unknown = || SimulatorError::new("tune", "there is no such parameter");
-        let name = self.interface.tunable.get(parameter).ok_or_else(unknown)?;
-        let recipe = self.recipe.as_mut().ok_or_else(unknown)?;
-        let rebuilt = recipe.rebuilt(name, value)?.into_any().downcast::<Ode<M>>();
-        let Ode { model, stepper, .. } = *rebuilt.map_err(|_| unknown())?;
-        self.model = model;
-        self.stepper = stepper;
+        let rebuilt = Recipe::rebuilt(&mut self.recipe, &self.interface, parameter, value)?;
+        (self.model, self.stepper) = (rebuilt.model, rebuilt.stepper);
         Ok(())
     }
 
@@ -269,21 +273,6 @@ impl<M: Model + 'static> Dynamics for Ode<M> {
     }
 }
 
-impl<M: Model + 'static> Native for Ode<M> {
-    fn equations(self: Box<Self>) -> Option<Box<dyn Hybrid>> {
-        Some(Box::new(self.model))
-    }
-
-    fn remember(&mut self, recipe: Recipe) {
-        self.interface.tunable = recipe.tunable();
-        self.recipe = Some(recipe);
-    }
-
-    fn into_any(self: Box<Self>) -> Box<dyn Any> {
-        self
-    }
-}
-
 impl<M: Model + 'static> States for Ode<M> {
     fn count(&self) -> usize {
         self.states
@@ -299,4 +288,4 @@ impl<M: Model + 'static> States for Ode<M> {
 }
 
 /// What an `Ode` can do whatever its model, with a Jacobian: even all zeros save a method from probing.
-pub(crate) const ABILITIES: Abilities = Abilities { jacobian: true, ..Abilities::NATIVE };
+pub const ABILITIES: Abilities = Abilities { jacobian: true, ..Abilities::NATIVE };

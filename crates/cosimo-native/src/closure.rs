@@ -1,7 +1,7 @@
 //! Models out of closures: equations that are integrated with error control, and discrete ones with a state of any type.
 //!
 //! ```
-//! use cosimo_models::closure::{discrete, ode};
+//! use cosimo_native::{discrete, ode};
 //!
 //! let mass = ode(["F"], [("x", 0.0), ("v", 1.0)], |_t, x, u, dx| {
 //!     dx[0] = x[1];
@@ -23,8 +23,8 @@ use cosimo_core::{
     Trail, Window,
 };
 
-use crate::hybrid::{Direction, Hybrid, Point};
 use crate::integrated::Integrated;
+use crate::model::{Direction, Hybrid, Point};
 
 /// What simulators can be made of, as often as they are needed: planning looks at one, a run steps another.
 pub trait Blueprint: Send + Sync {

@@ -5,8 +5,7 @@
 
 use cosimo_core::{Abilities, Interface, Options, Port};
 
-use crate::Native;
-use crate::hybrid::{Direction, Known, Unknown};
+use crate::model::{Direction, Known, Unknown};
 use crate::ode::{ABILITIES, Model, Motion, Ode};
 use crate::phi::Phi;
 use crate::solver::Solver;
@@ -26,10 +25,10 @@ pub struct Linear {
 
 impl Linear {
     /// With the solver that the options name.
-    pub(crate) fn simulator(self, options: &Options) -> Box<dyn Native> {
+    pub fn simulator(self, options: &Options) -> Ode<Linear> {
         match options.text("solver") {
-            "exact" => Box::new(Ode::exact(self)),
-            _ => Box::new(Ode::new(self, Solver::of(options))),
+            "exact" => Ode::exact(self),
+            _ => Ode::new(self, Solver::of(options)),
         }
     }
 }
@@ -105,7 +104,7 @@ pub(crate) fn combine(p: &[f64], x: &[f64], q: &[f64], u: &[f64], into: &mut [f6
 
 /// The solution of x' = A x from `initial` at 0, one row of columns per instant. Each instant starts afresh
 /// from 0, so that errors do not gather along the way; instants may be negative.
-pub(crate) fn undivided(
+pub fn undivided(
     a: &[f64],
     initial: &[f64],
     instants: &[f64],

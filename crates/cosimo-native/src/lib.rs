@@ -1,0 +1,24 @@
+//! What turns equations written in Rust into simulators: solvers, events, save slots, closures.
+//!
+//! A [`Model`] is x' = f(x, u), y = g(x, u); an [`Ode`] takes fixed micro steps, or
+//! follows the exact flow of a [`Linear`] one.
+//! A [`Hybrid`] has events too and is integrated with error control. Models out of closures are in [`closure`].
+
+pub mod closure;
+pub mod integrated;
+pub mod linear;
+mod memory;
+mod model;
+mod ode;
+mod phi;
+mod recipe;
+pub mod solver;
+
+pub use closure::{Blueprint, discrete, ode};
+pub use integrated::Integrated;
+pub use linear::Linear;
+pub use memory::Memory;
+pub use model::{Direction, Event, Hybrid, Kind, Known, Point, Unknown};
+pub use ode::{ABILITIES, Model, Motion, Ode};
+pub use recipe::Recipe;
+pub use solver::Solver;
