@@ -2,17 +2,12 @@
 //!
 //! A simulator is pinned: every call to it, the first included, comes from one thread, because many foreign
 //! units are not re-entrant and some are bound to their thread. With one thread the coordinator itself makes
-//! all calls, straight on the board's buffers. With more, each worker owns a group behind a mutex that is
-//! never contended: the coordinator fills the group's inputs, bumps a counter and waits. Workers spin
-//! briefly, then park: spinning alone collapses on a loaded machine. No call allocates.
+//! all calls, straight on the board's buffers. With more, each worker has a share of the simulators (`workers.rs`), whose
+//! inputs the coordinator fills in before it lets them work. No call allocates.
 
 mod team;
 
-use std::marker::PhantomData;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle, Thread};
 use std::time::Duration;
 
 use cosimo_core::{Rehearsal, Segment, Slot};
@@ -22,29 +17,25 @@ pub use self::team::{
 };
 use self::team::{Team, perform};
 pub(crate) use self::team::{earlier, guarded};
-
-/// Turns of the spinning wait before a thread parks.
-const SPINS: u32 = 200;
+use crate::workers::{self, Worker, shares};
 
 /// All simulators of an island.
 pub struct Crew {
     /// Those of the coordinator's own thread, working on the board's buffers.
     own: Team,
-    workers: Vec<Worker>,
+    shares: Vec<Share>,
     sources: Sources,
-    /// Simulators of the coordinator's thread are pinned to it, so the crew cannot be sent to another.
-    pinned: PhantomData<*const ()>,
 }
 
 impl std::fmt::Debug for Crew {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Crew({} own, {} workers)", self.own.members.len(), self.workers.len())
+        write!(f, "Crew({} own, {} workers)", self.own.members.len(), self.shares.len())
     }
 }
 
-struct Worker {
-    shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
+/// What a worker has.
+struct Share {
+    worker: Worker<Group>,
     /// Where the group's values stand on the board, in the group's order.
     inputs: Vec<usize>,
     outputs: Vec<usize>,
@@ -58,21 +49,22 @@ struct Worker {
     busy: Vec<bool>,
 }
 
-struct Shared {
-    group: Mutex<Group>,
-    /// Counts tasks given and tasks done.
-    given: AtomicU32,
-    done: AtomicU32,
-    over: AtomicBool,
-}
-
 struct Group {
     team: Team,
     buffers: Buffers,
     task: Task,
     sources: Sources,
     result: Result<Outcome, Blamed>,
-    coordinator: Option<Thread>,
+}
+
+impl workers::Group for Group {
+    fn work(&mut self) {
+        self.result = perform(&mut self.team, self.task, &self.sources, &mut self.buffers);
+    }
+
+    fn end(&mut self) {
+        self.team.members.clear();
+    }
 }
 
 impl Crew {
@@ -80,39 +72,34 @@ impl Crew {
     pub fn new(members: Vec<Member>, threads: usize, sources: Sources) -> Crew {
         let seldoms = members.iter().map(|member| &member.seldom);
         let wires = seldoms.map(|seldom| seldom.takes.len()).sum();
-        let threads = threads.clamp(1, members.len().max(1));
-        let share = members.len().div_ceil(threads);
-        let mut rest = members.into_iter();
-        let own = Team::new(rest.by_ref().take(share).collect());
-        let mut workers = Vec::new();
-        loop {
-            let group: Vec<Member> = rest.by_ref().take(share).collect();
-            if group.is_empty() {
-                break;
-            }
-            workers.push(Worker::start(group, sources.clone(), wires));
+        let mut shares = shares(members, threads).into_iter();
+        let own = Team::new(shares.next().unwrap_or_default());
+        Crew {
+            own,
+            shares: shares.map(|group| Share::start(group, sources.clone(), wires)).collect(),
+            sources,
         }
-        Crew { own, workers, sources, pinned: PhantomData }
     }
 
     pub fn threads(&self) -> usize {
-        1 + self.workers.len()
+        1 + self.shares.len()
     }
 
     /// From now on takes the wall time inside each simulator's calls. No number of a run depends on it.
     pub fn take_times(&mut self) {
         self.own.spent = Some(vec![Duration::ZERO; self.own.members.len()]);
-        for worker in &self.workers {
-            let team = &mut worker.shared.lock().team;
-            team.spent = Some(vec![Duration::ZERO; team.members.len()]);
+        for share in &self.shares {
+            share.worker.at_rest(|Group { team, .. }| {
+                team.spent = Some(vec![Duration::ZERO; team.members.len()]);
+            });
         }
     }
 
     /// The times so far, simulator by simulator; empty where none are taken.
     pub fn spent(&self) -> Vec<Duration> {
         let mut all = self.own.spent.clone().unwrap_or_default();
-        for worker in &self.workers {
-            all.extend(worker.shared.lock().team.spent.iter().flatten());
+        for share in &self.shares {
+            share.worker.at_rest(|group| all.extend(group.team.spent.iter().flatten()));
         }
         all
     }
@@ -120,12 +107,12 @@ impl Crew {
     /// Runs a task on everybody. The board's buffers are the input and the output; a fault is that of the
     /// simulator with the smallest index, whatever the number of threads.
     pub fn run(&mut self, task: Task, board: &mut Buffers) -> Result<Outcome, Blamed> {
-        for worker in &mut self.workers {
-            worker.give(task, board);
+        for share in &self.shares {
+            share.give(task, board);
         }
         let mut result = perform(&mut self.own, task, &self.sources, board);
-        for worker in &mut self.workers {
-            result = merge(result, worker.take(task, board));
+        for share in &self.shares {
+            result = merge(result, share.take(task, board));
         }
         result
     }
@@ -144,8 +131,8 @@ fn merge(a: Result<Outcome, Blamed>, b: Result<Outcome, Blamed>) -> Result<Outco
     }
 }
 
-impl Worker {
-    fn start(mut members: Vec<Member>, sources: Sources, wires: usize) -> Worker {
+impl Share {
+    fn start(mut members: Vec<Member>, sources: Sources, wires: usize) -> Share {
         let (mut inputs, mut outputs, mut jacobian, mut states) = (vec![], vec![], vec![], vec![]);
         let (mut present, mut matrices, mut locals) = (vec![], vec![], vec![]);
         let mut indices = Vec::new();
@@ -188,35 +175,10 @@ impl Worker {
         };
         let team = Team::new(members);
         let busy = team.stages.iter().map(|runs| !runs.is_empty()).collect();
-        let group = Group {
-            team,
-            buffers,
-            task: Task::Save(Slot::Probe),
-            sources,
-            result: Ok(Outcome::default()),
-            coordinator: None,
-        };
-        let shared = Arc::new(Shared {
-            group: Mutex::new(group),
-            given: AtomicU32::new(0),
-            done: AtomicU32::new(0),
-            over: AtomicBool::new(false),
-        });
-        let seen = Arc::clone(&shared);
-        let thread = thread::spawn(move || seen.serve());
-        Worker {
-            shared,
-            thread: Some(thread),
-            inputs,
-            outputs,
-            jacobian,
-            present,
-            matrices,
-            states,
-            locals,
-            indices,
-            busy,
-        }
+        let group =
+            Group { team, buffers, task: Task::Save(Slot::Probe), sources, result: Ok(Outcome::default()) };
+        let worker = Worker::start(group);
+        Share { worker, inputs, outputs, jacobian, present, matrices, states, locals, indices, busy }
     }
 
     /// Nobody of this group steps in the stage.
@@ -235,12 +197,16 @@ impl Worker {
         }
     }
 
-    fn give(&mut self, task: Task, board: &Buffers) {
-        if self.idle(task) {
-            return;
+    fn give(&self, task: Task, board: &Buffers) {
+        if !self.idle(task) {
+            self.worker.give(|group| {
+                self.fill(&mut group.buffers, task, board);
+                group.task = self.local(task);
+            });
         }
-        let mut group = self.shared.lock();
-        let group_buffers = &mut group.buffers;
+    }
+
+    fn fill(&self, group_buffers: &mut Buffers, task: Task, board: &Buffers) {
         match task {
             Task::Advance { .. }
             | Task::Settle { .. }
@@ -288,22 +254,16 @@ impl Worker {
             | Task::Freeze => {}
             Task::Tune { .. } => {}
         }
-        group.task = self.local(task);
-        group.coordinator = Some(thread::current());
-        drop(group);
-        self.shared.given.fetch_add(1, Ordering::Release);
-        if let Some(thread) = &self.thread {
-            thread.thread().unpark();
-        }
     }
 
-    fn take(&mut self, task: Task, board: &mut Buffers) -> Result<Outcome, Blamed> {
+    fn take(&self, task: Task, board: &mut Buffers) -> Result<Outcome, Blamed> {
         if self.idle(task) {
             return Ok(Outcome::default());
         }
-        let given = self.shared.given.load(Ordering::Relaxed);
-        wait_until(|| self.shared.done.load(Ordering::Acquire) == given);
-        let mut group = self.shared.lock();
+        self.worker.take(|group| self.read(group, task, board))
+    }
+
+    fn read(&self, group: &mut Group, task: Task, board: &mut Buffers) -> Result<Outcome, Blamed> {
         if group.result.as_ref().is_ok_and(|outcome| outcome.event) {
             for (due, &global) in group.buffers.due.iter_mut().zip(&self.indices) {
                 board.due[global] |= std::mem::take(due);
@@ -389,59 +349,6 @@ impl Worker {
             ..outcome
         };
         group.result.clone().map(global).map_err(|(place, fault)| (self.indices[place], fault))
-    }
-}
-
-impl Drop for Worker {
-    fn drop(&mut self) {
-        self.shared.over.store(true, Ordering::Release);
-        if let Some(thread) = self.thread.take() {
-            thread.thread().unpark();
-            // A worker that died has nothing left to say; its fault was reported when it happened.
-            let _ = thread.join();
-        }
-    }
-}
-
-impl Shared {
-    /// Panics of simulators are caught inside, so the lock is never poisoned by them.
-    fn lock(&self) -> MutexGuard<'_, Group> {
-        self.group.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The worker's life.
-    fn serve(&self) {
-        let mut served = 0;
-        loop {
-            wait_until(|| self.over.load(Ordering::Acquire) || self.given.load(Ordering::Acquire) != served);
-            if self.over.load(Ordering::Acquire) {
-                break;
-            }
-            served = self.given.load(Ordering::Acquire);
-            let mut group = self.lock();
-            let Group { team, buffers, task, sources, result, coordinator } = &mut *group;
-            *result = perform(team, *task, sources, buffers);
-            let coordinator = coordinator.take();
-            drop(group);
-            self.done.store(served, Ordering::Release);
-            if let Some(thread) = coordinator {
-                thread.unpark();
-            }
-        }
-        // Simulators are freed by the thread they lived on.
-        self.lock().team.members.clear();
-    }
-}
-
-fn wait_until(condition: impl Fn() -> bool) {
-    for _ in 0..SPINS {
-        if condition() {
-            return;
-        }
-        std::hint::spin_loop();
-    }
-    while !condition() {
-        thread::park();
     }
 }
 

@@ -20,6 +20,7 @@ pub mod run;
 pub mod scenario;
 pub mod settling;
 pub mod summary;
+mod workers;
 
 pub use checkpoint::{Checkpoint, CheckpointError};
 pub use control::{Control, Counters};

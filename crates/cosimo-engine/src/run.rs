@@ -1,5 +1,6 @@
 //! A run: step, run until, save, load, and rows for whoever records.
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -118,6 +119,8 @@ pub struct Run {
     unwritten: bool,
     worst_indicator: f64,
     ended: Option<Ended>,
+    /// Simulators of the coordinator's thread are pinned to it, so a run cannot be sent to another.
+    pinned: PhantomData<*const ()>,
 }
 
 impl std::fmt::Debug for Run {
@@ -171,6 +174,7 @@ impl Run {
             unwritten: false,
             worst_indicator: 0.0,
             ended,
+            pinned: PhantomData,
         })
     }
 

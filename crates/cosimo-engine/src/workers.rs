@@ -1,0 +1,155 @@
+//! Threads with something of their own: a share of the simulators of an island, or some of the islands of a system.
+//!
+//! What lives on a worker's thread is behind a mutex that is never contended: the coordinator looks at it while it rests, asks
+//! for something, bumps a counter and waits. Workers spin briefly, then park: spinning alone collapses on a loaded
+//! machine. No call allocates.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle, Thread};
+
+/// Turns of the spinning wait before a thread parks.
+const SPINS: u32 = 200;
+
+/// What lives on a thread.
+pub(crate) trait Group: Send + 'static {
+    /// Does what the coordinator asked for. Panics of simulators are caught inside.
+    fn work(&mut self);
+
+    /// Frees what the thread must free on which it lived.
+    fn end(&mut self);
+}
+
+/// A thread and the group that lives on it.
+pub(crate) struct Worker<G> {
+    shared: Arc<Shared<G>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Shared<G> {
+    desk: Mutex<Desk<G>>,
+    /// Counts what was asked for and what was done.
+    given: AtomicU32,
+    done: AtomicU32,
+    over: AtomicBool,
+}
+
+struct Desk<G> {
+    group: G,
+    coordinator: Option<Thread>,
+}
+
+/// One share per thread, neighbours together; the first is the coordinator's own.
+pub(crate) fn shares<T>(all: Vec<T>, threads: usize) -> Vec<Vec<T>> {
+    let share = all.len().div_ceil(threads.clamp(1, all.len().max(1))).max(1);
+    let mut rest = all.into_iter();
+    let mut shares = vec![rest.by_ref().take(share).collect()];
+    while rest.len() > 0 {
+        shares.push(rest.by_ref().take(share).collect());
+    }
+    shares
+}
+
+impl<G: Group> Worker<G> {
+    pub(crate) fn start(group: G) -> Worker<G> {
+        let shared = Arc::new(Shared {
+            desk: Mutex::new(Desk { group, coordinator: None }),
+            given: AtomicU32::new(0),
+            done: AtomicU32::new(0),
+            over: AtomicBool::new(false),
+        });
+        let seen = Arc::clone(&shared);
+        let thread = thread::spawn(move || seen.serve());
+        Worker { shared, thread: Some(thread) }
+    }
+
+    /// Looks at the group while it rests.
+    pub(crate) fn at_rest<R>(&self, look: impl FnOnce(&mut G) -> R) -> R {
+        look(&mut self.shared.lock().group)
+    }
+
+    /// Lets the group work on what `ask` leaves there.
+    pub(crate) fn give(&self, ask: impl FnOnce(&mut G)) {
+        let mut desk = self.shared.lock();
+        ask(&mut desk.group);
+        desk.coordinator = Some(thread::current());
+        drop(desk);
+        self.shared.given.fetch_add(1, Ordering::Release);
+        if let Some(thread) = &self.thread {
+            thread.thread().unpark();
+        }
+    }
+
+    /// Waits until the group has done what was asked for last, and looks at it.
+    pub(crate) fn take<R>(&self, look: impl FnOnce(&mut G) -> R) -> R {
+        let given = self.shared.given.load(Ordering::Relaxed);
+        wait_until(|| self.shared.done.load(Ordering::Acquire) == given);
+        self.at_rest(look)
+    }
+}
+
+impl<G> Drop for Worker<G> {
+    fn drop(&mut self) {
+        self.shared.over.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // A worker that died has nothing left to say; its fault was reported when it happened.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl<G> Shared<G> {
+    /// Panics of simulators are caught inside, so the lock is never poisoned by them.
+    fn lock(&self) -> MutexGuard<'_, Desk<G>> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<G: Group> Shared<G> {
+    /// The worker's life.
+    fn serve(&self) {
+        let mut served = 0;
+        loop {
+            wait_until(|| self.over.load(Ordering::Acquire) || self.given.load(Ordering::Acquire) != served);
+            if self.over.load(Ordering::Acquire) {
+                break;
+            }
+            served = self.given.load(Ordering::Acquire);
+            let mut desk = self.lock();
+            desk.group.work();
+            let coordinator = desk.coordinator.take();
+            drop(desk);
+            self.done.store(served, Ordering::Release);
+            if let Some(thread) = coordinator {
+                thread.unpark();
+            }
+        }
+        self.lock().group.end();
+    }
+}
+
+fn wait_until(condition: impl Fn() -> bool) {
+    for _ in 0..SPINS {
+        if condition() {
+            return;
+        }
+        std::hint::spin_loop();
+    }
+    while !condition() {
+        thread::park();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shares;
+
+    #[test]
+    fn neighbours_share_a_thread_and_the_coordinator_has_the_first() {
+        assert_eq!(shares(vec![1, 2, 3, 4, 5], 2), [vec![1, 2, 3], vec![4, 5]]);
+        assert_eq!(shares(vec![1, 2], 8), [[1], [2]]);
+        assert_eq!(shares(vec![1, 2, 3], 0), [[1, 2, 3]]);
+        assert_eq!(shares(Vec::<u8>::new(), 4), [Vec::<u8>::new()]);
+    }
+}
