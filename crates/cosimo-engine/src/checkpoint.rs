@@ -3,6 +3,7 @@
 use crate::control::Counters;
 use crate::crew::Task;
 use crate::island::Island;
+use crate::lines::Islands;
 use crate::scenario::Scenario;
 use cosimo_core::entry::number_text;
 use cosimo_core::error::StepError;
@@ -47,6 +48,7 @@ impl Checkpoint {
 
     pub(crate) fn take(
         island: &mut Island,
+        islands: Option<&mut Islands>,
         scenario: Option<&Scenario>,
         progress: &Progress,
     ) -> Result<Checkpoint, CheckpointError> {
@@ -56,7 +58,10 @@ impl Checkpoint {
                 return Err(CheckpointError::CannotFreeze(name.clone()));
             }
         }
-        island.rest(Task::Freeze)?;
+        match islands {
+            Some(islands) => islands.freeze(island)?,
+            None => island.rest(Task::Freeze)?,
+        }
         let mut bytes = MAGIC.to_vec();
         put_bytes(&mut bytes, fingerprint(island, scenario).as_bytes());
         for frozen in &island.board.buffers.frozen {
@@ -103,6 +108,7 @@ impl Checkpoint {
     pub(crate) fn put(
         &self,
         island: &mut Island,
+        islands: Option<&mut Islands>,
         mut scenario: Option<&mut Scenario>,
     ) -> Result<Progress, CheckpointError> {
         let content = self.0.split_last_chunk::<8>().ok_or(CheckpointError::Damaged)?.0;
@@ -138,13 +144,16 @@ impl Checkpoint {
         island.board.evaluations = evaluations;
         (island.board.linearised, island.board.oldest_model) =
             (island.counters.linearised, island.counters.oldest_model);
-        island.rest(Task::Thaw)?;
+        match islands {
+            Some(islands) => islands.thaw(island)?,
+            None => island.rest(Task::Thaw)?,
+        }
         Ok(Progress { worst, beat: (beat != NO_BEAT).then_some(beat), unwritten })
     }
 }
 
 /// What a run remembers beside its island.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Progress {
     /// The worst indicator so far.
     pub(crate) worst: f64,

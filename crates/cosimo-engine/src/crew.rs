@@ -16,7 +16,7 @@ pub use self::team::{
     Blamed, Buffers, Fault, Member, Outcome, Seldom, Sources, Task, Who, Whose, in_simulator,
 };
 use self::team::{Team, perform};
-pub(crate) use self::team::{earlier, guarded};
+pub(crate) use self::team::{earlier, finite, guarded};
 use crate::workers::{self, Worker, shares};
 
 /// All simulators of an island.

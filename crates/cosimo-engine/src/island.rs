@@ -16,8 +16,8 @@ use crate::plan::Layout;
 use crate::rates::Limits;
 use crate::settling::{Instant, Settling, Unsettled};
 
-/// Rounds of an event that passes from simulator to simulator.
-const ROUNDS: usize = 100;
+/// Rounds of an event that passes from simulator to simulator, or comes again at once.
+pub(crate) const ROUNDS: usize = 100;
 
 #[derive(Debug)]
 pub struct Island {
@@ -37,10 +37,11 @@ pub struct Island {
 }
 
 impl Island {
-    pub fn new(layout: Layout, crew: Crew) -> Result<Island, StepError> {
+    /// At the start, before anything is initialised.
+    pub(crate) fn new(layout: Layout, crew: Crew) -> Island {
         let start = layout.limits.start;
         let board = Board::new(&layout);
-        let mut island = Island {
+        Island {
             size: layout.limits.control.first(layout.limits.first_size),
             clock: Clock::starting_at(start),
             counters: Counters::default(),
@@ -51,13 +52,11 @@ impl Island {
             layout,
             board,
             crew,
-        };
-        island.enter()?;
-        Ok(island)
+        }
     }
 
     /// Outputs at the start, rank by rank; then the samples before it, where a history was given.
-    fn enter(&mut self) -> Result<(), StepError> {
+    pub(crate) fn enter(&mut self) -> Result<(), StepError> {
         let at = self.layout.limits.start;
         let stop = (self.layout.limits.end == EndRule::Exact).then_some(self.layout.limits.stop);
         let rewinds = self.layout.limits.relies_on_rollback || self.layout.limits.probed;
@@ -96,8 +95,7 @@ impl Island {
         if let Some(rehearsed) = self.layout.limits.rehearsed.take() {
             self.board.buffers.rehearsals = rehearsed;
         } else if self.layout.limits.relies_on_rollback {
-            let first = self.clock.window(self.size, self.limit(self.limits()));
-            self.rest(Task::Rehearse(first))?;
+            self.rest(Task::Rehearse(self.next_window()))?;
         }
         Ok(())
     }
@@ -269,13 +267,28 @@ impl Island {
                 self.size = smaller;
                 continue;
             }
-            self.commit(window, error, factor);
-            if self.crawl.stuck(window.size) {
-                let shortest = self.crawl.shortest();
-                return Err(StepError::Stuck { steps: Crawl::MOST, shortest, window });
-            }
-            return Ok(());
+            return self.close(window, error, factor);
         }
+    }
+
+    /// The window of the next step, where nothing inside of it is in the way.
+    pub(crate) fn next_window(&self) -> Window {
+        self.clock.window(self.size, self.limit(self.limits()))
+    }
+
+    /// Keeps a step, unless time hardly moves.
+    pub(crate) fn close(&mut self, window: Window, error: f64, factor: f64) -> Result<(), StepError> {
+        self.commit(window, error, factor);
+        if self.crawl.stuck(window.size) {
+            let shortest = self.crawl.shortest();
+            return Err(StepError::Stuck { steps: Crawl::MOST, shortest, window });
+        }
+        Ok(())
+    }
+
+    /// All outputs as the others see them.
+    pub fn outputs(&self) -> &[f64] {
+        self.board.traces.newest()
     }
 
     /// A step was left because a simulator asks to end the simulation at `at`. Where it is the only one, what it shows

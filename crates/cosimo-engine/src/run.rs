@@ -1,7 +1,6 @@
 //! A run: step, run until, save, load, and rows for whoever records.
 
 use std::marker::PhantomData;
-use std::sync::Arc;
 use std::time::Duration;
 
 use cosimo_core::clock::Beat;
@@ -16,11 +15,11 @@ use crate::checkpoint::{Checkpoint, CheckpointError, Progress};
 use crate::control::Counters;
 use crate::island::Island;
 use crate::ledger::Ledger;
-use crate::lines::{Net, NetTotals};
+use crate::lines::{Islands, NetTotals};
 use crate::plan::rehearsal;
 use crate::plan::{Layout, Plan, Ready};
 use crate::scenario::Scenario;
-use crate::summary::Summary;
+use crate::summary::{BondSummary, Summary};
 
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
@@ -104,10 +103,10 @@ impl LoopResidual {
 /// send::<cosimo_engine::Run>();
 /// ```
 pub struct Run {
+    /// The only island; or what is shown of all islands, where the system has lines.
     island: Island,
+    islands: Option<Islands>,
     scenario: Option<Scenario>,
-    /// The islands, where the system has lines; the one above only shows them.
-    net: Option<Arc<Net>>,
     remarks: Vec<Problem>,
     recorder: Option<Box<dyn Recorder>>,
     row: Vec<f64>,
@@ -143,8 +142,10 @@ impl Run {
     }
 
     pub(crate) fn begin(plan: Plan, threads: usize) -> Result<Run, RunError> {
-        let Ready { layout, crew, mut remarks, mut scenario, net } = plan.ready(threads);
-        let mut island = Island::new(layout, crew)?;
+        let Ready { layout, crew, mut remarks, mut scenario, formed } = plan.ready(threads);
+        let mut island = Island::new(layout, crew);
+        let islands = formed.map(|formed| Islands::start(formed, threads, &mut island)).transpose()?;
+        island.enter()?;
         let named = island.layout.topology.names.iter().zip(&island.board.buffers.rehearsals);
         for (name, rehearsal) in named {
             if let Rehearsal::Doubtful(words) = rehearsal {
@@ -164,8 +165,8 @@ impl Run {
         let ended = asked_to_end(&island);
         Ok(Run {
             island,
+            islands,
             scenario,
-            net,
             remarks,
             recorder: None,
             row: Vec::new(),
@@ -189,7 +190,11 @@ impl Run {
     /// One macro step, whatever its size. A failed run cannot be stepped further; rows so far are safe.
     pub fn step(&mut self) -> Result<(), RunError> {
         let unwritten = std::mem::take(&mut self.unwritten); // of a step that fails there is nothing to write
-        match self.island.step() {
+        let stepped = match &mut self.islands {
+            None => self.island.step(),
+            Some(islands) => islands.step(&mut self.island),
+        };
+        match stepped {
             Ok(()) => {}
             Err(StepError::Ended { simulator: component, at, function }) => {
                 self.ended = Some(Ended { component, at, function });
@@ -247,13 +252,13 @@ impl Run {
     pub fn save(&mut self) -> Result<Checkpoint, CheckpointError> {
         let (worst, unwritten) = (self.worst_indicator, self.unwritten);
         let progress = Progress { worst, beat: self.beat.map(|beat| beat.count()), unwritten };
-        Checkpoint::take(&mut self.island, self.scenario.as_ref(), &progress)
+        Checkpoint::take(&mut self.island, self.islands.as_mut(), self.scenario.as_ref(), &progress)
     }
 
     /// Continues where the checkpoint was taken, bit for bit. The plan must be the same; a run that has already
     /// passed that point needs one that is [`Plan::rewinding`].
     pub fn load(&mut self, checkpoint: &Checkpoint) -> Result<(), CheckpointError> {
-        let progress = checkpoint.put(&mut self.island, self.scenario.as_mut())?;
+        let progress = checkpoint.put(&mut self.island, self.islands.as_mut(), self.scenario.as_mut())?;
         self.worst_indicator = progress.worst;
         self.unwritten = progress.unwritten;
         self.restart_beat();
@@ -320,17 +325,30 @@ impl Run {
 
     /// What islands and lines came to, where there are lines.
     pub fn net(&self) -> Option<NetTotals> {
-        self.net.as_ref().map(|net| net.totals())
+        self.islands.as_ref().map(Islands::totals)
+    }
+
+    /// What bonds came to, but for lines and bonds inside of their islands.
+    pub(crate) fn bonds(&self) -> Vec<BondSummary> {
+        BondSummary::all(&self.island)
     }
 
     /// From now on takes the wall time inside each simulator's calls. No number of the run depends on it.
     pub fn take_times(&mut self) {
-        self.island.crew.take_times();
+        match &mut self.islands {
+            None => self.island.crew.take_times(),
+            Some(islands) => islands.take_times(),
+        }
     }
 
     /// That time so far, per component and over all threads; none where it is not taken.
     pub fn spent(&self) -> impl Iterator<Item = (&str, Duration)> {
-        self.island.layout.topology.names.iter().map(String::as_str).zip(self.island.crew.spent())
+        let names = &self.island.layout.topology.names;
+        let spent = match &self.islands {
+            None => self.island.crew.spent(),
+            Some(islands) => islands.spent(names.len()),
+        };
+        names.iter().map(String::as_str).zip(spent)
     }
 
     /// Components with steps of their own: the size in seconds, and how many they have made.
@@ -490,7 +508,7 @@ impl Run {
 
     /// All outputs as the others see them.
     pub fn outputs(&self) -> &[f64] {
-        self.island.board.traces.newest()
+        self.island.outputs()
     }
 
     /// For analysis: the island itself.

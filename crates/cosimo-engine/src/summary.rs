@@ -7,6 +7,7 @@ use cosimo_core::Bond;
 use cosimo_core::method::Learned;
 
 use crate::control::Counters;
+use crate::island::Island;
 use crate::ledger::BondTotals;
 use crate::lines::{LineTotals, NetTotals};
 use crate::run::{Ended, Run};
@@ -107,6 +108,13 @@ impl BondSummary {
         }
     }
 
+    /// Of all bonds of an island, so far.
+    pub(crate) fn all(island: &Island) -> Vec<BondSummary> {
+        let elapsed = island.clock.now().seconds() - island.layout.limits.start.seconds();
+        let bonds = island.layout.topology.bonds.iter().zip(&island.board.ledger.totals);
+        bonds.map(|(bond, totals)| BondSummary::of(&bond.name, totals, elapsed)).collect()
+    }
+
     /// A line keeps its energy while its delay stays; what it made or lost is its defect.
     fn of_line(line: &LineTotals, elapsed: f64) -> BondSummary {
         let [a, b] = &line.ends;
@@ -158,14 +166,7 @@ impl Summary {
     pub fn of(run: &Run) -> Summary {
         let mut counters = run.counters();
         let elapsed = run.time().seconds() - run.layout().limits.start.seconds();
-        let mut bonds: Vec<BondSummary> = run
-            .layout()
-            .topology
-            .bonds
-            .iter()
-            .zip(&run.ledger().totals)
-            .map(|(bond, totals)| BondSummary::of(&bond.name, totals, elapsed))
-            .collect();
+        let mut bonds = run.bonds();
         let net = run.net();
         let mut clocks = 1.0;
         if let Some(net) = &net {

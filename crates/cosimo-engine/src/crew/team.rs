@@ -306,7 +306,7 @@ fn not_finite(team: &Team, stage: usize, before: usize, left: &[f64]) -> Option<
     None
 }
 
-fn finite(values: &[f64]) -> Result<(), Fault> {
+pub(crate) fn finite(values: &[f64]) -> Result<(), Fault> {
     match values.iter().enumerate().find(|(_, value)| !value.is_finite()) {
         Some((output, &value)) => Err(Fault::NotFinite { output, value }),
         None => Ok(()),

@@ -36,7 +36,10 @@ pub(crate) struct End {
     pub(crate) stats: Stats,
     /// Published and not yet delivered, with what the other end is to hear.
     pub(crate) outbox: Vec<Stamp>,
-    pub(crate) notice: Notice,
+    notice: Notice,
+    /// Delivered and not yet looked at.
+    incoming: Vec<Stamp>,
+    heard: Notice,
     /// Seconds for which stamps are kept.
     memory: f64,
     /// Energy of what was on its way at the start.
@@ -47,15 +50,15 @@ pub(crate) struct End {
 /// What an end tells the other beside stamps.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Notice {
-    pub(crate) factor: f64,
+    factor: f64,
     /// It had to shrink.
-    pub(crate) shrunk: bool,
+    shrunk: bool,
     /// An event is known to come.
-    pub(crate) event: Option<f64>,
+    event: Option<f64>,
 }
 
 impl Notice {
-    pub(crate) fn walk(&mut self, walk: &mut Walk<'_>) {
+    fn walk(&mut self, walk: &mut Walk<'_>) {
         walk.number(&mut self.factor);
         walk.flag(&mut self.shrunk);
         walk.maybe(&mut self.event);
@@ -162,6 +165,8 @@ impl End {
             stats: Stats { largest: decl.factor[side], ..Stats::default() },
             outbox: Vec::new(),
             notice: Notice::default(),
+            incoming: Vec::new(),
+            heard: Notice::default(),
             memory: 2.0 * longest.max(window),
             first_energy: 0.0,
             first_flow: 0.0,
@@ -356,7 +361,9 @@ impl End {
         walk.table(&mut self.own);
         walk.table(&mut self.inbox);
         walk.stamps(&mut self.outbox);
+        walk.stamps(&mut self.incoming);
         self.notice.walk(walk);
+        self.heard.walk(walk);
         let Stats {
             stamps,
             still,
@@ -408,8 +415,24 @@ impl End {
         }
     }
 
-    /// What the other end had to say.
-    pub(crate) fn hear(&mut self, notice: Notice, now: f64) {
+    /// What goes to the other end after a round.
+    pub(crate) fn send(&mut self) -> (Vec<Stamp>, Notice) {
+        let notice = Notice { factor: self.factor, ..self.notice };
+        self.notice = Notice { shrunk: false, ..notice };
+        (std::mem::take(&mut self.outbox), notice)
+    }
+
+    /// What comes from the other end; the stamps are taken out.
+    pub(crate) fn arrive(&mut self, stamps: &mut Vec<Stamp>, notice: Notice) {
+        self.incoming.append(stamps);
+        self.heard = notice;
+    }
+
+    /// Looks at what has arrived, before the steps of a round.
+    pub(crate) fn receive(&mut self, now: f64) {
+        self.inbox.receive(&self.incoming);
+        self.incoming.clear();
+        let notice = self.heard;
         self.other = notice.factor;
         let Some(law) = &mut self.law else { return };
         if let Some(event) = notice.event.filter(|event| *event > now) {

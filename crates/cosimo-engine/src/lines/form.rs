@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 
 use cosimo_core::entry::{Options, Registry, Value, find};
-use cosimo_core::interface::{Interface, Port};
+use cosimo_core::interface::{Abilities, Interface, Port};
 use cosimo_core::method::Steadiness;
 use cosimo_core::{End as PortEnd, Setup, Simulator, Time};
 use cosimo_system::{
@@ -15,14 +15,10 @@ use super::drive::Drive;
 use super::end::End;
 use super::group::group;
 use super::isle::{Seed, SeedBody, SoloSeed};
-use super::net::Net;
-use super::proxy::Proxy;
+use super::rounds::{Formed, Shown};
 use super::terminal::Terminal;
 use crate::plan::{Line, Links, Ports};
 use crate::plan::{Parts, blocks};
-
-/// A line shows what is at its ends, and stands for no simulator of any island.
-const NOBODY: (usize, usize) = (usize::MAX, usize::MAX);
 
 /// Rows of a run whose file does not say how many.
 const ROWS: f64 = 1000.0;
@@ -44,12 +40,20 @@ impl Piece {
     }
 }
 
-/// The islands, and everybody who shows them.
+/// What is planned where there are lines: components that nothing connects, which show what their islands have come to, and
+/// the lines.
+pub(crate) struct Whole {
+    pub(crate) system: System,
+    pub(crate) interfaces: Vec<Interface>,
+    pub(crate) links: Links,
+}
+
+/// The islands, and the system that shows them.
 pub(crate) fn form(
     parts: Parts,
     registry: &Registry,
     problems: &mut Vec<Problem>,
-) -> Option<(Parts, Arc<Net>)> {
+) -> Option<(Whole, Formed)> {
     let before = problems.len();
     let (names, interfaces) = (parts.names(), parts.interfaces());
     let blocks = blocks(&interfaces);
@@ -153,15 +157,8 @@ pub(crate) fn form(
             setup: Setup { start, stop, meets: false, rewinds: false },
         });
     }
-    let isle_names: Vec<String> = pieces
-        .iter()
-        .map(|piece| {
-            piece.members.iter().map(|member| names[*member].as_str()).collect::<Vec<_>>().join(", ")
-        })
-        .collect();
-    let line_names = links.lines.iter().map(|line| line.name.clone()).collect();
-    let net = Arc::new(Net::new(seeds, isle_names, line_names));
-    Some((shown(&system, &links, &pieces, &ports, &starts, &net), net))
+    let (whole, shown) = whole(&system, &links, &pieces, &ports, &starts);
+    Some((whole, Formed { seeds, shown }))
 }
 
 /// What remains connected when lines are cut.
@@ -513,46 +510,41 @@ fn constants(component: usize, system: &System, interfaces: &[Interface]) -> Vec
     interfaces[component].inputs.iter().map(value).collect()
 }
 
-/// The system as everybody else sees it: components that nothing connects, and the lines.
-fn shown(
-    whole: &System,
+/// The system as everybody else sees it, and where the islands have what it shows.
+fn whole(
+    system: &System,
     links: &Links,
     pieces: &[Piece],
     ports: &Ports<'_>,
     starts: &[Vec<f64>],
-    net: &Arc<Net>,
-) -> Parts {
-    let count = ports.names.len();
-    let mut simulators: Vec<Option<Box<dyn Simulator>>> = (0..count).map(|_| None).collect();
+) -> (Whole, Shown) {
+    let mut faces: Vec<Face> = ports.names.iter().map(|_| Face::default()).collect();
     let mut tails = Vec::new();
     for (isle, piece) in pieces.iter().enumerate() {
-        let mut place = 0;
-        for (member, component) in piece.members.iter().enumerate() {
-            let Interface { inputs, outputs, abilities, .. } = &ports.interfaces[*component];
-            let mut shown: Vec<(Port, usize, usize)> = Vec::new();
-            for port in outputs {
-                shown.push((port.clone(), isle, place));
-                place += 1;
-            }
-            let mut open = Vec::new();
+        let mut places = 0..;
+        let mut next = || (isle, places.next().unwrap_or_default());
+        for &component in &piece.members {
+            let Interface { inputs, outputs, abilities, .. } = &ports.interfaces[component];
+            let face = &mut faces[component];
+            face.freezes = abilities.freeze;
+            face.outputs.extend(outputs.iter().map(|port| (port.clone(), next())));
             for (input, port) in inputs.iter().enumerate() {
-                let driven = !links.drivers[ports.blocks[*component].inputs.start + input].is_empty();
+                let place = next();
+                let driven = !links.drivers[ports.blocks[component].inputs.start + input].is_empty();
                 if driven || !piece.alone {
                     // A port name may stand for an input and an output.
                     let taken = outputs.iter().any(|output| output.name == port.name);
                     let name = if taken { format!("{}.in", port.name) } else { port.name.clone() };
-                    shown.push((Port { name, ..port.clone() }, isle, place));
+                    face.outputs.push((Port { name, ..port.clone() }, place));
                 } else {
-                    open.push((Port { start: Some(starts[*component][input]), ..port.clone() }, input));
+                    let start = Some(starts[component][input]);
+                    face.inputs.push((Port { start, ..port.clone() }, (isle, input)));
                 }
-                place += 1;
             }
-            simulators[*component] =
-                Some(Box::new(Proxy::new(net, (isle, member), abilities.freeze, shown, open)));
         }
-        tails.push(place);
+        tails.push(next().1);
     }
-    let mut components: Vec<Component> = whole
+    let mut components: Vec<Component> = system
         .components
         .iter()
         .map(|component| Component {
@@ -563,9 +555,8 @@ fn shown(
             ..Component::default()
         })
         .collect();
-    let mut simulators: Vec<Box<dyn Simulator>> = simulators.into_iter().flatten().collect();
     for (index, line) in links.lines.iter().enumerate() {
-        let mut shown = Vec::new();
+        let mut face = Face { freezes: true, ..Face::default() };
         for (side, letter) in ["a", "b"].into_iter().enumerate() {
             let at = pieces.iter().enumerate().find_map(|(isle, piece)| {
                 let end = piece.ends.iter().position(|end| (end.0, end.1) == (index, side))?;
@@ -577,10 +568,10 @@ fn shown(
                 ("still", "1", 2, "1 where this side is judged to stand still"),
             ];
             for (name, unit, place, doc) in words {
-                shown.push((Port::new(&format!("{name}_{letter}"), unit, doc), isle, first + place));
+                face.outputs.push((Port::new(&format!("{name}_{letter}"), unit, doc), (isle, first + place)));
             }
         }
-        simulators.push(Box::new(Proxy::new(net, NOBODY, true, shown, Vec::new())));
+        faces.push(face);
         components.push(Component {
             name: format!("line.{}", line.name),
             source: "line".into(),
@@ -589,19 +580,28 @@ fn shown(
             ..Component::default()
         });
     }
-    let interfaces: Vec<Interface> =
-        simulators.iter().map(|simulator| simulator.interface().clone()).collect();
-    let inputs = interfaces.iter().map(|interface| interface.inputs.len()).sum();
+    let named = |piece: &Piece| {
+        let names: Vec<&str> = piece.members.iter().map(|member| ports.names[*member].as_str()).collect();
+        names.join(", ")
+    };
+    let shown = Shown {
+        islands: pieces.iter().map(named).collect(),
+        lines: links.lines.iter().map(|line| line.name.clone()).collect(),
+        first: pieces.iter().map(|piece| piece.members[0]).collect(),
+        outputs: faces.iter().flat_map(|face| &face.outputs).map(|(_, place)| *place).collect(),
+        inputs: faces.iter().flat_map(|face| &face.inputs).map(|(_, place)| *place).collect(),
+    };
+    let inputs = shown.inputs.len();
     let mut recipe = Recipe::default();
-    let experiment = whole.experiment.clone();
-    let every = whole.results.every.unwrap_or((experiment.stop - experiment.start) / ROWS);
+    let experiment = system.experiment.clone();
+    let every = system.results.every.unwrap_or((experiment.stop - experiment.start) / ROWS);
     recipe.step.size = Some(every);
     let system = System {
-        folder: whole.folder.clone(),
+        folder: system.folder.clone(),
         components,
         recipe,
-        results: Results { every: None, ..whole.results.clone() },
-        scenario: whole.scenario.clone(),
+        results: Results { every: None, ..system.results.clone() },
+        scenario: system.scenario.clone(),
         experiment,
         ..System::default()
     };
@@ -613,5 +613,35 @@ fn shown(
         excused: vec![true; inputs],
         ..Links::default()
     };
-    Parts { system, simulators, links }
+    (Whole { system, interfaces: faces.into_iter().map(Face::interface).collect(), links }, shown)
+}
+
+/// A component or a line as everybody else sees it: ports, and where an island has them.
+#[derive(Default)]
+struct Face {
+    outputs: Vec<(Port, (usize, usize))>,
+    /// Those that nothing drives.
+    inputs: Vec<(Port, (usize, usize))>,
+    /// What it shows can be saved.
+    freezes: bool,
+}
+
+impl Face {
+    fn interface(self) -> Interface {
+        let abilities = Abilities {
+            rollback: false,
+            freeze: self.freezes,
+            states: false,
+            answers: false,
+            // It has no feed-through either, so nobody needs to ask for it.
+            jacobian: true,
+            ..Abilities::NATIVE
+        };
+        Interface {
+            outputs: self.outputs.into_iter().map(|(port, _)| port).collect(),
+            inputs: self.inputs.into_iter().map(|(port, _)| port).collect(),
+            abilities,
+            ..Interface::default()
+        }
+    }
 }

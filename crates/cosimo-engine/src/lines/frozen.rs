@@ -79,12 +79,6 @@ impl Walk<'_> {
         self.numbers(numbers.make_contiguous());
     }
 
-    pub(crate) fn list(&mut self, numbers: &mut Vec<f64>) {
-        let length = self.length(numbers.len() as u64, 8);
-        numbers.resize(length, 0.0);
-        self.numbers(numbers);
-    }
-
     pub(crate) fn bytes(&mut self, bytes: &mut Vec<u8>) {
         let length = self.length(bytes.len() as u64, 1);
         match self {
@@ -128,7 +122,6 @@ mod tests {
         count: u64,
         flag: bool,
         times: [Option<f64>; 2],
-        list: Vec<f64>,
         queue: VecDeque<f64>,
         bytes: Vec<u8>,
         stamps: Vec<Stamp>,
@@ -140,7 +133,6 @@ mod tests {
             walk.count(&mut self.count);
             walk.flag(&mut self.flag);
             self.times.iter_mut().for_each(|time| walk.maybe(time));
-            walk.list(&mut self.list);
             walk.queue(&mut self.queue);
             walk.bytes(&mut self.bytes);
             walk.stamps(&mut self.stamps);
@@ -155,8 +147,7 @@ mod tests {
             count: u64::MAX,
             flag: true,
             times: [None, Some(f64::INFINITY)],
-            list: vec![1.0, f64::MIN_POSITIVE],
-            queue: VecDeque::from([3.0]),
+            queue: VecDeque::from([1.0, f64::MIN_POSITIVE]),
             bytes: vec![7, 0, 9],
             stamps: vec![stamp, Stamp::default()],
         };
@@ -168,7 +159,7 @@ mod tests {
     #[test]
     fn what_was_written_is_read() {
         let (written, bytes) = all();
-        let mut read = All { list: vec![9.0; 5], ..All::default() };
+        let mut read = All { queue: VecDeque::from([9.0; 5]), ..All::default() };
         let mut walk = Walk::Read(Some(&bytes));
         read.walk(&mut walk);
         assert_eq!(walk.end(), Ok(()));

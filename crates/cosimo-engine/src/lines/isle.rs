@@ -1,22 +1,24 @@
 //! An island on its own clock: one simulator that steps as its solver likes, or several with a method of their own.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use cosimo_core::clock::Crawl;
+use cosimo_core::error::StepError;
 use cosimo_core::line::Stamp;
 use cosimo_core::{Inputs, Outputs, Segment, Setup, Simulator, SimulatorError, Slot, Time, Trail, Window};
 use cosimo_system::{Boundary, LineDecl};
 
 use super::drive::Drive;
-use super::end::{End, Notice};
+use super::end::{End, EndTotals};
 use super::frozen::Walk;
-use crate::checkpoint::{Checkpoint, CheckpointError};
+use super::rounds::IsleTotals;
+use crate::checkpoint::{Checkpoint, CheckpointError, Progress};
+use crate::island::{Island, ROUNDS};
 use crate::plan::Plan;
 use crate::run::Run;
 use crate::summary::BondSummary;
-
-/// Events of one instant, one after the other.
-const ROUNDS: usize = 100;
 
 /// An explicit boundary is stable below this Z H / M, exact for a mass; and how far below that a mass that was weighed on a
 /// trial may make it seem.
@@ -62,22 +64,37 @@ pub(crate) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 /// An island under way.
 pub(crate) struct Isle {
     body: Body,
+    ends: Ends,
+    past: Past,
     stop: f64,
     pub(crate) time: f64,
-    pub(crate) start: f64,
-    pub(crate) steps: u64,
-    pub(crate) evaluations: u64,
+    start: f64,
+    steps: u64,
+    evaluations: u64,
     crawl: Crawl,
+    /// All of it as bytes, on its way to a checkpoint or from there.
+    pub(crate) frozen: Vec<u8>,
+    /// Wall time of its steps, where it is taken.
+    pub(crate) spent: Option<Duration>,
 }
 
 enum Body {
     Solo(Box<Solo>),
-    Group { run: Box<Run>, ends: Ends },
+    Group(Box<Island>),
+}
+
+/// What an island was at its steps since the one before what is shown.
+#[derive(Default)]
+struct Past {
+    /// Time and values, one row after the other.
+    rows: VecDeque<f64>,
+    width: usize,
+    /// The row that was made last.
+    row: Vec<f64>,
 }
 
 struct Solo {
     simulator: Box<dyn Simulator>,
-    ends: Vec<End>,
     drive: Drive,
     /// One per input; those of lines follow from what they did last.
     segments: Vec<Segment>,
@@ -97,53 +114,59 @@ impl Isle {
         let Seed { body, mut ends, decls, efforts, setup } = seed;
         let start = setup.start.seconds();
         let stop = setup.stop.map_or(f64::INFINITY, Time::seconds);
-        let body = match body {
-            SeedBody::Solo(seed) => Body::Solo(Box::new(Solo::new(*seed, ends, &decls, &efforts, &setup)?)),
+        let (body, ends) = match body {
+            SeedBody::Solo(seed) => {
+                let solo = Solo::new(*seed, &mut ends, &decls, &efforts, &setup)?;
+                (Body::Solo(Box::new(solo)), Arc::new(Mutex::new(ends)))
+            }
             SeedBody::Group { plan, ends: shared } => {
                 for ((end, decl), effort) in ends.iter_mut().zip(&decls).zip(&efforts) {
                     end.begin(start, *effort, 0.0, decl);
                     end.outbox.clear();
                 }
                 lock(&shared).append(&mut ends);
-                let run =
-                    Run::new(*plan, 1).map_err(|error| SimulatorError::new("start", error.to_string()))?;
+                let island = Run::rehearse(*plan).and_then(|plan| Ok(plan.into_island()?));
+                let island = island.map_err(|error| SimulatorError::new("start", error.to_string()))?;
                 for ((end, decl), effort) in lock(&shared).iter_mut().zip(&decls).zip(&efforts) {
-                    end.place = run.layout().topology.blocks[end.member].outputs.start + end.flow;
-                    end.begin(start, *effort, run.outputs()[end.place], decl);
+                    end.place = island.layout.topology.blocks[end.member].outputs.start + end.flow;
+                    end.begin(start, *effort, island.outputs()[end.place], decl);
                 }
-                Body::Group { run: Box::new(run), ends: shared }
+                (Body::Group(Box::new(island)), shared)
             }
         };
-        let crawl = Crawl::between(start, stop);
-        Ok(Isle { body, stop, time: start, start, steps: 0, evaluations: 0, crawl })
+        let mut isle = Isle {
+            body,
+            ends,
+            past: Past::default(),
+            stop,
+            time: start,
+            start,
+            steps: 0,
+            evaluations: 0,
+            crawl: Crawl::between(start, stop),
+            frozen: Vec::new(),
+            spent: None,
+        };
+        isle.note();
+        isle.past.width = isle.past.row.len();
+        Ok(isle)
     }
 
-    pub(crate) fn finished(&self) -> bool {
+    fn finished(&self) -> bool {
         self.time >= self.stop
     }
 
-    /// Stamps and notices of the others; then steps for as long as all is there that they read, or until `until`.
-    pub(crate) fn round(
-        &mut self,
-        incoming: &mut [Vec<Stamp>],
-        notices: &[Notice],
-        until: f64,
-        mut row: impl FnMut(&mut Isle),
-    ) -> Result<bool, SimulatorError> {
+    /// Stamps and notices of the others; then steps for as long as all is there that they read, or until `until`. Whether
+    /// there was one.
+    pub(crate) fn round(&mut self, until: f64) -> Result<bool, SimulatorError> {
         let now = self.time;
-        self.with_ends(|ends| {
-            for ((end, stamps), notice) in ends.iter_mut().zip(incoming).zip(notices) {
-                end.inbox.receive(stamps);
-                stamps.clear();
-                end.hear(*notice, now);
-            }
-        });
+        self.with_ends(|ends| ends.iter_mut().for_each(|end| end.receive(now)));
         let mut moved = false;
         // Who depends on others is stopped by what he lacks: rounds must not depend on who looks on, as notices do on rounds.
         let bound = self.with_ends(|ends| !ends.is_empty());
         while !self.finished() && (bound || self.time < until) && self.step()? {
             moved = true;
-            row(self);
+            self.note();
         }
         Ok(moved)
     }
@@ -151,35 +174,29 @@ impl Isle {
     /// One step, unless something is missing for it.
     fn step(&mut self) -> Result<bool, SimulatorError> {
         let (time, stop) = (self.time, self.stop);
+        let mut ends = lock(&self.ends);
         let stepped = match &mut self.body {
-            Body::Solo(solo) => solo.step(time, stop)?,
-            Body::Group { run, ends } => {
-                let to = {
-                    let ends = lock(ends);
-                    // What is published in between nobody knows: half a delay lets the next one be reached.
-                    let longest = ends.iter().map(|end| 0.5 * end.delay()).fold(f64::INFINITY, f64::min);
-                    let wanted = run.sizes().1.min(longest);
-                    run.set_next_size(wanted);
-                    let to = (time + wanted).min(stop);
-                    if !ends.iter().all(|end| end.ready(time, to)) {
-                        return Ok(false);
-                    }
-                    to
-                };
-                let before = run.counters().evaluations;
-                run.step().map_err(|error| SimulatorError::new("step", error.to_string()))?;
-                if let Some(ended) = run.ended() {
-                    return Err(SimulatorError::end(ended.function));
+            Body::Solo(solo) => solo.step(&mut ends, time, stop)?,
+            Body::Group(island) => {
+                // What is published in between nobody knows: half a delay lets the next one be reached.
+                let longest = ends.iter().map(|end| 0.5 * end.delay()).fold(f64::INFINITY, f64::min);
+                island.size = island.size.min(longest);
+                let to = (time + island.size).min(stop);
+                if !ends.iter().all(|end| end.ready(time, to)) {
+                    return Ok(false);
                 }
-                let now = run.time().seconds();
+                // Its simulators at lines look at their ends.
+                drop(ends);
+                let before = island.counters.evaluations;
+                step_with_events(island)?;
+                let now = island.clock.now().seconds();
                 debug_assert!(now <= to || !to.is_finite() || (now - to).abs() < 1e-6 * (to - time));
-                for end in lock(ends).iter_mut() {
-                    let flow = run.outputs()[end.place];
-                    let sample = end.sample(time, now, flow);
+                for end in lock(&self.ends).iter_mut() {
+                    let sample = end.sample(time, now, island.outputs()[end.place]);
                     end.judge(&sample);
                     end.publish(sample);
                 }
-                Some((now, run.counters().evaluations - before))
+                Some((now, island.counters.evaluations - before))
             }
         };
         let Some((now, evaluations)) = stepped else { return Ok(false) };
@@ -194,40 +211,39 @@ impl Isle {
         Ok(true)
     }
 
-    pub(crate) fn with_ends<R>(&mut self, work: impl FnOnce(&mut [End]) -> R) -> R {
-        match &mut self.body {
-            Body::Solo(solo) => work(&mut solo.ends),
-            Body::Group { ends, .. } => work(&mut lock(ends)),
-        }
+    pub(crate) fn with_ends<R>(&self, work: impl FnOnce(&mut [End]) -> R) -> R {
+        work(&mut lock(&self.ends))
     }
 
-    /// All outputs and then all inputs of its simulators, one simulator after the other; then effort, delay and stillness
-    /// of each end.
-    pub(crate) fn row(&mut self, into: &mut Vec<f64>) {
-        match &mut self.body {
+    /// A row of what the island is now: the time; all outputs and then all inputs of its simulators, one simulator after the
+    /// other; then effort, delay and stillness of each end.
+    fn note(&mut self) {
+        let ends = lock(&self.ends);
+        let row = &mut self.past.row;
+        row.clear();
+        row.push(self.time);
+        match &self.body {
             Body::Solo(solo) => {
-                into.extend_from_slice(&solo.outputs);
-                let first = into.len();
-                into.extend(solo.segments.iter().map(Segment::start));
-                for end in &solo.ends {
-                    into[first + end.effort] = end.newest_effort();
+                row.extend_from_slice(&solo.outputs);
+                let first = row.len();
+                row.extend(solo.segments.iter().map(Segment::start));
+                for end in ends.iter() {
+                    row[first + end.effort] = end.newest_effort();
                 }
             }
-            Body::Group { run, ends } => {
-                let outputs = run.outputs();
-                let layout = run.layout();
-                let ends = lock(ends);
+            Body::Group(island) => {
+                let (outputs, topology) = (island.outputs(), &island.layout.topology);
                 // Those of lines are hidden from the plan, and put back in their place: they are in the order of inputs.
                 let mut hidden = ends.iter().peekable();
-                for (member, block) in layout.topology.blocks.iter().enumerate() {
-                    into.extend_from_slice(&outputs[block.outputs.clone()]);
+                for (member, block) in topology.blocks.iter().enumerate() {
+                    row.extend_from_slice(&outputs[block.outputs.clone()]);
                     let mut plain =
-                        block.inputs.clone().map(|input| layout.topology.couplings.value(input, outputs));
+                        block.inputs.clone().map(|input| topology.couplings.value(input, outputs));
                     for port in 0.. {
                         if let Some(end) = hidden.next_if(|end| (end.member, end.effort) == (member, port)) {
-                            into.push(end.newest_effort());
+                            row.push(end.newest_effort());
                         } else if let Some(value) = plain.next() {
-                            into.push(value);
+                            row.push(value);
                         } else {
                             break;
                         }
@@ -235,67 +251,120 @@ impl Isle {
                 }
             }
         }
-        self.with_ends(|ends| {
-            for end in ends.iter() {
-                into.extend([end.own.newest().effort, end.delay(), f64::from(u8::from(end.is_still()))]);
-            }
-        });
+        for end in ends.iter() {
+            row.extend([end.own.newest().effort, end.delay(), f64::from(u8::from(end.is_still()))]);
+        }
+        self.past.rows.extend(&*row);
+    }
+
+    /// What it showed at an instant: between two rows evenly.
+    pub(crate) fn show(&mut self, t: f64) {
+        let Past { rows, width, row } = &mut self.past;
+        let width = *width;
+        // Of two rows of one instant the second counts.
+        while rows.len() > width && rows[width] <= t {
+            rows.drain(..width);
+        }
+        let part = if rows.len() > width { ((t - rows[0]) / (rows[width] - rows[0])).max(0.0) } else { 0.0 };
+        row.clear();
+        row.extend((1..width).map(|place| {
+            let a = rows[place];
+            if part > 0.0 { a + part * (rows[width + place] - a) } else { a }
+        }));
+    }
+
+    /// A value of what was shown last.
+    pub(crate) fn shown(&self, place: usize) -> f64 {
+        self.past.row[place]
+    }
+
+    pub(crate) fn freeze(&mut self) -> Result<(), SimulatorError> {
+        let mut bytes = Vec::new();
+        let mut walk = Walk::Write(&mut bytes);
+        self.walk(&mut walk)?;
+        walk.end()?;
+        self.frozen = bytes;
+        Ok(())
+    }
+
+    pub(crate) fn thaw(&mut self) -> Result<(), SimulatorError> {
+        let bytes = std::mem::take(&mut self.frozen);
+        let mut walk = Walk::Read(Some(&bytes));
+        self.walk(&mut walk)?;
+        walk.end()
     }
 
     /// Over everything that changes, between two rounds.
-    pub(crate) fn walk(&mut self, walk: &mut Walk<'_>) -> Result<(), SimulatorError> {
+    fn walk(&mut self, walk: &mut Walk<'_>) -> Result<(), SimulatorError> {
         walk.number(&mut self.time);
         walk.count(&mut self.steps);
         walk.count(&mut self.evaluations);
+        walk.queue(&mut self.past.rows);
         match &mut self.body {
             Body::Solo(solo) => solo.walk(walk)?,
-            Body::Group { run, ends } => {
+            Body::Group(island) => {
                 let fault = |error: CheckpointError| SimulatorError::new("freeze", error.to_string());
                 let mut bytes = match walk {
-                    Walk::Write(_) => run.save().map_err(fault)?.bytes().to_vec(),
+                    Walk::Write(_) => {
+                        let taken = Checkpoint::take(island, None, None, &Progress::default());
+                        taken.map_err(fault)?.bytes().to_vec()
+                    }
                     Walk::Read(_) => Vec::new(),
                 };
                 walk.bytes(&mut bytes);
                 if let Walk::Read(_) = walk {
-                    run.load(&Checkpoint::from_bytes(bytes).map_err(fault)?).map_err(fault)?;
+                    Checkpoint::from_bytes(bytes)
+                        .and_then(|saved| saved.put(island, None, None))
+                        .map_err(fault)?;
                 }
-                lock(ends).iter_mut().for_each(|end| end.walk(walk));
             }
         }
+        self.with_ends(|ends| ends.iter_mut().for_each(|end| end.walk(walk)));
         Ok(())
     }
 
-    /// New values of inputs that nobody drives, from the next step on.
-    pub(crate) fn set_input(&mut self, member: usize, input: usize, value: f64) {
-        if let Body::Solo(solo) = &mut self.body
-            && member == 0
-            && !solo.ends.iter().any(|end| end.effort == input)
-        {
+    /// A new value of an input that nothing drives, from the next step on. Only islands of one simulator have such inputs.
+    pub(crate) fn set_input(&mut self, input: usize, value: f64) {
+        if let Body::Solo(solo) = &mut self.body {
             solo.segments[input] = Segment::constant(value);
         }
     }
 
-    /// What the method of the island has to say about its bonds.
-    pub(crate) fn bonds(&self) -> Vec<BondSummary> {
-        match &self.body {
-            Body::Solo(_) => Vec::new(),
-            Body::Group { run, .. } => run.summary().bonds,
-        }
+    pub(crate) fn totals(&self) -> IsleTotals {
+        let (taken_back, bonds) = match &self.body {
+            Body::Solo(_) => {
+                (self.with_ends(|ends| ends.iter().map(|end| end.stats.taken_back).sum()), Vec::new())
+            }
+            Body::Group(island) => (island.counters.rejected, BondSummary::all(island)),
+        };
+        let (steps, evaluations) = (self.steps, self.evaluations);
+        IsleTotals { name: String::new(), steps, taken_back, evaluations, bonds }
     }
 
-    /// Steps that were taken back.
-    pub(crate) fn rejected(&self) -> u64 {
-        match &self.body {
-            Body::Solo(solo) => solo.ends.iter().map(|end| end.stats.taken_back).sum(),
-            Body::Group { run, .. } => run.counters().rejected,
-        }
+    /// Of each end, and the energy that it has sent and the other has not read.
+    pub(crate) fn end_totals(&self) -> Vec<(EndTotals, f64)> {
+        let (now, elapsed) = (self.time, self.time - self.start);
+        self.with_ends(|ends| ends.iter().map(|end| (end.totals(elapsed), end.stored(now))).collect())
     }
+}
+
+/// A step of an island of several, and the events at its end.
+fn step_with_events(island: &mut Island) -> Result<(), SimulatorError> {
+    let said = |error: StepError| match error {
+        StepError::Ended { function, .. } => SimulatorError::end(function),
+        error => SimulatorError::new("step", error.to_string()),
+    };
+    island.step().map_err(said)?;
+    if island.board.ended.is_none() && island.due() {
+        island.handle_events().map_err(said)?;
+    }
+    island.board.ended.map_or(Ok(()), |(_, function)| Err(SimulatorError::end(function)))
 }
 
 impl Solo {
     fn new(
         seed: SoloSeed,
-        mut ends: Vec<End>,
+        ends: &mut [End],
         decls: &[LineDecl],
         efforts: &[f64],
         setup: &Setup,
@@ -326,32 +395,19 @@ impl Solo {
                 (rollback, drive.masses.iter().any(|mass| mass.is_nan()), first)
             {
                 let known = drive.masses.clone();
-                drive.weigh(simulator.as_mut(), &ends, window, &segments)?;
+                drive.weigh(simulator.as_mut(), ends, window, &segments)?;
                 for (mass, known) in drive.masses.iter_mut().zip(known) {
                     *mass = if known.is_nan() { *mass } else { known };
                 }
             }
-            check_masses(&name, &drive, &ends, size, decls)?;
+            check_masses(&name, &drive, ends, size, decls)?;
             drive.rest(efforts.iter().copied());
         }
         let next_event = simulator.next_event()?.map(Time::seconds);
         let rates = drive.rates().to_vec();
         let samples = vec![Stamp::default(); ends.len()];
-        let mut solo = Solo {
-            simulator,
-            ends,
-            drive,
-            segments,
-            outputs,
-            size,
-            next_event,
-            rollback,
-            rates,
-            samples,
-            owed: 0,
-        };
-        solo.announce();
-        Ok(solo)
+        ends.iter_mut().for_each(|end| end.announce(next_event));
+        Ok(Solo { simulator, drive, segments, outputs, size, next_event, rollback, rates, samples, owed: 0 })
     }
 
     fn walk(&mut self, walk: &mut Walk<'_>) -> Result<(), SimulatorError> {
@@ -363,7 +419,6 @@ impl Solo {
         if let Walk::Read(_) = walk {
             self.simulator.thaw(&bytes)?;
         }
-        self.ends.iter_mut().for_each(|end| end.walk(walk));
         walk.numbers(self.drive.rates_mut());
         self.segments.iter_mut().for_each(|segment| walk.numbers(&mut segment.0));
         walk.numbers(&mut self.outputs);
@@ -372,40 +427,33 @@ impl Solo {
         Ok(())
     }
 
-    fn announce(&mut self) {
-        for end in &mut self.ends {
-            end.announce(self.next_event);
-        }
-    }
-
     /// Until a step is kept; `None` where stamps are missing for one.
-    fn step(&mut self, from: f64, stop: f64) -> Result<Option<(f64, u64)>, SimulatorError> {
+    fn step(&mut self, ends: &mut [End], from: f64, stop: f64) -> Result<Option<(f64, u64)>, SimulatorError> {
         let inside = self.drive.way == Boundary::Inside;
         let mut evaluations = 0;
         loop {
             // The delays, or the size at the shortest one that grows with them.
-            let least = self.ends.iter().map(|end| end.factor).reduce(f64::min).unwrap_or(1.0);
-            let longest = self.ends.iter().map(|end| end.longest(from)).fold(f64::INFINITY, f64::min);
+            let least = ends.iter().map(|end| end.factor).reduce(f64::min).unwrap_or(1.0);
+            let longest = ends.iter().map(|end| end.longest(from)).fold(f64::INFINITY, f64::min);
             let wanted = (self.size * least).min(longest);
-            let known = self.ends.iter().filter_map(|end| end.limit(from));
+            let known = ends.iter().filter_map(|end| end.limit(from));
             let limit = known.chain(self.next_event.filter(|event| *event > from)).fold(stop, f64::min);
             // A rest that is no step is part of the last one.
             let to = if limit - (from + wanted) < 1e-9 * wanted { limit } else { from + wanted };
-            if !self.ends.iter().all(|end| end.ready(from, to)) {
+            if !ends.iter().all(|end| end.ready(from, to)) {
                 // What was tried and taken back has been paid for.
                 self.owed += evaluations;
                 return Ok(None);
             }
             let window = window(from, to)?;
-            let careful =
-                self.rollback && self.ends.iter().any(|end| end.factor > 1.0 && end.owner.is_none());
+            let careful = self.rollback && ends.iter().any(|end| end.factor > 1.0 && end.owner.is_none());
             if careful {
                 self.simulator.save(Slot::Attempt)?;
                 self.rates.copy_from_slice(self.drive.rates());
             }
             let mut trail = Trail { integrals: &mut [] };
             let (simulator, segments) = (self.simulator.as_mut(), &self.segments[..]);
-            let reached = self.drive.advance(simulator, &self.ends, window, segments, inside, &mut trail)?;
+            let reached = self.drive.advance(simulator, ends, window, segments, inside, &mut trail)?;
             evaluations += reached.evaluations;
             if let Some(function) = self.simulator.ending() {
                 return Err(SimulatorError::end(function));
@@ -413,7 +461,7 @@ impl Solo {
             let now = reached.to.seconds();
             self.simulator.outputs(&mut Outputs { values: &mut self.outputs, slopes: &mut [] })?;
             let mut again = false;
-            for (end, sample) in self.ends.iter_mut().zip(&mut self.samples) {
+            for (end, sample) in ends.iter_mut().zip(&mut self.samples) {
                 let flow = self.outputs[end.flow];
                 if !flow.is_finite() {
                     let words = format!("the flow at a line is {flow} at t = {now} s");
@@ -432,25 +480,25 @@ impl Solo {
                 self.drive.rates_mut().copy_from_slice(&rates);
                 self.rates = rates;
                 let moved = |end: &&mut End| !end.is_still() && end.factor > 1.0 && end.owner.is_none();
-                self.ends.iter_mut().filter(moved).for_each(End::give_up);
+                ends.iter_mut().filter(moved).for_each(End::give_up);
                 continue;
             }
-            for (end, sample) in self.ends.iter_mut().zip(&self.samples) {
+            for (end, sample) in ends.iter_mut().zip(&self.samples) {
                 end.publish(*sample);
                 self.segments[end.effort] = Segment::constant(sample.effort * end.view_scale());
             }
             self.next_event = reached.next_event.map(Time::seconds);
             if reached.event {
-                self.event(reached.to)?;
+                self.event(ends, reached.to)?;
             }
-            self.announce();
+            ends.iter_mut().for_each(|end| end.announce(self.next_event));
             return Ok(Some((now, evaluations + std::mem::take(&mut self.owed))));
         }
     }
 
     /// Handles what is due, until nothing is.
-    fn event(&mut self, at: Time) -> Result<(), SimulatorError> {
-        let before: Vec<f64> = self.ends.iter().map(|end| self.outputs[end.flow]).collect();
+    fn event(&mut self, ends: &mut [End], at: Time) -> Result<(), SimulatorError> {
+        let before: Vec<f64> = ends.iter().map(|end| self.outputs[end.flow]).collect();
         self.simulator.settle(at, &Inputs::of(&self.segments))?;
         self.simulator.outputs(&mut Outputs { values: &mut self.outputs, slopes: &mut [] })?;
         for _ in 0..ROUNDS {
@@ -461,7 +509,7 @@ impl Solo {
             self.simulator.settle(at, &Inputs::of(&self.segments))?;
         }
         // A flow that jumped is told at once: two stamps of one instant.
-        for (end, before) in self.ends.iter_mut().zip(before) {
+        for (end, before) in ends.iter_mut().zip(before) {
             let flow = self.outputs[end.flow];
             if flow != before {
                 let sample = end.sample(at.seconds(), at.seconds(), flow);

@@ -2,10 +2,10 @@
 //!
 //! A line is the only thing that two islands share. What remains connected when lines are cut is one island. An island
 //! goes on as far as the stamps of the others let it (`end.rs`), one step of its own after the other (`isle.rs`); all of
-//! them move in rounds, between which stamps are delivered (`net.rs`). Nobody reads what is newer than the start of his own
-//! step, so the bits do not depend on who was faster. To the rest of the engine the components are simulators like any other, that show
-//! what their island has come to (`proxy.rs`): rows, reports and progress need not know of islands. To save a run, every
-//! island is walked over on its own thread (`frozen.rs`).
+//! them move in rounds, between which stamps are delivered (`rounds.rs`). Nobody reads what is newer than the start of his own
+//! step, so the bits do not depend on who was faster. The run owns all of them; its plan lists the components and the lines with
+//! everything that islands show, read between their steps at even instants, so that rows, reports and progress need not know
+//! of islands. To save a run, every island is walked over on its own thread (`frozen.rs`).
 
 mod drive;
 mod end;
@@ -13,10 +13,10 @@ mod form;
 mod frozen;
 mod group;
 mod isle;
-mod net;
-mod proxy;
+mod rounds;
 mod terminal;
 
 pub use end::{EndTotals, Stats};
 pub(crate) use form::form;
-pub use net::{IsleTotals, LineTotals, Net, NetTotals};
+pub(crate) use rounds::{Formed, Islands};
+pub use rounds::{IsleTotals, LineTotals, NetTotals};

@@ -8,13 +8,14 @@ use crate::crew::{Member, Seldom};
 
 /// Puts every simulator in its place.
 pub(super) fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Member> {
+    let count = layout.topology.blocks.len();
     let passes = layout.topology.order.passes.iter().chain(&layout.topology.renewal.passes);
-    let mut speaks = vec![vec![false; passes.clone().count()]; simulators.len()];
+    let mut speaks = vec![vec![false; passes.clone().count()]; count];
     for (pass, outputs) in passes.enumerate() {
         outputs.iter().for_each(|output| speaks[layout.topology.owners[*output]][pass] = true);
     }
     let (mut states, mut locals) = (0, 0);
-    let mut stages = vec![0; simulators.len()];
+    let mut stages = vec![0; count];
     for (stage, members) in layout.methods.stages.iter().enumerate() {
         members.members.iter().for_each(|&member| stages[member] = stage);
     }

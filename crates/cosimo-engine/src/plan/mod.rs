@@ -16,13 +16,12 @@ mod ports;
 pub(crate) mod rehearsal;
 mod resolve;
 
-use std::sync::Arc;
-
-use cosimo_core::Simulator;
 use cosimo_core::entry::Registry;
+use cosimo_core::error::StepError;
 use cosimo_core::interface::Interface;
 use cosimo_core::link::Block;
-use cosimo_system::{Problem, Severity, System};
+use cosimo_core::{Local, Simulator};
+use cosimo_system::{Problem, Severity, System, WireDecl};
 
 pub use self::check::{Findings, check};
 pub(crate) use self::choose::{Planned, Planner};
@@ -40,7 +39,8 @@ pub use self::ports::Ports;
 use self::resolve::links;
 pub use self::resolve::{Line, LineSide, Links, ParcelWire};
 use crate::crew::{Crew, Member, Sources};
-use crate::lines::{Net, form};
+use crate::island::Island;
+use crate::lines::{Formed, form};
 use crate::mapped;
 use crate::paced;
 use crate::scenario::Scenario;
@@ -52,8 +52,8 @@ pub struct Plan {
     members: Vec<Member>,
     sources: Sources,
     scenario: Option<Scenario>,
-    /// The islands that the members show, where there are lines.
-    net: Option<Arc<Net>>,
+    /// The islands, where there are lines. Their simulators are members of nothing else.
+    formed: Option<Formed>,
 }
 
 /// What a plan leaves to a run.
@@ -62,7 +62,7 @@ pub(crate) struct Ready {
     pub(crate) crew: Crew,
     pub(crate) remarks: Vec<Problem>,
     pub(crate) scenario: Option<Scenario>,
-    pub(crate) net: Option<Arc<Net>>,
+    pub(crate) formed: Option<Formed>,
 }
 
 impl std::fmt::Debug for Plan {
@@ -89,25 +89,26 @@ impl Plan {
     }
 
     pub(crate) fn ready(self, threads: usize) -> Ready {
-        // Islands have threads of their own; those who show them have nothing to do.
-        let own = if let Some(net) = &self.net {
-            net.use_threads(threads);
-            1
-        } else {
-            threads
-        };
-        let Plan { layout, remarks, members, sources, scenario, net } = self;
-        Ready { layout, crew: Crew::new(members, own, sources), remarks, scenario, net }
+        let Plan { layout, remarks, members, sources, scenario, formed } = self;
+        Ready { layout, crew: Crew::new(members, threads, sources), remarks, scenario, formed }
+    }
+
+    /// The island of a plan for one thread, initialised.
+    pub(crate) fn into_island(self) -> Result<Island, StepError> {
+        let mut island = Island::new(self.layout, Crew::new(self.members, 1, self.sources));
+        island.enter()?;
+        island.exit_initialisation()?;
+        Ok(island)
     }
 }
 
 /// Plans a system, or says everything that is wrong with it.
 pub fn plan(system: &System, registry: &Registry) -> Result<Plan, Vec<Problem>> {
-    let Survey { simulators, layout, scenario, net, problems, .. } = survey(system, registry);
+    let Survey { simulators, layout, scenario, formed, problems, .. } = survey(system, registry);
     match layout {
         Some(planned) if !has_errors(&problems) => {
             let plan = assemble(planned, simulators.into_iter().flatten().collect(), problems, scenario);
-            Ok(Plan { net, ..plan })
+            Ok(Plan { formed, ..plan })
         }
         _ => Err(problems),
     }
@@ -120,8 +121,10 @@ pub(crate) fn assemble(
     remarks: Vec<Problem>,
     scenario: Option<Scenario>,
 ) -> Plan {
-    for (index, simulator) in simulators.iter_mut().enumerate() {
-        let count = simulator.states().map(|states| states.count());
+    for index in 0..layout.topology.blocks.len() {
+        // What only shows islands has no simulators.
+        let states = simulators.get_mut(index).and_then(|simulator| simulator.states());
+        let count = states.map(|states| states.count());
         if count.is_none() {
             layout.topology.hidden.push(index);
         }
@@ -129,7 +132,7 @@ pub(crate) fn assemble(
         layout.topology.state_counts.push(count.unwrap_or(0));
     }
     let members = members(simulators, &layout);
-    Plan { layout, remarks, members, sources, scenario, net: None }
+    Plan { layout, remarks, members, sources, scenario, formed: None }
 }
 
 /// What can be known of a system, however much is wrong with it.
@@ -142,7 +145,7 @@ pub(crate) struct Survey {
     pub(crate) links: Links,
     pub(crate) layout: Option<Planned>,
     scenario: Option<Scenario>,
-    net: Option<Arc<Net>>,
+    formed: Option<Formed>,
     pub(crate) problems: Vec<Problem>,
 }
 
@@ -179,16 +182,24 @@ pub(crate) fn survey(system: &System, registry: &Registry) -> Survey {
         );
     }
     let plain = system.strong.is_empty() && links.lines.is_empty();
-    let (simulators, layout, scenario, net) = if plain || !closed.is_empty() {
+    let (simulators, (layout, scenario), formed) = if plain || !closed.is_empty() {
         let locals = locals(system, simulators.iter().map(Option::as_deref));
         let planner = Planner { system, registry, ports: &ports, links: &links, locals: &locals };
-        let layout = planner.layout(&mut problems);
-        let scenario = Scenario::plan(system, &links.tuned, &ports, &links, registry, &mut problems);
-        (simulators, layout, scenario, None)
+        let chosen = chosen(&planner, &links.tuned, &mut problems);
+        (simulators, chosen, None)
     } else {
         reshaped(system, simulators, &links, registry, &mut problems)
     };
-    Survey { simulators, names, interfaces, blocks, closed, links, layout, scenario, net, problems }
+    Survey { simulators, names, interfaces, blocks, closed, links, layout, scenario, formed, problems }
+}
+
+type Chosen = (Option<Planned>, Option<Scenario>);
+
+/// Methods, and what a scenario does; `tuned` are wires to parameters.
+fn chosen(planner: &Planner<'_>, tuned: &[WireDecl], problems: &mut Vec<Problem>) -> Chosen {
+    let layout = planner.layout(problems);
+    let Planner { system, registry, ports, links, .. } = planner;
+    (layout, Scenario::plan(system, tuned, ports, links, registry, problems))
 }
 
 /// The plan of a system with components that become one, or with islands. What others survey stays as the file has it.
@@ -198,28 +209,34 @@ fn reshaped(
     links: &Links,
     registry: &Registry,
     problems: &mut Vec<Problem>,
-) -> (Opened, Option<Planned>, Option<Scenario>, Option<Arc<Net>>) {
-    let nothing = || (Vec::new(), None, None, None);
+) -> (Opened, Chosen, Option<Formed>) {
     let parts = Parts {
         system: system.clone(),
         simulators: simulators.into_iter().flatten().collect(),
         links: links.clone(),
     };
-    let Some(mut parts) = fuse(parts, registry, problems) else { return nothing() };
-    let mut net = None;
-    if !parts.links.lines.is_empty() {
-        let Some((shown, islands)) = form(parts, registry, problems) else { return nothing() };
-        (parts, net) = (shown, Some(islands));
+    let Some(parts) = fuse(parts, registry, problems) else { return (Vec::new(), (None, None), None) };
+    let chosen = |system: &System,
+                  interfaces: &[Interface],
+                  own: &Links,
+                  locals: &[Vec<Local>],
+                  problems: &mut Vec<Problem>| {
+        let names: Vec<String> = system.components.iter().map(|component| component.name.clone()).collect();
+        let blocks = blocks(interfaces);
+        let ports = Ports::new(&names, interfaces, &blocks);
+        chosen(&Planner { system, registry, ports: &ports, links: own, locals }, &links.tuned, problems)
+    };
+    if parts.links.lines.is_empty() {
+        let inside = parts.simulators.iter().map(|simulator| Some(simulator.as_ref()));
+        let locals = locals(&parts.system, inside);
+        let chosen = chosen(&parts.system, &parts.interfaces(), &parts.links, &locals, problems);
+        return (parts.simulators.into_iter().map(Some).collect(), chosen, None);
     }
-    let (names, interfaces) = (parts.names(), parts.interfaces());
-    let blocks = blocks(&interfaces);
-    let ports = Ports::new(&names, &interfaces, &blocks);
-    let locals = locals(&parts.system, parts.simulators.iter().map(|simulator| Some(simulator.as_ref())));
-    let planner =
-        Planner { system: &parts.system, registry, ports: &ports, links: &parts.links, locals: &locals };
-    let layout = planner.layout(problems);
-    let scenario = Scenario::plan(&parts.system, &links.tuned, &ports, &parts.links, registry, problems);
-    (parts.simulators.into_iter().map(Some).collect(), layout, scenario, net)
+    let Some((whole, formed)) = form(parts, registry, problems) else {
+        return (Vec::new(), (None, None), None);
+    };
+    let chosen = chosen(&whole.system, &whole.interfaces, &whole.links, &[], problems);
+    (Vec::new(), chosen, Some(formed))
 }
 
 fn has_errors(problems: &[Problem]) -> bool {
