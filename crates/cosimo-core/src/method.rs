@@ -70,16 +70,16 @@ impl Fit for Discrete {
 
 /// Chooses a fit per input when the plan is made.
 pub trait Approximation: Send + Sync {
-    fn choose(&self, wire: &WireFacts) -> Box<dyn Fit>;
+    /// With `feedthrough`, the receiving simulator has an output that depends on this input at the same instant. Nothing
+    /// else may decide: inputs that are alike in this share a fit.
+    fn choose(&self, feedthrough: bool) -> Box<dyn Fit>;
 }
 
-/// What the plan knows of an input when it chooses its fit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WireFacts {
-    /// The receiving simulator has an output that depends on this input at the same instant.
-    pub feedthrough: bool,
-    /// All its sources offer slopes.
-    pub slopes: bool,
+/// A fit that is the same for every input.
+impl<F: Fit + Clone + 'static> Approximation for F {
+    fn choose(&self, _feedthrough: bool) -> Box<dyn Fit> {
+        Box::new(self.clone())
+    }
 }
 
 /// Adds a small segment to inputs, from method memory and what was known when the window began.

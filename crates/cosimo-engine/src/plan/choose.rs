@@ -5,7 +5,7 @@ use cosimo_core::entry::{Entry, Options, Registry, Value, find, format_of, sugge
 use cosimo_core::interface::Needs;
 use cosimo_core::linearised::Place;
 use cosimo_core::link::Block;
-use cosimo_core::method::{CouplingGraph, Discrete, Fit, Law, Shape, WireFacts};
+use cosimo_core::method::{CouplingGraph, Discrete, Fit, Law, Shape};
 use cosimo_core::recorder::TableError;
 use cosimo_core::{Carries, Couplings, End, Local, Time};
 use cosimo_system::{Choice, Exchange, Problem, Reject, System};
@@ -83,12 +83,6 @@ impl Planner<'_> {
                 continue;
             }
             let choice = recipe.input.of(&paths[input]);
-            let facts = WireFacts {
-                feedthrough: passes[input],
-                slopes: self.links.rows[input]
-                    .iter()
-                    .all(|term| interfaces[owners[term.output]].abilities.slopes),
-            };
             let (entry, options) = self.entry(&self.registry.inputs, "input", choice, problems)?;
             if self.links.rows[input].is_empty() {
                 continue;
@@ -98,13 +92,13 @@ impl Planner<'_> {
             wants_slopes |= needs.slopes;
             self.sources_meet(entry, &needs, input, &owners, problems);
             let known = chosen.iter().find(|(other, _, through)| {
-                other.name == choice.name && other.options == choice.options && *through == facts.feedthrough
+                other.name == choice.name && other.options == choice.options && *through == passes[input]
             });
             fit_of_input[input] = match known {
                 Some((_, place, _)) => *place,
                 None => {
-                    fits.push((entry.build)(&options).choose(&facts));
-                    chosen.push((choice, fits.len() - 1, facts.feedthrough));
+                    fits.push((entry.build)(&options).choose(passes[input]));
+                    chosen.push((choice, fits.len() - 1, passes[input]));
                     fits.len() - 1
                 }
             };

@@ -7,7 +7,7 @@ use std::ops::Range;
 use cosimo_core::entry::{Entry, find, number_text, suggest};
 use cosimo_core::interface::Needs;
 use cosimo_core::linearised::Place;
-use cosimo_core::method::{Fit, JacobianSource, Law, WireFacts};
+use cosimo_core::method::{Fit, JacobianSource, Law};
 use cosimo_core::{Clock, End, Time, clock};
 use cosimo_system::{Choice, EndRule, Problem};
 
@@ -216,9 +216,7 @@ impl Planner<'_> {
             let Some((entry, options)) = self.entry(&self.registry.inputs, "input", choice, problems) else {
                 continue;
             };
-            let degree = |feedthrough| {
-                (entry.build)(&options).choose(&WireFacts { feedthrough, slopes: false }).degree()
-            };
+            let degree = |feedthrough| (entry.build)(&options).choose(feedthrough).degree();
             if !alike || degree(true) == degree(false) {
                 continue;
             }

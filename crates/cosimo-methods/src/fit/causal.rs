@@ -7,7 +7,7 @@
 
 use cosimo_core::entry::{Entry, Spec};
 use cosimo_core::interface::Needs;
-use cosimo_core::method::{Approximation, Fit, WireFacts};
+use cosimo_core::method::{Approximation, Fit};
 
 use super::hold::Hold;
 use super::linear::Linear;
@@ -22,8 +22,8 @@ pub struct Causal {
 }
 
 impl Approximation for Causal {
-    fn choose(&self, wire: &WireFacts) -> Box<dyn Fit> {
-        match if wire.feedthrough { self.through } else { self.integrated } {
+    fn choose(&self, feedthrough: bool) -> Box<dyn Fit> {
+        match if feedthrough { self.through } else { self.integrated } {
             0 => Box::new(Hold),
             1 => Box::new(Linear),
             _ => Box::new(Quadratic),
@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn feedthrough_decides() {
         let causal = Causal { through: 1, integrated: 0 };
-        let degree = |feedthrough| causal.choose(&WireFacts { feedthrough, slopes: false }).degree();
+        let degree = |feedthrough| causal.choose(feedthrough).degree();
         assert_eq!((degree(true), degree(false)), (1, 0));
     }
 }

@@ -7,7 +7,7 @@
 
 use cosimo_core::entry::Entry;
 use cosimo_core::interface::Needs;
-use cosimo_core::method::{Approximation, Fit, WireFacts};
+use cosimo_core::method::{Approximation, Fit};
 use cosimo_core::{Sample, Segment, Trace, Window};
 
 use super::polynomial::{of_degree, since_jump};
@@ -67,12 +67,6 @@ fn cubic(new: Sample, old: Sample, window: Window) -> Segment {
         c2 + 3.0 * a * c3,
         c3,
     ])
-}
-
-impl Approximation for Hermite {
-    fn choose(&self, _wire: &WireFacts) -> Box<dyn Fit> {
-        Box::new(Hermite)
-    }
 }
 
 pub const ENTRY: Entry<dyn Approximation> = Entry {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use cosimo_core::entry::Entry;
 use cosimo_core::interface::Needs;
-use cosimo_core::method::{Approximation, Fit, WireFacts};
+use cosimo_core::method::{Approximation, Fit};
 use cosimo_core::{Couplings, Segment, Term, Trace, Traces, Window};
 
 #[derive(Debug, Clone, Copy)]
@@ -48,12 +48,6 @@ impl Fit for Hold {
 
     fn companion(&self) -> Box<dyn Fit> {
         Box::new(super::linear::Linear)
-    }
-}
-
-impl Approximation for Hold {
-    fn choose(&self, _wire: &WireFacts) -> Box<dyn Fit> {
-        Box::new(Hold)
     }
 }
 

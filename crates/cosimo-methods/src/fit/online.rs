@@ -8,7 +8,7 @@
 
 use cosimo_core::entry::Entry;
 use cosimo_core::interface::Needs;
-use cosimo_core::method::{Approximation, Fit, WireFacts};
+use cosimo_core::method::{Approximation, Fit};
 use cosimo_core::{Segment, Trace, Window};
 
 use super::polynomial::{of_degree, since_jump};
@@ -66,12 +66,6 @@ fn error(degree: usize, known: &Trace<'_>, left_out: usize, count: usize) -> f64
         weights += weight;
     }
     if weights > 0.0 { sum / weights } else { f64::INFINITY }
-}
-
-impl Approximation for Online {
-    fn choose(&self, _wire: &WireFacts) -> Box<dyn Fit> {
-        Box::new(Online)
-    }
 }
 
 pub const ENTRY: Entry<dyn Approximation> = Entry {

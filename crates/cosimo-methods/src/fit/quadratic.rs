@@ -3,7 +3,7 @@
 
 use cosimo_core::entry::Entry;
 use cosimo_core::interface::Needs;
-use cosimo_core::method::{Approximation, Fit, WireFacts};
+use cosimo_core::method::{Approximation, Fit};
 use cosimo_core::{Segment, Trace, Window};
 
 use super::polynomial::of_degree;
@@ -27,12 +27,6 @@ impl Fit for Quadratic {
 
     fn companion(&self) -> Box<dyn Fit> {
         Box::new(super::linear::Linear)
-    }
-}
-
-impl Approximation for Quadratic {
-    fn choose(&self, _wire: &WireFacts) -> Box<dyn Fit> {
-        Box::new(Quadratic)
     }
 }
 
