@@ -1,7 +1,7 @@
 //! `cargo xtask fmus [DIR]`: every native model as FMUs of both versions, with variants, and the test units.
 //!
-//! The shared library is built once and packed into each. The packing is a program of `cosimo-export` itself, so
-//! that the other tasks need not wait for it to be compiled.
+//! The shared libraries are built once and packed into each. The packing is a program of `cosimo-test-fmus`, so that
+//! the other tasks need not wait for it to be compiled.
 
 use std::path::{Path, PathBuf};
 
@@ -15,6 +15,8 @@ const BUILD: &[&str] = &[
     "dist",
     "--package",
     "cosimo-export",
+    "--package",
+    "cosimo-test-fmus",
     "--lib",
     "--message-format",
     "json-render-diagnostics",
@@ -27,22 +29,25 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
         other => return Err(format!("`{}` is not understood; known is a folder", other.join(" "))),
     };
     let messages = command::capture(command::cargo(root, BUILD))?;
-    let library = library(&messages).ok_or("cargo built no shared library of cosimo-export")?;
+    let built = |name: &str| {
+        library(&messages, name).ok_or_else(|| format!("cargo built no shared library of {name}"))
+    };
+    let (library, test_library) = (built("cosimo_export")?, built("cosimo_test_fmus")?);
     // The library lies in the profile's part of the target folder.
     let target = library.parent().and_then(Path::parent).unwrap_or(root);
     let folder = folder.unwrap_or_else(|| target.join("fmus"));
     let folder = std::path::absolute(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut pack =
-        command::cargo(root, &["run", "--profile", "dist", "--quiet", "--package", "cosimo-export"]);
-    pack.args(["--example", "write_fmus", "--"]).arg(&library).arg(&folder);
+        command::cargo(root, &["run", "--profile", "dist", "--quiet", "--package", "cosimo-test-fmus"]);
+    pack.args(["--example", "write_fmus", "--"]).args([&library, &test_library, &folder]);
     command::show(pack)
 }
 
 /// The file among what cargo says it has built.
-fn library(messages: &str) -> Option<PathBuf> {
+fn library(messages: &str, name: &str) -> Option<PathBuf> {
     messages.lines().rev().find_map(|line| {
         let message: Value = serde_json::from_str(line).ok()?;
-        let named = message["target"]["name"].as_str()? == "cosimo_export";
+        let named = message["target"]["name"].as_str()? == name;
         let files = message["filenames"].as_array().filter(|_| named)?;
         let shared = |file: &&str| {
             Path::new(file)
@@ -63,7 +68,7 @@ mod tests {
 {"reason":"compiler-artifact","target":{"name":"cosimo_export"},"filenames":["/t/libcosimo_export.rlib","/t/libcosimo_export.so"]}
 {"reason":"build-finished","success":true}
 "#;
-        assert_eq!(library(messages), Some(PathBuf::from("/t/libcosimo_export.so")));
-        assert_eq!(library("{}"), None);
+        assert_eq!(library(messages, "cosimo_export"), Some(PathBuf::from("/t/libcosimo_export.so")));
+        assert_eq!((library(messages, "cosimo_test_fmus"), library("{}", "zip")), (None, None));
     }
 }

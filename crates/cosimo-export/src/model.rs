@@ -1,5 +1,5 @@
-//! The models that can become an FMU: the native ones and the saboteur. A model is opened anew whenever a
-//! parameter changes; numbers and counts may change until initialisation ends, the rest is fixed.
+//! The models that can become an FMU: the native ones, and those that a library adds. A model is opened anew whenever
+//! a parameter changes; numbers and counts may change until initialisation ends, the rest is fixed.
 
 use std::path::Path;
 
@@ -9,17 +9,9 @@ use cosimo_models::{HYBRID, NATIVE, SOLVER_PARAMETERS};
 use cosimo_native::Hybrid;
 
 use crate::design::{Design, Kind, Version};
+use crate::equipment::{self, AddedModel, ClockModel};
 use crate::variables::{Text, Type};
-use crate::{clocks, echo, kappa, line, sabotage, spy};
-
-/// Does what it is told to do wrong.
-pub const SABOTEUR: &str = "test:saboteur";
-
-/// Shows its inputs again, one of every type.
-pub const ECHO: &str = "test:echo";
-
-/// Counts the ticks of clocks; FMI 3.0 only.
-pub const CLOCKS: &str = "test:clocks";
+use crate::{kappa, line};
 
 /// All native models but those that are faults themselves; tests export these too.
 pub fn sources() -> Vec<String> {
@@ -53,12 +45,13 @@ pub(crate) struct Model {
     pub(crate) texts: Vec<Text>,
     /// What is passed on as it is.
     pub(crate) echoes: &'static [Type],
-    pub(crate) clocks: bool,
+    pub(crate) clocks: Option<&'static ClockModel>,
     /// In which version it is told waves of lines, if at all.
     pub(crate) line: Option<Version>,
     /// And whether it stretches those lines itself.
     pub(crate) kappa: bool,
     fixed: Vec<(String, Value)>,
+    added: Option<&'static AddedModel>,
 }
 
 /// A model with the values of its parameters.
@@ -75,19 +68,17 @@ impl Model {
         let name = design.source.strip_prefix("native:");
         let native = (NATIVE.models)().into_iter().find(|info| name == Some(&info.name));
         let hybrid = HYBRID.iter().find(|entry| name == Some(entry.name));
-        let (summary, specs, stop): (_, &'static [Spec], _) = match (native, hybrid) {
-            _ if design.source == SABOTEUR => (sabotage::SUMMARY, sabotage::PARAMETERS, 1.0),
-            _ if design.source == ECHO => (echo::SUMMARY, &[], 1.0),
-            _ if design.source == CLOCKS => {
-                if design.version != Version::Three || design.kind != Kind::CoSimulation {
-                    return Err(format!("`{CLOCKS}` can be had for co-simulation in FMI 3.0 only"));
-                }
-                (clocks::SUMMARY, &[], 5.0)
-            }
-            (Some(info), _) => (info.summary, info.parameters, 1.0),
-            (None, Some(entry)) => (entry.summary, entry.parameters, entry.stop),
-            (None, None) => return Err(format!("there is no model `{}`", design.source)),
+        let added = equipment::model(&design.source);
+        let (summary, specs, stop): (_, &'static [Spec], _) = match (added, native, hybrid) {
+            (Some(added), _, _) => (added.summary, added.parameters, added.stop),
+            (None, Some(info), _) => (info.summary, info.parameters, 1.0),
+            (None, None, Some(entry)) => (entry.summary, entry.parameters, entry.stop),
+            (None, None, None) => return Err(format!("there is no model `{}`", design.source)),
         };
+        let clocks = added.and_then(|added| added.clocks);
+        if clocks.is_some() && (design.version != Version::Three || design.kind != Kind::CoSimulation) {
+            return Err(format!("`{}` can be had for co-simulation in FMI 3.0 only", design.source));
+        }
         // Whoever solves the equations elsewhere has no use for parameters of our solver.
         let solved_here =
             |spec: &&Spec| design.kind != Kind::ModelExchange || !SOLVER_PARAMETERS.contains(&spec.name);
@@ -104,16 +95,10 @@ impl Model {
             .collect();
         let fixed =
             design.choices.iter().map(|(name, word)| (name.clone(), Value::Text(word.clone()))).collect();
-        let mut texts = Vec::new();
-        if design.source == SABOTEUR {
-            texts.push(sabotage::FAULT);
-        }
-        if design.spy {
-            texts.push(spy::FILE);
-        }
-        let echoes = if design.source == ECHO { echo::types(design.version) } else { &[] };
-        let clocks = design.source == CLOCKS;
-        let (source, hybrid) = (design.source.clone(), hybrid.is_some() || design.source == ECHO || clocks);
+        let texts = equipment::texts(design);
+        let echoes = added.map_or(&[][..], |added| (added.echoes)(design.version));
+        let source = design.source.clone();
+        let hybrid = hybrid.is_some() || added.is_some_and(|added| added.simulator.is_none());
         let line = design.line.then_some(design.version);
         if design.line && (design.kind != Kind::CoSimulation || hybrid) {
             return Err(format!("`{}` at lines can be had for co-simulation only", design.source));
@@ -125,8 +110,20 @@ impl Model {
             return Err(format!("`{}` can stretch lines in FMI 3.0 only", design.source));
         }
         let kappa = design.kappa;
-        let model =
-            Model { source, summary, stop, hybrid, parameters, texts, echoes, clocks, line, kappa, fixed };
+        let model = Model {
+            source,
+            summary,
+            stop,
+            hybrid,
+            parameters,
+            texts,
+            echoes,
+            clocks,
+            line,
+            kappa,
+            fixed,
+            added,
+        };
         // Nothing here solves equations with events, but where there are no states there is nothing to solve.
         if hybrid && design.kind != Kind::ModelExchange {
             let equations = model.equations(&model.defaults())?;
@@ -172,19 +169,16 @@ impl Model {
     }
 
     pub(crate) fn simulator(&self, values: &[f64]) -> Result<Box<dyn Simulator>, String> {
-        if self.source == SABOTEUR {
-            return Ok(Box::new(sabotage::Integrator::default()));
+        match self.added.and_then(|added| added.simulator) {
+            Some(make) => Ok(make()),
+            None => self.request(values, NATIVE.open),
         }
-        self.request(values, NATIVE.open)
     }
 
     /// The equations alone.
     pub(crate) fn equations(&self, values: &[f64]) -> Result<Box<dyn Hybrid>, String> {
-        if self.source == SABOTEUR {
-            return Ok(Box::new(sabotage::Fickle));
-        }
-        if self.source == ECHO || self.clocks {
-            return Ok(Box::new(echo::Nothing));
+        if let Some(added) = self.added {
+            return Ok((added.equations)());
         }
         let equations = self.request(values, cosimo_models::equations)?;
         equations.ok_or_else(|| format!("`{}` is not made of equations", self.source))

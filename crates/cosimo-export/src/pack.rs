@@ -61,9 +61,14 @@ pub fn model_description(design: &Design) -> Result<String, String> {
 /// The shared library that cargo built together with the program that runs now: a test, an example or a command
 /// whose package depends on this one.
 pub fn built_library() -> Result<PathBuf, String> {
+    library_beside("cosimo_export")
+}
+
+/// The same of another package, by the name of its library.
+pub fn library_beside(name: &str) -> Result<PathBuf, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let folder = program.parent().unwrap_or(Path::new("."));
-    let name = format!("{}cosimo_export{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+    let name = format!("{}{name}{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
     let places = [folder.to_path_buf(), folder.join("deps"), folder.join("../deps")];
     let found = places.iter().map(|place| place.join(&name)).find(|path| path.exists());
     found.ok_or_else(|| format!("{name} is not beside {}", program.display()))

@@ -6,8 +6,8 @@ use cosimo_core::entry::Kind;
 use cosimo_core::{Interface, Port, Spec, Unit};
 use cosimo_native::{Hybrid, Kind as OutputKind};
 
-use crate::clocks::Clock;
 use crate::design::Version;
+use crate::equipment::ClockEntry;
 use crate::model::Model;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,14 +32,15 @@ pub(crate) enum Role {
     Heard(usize),
     /// The output that shows it.
     Echoed(usize),
-    Clock(Clock),
-    /// A count that changes with a clock.
-    Clocked(Clock),
+    /// By place among the clocks of the model.
+    Clock(usize),
+    /// A count that changes with a clock, likewise.
+    Clocked(usize),
 }
 
 /// What the values are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Type {
+pub enum Type {
     Single,
     Real,
     Int8,
@@ -123,6 +124,8 @@ pub(crate) struct Variable {
     pub(crate) starts_with: Option<usize>,
     /// The least allowed value of a count.
     pub(crate) least: u32,
+    /// The clock that it changes with, by place.
+    pub(crate) clocked_by: Option<usize>,
     pub(crate) about: String,
 }
 
@@ -137,6 +140,7 @@ impl Variable {
             start: None,
             starts_with: None,
             least: 0,
+            clocked_by: None,
             about: port.description.clone(),
         }
     }
@@ -148,24 +152,16 @@ impl Variable {
             _ => (Role::Real(place), Type::Real, None, 0),
         };
         let (name, about) = (spec.name.into(), spec.doc.into());
-        let (nature, start, starts_with) = (Nature::PARAMETER, Some(default), None);
-        Variable { name, role, kind, nature, unit, start, starts_with, least, about }
+        let (nature, start, starts_with, clocked_by) = (Nature::PARAMETER, Some(default), None, None);
+        Variable { name, role, kind, nature, unit, start, starts_with, least, clocked_by, about }
     }
 
-    /// The clock that it changes with; the output clock is active with others only.
-    pub(crate) fn clocked_by(&self) -> Option<Clock> {
-        match self.role {
-            Role::Clocked(clock) => Some(clock),
-            Role::Clock(Clock::Full) => Some(Clock::Tick),
-            _ => None,
-        }
-    }
-
-    fn clock(clock: Clock) -> Variable {
-        let port = Port { unit: None, ..Port::new(clock.name(), "", clock.about()) };
-        let causality = if clock.is_input() { "input" } else { "output" };
+    fn clock(place: usize, clock: &ClockEntry) -> Variable {
+        let port = Port { unit: None, ..Port::new(clock.name, "", clock.about) };
+        let causality = if clock.is_input { "input" } else { "output" };
         let nature = Nature { causality, variability: "discrete", initial: None };
-        Variable { kind: Type::Clock, ..Variable::port(&port, Role::Clock(clock), nature) }
+        let variable = Variable::port(&port, Role::Clock(place), nature);
+        Variable { kind: Type::Clock, clocked_by: clock.clocked_by, ..variable }
     }
 
     /// An input and the output that shows it.
@@ -216,10 +212,10 @@ impl Variable {
 
 /// A parameter that is a text, with the value it starts with.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Text {
-    pub(crate) name: &'static str,
-    pub(crate) start: &'static str,
-    pub(crate) about: &'static str,
+pub struct Text {
+    pub name: &'static str,
+    pub start: &'static str,
+    pub about: &'static str,
 }
 
 #[derive(Debug)]
@@ -295,19 +291,18 @@ impl Variables {
             shown.push((list.len() + 1, vec![list.len()]));
             list.extend([heard, echoed]);
         }
-        if model.clocks {
+        if let Some(model) = model.clocks {
             let first = list.len();
-            let clock = |clock: Clock| first + clock as usize;
-            list.extend(Clock::ALL.map(Variable::clock));
-            shown.push((clock(Clock::Full), vec![clock(Clock::Tick)]));
-            for (of, name, about) in
-                [(Clock::Tick, "ticks", "ticks so far"), (Clock::Alarm, "alarms", "alarms so far")]
-            {
-                shown.push((list.len(), vec![clock(of)]));
+            for (place, clock) in model.clocks.iter().enumerate() {
+                shown.extend(clock.clocked_by.map(|by| (first + place, vec![first + by])));
+                list.push(Variable::clock(place, clock));
+            }
+            for (of, name, about) in model.counts {
+                shown.push((list.len(), vec![first + of]));
                 let port = Port { unit: None, ..Port::new(name, "", about) };
                 let nature = Nature { variability: "discrete", ..Nature::OUTPUT };
-                let kind = Type::Integer;
-                list.push(Variable { kind, ..Variable::port(&port, Role::Clocked(of), nature) });
+                let variable = Variable::port(&port, Role::Clocked(*of), nature);
+                list.push(Variable { kind: Type::Integer, clocked_by: Some(*of), ..variable });
             }
         }
         for (place, (spec, default)) in model.parameters.iter().enumerate() {

@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use cosimo::export::{Design, ECHO, Kind, Variant, Version, built_library, write};
+use cosimo_test_fmus::{Design, ECHO, Kind, Variant, Version, built_library, write};
 use insta::assert_snapshot;
 use serde_json::Value;
 use zip::write::SimpleFileOptions;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cosimo::export::{Design, SABOTEUR, Variant, Version, built_library, write};
+use cosimo_test_fmus::{Design, SABOTEUR, Variant, Version, built_library, write};
 use insta::assert_snapshot;
 
 use crate::common::{complaint, cosimo, folder};

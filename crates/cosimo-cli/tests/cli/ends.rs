@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use cosimo::export::{Design, SABOTEUR, Version, built_library, write};
 use cosimo::record::{FORMATS, read};
+use cosimo_test_fmus::{Design, SABOTEUR, Version, built_library, write};
 use insta::assert_snapshot;
 
 use crate::common::{complaint, cosimo, folder, system};

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use cosimo::export::{Design, SABOTEUR, Version, built_library, write};
+use cosimo_test_fmus::{Design, SABOTEUR, Version, built_library, write};
 use insta::assert_snapshot;
 
 use crate::common::{complaint, cosimo, folder, system};

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use cosimo::export::{Design, Quirk, SABOTEUR, Version, built_library, write};
+use cosimo_test_fmus::{Design, Quirk, SABOTEUR, Version, built_library, write};
 use insta::assert_snapshot;
 
 use crate::common::{complaint, cosimo, folder};

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use cosimo::export::{Design, SABOTEUR, Version, built_library, write};
+use cosimo_test_fmus::{Design, SABOTEUR, Version, built_library, write};
 
 use crate::common::{complaint, folder, system};
 

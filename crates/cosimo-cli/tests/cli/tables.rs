@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cosimo::export::{Design, ECHO, Version, built_library, write};
+use cosimo_test_fmus::{Design, ECHO, Version, built_library, write};
 use insta::assert_snapshot;
 
 use crate::check::altered;

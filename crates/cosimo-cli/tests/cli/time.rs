@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use cosimo::export::{Design, Kind, SABOTEUR, Version, built_library, write};
+use cosimo_test_fmus::{Design, Kind, SABOTEUR, Version, built_library, write};
 use insta::assert_snapshot;
 
 use crate::common::{complaint, cosimo, folder};

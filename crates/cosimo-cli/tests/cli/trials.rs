@@ -4,7 +4,7 @@ use std::io::pipe;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cosimo::export::{Design, SABOTEUR, Version};
+use cosimo_test_fmus::{Design, SABOTEUR, Version};
 use insta::assert_snapshot;
 
 use crate::check::altered;

@@ -3,8 +3,8 @@
 
 use crate::common::{Made, bits, column, folder, rows, run_to_the_end, start};
 use cosimo::engine::Run;
-use cosimo::export::{CLOCKS, Design, Variant, Version, built_library, write};
 use cosimo::record::Table;
+use cosimo_test_fmus::{CLOCKS, Design, Variant, Version, built_library, write};
 
 const EQUATIONS: [Made; 2] = [Made::Equations(Version::Two), Made::Equations(Version::Three)];
 

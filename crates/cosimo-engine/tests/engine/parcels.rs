@@ -11,8 +11,8 @@ use cosimo::core::{
     SimulatorError, Slot, SourceEntry, Time, Trail, Window,
 };
 use cosimo::engine::{Run, plan};
-use cosimo::export::{Design, ECHO, Version, built_library, write};
 use cosimo::system::toml;
+use cosimo_test_fmus::{Design, ECHO, Version, built_library, write};
 
 /// Says what time it is, in words and in bytes.
 struct Speaker {

@@ -57,7 +57,7 @@ fn kinds(xml: &mut XmlWriter, facts: &Facts<'_>) {
 fn describe_variable(xml: &mut XmlWriter, facts: &Facts<'_>, variable: &Variable, reference: usize) {
     let (element, nature, list) = (variable.kind.name(), variable.nature, &facts.variables.list);
     let between = facts.can.intermediate && matches!(variable.role, Role::Input(_) | Role::Output(_));
-    let clock = variable.clocked_by().map(Role::Clock);
+    let clock = variable.clocked_by.map(Role::Clock);
     // Texts and bytes have an element for their start.
     let start = facts.start_text(variable);
     let mut tag = if start.is_some() { xml.open(element) } else { xml.leaf(element) };
@@ -69,8 +69,8 @@ fn describe_variable(xml: &mut XmlWriter, facts: &Facts<'_>, variable: &Variable
         .set_some("min", facts.least(variable))
         .set_some("derivative", facts.state_of(variable))
         .set_some("reinit", facts.jumps(variable));
-    if let Role::Clock(clock) = variable.role {
-        for (key, value) in clock.attributes() {
+    if let (Role::Clock(clock), Some(model)) = (variable.role, facts.model.clocks) {
+        for (key, value) in model.clocks[clock].attributes {
             tag.set(key, value);
         }
     }

@@ -284,7 +284,7 @@ fn at_start(facts: &Facts<'_>) -> Vec<Told> {
     // What a clock changes has no value before its first tick.
     all.retain(|told| {
         let variable = &variables.list[told.reference];
-        variable.nature.initial == Some("calculated") && variable.clocked_by().is_none()
+        variable.nature.initial == Some("calculated") && variable.clocked_by.is_none()
     });
     for told in &mut all {
         told.dependencies.retain(|reference| variables.list[*reference].nature.causality == "input");

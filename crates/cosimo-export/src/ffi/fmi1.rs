@@ -8,6 +8,7 @@ use std::ffi::{CString, c_char, c_int, c_void};
 
 use super::{Handle, Log, Logger2, free, from_uri, instantiate, list, list_mut, place, readable, show};
 use crate::design::{Kind, Version};
+use crate::equipment::ImporterLog;
 use crate::instance::Manners;
 
 /// Callbacks of the importer; memory functions and `stepFinished` are not used. The logger has the type of FMI 2.0,
@@ -64,7 +65,7 @@ unsafe extern "C" fn cosimo_fmiInstantiateSlave(
         &name,
         &guid,
         folder,
-        log,
+        (log, ImporterLog::None),
         None,
         ("fmiInstantiateSlave", &arguments),
     );

@@ -4,22 +4,20 @@
 
 use std::ffi::{CString, c_char, c_int, c_void};
 
-use super::{
-    Log, Logger2, free, from_uri, instantiate, list, list_mut, log_later, no_status, place, quirk_of,
-    readable, show,
-};
+use super::{Log, Logger2, free, from_uri, instantiate, list, list_mut, no_status, place, readable, show};
 use crate::design::{Kind, Version};
+use crate::equipment::ImporterLog;
 use crate::instance::{Manners, Update};
-use crate::quirk::Quirk;
 
 /// Callbacks of the importer; memory functions and `stepFinished` are not used.
 #[repr(C)]
-struct Callbacks {
-    logger: Option<Logger2>,
+#[derive(Debug)]
+pub struct Callbacks {
+    pub logger: Option<Logger2>,
     allocate_memory: *const c_void,
     free_memory: *const c_void,
     step_finished: *const c_void,
-    environment: *mut c_void,
+    pub environment: *mut c_void,
 }
 
 #[unsafe(no_mangle)]
@@ -45,7 +43,7 @@ unsafe extern "C" fn fmi2Instantiate(
     visible: c_int,
     logging: c_int,
 ) -> *mut c_void {
-    let kept = callbacks;
+    let given = ImporterLog::Two(callbacks);
     // SAFETY: texts end with zero or are null, and the callbacks are those of the standard's header or null.
     let (name, guid, uri, callbacks) =
         unsafe { (readable(name), readable(guid), readable(resources), callbacks.as_ref()) };
@@ -63,32 +61,15 @@ unsafe extern "C" fn fmi2Instantiate(
         CO_SIMULATION => (from_uri(&uri), Kind::CoSimulation),
         _ => (Err(format!("there is no type {kind} of FMUs")), Kind::CoSimulation),
     };
-    let made = instantiate(
+    instantiate(
         (Version::Two, kind, Manners::default()),
         &name,
         &guid,
         folder,
-        log,
+        (log, given),
         None,
         ("fmi2Instantiate", &arguments),
-    );
-    // SAFETY: null, or made just now.
-    if unsafe { quirk_of(made) } == Some(Quirk::LateLog) {
-        // As foreign FMUs do it: the importer's own struct is read again for every message.
-        let kept = kept.expose_provenance();
-        log_later(move || {
-            let callbacks = std::ptr::with_exposed_provenance::<Callbacks>(kept);
-            // SAFETY: the standard wants the struct to live as long as the instance; that it lives longer is what
-            // this FMU is there to test.
-            unsafe {
-                if let Some(logger) = (*callbacks).logger {
-                    let (name, text) = (c"late".as_ptr(), c"a thread speaks".as_ptr());
-                    logger((*callbacks).environment, name, 0, c"logAll".as_ptr(), c"%s".as_ptr(), text);
-                }
-            }
-        });
-    }
-    made
+    )
 }
 
 #[unsafe(no_mangle)]

@@ -6,12 +6,11 @@ use std::ffi::{c_char, c_int, c_void};
 use std::path::PathBuf;
 
 use super::{
-    Handle, Log, Logger3, call, free, get_texts, instantiate, list, list_mut, log_later, place, quirk_of,
-    readable, show, texts,
+    Handle, Log, Logger3, call, free, get_texts, instantiate, list, list_mut, place, readable, show, texts,
 };
 use crate::design::{Kind, Version};
+use crate::equipment::ImporterLog;
 use crate::instance::{End, Instance, Manners, Outcome, Refusal, SAMPLES, Walked};
-use crate::quirk::Quirk;
 
 /// Environment, time, set requested, get allowed, step finished, may return early, wishes to, from when.
 type IntermediateUpdate = unsafe extern "C" fn(*mut c_void, f64, bool, bool, bool, bool, *mut bool, *mut f64);
@@ -19,13 +18,14 @@ type IntermediateUpdate = unsafe extern "C" fn(*mut c_void, f64, bool, bool, boo
 #[derive(Clone, Copy)]
 pub(super) struct Callback {
     update: IntermediateUpdate,
-    environment: *mut c_void,
+    pub(super) environment: *mut c_void,
 }
 
-impl Callback {
-    /// With a small integer as the importer's environment.
-    pub(super) fn misled(self) -> Callback {
-        Callback { environment: super::SMALL, ..self }
+/// The importer's logger, for messages and as it was given.
+fn logs(logger: Option<Logger3>, environment: *mut c_void) -> (Log, ImporterLog) {
+    match logger {
+        Some(logger) => (Log::Three { logger, environment }, ImporterLog::Three(logger, environment)),
+        None => (Log::None, ImporterLog::None),
     }
 }
 
@@ -46,12 +46,11 @@ unsafe extern "C" fn fmi3InstantiateModelExchange(
 ) -> *mut c_void {
     // SAFETY: texts end with zero or are null.
     let (name, token, resources) = unsafe { (readable(name), readable(token), readable(resources)) };
-    let log = logger.map_or(Log::None, |logger| Log::Three { logger, environment });
     let arguments = format!("{name}, {visible}, {logging}");
     let call = ("fmi3InstantiateModelExchange", arguments.as_str());
     let folder = Ok(PathBuf::from(resources));
     let kind = (Version::Three, Kind::ModelExchange, Manners::default());
-    instantiate(kind, &name, &token, folder, log, None, call)
+    instantiate(kind, &name, &token, folder, logs(logger, environment), None, call)
 }
 
 #[unsafe(no_mangle)]
@@ -71,25 +70,14 @@ unsafe extern "C" fn fmi3InstantiateCoSimulation(
 ) -> *mut c_void {
     // SAFETY: texts end with zero or are null.
     let (name, token, resources) = unsafe { (readable(name), readable(token), readable(resources)) };
-    let log = logger.map_or(Log::None, |logger| Log::Three { logger, environment });
     let callback = update.map(|update| Callback { update, environment });
     // SAFETY: an array with the length that comes with it.
     let required = unsafe { show(required, required_count) };
     let arguments = format!("{name}, {visible}, {logging}, {event_mode}, {early_return}, {required}");
     let call = ("fmi3InstantiateCoSimulation", arguments.as_str());
     let kind = (Version::Three, Kind::CoSimulation, Manners { event_mode, early_return });
-    let made = instantiate(kind, &name, &token, Ok(PathBuf::from(resources)), log, callback, call);
-    // SAFETY: null, or made just now.
-    if let (Some(Quirk::LateLog), Some(logger)) = (unsafe { quirk_of(made) }, logger) {
-        let kept = environment.expose_provenance();
-        log_later(move || {
-            let environment = std::ptr::with_exposed_provenance_mut(kept);
-            // SAFETY: the importer gave this function and environment; that it may be called later than the standard
-            // allows is what this FMU is there to test.
-            unsafe { logger(environment, 0, c"logAll".as_ptr(), c"a thread speaks".as_ptr()) };
-        });
-    }
-    made
+    let folder = Ok(PathBuf::from(resources));
+    instantiate(kind, &name, &token, folder, logs(logger, environment), callback, call)
 }
 
 #[unsafe(no_mangle)]

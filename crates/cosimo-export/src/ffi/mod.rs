@@ -12,7 +12,8 @@ mod absent;
 mod fmi1;
 mod fmi2;
 mod fmi3;
-pub(crate) mod harm;
+
+pub use fmi2::Callbacks as Callbacks2;
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -22,9 +23,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Once;
 
 use crate::design::{Kind, Version};
+use crate::equipment::ImporterLog;
 use crate::instance::{Call, Instance, Manners, Mode, Outcome, Refusal, Status};
-use crate::quirk::Quirk;
-use crate::sabotage;
 use crate::state::State;
 
 /// What an importer holds as `fmi2Component` or `fmi3Instance`.
@@ -35,9 +35,9 @@ struct Handle {
 }
 
 /// The logger of FMI 2.0, with a format and its values at the end.
-type Logger2 = unsafe extern "C" fn(*mut c_void, *const c_char, c_int, *const c_char, *const c_char, ...);
+pub type Logger2 = unsafe extern "C" fn(*mut c_void, *const c_char, c_int, *const c_char, *const c_char, ...);
 
-type Logger3 = unsafe extern "C" fn(*mut c_void, c_int, *const c_char, *const c_char);
+pub type Logger3 = unsafe extern "C" fn(*mut c_void, c_int, *const c_char, *const c_char);
 
 #[derive(Clone)]
 enum Log {
@@ -46,16 +46,11 @@ enum Log {
     Three { logger: Logger3, environment: *mut c_void },
 }
 
-/// What foreign FMUs hand back to callbacks: a number of their own.
-const SMALL: *mut c_void = std::ptr::without_provenance_mut(7);
-
 impl Log {
-    /// With a small integer as the importer's environment.
-    fn misled(self) -> Log {
+    fn environment(&mut self) -> Option<&mut *mut c_void> {
         match self {
-            Log::None => Log::None,
-            Log::Two { logger, name, .. } => Log::Two { logger, environment: SMALL, name },
-            Log::Three { logger, .. } => Log::Three { logger, environment: SMALL },
+            Log::None => None,
+            Log::Two { environment, .. } | Log::Three { environment, .. } => Some(environment),
         }
     }
 
@@ -103,9 +98,7 @@ unsafe fn call(
     // SAFETY: by the contract above; the borrow ends before the logger is called.
     let Handle { instance, log, .. } = unsafe { &mut *handle.cast::<Handle>() };
     let outcome = catch_unwind(AssertUnwindSafe(|| {
-        if instance.is_saboteur() {
-            sabotage::strike_call(name);
-        }
+        instance.equipment.before_call(name);
         if instance.version() != version {
             return Err(format!("this instance is one of FMI {}", instance.version().text()).into());
         }
@@ -122,18 +115,16 @@ unsafe fn call(
         instance.mode = Mode::Dead;
         Err(Refusal::new(Status::Fatal, words(&*panic)))
     });
-    if instance.spy.is_some() {
+    if instance.equipment.records() {
         let outcome = match &outcome {
             Ok(()) => "ok".into(),
             Err(Refusal { status, message }) => format!("{}: {message}", status.word()),
         };
         let arguments = shown(instance);
-        if let Some(spy) = &mut instance.spy {
-            spy.call(name, &arguments, &outcome);
-        }
+        instance.equipment.record(name, &arguments, &outcome);
     }
-    if instance.quirk == Some(Quirk::SmallEnvironment) && name.ends_with("DoStep") {
-        log.clone().write(Status::Ok, &format!("{name}: one word for every step"));
+    if let Some(message) = instance.equipment.message_after(name) {
+        log.clone().write(Status::Ok, &message);
     }
     let Err(refusal) = outcome else { return Status::Ok as c_int };
     log.clone().write(refusal.status, &format!("{name}: {}", refusal.message));
@@ -169,8 +160,8 @@ fn instantiate(
     name: &str,
     token: &str,
     resources: Result<PathBuf, String>,
-    log: Log,
-    callback: Option<fmi3::Callback>,
+    (mut log, given): (Log, ImporterLog),
+    mut callback: Option<fmi3::Callback>,
     (function, arguments): (&str, &str),
 ) -> *mut c_void {
     panic_quietly();
@@ -179,16 +170,15 @@ fn instantiate(
     let made = made.unwrap_or_else(|panic| Err(words(&*panic)));
     match made {
         Ok(mut instance) => {
-            let (log, callback) = match instance.quirk {
-                Some(Quirk::SmallEnvironment) => (log.misled(), callback.map(fmi3::Callback::misled)),
-                _ => (log, callback),
-            };
-            if instance.is_saboteur() {
-                sabotage::strike_call(function);
+            let equipment = &mut instance.equipment;
+            let environments =
+                [log.environment(), callback.as_mut().map(|callback| &mut callback.environment)];
+            for environment in environments.into_iter().flatten() {
+                *environment = equipment.environment(*environment);
             }
-            if let Some(spy) = &mut instance.spy {
-                spy.call(function, arguments, "ok");
-            }
+            equipment.before_call(function);
+            equipment.record(function, arguments, "ok");
+            equipment.instantiated(given);
             Box::into_raw(Box::new(Handle { instance, log, callback })).cast()
         }
         Err(message) => {
@@ -196,25 +186,6 @@ fn instantiate(
             std::ptr::null_mut()
         }
     }
-}
-
-/// The habit of the FMU behind a handle.
-///
-/// # Safety
-/// As for [`call`].
-unsafe fn quirk_of(handle: *mut c_void) -> Option<Quirk> {
-    // SAFETY: by the contract above.
-    unsafe { handle.cast::<Handle>().as_ref() }.and_then(|handle| handle.instance.quirk)
-}
-
-/// Calls a logger for two seconds, from a thread that nothing ends.
-fn log_later(log: impl Fn() + Send + 'static) {
-    std::thread::spawn(move || {
-        for _ in 0..1000 {
-            log();
-            std::thread::sleep(std::time::Duration::from_millis(2));
-        }
-    });
 }
 
 /// # Safety
@@ -225,25 +196,20 @@ unsafe fn free(handle: *mut c_void, name: &str) {
     }
     // SAFETY: by the contract above.
     let Handle { instance, log, .. } = unsafe { &mut *handle.cast::<Handle>() };
-    if instance.is_saboteur() {
-        sabotage::strike_call(name);
-    }
+    instance.equipment.before_call(name);
     let forbidden = instance.allow(Call::Free).err();
     let states = instance.states.take();
-    if let Some(spy) = &mut instance.spy {
-        let outcome = forbidden.map_or("ok".into(), |refusal| format!("error: {}", refusal.message));
-        spy.call(name, "", &outcome);
-        if !states.is_empty() {
-            spy.remark(&format!("{} states were never freed", states.len()));
-        }
+    let outcome = forbidden.map_or("ok".into(), |refusal| format!("error: {}", refusal.message));
+    instance.equipment.record(name, "", &outcome);
+    if !states.is_empty() {
+        instance.equipment.remark(&format!("{} states were never freed", states.len()));
     }
     for state in states {
         // SAFETY: the list holds exactly the states that were given out and not freed, and nobody may use them
         // once the instance is gone.
         drop(unsafe { Box::from_raw(state as *mut State) });
     }
-    if instance.spy.is_some() {
-        // Stays in memory: a later call is a mistake of the importer that is to be written down, not undefined.
+    if instance.equipment.records() {
         (instance.mode, *log) = (Mode::Freed, Log::None);
         return;
     }

@@ -1,25 +1,24 @@
 //! Clocks: read and set in event mode, with their intervals.
 
 use super::{Call, Instance, Outcome, Refusal};
-use crate::clocks::{Clock, Clocks};
+use crate::equipment::Clocks;
 use crate::variables::Role;
 
 impl Instance {
-    fn clock(&self, reference: u32) -> Result<Clock, Refusal> {
+    fn clock(&self, reference: u32) -> Result<usize, Refusal> {
         match self.variable(reference)?.role {
             Role::Clock(clock) => Ok(clock),
             _ => Err(self.wrong_type(reference)),
         }
     }
 
-    fn clocks(&mut self) -> Result<&mut Clocks, Refusal> {
+    fn clocks(&mut self) -> Result<&mut Box<dyn Clocks>, Refusal> {
         self.clocks.as_mut().ok_or_else(|| "this FMU has no clocks".into())
     }
 
     /// What a clock clocks.
-    pub(super) fn clocked(&mut self, clock: Clock) -> Result<f64, Refusal> {
-        let clocks = self.clocks()?;
-        Ok(f64::from(if clock == Clock::Tick { clocks.ticks() } else { clocks.alarms() }))
+    pub(super) fn clocked(&mut self, clock: usize) -> Result<f64, Refusal> {
+        Ok(f64::from(self.clocks()?.count(clock)))
     }
 
     /// As bytes, because nobody promises what stands there before the call.
@@ -36,11 +35,12 @@ impl Instance {
         self.allow(Call::Clocks)?;
         let time = self.time;
         // All or nothing.
-        let before = self.clocks;
+        let mut before = Vec::new();
+        self.clocks()?.freeze(&mut before);
         for (reference, value) in references.iter().zip(values) {
             let clock = self.clock(*reference)?;
             if let Err(message) = self.clocks()?.set(clock, *value != 0, time) {
-                self.clocks = before;
+                self.clocks()?.thaw(&before);
                 return Err(message.into());
             }
         }

@@ -7,10 +7,10 @@
 use cosimo_core::{Segment, Simulator};
 use cosimo_native::{Event, Hybrid, Point};
 
-use super::{Body, Call, Instance, Mode, Outcome, Refusal, Status};
+use super::{Body, Call, Instance, Mode, Outcome, Refusal};
 use crate::design::{Kind, Version};
+use crate::equipment::Deed;
 use crate::model::Model;
-use crate::sabotage::{self, Harm};
 
 /// Equations with the values of now.
 pub(super) struct Exchange {
@@ -45,11 +45,11 @@ pub(super) struct Now {
 
 /// What an update of the discrete states says.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(crate) struct Update {
-    pub(crate) needed: bool,
-    pub(crate) terminate: bool,
-    pub(crate) states_changed: bool,
-    pub(crate) next: Option<f64>,
+pub struct Update {
+    pub needed: bool,
+    pub terminate: bool,
+    pub states_changed: bool,
+    pub next: Option<f64>,
 }
 
 impl Exchange {
@@ -192,10 +192,8 @@ impl Instance {
     /// Time events are told in advance; a later accepted instant has stepped over one.
     fn remark_late_event(&mut self) {
         let (time, next) = (self.time, exchanged(&mut self.body).ok().and_then(|exchange| exchange.now.next));
-        if let (Some(next), Some(spy)) = (next, &mut self.spy)
-            && beyond(time, next)
-        {
-            spy.remark(&format!("t = {time} lies behind the time event at {next}"));
+        if let Some(next) = next.filter(|next| beyond(time, *next)) {
+            self.equipment.remark(&format!("t = {time} lies behind the time event at {next}"));
         }
     }
 
@@ -207,41 +205,10 @@ impl Instance {
         let exchange = exchanged(&mut self.body)?;
         let first = exchange.now.round == 0;
         let mut update = exchange.update(self.time, &self.inputs, self.can.rounds);
-        if first {
-            self.strike_event(&mut update)?;
-        }
-        if self.sabotage.as_ref().is_some_and(|sabotage| sabotage.unsettled) {
-            let now = &mut exchanged(&mut self.body)?.now;
-            (now.settled, update.needed) = (false, true);
-        }
+        let now = &mut exchange.now;
+        self.equipment.on_event(&self.parameters, self.time, first, &mut update, &mut now.x);
+        (now.settled, now.ended) = (!update.needed, update.terminate);
         Ok(update)
-    }
-
-    /// What the saboteur does to this event.
-    fn strike_event(&mut self, update: &mut Update) -> Outcome {
-        if self.sabotage.is_some() && self.text(sabotage::FAULT.name) == "near-event" {
-            update.next = Some((self.time + 1e-15).max(self.time.next_up()));
-            return Ok(());
-        }
-        let at_step = self.at_step();
-        if !self.sabotage.as_mut().is_some_and(|sabotage| sabotage.strike_event(at_step)) {
-            return Ok(());
-        }
-        match self.text(sabotage::FAULT.name) {
-            "unsettled" => {
-                if let Some(sabotage) = &mut self.sabotage {
-                    sabotage.unsettled = true;
-                }
-            }
-            "past-event" => update.next = Some(self.time - 1.0),
-            "terminate" => {
-                exchanged(&mut self.body)?.now.ended = true;
-                update.terminate = true;
-            }
-            "silent-jump" => exchanged(&mut self.body)?.now.x[0] += 1.0,
-            _ => {}
-        }
-        Ok(())
     }
 
     /// All rounds of an event that the importer does not see.
@@ -282,13 +249,11 @@ impl Instance {
         self.allow(Call::CompletedStep)?;
         self.remark_late_event();
         let (time, every) = (self.time, self.can.step_events);
-        let last = self.at_step();
-        let told = self.sabotage.is_some() && self.text(sabotage::FAULT.name) == "terminate-completed";
         let now = &mut exchanged(&mut self.body)?.now;
         now.completed = [now.completed[1], time];
         now.steps += 1;
         let event = every > 0 && now.steps.is_multiple_of(every);
-        let ends = told && now.steps as f64 == last;
+        let ends = self.equipment.ends_after(&self.parameters, now.steps);
         if promise {
             self.promised = time;
         }
@@ -351,22 +316,10 @@ impl Instance {
         as_long(into.len(), exchange.now.x.len(), "continuous states")?;
         let (equations, point) = exchange.at(self.time, &self.inputs);
         equations.derivatives(&point, into);
-        match self.strike(0.0) {
-            Harm::None | Harm::Terminate(_) => {}
-            Harm::Warning => return Err(Refusal::new(Status::Warning, "told to warn of these derivatives")),
-            Harm::Discard => return Err(Refusal::new(Status::Discard, "told to discard these derivatives")),
-            Harm::Error => {
-                self.mode = Mode::Failed;
-                return Err("told to fail at these derivatives".into());
-            }
-            Harm::Fatal => {
-                self.mode = Mode::Dead;
-                return Err(Refusal::new(Status::Fatal, "told to fail for good at these derivatives"));
-            }
+        if let Deed::Refuse(refusal) = self.equipment.on_derivatives(&self.parameters) {
+            return Err(self.fail_with(&refusal));
         }
-        if self.sabotage.as_ref().is_some_and(|sabotage| sabotage.poisoned) {
-            into.fill(f64::NAN);
-        }
+        into.iter_mut().for_each(|rate| *rate = self.equipment.shown(*rate, false));
         Ok(())
     }
 
@@ -399,7 +352,6 @@ impl Instance {
 
     /// As far as this FMU tells the truth.
     fn told_indicators(&mut self) -> Result<usize, Refusal> {
-        let lie = self.sabotage.is_some() && self.text(sabotage::FAULT.name) == "indicators";
-        Ok(exchanged(&mut self.body)?.indicators + usize::from(lie))
+        Ok(exchanged(&mut self.body)?.indicators + self.equipment.more_indicators())
     }
 }

@@ -18,21 +18,18 @@ use std::path::Path;
 
 use cosimo_core::{Inputs, Segment, Setup, Simulator, SimulatorError, Time};
 
-use crate::clocks::Clocks;
+use crate::datum::{self, Datum};
 use crate::describe::Capabilities;
 use crate::design::{Design, Kind, Version};
-use crate::echo::{self, Datum};
+use crate::equipment::{self, Clocks, Equipment};
 use crate::line::Lines;
-use crate::model::{Model, Opened, SABOTEUR};
-use crate::quirk::Quirk;
-use crate::sabotage::{self, Sabotage};
-use crate::spy::Spy;
+use crate::model::{Model, Opened};
 use crate::state::{Held, State};
 use crate::variables::Variables;
 use exchange::Exchange;
 use step::Pending;
 
-pub(crate) use exchange::Update;
+pub use exchange::Update;
 pub(crate) use rules::Call;
 pub(crate) use step::{End, SAMPLES, Walked};
 
@@ -55,7 +52,7 @@ pub(crate) enum Mode {
     Dead,
     /// After a step that was not taken: it can be rewound, ended or freed.
     Discarded,
-    /// Kept by the spy alone, to see who comes back.
+    /// Kept for the record of calls alone, to see which come back.
     Freed,
 }
 
@@ -91,7 +88,7 @@ impl fmt::Display for Mode {
 
 /// As both versions number it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Status {
+pub enum Status {
     Ok,
     Warning,
     Discard,
@@ -113,15 +110,15 @@ impl Status {
 
 /// A status with something to say.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Refusal {
-    pub(crate) status: Status,
-    pub(crate) message: String,
+pub struct Refusal {
+    pub status: Status,
+    pub message: String,
 }
 
 pub(crate) type Outcome = Result<(), Refusal>;
 
 impl Refusal {
-    pub(crate) fn new(status: Status, message: impl Into<String>) -> Refusal {
+    pub fn new(status: Status, message: impl Into<String>) -> Refusal {
         Refusal { status, message: message.into() }
     }
 }
@@ -181,7 +178,7 @@ pub(crate) struct Instance {
     texts: Vec<CString>,
     /// What was heard and is to be shown again.
     heard: Vec<Datum>,
-    clocks: Option<Clocks>,
+    clocks: Option<Box<dyn Clocks>>,
     /// What is assumed of each input from now on; a constant unless derivatives were given.
     inputs: Vec<Segment>,
     /// Where some of the last of them are waves.
@@ -199,9 +196,7 @@ pub(crate) struct Instance {
     promised: f64,
     pending: Pending,
     pub(crate) states: Held,
-    pub(crate) spy: Option<Spy>,
-    sabotage: Option<Sabotage>,
-    pub(crate) quirk: Option<Quirk>,
+    pub(crate) equipment: Box<dyn Equipment>,
 }
 
 impl Instance {
@@ -240,7 +235,7 @@ impl Instance {
         if manners.event_mode && !can.event_mode {
             return Err("this FMU has no event mode".into());
         }
-        if model.clocks && !manners.event_mode {
+        if model.clocks.is_some() && !manners.event_mode {
             return Err("this FMU has clocks and needs an importer with event mode".into());
         }
         let body = match (kind, simulator, equations) {
@@ -277,9 +272,7 @@ impl Instance {
             promised: f64::NEG_INFINITY,
             pending: Pending::new(inputs),
             states: Held::default(),
-            spy: design.spy.then(|| Spy::new(name)),
-            sabotage: (design.source == SABOTEUR).then(Sabotage::default),
-            quirk: design.quirk,
+            equipment: equipment::equip(&design, name)?,
             body,
             model,
         };
@@ -300,15 +293,9 @@ impl Instance {
         }
         let text = |text: &crate::variables::Text| CString::new(text.start).unwrap_or_default();
         self.texts = self.variables.texts.iter().map(text).collect();
-        self.clocks = self.model.clocks.then(|| Clocks::new(0.0));
+        self.clocks = self.model.clocks.map(|clocks| (clocks.start)(0.0));
         self.heard = self.model.echoes.iter().map(|kind| Datum::start(*kind)).collect();
-        if let Some(sabotage) = &mut self.sabotage {
-            *sabotage = Sabotage::default();
-        }
-    }
-
-    pub(crate) fn is_saboteur(&self) -> bool {
-        self.sabotage.is_some()
+        self.equipment.begin();
     }
 
     pub(crate) fn version(&self) -> Version {
@@ -338,8 +325,8 @@ impl Instance {
             return Err(format!("a run from {start} to {stop:?} s is none").into());
         }
         (self.time, self.start, self.stop, self.set_up, self.stale) = (start, start, stop, true, true);
-        self.clocks = self.model.clocks.then(|| Clocks::new(start));
-        if self.quirk == Some(Quirk::Resets) && self.version == Version::Two {
+        self.clocks = self.model.clocks.map(|clocks| (clocks.start)(start));
+        if self.equipment.resets_parameters() {
             self.parameters = self.model.defaults();
         }
         Ok(())
@@ -363,9 +350,7 @@ impl Instance {
             self.handle_event();
             self.mode = Mode::Stepping;
         }
-        if let Some(spy) = &mut self.spy {
-            spy.decide();
-        }
+        self.equipment.initialized();
         Ok(())
     }
 
@@ -480,7 +465,7 @@ impl Instance {
         state.parameters.clone_from(&self.parameters);
         state.inputs.clone_from(&self.inputs);
         state.frozen.clear();
-        echo::freeze(&self.heard, &mut state.frozen);
+        datum::freeze(&self.heard, &mut state.frozen);
         if let Some(clocks) = &self.clocks {
             clocks.freeze(&mut state.frozen);
         }
@@ -503,11 +488,7 @@ impl Instance {
             )
             .into());
         }
-        if self.sabotage.is_some() {
-            let (at_step, fault) = (self.at_step(), self.text(sabotage::FAULT.name).to_owned());
-            self.sabotage.iter_mut().for_each(|sabotage| sabotage.strike_restore(&fault, at_step));
-        }
-        if self.sabotage.as_ref().is_some_and(|sabotage| sabotage.lies(self.text(sabotage::FAULT.name))) {
+        if self.equipment.on_restore(&self.parameters) {
             return Ok(());
         }
         let same = |(old, new): (&f64, &f64)| old.to_bits() == new.to_bits();
@@ -517,10 +498,10 @@ impl Instance {
             self.reopen()?;
         }
         let cut_off = "the state is cut off";
-        let (heard, mut frozen) = echo::thaw(&self.heard, &state.frozen).ok_or(cut_off)?;
-        let mut clocks = self.clocks;
+        let (heard, mut frozen) = datum::thaw(&self.heard, &state.frozen).ok_or(cut_off)?;
+        let mut clocks = self.model.clocks.map(|clocks| (clocks.start)(0.0));
         if let Some(clocks) = &mut clocks {
-            (*clocks, frozen) = Clocks::thaw(frozen).ok_or(cut_off)?;
+            frozen = clocks.thaw(frozen).ok_or(cut_off)?;
         }
         let mut thawed = None;
         if let Some(control) = self.lines.as_ref().and_then(|lines| lines.control.as_ref()) {

@@ -1,7 +1,7 @@
 //! Values that are passed on as they are, of the types that only such values have.
 
 use super::{Call, Instance, Outcome, Refusal};
-use crate::echo::{Datum, Plain};
+use crate::datum::{Datum, Plain};
 use crate::variables::{Role, Type};
 
 impl Instance {

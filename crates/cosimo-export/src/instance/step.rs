@@ -9,9 +9,8 @@ use cosimo_core::{Inputs, Segment, Slot, Time, Trail, Window};
 use super::exchange::exchanged;
 use super::{Body, Call, Instance, Mode, Outcome, Refusal, Status};
 use crate::design::Version;
+use crate::equipment::Deed;
 use crate::kappa::Control;
-use crate::quirk::Quirk;
-use crate::sabotage::{self, Harm};
 
 /// Instants at which inputs are asked for inside a step.
 pub(crate) const SAMPLES: usize = 4;
@@ -154,36 +153,23 @@ impl Instance {
 
     /// Moves on, and returns the instant that was reached.
     pub(crate) fn finish_step(&mut self) -> Result<f64, Refusal> {
-        let Pending { from, size, .. } = self.pending;
-        let harm = self.strike(size);
-        match harm {
-            Harm::Discard => {
-                self.mode = Mode::Discarded;
-                if self.can.intermediate {
-                    // What was told of the inside of this step is not said of the next.
-                    self.inputs.iter_mut().for_each(|input| *input = Segment::constant(input.0[0]));
-                }
-                return Err(Refusal::new(Status::Discard, "told to discard this step"));
+        let Pending { from, size, promise, .. } = self.pending;
+        let deed = self.equipment.on_step(&self.parameters, size, promise);
+        match &deed {
+            Deed::Refuse(refusal) if refusal.status != Status::Warning => {
+                return Err(self.refuse_step(refusal));
             }
-            Harm::Error => {
-                self.mode = Mode::Failed;
-                return Err("told to fail in this step".into());
-            }
-            Harm::Fatal => {
-                self.mode = Mode::Dead;
-                return Err(Refusal::new(Status::Fatal, "told to fail for good in this step"));
-            }
-            Harm::Terminate(part) => {
-                let early = part < 1.0 && self.manners.early_return;
+            Deed::Terminate(part) => {
+                let early = *part < 1.0 && self.manners.early_return;
                 self.pending.end = End { event: false, early, terminate: true };
                 self.pending.size = part * size;
             }
-            Harm::None | Harm::Warning => {}
+            Deed::None | Deed::Skip | Deed::Refuse(_) => {}
         }
         let size = self.pending.size;
         let moved = if self.pending.walked {
             Ok(())
-        } else if self.quirk == Some(Quirk::Hesitates) && !self.pending.promise {
+        } else if deed == Deed::Skip {
             self.time = from + size;
             Ok(())
         } else {
@@ -196,8 +182,8 @@ impl Instance {
         self.steps += 1;
         self.hold_inputs(if self.pending.walked { self.time - self.pending.piece.0 } else { size });
         (self.unsettled, self.current) = (false, false);
-        if harm == Harm::Warning {
-            return Err(Refusal::new(Status::Warning, "told to warn in this step"));
+        if let Deed::Refuse(warning) = deed {
+            return Err(warning);
         }
         if self.pending.end.terminate && self.version != Version::Three {
             // As the standard wants it: the reason is told by `fmi2GetBooleanStatus`.
@@ -207,20 +193,26 @@ impl Instance {
         Ok(self.last_time())
     }
 
-    /// What the saboteur does to this call.
-    pub(super) fn strike(&mut self, size: f64) -> Harm {
-        let at_step = self.at_step();
-        let Some(sabotage) = &mut self.sabotage else { return Harm::None };
-        let texts = self.variables.texts.iter().zip(&self.texts);
-        let fault = texts.into_iter().find(|(text, _)| text.name == sabotage::FAULT.name);
-        let fault = fault.and_then(|(_, value)| value.to_str().ok()).unwrap_or("none");
-        sabotage.strike(fault, at_step, size)
+    /// A step that is not taken.
+    fn refuse_step(&mut self, refusal: &Refusal) -> Refusal {
+        if refusal.status == Status::Discard {
+            self.mode = Mode::Discarded;
+            if self.can.intermediate {
+                // What was told of the inside of this step is not said of the next.
+                self.inputs.iter_mut().for_each(|input| *input = Segment::constant(input.0[0]));
+            }
+        }
+        self.fail_with(refusal)
     }
 
-    /// When it does.
-    pub(super) fn at_step(&self) -> f64 {
-        let place = self.model.parameters.iter().position(|(spec, _)| spec.name == "at_step");
-        place.map_or(0.0, |place| self.parameters[place])
+    /// Where a failure leaves an instance.
+    pub(super) fn fail_with(&mut self, refusal: &Refusal) -> Refusal {
+        match refusal.status {
+            Status::Error => self.mode = Mode::Failed,
+            Status::Fatal => self.mode = Mode::Dead,
+            _ => {}
+        }
+        refusal.clone()
     }
 
     /// How the last step ended.

@@ -3,16 +3,12 @@
 use std::ffi::{CStr, CString};
 
 use cosimo_core::Segment;
-use cosimo_core::entry::{Kind, Spec, suggest};
+use cosimo_core::entry::Kind;
 
 use super::exchange::{beside, exchanged};
 use super::{Body, Call, Instance, Mode, Outcome, Refusal};
+use crate::datum::{Datum, Plain};
 use crate::design::Version;
-use crate::echo::{Datum, Plain};
-use crate::ffi::harm;
-use crate::quirk::Quirk;
-use crate::sabotage;
-use crate::spy;
 use crate::variables::{Role, Type, Variable};
 
 const BEFORE_START: &[Mode] = &[Mode::Instantiated, Mode::Initializing];
@@ -42,12 +38,8 @@ impl Instance {
 
     /// FMI 2.0.1, 4.2.4: no get after a set without a step between. This FMU can, others need not.
     fn remark_get_after_set(&mut self) {
-        if let Some(spy) = &mut self.spy
-            && self.version == Version::Two
-            && self.mode == Mode::Stepping
-            && self.unsettled
-        {
-            spy.remark("outputs are read after inputs were set, without a step between");
+        if self.version == Version::Two && self.mode == Mode::Stepping && self.unsettled {
+            self.equipment.remark("outputs are read after inputs were set, without a step between");
         }
     }
 
@@ -63,11 +55,7 @@ impl Instance {
                 Role::Input(port) => self.inputs[port].0[0],
                 role @ (Role::State(_) | Role::Derivative(_) | Role::Indicator(_)) => {
                     let value = self.inner(role)?;
-                    if self.sabotage.as_ref().is_some_and(|sabotage| sabotage.poisoned) {
-                        f64::NAN
-                    } else {
-                        value
-                    }
+                    self.equipment.shown(value, false)
                 }
                 Role::Output(port) => {
                     if self.mode == Mode::Intermediate && !self.pending.finished {
@@ -77,13 +65,7 @@ impl Instance {
                         self.remark_get_after_set();
                         self.refresh()?;
                     }
-                    if self.sabotage.as_ref().is_some_and(|sabotage| sabotage.poisoned) {
-                        f64::NAN
-                    } else if self.quirk == Some(Quirk::LateOutputs) && self.mode == Mode::Initializing {
-                        0.0
-                    } else {
-                        self.outputs[port]
-                    }
+                    self.equipment.shown(self.outputs[port], self.mode == Mode::Initializing)
                 }
                 Role::Real(place) => self.parameters[place],
                 Role::Heard(place) | Role::Echoed(place) => {
@@ -137,11 +119,7 @@ impl Instance {
                 Role::Input(_) if self.mode == Mode::Intermediate && self.pending.finished => {
                     return Err("inputs cannot be set while outputs are shown".into());
                 }
-                Role::Input(_) => {
-                    if self.sabotage.is_some() && self.text(sabotage::FAULT.name) == "input-crash" {
-                        harm::segfault();
-                    }
-                }
+                Role::Input(_) => self.equipment.before_input(),
                 Role::Heard(place) if f64::of(&self.heard[place]).is_some() => {}
                 Role::State(_) if self.mode == Mode::Continuous => {}
                 Role::State(_) | Role::Real(_) => {
@@ -181,7 +159,7 @@ impl Instance {
                 (Role::State(state), _) if self.mode == Mode::Continuous => {
                     exchanged(&mut self.body)?.now.x[state] = *value;
                 }
-                (_, Some(place)) if self.is_deaf_to(place) => {}
+                (_, Some(place)) if self.equipment.ignores(&self.model.parameters, place) => {}
                 (_, Some(place)) => {
                     self.parameters[place] = *value;
                     self.stale = true;
@@ -190,11 +168,6 @@ impl Instance {
             }
         }
         Ok(())
-    }
-
-    fn is_deaf_to(&self, place: usize) -> bool {
-        let real = |(spec, _): &(&Spec, f64)| matches!(spec.kind, Kind::Number { .. });
-        self.quirk == Some(Quirk::Deaf) && self.model.parameters.iter().position(real) == Some(place)
     }
 
     fn need_before_start(&self, variable: &Variable) -> Outcome {
@@ -303,12 +276,6 @@ impl Instance {
         Ok(())
     }
 
-    /// A text by name; empty where there is none of that name.
-    pub(super) fn text(&self, name: &str) -> &str {
-        let place = self.variables.texts.iter().position(|text| text.name == name);
-        place.and_then(|place| self.texts[place].to_str().ok()).unwrap_or("")
-    }
-
     pub(crate) fn get_text(&self, reference: u32) -> Result<&CStr, Refusal> {
         self.allow(Call::Get)?;
         match self.readable(reference)?.role {
@@ -333,11 +300,7 @@ impl Instance {
             let Role::Text(place) = variable.role else { return Err(self.wrong_type(*reference)) };
             self.need_before_start(variable)?;
             let text = value.to_str().map_err(|_| "the text is not UTF-8")?;
-            let faulty = self.variables.texts[place].name == sabotage::FAULT.name;
-            if faulty && !sabotage::FAULTS.contains(&text) {
-                let hint = suggest(text, sabotage::FAULTS.iter().copied());
-                return Err(format!("there is no fault `{text}`; {hint}").into());
-            }
+            self.equipment.check_text(self.variables.texts[place].name, text)?;
         }
         for (reference, value) in references.iter().zip(values) {
             let place = match self.variable(*reference)?.role {
@@ -348,10 +311,8 @@ impl Instance {
                 }
                 _ => continue,
             };
-            if let (Some(spy), Ok(text)) = (&mut self.spy, value.to_str())
-                && self.variables.texts[place].name == spy::FILE.name
-            {
-                spy.aim(text);
+            if let Ok(text) = value.to_str() {
+                self.equipment.take_text(self.variables.texts[place].name, text);
             }
             self.texts[place] = value;
         }
@@ -412,13 +373,7 @@ impl Instance {
 
     /// The last instant that was reached, as far as this FMU tells the truth.
     pub(crate) fn last_time(&self) -> f64 {
-        if self.quirk == Some(Quirk::Ahead) && self.version == Version::Three && !self.end().early {
-            return self.pending.begun().next_up();
-        }
-        match &self.sabotage {
-            Some(sabotage) => self.time - sabotage.behind,
-            None => self.time,
-        }
+        self.equipment.last_time(self.time, self.pending.begun(), self.end().early)
     }
 
     fn time_inside(&self) -> f64 {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::ptr::null_mut;
 
-use cosimo_export::{CLOCKS, Design, Kind, Version, built_library, write};
+use cosimo_test_fmus::{CLOCKS, Design, Kind, Version, built_library, write};
 
 use crate::load::{Fmu, folder};
 

@@ -2,7 +2,7 @@
 
 use std::ptr::null_mut;
 
-use cosimo_export::{Design, ECHO, Version};
+use cosimo_test_fmus::{Design, ECHO, Version};
 
 use crate::load::Fmu;
 

@@ -2,7 +2,7 @@
 
 use std::ptr::null_mut;
 
-use cosimo_export::{Design, Kind, Variant, Version};
+use cosimo_test_fmus::{Design, Kind, Variant, Version};
 
 use crate::load::{Fmu, folder};
 

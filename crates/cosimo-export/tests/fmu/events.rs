@@ -2,8 +2,8 @@
 
 use std::ptr::null_mut;
 
-use cosimo_export::{Design, SABOTEUR, Variant, Version};
 use cosimo_models::{BouncingBall, Thermostat, lagging};
+use cosimo_test_fmus::{Design, SABOTEUR, Variant, Version};
 
 use crate::load::{Fmu, folder};
 

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::ptr::null_mut;
 
 use cosimo_core::entry::OpenRequest;
-use cosimo_export::{Design, Kind, Variant, Version, exchange_sources, sources};
 use cosimo_models::equations;
 use cosimo_native::{Direction, Hybrid, Point};
+use cosimo_test_fmus::{Design, Kind, Variant, Version, exchange_sources, sources};
 
 use crate::load::{Fmu, folder};
 

@@ -5,7 +5,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::ptr::null_mut;
 use std::time::Duration;
 
-use cosimo_export::{Design, SABOTEUR, Variant, Version};
+use cosimo_test_fmus::{Design, SABOTEUR, Variant, Version};
 
 use crate::load::{Fmu, folder};
 
@@ -19,6 +19,17 @@ fn a_panic_is_a_fatal_error_in_words() {
         let log = fmu.last_log();
         assert!(log.contains(": panicked at ") && log.ends_with(": faulty model reached its time"), "{log}");
         assert_eq!((fmu.try_step(0.4, 0.2, false), fmu.reset()), (3, 3));
+    }
+}
+
+/// What misbehaves on request, or writes calls down, is in the library for tests alone.
+#[test]
+fn the_library_for_users_has_neither_faults_nor_spies() {
+    let [shipped, for_tests] = [cosimo_export::built_library(), cosimo_test_fmus::built_library()]
+        .map(|library| std::fs::read(library.unwrap()).unwrap());
+    for word in ["restore-crash", "COSIMO_SABOTAGE", "COSIMO_SPY"] {
+        let has = |bytes: &[u8]| bytes.windows(word.len()).any(|part| part == word.as_bytes());
+        assert_eq!((has(&shipped), has(&for_tests)), (false, true), "{word}");
     }
 }
 

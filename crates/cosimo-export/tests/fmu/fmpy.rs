@@ -6,8 +6,10 @@ use std::process::Command;
 
 use cosimo_core::entry::OpenRequest;
 use cosimo_core::{Inputs, Outputs, Segment, Setup, Simulator, Time, Trail, Value, Window};
-use cosimo_export::{Design, ECHO, Kind, Variant, Version, built_library, exchange_sources, sources, write};
 use cosimo_models::{HYBRID, NATIVE};
+use cosimo_test_fmus::{
+    Design, ECHO, Kind, Variant, Version, built_library, exchange_sources, sources, write,
+};
 use serde_json::json;
 
 use crate::load::folder;

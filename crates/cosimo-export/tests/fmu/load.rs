@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cosimo_export::{Design, Kind, Variant, Version, built_library, write};
+use cosimo_test_fmus::{Design, Kind, Variant, Version, is_test_fmu, write};
 use libloading::Library;
 
 /// Calls a function of the loaded library whose first argument is the instance.
@@ -160,6 +160,13 @@ struct Callbacks {
     environment: *mut c_void,
 }
 
+/// The shared library that is shipped, unless the FMU is one of those for tests.
+pub(crate) fn library(design: &Design) -> PathBuf {
+    let found =
+        if is_test_fmu(design) { cosimo_test_fmus::built_library() } else { cosimo_export::built_library() };
+    found.unwrap()
+}
+
 impl Fmu {
     /// Written around an empty file instead of the library, which is loaded from where it lies: all FMUs share
     /// it, and packing it dozens of times would only test the compressor.
@@ -179,14 +186,14 @@ impl Fmu {
         let (empty, file) = (folder.join("empty"), folder.join(design.file_name()));
         std::fs::write(&empty, "").unwrap();
         write(design, &empty, &file).unwrap();
-        Fmu::unpack(&file, (design.version, kind, manners), &folder, |_| built_library().unwrap())
+        Fmu::unpack(&file, (design.version, kind, manners), &folder, |_| library(design))
     }
 
     /// With the library inside, found where the standard says.
     pub(crate) fn whole(design: &Design) -> Fmu {
         let folder = folder(&design.name());
         let file = folder.join(design.file_name());
-        write(design, &built_library().unwrap(), &file).unwrap();
+        write(design, &library(design), &file).unwrap();
         let platform = if design.version == Version::Two { "linux64" } else { "x86_64-linux" };
         let binaries = folder.join("binaries").join(platform);
         let importer = (design.version, Kind::CoSimulation, (false, false));

@@ -3,7 +3,7 @@
 
 use std::ptr::null_mut;
 
-use cosimo_export::{Design, SABOTEUR, Version};
+use cosimo_test_fmus::{Design, SABOTEUR, Version};
 
 use crate::load::Fmu;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cosimo_export::{
+use cosimo_test_fmus::{
     CLOCKS, Design, Kind, SABOTEUR, Variant, Version, exchange_sources, model_description, sources,
 };
 use roxmltree::{Document, Node};

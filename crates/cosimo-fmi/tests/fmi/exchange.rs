@@ -5,8 +5,8 @@ use std::path::Path;
 use cosimo::core::{Segment, Setup, Simulator, Slot, Time, Value};
 use cosimo::engine::{Checkpoint, Run, plan};
 use cosimo::record::{Memory, Table};
-use cosimo_export::{Design, Kind, SABOTEUR, Variant, Version, built_library, write};
 use cosimo_models::{BouncingBall, HYBRID};
+use cosimo_test_fmus::{Design, Kind, SABOTEUR, Variant, Version, built_library, write};
 
 use crate::common::{advance, enter, folder, open, outputs, refusal};
 

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use cosimo::engine::{Plan, Run, plan};
-use cosimo::export::{Design, Kind, Quirk, SABOTEUR, Variant, Version, built_library, write};
 use cosimo::record::{Memory, Table};
+use cosimo_test_fmus::{Design, Kind, Quirk, SABOTEUR, Variant, Version, built_library, write};
 
 use crate::common::folder;
 
@@ -79,7 +79,7 @@ fn a_small_integer_for_an_environment_is_survived_and_inputs_arrive() {
     let design = |quirk: Option<Quirk>| {
         let source = "native:dual-mass/left";
         let design = Design::new(source, Version::Three).variant(Variant::Intermediate);
-        Design { quirk, ..design }
+        Design { quirk: quirk.map(String::from), ..design }
     };
     let text = |force: f64| {
         format!(
@@ -167,7 +167,7 @@ fn outputs_that_are_right_only_after_initialisation_are_in_the_first_row() {
             let design = |source: &str| Design::new(source, version).kind(kind);
             let folder = folder(&format!("late-{}-{}-{quirk:?}", version.text(), kind.text()));
             let library = built_library().unwrap();
-            let left = Design { quirk, ..design("native:dual-mass/left") };
+            let left = Design { quirk: quirk.map(String::from), ..design("native:dual-mass/left") };
             write(&left, &library, &folder.join("left.fmu")).unwrap();
             write(&design("native:dual-mass/right-force"), &library, &folder.join("right.fmu")).unwrap();
             rows(planned(

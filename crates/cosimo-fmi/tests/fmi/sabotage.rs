@@ -5,7 +5,7 @@ use std::path::Path;
 
 use cosimo::core::Rehearsal;
 use cosimo::engine::{Plan, Run, RunError, plan};
-use cosimo::export::{Design, SABOTEUR, Version, built_library, write};
+use cosimo_test_fmus::{Design, SABOTEUR, Version, built_library, write};
 
 use crate::common::folder;
 

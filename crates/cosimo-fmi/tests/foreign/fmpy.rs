@@ -5,7 +5,7 @@ use std::process::Command;
 
 use cosimo::core::entry::Value;
 use cosimo::core::{Inputs, Segment, Setup, Simulator, Time};
-use cosimo_export::{Design, Quirk, Variant, Version, built_library, sources, write};
+use cosimo_test_fmus::{Design, Quirk, Variant, Version, built_library, sources, write};
 use serde_json::json;
 
 use crate::common::{advance, folder, open, outputs};

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use cosimo::engine::{Checkpoint, Run};
-use cosimo::export::{CLOCKS, Design, SABOTEUR, Variant, Version};
+use cosimo_test_fmus::{CLOCKS, Design, SABOTEUR, Variant, Version};
 
 use crate::record::{Allowed, rounded, violations};
 use crate::units::{FEEDTHROUGH, MASS, SPRING, new_record, planned, spy, take_record, unit};

@@ -1,7 +1,7 @@
 //! Units at the ends of lines: whatever they are told and asked inside of their steps, the standard allows it.
 
 use cosimo::engine::Run;
-use cosimo::export::{Design, Version};
+use cosimo_test_fmus::{Design, Version};
 
 use crate::record::{Allowed, violations};
 use crate::units::{new_record, planned, take_record, unit};

@@ -3,7 +3,7 @@
 
 use cosimo::core::Interface;
 use cosimo::engine::{Checkpoint, Run};
-use cosimo::export::{CLOCKS, Design, ECHO, Kind, SABOTEUR, Variant, Version};
+use cosimo_test_fmus::{CLOCKS, Design, ECHO, Kind, SABOTEUR, Variant, Version};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};

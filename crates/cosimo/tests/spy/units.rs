@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use cosimo::core::Interface;
 use cosimo::core::entry::OpenRequest;
 use cosimo::engine::{Plan, plan};
-use cosimo::export::{Design, SABOTEUR, Variant, Version, built_library, write};
+use cosimo_test_fmus::{Design, SABOTEUR, Variant, Version, built_library, write};
 
 use crate::scratch::scratch;
 

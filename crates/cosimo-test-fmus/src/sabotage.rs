@@ -10,19 +10,26 @@ use cosimo_core::{
     Abilities, Inputs, Interface, Outputs, Port, Reached, Setup, Simulator, SimulatorError, Slot, Spec, Time,
     Trail, Window,
 };
+use cosimo_export::equipment::{AddedModel, Deed, Refusal, Status, Text, Update};
 use cosimo_native::{Direction, Event, Hybrid, Point};
 
-use crate::ffi::harm;
-use crate::variables::Text;
+use crate::harm;
 
-pub(crate) const SUMMARY: &str = "integrates its input until it is told to misbehave; for tests";
-
-pub(crate) const PARAMETERS: &[Spec] = &[Spec::count(
-    "at_step",
-    1,
-    0,
-    "the step, call for derivatives or event at which the fault comes; 0 is never",
-)];
+pub(crate) const MODEL: AddedModel = AddedModel {
+    source: crate::SABOTEUR,
+    summary: "integrates its input until it is told to misbehave; for tests",
+    parameters: &[Spec::count(
+        "at_step",
+        1,
+        0,
+        "the step, call for derivatives or event at which the fault comes; 0 is never",
+    )],
+    stop: 1.0,
+    simulator: Some(|| Box::new(Integrator::default())),
+    equations: || Box::new(Fickle),
+    echoes: |_| &[],
+    clocks: None,
+};
 
 pub(crate) const FAULT: Text = Text {
     name: "fault",
@@ -99,21 +106,24 @@ pub(crate) fn strike_call(function: &str) {
     }
 }
 
-/// What a step is to return.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Harm {
-    None,
-    Warning,
-    Discard,
-    Error,
-    Fatal,
-    /// The end of the simulation is asked for after this part of the step.
-    Terminate(f64),
-}
+/// What is said of a step and of derivatives that are warned of, discarded, fail, or fail for good.
+pub(crate) const STEP: [&str; 4] = [
+    "told to warn in this step",
+    "told to discard this step",
+    "told to fail in this step",
+    "told to fail for good in this step",
+];
+pub(crate) const DERIVATIVES: [&str; 4] = [
+    "told to warn of these derivatives",
+    "told to discard these derivatives",
+    "told to fail at these derivatives",
+    "told to fail for good at these derivatives",
+];
 
 /// Outlives rewinding, on purpose.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Sabotage {
+    pub(crate) fault: String,
     calls: u64,
     restores: u64,
     events: u64,
@@ -121,27 +131,43 @@ pub(crate) struct Sabotage {
     /// Outputs and derivatives are NaN from now on.
     pub(crate) poisoned: bool,
     /// Discrete states always need another update from now on.
-    pub(crate) unsettled: bool,
+    unsettled: bool,
     /// By how much the reported time is wrong.
     pub(crate) behind: f64,
 }
 
+impl Default for Sabotage {
+    fn default() -> Sabotage {
+        Sabotage {
+            fault: FAULT.start.into(),
+            calls: 0,
+            restores: 0,
+            events: 0,
+            struck: false,
+            poisoned: false,
+            unsettled: false,
+            behind: 0.0,
+        }
+    }
+}
+
 impl Sabotage {
-    /// Counts a call of doStep, and misbehaves if it is the one.
-    pub(crate) fn strike(&mut self, fault: &str, at_step: f64, size: f64) -> Harm {
+    /// Counts a call of doStep or for derivatives, and misbehaves if it is the one.
+    pub(crate) fn strike(&mut self, at_step: f64, size: f64, said: [&str; 4]) -> Deed {
         self.calls += 1;
         self.behind = 0.0;
         if self.calls as f64 != at_step {
-            return Harm::None;
+            return Deed::None;
         }
         self.struck = true;
-        match fault {
-            "warning" => return Harm::Warning,
-            "discard" => return Harm::Discard,
-            "error" => return Harm::Error,
-            "fatal" => return Harm::Fatal,
-            "terminate" => return Harm::Terminate(0.5),
-            "terminate-whole" => return Harm::Terminate(1.0),
+        let refuse = |status: Status, said: &str| Deed::Refuse(Refusal::new(status, said));
+        match self.fault.as_str() {
+            "warning" => return refuse(Status::Warning, said[0]),
+            "discard" => return refuse(Status::Discard, said[1]),
+            "error" => return refuse(Status::Error, said[2]),
+            "fatal" => return refuse(Status::Fatal, said[3]),
+            "terminate" => return Deed::Terminate(0.5),
+            "terminate-whole" => return Deed::Terminate(1.0),
             "nan" => self.poisoned = true,
             "wrong-time" => self.behind = size / 2.0,
             "leak" => std::mem::forget(vec![1u8; 16 << 20]),
@@ -165,33 +191,47 @@ impl Sabotage {
             "exit-handler" => harm::abort_at_exit(),
             _ => {}
         }
-        Harm::None
+        Deed::None
     }
 
-    /// Counts a restored state, and dies if it is the one.
-    pub(crate) fn strike_restore(&mut self, fault: &str, at_step: f64) {
+    /// Counts a restored state, and dies if it is the one. Returns whether the state is to be ignored.
+    pub(crate) fn strike_restore(&mut self, at_step: f64) -> bool {
         self.restores += 1;
-        if fault == "restore-crash" && self.restores as f64 == at_step {
+        if self.fault == "restore-crash" && self.restores as f64 == at_step {
             harm::segfault();
+        }
+        self.struck && self.fault == "forget"
+    }
+
+    /// Counts an event, and misbehaves if it is the one.
+    pub(crate) fn strike_event(&mut self, at_step: f64, time: f64, update: &mut Update, x: &mut [f64]) {
+        if self.fault == "near-event" {
+            update.next = Some((time + 1e-15).max(time.next_up()));
+            return;
+        }
+        self.events += 1;
+        if self.events as f64 != at_step {
+            return;
+        }
+        match self.fault.as_str() {
+            "unsettled" => self.unsettled = true,
+            "past-event" => update.next = Some(time - 1.0),
+            "terminate" => update.terminate = true,
+            "silent-jump" => x[0] += 1.0,
+            _ => {}
         }
     }
 
-    /// Counts an event, and says whether it is the one.
-    pub(crate) fn strike_event(&mut self, at_step: f64) -> bool {
-        self.events += 1;
-        self.events as f64 == at_step
-    }
-
-    /// Whether a saved state is ignored when it should be brought back.
-    pub(crate) fn lies(&self, fault: &str) -> bool {
-        self.struck && fault == "forget"
+    /// After every round of an event.
+    pub(crate) fn unsettle(&self, update: &mut Update) {
+        update.needed |= self.unsettled;
     }
 }
 
 /// The same for model exchange: y' = u, a time event at every whole second, and an indicator that turns at y = 1.5.
 /// None of the events changes anything, unless a fault does.
 #[derive(Debug)]
-pub(crate) struct Fickle;
+struct Fickle;
 
 impl Hybrid for Fickle {
     fn interface(&self) -> Interface {
@@ -234,7 +274,7 @@ impl Hybrid for Fickle {
 
 /// y' = u, without error for any segment.
 #[derive(Debug)]
-pub(crate) struct Integrator {
+struct Integrator {
     interface: Interface,
     y: f64,
     saved: [f64; Slot::COUNT],

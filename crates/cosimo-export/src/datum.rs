@@ -1,42 +1,8 @@
-//! A unit that shows each input again as an output, one of every type that the version has: for importers that pass
-//! texts, bytes and numbers of all widths on. What is heard is shown at once.
+//! Values of every type that FMI has, for variables that are passed on as they are.
 
 use std::ffi::CString;
 
-use cosimo_core::{Interface, Port};
-use cosimo_native::{Direction, Hybrid, Point};
-
-use crate::design::Version;
 use crate::variables::Type;
-
-pub(crate) const SUMMARY: &str = "shows each input again as an output, one of every type; for tests";
-
-const COLOURS: &[&str] = &["red", "green", "blue"];
-
-/// One input and one output of each.
-pub(crate) fn types(version: Version) -> &'static [Type] {
-    match version {
-        Version::One | Version::Two => {
-            &[Type::Real, Type::Integer, Type::Boolean, Type::Enumeration(COLOURS), Type::Text]
-        }
-        Version::Three => &[
-            Type::Single,
-            Type::Real,
-            Type::Int8,
-            Type::UInt8,
-            Type::Int16,
-            Type::UInt16,
-            Type::Integer,
-            Type::UInt32,
-            Type::Int64,
-            Type::UInt64,
-            Type::Boolean,
-            Type::Enumeration(COLOURS),
-            Type::Text,
-            Type::Binary,
-        ],
-    }
-}
 
 /// A value with its type.
 #[derive(Debug, Clone, PartialEq)]
@@ -170,37 +136,29 @@ plain! { false:
     Int8 i8 UInt8 u8 Int16 i16 UInt16 u16 Int32 i32 UInt32 u32 Int64 i64 UInt64 u64 Boolean bool
 }
 
-/// Equations of a unit that has none.
-#[derive(Debug)]
-pub(crate) struct Nothing;
-
-impl Hybrid for Nothing {
-    fn interface(&self) -> Interface {
-        Interface { abilities: cosimo_core::Abilities::NATIVE, ..Interface::default() }
-    }
-
-    fn states(&self) -> Vec<Port> {
-        Vec::new()
-    }
-
-    fn initial(&self) -> (Vec<f64>, Vec<f64>) {
-        (Vec::new(), Vec::new())
-    }
-
-    fn derivatives(&self, _at: &Point<'_>, _dx: &mut [f64]) {}
-
-    fn outputs(&self, _at: &Point<'_>, _y: &mut [f64]) {}
-
-    fn tangent(&self, _at: &Point<'_>, _along: &Direction<'_>, _dx: &mut [f64], _y: &mut [f64]) {}
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn every_type_comes_back_from_its_bytes() {
-        let values: Vec<Datum> = types(Version::Three).iter().map(|kind| Datum::start(*kind)).collect();
+        let types = [
+            Type::Single,
+            Type::Real,
+            Type::Int8,
+            Type::UInt8,
+            Type::Int16,
+            Type::UInt16,
+            Type::Integer,
+            Type::UInt32,
+            Type::Int64,
+            Type::UInt64,
+            Type::Boolean,
+            Type::Enumeration(&["red", "green"]),
+            Type::Text,
+            Type::Binary,
+        ];
+        let values = types.map(Datum::start).to_vec();
         let mut bytes = Vec::new();
         freeze(&values, &mut bytes);
         bytes.push(7);

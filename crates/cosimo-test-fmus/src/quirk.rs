@@ -43,3 +43,9 @@ impl Quirk {
         }
     }
 }
+
+impl From<Quirk> for String {
+    fn from(quirk: Quirk) -> String {
+        quirk.text().into()
+    }
+}

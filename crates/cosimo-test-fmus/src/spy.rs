@@ -8,7 +8,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 
-use crate::variables::Text;
+use cosimo_export::equipment::Text;
 
 pub(crate) const FILE: Text = Text {
     name: "spy_file",

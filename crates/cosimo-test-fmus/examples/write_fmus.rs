@@ -5,17 +5,17 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use cosimo_export::{
-    CLOCKS, Design, ECHO, Kind, SABOTEUR, Variant, Version, exchange_sources, sources, write,
+use cosimo_test_fmus::{
+    CLOCKS, Design, ECHO, Kind, SABOTEUR, Variant, Version, exchange_sources, is_test_fmu, sources, write,
 };
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [library, folder] = arguments.as_slice() else {
-        eprintln!("usage: write_fmus LIBRARY FOLDER");
+    let [library, test_library, folder] = arguments.as_slice() else {
+        eprintln!("usage: write_fmus LIBRARY TEST_LIBRARY FOLDER");
         return ExitCode::FAILURE;
     };
-    match write_all(Path::new(library), Path::new(folder)) {
+    match write_all(Path::new(library), Path::new(test_library), Path::new(folder)) {
         Ok(count) => {
             println!("{count} FMUs in {folder}");
             ExitCode::SUCCESS
@@ -102,10 +102,11 @@ fn slaves() -> Vec<Design> {
     designs
 }
 
-fn write_all(library: &Path, folder: &Path) -> Result<usize, String> {
+fn write_all(library: &Path, test_library: &Path, folder: &Path) -> Result<usize, String> {
     std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let designs = designs();
     for design in &designs {
+        let library = if is_test_fmu(design) { test_library } else { library };
         write(design, library, &folder.join(design.file_name()))?;
     }
     Ok(designs.len())
