@@ -111,9 +111,9 @@ pub trait Correction: Send + Sync {
         false
     }
 
-    /// It finds the derivatives of outputs by inputs that it reads.
-    fn finds_jacobian(&self) -> bool {
-        false
+    /// It finds the derivatives of outputs by inputs that it reads; what files call that source.
+    fn finds_jacobian(&self) -> Option<&'static str> {
+        None
     }
 
     /// What it has found out by now, for people.
@@ -268,7 +268,10 @@ pub trait Passes {
 
 /// Compares what was assumed with what became known; 1 is just good enough.
 pub trait Estimate: Send + Sync {
-    fn name(&self) -> &'static str;
+    /// It measures nothing, and no law can go by it.
+    fn idle(&self) -> bool {
+        false
+    }
 
     /// The power of the step size that the measure falls with.
     fn order(&self, shape: &Shape) -> u32;

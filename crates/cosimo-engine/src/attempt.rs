@@ -164,7 +164,7 @@ impl Attempt<'_> {
                 self.crew
                     .run(Task::Give(Whose::Stage(index)), &mut board.buffers)
                     .map_err(|blamed| stepping(layout, blamed, window))?;
-                board.send(|wire| layout.methods.parcel_stages[wire] == index);
+                board.send(|wire| layout.methods.stage_of[layout.topology.parcels[wire].from.0] == index);
             }
             for outputs in &stage.outputs {
                 let slopes =
@@ -177,7 +177,7 @@ impl Attempt<'_> {
 
     /// Derivatives at the window's start, before new inputs are set.
     fn refresh_jacobian(&mut self, window: Window) -> Result<(), StepError> {
-        if !self.layout.methods.has_jacobian {
+        if self.layout.methods.sources.interface.is_none() {
             return Ok(());
         }
         let board = &mut *self.board;
@@ -273,7 +273,7 @@ impl Attempt<'_> {
     /// simulators it can pass at this instant.
     fn exchange(&mut self, window: Window) -> Result<(), StepError> {
         let (layout, board) = (self.layout, &mut *self.board);
-        if layout.methods.has_jacobian || !layout.topology.renewal.steps.is_empty() {
+        if layout.methods.sources.interface.is_some() || !layout.topology.renewal.steps.is_empty() {
             for (held, segment) in board.held.iter_mut().zip(&board.buffers.segments) {
                 *held = segment.at(window.size);
             }

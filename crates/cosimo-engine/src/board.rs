@@ -95,7 +95,11 @@ impl Board {
                 integrals: vec![f64::NAN; outputs],
                 jacobian: vec![
                     0.0;
-                    if layout.methods.has_jacobian { layout.topology.jacobian_size() } else { 0 }
+                    if layout.methods.sources.interface.is_some() {
+                        layout.topology.jacobian_size()
+                    } else {
+                        0
+                    }
                 ],
                 through: vec![
                     0.0;

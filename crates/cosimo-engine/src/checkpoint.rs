@@ -218,7 +218,7 @@ fn fingerprint(island: &Island, scenario: Option<&Scenario>) -> String {
         island.board.memory.len(),
         island.board.buffers.matrices.len(),
         island.board.law.len(),
-        layout.methods.estimate.name(),
+        layout.methods.estimate_name,
         scenario.map_or(0, Scenario::len),
     )
 }

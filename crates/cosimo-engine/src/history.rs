@@ -21,7 +21,6 @@ pub fn of_table(
     file: &Path,
     span: &Span,
     start: f64,
-    outputs: usize,
     connected: &[bool],
     ports: &Ports<'_>,
 ) -> Result<History, Vec<Problem>> {
@@ -57,13 +56,13 @@ pub fn of_table(
         if history.times.last().is_some_and(|last| *last >= time) {
             problems.push(problem(format!("row {}: times must ascend", row + 1)));
         }
-        let mut values = vec![f64::NAN; outputs];
+        let mut values = vec![f64::NAN; connected.len()];
         for (output, column) in columns.iter().zip(&table.values) {
             if let Some(output) = output {
                 values[*output] = column[row];
             }
         }
-        for output in (0..outputs).filter(|&output| connected[output]) {
+        for output in (0..connected.len()).filter(|&output| connected[output]) {
             if !values[output].is_finite() {
                 let path = ports.path(End::Output(output));
                 problems.push(problem(format!("row {}: `{path}` has no finite value", row + 1)));

@@ -61,8 +61,8 @@ impl Island {
         let stop = (self.layout.limits.end == EndRule::Exact).then_some(self.layout.limits.stop);
         let rewinds = self.layout.limits.relies_on_rollback || self.layout.limits.probed;
         self.rest(Task::Enter(Setup { start: at, stop, meets: self.layout.limits.meets, rewinds }))?;
-        for sample in 0..self.layout.methods.history.times.len() {
-            let history = &self.layout.methods.history;
+        for sample in 0..self.layout.limits.history.times.len() {
+            let history = &self.layout.limits.history;
             self.board.traces.open(history.times[sample]);
             self.board.traces.put(0, &history.values[sample], &[]);
             self.board.traces.commit();
@@ -330,11 +330,7 @@ impl Island {
         if error.is_finite() {
             Ok(error)
         } else {
-            Err(StepError::BadIndicator {
-                estimate: self.layout.methods.estimate.name(),
-                value: error,
-                window,
-            })
+            Err(StepError::BadIndicator { estimate: self.layout.methods.estimate_name, value: error, window })
         }
     }
 

@@ -16,8 +16,7 @@ use crate::control::Counters;
 use crate::island::Island;
 use crate::ledger::Ledger;
 use crate::lines::{Islands, NetTotals};
-use crate::plan::rehearsal;
-use crate::plan::{Layout, Plan, Ready};
+use crate::plan::{Layout, Plan, island, rehearsal};
 use crate::scenario::Scenario;
 use crate::summary::{BondSummary, Summary};
 
@@ -142,8 +141,8 @@ impl Run {
     }
 
     pub(crate) fn begin(plan: Plan, threads: usize) -> Result<Run, RunError> {
-        let Ready { layout, crew, mut remarks, mut scenario, formed } = plan.ready(threads);
-        let mut island = Island::new(layout, crew);
+        let Plan { layout, mut remarks, simulators, mut scenario, formed } = plan;
+        let mut island = island(layout, simulators, threads);
         let islands = formed.map(|formed| Islands::start(formed, threads, &mut island)).transpose()?;
         island.enter()?;
         let named = island.layout.topology.names.iter().zip(&island.board.buffers.rehearsals);

@@ -174,21 +174,20 @@ impl Scenario {
         Some(island.rest(Task::Tune { member, parameter, value }).and_then(|()| jump(island)))
     }
 
-    /// Resolves all names; everything that is wrong is told. `wires` are those to tunable parameters.
+    /// Resolves all names; everything that is wrong is told.
     pub(crate) fn plan(
         system: &System,
-        wires: &[WireDecl],
         ports: &Ports<'_>,
         links: &Links,
         registry: &Registry,
         problems: &mut Vec<Problem>,
     ) -> Option<Scenario> {
         let declared = system.scenario.as_ref().map_or(&[][..], |declared| &declared.actions);
-        if system.scenario.is_none() && wires.is_empty() {
+        if system.scenario.is_none() && links.tuned.is_empty() {
             return None;
         }
         let mut scenario = Scenario::idle(links.rows.len(), declared.len());
-        for wire in wires {
+        for wire in &links.tuned {
             match scenario.follow(wire, system, ports) {
                 Ok(followed) => scenario.followed.push(followed),
                 Err(found) => problems.extend(found),

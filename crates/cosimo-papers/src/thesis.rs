@@ -338,7 +338,7 @@ impl Bench<'_> {
         let mut plan =
             plan(system, self.registry).map_err(|problems| check(&problems).err().unwrap_or_default())?;
         if history {
-            plan.layout.methods.history = self.before(system, &plan.layout)?;
+            plan.layout.limits.history = self.before(system, &plan.layout)?;
         }
         Run::new(plan.rewinding(), 1).map_err(|error| error.coded())
     }

@@ -1,12 +1,13 @@
 //! From a system with lines to islands: the coupling graph is cut at the lines, every piece gets a clock and a method of its own,
 //! and simulators that show them take the place of the components.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
 use cosimo_core::entry::{Options, Registry, Value, find};
 use cosimo_core::interface::{Abilities, Interface, Port};
 use cosimo_core::method::Steadiness;
-use cosimo_core::{End as PortEnd, Setup, Simulator, Time};
+use cosimo_core::{End as PortEnd, Setup, Time};
 use cosimo_system::{
     Boundary, Choice, Component, EndRule, Impedances, Problem, Recipe, Results, Span, System,
 };
@@ -17,8 +18,7 @@ use super::group::group;
 use super::isle::{Seed, SeedBody, SoloSeed};
 use super::rounds::{Formed, Shown};
 use super::terminal::Terminal;
-use crate::plan::{Line, Links, Ports};
-use crate::plan::{Parts, blocks};
+use crate::plan::{Draft, Line, Links, Ports};
 
 /// Rows of a run whose file does not say how many.
 const ROWS: f64 = 1000.0;
@@ -40,44 +40,34 @@ impl Piece {
     }
 }
 
-/// What is planned where there are lines: components that nothing connects, which show what their islands have come to, and
-/// the lines.
-pub(crate) struct Whole {
-    pub(crate) system: System,
-    pub(crate) interfaces: Vec<Interface>,
-    pub(crate) links: Links,
-}
-
-/// The islands, and the system that shows them.
+/// The islands, and the system that shows them: components that nothing connects, and the lines.
 pub(crate) fn form(
-    parts: Parts,
+    mut draft: Draft<'_>,
     registry: &Registry,
     problems: &mut Vec<Problem>,
-) -> Option<(Whole, Formed)> {
+) -> Option<Draft<'static>> {
     let before = problems.len();
-    let (names, interfaces) = (parts.names(), parts.interfaces());
-    let blocks = blocks(&interfaces);
-    let ports = Ports::new(&names, &interfaces, &blocks);
-    let mut pieces = pieces(&parts.links, &ports);
-    choose_methods(&mut pieces, &parts.system, &ports, problems);
+    let mut simulators = std::mem::take(&mut draft.simulators);
+    let ports = draft.ports();
+    let Draft { system, names, interfaces, blocks, links, .. } = &draft;
+    let mut pieces = pieces(links, &ports);
+    choose_methods(&mut pieces, system, &ports, problems);
     let ways: Vec<Boundary> =
-        (0..names.len()).map(|component| way(component, &parts, &ports, problems)).collect();
-    for line in &parts.links.lines {
+        (0..names.len()).map(|component| way(component, &draft, &ports, problems)).collect();
+    for line in &links.lines {
         remark_delays(line, problems);
     }
     let efforts: Vec<f64> =
-        parts.links.lines.iter().map(|line| first_effort(line, &parts.system, &ports, problems)).collect();
-    let steps: Vec<f64> = pieces.iter().map(|piece| step(piece, &parts, &ways, &ports, problems)).collect();
+        links.lines.iter().map(|line| first_effort(line, system, &ports, problems)).collect();
+    let steps: Vec<f64> = pieces.iter().map(|piece| step(piece, &draft, &ways, &ports, problems)).collect();
     if problems[before..].iter().any(|problem| problem.severity == cosimo_system::Severity::Error) {
         return None;
     }
-    let experiment = &parts.system.experiment;
+    let experiment = &system.experiment;
     let stop = Time::new(experiment.stop).filter(|_| experiment.end == EndRule::Exact);
     let start = Time::new(experiment.start)?;
     let starts: Vec<Vec<f64>> =
-        (0..names.len()).map(|component| constants(component, &parts.system, &interfaces)).collect();
-    let Parts { system, simulators, links } = parts;
-    let mut simulators: Vec<Option<Box<dyn Simulator>>> = simulators.into_iter().map(Some).collect();
+        (0..names.len()).map(|component| constants(component, system, interfaces)).collect();
     let mut seeds = Vec::new();
     for (piece, step) in pieces.iter().zip(steps) {
         let mut ends = Vec::new();
@@ -146,7 +136,7 @@ pub(crate) fn form(
                     _ => inner,
                 });
             }
-            let plan = group(piece, inside, step, &system, &links, &ports, registry, problems)?;
+            let plan = group(piece, inside, step, system, links, &ports, registry, problems)?;
             SeedBody::Group { plan: Box::new(plan), ends: shared }
         };
         seeds.push(Seed {
@@ -157,8 +147,8 @@ pub(crate) fn form(
             setup: Setup { start, stop, meets: false, rewinds: false },
         });
     }
-    let (whole, shown) = whole(&system, &links, &pieces, &ports, &starts);
-    Some((whole, Formed { seeds, shown }))
+    let (whole, shown) = whole(system, links, &pieces, &ports, &starts);
+    Some(Draft { formed: Some(Formed { seeds, shown }), ..whole })
 }
 
 /// What remains connected when lines are cut.
@@ -259,11 +249,11 @@ fn choose_methods(pieces: &mut [Piece], system: &System, ports: &Ports<'_>, prob
 }
 
 /// How efforts reach a component, with a word on why.
-fn way(component: usize, parts: &Parts, ports: &Ports<'_>, problems: &mut Vec<Problem>) -> Boundary {
-    let can = parts.simulators[component].interface().abilities;
+fn way(component: usize, draft: &Draft<'_>, ports: &Ports<'_>, problems: &mut Vec<Problem>) -> Boundary {
+    let can = ports.interfaces[component].abilities;
     let name = &ports.names[component];
     let mut chosen: Option<(Boundary, &str)> = None;
-    for line in &parts.links.lines {
+    for line in &draft.links.lines {
         for (side, at) in line.sides.iter().enumerate() {
             if ports.place(PortEnd::Input(at.effort)).0 != component {
                 continue;
@@ -330,7 +320,7 @@ fn way(component: usize, parts: &Parts, ports: &Ports<'_>, problems: &mut Vec<Pr
         Problem::remark(
             "plan/line-boundary",
             format!("line `{line}`: the effort at `{name}` is made before each step: {words}"),
-            parts.system.components[component].source_span.clone(),
+            draft.system.components[component].source_span.clone(),
         )
         .about(name),
     );
@@ -398,15 +388,15 @@ fn first_effort(line: &Line, system: &System, ports: &Ports<'_>, problems: &mut 
 /// The size of steps that nobody inside chooses.
 fn step(
     piece: &Piece,
-    parts: &Parts,
+    draft: &Draft<'_>,
     ways: &[Boundary],
     ports: &Ports<'_>,
     problems: &mut Vec<Problem>,
 ) -> f64 {
-    let (given, experiment) = (piece.recipe(&parts.system).step.size, &parts.system.experiment);
+    let (given, experiment) = (piece.recipe(&draft.system).step.size, &draft.system.experiment);
     let usual = given.unwrap_or((experiment.stop - experiment.start) / ROWS);
     let shortest = piece.ends.iter().map(|(line, side, _)| {
-        let decl = &parts.links.lines[*line].decl;
+        let decl = &draft.links.lines[*line].decl;
         (decl.delay * decl.factor[*side].min(1.0), *line)
     });
     let Some((delay, line)) = shortest.min_by(|a, b| a.0.total_cmp(&b.0)) else { return usual };
@@ -416,8 +406,8 @@ fn step(
     // What is refused for another reason needs no remark.
     let hides = !shows && piece.members.iter().all(|member| ways[*member] != Boundary::Held);
     let fixed = piece.members.iter().find(|member| !ports.interfaces[**member].abilities.variable_step);
-    let name = &parts.links.lines[line].name;
-    let span = parts.links.lines[line].decl.span.clone();
+    let name = &draft.links.lines[line].name;
+    let span = draft.links.lines[line].decl.span.clone();
     let who = || {
         let names: Vec<&str> = piece.members.iter().map(|member| ports.names[*member].as_str()).collect();
         let who = match names[..] {
@@ -517,7 +507,7 @@ fn whole(
     pieces: &[Piece],
     ports: &Ports<'_>,
     starts: &[Vec<f64>],
-) -> (Whole, Shown) {
+) -> (Draft<'static>, Shown) {
     let mut faces: Vec<Face> = ports.names.iter().map(|_| Face::default()).collect();
     let mut tails = Vec::new();
     for (isle, piece) in pieces.iter().enumerate() {
@@ -605,15 +595,11 @@ fn whole(
         experiment,
         ..System::default()
     };
-    let links = Links {
-        rows: vec![Vec::new(); inputs],
-        offsets: vec![0.0; inputs],
-        drivers: vec![Vec::new(); inputs],
-        // Said already.
-        excused: vec![true; inputs],
-        ..Links::default()
-    };
-    (Whole { system, interfaces: faces.into_iter().map(Face::interface).collect(), links }, shown)
+    // What is missing was said already.
+    let (excused, tuned) = (vec![true; inputs], links.tuned.clone());
+    let links = Links { excused, tuned, ..Links::unconnected(inputs) };
+    let interfaces = faces.into_iter().map(Face::interface).collect();
+    (Draft::new(Cow::Owned(system), Vec::new(), interfaces, links), shown)
 }
 
 /// A component or a line as everybody else sees it: ports, and where an island has them.

@@ -6,10 +6,7 @@ use cosimo_core::{End as PortEnd, Simulator, Term};
 use cosimo_system::{Problem, Recipe, System};
 
 use super::form::Piece;
-use crate::plan::Planner;
-use crate::plan::blocks;
-use crate::plan::{Links, ParcelWire, Ports};
-use crate::plan::{Plan, assemble};
+use crate::plan::{Draft, Links, ParcelWire, Plan, Ports, blocks};
 
 /// The plan of an island of several, with what concerns it of the whole.
 #[allow(clippy::too_many_arguments)] // the whole, and what is cut out of it
@@ -39,13 +36,7 @@ pub(super) fn group(
         inside.input_of(member, &ports.interfaces[owner].inputs[port].name)
     };
     let inputs = blocks.last().map_or(0, |block| block.inputs.end);
-    let mut own = Links {
-        rows: vec![Vec::new(); inputs],
-        offsets: vec![0.0; inputs],
-        drivers: vec![Vec::new(); inputs],
-        excused: vec![false; inputs],
-        ..Links::default()
-    };
+    let mut own = Links::unconnected(inputs);
     for input in 0..links.rows.len() {
         let Some(new) = new_input(input) else { continue };
         let terms = links.rows[input].iter();
@@ -119,7 +110,5 @@ pub(super) fn group(
         recipe,
         ..System::default()
     };
-    let planned =
-        Planner { system: &system, registry, ports: &inside, links: &own, locals: &[] }.layout(problems)?;
-    Some(assemble(planned, simulators, Vec::new(), None))
+    Draft::of(system, simulators, own).plan(registry, problems)
 }

@@ -9,8 +9,8 @@ use cosimo_core::unit::{DOMAINS, Domain, POWER};
 use cosimo_core::{End, Unit};
 use cosimo_system::{BondDecl, Opposite, PowerPort, Problem, System, WireDecl};
 
+use super::Draft;
 use super::ports::Ports;
-use super::survey;
 
 /// Two wires that may be a bond.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,11 +44,13 @@ impl Suggestion {
 
 /// Finds them all, or says which simulators keep it from looking.
 pub fn bonds(system: &System, registry: &Registry) -> Result<Vec<Suggestion>, Vec<Problem>> {
-    let survey = survey(system, registry);
-    if !survey.closed.is_empty() {
-        return Err(survey.problems);
+    let mut problems = Vec::new();
+    let mut draft = Draft::open(system, registry, &mut problems);
+    if !draft.closed.is_empty() {
+        draft.plan(registry, &mut problems);
+        return Err(problems);
     }
-    let ports = survey.ports();
+    let ports = draft.ports();
     let wires: Vec<(usize, Wire)> = system
         .wires
         .iter()

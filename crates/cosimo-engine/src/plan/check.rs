@@ -8,8 +8,8 @@ use cosimo_core::End;
 use cosimo_core::entry::{Registry, number_text};
 use cosimo_system::{Problem, Severity, Span, Summand, System, WireDecl};
 
+use super::Draft;
 use super::ports::Ports;
-use super::{Survey, survey};
 
 /// All that is wrong or odd, and how much there is of what.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -36,9 +36,11 @@ impl Findings {
 /// Checks as much as can be checked, whatever is wrong with the rest. `reading` is what was found on the way to the
 /// system; what only follows from that is left out.
 pub fn check(system: &System, registry: &Registry, reading: Vec<Problem>) -> Findings {
-    let mut survey = survey(system, registry);
-    let mut found = std::mem::take(&mut survey.problems);
-    let inspection = Inspection { system, survey: &survey, ports: survey.ports(), named: named(system) };
+    let mut found = Vec::new();
+    let mut draft = Draft::open(system, registry, &mut found);
+    let adaptive = draft.plan(registry, &mut found).is_none_or(|plan| plan.layout.limits.control.adaptive);
+    let inspection =
+        Inspection { system, draft: &draft, ports: draft.ports(), adaptive, named: named(system) };
     inspection.constants(&mut found);
     inspection.limits(&mut found);
     inspection.units(&mut found);
@@ -48,7 +50,7 @@ pub fn check(system: &System, registry: &Registry, reading: Vec<Problem>) -> Fin
     inspection.reference(&mut found);
 
     let (inputs, outputs) = inspection.size();
-    let read: BTreeSet<usize> = survey.links.rows.iter().flatten().map(|term| term.output).collect();
+    let read: BTreeSet<usize> = draft.links.rows.iter().flatten().map(|term| term.output).collect();
     let rest = (0..outputs).filter(|output| !read.contains(output));
     let paths = rest.map(|output| inspection.ports.path(End::Output(output)));
     let unread = paths.filter(|path| !inspection.named.contains(path.as_str())).collect();
@@ -61,8 +63,8 @@ pub fn check(system: &System, registry: &Registry, reading: Vec<Problem>) -> Fin
         components: system.components.len(),
         inputs,
         outputs,
-        bonds: survey.links.bonds.len(),
-        lines: survey.links.lines.len(),
+        bonds: draft.links.bonds.len(),
+        lines: draft.links.lines.len(),
         own_steps: system
             .components
             .iter()
@@ -84,8 +86,10 @@ fn follows(problem: &Problem, reading: &[Problem], system: &System) -> bool {
 
 struct Inspection<'a> {
     system: &'a System,
-    survey: &'a Survey,
+    draft: &'a Draft<'a>,
     ports: Ports<'a>,
+    /// The size of steps may change.
+    adaptive: bool,
     /// All ends of connections, be they wrong ones.
     named: BTreeSet<&'a str>,
 }
@@ -102,12 +106,12 @@ fn named(system: &System) -> BTreeSet<&str> {
 impl Inspection<'_> {
     /// How many inputs and outputs there are.
     fn size(&self) -> (usize, usize) {
-        self.survey.blocks.last().map_or((0, 0), |block| (block.inputs.end, block.outputs.end))
+        self.draft.blocks.last().map_or((0, 0), |block| (block.inputs.end, block.outputs.end))
     }
 
     /// The value that an input keeps because nobody drives it, and whether the file says so.
     fn constant(&self, input: usize) -> Option<(f64, bool)> {
-        let links = &self.survey.links;
+        let links = &self.draft.links;
         if !links.drivers[input].is_empty() || links.excused[input] {
             return None;
         }
@@ -124,7 +128,7 @@ impl Inspection<'_> {
     }
 
     fn owner(&self, input: usize) -> usize {
-        self.survey.blocks.partition_point(|block| block.inputs.end <= input)
+        self.draft.blocks.partition_point(|block| block.inputs.end <= input)
     }
 
     /// An input that was forgotten looks like one that was left alone; a start value in the file tells them apart.
@@ -213,7 +217,7 @@ impl Inspection<'_> {
     /// A wire from the port of a bond may carry power that no bond counts.
     fn bonds(&self, found: &mut Vec<Problem>) {
         let mut bonds = BTreeMap::new();
-        for bond in &self.survey.links.bonds {
+        for bond in &self.draft.links.bonds {
             for end in bond.sides.iter().flat_map(|side| [side.effort, side.flow]) {
                 if let End::Output(output) = end {
                     bonds.entry(output).or_insert(bond);
@@ -258,10 +262,10 @@ impl Inspection<'_> {
             );
             found.push(Problem::remark("check/long-step", message, span.clone()));
         }
-        if self.survey.layout.as_ref().is_none_or(|(layout, _)| layout.limits.control.adaptive) {
+        if self.adaptive {
             return; // the size is the first one only
         }
-        for (component, interface) in self.system.components.iter().zip(&self.survey.interfaces) {
+        for (component, interface) in self.system.components.iter().zip(&self.draft.interfaces) {
             let Some(internal) = interface.internal_step else { continue };
             let size = component.step.as_ref().map_or(size, |(every, _)| size.min(*every));
             let ratio = size / internal;

@@ -1,319 +1,134 @@
-//! Every choice of a plan: which method for which input, in which stage, and whether the simulators can do
-//! what it needs. Problems are collected, never thrown: the caller wants all of them.
+//! Every choice of a plan: which method for which input, in which stage, and how large steps may be. Problems are collected,
+//! never thrown: the caller wants all of them.
 
-use cosimo_core::entry::{Entry, Options, Registry, Value, find, format_of, suggest};
-use cosimo_core::interface::Needs;
+use cosimo_core::entry::{Entry, Options, Registry, find, format_of, suggest};
+use cosimo_core::interface::{Interface, Needs};
 use cosimo_core::linearised::Place;
 use cosimo_core::link::Block;
-use cosimo_core::method::{CouplingGraph, Discrete, Fit, Law, Shape};
+use cosimo_core::method::{CouplingGraph, Discrete, Estimate, Fit, Iteration, Law, Shape};
 use cosimo_core::recorder::TableError;
 use cosimo_core::{Carries, Couplings, End, Local, Time};
-use cosimo_system::{Choice, Exchange, Problem, Reject, System};
+use cosimo_system::{Choice, Component, Exchange, Problem, Reject, System};
 
-use super::corrections::PlannedCorrections;
-use super::order::{self, Order};
+use super::corrections::Corrections;
+use super::open::locals;
+use super::order::{Order, edges};
 use super::ports::Ports;
 use super::resolve::Links;
-use super::{FitRun, Layout, Methods, RunLimits, Stage, Topology, runs};
+use super::{Draft, FitRun, Layout, Methods, RunLimits, Stage, Topology, runs, span_of, values};
 use crate::control::Control;
-use crate::crew::Sources;
 use crate::history::{self, History};
 use crate::rates::Rate;
 use crate::rows::Rows;
 
-pub(crate) struct Planner<'a> {
-    pub(crate) system: &'a System,
-    pub(crate) registry: &'a Registry,
-    pub(crate) ports: &'a Ports<'a>,
-    pub(crate) links: &'a Links,
+/// What methods are chosen by: the draft, and what follows from it for each port.
+pub(super) struct Planner<'a> {
+    pub(super) system: &'a System,
+    pub(super) registry: &'a Registry,
+    pub(super) ports: &'a Ports<'a>,
+    pub(super) links: &'a Links,
     /// Per component, where results may hold some.
-    pub(crate) locals: &'a [Vec<Local>],
+    locals: Vec<Vec<Local>>,
+    /// Per input: its path, its simulator, whether there is nothing between its values, and whether it is exchanged fresh.
+    pub(super) paths: Vec<String>,
+    pub(super) receivers: Vec<usize>,
+    pub(super) discrete: Vec<bool>,
+    pub(super) fresh: Vec<bool>,
+    /// The simulator of each output.
+    pub(super) owners: Vec<usize>,
+    /// Outputs and inputs that they depend on at the same instant.
+    feedthrough: Vec<(usize, usize)>,
+    /// The law may take steps of several sizes.
+    pub(super) varies: bool,
 }
 
-pub(crate) type Planned = (Layout, Sources);
+/// The extrapolations, and which of them each input has.
+pub(super) struct Fits {
+    pub(super) all: Vec<Box<dyn Fit>>,
+    pub(super) of_input: Vec<usize>,
+    names: Vec<&'static str>,
+    /// One of them needs slopes.
+    slopes: bool,
+}
 
-impl Planner<'_> {
-    pub(crate) fn layout(&self, problems: &mut Vec<Problem>) -> Option<Planned> {
-        let recipe = &self.system.recipe;
-        let (names, interfaces, blocks) =
-            (self.ports.names.to_vec(), self.ports.interfaces.to_vec(), self.ports.blocks.to_vec());
-        let inputs = blocks.last().map_or(0, |block| block.inputs.end);
-        let outputs = blocks.last().map_or(0, |block| block.outputs.end);
-        let paths: Vec<String> = (0..inputs).map(|input| self.ports.path(End::Input(input))).collect();
-        let owners: Vec<usize> =
-            blocks.iter().enumerate().flat_map(|(k, block)| block.outputs.clone().map(move |_| k)).collect();
-        let receivers: Vec<usize> =
-            blocks.iter().enumerate().flat_map(|(k, block)| block.inputs.clone().map(move |_| k)).collect();
-
-        let (constants, given) = self.constants(&receivers, problems);
-        let couplings = Couplings::new(&self.links.rows, constants);
-        let mut connected = vec![false; outputs];
-        for term in self.links.rows.iter().flatten() {
-            connected[term.output] = true;
-        }
-        self.check_input_names(&paths, problems);
-
-        // Fits, corrections and exchange, per input.
-        let feedthrough: Vec<(usize, usize)> = blocks
-            .iter()
-            .zip(&interfaces)
-            .flat_map(|(block, interface)| {
-                interface
-                    .feedthrough
-                    .iter()
-                    .map(move |(output, input)| (block.outputs.start + output, block.inputs.start + input))
-            })
-            .collect();
-        let mut passes = vec![false; inputs];
-        feedthrough.iter().for_each(|&(_, input)| passes[input] = true);
-        let mut chosen: Vec<(&Choice, usize, bool)> = Vec::new(); // choice, place in `fits`, feed-through
-        let mut fits: Vec<Box<dyn Fit>> = Vec::new();
-        let mut fit_of_input = vec![0; inputs];
-        let mut fit_names = vec!["-"; inputs];
-        let mut wants_slopes = false;
-        let discrete: Vec<bool> = (0..inputs).map(|input| self.is_discrete(input)).collect();
-        let mut held = None;
-        for input in 0..inputs {
-            if discrete[input] && !self.links.rows[input].is_empty() {
-                fit_names[input] = "discrete";
-                fit_of_input[input] = *held.get_or_insert_with(|| {
-                    fits.push(Box::new(Discrete));
-                    fits.len() - 1
-                });
-                continue;
-            }
-            let choice = recipe.input.of(&paths[input]);
-            let (entry, options) = self.entry(&self.registry.inputs, "input", choice, problems)?;
-            if self.links.rows[input].is_empty() {
-                continue;
-            }
-            fit_names[input] = entry.name;
-            let needs = (entry.needs)(&options);
-            wants_slopes |= needs.slopes;
-            self.sources_meet(entry, &needs, input, &owners, problems);
-            let known = chosen.iter().find(|(other, _, through)| {
-                other.name == choice.name && other.options == choice.options && *through == passes[input]
-            });
-            fit_of_input[input] = match known {
-                Some((_, place, _)) => *place,
-                None => {
-                    fits.push((entry.build)(&options).choose(passes[input]));
-                    chosen.push((choice, fits.len() - 1, passes[input]));
-                    fits.len() - 1
-                }
-            };
-        }
-        let degree = (0..inputs)
-            .filter(|&input| !self.links.rows[input].is_empty() && !discrete[input])
-            .map(|input| fits[fit_of_input[input]].degree())
-            .min()
-            .unwrap_or(0);
-        self.check_input_degrees(&fits, &fit_of_input, &receivers, problems);
-        self.check_causes(&chosen, problems);
-        let fresh: Vec<bool> =
-            paths.iter().map(|path| *recipe.exchange.of(path) == Exchange::Fresh).collect();
-
-        // Algebraic loops are cut where values are discrete or somebody has a guess.
-        let wanted: Vec<bool> = given.iter().map(Option::is_some).collect();
-        let jumps: Vec<bool> = (0..outputs).map(|output| self.jumps(End::Output(output))).collect();
-        let order_of = |renewed: &[bool]| Order::new(&couplings, &jumps, &feedthrough, renewed, &wanted);
-        let (order, renewal) = (order_of(&vec![true; inputs]), order_of(&fresh));
-        let first = (0..inputs).map(|input| {
-            let start = given[input].or(self.ports.port(End::Input(input)).start);
-            start.filter(|_| !self.links.rows[input].is_empty()).unwrap_or(couplings.constant(input))
-        });
-        let first: Vec<f64> = first.collect();
-
-        let seen: Vec<Place> = self.places(|_| true).into_iter().flatten().collect();
-        let shape = Shape {
-            inputs,
-            outputs,
-            bonds: self.links.bonds.len(),
-            degree,
-            feedthrough_depth: order.depth,
-            looped: !order.loops.is_empty(),
-            slopes: wants_slopes && interfaces.iter().any(|interface| interface.abilities.slopes),
-            states: seen.iter().map(|place| place.states).sum(),
-            matrices: seen.iter().map(|place| place.matrices.len()).sum(),
-            simulators: blocks.len(),
-            squares: blocks.iter().fold([0; 3], |[inputs, both, outputs], block| {
-                let (m, p) = (block.inputs.len(), block.outputs.len());
-                [inputs + m * m, both + m * p, outputs + p * p]
-            }),
-        };
-        let PlannedCorrections { corrections, correction_names, sources, models, mut relies_on_rollback } =
-            self.corrections(&paths, &discrete, &shape, problems)?;
-        self.check_answers(&fresh, sources.interface.as_deref(), problems);
-        let graph =
-            CouplingGraph { simulators: names.clone(), edges: order::edges(&couplings, &blocks, &owners) };
-        let stages = self.stages(&graph, &fit_of_input, problems)?;
-        let (iteration_entry, options) =
-            self.entry(&self.registry.iterations, "iteration", &recipe.iteration, problems)?;
-        let iteration = (iteration_entry.build)(&options);
-        // Who goes back repeats a step until loops have settled, too.
-        let repeats = (iteration_entry.needs)(&options).rollback;
-        self.check_loops(&order, &renewal, repeats, problems);
-        let mut needs = vec![(iteration_entry.name, "iteration", (iteration_entry.needs)(&options))];
-        let (estimate_entry, options) =
-            self.entry(&self.registry.estimates, "estimate", &recipe.estimate, problems)?;
-        let estimate = (estimate_entry.build)(&options);
-        // An estimate that needs rollback goes back to the start of the attempt.
-        let repeated = (estimate_entry.needs)(&options).rollback;
-        needs.push((estimate_entry.name, "estimate", (estimate_entry.needs)(&options)));
-        let (law_entry, options) = self.entry(&self.registry.laws, "law", &recipe.law, problems)?;
-        let law = (law_entry.build)(&options);
-        needs.push((law_entry.name, "law", (law_entry.needs)(&options)));
-        for (name, axis, needs) in needs {
-            self.meet(name, axis, &needs, problems);
-            relies_on_rollback |= needs.rollback;
-        }
-        let control = self.control(law.as_ref(), problems);
-        let heard = |k: usize| blocks[k].outputs.clone().any(|output| connected[output]);
-        let early = self.meets(heard, problems);
-        let rewinds = early || repeated || (control.reject == Reject::AboveOne && law.adaptive());
-        relies_on_rollback |= rewinds;
-        self.remarks(estimate.name(), law.as_ref(), problems);
-
-        let mut jacobian_starts = Vec::new();
-        let mut at = 0;
-        for block in &blocks {
-            jacobian_starts.push(at);
-            at += block.inputs.len() * block.outputs.len();
-        }
-        let per_output = |of: fn(&cosimo_system::Component) -> Option<f64>| -> Vec<Option<f64>> {
-            owners.iter().map(|&owner| of(&self.system.components[owner])).collect()
-        };
-        let experiment = &self.system.experiment;
-        let history = self.history(outputs, &connected, problems);
-        self.check_history(&history, &fits, problems);
-        let rows = Rows::new(
-            &self.system.results,
-            self.system.scenario.is_some(),
-            self.ports,
-            self.locals,
-            &self.links.bonds,
-            problems,
-        );
-        let driving: Vec<usize> = (0..outputs).filter(|&output| connected[output]).collect();
-        let placed: Vec<(usize, usize)> = stages
-            .iter()
-            .enumerate()
-            .flat_map(|(place, stage)| stage.members.iter().map(move |member| (*member, place)))
-            .collect();
-        let stage_of =
-            |index: usize| placed.iter().find(|(member, _)| *member == index).map_or(0, |(_, place)| *place);
-        let assumed = |block: &Block| {
-            let hears = |input: &usize| {
-                let mut terms = self.links.rows[*input].iter();
-                terms.any(|term| block.outputs.contains(&term.output))
-            };
-            let degrees = (0..inputs).filter(hears).map(|input| fits[fit_of_input[input]].degree());
-            degrees.max().unwrap_or(1).clamp(1, 2)
-        };
-        let rates = self.own_steps().map(|(member, every)| Rate {
-            member,
-            every,
-            rigid: !interfaces[member].abilities.variable_step,
-            degree: assumed(&blocks[member]),
-            inputs: blocks[member].inputs.clone(),
-            stage: stage_of(member),
-        });
-        let rates: Vec<Rate> = rates.collect();
-        let layout = Layout {
-            topology: Topology {
-                states: 0,
-                state_counts: Vec::new(),
-                hidden: Vec::new(),
-                jacobian_starts,
-                tolerances: per_output(|component| component.tolerance),
-                weights: per_output(|component| component.weight),
-                connected,
-                sloped: driving
-                    .iter()
-                    .copied()
-                    .filter(|&output| shape.slopes && interfaces[owners[output]].abilities.slopes)
-                    .collect(),
-                driving,
-                first,
-                order,
-                renewal,
-                eventful: interfaces.iter().any(|interface| interface.abilities.events),
-                names,
-                interfaces,
-                blocks,
-                owners,
-                couplings,
-                bonds: self.links.bonds.clone(),
-                parcels: self.links.parcels.clone(),
-                shape,
-            },
-            limits: RunLimits {
-                start: Time::new(experiment.start)?,
-                stop: Time::new(experiment.stop)?,
-                end: experiment.end,
-                record: experiment.record,
-                control,
-                first_size: recipe.step.size,
-                cuts: (0..self.ports.interfaces.len()).all(|index| self.takes_any(index)),
-                meets: early,
-                rewinds,
-                relies_on_rollback,
-                probed: false,
-                rehearsed: None,
-            },
-            methods: Methods {
-                companions: fits.iter().map(|fit| fit.companion()).collect(),
-                fits,
-                fit_names,
-                correction_names,
-                corrections,
-                has_jacobian: sources.interface.is_some(),
-                models,
-                fresh,
-                stages,
-                parcel_stages: self.links.parcels.iter().map(|wire| stage_of(wire.from.0)).collect(),
-                rates,
-                iteration,
-                estimate,
-                law,
-                history,
-            },
-            rows,
-        };
-        Some((layout, sources))
+impl Fits {
+    fn add(&mut self, fit: Box<dyn Fit>) -> usize {
+        self.all.push(fit);
+        self.all.len() - 1
     }
 
-    /// Components with steps of their own, and how long those are.
-    fn own_steps(&self) -> impl Iterator<Item = (usize, f64)> {
-        let steps = self.system.components.iter().map(|component| component.step.as_ref());
-        steps.enumerate().filter_map(|(index, step)| step.map(|(every, _)| (index, *every)))
+    pub(super) fn degree(&self, input: usize) -> u32 {
+        self.all[self.of_input[input]].degree()
+    }
+}
+
+/// A chosen method, and what it needs.
+struct Built<T: ?Sized> {
+    name: &'static str,
+    method: Box<T>,
+    needs: Needs,
+}
+
+/// The methods that make steps.
+struct Stepping {
+    iteration: Built<dyn Iteration>,
+    estimate: Built<dyn Estimate>,
+    law: Built<dyn Law>,
+}
+
+impl<'a> Planner<'a> {
+    pub(super) fn new(draft: &'a Draft<'_>, ports: &'a Ports<'a>, registry: &'a Registry) -> Planner<'a> {
+        let (system, blocks) = (&*draft.system, ports.blocks);
+        let of_block = |ports: fn(&Block) -> usize| {
+            let each = blocks.iter().enumerate();
+            each.flat_map(|(index, block)| std::iter::repeat_n(index, ports(block))).collect::<Vec<usize>>()
+        };
+        let through = |(block, interface): (&'a Block, &'a Interface)| {
+            let (first_output, first_input) = (block.outputs.start, block.inputs.start);
+            let pairs = interface.feedthrough.iter();
+            pairs.map(move |(output, input)| (first_output + output, first_input + input))
+        };
+        let mut planner = Planner {
+            system,
+            registry,
+            ports,
+            links: &draft.links,
+            locals: locals(system, &draft.simulators),
+            paths: (0..draft.links.rows.len()).map(|input| ports.path(End::Input(input))).collect(),
+            receivers: of_block(|block| block.inputs.len()),
+            discrete: Vec::new(),
+            fresh: Vec::new(),
+            owners: of_block(|block| block.outputs.len()),
+            feedthrough: blocks.iter().zip(ports.interfaces).flat_map(through).collect(),
+            varies: true,
+        };
+        planner.discrete = (0..planner.paths.len()).map(|input| planner.is_discrete(input)).collect();
+        let fresh = |path: &String| *system.recipe.exchange.of(path) == Exchange::Fresh;
+        planner.fresh = planner.paths.iter().map(fresh).collect();
+        let law = planner.entry(&registry.laws, "law", &system.recipe.law, &mut Vec::new());
+        planner.varies = law.is_none_or(|(entry, options)| (entry.build)(&options).adaptive());
+        planner
     }
 
-    /// Whether windows may be of any size for this simulator: it takes steps of any size, or never takes a window for
-    /// its step, because its own are longer.
-    pub(super) fn takes_any(&self, index: usize) -> bool {
-        let step = &self.system.recipe.step;
-        let longest = step.size.filter(|_| !self.varies()).unwrap_or(step.max);
-        let own = self.system.components[index].step.as_ref();
-        self.ports.interfaces[index].abilities.variable_step || own.is_some_and(|(every, _)| *every > longest)
-    }
-
-    /// Between the values of such an input there are none: it is never extrapolated and never corrected.
-    fn is_discrete(&self, input: usize) -> bool {
-        let taken = self.ports.port(End::Input(input));
-        taken.carries != Carries::Real
-            || self.links.rows[input].iter().any(|term| self.jumps(End::Output(term.output)))
-    }
-
-    /// Between the values of such a port there are none.
-    fn jumps(&self, end: End) -> bool {
-        let port = self.ports.port(end);
-        port.discrete || port.carries != Carries::Real
+    pub(super) fn layout(&self, problems: &mut Vec<Problem>) -> Option<Layout> {
+        let (constants, given) = self.constants(problems);
+        self.check_input_names(problems);
+        let fits = self.fits(problems)?;
+        let topology = self.topology(Couplings::new(&self.links.rows, constants), &given, &fits);
+        let corrections = self.corrections(&topology.shape, problems)?;
+        self.check_answers(&corrections, problems);
+        let stages = self.stages(&topology, &fits, problems)?;
+        let stepping = self.stepping(&topology, problems)?;
+        let limits = self.limits(&topology, &fits, &corrections, &stepping, problems);
+        let results = (&self.system.results, self.system.scenario.is_some());
+        let rows = Rows::new(results.0, results.1, self.ports, &self.locals, &self.links.bonds, problems);
+        let methods = self.methods(fits, corrections, stages, stepping);
+        Some(Layout { topology, methods, limits: limits?, rows })
     }
 
     /// Values of inputs that nobody drives, offsets of the others, and all start values that the file gives.
-    fn constants(&self, receivers: &[usize], problems: &mut Vec<Problem>) -> (Vec<f64>, Vec<Option<f64>>) {
-        let mut given = vec![None; receivers.len()];
+    fn constants(&self, problems: &mut Vec<Problem>) -> (Vec<f64>, Vec<Option<f64>>) {
+        let mut given = vec![None; self.paths.len()];
         let opened = |index: &usize| !self.ports.closed.contains(index);
         for index in (0..self.system.components.len()).filter(opened) {
             let component = &self.system.components[index];
@@ -333,14 +148,14 @@ impl Planner<'_> {
                 }
             }
         }
-        let constants = (0..receivers.len())
+        let constants = (0..self.paths.len())
             .map(|input| {
                 if !self.links.drivers[input].is_empty() || self.links.excused[input] {
                     return self.links.offsets[input];
                 }
                 let port = self.ports.port(End::Input(input));
                 given[input].or(port.start).unwrap_or_else(|| {
-                    let component = &self.system.components[receivers[input]];
+                    let component = &self.system.components[self.receivers[input]];
                     problems.push(
                         Problem::error(
                             "plan/unconnected-input",
@@ -358,6 +173,306 @@ impl Planner<'_> {
             })
             .collect();
         (constants, given)
+    }
+
+    /// The extrapolation of every input. Inputs that are alike share one.
+    fn fits(&self, problems: &mut Vec<Problem>) -> Option<Fits> {
+        let inputs = self.paths.len();
+        let mut passes = vec![false; inputs];
+        self.feedthrough.iter().for_each(|&(_, input)| passes[input] = true);
+        let mut fits =
+            Fits { all: Vec::new(), of_input: vec![0; inputs], names: vec!["-"; inputs], slopes: false };
+        let mut chosen: Vec<(&Choice, usize, bool)> = Vec::new(); // choice, its fit, feed-through
+        let mut held = None;
+        for input in 0..inputs {
+            let driven = !self.links.rows[input].is_empty();
+            if self.discrete[input] && driven {
+                fits.names[input] = "discrete";
+                fits.of_input[input] = *held.get_or_insert_with(|| fits.add(Box::new(Discrete)));
+                continue;
+            }
+            let choice = self.system.recipe.input.of(&self.paths[input]);
+            let (entry, options) = self.entry(&self.registry.inputs, "input", choice, problems)?;
+            if !driven {
+                continue;
+            }
+            fits.names[input] = entry.name;
+            let needs = (entry.needs)(&options);
+            fits.slopes |= needs.slopes;
+            self.sources_meet(entry, &needs, input, problems);
+            let known = chosen.iter().find(|(other, _, through)| {
+                other.name == choice.name && other.options == choice.options && *through == passes[input]
+            });
+            fits.of_input[input] = match known {
+                Some((_, place, _)) => *place,
+                None => {
+                    let place = fits.add((entry.build)(&options).choose(passes[input]));
+                    chosen.push((choice, place, passes[input]));
+                    place
+                }
+            };
+        }
+        self.check_input_degrees(&fits, problems);
+        self.check_causes(&chosen, problems);
+        Some(fits)
+    }
+
+    fn topology(&self, couplings: Couplings, given: &[Option<f64>], fits: &Fits) -> Topology {
+        let Ports { names, interfaces, blocks, .. } = self.ports;
+        let (inputs, outputs) = (self.paths.len(), self.owners.len());
+        let mut connected = vec![false; outputs];
+        for term in self.links.rows.iter().flatten() {
+            connected[term.output] = true;
+        }
+        // Algebraic loops are cut where values are discrete or somebody has a guess.
+        let wanted: Vec<bool> = given.iter().map(Option::is_some).collect();
+        let jumps: Vec<bool> = (0..outputs).map(|output| self.jumps(End::Output(output))).collect();
+        let order_of = |renewed: &[bool]| Order::new(&couplings, &jumps, &self.feedthrough, renewed, &wanted);
+        let (order, renewal) = (order_of(&vec![true; inputs]), order_of(&self.fresh));
+        let first = |input: usize| {
+            let start = given[input].or(self.ports.port(End::Input(input)).start);
+            start.filter(|_| !self.links.rows[input].is_empty()).unwrap_or(couplings.constant(input))
+        };
+        let shape = self.shape(&order, fits);
+        let mut jacobian_size = 0;
+        let jacobian_start = |block: &Block| {
+            let start = jacobian_size;
+            jacobian_size += block.inputs.len() * block.outputs.len();
+            start
+        };
+        let per_output = |of: fn(&Component) -> Option<f64>| -> Vec<Option<f64>> {
+            self.owners.iter().map(|&owner| of(&self.system.components[owner])).collect()
+        };
+        let driving: Vec<usize> = (0..outputs).filter(|&output| connected[output]).collect();
+        let sloped = |output: &usize| shape.slopes && interfaces[self.owners[*output]].abilities.slopes;
+        Topology {
+            states: 0,
+            state_counts: Vec::new(),
+            hidden: Vec::new(),
+            jacobian_starts: blocks.iter().map(jacobian_start).collect(),
+            tolerances: per_output(|component| component.tolerance),
+            weights: per_output(|component| component.weight),
+            connected,
+            sloped: driving.iter().copied().filter(sloped).collect(),
+            driving,
+            first: (0..inputs).map(first).collect(),
+            order,
+            renewal,
+            eventful: interfaces.iter().any(|interface| interface.abilities.events),
+            names: names.to_vec(),
+            interfaces: interfaces.to_vec(),
+            blocks: blocks.to_vec(),
+            owners: self.owners.clone(),
+            couplings,
+            bonds: self.links.bonds.clone(),
+            parcels: self.links.parcels.clone(),
+            shape,
+        }
+    }
+
+    fn shape(&self, order: &Order, fits: &Fits) -> Shape {
+        let extrapolated = |input: &usize| !self.links.rows[*input].is_empty() && !self.discrete[*input];
+        let degrees = (0..self.paths.len()).filter(extrapolated).map(|input| fits.degree(input));
+        let seen: Vec<Place> = self.places(|_| true).into_iter().flatten().collect();
+        Shape {
+            inputs: self.paths.len(),
+            outputs: self.owners.len(),
+            bonds: self.links.bonds.len(),
+            degree: degrees.min().unwrap_or(0),
+            feedthrough_depth: order.depth,
+            looped: !order.loops.is_empty(),
+            slopes: fits.slopes && self.ports.interfaces.iter().any(|interface| interface.abilities.slopes),
+            states: seen.iter().map(|place| place.states).sum(),
+            matrices: seen.iter().map(|place| place.matrices.len()).sum(),
+            simulators: self.ports.blocks.len(),
+            squares: self.ports.blocks.iter().fold([0; 3], |[inputs, both, outputs], block| {
+                let (m, p) = (block.inputs.len(), block.outputs.len());
+                [inputs + m * m, both + m * p, outputs + p * p]
+            }),
+        }
+    }
+
+    fn stages(&self, topology: &Topology, fits: &Fits, problems: &mut Vec<Problem>) -> Option<Vec<Stage>> {
+        let edges = edges(&topology.couplings, &topology.blocks, &topology.owners);
+        let graph = CouplingGraph { simulators: topology.names.clone(), edges };
+        let choice = &self.system.recipe.partition;
+        let (entry, options) = self.entry(&self.registry.partitions, "partition", choice, problems)?;
+        match (entry.build)(&options).stages(&graph) {
+            Ok(stages) => Some(stages.into_iter().map(|members| self.stage(members, fits)).collect()),
+            Err(message) => {
+                problems.push(Problem::error("plan/partition", message, choice.span.clone()));
+                None
+            }
+        }
+    }
+
+    fn stage(&self, members: Vec<usize>, fits: &Fits) -> Stage {
+        let mut groups: Vec<(usize, Vec<usize>)> = Vec::new();
+        let (mut inputs, mut outputs, mut constant) = (Vec::new(), Vec::new(), Vec::new());
+        for &member in &members {
+            let block = &self.ports.blocks[member];
+            outputs.extend(block.outputs.clone());
+            for input in block.inputs.clone() {
+                if self.links.rows[input].is_empty() {
+                    constant.push(input);
+                    continue;
+                }
+                inputs.push(input);
+                let fit = fits.of_input[input];
+                match groups.iter_mut().find(|(known, _)| *known == fit) {
+                    Some((_, inputs)) => inputs.push(input),
+                    None => groups.push((fit, vec![input])),
+                }
+            }
+        }
+        let mut fits: Vec<FitRun> =
+            groups.into_iter().map(|(fit, inputs)| FitRun { fit, inputs: runs(inputs) }).collect();
+        // Inputs that nobody drives are constants, which any fit passes through. In runs of their own:
+        // runs of plain wires are faster.
+        if let Some(run) = fits.first_mut() {
+            run.inputs.extend(runs(constant));
+        }
+        Stage { members, fits, inputs: runs(inputs), outputs: runs(outputs) }
+    }
+
+    fn stepping(&self, topology: &Topology, problems: &mut Vec<Problem>) -> Option<Stepping> {
+        let recipe = &self.system.recipe;
+        let iteration = self.built(&self.registry.iterations, "iteration", &recipe.iteration, problems)?;
+        // An iteration that goes back repeats a step until loops have settled, too.
+        self.check_loops(&topology.order, &topology.renewal, iteration.needs.rollback, problems);
+        let estimate = self.built(&self.registry.estimates, "estimate", &recipe.estimate, problems)?;
+        let law = self.built(&self.registry.laws, "law", &recipe.law, problems)?;
+        self.meet(iteration.name, "iteration", &iteration.needs, problems);
+        self.meet(estimate.name, "estimate", &estimate.needs, problems);
+        self.meet(law.name, "law", &law.needs, problems);
+        Some(Stepping { iteration, estimate, law })
+    }
+
+    fn limits(
+        &self,
+        topology: &Topology,
+        fits: &Fits,
+        corrections: &Corrections,
+        stepping: &Stepping,
+        problems: &mut Vec<Problem>,
+    ) -> Option<RunLimits> {
+        let Stepping { iteration, estimate, law } = stepping;
+        let control = self.control(law.method.adaptive(), problems);
+        let heard =
+            |index: usize| topology.blocks[index].outputs.clone().any(|output| topology.connected[output]);
+        let meets = self.meets(heard, problems);
+        // An estimate that needs rollback goes back to the start of the attempt.
+        let rejects = control.reject == Reject::AboveOne && control.adaptive;
+        let rewinds = meets || estimate.needs.rollback || rejects;
+        self.remarks(estimate.name, estimate.method.as_ref(), control.adaptive, problems);
+        let history = self.history(&topology.connected, problems);
+        self.check_history(&history, &fits.all, problems);
+        let experiment = &self.system.experiment;
+        Some(RunLimits {
+            start: Time::new(experiment.start)?,
+            stop: Time::new(experiment.stop)?,
+            end: experiment.end,
+            record: experiment.record,
+            history,
+            control,
+            first_size: self.system.recipe.step.size,
+            cuts: (0..topology.blocks.len()).all(|index| self.takes_any(index)),
+            meets,
+            rewinds,
+            relies_on_rollback: rewinds
+                || corrections.rollback
+                || iteration.needs.rollback
+                || law.needs.rollback,
+            probed: false,
+            rehearsed: None,
+        })
+    }
+
+    fn methods(
+        &self,
+        fits: Fits,
+        corrections: Corrections,
+        stages: Vec<Stage>,
+        stepping: Stepping,
+    ) -> Methods {
+        let mut stage_of = vec![0; self.ports.blocks.len()];
+        for (place, stage) in stages.iter().enumerate() {
+            stage.members.iter().for_each(|&member| stage_of[member] = place);
+        }
+        let rates = self.rates(&fits, &stage_of);
+        Methods {
+            companions: fits.all.iter().map(|fit| fit.companion()).collect(),
+            fits: fits.all,
+            fit_names: fits.names,
+            correction_names: corrections.names,
+            corrections: corrections.all,
+            sources: corrections.sources,
+            models: corrections.models,
+            fresh: self.fresh.clone(),
+            stages,
+            stage_of,
+            rates,
+            iteration: stepping.iteration.method,
+            estimate: stepping.estimate.method,
+            estimate_name: stepping.estimate.name,
+            law: stepping.law.method,
+        }
+    }
+
+    /// Components with steps of their own.
+    fn rates(&self, fits: &Fits, stage_of: &[usize]) -> Vec<Rate> {
+        let assumed = |block: &Block| {
+            let hears = |input: &usize| {
+                self.links.rows[*input].iter().any(|term| block.outputs.contains(&term.output))
+            };
+            let degrees = (0..self.paths.len()).filter(hears).map(|input| fits.degree(input));
+            degrees.max().unwrap_or(1).clamp(1, 2)
+        };
+        let rate = |(member, component): (usize, &Component)| {
+            let block = &self.ports.blocks[member];
+            Some(Rate {
+                member,
+                every: component.step.as_ref()?.0,
+                rigid: !self.ports.interfaces[member].abilities.variable_step,
+                degree: assumed(block),
+                inputs: block.inputs.clone(),
+                stage: stage_of[member],
+            })
+        };
+        self.system.components.iter().enumerate().filter_map(rate).collect()
+    }
+
+    /// Whether windows may be of any size for this simulator: it takes steps of any size, or never takes a window for
+    /// its step, because its own are longer.
+    pub(super) fn takes_any(&self, index: usize) -> bool {
+        let step = &self.system.recipe.step;
+        let longest = step.size.filter(|_| !self.varies).unwrap_or(step.max);
+        let own = self.system.components[index].step.as_ref();
+        self.ports.interfaces[index].abilities.variable_step || own.is_some_and(|(every, _)| *every > longest)
+    }
+
+    /// Between the values of such an input there are none: it is never extrapolated and never corrected.
+    fn is_discrete(&self, input: usize) -> bool {
+        let taken = self.ports.port(End::Input(input));
+        taken.carries != Carries::Real
+            || self.links.rows[input].iter().any(|term| self.jumps(End::Output(term.output)))
+    }
+
+    /// Between the values of such a port there are none.
+    fn jumps(&self, end: End) -> bool {
+        let port = self.ports.port(end);
+        port.discrete || port.carries != Carries::Real
+    }
+
+    fn built<T: ?Sized>(
+        &self,
+        entries: &[&'static Entry<T>],
+        axis: &str,
+        choice: &Choice,
+        problems: &mut Vec<Problem>,
+    ) -> Option<Built<T>> {
+        let (entry, options) = self.entry(entries, axis, choice, problems)?;
+        Some(Built { name: entry.name, method: (entry.build)(&options), needs: (entry.needs)(&options) })
     }
 
     /// Looks a chosen method up and checks its options.
@@ -379,85 +494,23 @@ impl Planner<'_> {
             );
             return None;
         };
-        let given: Vec<(String, Value)> =
-            choice.options.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect();
-        match Options::resolve(&format!("`{}`", entry.name), entry.options, &given) {
+        match Options::resolve(&format!("`{}`", entry.name), entry.options, &values(&choice.options)) {
             Ok(options) => Some((entry, options)),
             Err(found) => {
                 problems.extend(found.into_iter().map(|found| {
-                    let span = choice
-                        .options
-                        .iter()
-                        .find(|(name, ..)| *name == found.key)
-                        .map_or(choice.span.clone(), |(_, _, span)| span.clone());
-                    let problem = Problem::error("plan/bad-option", found.message, span);
-                    match found.hint {
-                        Some(hint) => problem.hint(hint),
-                        None => problem,
-                    }
+                    let span = span_of(&choice.options, &found.key, &choice.span);
+                    Problem { hint: found.hint, ..Problem::error("plan/bad-option", found.message, span) }
                 }));
                 None
             }
         }
     }
 
-    /// Whether the law may take steps of several sizes.
-    pub(super) fn varies(&self) -> bool {
-        let law = self.entry(&self.registry.laws, "law", &self.system.recipe.law, &mut Vec::new());
-        law.is_none_or(|(entry, options)| (entry.build)(&options).adaptive())
-    }
-
-    fn stages(
-        &self,
-        graph: &CouplingGraph,
-        fit_of_input: &[usize],
-        problems: &mut Vec<Problem>,
-    ) -> Option<Vec<Stage>> {
-        let choice = &self.system.recipe.partition;
-        let (entry, options) = self.entry(&self.registry.partitions, "partition", choice, problems)?;
-        let stages = match (entry.build)(&options).stages(graph) {
-            Ok(stages) => stages,
-            Err(message) => {
-                problems.push(Problem::error("plan/partition", message, choice.span.clone()));
-                return None;
-            }
-        };
-        let stage = |members: Vec<usize>| {
-            let mut fits: Vec<(usize, Vec<usize>)> = Vec::new();
-            let (mut inputs, mut outputs, mut constant) = (Vec::new(), Vec::new(), Vec::new());
-            for &member in &members {
-                let block = &self.ports.blocks[member];
-                outputs.extend(block.outputs.clone());
-                for input in block.inputs.clone() {
-                    if self.links.rows[input].is_empty() {
-                        constant.push(input);
-                        continue;
-                    }
-                    inputs.push(input);
-                    let fit = fit_of_input[input];
-                    match fits.iter_mut().find(|(known, _)| *known == fit) {
-                        Some((_, inputs)) => inputs.push(input),
-                        None => fits.push((fit, vec![input])),
-                    }
-                }
-            }
-            let mut fits: Vec<FitRun> =
-                fits.into_iter().map(|(fit, inputs)| FitRun { fit, inputs: runs(inputs) }).collect();
-            // Inputs that nobody drives are constants, which any fit passes through. In runs of their own:
-            // runs of plain wires are faster.
-            if let Some(run) = fits.first_mut() {
-                run.inputs.extend(runs(constant));
-            }
-            Stage { members, fits, inputs: runs(inputs), outputs: runs(outputs) }
-        };
-        Some(stages.into_iter().map(stage).collect())
-    }
-
-    fn control(&self, law: &dyn Law, problems: &mut Vec<Problem>) -> Control {
+    fn control(&self, adaptive: bool, problems: &mut Vec<Problem>) -> Control {
         let step = &self.system.recipe.step;
         // A line that could not be made out would have given its islands steps of their own.
         let lines = self.system.bonds.iter().any(|bond| bond.line.is_some());
-        if !law.adaptive() && step.size.is_none() && !lines {
+        if !adaptive && step.size.is_none() && !lines {
             problems.push(
                 Problem::error(
                     "plan/no-step-size",
@@ -470,7 +523,7 @@ impl Planner<'_> {
         if step.reject == Reject::AboveOne {
             let needs = Needs { rollback: true, ..Needs::NOTHING };
             self.meet("above-one", "rejection", &needs, problems);
-            if !law.adaptive() {
+            if !adaptive {
                 problems.push(Problem::remark(
                     "plan/nothing-to-reject",
                     "`reject = \"above-one\"` has no effect while the step size is fixed",
@@ -478,14 +531,14 @@ impl Planner<'_> {
                 ));
             }
         }
-        self.check_last_step(step.size.filter(|_| !law.adaptive()), problems);
-        if let Some(size) = step.size.filter(|_| !law.adaptive()) {
+        self.check_last_step(step.size.filter(|_| !adaptive), problems);
+        if let Some(size) = step.size.filter(|_| !adaptive) {
             self.check_own_steps(size, problems);
         }
-        Control::new(step, law.adaptive())
+        Control::new(step, adaptive)
     }
 
-    fn history(&self, outputs: usize, connected: &[bool], problems: &mut Vec<Problem>) -> History {
+    fn history(&self, connected: &[bool], problems: &mut Vec<Problem>) -> History {
         let Some((file, span)) = &self.system.experiment.history else { return History::default() };
         let path = self.system.folder.join(file);
         let format = format_of(&self.registry.formats, &path);
@@ -498,7 +551,7 @@ impl Planner<'_> {
             }
         };
         let start = self.system.experiment.start;
-        match history::of_table(&table, &path, span, start, outputs, connected, self.ports) {
+        match history::of_table(&table, &path, span, start, connected, self.ports) {
             Ok(history) => history,
             Err(found) => {
                 problems.extend(found);

@@ -8,38 +8,36 @@ use cosimo_core::linearised::Place;
 use cosimo_core::method::Shape;
 use cosimo_system::{Choice, Problem};
 
-use super::Planner;
+use super::choose::Planner;
+use super::needs::example;
 use super::{PlannedCorrection, PlannedModels};
 use crate::crew::Sources;
 
-pub(super) struct PlannedCorrections {
-    pub(super) corrections: Vec<PlannedCorrection>,
+pub(super) struct Corrections {
+    pub(super) all: Vec<PlannedCorrection>,
     /// Per input, for listings.
-    pub(super) correction_names: Vec<&'static str>,
+    pub(super) names: Vec<&'static str>,
     pub(super) sources: Sources,
+    /// Of interface Jacobians and of linear models.
+    pub(super) source_names: [Option<&'static str>; 2],
     pub(super) models: Option<PlannedModels>,
-    pub(super) relies_on_rollback: bool,
+    /// One of them rewinds simulators.
+    pub(super) rollback: bool,
 }
 
 impl Planner<'_> {
-    pub(super) fn corrections(
-        &self,
-        paths: &[String],
-        discrete: &[bool],
-        shape: &Shape,
-        problems: &mut Vec<Problem>,
-    ) -> Option<PlannedCorrections> {
+    pub(super) fn corrections(&self, shape: &Shape, problems: &mut Vec<Problem>) -> Option<Corrections> {
         let mut planned: Vec<(&Choice, PlannedCorrection)> = Vec::new();
-        let mut names = vec!["-"; paths.len()];
+        let mut names = vec!["-"; self.paths.len()];
         let mut wanted = [None; 2]; // the sources of interface Jacobians and of linear models
         let mut every: Option<Option<u64>> = None;
         let mut modelled = vec![None; self.ports.interfaces.len()]; // by which correction
         let mut rewinds = false;
         let (mut at, mut scratch_at) = (0, 0);
-        for (input, path) in paths.iter().enumerate() {
+        for (input, path) in self.paths.iter().enumerate() {
             let choice = self.system.recipe.correction.of(path);
             let (entry, options) = self.entry(&self.registry.corrections, "correction", choice, problems)?;
-            if self.links.rows[input].is_empty() || discrete[input] {
+            if self.links.rows[input].is_empty() || self.discrete[input] {
                 continue;
             }
             names[input] = entry.name;
@@ -60,8 +58,8 @@ impl Planner<'_> {
             if correction.idle() {
                 continue;
             }
-            if correction.finds_jacobian() {
-                self.say_what_is_found(entry.name, choice, problems);
+            if let Some(source) = correction.finds_jacobian() {
+                self.say_what_is_found(entry.name, source, choice, problems);
             }
             let needs = (entry.needs)(&options);
             self.meet(entry.name, "correction", &needs, problems);
@@ -88,7 +86,7 @@ impl Planner<'_> {
                 });
             }
             let (memory, scratch) = (correction.memory(shape), correction.scratch(shape));
-            let mut inputs = vec![false; paths.len()];
+            let mut inputs = vec![false; self.paths.len()];
             inputs[input] = true;
             let (memory, scratch) = (at..at + memory, scratch_at..scratch_at + scratch);
             (at, scratch_at) = (memory.end, scratch.end);
@@ -108,17 +106,24 @@ impl Planner<'_> {
             self.check_models(&places, &modelled, wanted[1].unwrap_or(""), problems);
             PlannedModels { places, every }
         });
-        Some(PlannedCorrections {
-            corrections: planned.into_iter().map(|(_, planned)| planned).collect(),
-            correction_names: names,
+        Some(Corrections {
+            all: planned.into_iter().map(|(_, planned)| planned).collect(),
+            names,
             sources,
+            source_names: wanted,
             models,
-            relies_on_rollback: rewinds,
+            rollback: rewinds,
         })
     }
 
     /// Derivatives that nobody gives are missing in the beginning, and their user should know.
-    fn say_what_is_found(&self, correction: &str, choice: &Choice, problems: &mut Vec<Problem>) {
+    fn say_what_is_found(
+        &self,
+        correction: &str,
+        source: &str,
+        choice: &Choice,
+        problems: &mut Vec<Problem>,
+    ) {
         let components = self.system.components.iter().zip(self.ports.interfaces);
         let through: Vec<String> = components
             .filter(|(_, interface)| !interface.feedthrough.is_empty())
@@ -127,20 +132,22 @@ impl Planner<'_> {
         if through.is_empty() {
             return;
         }
+        let given = example(&self.registry.jacobians, |source| !source.asks_between_steps());
+        let taken = example(&self.registry.jacobians, |source| source.asks_between_steps());
         problems.push(
             Problem::remark(
                 "plan/identified-jacobian",
                 format!(
-                    "correction `{correction}` takes the Jacobian of {} from the source `identified`: inputs and \
+                    "correction `{correction}` takes the Jacobian of {} from the source `{source}`: inputs and \
                      outputs show it while the run goes on, and feed-through is left out until it is known",
                     through.join(", ")
                 ),
                 choice.span.clone(),
             )
-            .hint(
+            .hint(format!(
                 "it takes steps of one size and held inputs, and some twenty steps; derivatives that units give \
-                 (`declared`) or that can be taken by rewinding (`difference`) are there at once",
-            ),
+                 (`{given}`) or that can be taken by rewinding (`{taken}`) are there at once",
+            )),
         );
     }
 
@@ -160,6 +167,6 @@ impl Planner<'_> {
     /// Whether steps of its own are longer than those of the others, or may be.
     pub(super) fn goes_ahead(&self, index: usize) -> bool {
         let Some((every, _)) = self.system.components[index].step else { return false };
-        self.varies() || self.system.recipe.step.size.is_none_or(|size| every > size)
+        self.varies || self.system.recipe.step.size.is_none_or(|size| every > size)
     }
 }

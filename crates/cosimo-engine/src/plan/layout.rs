@@ -7,13 +7,14 @@ use cosimo_core::interface::{Abilities, Interface};
 use cosimo_core::linearised::Place;
 use cosimo_core::link::Block;
 use cosimo_core::method::{Correction, Estimate, Fit, Iteration, Law, Shape};
-use cosimo_core::{Bond, Couplings, Rehearsal, Time};
+use cosimo_core::{Bond, Couplings, Rehearsal, Simulator, Time};
 use cosimo_system::{EndRule, RecordPoint};
 
 use super::order::{Loop, Order};
 use super::ports::Ports;
 use super::resolve::ParcelWire;
 use crate::control::Control;
+use crate::crew::Sources;
 use crate::history::History;
 use crate::rates::Rate;
 use crate::rows::Rows;
@@ -72,21 +73,21 @@ pub struct Methods {
     pub fit_names: Vec<&'static str>,
     pub correction_names: Vec<&'static str>,
     pub corrections: Vec<PlannedCorrection>,
-    pub(crate) has_jacobian: bool,
+    /// Where derivatives come from that corrections read.
+    pub(crate) sources: Sources,
     /// Linear models, if a correction reads them.
     pub(crate) models: Option<PlannedModels>,
     /// Per input: exchanged fresh.
     pub fresh: Vec<bool>,
     pub stages: Vec<Stage>,
-    /// Per parcel: the stage in which its sender steps.
-    pub(crate) parcel_stages: Vec<usize>,
+    /// Per simulator: the stage in which it steps.
+    pub(crate) stage_of: Vec<usize>,
     /// Components with steps of their own, in the order of their indices.
     pub rates: Vec<Rate>,
     pub(crate) iteration: Box<dyn Iteration>,
     pub(crate) estimate: Box<dyn Estimate>,
+    pub(crate) estimate_name: &'static str,
     pub(crate) law: Box<dyn Law>,
-    /// Samples from before the start.
-    pub history: History,
 }
 
 /// From when to when, in steps of which sizes, and what ends one or takes it back.
@@ -96,6 +97,8 @@ pub struct RunLimits {
     pub(crate) stop: Time,
     pub end: EndRule,
     pub(crate) record: RecordPoint,
+    /// Samples from before the start.
+    pub history: History,
     pub control: Control,
     pub first_size: Option<f64>,
     /// Every simulator takes steps of any size, so that an announced event can end one.
@@ -138,6 +141,19 @@ impl Layout {
 impl Topology {
     pub fn ports(&self) -> Ports<'_> {
         Ports::new(&self.names, &self.interfaces, &self.blocks)
+    }
+
+    /// Once simulators are in their places. What only shows islands has none.
+    pub(super) fn count_states(&mut self, simulators: &mut [Option<Box<dyn Simulator>>]) {
+        for index in 0..self.blocks.len() {
+            let simulator = simulators.get_mut(index).and_then(Option::as_mut);
+            let count = simulator.and_then(|simulator| simulator.states()).map(|states| states.count());
+            if count.is_none() {
+                self.hidden.push(index);
+            }
+            self.states += count.unwrap_or(0);
+            self.state_counts.push(count.unwrap_or(0));
+        }
     }
 
     pub fn jacobian_size(&self) -> usize {

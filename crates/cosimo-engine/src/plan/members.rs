@@ -4,10 +4,17 @@ use cosimo_core::method::JacobianWork;
 use cosimo_core::{Segment, Simulator};
 
 use super::{Layout, ParcelWire};
-use crate::crew::{Member, Seldom};
+use crate::crew::{Crew, Member, Seldom};
+use crate::island::Island;
+
+/// The island of a layout, with its simulators on their threads.
+pub(crate) fn island(layout: Layout, simulators: Vec<Box<dyn Simulator>>, threads: usize) -> Island {
+    let crew = Crew::new(members(simulators, &layout), threads, layout.methods.sources.clone());
+    Island::new(layout, crew)
+}
 
 /// Puts every simulator in its place.
-pub(super) fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Member> {
+fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Member> {
     let count = layout.topology.blocks.len();
     let passes = layout.topology.order.passes.iter().chain(&layout.topology.renewal.passes);
     let mut speaks = vec![vec![false; passes.clone().count()]; count];
@@ -15,16 +22,12 @@ pub(super) fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> V
         outputs.iter().for_each(|output| speaks[layout.topology.owners[*output]][pass] = true);
     }
     let (mut states, mut locals) = (0, 0);
-    let mut stages = vec![0; count];
-    for (stage, members) in layout.methods.stages.iter().enumerate() {
-        members.members.iter().for_each(|&member| stages[member] = stage);
-    }
     simulators
         .into_iter()
         .enumerate()
         .map(|(index, mut simulator)| {
             let block = &layout.topology.blocks[index];
-            let count = simulator.states().map_or(0, |states| states.count());
+            let count = layout.topology.state_counts[index];
             states += count;
             let chosen = layout.rows.locals.get(index).map_or(&[][..], Vec::as_slice);
             if !chosen.is_empty() {
@@ -32,7 +35,7 @@ pub(super) fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> V
             }
             locals += chosen.len();
             // Every output by every input: too much to be set aside where nothing asks for it.
-            let asked = layout.methods.has_jacobian || !layout.topology.order.loops.is_empty();
+            let asked = layout.methods.sources.interface.is_some() || !layout.topology.order.loops.is_empty();
             let size = if asked { block.inputs.len() * block.outputs.len() } else { 0 };
             let outputs = block.outputs.len();
             let abilities = &layout.topology.interfaces[index].abilities;
@@ -51,7 +54,7 @@ pub(super) fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> V
                 offers_slopes: layout.topology.shape.slopes && abilities.slopes,
                 offers_integrals: !layout.methods.corrections.is_empty() && abilities.integrals,
                 seldom: Box::new(Seldom {
-                    stage: stages[index],
+                    stage: layout.methods.stage_of[index],
                     states: states - count..states,
                     locals: locals - chosen.len()..locals,
                     jacobian: layout.topology.jacobian_starts[index]

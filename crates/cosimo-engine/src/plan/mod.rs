@@ -16,52 +16,40 @@ mod ports;
 pub(crate) mod rehearsal;
 mod resolve;
 
-use cosimo_core::entry::Registry;
+use std::borrow::Cow;
+
+use cosimo_core::Simulator;
+use cosimo_core::entry::{Registry, Value};
 use cosimo_core::error::StepError;
 use cosimo_core::interface::Interface;
 use cosimo_core::link::Block;
-use cosimo_core::{Local, Simulator};
-use cosimo_system::{Problem, Severity, System, WireDecl};
+use cosimo_system::{Problem, Severity, Span, System};
 
 pub use self::check::{Findings, check};
-pub(crate) use self::choose::{Planned, Planner};
+use self::choose::Planner;
 pub(crate) use self::layout::runs;
 pub use self::layout::{
     FitRun, Layout, Methods, PlannedCorrection, PlannedModels, RunLimits, Stage, Topology,
 };
-use self::members::members;
-pub(crate) use self::monolithic::Parts;
+pub(crate) use self::members::island;
 use self::monolithic::fuse;
 pub(crate) use self::open::blocks;
-use self::open::{Opened, interfaces, locals, open, remark, tables};
+use self::open::{interfaces, open};
 pub(crate) use self::order::{Loop, Order, Step};
 pub use self::ports::Ports;
 use self::resolve::links;
 pub use self::resolve::{Line, LineSide, Links, ParcelWire};
-use crate::crew::{Crew, Member, Sources};
 use crate::island::Island;
 use crate::lines::{Formed, form};
-use crate::mapped;
-use crate::paced;
 use crate::scenario::Scenario;
 
 /// A system that is ready to run.
 pub struct Plan {
     pub layout: Layout,
     pub remarks: Vec<Problem>,
-    members: Vec<Member>,
-    sources: Sources,
-    scenario: Option<Scenario>,
-    /// The islands, where there are lines. Their simulators are members of nothing else.
-    formed: Option<Formed>,
-}
-
-/// What a plan leaves to a run.
-pub(crate) struct Ready {
-    pub(crate) layout: Layout,
-    pub(crate) crew: Crew,
-    pub(crate) remarks: Vec<Problem>,
+    pub(crate) simulators: Vec<Box<dyn Simulator>>,
     pub(crate) scenario: Option<Scenario>,
+    /// The islands, where there are lines. Their simulators are in no other place.
     pub(crate) formed: Option<Formed>,
 }
 
@@ -72,8 +60,8 @@ impl std::fmt::Debug for Plan {
 }
 
 impl Plan {
-    /// For callers that return to earlier instants themselves: by [`Island::respond`](crate::Island::respond), or by
-    /// loading a checkpoint that their run has already passed. FMUs are told whether that may happen.
+    /// For callers that return to earlier instants themselves: by [`Island::respond`](crate::island::Island::respond), or
+    /// by loading a checkpoint that their run has already passed. FMUs are told whether that may happen.
     #[must_use]
     pub fn rewinding(mut self) -> Plan {
         self.layout.limits.probed = true;
@@ -88,14 +76,9 @@ impl Plan {
         self
     }
 
-    pub(crate) fn ready(self, threads: usize) -> Ready {
-        let Plan { layout, remarks, members, sources, scenario, formed } = self;
-        Ready { layout, crew: Crew::new(members, threads, sources), remarks, scenario, formed }
-    }
-
     /// The island of a plan for one thread, initialised.
     pub(crate) fn into_island(self) -> Result<Island, StepError> {
-        let mut island = Island::new(self.layout, Crew::new(self.members, 1, self.sources));
+        let mut island = island(self.layout, self.simulators, 1);
         island.enter()?;
         island.exit_initialisation()?;
         Ok(island)
@@ -104,141 +87,113 @@ impl Plan {
 
 /// Plans a system, or says everything that is wrong with it.
 pub fn plan(system: &System, registry: &Registry) -> Result<Plan, Vec<Problem>> {
-    let Survey { simulators, layout, scenario, formed, problems, .. } = survey(system, registry);
-    match layout {
-        Some(planned) if !has_errors(&problems) => {
-            let plan = assemble(planned, simulators.into_iter().flatten().collect(), problems, scenario);
-            Ok(Plan { formed, ..plan })
+    let mut problems = Vec::new();
+    let plan = Draft::open(system, registry, &mut problems).plan(registry, &mut problems);
+    match plan {
+        Some(plan) if problems.iter().all(|problem| problem.severity != Severity::Error) => {
+            Ok(Plan { remarks: problems, ..plan })
         }
         _ => Err(problems),
     }
 }
 
-/// Simulators in the places that were planned for them.
-pub(crate) fn assemble(
-    (mut layout, sources): Planned,
-    mut simulators: Vec<Box<dyn Simulator>>,
-    remarks: Vec<Problem>,
-    scenario: Option<Scenario>,
-) -> Plan {
-    for index in 0..layout.topology.blocks.len() {
-        // What only shows islands has no simulators.
-        let states = simulators.get_mut(index).and_then(|simulator| simulator.states());
-        let count = states.map(|states| states.count());
-        if count.is_none() {
-            layout.topology.hidden.push(index);
-        }
-        layout.topology.states += count.unwrap_or(0);
-        layout.topology.state_counts.push(count.unwrap_or(0));
-    }
-    let members = members(simulators, &layout);
-    Plan { layout, remarks, members, sources, scenario, formed: None }
-}
-
-/// What can be known of a system, however much is wrong with it.
-pub(crate) struct Survey {
-    simulators: Opened,
+/// A system on its way to a plan: simulators that are open, ports that have places, declarations that are resolved. What
+/// can be known of a system stands here, however much is wrong with it.
+pub(crate) struct Draft<'s> {
+    pub(crate) system: Cow<'s, System>,
+    /// In the order of the components; `None` where one did not open.
+    pub(crate) simulators: Vec<Option<Box<dyn Simulator>>>,
     pub(crate) names: Vec<String>,
     pub(crate) interfaces: Vec<Interface>,
     pub(crate) blocks: Vec<Block>,
+    /// Components that did not open.
     pub(crate) closed: Vec<usize>,
     pub(crate) links: Links,
-    pub(crate) layout: Option<Planned>,
-    scenario: Option<Scenario>,
-    formed: Option<Formed>,
-    pub(crate) problems: Vec<Problem>,
+    /// The islands that it shows. It has no simulators of its own then.
+    pub(crate) formed: Option<Formed>,
 }
 
-impl Survey {
+impl<'s> Draft<'s> {
+    pub(crate) fn open(system: &'s System, registry: &Registry, problems: &mut Vec<Problem>) -> Draft<'s> {
+        let simulators = open(system, registry, problems);
+        let interfaces = interfaces(system, &simulators, problems);
+        let mut draft = Draft::new(Cow::Borrowed(system), simulators, interfaces, Links::default());
+        draft.links = links(system, &draft.ports(), problems);
+        if let Some(island) = system.islands.first()
+            && system.bonds.iter().all(|bond| bond.line.is_none())
+        {
+            let message =
+                format!("`[island.{}]` has a method of its own, but no line parts this system", island.name);
+            problems.push(
+                Problem::error("plan/island", message, island.span.clone())
+                    .hint("write its method under `[method]`, or make a bond a line: `line = { delay = 1e-4, impedance = 0.1 }`"),
+            );
+        }
+        draft
+    }
+
+    /// Of simulators that are all open, and declarations that were resolved for them.
+    pub(crate) fn of(system: System, simulators: Vec<Box<dyn Simulator>>, links: Links) -> Draft<'static> {
+        let interfaces = simulators.iter().map(|simulator| simulator.interface().clone()).collect();
+        Draft::new(Cow::Owned(system), simulators.into_iter().map(Some).collect(), interfaces, links)
+    }
+
+    /// The same with interfaces of their own, or of no simulators.
+    pub(crate) fn new(
+        system: Cow<'s, System>,
+        simulators: Vec<Option<Box<dyn Simulator>>>,
+        interfaces: Vec<Interface>,
+        links: Links,
+    ) -> Draft<'s> {
+        Draft {
+            names: system.components.iter().map(|component| component.name.clone()).collect(),
+            blocks: blocks(&interfaces),
+            closed: (0..simulators.len()).filter(|&index| simulators[index].is_none()).collect(),
+            formed: None,
+            system,
+            simulators,
+            interfaces,
+            links,
+        }
+    }
+
     pub(crate) fn ports(&self) -> Ports<'_> {
         Ports::new(&self.names, &self.interfaces, &self.blocks).with_closed(&self.closed)
     }
-}
 
-pub(crate) fn survey(system: &System, registry: &Registry) -> Survey {
-    let mut problems = Vec::new();
-    let mut opened = open(system, registry, &mut problems);
-    tables(system, &mut opened, &mut problems);
-    let simulators = mapped::around(paced::around(opened, system, &mut problems), system);
-    for (component, simulator) in system.components.iter().zip(&simulators) {
-        if let Some(simulator) = simulator {
-            remark(component, simulator.interface(), &mut problems);
+    /// Takes the simulators and leaves all else. `None` where too much is wrong to lay anything out.
+    pub(crate) fn plan(&mut self, registry: &Registry, problems: &mut Vec<Problem>) -> Option<Plan> {
+        let whole = self.system.strong.is_empty() && self.links.lines.is_empty();
+        if !whole && self.closed.is_empty() {
+            return self.reshaped(registry, problems)?.plan(registry, problems);
         }
+        let ports = self.ports();
+        let layout = Planner::new(self, &ports, registry).layout(problems);
+        let scenario = Scenario::plan(&self.system, &ports, &self.links, registry, problems);
+        let (mut layout, mut simulators) = (layout?, std::mem::take(&mut self.simulators));
+        layout.topology.count_states(&mut simulators);
+        let simulators = simulators.into_iter().flatten().collect();
+        Some(Plan { layout, remarks: Vec::new(), simulators, scenario, formed: self.formed.take() })
     }
-    let interfaces = interfaces(system, &simulators, &mut problems);
-    let names: Vec<String> = system.components.iter().map(|component| component.name.clone()).collect();
-    let blocks = blocks(&interfaces);
-    let closed: Vec<usize> = (0..simulators.len()).filter(|&index| simulators[index].is_none()).collect();
-    let ports = Ports::new(&names, &interfaces, &blocks).with_closed(&closed);
-    let links = links(system, &ports, &mut problems);
-    if let Some(island) = system.islands.first()
-        && system.bonds.iter().all(|bond| bond.line.is_none())
-    {
-        let message =
-            format!("`[island.{}]` has a method of its own, but no line parts this system", island.name);
-        problems.push(
-            Problem::error("plan/island", message, island.span.clone())
-                .hint("write its method under `[method]`, or make a bond a line: `line = { delay = 1e-4, impedance = 0.1 }`"),
-        );
+
+    /// The draft of a system in which components become one, or islands are shown. This one stays as the file has it.
+    fn reshaped(&mut self, registry: &Registry, problems: &mut Vec<Problem>) -> Option<Draft<'static>> {
+        let simulators = std::mem::take(&mut self.simulators).into_iter().flatten().collect();
+        let draft = Draft::of(self.system.clone().into_owned(), simulators, self.links.clone());
+        let draft = fuse(draft, registry, problems)?;
+        if draft.links.lines.is_empty() { Some(draft) } else { form(draft, registry, problems) }
     }
-    let plain = system.strong.is_empty() && links.lines.is_empty();
-    let (simulators, (layout, scenario), formed) = if plain || !closed.is_empty() {
-        let locals = locals(system, simulators.iter().map(Option::as_deref));
-        let planner = Planner { system, registry, ports: &ports, links: &links, locals: &locals };
-        let chosen = chosen(&planner, &links.tuned, &mut problems);
-        (simulators, chosen, None)
-    } else {
-        reshaped(system, simulators, &links, registry, &mut problems)
-    };
-    Survey { simulators, names, interfaces, blocks, closed, links, layout, scenario, formed, problems }
 }
 
-type Chosen = (Option<Planned>, Option<Scenario>);
+/// Options or parameters as they were given, with their places.
+type Given = [(String, Value, Span)];
 
-/// Methods, and what a scenario does; `tuned` are wires to parameters.
-fn chosen(planner: &Planner<'_>, tuned: &[WireDecl], problems: &mut Vec<Problem>) -> Chosen {
-    let layout = planner.layout(problems);
-    let Planner { system, registry, ports, links, .. } = planner;
-    (layout, Scenario::plan(system, tuned, ports, links, registry, problems))
+/// Without their places.
+fn values(given: &Given) -> Vec<(String, Value)> {
+    given.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect()
 }
 
-/// The plan of a system with components that become one, or with islands. What others survey stays as the file has it.
-fn reshaped(
-    system: &System,
-    simulators: Opened,
-    links: &Links,
-    registry: &Registry,
-    problems: &mut Vec<Problem>,
-) -> (Opened, Chosen, Option<Formed>) {
-    let parts = Parts {
-        system: system.clone(),
-        simulators: simulators.into_iter().flatten().collect(),
-        links: links.clone(),
-    };
-    let Some(parts) = fuse(parts, registry, problems) else { return (Vec::new(), (None, None), None) };
-    let chosen = |system: &System,
-                  interfaces: &[Interface],
-                  own: &Links,
-                  locals: &[Vec<Local>],
-                  problems: &mut Vec<Problem>| {
-        let names: Vec<String> = system.components.iter().map(|component| component.name.clone()).collect();
-        let blocks = blocks(interfaces);
-        let ports = Ports::new(&names, interfaces, &blocks);
-        chosen(&Planner { system, registry, ports: &ports, links: own, locals }, &links.tuned, problems)
-    };
-    if parts.links.lines.is_empty() {
-        let inside = parts.simulators.iter().map(|simulator| Some(simulator.as_ref()));
-        let locals = locals(&parts.system, inside);
-        let chosen = chosen(&parts.system, &parts.interfaces(), &parts.links, &locals, problems);
-        return (parts.simulators.into_iter().map(Some).collect(), chosen, None);
-    }
-    let Some((whole, formed)) = form(parts, registry, problems) else {
-        return (Vec::new(), (None, None), None);
-    };
-    let chosen = chosen(&whole.system, &whole.interfaces, &whole.links, &[], problems);
-    (Vec::new(), chosen, Some(formed))
-}
-
-fn has_errors(problems: &[Problem]) -> bool {
-    problems.iter().any(|problem| problem.severity == Severity::Error)
+/// The place of one of them, or that of the whole.
+fn span_of(given: &Given, name: &str, whole: &Span) -> Span {
+    given.iter().find(|(known, ..)| known == name).map_or(whole, |(_, _, span)| span).clone()
 }

@@ -2,29 +2,12 @@
 //! What they exchange among themselves leaves the coupling matrix, and no method sees it.
 
 use cosimo_core::entry::{InnerWire, JoinRequest, OpenRequest, Registry, Source, suggest};
-use cosimo_core::link::Block;
-use cosimo_core::{Bond, End, Interface, Simulator, Term, Value};
+use cosimo_core::{Bond, End, Simulator, Term, Value};
 use cosimo_system::{Component, Problem, Span, StrongDecl, System};
 
-use super::open::{blocks, cannot_open};
+use super::open::cannot_open;
 use super::resolve::{Line, LineSide, Links, ParcelWire};
-
-/// A system on its way to a plan: one of everything per simulator.
-pub(crate) struct Parts {
-    pub(crate) system: System,
-    pub(crate) simulators: Vec<Box<dyn Simulator>>,
-    pub(crate) links: Links,
-}
-
-impl Parts {
-    pub(crate) fn names(&self) -> Vec<String> {
-        self.system.components.iter().map(|component| component.name.clone()).collect()
-    }
-
-    pub(crate) fn interfaces(&self) -> Vec<Interface> {
-        self.simulators.iter().map(|simulator| simulator.interface().clone()).collect()
-    }
-}
+use super::{Draft, span_of, values};
 
 /// Components that a group names, if the group can be made.
 fn members<'r>(
@@ -88,8 +71,12 @@ fn members<'r>(
 }
 
 /// Makes one simulator of every group.
-pub(crate) fn fuse(mut parts: Parts, registry: &Registry, problems: &mut Vec<Problem>) -> Option<Parts> {
-    let groups = std::mem::take(&mut parts.system.strong);
+pub(super) fn fuse(
+    mut draft: Draft<'static>,
+    registry: &Registry,
+    problems: &mut Vec<Problem>,
+) -> Option<Draft<'static>> {
+    let groups = std::mem::take(&mut draft.system.to_mut().strong);
     for (place, group) in groups.iter().enumerate() {
         let earlier = groups[..place].iter().find_map(|other| {
             let shared =
@@ -104,11 +91,11 @@ pub(crate) fn fuse(mut parts: Parts, registry: &Registry, problems: &mut Vec<Pro
             ));
             return None;
         }
-        let (members, kind) = members(group, &parts.system, registry, problems)?;
+        let (members, kind) = members(group, &draft.system, registry, problems)?;
         for member in &members {
-            let shown = &parts.simulators[*member].interface().outputs;
+            let shown = &draft.interfaces[*member].outputs;
             if let Some(port) = shown.iter().find(|port| port.name.contains("->")) {
-                let name = &parts.system.components[*member].name;
+                let name = &draft.names[*member];
                 problems.push(Problem::error(
                     "plan/cannot-join",
                     format!(
@@ -120,30 +107,30 @@ pub(crate) fn fuse(mut parts: Parts, registry: &Registry, problems: &mut Vec<Pro
                 return None;
             }
         }
-        parts = join(parts, group, &members, kind, problems)?;
+        draft = join(draft, group, &members, kind, problems)?;
         // Whoever spoke of a member speaks of the group now.
-        for (name, _) in parts.system.islands.iter_mut().flat_map(|island| &mut island.components) {
+        for (name, _) in draft.system.to_mut().islands.iter_mut().flat_map(|island| &mut island.components) {
             if group.components.iter().any(|(member, _)| member == name) {
                 name.clone_from(&group.name);
             }
         }
     }
-    Some(parts)
+    Some(draft)
 }
 
 fn join(
-    parts: Parts,
+    draft: Draft<'static>,
     group: &StrongDecl,
     members: &[usize],
     kind: &dyn Source,
     problems: &mut Vec<Problem>,
-) -> Option<Parts> {
-    let blocks = blocks(&parts.interfaces());
+) -> Option<Draft<'static>> {
+    let Draft { system, interfaces, blocks, links, .. } = &draft;
     let inside = |output: usize| members.iter().position(|member| blocks[*member].outputs.contains(&output));
     let mut wires = Vec::new();
     for (member, index) in members.iter().enumerate() {
         for (port, input) in blocks[*index].inputs.clone().enumerate() {
-            let row = &parts.links.rows[input];
+            let row = &links.rows[input];
             let terms: Vec<(usize, usize, f64)> = row
                 .iter()
                 .filter_map(|term| {
@@ -154,20 +141,29 @@ fn join(
             if terms.is_empty() {
                 continue;
             }
-            let name = &parts.simulators[*index].interface().inputs[port].name;
-            let said = &parts.system.components[*index].starts;
+            let name = &interfaces[*index].inputs[port].name;
+            let said = &system.components[*index].starts;
             let start = said.iter().find(|(start, ..)| start == name).map(|(_, value, _)| *value);
             wires.push(InnerWire {
                 to: (member, port),
                 outside: terms.len() < row.len(),
-                constant: if terms.len() < row.len() { 0.0 } else { parts.links.offsets[input] },
+                constant: if terms.len() < row.len() { 0.0 } else { links.offsets[input] },
                 terms,
                 start,
             });
         }
     }
-    let simulator = open(&parts.system, group, members, kind, &wires, problems)?;
-    Some(parts.replaced(group, members, &blocks, &wires, simulator, problems))
+    let simulator = open(system, group, members, kind, &wires, problems)?;
+    let joined = Joined { draft: &draft, group, members, wires: &wires };
+    let (links, whole) = (joined.links(problems), joined.component());
+    let Draft { system, mut simulators, .. } = draft;
+    let mut system = system.into_owned();
+    (simulators[members[0]], system.components[members[0]]) = (Some(simulator), whole);
+    for member in members[1..].iter().rev() {
+        simulators.remove(*member);
+        system.components.remove(*member);
+    }
+    Some(Draft::of(system, simulators.into_iter().flatten().collect(), links))
 }
 
 fn open(
@@ -178,11 +174,8 @@ fn open(
     wires: &[InnerWire],
     problems: &mut Vec<Problem>,
 ) -> Option<Box<dyn Simulator>> {
-    let parameters: Vec<Vec<(String, Value)>> = members
-        .iter()
-        .map(|index| system.components[*index].parameters.iter())
-        .map(|given| given.map(|(name, value, _)| (name.clone(), value.clone())).collect())
-        .collect();
+    let parameters: Vec<Vec<(String, Value)>> =
+        members.iter().map(|index| values(&system.components[*index].parameters)).collect();
     let requests: Vec<OpenRequest<'_>> = members
         .iter()
         .zip(&parameters)
@@ -203,21 +196,12 @@ fn open(
             problems.extend(found.into_iter().map(|(member, found)| match member {
                 Some(member) => cannot_open(&system.components[members[member]], found),
                 None => {
-                    let option = |name: &String| {
-                        found.parameter.as_ref()?.strip_prefix("cosimo.").map(|it| it == name)
-                    };
-                    let span = group
-                        .options
-                        .iter()
-                        .find(|(name, ..)| option(name) == Some(true))
-                        .map_or(group.span.clone(), |(_, _, span)| span.clone());
+                    let option = found.parameter.as_deref().and_then(|name| name.strip_prefix("cosimo."));
+                    let span = span_of(&group.options, option.unwrap_or_default(), &group.span);
                     let message =
                         format!("group `{}`: {}", group.name, found.message.replace("`cosimo.", "`"));
-                    let problem = Problem::error("plan/cannot-open", message, span);
-                    match found.hint {
-                        Some(hint) => problem.hint(hint.replace("`cosimo.", "`")),
-                        None => problem,
-                    }
+                    let hint = found.hint.map(|hint| hint.replace("`cosimo.", "`"));
+                    Problem { hint, ..Problem::error("plan/cannot-open", message, span) }
                 }
             }));
             None
@@ -225,32 +209,41 @@ fn open(
     }
 }
 
-impl Parts {
-    /// With one simulator in the place of the first of several.
-    fn replaced(
-        self,
-        group: &StrongDecl,
-        members: &[usize],
-        blocks: &[Block],
-        wires: &[InnerWire],
-        simulator: Box<dyn Simulator>,
-        problems: &mut Vec<Problem>,
-    ) -> Parts {
-        let Parts { mut system, simulators, links } = self;
-        let inner =
-            |member: usize, port: usize| wires.iter().any(|wire| wire.to == (member, port) && !wire.outside);
-        // Where inputs and outputs go: by simulator in the new order, members one after the other.
-        let first = members[0];
+/// A group that becomes one simulator, in the place of the first of its members.
+struct Joined<'a> {
+    draft: &'a Draft<'a>,
+    group: &'a StrongDecl,
+    members: &'a [usize],
+    wires: &'a [InnerWire],
+}
+
+/// Where inputs and outputs go; what is only for members among themselves goes nowhere.
+struct Places {
+    inputs: Vec<Option<usize>>,
+    outputs: Vec<usize>,
+    /// How many inputs are left.
+    count: usize,
+}
+
+impl Joined<'_> {
+    /// Whether only members drive an input.
+    fn inner(&self, member: usize, port: usize) -> bool {
+        self.wires.iter().any(|wire| wire.to == (member, port) && !wire.outside)
+    }
+
+    /// By simulator in the new order, members one after the other.
+    fn places(&self) -> Places {
+        let (blocks, members) = (&self.draft.blocks, self.members);
         let mut order: Vec<usize> = (0..blocks.len()).filter(|index| !members.contains(index)).collect();
-        let place = order.iter().position(|index| *index > first).unwrap_or(order.len());
+        let place = order.iter().position(|index| *index > members[0]).unwrap_or(order.len());
         order.splice(place..place, members.iter().copied());
-        let mut new_input = vec![None; links.rows.len()];
+        let mut new_input = vec![None; self.draft.links.rows.len()];
         let mut new_output = vec![0; blocks.last().map_or(0, |block| block.outputs.end)];
         let (mut inputs, mut outputs) = (0, 0);
         for index in &order {
             let member = members.iter().position(|member| member == index);
             for (port, input) in blocks[*index].inputs.clone().enumerate() {
-                if !member.is_some_and(|member| inner(member, port)) {
+                if !member.is_some_and(|member| self.inner(member, port)) {
                     new_input[input] = Some(inputs);
                     inputs += 1;
                 }
@@ -260,18 +253,14 @@ impl Parts {
                 outputs += 1;
             }
         }
-        let owner = |output: usize| blocks.iter().position(|block| block.outputs.contains(&output));
-        let of_group = |output: usize| owner(output).is_some_and(|owner| members.contains(&owner));
-        let mut joined = Links {
-            rows: vec![Vec::new(); inputs],
-            offsets: vec![0.0; inputs],
-            drivers: vec![Vec::new(); inputs],
-            excused: vec![false; inputs],
-            bonds: Vec::new(),
-            parcels: Vec::new(),
-            lines: Vec::new(),
-            tuned: links.tuned.clone(),
-        };
+        Places { inputs: new_input, outputs: new_output, count: inputs }
+    }
+
+    /// What is left of the declarations.
+    fn links(&self, problems: &mut Vec<Problem>) -> Links {
+        let (links, ports, members) = (&self.draft.links, self.draft.ports(), self.members);
+        let Places { inputs: new_input, outputs: new_output, count } = self.places();
+        let mut joined = Links { tuned: links.tuned.clone(), ..Links::unconnected(count) };
         for line in &links.lines {
             let sides = line.sides.map(|side| {
                 let effort = new_input[side.effort]?;
@@ -287,30 +276,36 @@ impl Parts {
             let moved = |(index, port): (usize, usize)| (renumbered(index), port);
             joined.parcels.push(ParcelWire { from: moved(wire.from), to: moved(wire.to) });
         }
-        let receiver = |input: usize| blocks.iter().position(|block| block.inputs.contains(&input));
+        let of_group = |end: End| members.contains(&ports.place(end).0);
         for (input, new) in new_input.iter().enumerate() {
             let Some(new) = *new else { continue };
-            let own = receiver(input).is_some_and(|receiver| members.contains(&receiver));
-            let kept = links.rows[input].iter().filter(|term| !(own && of_group(term.output)));
+            let own = of_group(End::Input(input));
+            let kept = links.rows[input].iter().filter(|term| !(own && of_group(End::Output(term.output))));
             joined.rows[new] =
                 kept.map(|term| Term { output: new_output[term.output], gain: term.gain }).collect();
             joined.drivers[new].clone_from(&links.drivers[input]);
             joined.excused[new] = links.excused[input];
             joined.offsets[new] = links.offsets[input];
         }
-        for bond in links.bonds {
-            match moved(&bond, &new_input, &new_output) {
+        for bond in &links.bonds {
+            match moved(bond, &new_input, &new_output) {
                 Some(bond) => joined.bonds.push(bond),
                 None => problems.push(Problem::remark(
                     "plan/bond-inside",
                     format!(
                         "bond `{}` lies inside `{}`: nothing is assumed there, so there is no defect to account for",
-                        bond.name, group.name
+                        bond.name, self.group.name
                     ),
-                    group.span.clone(),
+                    self.group.span.clone(),
                 )),
             }
         }
+        joined
+    }
+
+    /// What the members say, said of the group.
+    fn component(&self) -> Component {
+        let group = self.group;
         let mut whole = Component {
             name: group.name.clone(),
             source: "joined".into(),
@@ -318,27 +313,19 @@ impl Parts {
             source_span: group.span.clone(),
             ..Component::default()
         };
-        for (member, index) in members.iter().enumerate() {
-            let part = &system.components[*index];
-
+        for (member, index) in self.members.iter().enumerate() {
+            let part = &self.draft.system.components[*index];
             whole.tolerance = part.tolerance.into_iter().chain(whole.tolerance).reduce(f64::min);
             whole.weight = part.weight.into_iter().chain(whole.weight).reduce(f64::max);
-            let ports = &simulators[*index].interface().inputs;
+            let ports = &self.draft.interfaces[*index].inputs;
             let is_inner = |name: &String| {
-                ports.iter().position(|port| port.name == *name).is_some_and(|port| inner(member, port))
+                ports.iter().position(|port| port.name == *name).is_some_and(|port| self.inner(member, port))
             };
             let starts = part.starts.iter().filter(|(name, ..)| !is_inner(name));
             let path = |name: &String| format!("{}.{name}", part.name);
             whole.starts.extend(starts.map(|(name, value, span)| (path(name), *value, span.clone())));
         }
-        let mut simulators: Vec<Option<Box<dyn Simulator>>> = simulators.into_iter().map(Some).collect();
-        let mut components: Vec<Option<Component>> = system.components.drain(..).map(Some).collect();
-        (simulators[first], components[first]) = (Some(simulator), Some(whole));
-        for member in &members[1..] {
-            (simulators[*member], components[*member]) = (None, None);
-        }
-        system.components = components.into_iter().flatten().collect();
-        Parts { system, simulators: simulators.into_iter().flatten().collect(), links: joined }
+        whole
     }
 }
 

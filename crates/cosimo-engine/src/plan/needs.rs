@@ -1,22 +1,31 @@
-//! What a plan can know before a run that its user should know, too: names that match nothing, methods that mean little
-//! together, questions that simulators need not answer.
+//! What methods need, against what simulators can do, and what a plan can know before a run that its user should know, too:
+//! names that match nothing, methods that mean little together, questions that simulators need not answer.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use cosimo_core::entry::{Entry, find, number_text, suggest};
+use cosimo_core::entry::{Entry, Options, find, number_text, suggest};
 use cosimo_core::interface::Needs;
 use cosimo_core::linearised::Place;
-use cosimo_core::method::{Fit, JacobianSource, Law};
+use cosimo_core::method::{Estimate, Fit};
 use cosimo_core::{Clock, End, Time, clock};
 use cosimo_system::{Choice, EndRule, Problem};
 
-use super::Planner;
+use super::choose::{Fits, Planner};
+use super::corrections::Corrections;
 use super::order::{Loop, Order};
 use crate::history::History;
 
 /// Steps of its own that a component takes in one common step: more would not end.
 const MOST_OWN_STEPS: f64 = 1e9;
+
+/// The first method with a property, without options; for hints.
+pub(super) fn example<T: ?Sized>(entries: &[&'static Entry<T>], has: impl Fn(&T) -> bool) -> &'static str {
+    let has = |entry: &&&Entry<T>| {
+        Options::resolve("", entry.options, &[]).is_ok_and(|options| has((entry.build)(&options).as_ref()))
+    };
+    entries.iter().find(has).map_or("-", |entry| entry.name)
+}
 
 impl Planner<'_> {
     /// What a method on the whole system needs, against what each simulator can do.
@@ -77,12 +86,18 @@ impl Planner<'_> {
         entry: &Entry<T>,
         needs: &Needs,
         input: usize,
-        owners: &[usize],
         problems: &mut Vec<Problem>,
     ) {
         for term in &self.links.rows[input] {
-            let owner = owners[term.output];
+            let owner = self.owners[term.output];
             if needs.slopes && !self.ports.interfaces[owner].abilities.slopes {
+                let line = self.registry.inputs.iter().find(|entry| {
+                    let line = |options: Options| {
+                        !(entry.needs)(&options).slopes && (entry.build)(&options).choose(false).degree() == 1
+                    };
+                    Options::resolve("", entry.options, &[]).is_ok_and(line)
+                });
+                let line = line.map_or("-", |entry| entry.name);
                 problems.push(
                     Problem::error(
                         "plan/needs-slopes",
@@ -95,7 +110,7 @@ impl Planner<'_> {
                         ),
                         self.system.recipe.input.of(&self.ports.path(End::Input(input))).span.clone(),
                     )
-                    .hint("use `linear`, which takes the slope from the history")
+                    .hint(format!("use `{line}`, which takes the slope from the history"))
                     .about(&self.ports.names[owner]),
                 );
             }
@@ -165,36 +180,30 @@ impl Planner<'_> {
         }
     }
 
-    pub(super) fn check_input_names(&self, paths: &[String], problems: &mut Vec<Problem>) {
+    pub(super) fn check_input_names(&self, problems: &mut Vec<Problem>) {
         let recipe = &self.system.recipe;
         let named = (recipe.input.inputs.iter().map(|(name, _, span)| (name, span)))
             .chain(recipe.correction.inputs.iter().map(|(name, _, span)| (name, span)))
             .chain(recipe.exchange.inputs.iter().map(|(name, _, span)| (name, span)));
-        let known: BTreeSet<&String> = paths.iter().collect();
+        let known: BTreeSet<&String> = self.paths.iter().collect();
         for (name, span) in named {
             let unknown = !known.contains(name) && self.ports.find(name, span) != Err(None);
             if unknown {
                 problems.push(
                     Problem::error("plan/unknown-port", format!("`{name}` is no input"), span.clone())
-                        .hint(suggest(name, paths.iter().map(String::as_str))),
+                        .hint(suggest(name, self.paths.iter().map(String::as_str))),
                 );
             }
         }
     }
 
     /// An input that cannot follow a polynomial gets a held value; that is said aloud.
-    pub(super) fn check_input_degrees(
-        &self,
-        fits: &[Box<dyn Fit>],
-        fit_of_input: &[usize],
-        receivers: &[usize],
-        problems: &mut Vec<Problem>,
-    ) {
-        for (input, &receiver) in receivers.iter().enumerate() {
+    pub(super) fn check_input_degrees(&self, fits: &Fits, problems: &mut Vec<Problem>) {
+        for (input, &receiver) in self.receivers.iter().enumerate() {
             if self.links.rows[input].is_empty() {
                 continue;
             }
-            let degree = fits[fit_of_input[input]].degree();
+            let degree = fits.degree(input);
             let follows = self.ports.interfaces[receiver].abilities.input_degree;
             if degree > u32::from(follows) {
                 let message = format!(
@@ -245,26 +254,28 @@ impl Planner<'_> {
     }
 
     /// Some simulators answer new inputs only by a step.
-    pub(super) fn check_answers(
-        &self,
-        fresh: &[bool],
-        source: Option<&dyn JacobianSource>,
-        problems: &mut Vec<Problem>,
-    ) {
-        let asks = source.is_some_and(JacobianSource::asks_between_steps);
+    pub(super) fn check_answers(&self, corrections: &Corrections, problems: &mut Vec<Problem>) {
+        let asking = corrections.sources.interface.as_ref().filter(|source| source.asks_between_steps());
         for (index, interface) in self.ports.interfaces.iter().enumerate() {
             let first = self.ports.blocks[index].inputs.start;
             let renewed = interface
                 .feedthrough
                 .iter()
-                .any(|(_, input)| fresh[first + input] && !self.links.rows[first + input].is_empty());
-            if interface.abilities.answers || interface.feedthrough.is_empty() || !(asks || renewed) {
+                .any(|(_, input)| self.fresh[first + input] && !self.links.rows[first + input].is_empty());
+            if interface.abilities.answers
+                || interface.feedthrough.is_empty()
+                || !(asking.is_some() || renewed)
+            {
                 continue;
             }
             let (who, hint) = if renewed {
-                ("`exchange = \"fresh\"`", "compare with `exchange = \"stale\"`, which never asks that")
+                let hint = "compare with `exchange = \"stale\"`, which never asks that".to_owned();
+                ("`exchange = \"fresh\"`".to_owned(), hint)
             } else {
-                ("the Jacobian `difference`", "compare with `declared`, where the unit offers derivatives")
+                let other = example(&self.registry.jacobians, |source| !source.asks_between_steps());
+                let source = corrections.source_names[0].unwrap_or("-");
+                let hint = format!("compare with `{other}`, where the unit offers derivatives");
+                (format!("the Jacobian `{source}`"), hint)
             };
             let component = &self.system.components[index];
             problems.push(
@@ -380,8 +391,13 @@ impl Planner<'_> {
             } else if self.ports.interfaces[index].insight.is_some() {
                 "choose another `jacobian` of the correction"
             } else {
-                "native models and units for model exchange have one; units for co-simulation, if they list their \
-                 states and give directional derivatives; the correction `identified` needs none"
+                let other = example(&self.registry.corrections, |correction| {
+                    correction.learns() && correction.models().is_none()
+                });
+                &format!(
+                    "native models and units for model exchange have one; units for co-simulation, if they list their \
+                     states and give directional derivatives; the correction `{other}` needs none"
+                )
             };
             problems.push(
                 Problem::remark(
@@ -430,19 +446,26 @@ impl Planner<'_> {
         }
     }
 
-    pub(super) fn remarks(&self, estimate: &str, law: &dyn Law, problems: &mut Vec<Problem>) {
+    pub(super) fn remarks(
+        &self,
+        name: &str,
+        estimate: &dyn Estimate,
+        adaptive: bool,
+        problems: &mut Vec<Problem>,
+    ) {
         let recipe = &self.system.recipe;
-        if law.adaptive() && estimate == "none" {
+        if adaptive && estimate.idle() {
+            let law = example(&self.registry.laws, |law| !law.adaptive());
             problems.push(
                 Problem::remark(
                     "plan/nothing-to-control",
-                    format!("law `{}` has nothing to go by: the estimate is `none`, so the step grows to its maximum", recipe.law.name),
+                    format!("law `{}` has nothing to go by: the estimate is `{name}`, so the step grows to its maximum", recipe.law.name),
                     recipe.law.span.clone(),
                 )
-                .hint("choose an estimate, or the law `fixed`"),
+                .hint(format!("choose an estimate, or the law `{law}`")),
             );
         }
-        if law.adaptive() && recipe.step.max.is_infinite() {
+        if adaptive && recipe.step.max.is_infinite() {
             problems.push(
                 Problem::remark(
                     "plan/no-maximum",

@@ -1,17 +1,33 @@
-//! Simulators are opened, and asked what they are.
+//! Components become simulators, with steps of their own and maps of values around them where the system has some, and say
+//! what they are.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cosimo_core::entry::{OpenProblem, OpenRequest, Registry, Value, number_text, suggest};
+use cosimo_core::entry::{OpenProblem, OpenRequest, Registry, number_text, suggest};
 use cosimo_core::interface::{Abilities, Interface};
 use cosimo_core::link::Block;
 use cosimo_core::{Carries, Local, Simulator, Unit};
 use cosimo_system::{Component, Names, Problem, System};
 
+use super::{span_of, values};
+use crate::{mapped, paced};
+
 /// In the order of the components; `None` where one did not open.
-pub(super) type Opened = Vec<Option<Box<dyn Simulator>>>;
+type Opened = Vec<Option<Box<dyn Simulator>>>;
 
 pub(super) fn open(system: &System, registry: &Registry, problems: &mut Vec<Problem>) -> Opened {
+    let mut simulators = open_each(system, registry, problems);
+    tables(system, &mut simulators, problems);
+    let simulators = mapped::around(paced::around(simulators, system, problems), system);
+    for (component, simulator) in system.components.iter().zip(&simulators) {
+        if let Some(simulator) = simulator {
+            remark(component, simulator.interface(), problems);
+        }
+    }
+    simulators
+}
+
+fn open_each(system: &System, registry: &Registry, problems: &mut Vec<Problem>) -> Opened {
     let mut simulators = Vec::new();
     for component in &system.components {
         if component.source.is_empty() {
@@ -32,8 +48,7 @@ pub(super) fn open(system: &System, registry: &Registry, problems: &mut Vec<Prob
             simulators.push(None);
             continue;
         };
-        let parameters: Vec<(String, Value)> =
-            component.parameters.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect();
+        let parameters = values(&component.parameters);
         let request = OpenRequest {
             name: &component.name,
             source: &component.source,
@@ -58,24 +73,17 @@ pub(super) fn open(system: &System, registry: &Registry, problems: &mut Vec<Prob
 
 pub(super) fn cannot_open(component: &Component, found: OpenProblem) -> Problem {
     let span = match &found.parameter {
-        Some(parameter) => component
-            .parameters
-            .iter()
-            .find(|(name, ..)| name == parameter)
-            .map_or(component.span.clone(), |(_, _, span)| span.clone()),
+        Some(parameter) => span_of(&component.parameters, parameter, &component.span),
         None => component.source_span.clone(),
     };
     let message = format!("component `{}`: {}", component.name, found.message);
     let problem = Problem::error("plan/cannot-open", message, span).about(&component.name);
-    match found.hint {
-        Some(hint) => problem.hint(hint),
-        None => problem,
-    }
+    Problem { hint: found.hint, ..problem }
 }
 
 /// Recorded values: those for discrete inputs and for parameters are held from row to row, and a run that goes beyond
 /// them is worth a warning.
-pub(super) fn tables(system: &System, simulators: &mut Opened, problems: &mut Vec<Problem>) {
+fn tables(system: &System, simulators: &mut Opened, problems: &mut Vec<Problem>) {
     let (start, stop) = (system.experiment.start, system.experiment.stop);
     let names = Names::new(system.components.iter().map(|component| component.name.as_str()));
     for index in 0..simulators.len() {
@@ -142,7 +150,7 @@ fn is_discrete(path: &str, names: &Names<'_>, simulators: &Opened) -> Option<boo
 }
 
 /// What a simulator has to say about itself; a talkative one is cut short.
-pub(super) fn remark(component: &Component, interface: &Interface, problems: &mut Vec<Problem>) {
+fn remark(component: &Component, interface: &Interface, problems: &mut Vec<Problem>) {
     const MOST: usize = 3;
     let said = &interface.remarks;
     let shown = if said.len() > MOST + 1 { MOST } else { said.len() };
@@ -156,23 +164,20 @@ pub(super) fn remark(component: &Component, interface: &Interface, problems: &mu
         add(&format!("{} more remarks; `cosimo info` shows them all", said.len() - shown));
     }
     for (parameter, words) in &interface.parameter_remarks {
-        let given = component.parameters.iter().find(|(name, ..)| name == parameter);
-        let span = given.map_or(component.span.clone(), |(_, _, span)| span.clone());
+        let span = span_of(&component.parameters, parameter, &component.span);
         let message = format!("component `{}`: {words}", component.name);
         problems.push(Problem::remark("plan/parameter", message, span).about(&component.name));
     }
 }
 
 /// What simulators have inside, if patterns choose what is recorded: without any, ports are.
-pub(super) fn locals<'s>(
-    system: &System,
-    simulators: impl Iterator<Item = Option<&'s dyn Simulator>>,
-) -> Vec<Vec<Local>> {
+pub(super) fn locals(system: &System, simulators: &Opened) -> Vec<Vec<Local>> {
     let asked = !system.results.variables.is_empty();
-    let of = |simulator: Option<&dyn Simulator>| {
-        simulator.filter(|_| asked).map_or(Vec::new(), |simulator| simulator.locals())
+    let of = |simulator: &Option<Box<dyn Simulator>>| match simulator {
+        Some(simulator) if asked => simulator.locals(),
+        _ => Vec::new(),
     };
-    simulators.map(of).collect()
+    simulators.iter().map(of).collect()
 }
 
 /// Of a simulator that did not open nobody can say what it cannot do.
@@ -184,7 +189,7 @@ fn unknown() -> Interface {
 /// What simulators show of themselves, with the units that the system knows better.
 pub(super) fn interfaces(
     system: &System,
-    simulators: &[Option<Box<dyn Simulator>>],
+    simulators: &Opened,
     problems: &mut Vec<Problem>,
 ) -> Vec<Interface> {
     let shown = |simulator: &Option<Box<dyn Simulator>>| match simulator {
@@ -213,6 +218,7 @@ pub(super) fn interfaces(
     interfaces
 }
 
+/// Where the ports of each simulator stand among those of all.
 pub(crate) fn blocks(interfaces: &[Interface]) -> Vec<Block> {
     let (mut inputs, mut outputs) = (0, 0);
     interfaces

@@ -57,16 +57,7 @@ pub struct ParcelWire {
 
 pub(super) fn links(system: &System, ports: &Ports<'_>, problems: &mut Vec<Problem>) -> Links {
     let inputs = ports.blocks.last().map_or(0, |block| block.inputs.end);
-    let mut links = Links {
-        rows: vec![Vec::new(); inputs],
-        offsets: vec![0.0; inputs],
-        drivers: vec![Vec::new(); inputs],
-        excused: vec![false; inputs],
-        bonds: Vec::new(),
-        parcels: Vec::new(),
-        lines: Vec::new(),
-        tuned: Vec::new(),
-    };
+    let mut links = Links::unconnected(inputs);
     for wire in &system.wires {
         if links.parcel(wire, ports, problems) {
             continue;
@@ -97,6 +88,17 @@ pub(super) fn links(system: &System, ports: &Ports<'_>, problems: &mut Vec<Probl
 }
 
 impl Links {
+    /// For so many inputs that nothing drives.
+    pub(crate) fn unconnected(inputs: usize) -> Links {
+        Links {
+            rows: vec![Vec::new(); inputs],
+            offsets: vec![0.0; inputs],
+            drivers: vec![Vec::new(); inputs],
+            excused: vec![false; inputs],
+            ..Links::default()
+        }
+    }
+
     /// Whether the wire passes on texts or bytes, or tries to.
     fn parcel(&mut self, wire: &WireDecl, ports: &Ports<'_>, problems: &mut Vec<Problem>) -> bool {
         let sources = wire.from.iter().map(|summand| (summand, ports.parcel(&summand.port.0, false)));

@@ -200,8 +200,8 @@ impl Correction for Nepce {
         matches!(self.feedthrough, Feedthrough::Found(_))
     }
 
-    fn finds_jacobian(&self) -> bool {
-        self.learns()
+    fn finds_jacobian(&self) -> Option<&'static str> {
+        self.learns().then_some("identified")
     }
 
     fn learned(&self, shape: &Shape, memory: &[f64]) -> Option<Learned> {

@@ -15,10 +15,6 @@ pub struct Embedded {
 }
 
 impl Estimate for Embedded {
-    fn name(&self) -> &'static str {
-        "embedded"
-    }
-
     /// Neighbouring degrees differ by the power of the higher one; whatever integrates its input adds one.
     fn order(&self, shape: &Shape) -> u32 {
         shape.degree.max(1) + u32::from(shape.feedthrough_depth == 0)

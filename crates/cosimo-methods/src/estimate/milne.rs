@@ -12,10 +12,6 @@ pub struct Milne {
 }
 
 impl Estimate for Milne {
-    fn name(&self) -> &'static str {
-        "milne"
-    }
-
     fn order(&self, shape: &Shape) -> u32 {
         shape.degree + 1
     }

@@ -8,8 +8,8 @@ use cosimo_core::method::{Estimate, Record, Shape};
 pub struct None;
 
 impl Estimate for None {
-    fn name(&self) -> &'static str {
-        "none"
+    fn idle(&self) -> bool {
+        true
     }
 
     fn order(&self, _shape: &Shape) -> u32 {

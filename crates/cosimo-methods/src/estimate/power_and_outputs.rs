@@ -15,10 +15,6 @@ pub struct PowerAndOutputs {
 }
 
 impl Estimate for PowerAndOutputs {
-    fn name(&self) -> &'static str {
-        "power-and-outputs"
-    }
-
     /// The higher of the two: of two laws the one that changes the step less.
     fn order(&self, shape: &Shape) -> u32 {
         self.power.order(shape).max(self.outputs.order(shape))

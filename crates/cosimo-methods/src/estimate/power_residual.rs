@@ -16,10 +16,6 @@ pub struct PowerResidual {
 }
 
 impl Estimate for PowerResidual {
-    fn name(&self) -> &'static str {
-        "power-residual"
-    }
-
     fn order(&self, shape: &Shape) -> u32 {
         shape.degree + 2
     }

@@ -17,10 +17,6 @@ pub struct PredictorCorrector {
 }
 
 impl Estimate for PredictorCorrector {
-    fn name(&self) -> &'static str {
-        "predictor-corrector"
-    }
-
     fn order(&self, shape: &Shape) -> u32 {
         shape.degree + 1
     }

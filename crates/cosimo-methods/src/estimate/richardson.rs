@@ -15,10 +15,6 @@ pub struct Richardson {
 }
 
 impl Estimate for Richardson {
-    fn name(&self) -> &'static str {
-        "richardson"
-    }
-
     /// The local error of states falls with degree + 2, that of outputs that an input passes through to with
     /// degree + 1 (Wu 2018, Sec. 4.2).
     fn order(&self, shape: &Shape) -> u32 {
