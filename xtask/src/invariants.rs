@@ -5,10 +5,10 @@
 
 use std::path::{Path, PathBuf};
 
-struct Rule {
+struct Rule<'a> {
     /// Relative to the workspace.
     folders: &'static [&'static str],
-    words: &'static [&'static str],
+    words: &'a [&'a str],
     /// Files that may, relative to the workspace.
     except: &'static [&'static str],
     look: Look,
@@ -23,15 +23,22 @@ enum Look {
     CodeAndTests,
     /// Everything outside tests, in upper or lower case, words joined by `-`, `_` or nothing.
     Prose,
+    /// Outside tests and comments, as a string of its own or between backticks.
+    Name,
 }
 
-const RULES: &[Rule] = &[
+const METHODS: &str = "the engine knows traits, never a concrete method";
+
+/// Methods whose name is a key of a system file, too.
+const KEYS: &[&str] = &["hold"];
+
+const RULES: &[Rule<'static>] = &[
     Rule {
         folders: &["crates/cosimo-engine/src"],
         words: &["nepce", "power-residual", "predictor-corrector"],
         except: &[],
         look: Look::Prose,
-        why: "the engine knows traits, never a concrete method",
+        why: METHODS,
     },
     Rule {
         folders: &["crates", "xtask"],
@@ -92,10 +99,39 @@ const RULES: &[Rule] = &[
 
 /// All places where a rule is broken.
 pub(crate) fn check(root: &Path) -> Vec<String> {
-    RULES.iter().flat_map(|rule| check_rule(root, rule)).collect()
+    let mut problems: Vec<String> = RULES.iter().flat_map(|rule| check_rule(root, rule)).collect();
+    let names = method_names(root);
+    // A list that was moved would forbid nothing for ever.
+    if names.len() < 20 {
+        problems.push(format!("only {} methods have a name in {REGISTERED}", names.len()));
+    }
+    let words: Vec<&str> = names.iter().map(String::as_str).collect();
+    let folders = &["crates/cosimo-engine/src"];
+    problems.extend(check_rule(
+        root,
+        &Rule { folders, words: &words, except: &[], look: Look::Name, why: METHODS },
+    ));
+    problems
 }
 
-fn check_rule(root: &Path, rule: &Rule) -> Vec<String> {
+/// Where methods are registered.
+const REGISTERED: &str = "crates/cosimo-methods/src";
+
+/// All names of entries, but for those that are keys as well.
+fn method_names(root: &Path) -> Vec<String> {
+    let mut files = Vec::new();
+    let _ = gather(&root.join(REGISTERED), &mut files); // without files there are no names, which is a problem
+    let texts = files.iter().filter_map(|file| std::fs::read_to_string(file).ok());
+    let named = |line: &str| Some(line.trim().strip_prefix("name: \"")?.strip_suffix("\",")?.to_owned());
+    let mut names: Vec<String> =
+        texts.flat_map(|text| text.lines().filter_map(named).collect::<Vec<_>>()).collect();
+    names.retain(|name| !KEYS.contains(&name.as_str()));
+    names.sort();
+    names.dedup();
+    names
+}
+
+fn check_rule(root: &Path, rule: &Rule<'_>) -> Vec<String> {
     let mut problems = Vec::new();
     for folder in rule.folders {
         let mut files = Vec::new();
@@ -153,7 +189,7 @@ fn is_test(file: &Path) -> bool {
 }
 
 /// Line numbers and forbidden words.
-fn search<'a>(text: &str, rule: &'a Rule) -> Vec<(usize, &'a str)> {
+fn search<'a>(text: &str, rule: &Rule<'a>) -> Vec<(usize, &'a str)> {
     let mut found = Vec::new();
     let mut test_item: Option<TestItem> = None;
     for (index, line) in text.lines().enumerate() {
@@ -175,6 +211,11 @@ fn search<'a>(text: &str, rule: &'a Rule) -> Vec<(usize, &'a str)> {
                     // `power-residual`, `power_residual` and `PowerResidual` are one word.
                     let line = line.to_lowercase().replace(['-', '_'], "");
                     line.contains(&word.replace('-', ""))
+                }
+                Look::Name => {
+                    let code = line.trim_start();
+                    !code.starts_with("//")
+                        && [format!("\"{word}\""), format!("`{word}`")].iter().any(|it| code.contains(it))
                 }
                 Look::Code | Look::CodeAndTests => occurs(&code_only(line), word),
             };
@@ -246,7 +287,7 @@ fn code_only(line: &str) -> String {
 mod tests {
     use super::*;
 
-    fn rule(words: &'static [&'static str], look: Look) -> Rule {
+    fn rule(words: &'static [&'static str], look: Look) -> Rule<'static> {
         Rule { folders: &[], words, except: &[], look, why: "" }
     }
 
@@ -283,6 +324,21 @@ fn power_residual() {}
 ";
         let lines: Vec<usize> = search(text, &rule).iter().map(|found| found.0).collect();
         assert_eq!(lines, [1, 2, 5, 12]);
+    }
+
+    #[test]
+    fn names_are_found_where_they_are_quoted() {
+        let rule = rule(&["none"], Look::Name);
+        let text = "\
+// \"none\"
+if name == \"none\" {
+hint(\"choose `none`\");
+let none = \"none of them\";
+#[cfg(test)]
+const NAME: &str = \"none\";
+";
+        let lines: Vec<usize> = search(text, &rule).iter().map(|found| found.0).collect();
+        assert_eq!(lines, [2, 3]);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! passes through.
 
 use cosimo_core::{Bond, End};
-use cosimo_engine::Layout;
+use cosimo_engine::{Layout, Topology};
 
 use crate::linalg::Matrix;
 use crate::linearise::{Linearised, exponential};
@@ -53,10 +53,11 @@ impl Advice {
 
 /// Judges every bond between two simulators of which one tells the effort and the other the flow.
 pub fn advise(linearised: &Linearised, layout: &Layout, size: f64) -> Vec<Advice> {
-    layout.topology.bonds.iter().filter_map(|bond| judge(linearised, layout, bond, size)).collect()
+    let topology = &layout.topology;
+    topology.bonds.iter().filter_map(|bond| judge(linearised, topology, bond, size)).collect()
 }
 
-fn judge(linearised: &Linearised, layout: &Layout, bond: &Bond, size: f64) -> Option<Advice> {
+fn judge(linearised: &Linearised, topology: &Topology, bond: &Bond, size: f64) -> Option<Advice> {
     let [one, two] = &bond.sides[..] else { return None };
     let (teller, receiver) = match (one.effort, two.effort) {
         (End::Output(_), End::Input(_)) => (one, two),
@@ -66,12 +67,12 @@ fn judge(linearised: &Linearised, layout: &Layout, bond: &Bond, size: f64) -> Op
     let (End::Output(effort), End::Input(felt)) = (teller.effort, receiver.effort) else { return None };
     let place = |output: usize| linearised.outputs.iter().position(|known| *known == output);
     let effort = place(effort)?;
-    let cut = Cut::of(linearised, effort, receiver_of(layout, felt));
+    let cut = Cut::of(linearised, effort, topology.owner(End::Input(felt)));
     let radius = linearised.held_radius(size)?;
     let swapped = cut.swapped(linearised);
-    let through = inputs_of(layout, cut.teller)
+    let through = (topology.blocks[cut.teller].inputs.clone())
         .filter(|&input| {
-            let mut terms = layout.topology.couplings.terms(input).iter();
+            let mut terms = topology.couplings.terms(input).iter();
             terms.any(|term| place(term.output).is_some_and(|place| cut.motion.contains(&place)))
         })
         .collect();
@@ -86,14 +87,6 @@ fn judge(linearised: &Linearised, layout: &Layout, bond: &Bond, size: f64) -> Op
         through,
         integrated: vec![felt],
     })
-}
-
-fn receiver_of(layout: &Layout, input: usize) -> usize {
-    layout.topology.blocks.partition_point(|block| block.inputs.end <= input)
-}
-
-fn inputs_of(layout: &Layout, simulator: usize) -> std::ops::Range<usize> {
-    layout.topology.blocks[simulator].inputs.clone()
 }
 
 /// An effort, and the motion of the other side that it hears at once.

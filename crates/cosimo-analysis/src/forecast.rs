@@ -81,7 +81,7 @@ pub fn forecast(system: &System, registry: &Registry) -> Result<Forecast, NoFore
     let step = &system.recipe.step;
     let size = if varies { Some(step.max) } else { step.size };
     let size = size.filter(|size| size.is_finite() && *size > 0.0).ok_or(NoForecast::NoSize)?;
-    if let Some(name) = stability::learner(run.layout()) {
+    if let Some(name) = run.layout().methods.learner() {
         return Err(StabilityError::Learns(name).into());
     }
     let cells = run.island().cells();

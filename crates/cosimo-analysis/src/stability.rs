@@ -88,29 +88,23 @@ pub fn radius(run: &mut Run, size: f64) -> Result<Radius, StabilityError> {
     if !(size.is_finite() && size > 0.0) {
         return Err(StabilityError::BadSize(size));
     }
-    let layout = run.layout();
-    if let Some(name) = learner(layout) {
+    let Layout { topology, methods, .. } = run.layout();
+    if let Some(name) = methods.learner() {
         return Err(StabilityError::Learns(name));
     }
-    if layout.topology.driving.is_empty() {
+    if topology.driving.is_empty() {
         return Err(StabilityError::NothingExchanged);
     }
-    if let Some(rate) = layout.methods.rates.iter().find(|rate| rate.every > size) {
-        let name = layout.topology.names[rate.member].clone();
+    if let Some(rate) = methods.rates.iter().find(|rate| rate.every > size) {
+        let name = topology.names[rate.member].clone();
         return Err(StabilityError::OwnStep { name, every: rate.every, size });
     }
-    let abilities = |index: &&usize| layout.topology.interfaces[**index].abilities.rollback;
-    match (layout.topology.hidden.is_empty(), layout.topology.hidden.iter().find(|index| !abilities(index))) {
+    let abilities = |index: &&usize| topology.interfaces[**index].abilities.rollback;
+    match (topology.hidden.is_empty(), topology.hidden.iter().find(|index| !abilities(index))) {
         (true, _) => by_states(run, size),
         (false, None) => by_impulses(run, size),
-        (false, Some(&blind)) => Err(StabilityError::HiddenStates(layout.topology.names[blind].clone())),
+        (false, Some(&blind)) => Err(StabilityError::HiddenStates(topology.names[blind].clone())),
     }
-}
-
-/// The correction whose steps depend on all steps before, if there is one.
-pub fn learner(layout: &Layout) -> Option<&'static str> {
-    let planned = layout.methods.corrections.iter().find(|planned| planned.correction.learns())?;
-    planned.inputs.iter().position(|corrected| *corrected).map(|input| layout.methods.correction_names[input])
 }
 
 fn by_states(run: &mut Run, size: f64) -> Result<Radius, StabilityError> {
@@ -350,24 +344,21 @@ pub struct Connection {
 
 /// All bonds, and all connections that belong to none.
 pub fn connections(layout: &Layout) -> Vec<Connection> {
-    let ports = layout.ports();
-    let owner = |input: usize| layout.topology.blocks.partition_point(|block| block.inputs.end <= input);
+    let (topology, ports) = (&layout.topology, layout.ports());
     let between = |inputs: &[usize]| {
         let mut ends: Vec<usize> = Vec::new();
         for &input in inputs {
-            ends.push(owner(input));
-            ends.extend(
-                layout.topology.couplings.terms(input).iter().map(|term| layout.topology.owners[term.output]),
-            );
+            ends.push(topology.owner(End::Input(input)));
+            ends.extend(topology.couplings.terms(input).iter().map(|term| topology.owners[term.output]));
         }
         ends.sort_unstable();
         ends.dedup();
         ends
     };
-    let driven = |input: &usize| !layout.topology.couplings.terms(*input).is_empty();
+    let driven = |input: &usize| !topology.couplings.terms(*input).is_empty();
     let mut all = Vec::new();
-    let mut taken = vec![false; layout.topology.shape.inputs];
-    for bond in &layout.topology.bonds {
+    let mut taken = vec![false; topology.shape.inputs];
+    for bond in &topology.bonds {
         let ends = bond.sides.iter().flat_map(|side| [side.effort, side.flow]);
         let inputs: Vec<usize> = ends
             .filter_map(|end| if let End::Input(input) = end { Some(input) } else { None })
@@ -376,8 +367,8 @@ pub fn connections(layout: &Layout) -> Vec<Connection> {
         inputs.iter().for_each(|input| taken[*input] = true);
         all.push(Connection { name: bond.name.clone(), between: between(&inputs), inputs });
     }
-    for input in (0..layout.topology.shape.inputs).filter(|input| !taken[*input]).filter(driven) {
-        let from = layout.topology.couplings.terms(input).first().map_or(0, |term| term.output);
+    for input in (0..topology.shape.inputs).filter(|input| !taken[*input]).filter(driven) {
+        let from = topology.couplings.terms(input).first().map_or(0, |term| term.output);
         let name = format!("{} -> {}", ports.path(End::Output(from)), ports.path(End::Input(input)));
         all.push(Connection { name, inputs: vec![input], between: between(&[input]) });
     }

@@ -40,50 +40,30 @@ pub struct Counters {
 }
 
 impl Counters {
-    pub(crate) fn save(&self) -> [u64; 11] {
-        let c = self;
-        [
-            c.steps,
-            c.rejected,
-            c.events,
-            c.above_one,
-            c.at_minimum,
-            c.at_maximum,
-            c.growth_limited,
-            c.shrink_limited,
-            c.evaluations,
-            c.linearised,
-            c.oldest_model,
-        ]
+    pub(crate) fn save(mut self) -> [u64; 11] {
+        self.all().map(|count| *count)
     }
 
     pub(crate) fn load(saved: [u64; 11]) -> Counters {
-        let [
-            steps,
-            rejected,
-            events,
-            above_one,
-            at_minimum,
-            at_maximum,
-            growth_limited,
-            shrink_limited,
-            evaluations,
-            linearised,
-            oldest_model,
-        ] = saved;
-        Counters {
-            steps,
-            rejected,
-            events,
-            above_one,
-            at_minimum,
-            at_maximum,
-            growth_limited,
-            shrink_limited,
-            evaluations,
-            linearised,
-            oldest_model,
-        }
+        let mut counters = Counters::default();
+        counters.all().into_iter().zip(saved).for_each(|(count, saved)| *count = saved);
+        counters
+    }
+
+    fn all(&mut self) -> [&mut u64; 11] {
+        [
+            &mut self.steps,
+            &mut self.rejected,
+            &mut self.events,
+            &mut self.above_one,
+            &mut self.at_minimum,
+            &mut self.at_maximum,
+            &mut self.growth_limited,
+            &mut self.shrink_limited,
+            &mut self.evaluations,
+            &mut self.linearised,
+            &mut self.oldest_model,
+        ]
     }
 }
 

@@ -390,7 +390,7 @@ impl Island {
     /// back as any fit looks, and the memory of corrections.
     pub fn cells(&self) -> usize {
         let samples = self.layout.topology.driving.len() + self.layout.topology.sloped.len();
-        self.layout.topology.states + self.layout.history_depth() * samples + self.board.memory.len()
+        self.layout.topology.states + self.layout.methods.history_depth() * samples + self.board.memory.len()
     }
 
     /// How many of the cells, the first ones, are states of simulators.
@@ -452,7 +452,7 @@ impl Island {
         let (states, rest) = cells.split_at_mut(self.layout.topology.states);
         states.copy_from_slice(&self.board.buffers.states);
         let mut rest = rest.iter_mut();
-        for level in 0..self.layout.history_depth() {
+        for level in 0..self.layout.methods.history_depth() {
             for (&output, cell) in self.layout.topology.driving.iter().zip(&mut rest) {
                 *cell = self.board.traces.level(level)[output];
             }
@@ -470,7 +470,7 @@ impl Island {
         let (states, rest) = cells.split_at(self.layout.topology.states);
         self.board.buffers.states.copy_from_slice(states);
         let mut rest = rest.iter();
-        for level in 0..self.layout.history_depth() {
+        for level in 0..self.layout.methods.history_depth() {
             for (&output, cell) in self.layout.topology.driving.iter().zip(&mut rest) {
                 self.board.traces.level_mut(level)[output] = *cell;
             }

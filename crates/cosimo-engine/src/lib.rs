@@ -27,7 +27,7 @@ pub use control::{Control, Counters};
 pub use crew::in_simulator;
 pub use ledger::{BondTotals, Ledger};
 pub use plan::bonds;
-pub use plan::{Findings, Layout, Plan, check, plan};
+pub use plan::{Findings, Layout, Plan, Topology, check, plan};
 pub use run::{ChangeError, Ended, LoopResidual, Run, RunError};
 pub use scenario::Scenario;
 pub use summary::{BondSummary, OwnSteps, Summary, Verdict};

@@ -385,10 +385,8 @@ impl Run {
     pub fn learned(&self) -> impl Iterator<Item = (&'static str, Learned)> {
         let layout = &self.island.layout;
         layout.methods.corrections.iter().filter_map(|planned| {
-            let name =
-                layout.methods.correction_names[planned.inputs.iter().position(|corrected| *corrected)?];
             let memory = &self.island.board.memory[planned.memory.clone()];
-            Some((name, planned.correction.learned(&layout.topology.shape, memory)?))
+            Some((planned.name, planned.correction.learned(&layout.topology.shape, memory)?))
         })
     }
 

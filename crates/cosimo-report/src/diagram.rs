@@ -78,53 +78,37 @@ pub struct Delayed {
 impl Diagram {
     /// What a plan couples.
     pub fn of(layout: &Layout) -> Diagram {
-        let ports = layout.ports();
-        let owner = |end: End| match end {
-            End::Output(output) => layout.topology.owners[output],
-            End::Input(input) => {
-                layout.topology.blocks.iter().position(|block| block.inputs.contains(&input)).unwrap_or(0)
-            }
-        };
+        let (topology, ports) = (&layout.topology, layout.ports());
         let mut diagram = Diagram {
-            units: layout
-                .topology
-                .names
-                .iter()
-                .map(|name| Unit { name: name.clone(), ..Unit::default() })
-                .collect(),
+            units: topology.names.iter().map(|name| Unit { name: name.clone(), ..Unit::default() }).collect(),
             ..Diagram::default()
         };
-        for bond in &layout.topology.bonds {
-            let ends = bond.sides.iter().map(|side| owner(side.effort)).collect();
+        for bond in &topology.bonds {
+            let ends = bond.sides.iter().map(|side| topology.owner(side.effort)).collect();
             diagram.bonds.push(Tie { name: bond.name.clone(), ends });
         }
         let has = |side: &Side, end: End| side.effort == end || side.flow == end;
-        for input in 0..layout.topology.couplings.inputs() {
-            let to = owner(End::Input(input));
-            for term in layout.topology.couplings.terms(input) {
+        for input in 0..topology.couplings.inputs() {
+            let to = topology.owner(End::Input(input));
+            for term in topology.couplings.terms(input) {
                 let ends = [End::Input(input), End::Output(term.output)];
-                let tied = layout
-                    .topology
+                let tied = topology
                     .bonds
                     .iter()
                     .any(|bond| ends.iter().all(|end| bond.sides.iter().any(|side| has(side, *end))));
                 if !tied {
                     let signal = format!("{} → {}", ports.path(ends[1]), ports.path(ends[0]));
-                    diagram.wire(layout.topology.owners[term.output], to, signal);
+                    diagram.wire(topology.owners[term.output], to, signal);
                 }
             }
         }
-        for wire in &layout.topology.parcels {
+        for wire in &topology.parcels {
             let ((from, out), (to, into)) = (wire.from, wire.to);
             let (out, into) = (
-                &layout.topology.interfaces[from].parcels_out[out].name,
-                &layout.topology.interfaces[to].parcels_in[into].name,
+                &topology.interfaces[from].parcels_out[out].name,
+                &topology.interfaces[to].parcels_in[into].name,
             );
-            diagram.wire(
-                from,
-                to,
-                format!("{}.{out} → {}.{into}", layout.topology.names[from], layout.topology.names[to]),
-            );
+            diagram.wire(from, to, format!("{}.{out} → {}.{into}", topology.names[from], topology.names[to]));
         }
         diagram
     }

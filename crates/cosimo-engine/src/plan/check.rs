@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cosimo_core::End;
 use cosimo_core::entry::{Registry, number_text};
-use cosimo_system::{Problem, Severity, Span, Summand, System, WireDecl};
+use cosimo_system::{Component, Problem, Severity, Span, Summand, System, WireDecl};
 
 use super::Draft;
 use super::ports::Ports;
@@ -121,21 +121,22 @@ impl Inspection<'_> {
 
     /// The start value that the file gives to an input, with its place.
     fn given(&self, input: usize) -> Option<(f64, Span)> {
-        let component = &self.system.components[self.owner(input)];
+        let component = self.owner(input);
         let name = &self.ports.port(End::Input(input)).name;
         let start = component.starts.iter().find(|(port, ..)| port == name);
         start.map(|(_, value, span)| (*value, span.clone()))
     }
 
-    fn owner(&self, input: usize) -> usize {
-        self.draft.blocks.partition_point(|block| block.inputs.end <= input)
+    /// The component of an input.
+    fn owner(&self, input: usize) -> &Component {
+        &self.system.components[self.ports.place(End::Input(input)).0]
     }
 
     /// An input that was forgotten looks like one that was left alone; a start value in the file tells them apart.
     fn constants(&self, found: &mut Vec<Problem>) {
         for input in 0..self.size().0 {
             let Some((value, false)) = self.constant(input) else { continue };
-            let (end, component) = (End::Input(input), &self.system.components[self.owner(input)]);
+            let (end, component) = (End::Input(input), self.owner(input));
             let port = self.ports.port(end);
             let unit = port.unit.as_ref().map_or(String::new(), |unit| format!(" [{unit}]"));
             let message = format!(
@@ -158,11 +159,9 @@ impl Inspection<'_> {
             let end = End::Input(input);
             let (value, span, whose) = match (self.given(input), self.constant(input)) {
                 (Some((value, span)), _) => (value, span, "the start value"),
-                (None, Some((value, _))) => (
-                    value,
-                    self.system.components[self.owner(input)].span.clone(),
-                    "the simulator's own start value",
-                ),
+                (None, Some((value, _))) => {
+                    (value, self.owner(input).span.clone(), "the simulator's own start value")
+                }
                 (None, None) => continue,
             };
             let limits = self.ports.port(end).limits;

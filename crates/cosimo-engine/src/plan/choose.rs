@@ -1,6 +1,8 @@
 //! Every choice of a plan: which method for which input, in which stage, and how large steps may be. Problems are collected,
 //! never thrown: the caller wants all of them.
 
+use std::cell::RefCell;
+
 use cosimo_core::entry::{Entry, Options, Registry, find, format_of, suggest};
 use cosimo_core::interface::{Interface, Needs};
 use cosimo_core::linearised::Place;
@@ -40,6 +42,7 @@ pub(super) struct Planner<'a> {
     feedthrough: Vec<(usize, usize)>,
     /// The law may take steps of several sizes.
     pub(super) varies: bool,
+    problems: RefCell<Vec<Problem>>,
 }
 
 /// The extrapolations, and which of them each input has.
@@ -101,33 +104,51 @@ impl<'a> Planner<'a> {
             owners: of_block(|block| block.outputs.len()),
             feedthrough: blocks.iter().zip(ports.interfaces).flat_map(through).collect(),
             varies: true,
+            problems: RefCell::default(),
         };
         planner.discrete = (0..planner.paths.len()).map(|input| planner.is_discrete(input)).collect();
         let fresh = |path: &String| *system.recipe.exchange.of(path) == Exchange::Fresh;
         planner.fresh = planner.paths.iter().map(fresh).collect();
-        let law = planner.entry(&registry.laws, "law", &system.recipe.law, &mut Vec::new());
+        let law = planner.entry(&registry.laws, "law", &system.recipe.law);
+        planner.problems.take(); // said where the law is chosen
         planner.varies = law.is_none_or(|(entry, options)| (entry.build)(&options).adaptive());
         planner
     }
 
+    /// The layout, or at least all problems.
     pub(super) fn layout(&self, problems: &mut Vec<Problem>) -> Option<Layout> {
-        let (constants, given) = self.constants(problems);
-        self.check_input_names(problems);
-        let fits = self.fits(problems)?;
+        let layout = self.chosen();
+        problems.append(&mut self.problems.take());
+        layout
+    }
+
+    pub(super) fn say(&self, problem: Problem) {
+        self.problems.borrow_mut().push(problem);
+    }
+
+    fn chosen(&self) -> Option<Layout> {
+        let (constants, given) = self.constants();
+        self.check_input_names();
+        let fits = self.fits()?;
         let topology = self.topology(Couplings::new(&self.links.rows, constants), &given, &fits);
-        let corrections = self.corrections(&topology.shape, problems)?;
-        self.check_answers(&corrections, problems);
-        let stages = self.stages(&topology, &fits, problems)?;
-        let stepping = self.stepping(&topology, problems)?;
-        let limits = self.limits(&topology, &fits, &corrections, &stepping, problems);
-        let results = (&self.system.results, self.system.scenario.is_some());
-        let rows = Rows::new(results.0, results.1, self.ports, &self.locals, &self.links.bonds, problems);
+        let corrections = self.corrections(&topology.shape)?;
+        self.check_answers(&corrections);
+        let stages = self.stages(&topology, &fits)?;
+        let stepping = self.stepping(&topology)?;
+        let limits = self.limits(&topology, &fits, &corrections, &stepping);
+        let rows = self.rows();
         let methods = self.methods(fits, corrections, stages, stepping);
         Some(Layout { topology, methods, limits: limits?, rows })
     }
 
+    fn rows(&self) -> Rows {
+        let (results, scenario) = (&self.system.results, self.system.scenario.is_some());
+        let problems = &mut self.problems.borrow_mut();
+        Rows::new(results, scenario, self.ports, &self.locals, &self.links.bonds, problems)
+    }
+
     /// Values of inputs that nobody drives, offsets of the others, and all start values that the file gives.
-    fn constants(&self, problems: &mut Vec<Problem>) -> (Vec<f64>, Vec<Option<f64>>) {
+    fn constants(&self) -> (Vec<f64>, Vec<Option<f64>>) {
         let mut given = vec![None; self.paths.len()];
         let opened = |index: &usize| !self.ports.closed.contains(index);
         for index in (0..self.system.components.len()).filter(opened) {
@@ -136,7 +157,7 @@ impl<'a> Planner<'a> {
                 let ports = &self.ports.interfaces[index].inputs;
                 match self.ports.input_of(index, port) {
                     Some(input) => given[input] = Some(*value),
-                    None => problems.push(
+                    None => self.say(
                         Problem::error(
                             "plan/unknown-port",
                             format!("component `{}` has no input `{port}` to start", component.name),
@@ -156,7 +177,7 @@ impl<'a> Planner<'a> {
                 let port = self.ports.port(End::Input(input));
                 given[input].or(port.start).unwrap_or_else(|| {
                     let component = &self.system.components[self.receivers[input]];
-                    problems.push(
+                    self.say(
                         Problem::error(
                             "plan/unconnected-input",
                             format!("input `{}.{}` is driven by nobody and has no start value", component.name, port.name),
@@ -176,7 +197,7 @@ impl<'a> Planner<'a> {
     }
 
     /// The extrapolation of every input. Inputs that are alike share one.
-    fn fits(&self, problems: &mut Vec<Problem>) -> Option<Fits> {
+    fn fits(&self) -> Option<Fits> {
         let inputs = self.paths.len();
         let mut passes = vec![false; inputs];
         self.feedthrough.iter().for_each(|&(_, input)| passes[input] = true);
@@ -192,14 +213,14 @@ impl<'a> Planner<'a> {
                 continue;
             }
             let choice = self.system.recipe.input.of(&self.paths[input]);
-            let (entry, options) = self.entry(&self.registry.inputs, "input", choice, problems)?;
+            let (entry, options) = self.entry(&self.registry.inputs, "input", choice)?;
             if !driven {
                 continue;
             }
             fits.names[input] = entry.name;
             let needs = (entry.needs)(&options);
             fits.slopes |= needs.slopes;
-            self.sources_meet(entry, &needs, input, problems);
+            self.sources_meet(entry, &needs, input);
             let known = chosen.iter().find(|(other, _, through)| {
                 other.name == choice.name && other.options == choice.options && *through == passes[input]
             });
@@ -212,8 +233,8 @@ impl<'a> Planner<'a> {
                 }
             };
         }
-        self.check_input_degrees(&fits, problems);
-        self.check_causes(&chosen, problems);
+        self.check_input_degrees(&fits);
+        self.check_causes(&chosen);
         Some(fits)
     }
 
@@ -292,15 +313,15 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn stages(&self, topology: &Topology, fits: &Fits, problems: &mut Vec<Problem>) -> Option<Vec<Stage>> {
+    fn stages(&self, topology: &Topology, fits: &Fits) -> Option<Vec<Stage>> {
         let edges = edges(&topology.couplings, &topology.blocks, &topology.owners);
         let graph = CouplingGraph { simulators: topology.names.clone(), edges };
         let choice = &self.system.recipe.partition;
-        let (entry, options) = self.entry(&self.registry.partitions, "partition", choice, problems)?;
+        let (entry, options) = self.entry(&self.registry.partitions, "partition", choice)?;
         match (entry.build)(&options).stages(&graph) {
             Ok(stages) => Some(stages.into_iter().map(|members| self.stage(members, fits)).collect()),
             Err(message) => {
-                problems.push(Problem::error("plan/partition", message, choice.span.clone()));
+                self.say(Problem::error("plan/partition", message, choice.span.clone()));
                 None
             }
         }
@@ -335,16 +356,16 @@ impl<'a> Planner<'a> {
         Stage { members, fits, inputs: runs(inputs), outputs: runs(outputs) }
     }
 
-    fn stepping(&self, topology: &Topology, problems: &mut Vec<Problem>) -> Option<Stepping> {
+    fn stepping(&self, topology: &Topology) -> Option<Stepping> {
         let recipe = &self.system.recipe;
-        let iteration = self.built(&self.registry.iterations, "iteration", &recipe.iteration, problems)?;
+        let iteration = self.built(&self.registry.iterations, "iteration", &recipe.iteration)?;
         // An iteration that goes back repeats a step until loops have settled, too.
-        self.check_loops(&topology.order, &topology.renewal, iteration.needs.rollback, problems);
-        let estimate = self.built(&self.registry.estimates, "estimate", &recipe.estimate, problems)?;
-        let law = self.built(&self.registry.laws, "law", &recipe.law, problems)?;
-        self.meet(iteration.name, "iteration", &iteration.needs, problems);
-        self.meet(estimate.name, "estimate", &estimate.needs, problems);
-        self.meet(law.name, "law", &law.needs, problems);
+        self.check_loops(&topology.order, &topology.renewal, iteration.needs.rollback);
+        let estimate = self.built(&self.registry.estimates, "estimate", &recipe.estimate)?;
+        let law = self.built(&self.registry.laws, "law", &recipe.law)?;
+        self.meet(iteration.name, "iteration", &iteration.needs);
+        self.meet(estimate.name, "estimate", &estimate.needs);
+        self.meet(law.name, "law", &law.needs);
         Some(Stepping { iteration, estimate, law })
     }
 
@@ -354,19 +375,18 @@ impl<'a> Planner<'a> {
         fits: &Fits,
         corrections: &Corrections,
         stepping: &Stepping,
-        problems: &mut Vec<Problem>,
     ) -> Option<RunLimits> {
         let Stepping { iteration, estimate, law } = stepping;
-        let control = self.control(law.method.adaptive(), problems);
+        let control = self.control(law.method.adaptive());
         let heard =
             |index: usize| topology.blocks[index].outputs.clone().any(|output| topology.connected[output]);
-        let meets = self.meets(heard, problems);
+        let meets = self.meets(heard);
         // An estimate that needs rollback goes back to the start of the attempt.
         let rejects = control.reject == Reject::AboveOne && control.adaptive;
         let rewinds = meets || estimate.needs.rollback || rejects;
-        self.remarks(estimate.name, estimate.method.as_ref(), control.adaptive, problems);
-        let history = self.history(&topology.connected, problems);
-        self.check_history(&history, &fits.all, problems);
+        self.remarks(estimate.name, estimate.method.as_ref(), control.adaptive);
+        let history = self.history(&topology.connected);
+        self.check_history(&history, &fits.all);
         let experiment = &self.system.experiment;
         Some(RunLimits {
             start: Time::new(experiment.start)?,
@@ -469,9 +489,8 @@ impl<'a> Planner<'a> {
         entries: &[&'static Entry<T>],
         axis: &str,
         choice: &Choice,
-        problems: &mut Vec<Problem>,
     ) -> Option<Built<T>> {
-        let (entry, options) = self.entry(entries, axis, choice, problems)?;
+        let (entry, options) = self.entry(entries, axis, choice)?;
         Some(Built { name: entry.name, method: (entry.build)(&options), needs: (entry.needs)(&options) })
     }
 
@@ -481,10 +500,9 @@ impl<'a> Planner<'a> {
         entries: &[&'static Entry<T>],
         axis: &str,
         choice: &Choice,
-        problems: &mut Vec<Problem>,
     ) -> Option<(&'static Entry<T>, Options)> {
         let Some(entry) = find(entries, &choice.name) else {
-            problems.push(
+            self.say(
                 Problem::error(
                     "plan/unknown-method",
                     format!("no {axis} is called `{}`", choice.name),
@@ -497,7 +515,7 @@ impl<'a> Planner<'a> {
         match Options::resolve(&format!("`{}`", entry.name), entry.options, &values(&choice.options)) {
             Ok(options) => Some((entry, options)),
             Err(found) => {
-                problems.extend(found.into_iter().map(|found| {
+                self.problems.borrow_mut().extend(found.into_iter().map(|found| {
                     let span = span_of(&choice.options, &found.key, &choice.span);
                     Problem { hint: found.hint, ..Problem::error("plan/bad-option", found.message, span) }
                 }));
@@ -506,12 +524,12 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn control(&self, adaptive: bool, problems: &mut Vec<Problem>) -> Control {
+    fn control(&self, adaptive: bool) -> Control {
         let step = &self.system.recipe.step;
         // A line that could not be made out would have given its islands steps of their own.
         let lines = self.system.bonds.iter().any(|bond| bond.line.is_some());
         if !adaptive && step.size.is_none() && !lines {
-            problems.push(
+            self.say(
                 Problem::error(
                     "plan/no-step-size",
                     "the step size is fixed, but none is given",
@@ -522,31 +540,30 @@ impl<'a> Planner<'a> {
         }
         if step.reject == Reject::AboveOne {
             let needs = Needs { rollback: true, ..Needs::NOTHING };
-            self.meet("above-one", "rejection", &needs, problems);
+            self.meet("above-one", "rejection", &needs);
             if !adaptive {
-                problems.push(Problem::remark(
+                self.say(Problem::remark(
                     "plan/nothing-to-reject",
                     "`reject = \"above-one\"` has no effect while the step size is fixed",
                     step.span.clone(),
                 ));
             }
         }
-        self.check_last_step(step.size.filter(|_| !adaptive), problems);
+        self.check_last_step(step.size.filter(|_| !adaptive));
         if let Some(size) = step.size.filter(|_| !adaptive) {
-            self.check_own_steps(size, problems);
+            self.check_own_steps(size);
         }
         Control::new(step, adaptive)
     }
 
-    fn history(&self, connected: &[bool], problems: &mut Vec<Problem>) -> History {
+    fn history(&self, connected: &[bool]) -> History {
         let Some((file, span)) = &self.system.experiment.history else { return History::default() };
         let path = self.system.folder.join(file);
         let format = format_of(&self.registry.formats, &path);
         let table = match format.map_err(TableError::from).and_then(|format| (format.read)(&path)) {
             Ok(table) => table,
             Err(error) => {
-                problems
-                    .push(Problem::error("plan/history", error.to_string(), span.clone()).hint(error.hint()));
+                self.say(Problem::error("plan/history", error.to_string(), span.clone()).hint(error.hint()));
                 return History::default();
             }
         };
@@ -554,7 +571,7 @@ impl<'a> Planner<'a> {
         match history::of_table(&table, &path, span, start, connected, self.ports) {
             Ok(history) => history,
             Err(found) => {
-                problems.extend(found);
+                self.problems.borrow_mut().extend(found);
                 History::default()
             }
         }

@@ -26,7 +26,7 @@ pub(super) struct Corrections {
 }
 
 impl Planner<'_> {
-    pub(super) fn corrections(&self, shape: &Shape, problems: &mut Vec<Problem>) -> Option<Corrections> {
+    pub(super) fn corrections(&self, shape: &Shape) -> Option<Corrections> {
         let mut planned: Vec<(&Choice, PlannedCorrection)> = Vec::new();
         let mut names = vec!["-"; self.paths.len()];
         let mut wanted = [None; 2]; // the sources of interface Jacobians and of linear models
@@ -36,7 +36,7 @@ impl Planner<'_> {
         let (mut at, mut scratch_at) = (0, 0);
         for (input, path) in self.paths.iter().enumerate() {
             let choice = self.system.recipe.correction.of(path);
-            let (entry, options) = self.entry(&self.registry.corrections, "correction", choice, problems)?;
+            let (entry, options) = self.entry(&self.registry.corrections, "correction", choice)?;
             if self.links.rows[input].is_empty() || self.discrete[input] {
                 continue;
             }
@@ -59,16 +59,16 @@ impl Planner<'_> {
                 continue;
             }
             if let Some(source) = correction.finds_jacobian() {
-                self.say_what_is_found(entry.name, source, choice, problems);
+                self.say_what_is_found(entry.name, source, choice);
             }
             let needs = (entry.needs)(&options);
-            self.meet(entry.name, "correction", &needs, problems);
+            self.meet(entry.name, "correction", &needs);
             rewinds |= needs.rollback;
             let models = correction.models();
             for (known, asked) in wanted.iter_mut().zip([correction.jacobian(), models.map(|m| m.source)]) {
                 let Some(source) = asked else { continue };
                 if let Some(other) = known.replace(source).filter(|other| *other != source) {
-                    problems.push(
+                    self.say(
                         Problem::error(
                             "plan/two-jacobians",
                             format!("corrections ask for two Jacobian sources, `{other}` and `{source}`"),
@@ -90,20 +90,21 @@ impl Planner<'_> {
             inputs[input] = true;
             let (memory, scratch) = (at..at + memory, scratch_at..scratch_at + scratch);
             (at, scratch_at) = (memory.end, scratch.end);
-            planned.push((choice, PlannedCorrection { correction, memory, scratch, inputs }));
+            planned
+                .push((choice, PlannedCorrection { name: entry.name, correction, memory, scratch, inputs }));
         }
         let mut sources = [None, None];
         for (source, name) in sources.iter_mut().zip(wanted) {
             let Some(name) = name else { continue };
             let (entry, options) =
-                self.entry(&self.registry.jacobians, "Jacobian source", &Choice::named(name), problems)?;
+                self.entry(&self.registry.jacobians, "Jacobian source", &Choice::named(name))?;
             *source = Some(Arc::from((entry.build)(&options)));
         }
         let [interface, models] = sources;
         let sources = Sources { interface, models };
         let models = every.zip(sources.models.as_deref()).map(|(every, source)| {
             let places = self.places(|insight| source.sees(insight));
-            self.check_models(&places, &modelled, wanted[1].unwrap_or(""), problems);
+            self.check_models(&places, &modelled, wanted[1].unwrap_or(""));
             PlannedModels { places, every }
         });
         Some(Corrections {
@@ -117,13 +118,7 @@ impl Planner<'_> {
     }
 
     /// Derivatives that nobody gives are missing in the beginning, and their user should know.
-    fn say_what_is_found(
-        &self,
-        correction: &str,
-        source: &str,
-        choice: &Choice,
-        problems: &mut Vec<Problem>,
-    ) {
+    fn say_what_is_found(&self, correction: &str, source: &str, choice: &Choice) {
         let components = self.system.components.iter().zip(self.ports.interfaces);
         let through: Vec<String> = components
             .filter(|(_, interface)| !interface.feedthrough.is_empty())
@@ -134,7 +129,7 @@ impl Planner<'_> {
         }
         let given = example(&self.registry.jacobians, |source| !source.asks_between_steps());
         let taken = example(&self.registry.jacobians, |source| source.asks_between_steps());
-        problems.push(
+        self.say(
             Problem::remark(
                 "plan/identified-jacobian",
                 format!(

@@ -7,7 +7,7 @@ use cosimo_core::interface::{Abilities, Interface};
 use cosimo_core::linearised::Place;
 use cosimo_core::link::Block;
 use cosimo_core::method::{Correction, Estimate, Fit, Iteration, Law, Shape};
-use cosimo_core::{Bond, Couplings, Rehearsal, Simulator, Time};
+use cosimo_core::{Bond, Couplings, End, Rehearsal, Simulator, Time};
 use cosimo_system::{EndRule, RecordPoint};
 
 use super::order::{Loop, Order};
@@ -72,7 +72,7 @@ pub struct Methods {
     /// Per input, for listings.
     pub fit_names: Vec<&'static str>,
     pub correction_names: Vec<&'static str>,
-    pub corrections: Vec<PlannedCorrection>,
+    pub(crate) corrections: Vec<PlannedCorrection>,
     /// Where derivatives come from that corrections read.
     pub(crate) sources: Sources,
     /// Linear models, if a correction reads them.
@@ -128,13 +128,20 @@ impl std::fmt::Debug for Methods {
 }
 
 impl Layout {
-    /// How many samples back any input looks.
-    pub fn history_depth(&self) -> usize {
-        self.methods.fits.iter().map(|fit| fit.history()).max().unwrap_or(1)
-    }
-
     pub fn ports(&self) -> Ports<'_> {
         self.topology.ports()
+    }
+}
+
+impl Methods {
+    /// How many samples back any input looks.
+    pub(crate) fn history_depth(&self) -> usize {
+        self.fits.iter().map(|fit| fit.history()).max().unwrap_or(1)
+    }
+
+    /// The correction whose steps depend on all steps before, if there is one.
+    pub fn learner(&self) -> Option<&'static str> {
+        self.corrections.iter().find(|planned| planned.correction.learns()).map(|planned| planned.name)
     }
 }
 
@@ -153,6 +160,14 @@ impl Topology {
             }
             self.states += count.unwrap_or(0);
             self.state_counts.push(count.unwrap_or(0));
+        }
+    }
+
+    /// The simulator of a port.
+    pub fn owner(&self, end: End) -> usize {
+        match end {
+            End::Input(input) => self.blocks.partition_point(|block| block.inputs.end <= input),
+            End::Output(output) => self.owners[output],
         }
     }
 
@@ -184,14 +199,14 @@ pub struct Stage {
 }
 
 #[derive(Debug)]
-pub struct FitRun {
+pub(crate) struct FitRun {
     pub(crate) fit: usize,
     pub inputs: Vec<Range<usize>>,
 }
 
 /// Who has a linear model, and how old its matrices may grow.
 #[derive(Debug, Default)]
-pub struct PlannedModels {
+pub(crate) struct PlannedModels {
     /// Per simulator.
     pub(crate) places: Vec<Option<Place>>,
     /// Matrices are renewed after so many windows.
@@ -200,24 +215,19 @@ pub struct PlannedModels {
 
 impl PlannedModels {
     /// How long the two buffers are.
-    pub fn sizes(&self) -> (usize, usize) {
+    pub(crate) fn sizes(&self) -> (usize, usize) {
         let last = self.places.iter().flatten().next_back();
         last.map_or((0, 0), |place| (place.present.end, place.matrices.end))
     }
 }
 
-pub struct PlannedCorrection {
-    pub correction: Box<dyn Correction>,
+pub(crate) struct PlannedCorrection {
+    pub(crate) name: &'static str,
+    pub(crate) correction: Box<dyn Correction>,
     pub(crate) memory: Range<usize>,
     pub(crate) scratch: Range<usize>,
     /// Per input: this correction is in charge.
-    pub inputs: Vec<bool>,
-}
-
-impl std::fmt::Debug for PlannedCorrection {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "PlannedCorrection({:?})", self.inputs)
-    }
+    pub(crate) inputs: Vec<bool>,
 }
 
 /// Runs of neighbours.

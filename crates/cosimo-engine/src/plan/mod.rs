@@ -27,10 +27,8 @@ use cosimo_system::{Problem, Severity, Span, System};
 
 pub use self::check::{Findings, check};
 use self::choose::Planner;
-pub(crate) use self::layout::runs;
-pub use self::layout::{
-    FitRun, Layout, Methods, PlannedCorrection, PlannedModels, RunLimits, Stage, Topology,
-};
+pub(crate) use self::layout::{FitRun, PlannedCorrection, PlannedModels, runs};
+pub use self::layout::{Layout, Methods, RunLimits, Stage, Topology};
 pub(crate) use self::members::island;
 use self::monolithic::fuse;
 pub(crate) use self::open::blocks;

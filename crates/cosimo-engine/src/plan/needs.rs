@@ -29,7 +29,7 @@ pub(super) fn example<T: ?Sized>(entries: &[&'static Entry<T>], has: impl Fn(&T)
 
 impl Planner<'_> {
     /// What a method on the whole system needs, against what each simulator can do.
-    pub(super) fn meet(&self, name: &str, axis: &str, needs: &Needs, problems: &mut Vec<Problem>) {
+    pub(super) fn meet(&self, name: &str, axis: &str, needs: &Needs) {
         for (index, interface) in self.ports.interfaces.iter().enumerate() {
             let can = &interface.abilities;
             let component = &self.system.components[index];
@@ -49,7 +49,7 @@ impl Planner<'_> {
                 ),
             ] {
                 if needed && !able {
-                    problems.push(
+                    self.say(
                         Problem::error(
                             code,
                             format!(
@@ -66,7 +66,7 @@ impl Planner<'_> {
             }
         }
         if needs.bonds && self.system.bonds.is_empty() && self.system.junctions.is_empty() {
-            problems.push(
+            self.say(
                 Problem::error(
                     "plan/needs-bond",
                     format!("{axis} `{name}` needs a power bond, but the system has none"),
@@ -81,13 +81,7 @@ impl Planner<'_> {
     }
 
     /// A fit asks only the simulators that feed its input.
-    pub(super) fn sources_meet<T: ?Sized>(
-        &self,
-        entry: &Entry<T>,
-        needs: &Needs,
-        input: usize,
-        problems: &mut Vec<Problem>,
-    ) {
+    pub(super) fn sources_meet<T: ?Sized>(&self, entry: &Entry<T>, needs: &Needs, input: usize) {
         for term in &self.links.rows[input] {
             let owner = self.owners[term.output];
             if needs.slopes && !self.ports.interfaces[owner].abilities.slopes {
@@ -98,7 +92,7 @@ impl Planner<'_> {
                     Options::resolve("", entry.options, &[]).is_ok_and(line)
                 });
                 let line = line.map_or("-", |entry| entry.name);
-                problems.push(
+                self.say(
                     Problem::error(
                         "plan/needs-slopes",
                         format!(
@@ -119,7 +113,7 @@ impl Planner<'_> {
 
     /// Whether all simulators are brought to where one of them stops inside a window. For that all have to go back. One
     /// that can handle its events alone stops only if somebody hears of them.
-    pub(super) fn meets(&self, heard: impl Fn(usize) -> bool, problems: &mut Vec<Problem>) -> bool {
+    pub(super) fn meets(&self, heard: impl Fn(usize) -> bool) -> bool {
         let can = |index: &usize| self.ports.interfaces[*index].abilities;
         // Whoever stops and has steps of one size cannot be brought there, be they of its own.
         let any =
@@ -130,7 +124,7 @@ impl Planner<'_> {
         if let (Some(stuck), true) = (stuck, can(&stopping).events) {
             let names = self.ports.names;
             let why = if can(&stuck).rollback { "take steps of any size" } else { "rewind" };
-            problems.push(Problem::remark(
+            self.say(Problem::remark(
                 "plan/events-inside",
                 format!(
                     "others hear of events of `{}` at the next communication point only: `{}` cannot {why}",
@@ -143,7 +137,7 @@ impl Planner<'_> {
     }
 
     /// With steps of one size, those of components' own fit in them, or they in those.
-    pub(super) fn check_own_steps(&self, size: f64, problems: &mut Vec<Problem>) {
+    pub(super) fn check_own_steps(&self, size: f64) {
         for component in &self.system.components {
             let Some((every, span)) = &component.step else { continue };
             let count = size / every;
@@ -156,7 +150,7 @@ impl Planner<'_> {
                     MOST_OWN_STEPS
                 );
                 let problem = Problem::error("plan/own-step", message, span.clone()).label("too small");
-                problems.push(problem.about(&component.name).hint("choose a larger step for the component"));
+                self.say(problem.about(&component.name).hint("choose a larger step for the component"));
                 continue;
             }
             if clock::fits(*every, size) {
@@ -176,11 +170,11 @@ impl Planner<'_> {
             );
             let problem = Problem::error("plan/own-step", message, span.clone()).label("does not fit");
             let hint = format!("the nearest that fit are {below} s and {above} s");
-            problems.push(problem.about(&component.name).hint(hint));
+            self.say(problem.about(&component.name).hint(hint));
         }
     }
 
-    pub(super) fn check_input_names(&self, problems: &mut Vec<Problem>) {
+    pub(super) fn check_input_names(&self) {
         let recipe = &self.system.recipe;
         let named = (recipe.input.inputs.iter().map(|(name, _, span)| (name, span)))
             .chain(recipe.correction.inputs.iter().map(|(name, _, span)| (name, span)))
@@ -189,7 +183,7 @@ impl Planner<'_> {
         for (name, span) in named {
             let unknown = !known.contains(name) && self.ports.find(name, span) != Err(None);
             if unknown {
-                problems.push(
+                self.say(
                     Problem::error("plan/unknown-port", format!("`{name}` is no input"), span.clone())
                         .hint(suggest(name, self.paths.iter().map(String::as_str))),
                 );
@@ -198,7 +192,7 @@ impl Planner<'_> {
     }
 
     /// An input that cannot follow a polynomial gets a held value; that is said aloud.
-    pub(super) fn check_input_degrees(&self, fits: &Fits, problems: &mut Vec<Problem>) {
+    pub(super) fn check_input_degrees(&self, fits: &Fits) {
         for (input, &receiver) in self.receivers.iter().enumerate() {
             if self.links.rows[input].is_empty() {
                 continue;
@@ -212,17 +206,17 @@ impl Planner<'_> {
                 );
                 let span = self.system.components[receiver].span.clone();
                 let problem = Problem::remark("plan/input-degree", message, span);
-                problems.push(self.ports.about(problem, End::Input(input)));
+                self.say(self.ports.about(problem, End::Input(input)));
             }
         }
     }
 
     /// An approximation that goes by feedthrough has nothing to choose where all inputs are alike in that.
-    pub(super) fn check_causes(&self, chosen: &[(&Choice, usize, bool)], problems: &mut Vec<Problem>) {
+    pub(super) fn check_causes(&self, chosen: &[(&Choice, usize, bool)]) {
         for (choice, _, feedthrough) in chosen {
             let same = |other: &Choice| other.name == choice.name && other.options == choice.options;
             let alike = chosen.iter().all(|(other, _, through)| !same(other) || through == feedthrough);
-            let Some((entry, options)) = self.entry(&self.registry.inputs, "input", choice, problems) else {
+            let Some((entry, options)) = self.entry(&self.registry.inputs, "input", choice) else {
                 continue;
             };
             let degree = |feedthrough| (entry.build)(&options).choose(feedthrough).degree();
@@ -239,7 +233,7 @@ impl Planner<'_> {
                 ("no input passes through to an output", "the same comes from naming that degree")
             };
             let degree = degree(*feedthrough);
-            problems.push(
+            self.say(
                 Problem::remark(
                     "plan/nothing-to-choose",
                     format!(
@@ -254,7 +248,7 @@ impl Planner<'_> {
     }
 
     /// Some simulators answer new inputs only by a step.
-    pub(super) fn check_answers(&self, corrections: &Corrections, problems: &mut Vec<Problem>) {
+    pub(super) fn check_answers(&self, corrections: &Corrections) {
         let asking = corrections.sources.interface.as_ref().filter(|source| source.asks_between_steps());
         for (index, interface) in self.ports.interfaces.iter().enumerate() {
             let first = self.ports.blocks[index].inputs.start;
@@ -278,7 +272,7 @@ impl Planner<'_> {
                 (format!("the Jacobian `{source}`"), hint)
             };
             let component = &self.system.components[index];
-            problems.push(
+            self.say(
                 Problem::remark(
                     "plan/answers-between-steps",
                     format!(
@@ -295,17 +289,12 @@ impl Planner<'_> {
     }
 
     /// Fits begin with fewer samples than they want, without a history as with a short one.
-    pub(super) fn check_history(
-        &self,
-        history: &History,
-        fits: &[Box<dyn Fit>],
-        problems: &mut Vec<Problem>,
-    ) {
+    pub(super) fn check_history(&self, history: &History, fits: &[Box<dyn Fit>]) {
         let Some((file, span)) = &self.system.experiment.history else { return };
         let wanted = fits.iter().map(|fit| fit.history()).max().unwrap_or(1) - 1;
         let found = history.times.len();
         if found > 0 && found < wanted {
-            problems.push(
+            self.say(
                 Problem::remark(
                     "plan/short-history",
                     format!(
@@ -321,13 +310,7 @@ impl Planner<'_> {
     }
 
     /// Loops are solved at the start. Later that depends on the exchange, and on who is in them.
-    pub(super) fn check_loops(
-        &self,
-        order: &Order,
-        renewal: &Order,
-        repeats: bool,
-        problems: &mut Vec<Problem>,
-    ) {
+    pub(super) fn check_loops(&self, order: &Order, renewal: &Order, repeats: bool) {
         let about =
             |found: &Loop, severity: fn(&'static str, String, Range<usize>) -> Problem, code, words: &str| {
                 let input = End::Input(found.path.get(1).copied().unwrap_or(0));
@@ -346,7 +329,7 @@ impl Planner<'_> {
                 "an algebraic loop cannot be solved at communication points, as `{}` would take every try for an event",
                 self.ports.names[eventful]
             );
-            problems.push(about(found, Problem::error, "plan/algebraic-loop", &words).hint(
+            self.say(about(found, Problem::error, "plan/algebraic-loop", &words).hint(
                 "use `exchange = \"stale\"` for an input of the loop, which passes it on a step later, or integrate \
                  the components together by `[strong.name]`",
             ));
@@ -368,7 +351,7 @@ impl Planner<'_> {
                     "{count} algebraic loops are solved at the start, but go round only once per step after that; the first"
                 ),
             };
-            problems.push(
+            self.say(
                 about(first, Problem::remark, "plan/delayed-loop", &words)
                     .hint("`exchange = \"fresh\"` for its inputs solves it at every communication point"),
             );
@@ -381,7 +364,6 @@ impl Planner<'_> {
         places: &[Option<Place>],
         modelled: &[Option<&'static str>],
         source: &str,
-        problems: &mut Vec<Problem>,
     ) {
         for (index, place) in places.iter().enumerate() {
             let (Some(correction), None) = (modelled[index], place) else { continue };
@@ -399,7 +381,7 @@ impl Planner<'_> {
                      states and give directional derivatives; the correction `{other}` needs none"
                 )
             };
-            problems.push(
+            self.say(
                 Problem::remark(
                     "plan/no-linear-model",
                     format!(
@@ -416,7 +398,7 @@ impl Planner<'_> {
     }
 
     /// The end cuts the last step, which some simulators cannot take. Steps of one size have one, if not of their own.
-    pub(super) fn check_last_step(&self, size: Option<f64>, problems: &mut Vec<Problem>) {
+    pub(super) fn check_last_step(&self, size: Option<f64>) {
         let experiment = &self.system.experiment;
         let (Some(start), Some(stop)) = (Time::new(experiment.start), Time::new(experiment.stop)) else {
             return;
@@ -428,7 +410,7 @@ impl Planner<'_> {
             let own = component.step.as_ref().map(|(every, _)| *every);
             let Some(size) = own.or(size) else { continue };
             if !interface.abilities.variable_step && !Clock::divides(size, start, stop) {
-                problems.push(
+                self.say(
                     Problem::error(
                         "plan/needs-variable-step",
                         format!(
@@ -446,17 +428,11 @@ impl Planner<'_> {
         }
     }
 
-    pub(super) fn remarks(
-        &self,
-        name: &str,
-        estimate: &dyn Estimate,
-        adaptive: bool,
-        problems: &mut Vec<Problem>,
-    ) {
+    pub(super) fn remarks(&self, name: &str, estimate: &dyn Estimate, adaptive: bool) {
         let recipe = &self.system.recipe;
         if adaptive && estimate.idle() {
             let law = example(&self.registry.laws, |law| !law.adaptive());
-            problems.push(
+            self.say(
                 Problem::remark(
                     "plan/nothing-to-control",
                     format!("law `{}` has nothing to go by: the estimate is `{name}`, so the step grows to its maximum", recipe.law.name),
@@ -466,7 +442,7 @@ impl Planner<'_> {
             );
         }
         if adaptive && recipe.step.max.is_infinite() {
-            problems.push(
+            self.say(
                 Problem::remark(
                     "plan/no-maximum",
                     "the step size has no upper limit",
@@ -480,7 +456,7 @@ impl Planner<'_> {
             .is_some_and(|entry| entry.options.iter().any(|option| option.name == "energy_scale"));
         for bond in &self.links.bonds {
             if scaled && !scale_given && bond.energy_scale.is_none() {
-                problems.push(
+                self.say(
                     Problem::remark(
                         "plan/no-energy-scale",
                         format!("bond `{}` has no `energy_scale`; 1 J is used", bond.name),

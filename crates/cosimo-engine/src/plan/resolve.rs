@@ -57,34 +57,33 @@ pub struct ParcelWire {
 
 pub(super) fn links(system: &System, ports: &Ports<'_>, problems: &mut Vec<Problem>) -> Links {
     let inputs = ports.blocks.last().map_or(0, |block| block.inputs.end);
-    let mut links = Links::unconnected(inputs);
+    let mut resolver = Resolver { ports, links: Links::unconnected(inputs), problems };
     for wire in &system.wires {
-        if links.parcel(wire, ports, problems) {
+        if resolver.parcel(wire) {
             continue;
         }
         if ports.is_tunable(&wire.to.0) {
-            links.tuned.push(wire.clone());
+            resolver.links.tuned.push(wire.clone());
             continue;
         }
-        if let Err(found) = links.wire(wire, ports, problems) {
-            problems.extend(found);
-            links.excuse(&wire.to, ports);
+        if let Err(found) = resolver.wire(wire) {
+            resolver.problems.extend(found);
+            resolver.excuse(&wire.to);
         }
     }
     for bond in &system.bonds {
-        if let Err(found) = links.bond(bond, ports, problems) {
-            problems.extend(found);
-            links.excuse_sides(&[&bond.a, &bond.b], ports);
+        if let Err(found) = resolver.bond(bond) {
+            resolver.problems.extend(found);
+            resolver.excuse_sides([&bond.a, &bond.b].into_iter());
         }
     }
     for junction in &system.junctions {
-        if let Err(found) = links.junction(junction, ports, problems) {
-            problems.extend(found);
-            let sides: Vec<&PowerPort> = junction.sides.iter().map(|side| &side.port).collect();
-            links.excuse_sides(&sides, ports);
+        if let Err(found) = resolver.junction(junction) {
+            resolver.problems.extend(found);
+            resolver.excuse_sides(junction.sides.iter().map(|side| &side.port));
         }
     }
-    links
+    resolver.links
 }
 
 impl Links {
@@ -98,9 +97,22 @@ impl Links {
             ..Links::default()
         }
     }
+}
 
+/// Declarations that become links, one after the other.
+struct Resolver<'a, 'p> {
+    ports: &'a Ports<'p>,
+    links: Links,
+    problems: &'a mut Vec<Problem>,
+}
+
+/// What is wrong with a declaration that cannot become one.
+type Resolved<T> = Result<T, Vec<Problem>>;
+
+impl Resolver<'_, '_> {
     /// Whether the wire passes on texts or bytes, or tries to.
-    fn parcel(&mut self, wire: &WireDecl, ports: &Ports<'_>, problems: &mut Vec<Problem>) -> bool {
+    fn parcel(&mut self, wire: &WireDecl) -> bool {
+        let ports = self.ports;
         let sources = wire.from.iter().map(|summand| (summand, ports.parcel(&summand.port.0, false)));
         let sources: Vec<_> = sources.collect();
         let to = ports.parcel(&wire.to.0, true);
@@ -116,7 +128,7 @@ impl Links {
                 return false;
             };
             let (one, given) = (&summand.port.0, given.content.name());
-            problems.push(wrong(format!("`{one}` gives {given}, which `{other}` does not take"), lists));
+            self.problems.push(wrong(format!("`{one}` gives {given}, which `{other}` does not take"), lists));
             return true;
         };
         let one = wire.from.first().map_or("", |summand| summand.port.0.as_str());
@@ -125,25 +137,25 @@ impl Links {
                 let changed = summand.gain != 1.0 || wire.offset != 0.0 || !summand.map.is_empty();
                 if given.content != taken.content {
                     let (given, taken) = (given.content.name(), taken.content.name());
-                    problems.push(wrong(
+                    self.problems.push(wrong(
                         format!("`{one}` gives {given}, but `{other}` takes {taken}"),
                         "connect texts with texts and bytes with bytes",
                     ));
-                } else if let Some(known) = self.parcels.iter().find(|known| known.to == to) {
+                } else if let Some(known) = self.links.parcels.iter().find(|known| known.to == to) {
                     let first = &ports.interfaces[known.from.0].parcels_out[known.from.1].name;
                     let first = format!("{}.{first}", ports.names[known.from.0]);
-                    problems.push(Problem::error(
+                    self.problems.push(Problem::error(
                         "plan/driven-twice",
                         format!("input `{other}` is driven by `{first}` and by `{one}`"),
                         wire.to.1.clone(),
                     ));
                 } else if changed {
-                    problems.push(wrong(
+                    self.problems.push(wrong(
                         format!("what `{one}` gives has no size that a gain could change"),
                         "leave gain, offset and map out",
                     ));
                 } else {
-                    self.parcels.push(ParcelWire { from: *from, to });
+                    self.links.parcels.push(ParcelWire { from: *from, to });
                 }
             }
             [(_, None)] => {
@@ -152,9 +164,10 @@ impl Links {
                     return false;
                 }
                 let taken = taken.content.name();
-                problems.push(wrong(format!("`{other}` takes {taken}, which `{one}` does not give"), lists));
+                self.problems
+                    .push(wrong(format!("`{other}` takes {taken}, which `{one}` does not give"), lists));
             }
-            _ => problems.push(wrong(
+            _ => self.problems.push(wrong(
                 format!("`{other}` takes {}, of which there is no sum", taken.content.name()),
                 "connect one port with it",
             )),
@@ -162,18 +175,12 @@ impl Links {
         true
     }
 
-    fn drive(
-        &mut self,
-        input: usize,
-        terms: Vec<Term>,
-        by: String,
-        ports: &Ports<'_>,
-        span: &Span,
-    ) -> Option<Problem> {
-        self.drivers[input].push(by);
-        if self.drivers[input].len() > 1 {
+    fn drive(&mut self, input: usize, terms: Vec<Term>, by: String, span: &Span) -> Option<Problem> {
+        let ports = self.ports;
+        self.links.drivers[input].push(by);
+        if self.links.drivers[input].len() > 1 {
             let path = ports.path(End::Input(input));
-            let drivers = self.drivers[input].join(" and by ");
+            let drivers = self.links.drivers[input].join(" and by ");
             return Some(
                 Problem::error(
                     "plan/driven-twice",
@@ -187,43 +194,41 @@ impl Links {
             )
             .map(|problem| ports.about(problem, End::Input(input)));
         }
-        self.rows[input] = terms;
+        self.links.rows[input] = terms;
         None
     }
 
-    fn excuse(&mut self, (path, span): &(String, Span), ports: &Ports<'_>) {
+    fn excuse(&mut self, (path, span): &(String, Span)) {
+        let ports = self.ports;
         match ports.find(path, span) {
-            Ok(End::Input(input)) => self.excused[input] = true,
-            _ => self.excuse_component(path, ports),
+            Ok(End::Input(input)) => self.links.excused[input] = true,
+            _ => self.excuse_component(path),
         }
     }
 
-    fn excuse_component(&mut self, path: &str, ports: &Ports<'_>) {
-        if let Some(index) = ports.component_of(path) {
-            self.excused[ports.blocks[index].inputs.clone()].fill(true);
+    fn excuse_component(&mut self, path: &str) {
+        if let Some(index) = self.ports.component_of(path) {
+            self.links.excused[self.ports.blocks[index].inputs.clone()].fill(true);
         }
     }
 
-    fn excuse_sides(&mut self, sides: &[&PowerPort], ports: &Ports<'_>) {
+    fn excuse_sides<'d>(&mut self, sides: impl Iterator<Item = &'d PowerPort>) {
+        let ports = self.ports;
         for PowerPort { effort, flow } in sides {
             match (ports.find(&effort.0, &effort.1), ports.find(&flow.0, &flow.1)) {
                 (Ok(End::Input(input)), Ok(End::Output(_))) | (Ok(End::Output(_)), Ok(End::Input(input))) => {
-                    self.excused[input] = true;
+                    self.links.excused[input] = true;
                 }
                 _ => {
-                    self.excuse_component(&effort.0, ports);
-                    self.excuse_component(&flow.0, ports);
+                    self.excuse_component(&effort.0);
+                    self.excuse_component(&flow.0);
                 }
             }
         }
     }
 
-    fn wire(
-        &mut self,
-        wire: &WireDecl,
-        ports: &Ports<'_>,
-        problems: &mut Vec<Problem>,
-    ) -> Result<(), Vec<Problem>> {
+    fn wire(&mut self, wire: &WireDecl) -> Resolved<()> {
+        let ports = self.ports;
         let names: Vec<String> = wire.from.iter().map(|summand| format!("`{}`", summand.port.0)).collect();
         let names = names.join(" + ");
         let (outputs, found) = ports.summands(wire);
@@ -231,10 +236,8 @@ impl Links {
             Ok(input) if found.is_empty() => input,
             other => {
                 // An input that exists counts as driven, whatever is wrong with the other end.
-                let twice = other
-                    .as_ref()
-                    .ok()
-                    .and_then(|&input| self.drive(input, vec![], names, ports, &wire.to.1));
+                let twice =
+                    other.as_ref().ok().and_then(|&input| self.drive(input, vec![], names, &wire.to.1));
                 let unfound = found.into_iter().chain(other.err()).flatten().map(|problem| *problem);
                 return Err(unfound.chain(twice).collect());
             }
@@ -243,35 +246,31 @@ impl Links {
         let mut sum = wire.offset;
         for (output, gain) in outputs {
             let (factor, offset) = if wire.convert {
-                conversion(output, input, ports, &wire.to.1, problems).map_err(|problem| vec![problem])?
+                self.conversion(output, input, &wire.to.1).map_err(|problem| vec![problem])?
             } else {
                 (1.0, 0.0)
             };
             terms.push(Term { output, gain: gain * factor });
             sum += gain * offset;
-            problems.extend(rounded(output, input, ports, &wire.to.1));
+            self.problems.extend(rounded(output, input, ports, &wire.to.1));
         }
-        match self.drive(input, terms, names, ports, &wire.to.1) {
+        match self.drive(input, terms, names, &wire.to.1) {
             Some(problem) => Err(vec![problem]),
             None => {
-                self.offsets[input] = sum;
+                self.links.offsets[input] = sum;
                 Ok(())
             }
         }
     }
 
-    fn bond(
-        &mut self,
-        decl: &BondDecl,
-        ports: &Ports<'_>,
-        problems: &mut Vec<Problem>,
-    ) -> Result<(), Vec<Problem>> {
-        let (a, b) = match (power_port(&decl.a, ports, problems), power_port(&decl.b, ports, problems)) {
+    fn bond(&mut self, decl: &BondDecl) -> Resolved<()> {
+        let ports = self.ports;
+        let (a, b) = match (self.power_port(&decl.a), self.power_port(&decl.b)) {
             (Ok(a), Ok(b)) => (a, b),
             (a, b) => return Err([a.err(), b.err()].into_iter().flatten().flatten().collect()),
         };
         if let Some(line) = &decl.line {
-            return self.line(decl, line, [&a, &b], ports);
+            return self.line(decl, line, [&a, &b]);
         }
         let name = &decl.name;
         let mut found = Vec::new();
@@ -302,10 +301,10 @@ impl Links {
                     continue;
                 }
             };
-            match conversion(output, input, ports, &decl.span, problems) {
+            match self.conversion(output, input, &decl.span) {
                 Ok((factor, _)) => {
                     let term = Term { output, gain: gain * factor };
-                    found.extend(self.drive(input, vec![term], format!("bond `{name}`"), ports, &decl.span));
+                    found.extend(self.drive(input, vec![term], format!("bond `{name}`"), &decl.span));
                 }
                 Err(problem) => found.push(problem),
             }
@@ -314,7 +313,7 @@ impl Links {
             return Err(found);
         }
         let direction = sign(decl.direction == Direction::BToA);
-        self.bonds.push(Bond {
+        self.links.bonds.push(Bond {
             name: name.clone(),
             sides: vec![
                 Side { effort: a.effort, flow: a.flow, sign: -direction * a.watts },
@@ -327,13 +326,8 @@ impl Links {
     }
 
     /// Both sides give their flow and take the effort, in whatever units: the line itself has SI units.
-    fn line(
-        &mut self,
-        decl: &BondDecl,
-        line: &LineDecl,
-        sides: [&PowerEnds; 2],
-        ports: &Ports<'_>,
-    ) -> Result<(), Vec<Problem>> {
+    fn line(&mut self, decl: &BondDecl, line: &LineDecl, sides: [&PowerEnds; 2]) -> Resolved<()> {
+        let ports = self.ports;
         let name = &decl.name;
         let mut found = Vec::new();
         let mut ends = Vec::new();
@@ -360,7 +354,7 @@ impl Links {
                 found.push(ports.about(problem, wrong));
                 continue;
             };
-            found.extend(self.drive(effort, vec![], format!("line `{name}`"), ports, &decl.span));
+            found.extend(self.drive(effort, vec![], format!("line `{name}`"), &decl.span));
             let through = |index: usize| {
                 let block = &ports.blocks[index];
                 let pair = (flow - block.outputs.start, effort - block.inputs.start);
@@ -401,7 +395,7 @@ impl Links {
         }
         match ends[..] {
             [a, b] if found.is_empty() => {
-                self.lines.push(Line { name: name.clone(), sides: [a, b], decl: line.clone() });
+                self.links.lines.push(Line { name: name.clone(), sides: [a, b], decl: line.clone() });
                 Ok(())
             }
             _ => Err(found),
@@ -410,17 +404,13 @@ impl Links {
 
     /// The side that gives the common variable takes the sum of the others' contributions:
     /// with powers that enter summing to zero, s_h f_h = - sum of s_i f_i.
-    fn junction(
-        &mut self,
-        decl: &JunctionDecl,
-        ports: &Ports<'_>,
-        problems: &mut Vec<Problem>,
-    ) -> Result<(), Vec<Problem>> {
+    fn junction(&mut self, decl: &JunctionDecl) -> Resolved<()> {
+        let ports = self.ports;
         let name = &decl.name;
         let mut found = Vec::new();
         let mut sides = Vec::new();
         for side in &decl.sides {
-            match power_port(&side.port, ports, problems) {
+            match self.power_port(&side.port) {
                 Ok(port) => sides.push((port, if side.leaves { -1.0 } else { 1.0 })),
                 Err(more) => found.extend(more),
             }
@@ -456,20 +446,17 @@ impl Links {
                 found.push(wrong_way(name, port, ports, &decl.span));
                 continue;
             };
-            match (
-                conversion(given, taken, ports, &decl.span, problems),
-                conversion(part, sum, ports, &decl.span, problems),
-            ) {
+            match (self.conversion(given, taken, &decl.span), self.conversion(part, sum, &decl.span)) {
                 (Ok((common_factor, _)), Ok((part_factor, _))) => {
                     let by = format!("junction `{name}`");
                     let common_term = vec![Term { output: given, gain: common_factor }];
-                    found.extend(self.drive(taken, common_term, by, ports, &decl.span));
+                    found.extend(self.drive(taken, common_term, by, &decl.span));
                     terms.push(Term { output: part, gain: -sign / host_sign * part_factor });
                 }
                 (one, other) => found.extend(one.err().into_iter().chain(other.err())),
             }
         }
-        found.extend(self.drive(sum, terms, format!("junction `{name}`"), ports, &decl.span));
+        found.extend(self.drive(sum, terms, format!("junction `{name}`"), &decl.span));
         if !found.is_empty() {
             return Err(found);
         }
@@ -477,13 +464,97 @@ impl Links {
             .iter()
             .map(|(port, sign)| Side { effort: port.effort, flow: port.flow, sign: sign * port.watts })
             .collect();
-        self.bonds.push(Bond {
+        self.links.bonds.push(Bond {
             name: name.clone(),
             sides,
             tolerance: decl.tolerance,
             energy_scale: decl.energy_scale,
         });
         Ok(())
+    }
+
+    fn power_port(&mut self, port: &PowerPort) -> Resolved<PowerEnds> {
+        let ports = self.ports;
+        let effort = ports.find(&port.effort.0, &port.effort.1);
+        let flow = ports.find(&port.flow.0, &port.flow.1);
+        let (effort, flow) = match (effort, flow) {
+            (Ok(effort), Ok(flow)) => (effort, flow),
+            (effort, flow) => {
+                let unfound = [effort.err(), flow.err()].into_iter().flatten().flatten();
+                return Err(unfound.map(|problem| *problem).collect());
+            }
+        };
+        for (end, (path, span)) in [(effort, &port.effort), (flow, &port.flow)] {
+            if let Some(level) = ports.port(end).unit.as_ref().filter(|unit| unit.offset != 0.0) {
+                let message = format!(
+                    "`{path}` [{level}] is a level above a zero of its own, and no power can be made of it"
+                );
+                return Err(vec![
+                    Problem::error("plan/no-power", message, span.clone()).label(format!("[{level}]")).hint(
+                        "let it be given in the unit without offset, such as K, or join it by a `[[wire]]`",
+                    ),
+                ]);
+            }
+        }
+        let watts = match (&ports.port(effort).unit, &ports.port(flow).unit) {
+            (Some(e), Some(f)) if e.product(f) == POWER => e.factor * f.factor,
+            (Some(e), Some(f)) => {
+                let message = format!(
+                    "`{}` [{e}] times `{}` [{f}] is no power: [{}], a bond needs [{}]",
+                    port.effort.0,
+                    port.flow.0,
+                    describe(e.product(f)),
+                    describe(POWER)
+                );
+                let problem = Problem::error("plan/no-power", message, port.flow.1.clone())
+                    .label(format!("[{f}]"))
+                    .hint("a power bond joins an effort and a flow, such as N and m/s; other signals are a `[[wire]]`");
+                return Err(vec![ports.about(problem, flow)]);
+            }
+            _ => {
+                let message = format!(
+                    "`{}` times `{}` cannot be checked to be a power: a unit is missing; watts are assumed",
+                    port.effort.0, port.flow.0
+                );
+                let problem = Problem::remark("plan/no-unit", message, port.effort.1.clone());
+                self.problems.push(ports.about(problem, effort));
+                1.0
+            }
+        };
+        Ok(PowerEnds { effort, flow, watts })
+    }
+
+    /// Gain and offset from the output's unit to the input's. Bonds have refused units with an offset before.
+    fn conversion(&mut self, output: usize, input: usize, span: &Span) -> Result<(f64, f64), Problem> {
+        let ports = self.ports;
+        let (from, to) = (End::Output(output), End::Input(input));
+        let (Some(given), Some(wanted)) = (&ports.port(from).unit, &ports.port(to).unit) else {
+            return Ok((1.0, 0.0));
+        };
+        if given.dimension != wanted.dimension {
+            let message = format!(
+                "`{}` [{given}] cannot drive `{}` [{wanted}]: the dimensions differ",
+                ports.path(from),
+                ports.path(to)
+            );
+            return Err(ports.about(Problem::error("plan/unit-mismatch", message, span.clone()), to));
+        }
+        let (factor, offset) = given.conversion(wanted);
+        if (factor, offset) == (1.0, 0.0) {
+            return Ok((factor, offset));
+        }
+        let plus = match offset {
+            0.0 => String::new(),
+            below if below < 0.0 => format!(" minus {}", -below),
+            above => format!(" plus {above}"),
+        };
+        let message = format!(
+            "`{}` [{given}] is converted to `{}` [{wanted}]: times {factor}{plus}",
+            ports.path(from),
+            ports.path(to)
+        );
+        self.problems.push(ports.about(Problem::remark("plan/unit-converted", message, span.clone()), to));
+        Ok((factor, offset))
     }
 }
 
@@ -523,96 +594,4 @@ struct PowerEnds {
     flow: End,
     /// Effort times flow in watts, by their units.
     watts: f64,
-}
-
-fn power_port(
-    port: &PowerPort,
-    ports: &Ports<'_>,
-    problems: &mut Vec<Problem>,
-) -> Result<PowerEnds, Vec<Problem>> {
-    let effort = ports.find(&port.effort.0, &port.effort.1);
-    let flow = ports.find(&port.flow.0, &port.flow.1);
-    let (effort, flow) = match (effort, flow) {
-        (Ok(effort), Ok(flow)) => (effort, flow),
-        (effort, flow) => {
-            let unfound = [effort.err(), flow.err()].into_iter().flatten().flatten();
-            return Err(unfound.map(|problem| *problem).collect());
-        }
-    };
-    for (end, (path, span)) in [(effort, &port.effort), (flow, &port.flow)] {
-        if let Some(level) = ports.port(end).unit.as_ref().filter(|unit| unit.offset != 0.0) {
-            let message = format!(
-                "`{path}` [{level}] is a level above a zero of its own, and no power can be made of it"
-            );
-            return Err(vec![
-                Problem::error("plan/no-power", message, span.clone()).label(format!("[{level}]")).hint(
-                    "let it be given in the unit without offset, such as K, or join it by a `[[wire]]`",
-                ),
-            ]);
-        }
-    }
-    let watts = match (&ports.port(effort).unit, &ports.port(flow).unit) {
-        (Some(e), Some(f)) if e.product(f) == POWER => e.factor * f.factor,
-        (Some(e), Some(f)) => {
-            let message = format!(
-                "`{}` [{e}] times `{}` [{f}] is no power: [{}], a bond needs [{}]",
-                port.effort.0,
-                port.flow.0,
-                describe(e.product(f)),
-                describe(POWER)
-            );
-            let problem = Problem::error("plan/no-power", message, port.flow.1.clone())
-                .label(format!("[{f}]"))
-                .hint("a power bond joins an effort and a flow, such as N and m/s; other signals are a `[[wire]]`");
-            return Err(vec![ports.about(problem, flow)]);
-        }
-        _ => {
-            let message = format!(
-                "`{}` times `{}` cannot be checked to be a power: a unit is missing; watts are assumed",
-                port.effort.0, port.flow.0
-            );
-            let problem = Problem::remark("plan/no-unit", message, port.effort.1.clone());
-            problems.push(ports.about(problem, effort));
-            1.0
-        }
-    };
-    Ok(PowerEnds { effort, flow, watts })
-}
-
-/// Gain and offset from the output's unit to the input's. Bonds have refused units with an offset before.
-fn conversion(
-    output: usize,
-    input: usize,
-    ports: &Ports<'_>,
-    span: &Span,
-    problems: &mut Vec<Problem>,
-) -> Result<(f64, f64), Problem> {
-    let (from, to) = (End::Output(output), End::Input(input));
-    let (Some(given), Some(wanted)) = (&ports.port(from).unit, &ports.port(to).unit) else {
-        return Ok((1.0, 0.0));
-    };
-    if given.dimension != wanted.dimension {
-        let message = format!(
-            "`{}` [{given}] cannot drive `{}` [{wanted}]: the dimensions differ",
-            ports.path(from),
-            ports.path(to)
-        );
-        return Err(ports.about(Problem::error("plan/unit-mismatch", message, span.clone()), to));
-    }
-    let (factor, offset) = given.conversion(wanted);
-    if (factor, offset) == (1.0, 0.0) {
-        return Ok((factor, offset));
-    }
-    let plus = match offset {
-        0.0 => String::new(),
-        below if below < 0.0 => format!(" minus {}", -below),
-        above => format!(" plus {above}"),
-    };
-    let message = format!(
-        "`{}` [{given}] is converted to `{}` [{wanted}]: times {factor}{plus}",
-        ports.path(from),
-        ports.path(to)
-    );
-    problems.push(ports.about(Problem::remark("plan/unit-converted", message, span.clone()), to));
-    Ok((factor, offset))
 }
