@@ -1,7 +1,7 @@
 //! One end of a line: what it published, what it received, how long its delay is, and the law that changes it.
 //! Source: Braun, Hällqvist & Fritzson 2023, Eq. (8) and Fig. 2.
 
-use cosimo_core::line::{Repay, Stamp, Table};
+use cosimo_core::line::{Between, Repay, Stamp, Table};
 use cosimo_core::method::Steadiness;
 use cosimo_core::{LineEnd, Stretch};
 use cosimo_system::{Impedances, LineDecl};
@@ -40,8 +40,11 @@ pub(crate) struct End {
     /// Delivered and not yet looked at.
     incoming: Vec<Stamp>,
     heard: Notice,
-    /// Seconds for which stamps are kept.
+    /// How to read between stamps, and the seconds for which they are kept.
+    between: Between,
     memory: f64,
+    /// The effort at the start, in SI units.
+    pub(crate) first_effort: f64,
     /// Energy of what was on its way at the start.
     first_energy: f64,
     first_flow: f64,
@@ -125,6 +128,7 @@ impl End {
         (member, effort, flow): (usize, usize, usize),
         at: &LineSide,
         decl: &LineDecl,
+        first_effort: f64,
         steady: Option<Box<dyn Steadiness>>,
         owner: Option<usize>,
     ) -> End {
@@ -167,24 +171,32 @@ impl End {
             notice: Notice::default(),
             incoming: Vec::new(),
             heard: Notice::default(),
+            between: decl.between,
             memory: 2.0 * longest.max(window),
+            first_effort,
             first_energy: 0.0,
             first_flow: 0.0,
         }
     }
 
-    /// The first stamp: effort and flow as the output has it.
-    pub(crate) fn begin(&mut self, t: f64, effort: f64, flow: f64, decl: &LineDecl) {
-        let first = Stamp { t, effort, flow: self.sign * flow, ..Stamp::default() };
-        self.own = Table::new(first, decl.between);
-        self.inbox = Table::awaiting(decl.between);
+    /// The first stamp, with the flow as the output has it.
+    pub(crate) fn begin(&mut self, t: f64, flow: f64) {
+        let first = Stamp { t, effort: self.first_effort, flow: self.sign * flow, ..Stamp::default() };
+        self.own = Table::new(first, self.between);
+        self.inbox = Table::awaiting(self.between);
         if let Some(law) = &mut self.law {
             law.steady.start(&first, &mut law.memory);
         }
         self.first_energy = self.on_its_way(t);
         self.first_flow = first.flow;
+        self.outbox.clear();
         self.outbox.push(first);
         self.notice.factor = self.factor;
+    }
+
+    /// The shortest delay.
+    pub(crate) fn shortest(&self) -> f64 {
+        self.delay
     }
 
     pub(crate) fn delay(&self) -> f64 {
@@ -395,13 +407,14 @@ impl End {
         }
     }
 
-    pub(crate) fn view_scale(&self) -> f64 {
-        self.scale
-    }
-
     /// As the input has it.
     pub(crate) fn newest_effort(&self) -> f64 {
         self.scale * self.own.newest().effort
+    }
+
+    /// Longer than its shortest, by the control of the engine.
+    pub(crate) fn is_stretched(&self) -> bool {
+        self.factor > 1.0 && self.owner.is_none()
     }
 
     pub(crate) fn is_still(&self) -> bool {

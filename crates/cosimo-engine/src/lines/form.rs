@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use cosimo_core::entry::{Options, Registry, Value, find};
 use cosimo_core::interface::{Abilities, Interface, Port};
 use cosimo_core::method::Steadiness;
-use cosimo_core::{End as PortEnd, Setup, Time};
+use cosimo_core::{End as PortEnd, Setup, Simulator, Time};
 use cosimo_system::{
     Boundary, Choice, Component, EndRule, Impedances, Problem, Recipe, Results, Span, System,
 };
@@ -15,8 +15,9 @@ use cosimo_system::{
 use super::drive::Drive;
 use super::end::End;
 use super::group::group;
-use super::isle::{Seed, SeedBody, SoloSeed};
+use super::isle::{Ends, Seed, SeedBody};
 use super::rounds::{Formed, Shown};
+use super::solo::SoloSeed;
 use super::terminal::Terminal;
 use crate::plan::{Draft, Line, Links, Ports};
 
@@ -65,90 +66,94 @@ pub(crate) fn form(
     }
     let experiment = &system.experiment;
     let stop = Time::new(experiment.stop).filter(|_| experiment.end == EndRule::Exact);
-    let start = Time::new(experiment.start)?;
+    let setup = Setup { start: Time::new(experiment.start)?, stop, meets: false, rewinds: false };
     let starts: Vec<Vec<f64>> =
         (0..names.len()).map(|component| constants(component, system, interfaces)).collect();
     let mut seeds = Vec::new();
     for (piece, step) in pieces.iter().zip(steps) {
+        let cut = Cut { piece, links, ports: &ports, ways: &ways, efforts: &efforts };
+        let ends = Arc::new(Mutex::new(cut.ends(registry, problems)?));
+        let mut inside = Vec::new();
+        for &component in &piece.members {
+            inside.push(simulators[component].take()?);
+        }
+        let body = if piece.alone {
+            let (component, simulator) = (piece.members[0], inside.pop()?);
+            let simulator = cut.terminal(0, simulator, &ends).alone(&starts[component]);
+            SeedBody::Solo(Box::new(SoloSeed { name: names[component].clone(), simulator, size: step }))
+        } else {
+            let at_line = |member: usize| piece.ends.iter().any(|(.., owner)| *owner == member);
+            let inside = inside.into_iter().enumerate().map(|(member, simulator)| match at_line(member) {
+                true => Box::new(cut.terminal(member, simulator, &ends)),
+                false => simulator,
+            });
+            let plan = group(piece, inside.collect(), step, system, links, &ports, registry, problems)?;
+            SeedBody::Group(Box::new(plan))
+        };
+        seeds.push(Seed { body, ends, setup });
+    }
+    let (whole, shown) = whole(system, links, &pieces, &ports, &starts);
+    Some(Draft { formed: Some(Formed { seeds, shown }), ..whole })
+}
+
+/// One piece and what concerns it.
+struct Cut<'a> {
+    piece: &'a Piece,
+    links: &'a Links,
+    ports: &'a Ports<'a>,
+    /// Per component: how efforts reach it.
+    ways: &'a [Boundary],
+    /// Of each line, at the start.
+    efforts: &'a [f64],
+}
+
+impl Cut<'_> {
+    /// The ends of lines at the piece.
+    fn ends(&self, registry: &Registry, problems: &mut Vec<Problem>) -> Option<Vec<End>> {
+        let Cut { piece, links, ports, .. } = self;
         let mut ends = Vec::new();
-        let mut decls = Vec::new();
         for &(line, side, member) in &piece.ends {
-            let found = &links.lines[line];
-            let block = &blocks[piece.members[member]];
-            let at = &found.sides[side];
+            let (found, component) = (&links.lines[line], piece.members[member]);
+            let (block, name) = (&ports.blocks[component], &ports.names[component]);
+            let (decl, at, interface) = (&found.decl, &found.sides[side], &ports.interfaces[component]);
             let place = (member, at.effort - block.inputs.start, at.flow - block.outputs.start);
-            let component = piece.members[member];
-            let varies = interfaces[component].abilities.variable_step;
-            if found.decl.steady.is_some() && !varies {
-                let name = &names[component];
+            let varies = interface.abilities.variable_step;
+            if decl.steady.is_some() && !varies {
                 let message = format!(
                     "line `{}`: `{name}` takes steps of one size only, so that a longer delay would save it nothing; its side \
                      stays as short as it is",
                     found.name
                 );
-                problems
-                    .push(Problem::remark("plan/line-step", message, found.decl.span.clone()).about(name));
+                problems.push(Problem::remark("plan/line-step", message, decl.span.clone()).about(name));
             }
-            let steady = match found.decl.steady.as_ref().filter(|_| varies) {
+            let steady = match decl.steady.as_ref().filter(|_| varies) {
                 Some(choice) => Some(steadiness(choice, found, registry, problems)?),
                 None => None,
             };
-            let owner = (interfaces[component].stretches.iter())
+            let owner = (interface.stretches.iter())
                 .find(|(effort, _)| *effort == place.1)
-                .filter(|_| piece.alone && ways[component] == Boundary::Inside && steady.is_some())
-                .filter(|_| found.decl.impedances == Impedances::Own && found.decl.factor[side] == 1.0)
+                .filter(|_| piece.alone && self.ways[component] == Boundary::Inside && steady.is_some())
+                .filter(|_| decl.impedances == Impedances::Own && decl.factor[side] == 1.0)
                 .map(|(_, output)| *output);
             if let Some(output) = owner {
-                problems.push(remark_owner(found, side, &names[component], &interfaces[component], output));
+                problems.push(remark_owner(found, side, name, interface, output));
             }
-            ends.push(End::new((line, side), place, at, &found.decl, steady, owner));
-            decls.push(found.decl.clone());
+            ends.push(End::new((line, side), place, at, decl, self.efforts[line], steady, owner));
         }
-        let masses = |member: usize| -> Vec<f64> {
-            let own = piece.ends.iter().filter(|(.., owner)| *owner == member);
-            own.map(|(line, side, _)| links.lines[*line].decl.mass[*side].unwrap_or(f64::NAN)).collect()
-        };
-        let first = piece.ends.iter().map(|(line, ..)| efforts[*line]).collect();
-        let body = if piece.alone {
-            let component = piece.members[0];
-            SeedBody::Solo(Box::new(SoloSeed {
-                name: names[component].clone(),
-                simulator: simulators[component].take()?,
-                inputs: starts[component].clone(),
-                way: ways[component],
-                masses: masses(0),
-                size: step,
-            }))
-        } else {
-            let shared = Arc::new(Mutex::new(Vec::new()));
-            let mut inside = Vec::new();
-            for (member, component) in piece.members.iter().enumerate() {
-                let inner = simulators[*component].take()?;
-                let own: Vec<usize> =
-                    (0..ends.len()).filter(|place| piece.ends[*place].2 == member).collect();
-                inside.push(match (own.first(), own.last()) {
-                    (Some(first), Some(last)) => {
-                        let hidden: Vec<usize> = own.iter().map(|place| ends[*place].effort).collect();
-                        let drive = Drive::new(ways[*component], masses(member), inner.as_ref());
-                        let range = *first..*last + 1;
-                        Box::new(Terminal::new(inner, &hidden, Arc::clone(&shared), range, drive))
-                    }
-                    _ => inner,
-                });
-            }
-            let plan = group(piece, inside, step, system, links, &ports, registry, problems)?;
-            SeedBody::Group { plan: Box::new(plan), ends: shared }
-        };
-        seeds.push(Seed {
-            body,
-            ends,
-            decls,
-            efforts: first,
-            setup: Setup { start, stop, meets: false, rewinds: false },
-        });
+        Some(ends)
     }
-    let (whole, shown) = whole(system, links, &pieces, &ports, &starts);
-    Some(Draft { formed: Some(Formed { seeds, shown }), ..whole })
+
+    /// A simulator of the piece at its ends, which are neighbours.
+    fn terminal(&self, member: usize, simulator: Box<dyn Simulator>, ends: &Ends) -> Terminal {
+        let ends_of = |(.., owner): &(usize, usize, usize)| *owner == member;
+        let first = self.piece.ends.iter().position(ends_of).unwrap_or(0);
+        let own = self.piece.ends.iter().filter(|end| ends_of(end));
+        let masses = own.map(|(line, side, _)| self.links.lines[*line].decl.mass[*side].unwrap_or(f64::NAN));
+        let way = self.ways[self.piece.members[member]];
+        let drive = Drive::new(way, masses.collect(), simulator.as_ref());
+        let own = first..first + drive.masses.len();
+        Terminal::new(simulator, ends, own, drive)
+    }
 }
 
 /// What remains connected when lines are cut.

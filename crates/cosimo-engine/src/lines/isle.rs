@@ -6,54 +6,32 @@ use std::time::Duration;
 
 use cosimo_core::clock::Crawl;
 use cosimo_core::error::StepError;
-use cosimo_core::line::Stamp;
-use cosimo_core::{Inputs, Outputs, Segment, Setup, Simulator, SimulatorError, Slot, Time, Trail, Window};
-use cosimo_system::{Boundary, LineDecl};
+use cosimo_core::{Segment, Setup, SimulatorError, Time};
 
-use super::drive::Drive;
 use super::end::{End, EndTotals};
 use super::frozen::Walk;
 use super::rounds::IsleTotals;
+use super::solo::{Solo, SoloSeed};
 use crate::checkpoint::{Checkpoint, CheckpointError, Progress};
-use crate::island::{Island, ROUNDS};
+use crate::island::Island;
 use crate::plan::Plan;
 use crate::run::Run;
 use crate::summary::BondSummary;
 
-/// An explicit boundary is stable below this Z H / M, exact for a mass; and how far below that a mass that was weighed on a
-/// trial may make it seem.
-const EXPLICIT: f64 = 2.0;
-const WEIGHED: f64 = 0.99;
-
 /// An island before it is on its thread.
 pub(crate) struct Seed {
-    pub(crate) body: SeedBody,
-    pub(crate) ends: Vec<End>,
-    /// The line of each end.
-    pub(crate) decls: Vec<LineDecl>,
-    /// Of each end, in SI units.
-    pub(crate) efforts: Vec<f64>,
-    pub(crate) setup: Setup,
+    pub(super) body: SeedBody,
+    pub(super) ends: Ends,
+    pub(super) setup: Setup,
 }
 
-pub(crate) enum SeedBody {
+pub(super) enum SeedBody {
     Solo(Box<SoloSeed>),
-    Group { plan: Box<Plan>, ends: Ends },
+    Group(Box<Plan>),
 }
 
-pub(crate) struct SoloSeed {
-    pub(crate) name: String,
-    pub(crate) simulator: Box<dyn Simulator>,
-    /// Values of inputs that nobody drives.
-    pub(crate) inputs: Vec<f64>,
-    pub(crate) way: Boundary,
-    pub(crate) masses: Vec<f64>,
-    /// The size of its steps at the shortest delay, where its solver does not choose it.
-    pub(crate) size: f64,
-}
-
-/// The ends of an island with several simulators, shared with those around its simulators. Never contended: all of them
-/// live on the thread of the island.
+/// The ends of an island, shared with those of its simulators that are at lines. Never contended: all of them live on the
+/// thread of the island.
 pub(crate) type Ends = Arc<Mutex<Vec<End>>>;
 
 pub(crate) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -93,45 +71,24 @@ struct Past {
     row: Vec<f64>,
 }
 
-struct Solo {
-    simulator: Box<dyn Simulator>,
-    drive: Drive,
-    /// One per input; those of lines follow from what they did last.
-    segments: Vec<Segment>,
-    outputs: Vec<f64>,
-    size: f64,
-    next_event: Option<f64>,
-    rollback: bool,
-    rates: Vec<f64>,
-    samples: Vec<Stamp>,
-    /// Evaluations of steps that were taken back and not yet repeated.
-    owed: u64,
-}
-
 impl Isle {
     /// On the thread where it will live.
     pub(crate) fn new(seed: Seed) -> Result<Isle, SimulatorError> {
-        let Seed { body, mut ends, decls, efforts, setup } = seed;
+        let Seed { body, ends, setup } = seed;
         let start = setup.start.seconds();
         let stop = setup.stop.map_or(f64::INFINITY, Time::seconds);
-        let (body, ends) = match body {
-            SeedBody::Solo(seed) => {
-                let solo = Solo::new(*seed, &mut ends, &decls, &efforts, &setup)?;
-                (Body::Solo(Box::new(solo)), Arc::new(Mutex::new(ends)))
-            }
-            SeedBody::Group { plan, ends: shared } => {
-                for ((end, decl), effort) in ends.iter_mut().zip(&decls).zip(&efforts) {
-                    end.begin(start, *effort, 0.0, decl);
-                    end.outbox.clear();
-                }
-                lock(&shared).append(&mut ends);
+        // While it is initialised, efforts are known and flows are not.
+        lock(&ends).iter_mut().for_each(|end| end.begin(start, 0.0));
+        let body = match body {
+            SeedBody::Solo(seed) => Body::Solo(Box::new(Solo::new(*seed, &ends, &setup)?)),
+            SeedBody::Group(plan) => {
                 let island = Run::rehearse(*plan).and_then(|plan| Ok(plan.into_island()?));
                 let island = island.map_err(|error| SimulatorError::new("start", error.to_string()))?;
-                for ((end, decl), effort) in lock(&shared).iter_mut().zip(&decls).zip(&efforts) {
+                for end in lock(&ends).iter_mut() {
                     end.place = island.layout.topology.blocks[end.member].outputs.start + end.flow;
-                    end.begin(start, *effort, island.outputs()[end.place], decl);
+                    end.begin(start, island.outputs()[end.place]);
                 }
-                (Body::Group(Box::new(island)), shared)
+                Body::Group(Box::new(island))
             }
         };
         let mut isle = Isle {
@@ -174,10 +131,10 @@ impl Isle {
     /// One step, unless something is missing for it.
     fn step(&mut self) -> Result<bool, SimulatorError> {
         let (time, stop) = (self.time, self.stop);
-        let mut ends = lock(&self.ends);
         let stepped = match &mut self.body {
-            Body::Solo(solo) => solo.step(&mut ends, time, stop)?,
+            Body::Solo(solo) => solo.step(&self.ends, time, stop)?,
             Body::Group(island) => {
+                let ends = lock(&self.ends);
                 // What is published in between nobody knows: half a delay lets the next one be reached.
                 let longest = ends.iter().map(|end| 0.5 * end.delay()).fold(f64::INFINITY, f64::min);
                 island.size = island.size.min(longest);
@@ -226,7 +183,7 @@ impl Isle {
             Body::Solo(solo) => {
                 row.extend_from_slice(&solo.outputs);
                 let first = row.len();
-                row.extend(solo.segments.iter().map(Segment::start));
+                row.extend(solo.simulator.segments.iter().map(Segment::start));
                 for end in ends.iter() {
                     row[first + end.effort] = end.newest_effort();
                 }
@@ -326,7 +283,7 @@ impl Isle {
     /// A new value of an input that nothing drives, from the next step on. Only islands of one simulator have such inputs.
     pub(crate) fn set_input(&mut self, input: usize, value: f64) {
         if let Body::Solo(solo) = &mut self.body {
-            solo.segments[input] = Segment::constant(value);
+            solo.set_input(input, value);
         }
     }
 
@@ -359,203 +316,4 @@ fn step_with_events(island: &mut Island) -> Result<(), SimulatorError> {
         island.handle_events().map_err(said)?;
     }
     island.board.ended.map_or(Ok(()), |(_, function)| Err(SimulatorError::end(function)))
-}
-
-impl Solo {
-    fn new(
-        seed: SoloSeed,
-        ends: &mut [End],
-        decls: &[LineDecl],
-        efforts: &[f64],
-        setup: &Setup,
-    ) -> Result<Solo, SimulatorError> {
-        let SoloSeed { name, mut simulator, inputs, way, masses, size } = seed;
-        let rollback = simulator.interface().abilities.rollback;
-        // Steps are tried to find a mass, to correct a boundary, or repeated where a stretched line was too long.
-        let tried = way == Boundary::Corrected
-            || (way != Boundary::Inside && masses.iter().any(|mass| mass.is_nan()))
-            || ends.iter().any(End::may_repeat);
-        simulator.enter(&Setup { rewinds: rollback && tried, ..*setup })?;
-        let mut segments: Vec<Segment> = inputs.iter().map(|value| Segment::constant(*value)).collect();
-        let start = setup.start.seconds();
-        for (end, effort) in ends.iter().zip(efforts) {
-            segments[end.effort] = Segment::constant(effort * end.view_scale());
-        }
-        simulator.settle(setup.start, &Inputs::of(&segments))?;
-        simulator.exit_initialisation()?;
-        let mut outputs = vec![0.0; simulator.interface().outputs.len()];
-        simulator.outputs(&mut Outputs { values: &mut outputs, slopes: &mut [] })?;
-        for ((end, decl), effort) in ends.iter_mut().zip(decls).zip(efforts) {
-            end.begin(start, *effort, outputs[end.flow], decl);
-        }
-        let mut drive = Drive::new(way, masses, simulator.as_ref());
-        if way != Boundary::Inside {
-            let first = Time::new(start + size).map(|to| Window { from: setup.start, to, size });
-            if let (true, true, Some(window)) =
-                (rollback, drive.masses.iter().any(|mass| mass.is_nan()), first)
-            {
-                let known = drive.masses.clone();
-                drive.weigh(simulator.as_mut(), ends, window, &segments)?;
-                for (mass, known) in drive.masses.iter_mut().zip(known) {
-                    *mass = if known.is_nan() { *mass } else { known };
-                }
-            }
-            check_masses(&name, &drive, ends, size, decls)?;
-            drive.rest(efforts.iter().copied());
-        }
-        let next_event = simulator.next_event()?.map(Time::seconds);
-        let rates = drive.rates().to_vec();
-        let samples = vec![Stamp::default(); ends.len()];
-        ends.iter_mut().for_each(|end| end.announce(next_event));
-        Ok(Solo { simulator, drive, segments, outputs, size, next_event, rollback, rates, samples, owed: 0 })
-    }
-
-    fn walk(&mut self, walk: &mut Walk<'_>) -> Result<(), SimulatorError> {
-        let mut bytes = Vec::new();
-        if let Walk::Write(_) = walk {
-            self.simulator.freeze(&mut bytes)?;
-        }
-        walk.bytes(&mut bytes);
-        if let Walk::Read(_) = walk {
-            self.simulator.thaw(&bytes)?;
-        }
-        walk.numbers(self.drive.rates_mut());
-        self.segments.iter_mut().for_each(|segment| walk.numbers(&mut segment.0));
-        walk.numbers(&mut self.outputs);
-        walk.maybe(&mut self.next_event);
-        walk.count(&mut self.owed);
-        Ok(())
-    }
-
-    /// Until a step is kept; `None` where stamps are missing for one.
-    fn step(&mut self, ends: &mut [End], from: f64, stop: f64) -> Result<Option<(f64, u64)>, SimulatorError> {
-        let inside = self.drive.way == Boundary::Inside;
-        let mut evaluations = 0;
-        loop {
-            // The delays, or the size at the shortest one that grows with them.
-            let least = ends.iter().map(|end| end.factor).reduce(f64::min).unwrap_or(1.0);
-            let longest = ends.iter().map(|end| end.longest(from)).fold(f64::INFINITY, f64::min);
-            let wanted = (self.size * least).min(longest);
-            let known = ends.iter().filter_map(|end| end.limit(from));
-            let limit = known.chain(self.next_event.filter(|event| *event > from)).fold(stop, f64::min);
-            // A rest that is no step is part of the last one.
-            let to = if limit - (from + wanted) < 1e-9 * wanted { limit } else { from + wanted };
-            if !ends.iter().all(|end| end.ready(from, to)) {
-                // What was tried and taken back has been paid for.
-                self.owed += evaluations;
-                return Ok(None);
-            }
-            let window = window(from, to)?;
-            let careful = self.rollback && ends.iter().any(|end| end.factor > 1.0 && end.owner.is_none());
-            if careful {
-                self.simulator.save(Slot::Attempt)?;
-                self.rates.copy_from_slice(self.drive.rates());
-            }
-            let mut trail = Trail { integrals: &mut [] };
-            let (simulator, segments) = (self.simulator.as_mut(), &self.segments[..]);
-            let reached = self.drive.advance(simulator, ends, window, segments, inside, &mut trail)?;
-            evaluations += reached.evaluations;
-            if let Some(function) = self.simulator.ending() {
-                return Err(SimulatorError::end(function));
-            }
-            let now = reached.to.seconds();
-            self.simulator.outputs(&mut Outputs { values: &mut self.outputs, slopes: &mut [] })?;
-            let mut again = false;
-            for (end, sample) in ends.iter_mut().zip(&mut self.samples) {
-                let flow = self.outputs[end.flow];
-                if !flow.is_finite() {
-                    let words = format!("the flow at a line is {flow} at t = {now} s");
-                    return Err(SimulatorError::new("step", words));
-                }
-                if let Some(owner) = end.owner {
-                    let told = end.follow(from, self.outputs[owner]);
-                    told.map_err(|words| SimulatorError::new("step", format!("at t = {now} s {words}")))?;
-                }
-                *sample = end.sample(from, now, flow);
-                again |= end.judge(sample);
-            }
-            if again && careful {
-                self.simulator.restore(Slot::Attempt)?;
-                let rates = std::mem::take(&mut self.rates);
-                self.drive.rates_mut().copy_from_slice(&rates);
-                self.rates = rates;
-                let moved = |end: &&mut End| !end.is_still() && end.factor > 1.0 && end.owner.is_none();
-                ends.iter_mut().filter(moved).for_each(End::give_up);
-                continue;
-            }
-            for (end, sample) in ends.iter_mut().zip(&self.samples) {
-                end.publish(*sample);
-                self.segments[end.effort] = Segment::constant(sample.effort * end.view_scale());
-            }
-            self.next_event = reached.next_event.map(Time::seconds);
-            if reached.event {
-                self.event(ends, reached.to)?;
-            }
-            ends.iter_mut().for_each(|end| end.announce(self.next_event));
-            return Ok(Some((now, evaluations + std::mem::take(&mut self.owed))));
-        }
-    }
-
-    /// Handles what is due, until nothing is.
-    fn event(&mut self, ends: &mut [End], at: Time) -> Result<(), SimulatorError> {
-        let before: Vec<f64> = ends.iter().map(|end| self.outputs[end.flow]).collect();
-        self.simulator.settle(at, &Inputs::of(&self.segments))?;
-        self.simulator.outputs(&mut Outputs { values: &mut self.outputs, slopes: &mut [] })?;
-        for _ in 0..ROUNDS {
-            self.next_event = self.simulator.next_event()?.map(Time::seconds);
-            if self.next_event.is_none_or(|event| event > at.seconds()) {
-                break;
-            }
-            self.simulator.settle(at, &Inputs::of(&self.segments))?;
-        }
-        // A flow that jumped is told at once: two stamps of one instant.
-        for (end, before) in ends.iter_mut().zip(before) {
-            let flow = self.outputs[end.flow];
-            if flow != before {
-                let sample = end.sample(at.seconds(), at.seconds(), flow);
-                end.judge(&sample);
-                end.publish(sample);
-            }
-        }
-        Ok(())
-    }
-}
-
-fn window(from: f64, to: f64) -> Result<Window, SimulatorError> {
-    match (Time::new(from), Time::new(to)) {
-        (Some(start), Some(end)) if to > from => Ok(Window { from: start, to: end, size: to - from }),
-        _ => Err(SimulatorError::new("step", format!("no step leads from t = {from} s to {to} s"))),
-    }
-}
-
-/// What would not be stable is refused before it is tried.
-fn check_masses(
-    name: &str,
-    drive: &Drive,
-    ends: &[End],
-    size: f64,
-    decls: &[LineDecl],
-) -> Result<(), SimulatorError> {
-    for ((end, mass), decl) in ends.iter().zip(&drive.masses).zip(decls) {
-        let ratio = end.impedance() * size / mass;
-        let unknown = mass.is_nan() || *mass <= 0.0;
-        if drive.way == Boundary::MidStep && ratio >= WEIGHED * EXPLICIT {
-            let words = format!(
-                "the line at `{name}` is too stiff for one value per step: impedance * step / mass is {ratio:.3}, and it \
-                 grows without bound from {EXPLICIT} on; take steps below {:.3e} s, or `boundary = \"corrected\"`",
-                EXPLICIT * mass / end.impedance()
-            );
-            return Err(SimulatorError::new("start", words));
-        }
-        if drive.way == Boundary::SemiImplicit && unknown {
-            let words = format!(
-                "how much mass the line moves at `{name}` is not known: its flow does not answer the effort within a step \
-                 of {size} s; say `mass_{}` of the line (delay {} s)",
-                if end.side == 0 { "a" } else { "b" },
-                decl.delay
-            );
-            return Err(SimulatorError::new("start", words));
-        }
-    }
-    Ok(())
 }

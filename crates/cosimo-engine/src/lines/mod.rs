@@ -14,6 +14,7 @@ mod frozen;
 mod group;
 mod isle;
 mod rounds;
+mod solo;
 mod terminal;
 
 pub use end::{EndTotals, Stats};

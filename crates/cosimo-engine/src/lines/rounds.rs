@@ -10,7 +10,7 @@ use cosimo_core::error::StepError;
 use cosimo_core::{Segment, SimulatorError};
 
 use super::end::{End, EndTotals};
-use super::isle::{Isle, Seed};
+use super::isle::{Isle, Seed, lock};
 use crate::attempt::{resting, stepping};
 use crate::crew::{Blamed, Fault, finite, guarded};
 use crate::island::Island;
@@ -104,7 +104,7 @@ impl Islands {
         let Formed { seeds, shown } = formed;
         let mut lines = vec![[(0, 0); 2]; shown.lines.len()];
         for (isle, seed) in seeds.iter().enumerate() {
-            for (place, end) in seed.ends.iter().enumerate() {
+            for (place, end) in lock(&seed.ends).iter().enumerate() {
                 lines[end.line][end.side] = (isle, place);
             }
         }

@@ -1,5 +1,4 @@
-//! A simulator of an island with several, at the end of a line: its efforts are hidden from the island's method and follow
-//! from the line.
+//! A simulator at the ends of lines: its efforts are hidden from the method of its island and follow from the lines.
 
 use std::ops::Range;
 
@@ -12,8 +11,14 @@ use cosimo_core::{
 use cosimo_system::Boundary;
 
 use super::drive::Drive;
+use super::end::End;
 use super::frozen::Walk;
 use super::isle::{Ends, lock};
+
+/// An explicit boundary is stable below this Z H / M, exact for a mass; and how far below that a mass that was weighed on a
+/// trial may make it seem.
+const EXPLICIT: f64 = 2.0;
+const WEIGHED: f64 = 0.99;
 
 pub(crate) struct Terminal {
     inner: Box<dyn Simulator>,
@@ -22,22 +27,20 @@ pub(crate) struct Terminal {
     /// Which of them are its own.
     own: Range<usize>,
     drive: Drive,
+    /// Others hear of every step of its solver.
+    stepwise: bool,
     /// The inputs that are left, by their place in the whole.
     plain: Vec<usize>,
-    segments: Vec<Segment>,
+    /// Of all inputs, as they were set last.
+    pub(super) segments: Vec<Segment>,
     /// Rates of the drive, per slot.
     saved: Vec<Vec<f64>>,
 }
 
 impl Terminal {
-    pub(crate) fn new(
-        inner: Box<dyn Simulator>,
-        hidden: &[usize],
-        ends: Ends,
-        own: Range<usize>,
-        drive: Drive,
-    ) -> Terminal {
+    pub(crate) fn new(inner: Box<dyn Simulator>, ends: &Ends, own: Range<usize>, drive: Drive) -> Terminal {
         let mut interface = inner.interface().clone();
+        let hidden: Vec<usize> = lock(ends)[own.clone()].iter().map(|end| end.effort).collect();
         let plain: Vec<usize> = (0..interface.inputs.len()).filter(|input| !hidden.contains(input)).collect();
         let place = |input: usize| plain.iter().position(|known| *known == input);
         interface.feedthrough = interface
@@ -53,7 +56,46 @@ impl Terminal {
         interface.insight = None;
         interface.stretches.clear();
         let saved = vec![drive.rates().to_vec(); Slot::COUNT];
-        Terminal { inner, interface, ends, own, drive, plain, segments, saved }
+        let ends = Ends::clone(ends);
+        Terminal { inner, interface, ends, own, drive, stepwise: false, plain, segments, saved }
+    }
+
+    /// For an island of its own, with the values of inputs that nothing drives.
+    pub(crate) fn alone(mut self, inputs: &[f64]) -> Terminal {
+        self.stepwise = self.drive.way == Boundary::Inside;
+        self.segments = inputs.iter().map(|value| Segment::constant(*value)).collect();
+        self
+    }
+
+    /// Whether steps are tried, to find a mass or to correct the boundary.
+    pub(super) fn tries_steps(&self) -> bool {
+        let Drive { way, masses, .. } = &self.drive;
+        *way == Boundary::Corrected || (*way != Boundary::Inside && masses.iter().any(|mass| mass.is_nan()))
+    }
+
+    /// At the start: masses that nobody said are found by a push in a window on trial, if there is one. What would not be
+    /// stable at steps of a size is refused.
+    pub(super) fn weigh(
+        &mut self,
+        name: &str,
+        size: f64,
+        trial: Option<Window>,
+    ) -> Result<(), SimulatorError> {
+        if self.drive.way == Boundary::Inside {
+            return Ok(());
+        }
+        let ends = lock(&self.ends);
+        let ends = &ends[self.own.clone()];
+        let known = self.drive.masses.clone();
+        if let Some(window) = trial.filter(|_| known.iter().any(|mass| mass.is_nan())) {
+            self.drive.weigh(self.inner.as_mut(), ends, window, &self.segments)?;
+            for (mass, known) in self.drive.masses.iter_mut().zip(known) {
+                *mass = if known.is_nan() { *mass } else { known };
+            }
+        }
+        check_masses(name, &self.drive, ends, size)?;
+        self.drive.rest(ends.iter().map(|end| end.first_effort));
+        Ok(())
     }
 
     fn take(&mut self, inputs: &Inputs<'_>) {
@@ -90,7 +132,14 @@ impl Simulator for Terminal {
     ) -> Result<Reached, SimulatorError> {
         self.take(inputs);
         let ends = lock(&self.ends);
-        self.drive.advance(self.inner.as_mut(), &ends[self.own.clone()], window, &self.segments, false, trail)
+        self.drive.advance(
+            self.inner.as_mut(),
+            &ends[self.own.clone()],
+            window,
+            &self.segments,
+            self.stepwise,
+            trail,
+        )
     }
 
     fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
@@ -168,4 +217,30 @@ impl Simulator for Terminal {
     fn states(&mut self) -> Option<&mut dyn States> {
         self.inner.states()
     }
+}
+
+/// What would not be stable is refused before it is tried.
+fn check_masses(name: &str, drive: &Drive, ends: &[End], size: f64) -> Result<(), SimulatorError> {
+    for (end, mass) in ends.iter().zip(&drive.masses) {
+        let ratio = end.impedance() * size / mass;
+        let unknown = mass.is_nan() || *mass <= 0.0;
+        if drive.way == Boundary::MidStep && ratio >= WEIGHED * EXPLICIT {
+            let words = format!(
+                "the line at `{name}` is too stiff for one value per step: impedance * step / mass is {ratio:.3}, and it \
+                 grows without bound from {EXPLICIT} on; take steps below {:.3e} s, or `boundary = \"corrected\"`",
+                EXPLICIT * mass / end.impedance()
+            );
+            return Err(SimulatorError::new("start", words));
+        }
+        if drive.way == Boundary::SemiImplicit && unknown {
+            let words = format!(
+                "how much mass the line moves at `{name}` is not known: its flow does not answer the effort within a step \
+                 of {size} s; say `mass_{}` of the line (delay {} s)",
+                if end.side == 0 { "a" } else { "b" },
+                end.shortest()
+            );
+            return Err(SimulatorError::new("start", words));
+        }
+    }
+    Ok(())
 }

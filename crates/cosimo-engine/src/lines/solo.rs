@@ -1,0 +1,182 @@
+//! An island of one simulator: no method couples anything there, and it steps as its solver likes.
+
+use cosimo_core::line::Stamp;
+use cosimo_core::{Inputs, Outputs, Segment, Setup, Simulator, SimulatorError, Slot, Time, Trail, Window};
+
+use super::end::End;
+use super::frozen::Walk;
+use super::isle::{Ends, lock};
+use super::terminal::Terminal;
+use crate::island::ROUNDS;
+
+/// The simulator before it is initialised.
+pub(super) struct SoloSeed {
+    pub(super) name: String,
+    pub(super) simulator: Terminal,
+    /// The size of its steps at the shortest delay, where its solver does not choose it.
+    pub(super) size: f64,
+}
+
+pub(super) struct Solo {
+    pub(super) simulator: Terminal,
+    pub(super) outputs: Vec<f64>,
+    size: f64,
+    next_event: Option<f64>,
+    rollback: bool,
+    samples: Vec<Stamp>,
+    /// Evaluations of steps that were taken back and not yet repeated.
+    owed: u64,
+}
+
+impl Solo {
+    /// Initialised; what is at its ends follows from its outputs.
+    pub(super) fn new(seed: SoloSeed, ends: &Ends, setup: &Setup) -> Result<Solo, SimulatorError> {
+        let SoloSeed { name, mut simulator, size } = seed;
+        let rollback = simulator.interface().abilities.rollback;
+        // Steps are tried to find a mass, to correct a boundary, or repeated where a stretched line was too long.
+        let tried = simulator.tries_steps() || lock(ends).iter().any(End::may_repeat);
+        simulator.enter(&Setup { rewinds: rollback && tried, ..*setup })?;
+        simulator.settle(setup.start, &Inputs::of(&[]))?;
+        simulator.exit_initialisation()?;
+        let mut outputs = vec![0.0; simulator.interface().outputs.len()];
+        simulator.outputs(&mut Outputs { values: &mut outputs, slopes: &mut [] })?;
+        let start = setup.start.seconds();
+        lock(ends).iter_mut().for_each(|end| end.begin(start, outputs[end.flow]));
+        let first = Time::new(start + size).map(|to| Window { from: setup.start, to, size });
+        simulator.weigh(&name, size, first.filter(|_| rollback))?;
+        let next_event = simulator.next_event()?.map(Time::seconds);
+        lock(ends).iter_mut().for_each(|end| end.announce(next_event));
+        let samples = vec![Stamp::default(); lock(ends).len()];
+        Ok(Solo { simulator, outputs, size, next_event, rollback, samples, owed: 0 })
+    }
+
+    pub(super) fn walk(&mut self, walk: &mut Walk<'_>) -> Result<(), SimulatorError> {
+        let mut bytes = Vec::new();
+        if let Walk::Write(_) = walk {
+            self.simulator.freeze(&mut bytes)?;
+        }
+        walk.bytes(&mut bytes);
+        if let Walk::Read(_) = walk {
+            self.simulator.thaw(&bytes)?;
+        }
+        self.simulator.segments.iter_mut().for_each(|segment| walk.numbers(&mut segment.0));
+        walk.numbers(&mut self.outputs);
+        walk.maybe(&mut self.next_event);
+        walk.count(&mut self.owed);
+        Ok(())
+    }
+
+    /// A new value of an input that nothing drives, from the next step on.
+    pub(super) fn set_input(&mut self, input: usize, value: f64) {
+        self.simulator.segments[input] = Segment::constant(value);
+    }
+
+    /// Until a step is kept; `None` where stamps are missing for one.
+    pub(super) fn step(
+        &mut self,
+        ends: &Ends,
+        from: f64,
+        stop: f64,
+    ) -> Result<Option<(f64, u64)>, SimulatorError> {
+        let mut evaluations = 0;
+        loop {
+            let Some(to) = self.end_of_step(&lock(ends), from, stop) else {
+                // What was tried and taken back has been paid for.
+                self.owed += evaluations;
+                return Ok(None);
+            };
+            let window = window(from, to)?;
+            let careful = self.rollback && lock(ends).iter().any(End::is_stretched);
+            if careful {
+                self.simulator.save(Slot::Attempt)?;
+            }
+            let mut trail = Trail { integrals: &mut [] };
+            let reached = self.simulator.advance(window, &Inputs::of(&[]), &mut trail)?;
+            evaluations += reached.evaluations;
+            if let Some(function) = self.simulator.ending() {
+                return Err(SimulatorError::end(function));
+            }
+            let now = reached.to.seconds();
+            self.simulator.outputs(&mut Outputs { values: &mut self.outputs, slopes: &mut [] })?;
+            if self.judge(&mut lock(ends), from, now)? && careful {
+                self.simulator.restore(Slot::Attempt)?;
+                let mut ends = lock(ends);
+                let moved = ends.iter_mut().filter(|end| !end.is_still() && end.is_stretched());
+                moved.for_each(End::give_up);
+                continue;
+            }
+            for (end, sample) in lock(ends).iter_mut().zip(&self.samples) {
+                end.publish(*sample);
+            }
+            self.next_event = reached.next_event.map(Time::seconds);
+            if reached.event {
+                self.event(ends, reached.to)?;
+            }
+            lock(ends).iter_mut().for_each(|end| end.announce(self.next_event));
+            return Ok(Some((now, evaluations + std::mem::take(&mut self.owed))));
+        }
+    }
+
+    /// Where the next step ends, if all is there that it reads.
+    fn end_of_step(&self, ends: &[End], from: f64, stop: f64) -> Option<f64> {
+        // The delays, or the size at the shortest one that grows with them.
+        let least = ends.iter().map(|end| end.factor).reduce(f64::min).unwrap_or(1.0);
+        let longest = ends.iter().map(|end| end.longest(from)).fold(f64::INFINITY, f64::min);
+        let wanted = (self.size * least).min(longest);
+        let known = ends.iter().filter_map(|end| end.limit(from));
+        let limit = known.chain(self.next_event.filter(|event| *event > from)).fold(stop, f64::min);
+        // A rest that is no step is part of the last one.
+        let to = if limit - (from + wanted) < 1e-9 * wanted { limit } else { from + wanted };
+        ends.iter().all(|end| end.ready(from, to)).then_some(to)
+    }
+
+    /// Samples of all ends at the end of a step, and whether one of them wants the step to be taken back.
+    fn judge(&mut self, ends: &mut [End], from: f64, now: f64) -> Result<bool, SimulatorError> {
+        let mut again = false;
+        for (end, sample) in ends.iter_mut().zip(&mut self.samples) {
+            let flow = self.outputs[end.flow];
+            if !flow.is_finite() {
+                let words = format!("the flow at a line is {flow} at t = {now} s");
+                return Err(SimulatorError::new("step", words));
+            }
+            if let Some(owner) = end.owner {
+                let told = end.follow(from, self.outputs[owner]);
+                told.map_err(|words| SimulatorError::new("step", format!("at t = {now} s {words}")))?;
+            }
+            *sample = end.sample(from, now, flow);
+            again |= end.judge(sample);
+        }
+        Ok(again)
+    }
+
+    /// Handles what is due, until nothing is.
+    fn event(&mut self, ends: &Ends, at: Time) -> Result<(), SimulatorError> {
+        let before: Vec<f64> = lock(ends).iter().map(|end| self.outputs[end.flow]).collect();
+        self.simulator.settle(at, &Inputs::of(&[]))?;
+        self.simulator.outputs(&mut Outputs { values: &mut self.outputs, slopes: &mut [] })?;
+        for _ in 0..ROUNDS {
+            self.next_event = self.simulator.next_event()?.map(Time::seconds);
+            if self.next_event.is_none_or(|event| event > at.seconds()) {
+                break;
+            }
+            self.simulator.settle(at, &Inputs::of(&[]))?;
+        }
+        // A flow that jumped is told at once: two stamps of one instant.
+        for (end, before) in lock(ends).iter_mut().zip(before) {
+            let flow = self.outputs[end.flow];
+            if flow != before {
+                let sample = end.sample(at.seconds(), at.seconds(), flow);
+                end.judge(&sample);
+                end.publish(sample);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn window(from: f64, to: f64) -> Result<Window, SimulatorError> {
+    match (Time::new(from), Time::new(to)) {
+        (Some(start), Some(end)) if to > from => Ok(Window { from: start, to: end, size: to - from }),
+        _ => Err(SimulatorError::new("step", format!("no step leads from t = {from} s to {to} s"))),
+    }
+}
