@@ -10,6 +10,7 @@ mod team;
 use std::ops::Range;
 use std::time::Duration;
 
+use cosimo_core::linearised::Place;
 use cosimo_core::{Rehearsal, Segment, Slot};
 
 pub use self::team::{
@@ -36,15 +37,15 @@ impl std::fmt::Debug for Crew {
 /// What a worker has.
 struct Share {
     worker: Worker<Group>,
-    /// Where the group's values stand on the board, in the group's order.
-    inputs: Vec<usize>,
-    outputs: Vec<usize>,
-    jacobian: Vec<usize>,
-    present: Vec<usize>,
-    matrices: Vec<usize>,
-    states: Vec<usize>,
-    locals: Vec<usize>,
-    indices: Vec<usize>,
+    /// Which members, and where their values stand on the board: those of neighbours are neighbours.
+    members: Range<usize>,
+    inputs: Range<usize>,
+    outputs: Range<usize>,
+    jacobian: Range<usize>,
+    present: Range<usize>,
+    matrices: Range<usize>,
+    states: Range<usize>,
+    locals: Range<usize>,
     /// Per stage: somebody of the group steps in it.
     busy: Vec<bool>,
 }
@@ -133,27 +134,19 @@ fn merge(a: Result<Outcome, Blamed>, b: Result<Outcome, Blamed>) -> Result<Outco
 
 impl Share {
     fn start(mut members: Vec<Member>, sources: Sources, wires: usize) -> Share {
-        let (mut inputs, mut outputs, mut jacobian, mut states) = (vec![], vec![], vec![], vec![]);
-        let (mut present, mut matrices, mut locals) = (vec![], vec![], vec![]);
-        let mut indices = Vec::new();
-        for (place, member) in members.iter_mut().enumerate() {
-            let local = |all: &mut Vec<usize>, range: &mut Range<usize>| {
-                let start = all.len();
-                all.extend(range.clone());
-                *range = start..all.len();
-            };
-            local(&mut inputs, &mut member.inputs);
-            local(&mut outputs, &mut member.outputs);
-            local(&mut jacobian, &mut member.seldom.jacobian);
-            local(&mut states, &mut member.seldom.states);
-            local(&mut locals, &mut member.seldom.locals);
-            if let Some(place) = &mut member.seldom.model {
-                local(&mut present, &mut place.present);
-                local(&mut matrices, &mut place.matrices);
-            }
-            indices.push(member.index);
-            member.index = place;
-        }
+        let inputs = own_places(members.iter_mut().map(|member| &mut member.inputs));
+        let outputs = own_places(members.iter_mut().map(|member| &mut member.outputs));
+        let jacobian = own_places(members.iter_mut().map(|member| &mut member.seldom.jacobian));
+        let states = own_places(members.iter_mut().map(|member| &mut member.seldom.states));
+        let locals = own_places(members.iter_mut().map(|member| &mut member.seldom.locals));
+        let models = |members: &mut Vec<Member>, of: fn(&mut Place) -> &mut Range<usize>| {
+            own_places(members.iter_mut().filter_map(|member| member.seldom.model.as_mut()).map(of))
+        };
+        let present = models(&mut members, |place| &mut place.present);
+        let matrices = models(&mut members, |place| &mut place.matrices);
+        let first = members.first().map_or(0, |member| member.index);
+        members.iter_mut().for_each(|member| member.index -= first);
+        let count = members.len();
         let buffers = Buffers {
             segments: vec![Segment::ZERO; inputs.len()],
             left: vec![0.0; outputs.len()],
@@ -165,11 +158,11 @@ impl Share {
             matrices: vec![0.0; matrices.len()],
             states: vec![0.0; states.len()],
             locals: vec![0.0; locals.len()],
-            frozen: vec![Vec::new(); members.len()],
-            rehearsals: vec![Rehearsal::default(); members.len()],
-            notices: vec![Vec::new(); members.len()],
-            leads: vec![None; members.len()],
-            due: vec![false; members.len()],
+            frozen: vec![Vec::new(); count],
+            rehearsals: vec![Rehearsal::default(); count],
+            notices: vec![Vec::new(); count],
+            leads: vec![None; count],
+            due: vec![false; count],
             parcels: vec![Vec::new(); wires],
             given: vec![Vec::new(); wires],
         };
@@ -178,7 +171,8 @@ impl Share {
         let group =
             Group { team, buffers, task: Task::Save(Slot::Probe), sources, result: Ok(Outcome::default()) };
         let worker = Worker::start(group);
-        Share { worker, inputs, outputs, jacobian, present, matrices, states, locals, indices, busy }
+        let members = first..first + count;
+        Share { worker, members, inputs, outputs, jacobian, present, matrices, states, locals, busy }
     }
 
     /// Nobody of this group steps in the stage.
@@ -186,27 +180,23 @@ impl Share {
         matches!(task, Task::Advance { stage, .. } if !self.busy.get(stage).copied().unwrap_or(false))
     }
 
-    /// With the places that members have in this group.
-    fn local(&self, task: Task) -> Task {
-        match task {
-            Task::Tune { member, parameter, value } => {
-                let place = self.indices.iter().position(|index| *index == member);
-                Task::Tune { member: place.unwrap_or(usize::MAX), parameter, value }
-            }
-            other => other,
-        }
-    }
-
     fn give(&self, task: Task, board: &Buffers) {
         if !self.idle(task) {
             self.worker.give(|group| {
                 self.fill(&mut group.buffers, task, board);
-                group.task = self.local(task);
+                group.task = match task {
+                    Task::Tune { member, parameter, value } => {
+                        let member = member.checked_sub(self.members.start).unwrap_or(usize::MAX);
+                        Task::Tune { member, parameter, value }
+                    }
+                    other => other,
+                };
             });
         }
     }
 
-    fn fill(&self, group_buffers: &mut Buffers, task: Task, board: &Buffers) {
+    /// What the members are to know.
+    fn fill(&self, own: &mut Buffers, task: Task, board: &Buffers) {
         match task {
             Task::Advance { .. }
             | Task::Settle { .. }
@@ -215,35 +205,15 @@ impl Share {
             | Task::Rehearse(_)
             | Task::Read
             | Task::ExitInitialisation { .. } => {
-                for (local, &global) in group_buffers.segments.iter_mut().zip(&self.inputs) {
-                    *local = board.segments[global];
-                }
+                own.segments.copy_from_slice(&board.segments[self.inputs.clone()]);
                 // A settle may leave some members alone; what they had must come back unchanged.
-                for (local, &global) in self.outputs.iter().enumerate() {
-                    group_buffers.left[local] = board.left[global];
-                    group_buffers.slopes[local] = board.slopes[global];
-                }
+                own.left.copy_from_slice(&board.left[self.outputs.clone()]);
+                own.slopes.copy_from_slice(&board.slopes[self.outputs.clone()]);
             }
-            Task::SetStates => {
-                for (local, &global) in group_buffers.states.iter_mut().zip(&self.states) {
-                    *local = board.states[global];
-                }
-            }
-            Task::Thaw => {
-                for (local, &global) in group_buffers.frozen.iter_mut().zip(&self.indices) {
-                    local.clone_from(&board.frozen[global]);
-                }
-            }
-            Task::Lead => {
-                for (local, &global) in group_buffers.leads.iter_mut().zip(&self.indices) {
-                    *local = board.leads[global];
-                }
-            }
-            Task::Take(_) => {
-                for (local, all) in group_buffers.parcels.iter_mut().zip(&board.parcels) {
-                    local.clone_from(all);
-                }
-            }
+            Task::SetStates => own.states.copy_from_slice(&board.states[self.states.clone()]),
+            Task::Thaw => own.frozen.clone_from_slice(&board.frozen[self.members.clone()]),
+            Task::Lead => own.leads.copy_from_slice(&board.leads[self.members.clone()]),
+            Task::Take(_) => own.parcels.clone_from_slice(&board.parcels),
             Task::Enter(_)
             | Task::Through { .. }
             | Task::Give(_)
@@ -251,8 +221,8 @@ impl Share {
             | Task::Restore(_)
             | Task::GetStates
             | Task::ReadLocals
-            | Task::Freeze => {}
-            Task::Tune { .. } => {}
+            | Task::Freeze
+            | Task::Tune { .. } => {}
         }
     }
 
@@ -263,77 +233,40 @@ impl Share {
         self.worker.take(|group| self.read(group, task, board))
     }
 
+    /// What the members have to say.
     fn read(&self, group: &mut Group, task: Task, board: &mut Buffers) -> Result<Outcome, Blamed> {
         if group.result.as_ref().is_ok_and(|outcome| outcome.event) {
-            for (due, &global) in group.buffers.due.iter_mut().zip(&self.indices) {
-                board.due[global] |= std::mem::take(due);
+            for (due, own) in board.due[self.members.clone()].iter_mut().zip(&mut group.buffers.due) {
+                *due |= std::mem::take(own);
             }
         }
-        let group_buffers = &group.buffers;
+        let own = &group.buffers;
         match task {
             Task::Advance { .. } | Task::Settle { .. } | Task::Read => {
-                for (local, &global) in self.outputs.iter().enumerate() {
-                    board.left[global] = group_buffers.left[local];
-                    board.slopes[global] = group_buffers.slopes[local];
-                    board.integrals[global] = group_buffers.integrals[local];
-                }
+                board.left[self.outputs.clone()].copy_from_slice(&own.left);
+                board.slopes[self.outputs.clone()].copy_from_slice(&own.slopes);
+                board.integrals[self.outputs.clone()].copy_from_slice(&own.integrals);
             }
-            Task::Jacobian { .. } => {
-                for (value, &global) in group_buffers.jacobian.iter().zip(&self.jacobian) {
-                    board.jacobian[global] = *value;
-                }
-            }
-            Task::Through { .. } => {
-                for (value, &global) in group_buffers.through.iter().zip(&self.jacobian) {
-                    board.through[global] = *value;
-                }
-            }
+            Task::Jacobian { .. } => board.jacobian[self.jacobian.clone()].copy_from_slice(&own.jacobian),
+            Task::Through { .. } => board.through[self.jacobian.clone()].copy_from_slice(&own.through),
             Task::Linearise { matrices } => {
-                for (value, &global) in group_buffers.present.iter().zip(&self.present) {
-                    board.present[global] = *value;
-                }
-                for (value, &global) in group_buffers.matrices.iter().zip(&self.matrices).filter(|_| matrices)
-                {
-                    board.matrices[global] = *value;
+                board.present[self.present.clone()].copy_from_slice(&own.present);
+                if matrices {
+                    board.matrices[self.matrices.clone()].copy_from_slice(&own.matrices);
                 }
             }
-            Task::ReadLocals => {
-                for (value, &global) in group_buffers.locals.iter().zip(&self.locals) {
-                    board.locals[global] = *value;
-                }
-            }
-            Task::GetStates => {
-                for (value, &global) in group_buffers.states.iter().zip(&self.states) {
-                    board.states[global] = *value;
-                }
-            }
-            Task::Freeze => {
-                for (bytes, &global) in group_buffers.frozen.iter().zip(&self.indices) {
-                    board.frozen[global].clone_from(bytes);
-                }
-            }
-            Task::Rehearse(_) => {
-                for (rehearsal, &global) in group_buffers.rehearsals.iter().zip(&self.indices) {
-                    board.rehearsals[global].clone_from(rehearsal);
-                }
-            }
+            Task::ReadLocals => board.locals[self.locals.clone()].copy_from_slice(&own.locals),
+            Task::GetStates => board.states[self.states.clone()].copy_from_slice(&own.states),
+            Task::Freeze => board.frozen[self.members.clone()].clone_from_slice(&own.frozen),
+            Task::Rehearse(_) => board.rehearsals[self.members.clone()].clone_from_slice(&own.rehearsals),
             Task::ExitInitialisation { .. } => {
-                for (local, &global) in self.outputs.iter().enumerate() {
-                    board.left[global] = group_buffers.left[local];
-                }
-                for (notices, &global) in group_buffers.notices.iter().zip(&self.indices) {
-                    board.notices[global].clone_from(notices);
-                }
+                board.left[self.outputs.clone()].copy_from_slice(&own.left);
+                board.notices[self.members.clone()].clone_from_slice(&own.notices);
             }
-            Task::Lead => {
-                for &global in &self.indices {
-                    board.leads[global] = None;
-                }
-            }
+            Task::Lead => board.leads[self.members.clone()].fill(None),
             Task::Give(_) => {
-                let own = group.team.members.iter().flat_map(|member| &member.seldom.gives);
-                for (wire, _) in own {
-                    board.given[*wire].clone_from(&group_buffers.given[*wire]);
+                for (wire, _) in group.team.members.iter().flat_map(|member| &member.seldom.gives) {
+                    board.given[*wire].clone_from(&own.given[*wire]);
                 }
             }
             Task::Enter(_)
@@ -341,15 +274,36 @@ impl Share {
             | Task::Save(_)
             | Task::Restore(_)
             | Task::SetStates
-            | Task::Thaw => {}
-            Task::Tune { .. } => {}
+            | Task::Thaw
+            | Task::Tune { .. } => {}
         }
-        let global = |outcome: Outcome| Outcome {
-            ended: outcome.ended.map(|(place, function)| (self.indices[place], function)),
-            ..outcome
-        };
-        group.result.clone().map(global).map_err(|(place, fault)| (self.indices[place], fault))
+        let global = |place: usize| self.members.start + place;
+        let ended = |outcome: Outcome| outcome.ended.map(|(place, function)| (global(place), function));
+        group
+            .result
+            .clone()
+            .map(|outcome| Outcome { ended: ended(outcome), ..outcome })
+            .map_err(|(place, fault)| (global(place), fault))
     }
+}
+
+/// Places of neighbours on the board, which become places in buffers of their own.
+fn own_places<'m>(places: impl Iterator<Item = &'m mut Range<usize>>) -> Range<usize> {
+    let mut all = 0..0;
+    for place in places {
+        if all.is_empty() {
+            all = place.start..place.start;
+        }
+        // What has no values may stand anywhere.
+        if place.start == place.end {
+            *place = 0..0;
+            continue;
+        }
+        debug_assert_eq!(all.end, place.start, "neighbours");
+        all.end = place.end;
+        *place = place.start - all.start..place.end - all.start;
+    }
+    if all.is_empty() { 0..0 } else { all }
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ pub(crate) fn form(
     let before = problems.len();
     let mut simulators = std::mem::take(&mut draft.simulators);
     let ports = draft.ports();
-    let Draft { system, names, interfaces, blocks, links, .. } = &draft;
+    let Draft { system, names, interfaces, links, .. } = &draft;
     let mut pieces = pieces(links, &ports);
     choose_methods(&mut pieces, system, &ports, problems);
     let ways: Vec<Boundary> =
