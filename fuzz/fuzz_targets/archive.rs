@@ -2,8 +2,8 @@
 
 #![no_main]
 
-use cosimo_fmi::validate::{Profile, validate};
 use cosimo_fmi::{Cache, Unit};
+use cosimo_fmi_check::{Profile, validate};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let folder = std::env::temp_dir().join(format!("cosimo-fuzz-{}", std::process::id()));

@@ -3,7 +3,7 @@
 #![no_main]
 
 use cosimo_fmi::Description;
-use cosimo_fmi::validate::{Profile, validate_description};
+use cosimo_fmi_check::{Profile, validate_description};
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let _ = Description::parse(text);

@@ -5,10 +5,12 @@ use std::path::Path;
 use crate::{Outcome, command, no_arguments};
 
 /// All but `cvode`, which needs more than cargo and has a task of its own. The command only passes them on.
-const CHOICES: [(&str, &str); 10] = [
+const CHOICES: [(&str, &str); 12] = [
     ("cosimo", ""),
     ("cosimo", "analysis"),
     ("cosimo", "export"),
+    ("cosimo", "fmi"),
+    ("cosimo", "fmi-check"),
     ("cosimo", "osp"),
     ("cosimo", "parquet"),
     ("cosimo", "plot"),

@@ -6,7 +6,7 @@ use std::sync::Once;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use cosimo::core::printable;
 use cosimo::error::with_remedy;
-use cosimo::fmi::validate::{self, Finding};
+use cosimo::fmi_check::{self, Finding};
 use cosimo::system::{File, Files, Problem, Severity, Span};
 use cosimo::{Error, ErrorKind};
 
@@ -175,8 +175,8 @@ fn titled<'a>(mut group: Group<'a>, hint: Option<&'a str>) {
 /// What a rule of the standard found, on stdout: it is what was asked for.
 pub(crate) fn finding(finding: &Finding, file: &str) {
     let level = match finding.severity {
-        validate::Severity::Error => Level::ERROR,
-        validate::Severity::Warning => Level::WARNING,
+        fmi_check::Severity::Error => Level::ERROR,
+        fmi_check::Severity::Warning => Level::WARNING,
     };
     let compared = format!("found {}, wanted {}", printable(&finding.found), printable(&finding.wanted));
     let mut group = Group::with_title(level.primary_title(printable(&finding.message)).id(finding.rule.id));

@@ -14,7 +14,13 @@ use crate::text::read_text;
 use crate::xml::{self, Reader};
 use crate::{fmi1, schema2, schema3, terminals};
 
-pub(crate) const FILE: &str = "modelDescription.xml";
+pub use crate::schema::typed;
+
+pub const FILE: &str = "modelDescription.xml";
+pub const TERMINALS: &str = "terminalsAndIcons/terminalsAndIcons.xml";
+
+/// `fmiUndefinedValueReference` of FMI 1.0: there is no value.
+pub const UNDEFINED_REFERENCE: u32 = u32::MAX;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fmi {
@@ -216,7 +222,7 @@ pub enum Initial {
     Calculated,
 }
 
-pub(crate) const CAUSALITIES: &[(&str, Causality)] = &[
+pub const CAUSALITIES: &[(&str, Causality)] = &[
     ("structuralParameter", Causality::StructuralParameter),
     ("parameter", Causality::Parameter),
     ("calculatedParameter", Causality::CalculatedParameter),
@@ -226,7 +232,7 @@ pub(crate) const CAUSALITIES: &[(&str, Causality)] = &[
     ("independent", Causality::Independent),
 ];
 
-pub(crate) const VARIABILITIES: &[(&str, Variability)] = &[
+pub const VARIABILITIES: &[(&str, Variability)] = &[
     ("constant", Variability::Constant),
     ("fixed", Variability::Fixed),
     ("tunable", Variability::Tunable),
@@ -234,7 +240,7 @@ pub(crate) const VARIABILITIES: &[(&str, Variability)] = &[
     ("continuous", Variability::Continuous),
 ];
 
-pub(crate) const INITIALS: &[(&str, Initial)] =
+pub const INITIALS: &[(&str, Initial)] =
     &[("exact", Initial::Exact), ("approx", Initial::Approx), ("calculated", Initial::Calculated)];
 
 fn word<T: PartialEq>(words: &[(&'static str, T)], value: &T) -> &'static str {

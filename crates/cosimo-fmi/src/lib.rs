@@ -1,9 +1,9 @@
 //! Functional Mock-up Units (FMI 1.0, 2.0 and 3.0) as simulators of Cosimo.
 //!
-//! `cosimo-pack` unpacks, `description` reads, `platform` and `library` find and load the binary, `unit2`,
-//! `unit3` and `fmi1` speak to an instance, `cosim` makes it a simulator that brings its own solver, `exchange` one whose
-//! equations Cosimo integrates. Foreign code runs behind `library` and the two units only; nothing else in Cosimo
-//! holds a pointer. `validate` compares a unit with the standard and runs nothing. Deliberately without clocks and binary variables.
+//! `cosimo-pack` unpacks, `description` reads, `platform`, `elf` and `library` find and load the binary, `functions` has the
+//! C functions of a version as one list, `unit2`, `unit3` and `fmi1` speak to an instance, `cosim` makes it a simulator that
+//! brings its own solver, `exchange` one whose equations Cosimo integrates. Nothing else in Cosimo calls foreign code. What
+//! the standard forbids and an importer gets along with is told by `cosimo-fmi-check`.
 
 mod agenda;
 #[allow(unsafe_code)] // stands between Cosimo and the C interface
@@ -60,7 +60,6 @@ mod unit;
 mod unit2;
 #[allow(unsafe_code)] // calls into the unit, is called by it
 mod unit3;
-pub mod validate;
 mod waves;
 mod workspace;
 

@@ -12,7 +12,7 @@ use crate::quantity::Units;
 use crate::xml::{Reader, child, children_of};
 
 /// Types of FMI 1.0 and 2.0.
-pub(crate) const KINDS: &[(&str, Kind)] = &[
+const KINDS: &[(&str, Kind)] = &[
     ("Real", Kind::Float64),
     ("Integer", Kind::Int32),
     ("Boolean", Kind::Boolean),
@@ -154,7 +154,7 @@ pub(crate) fn identity<'a>(reader: &mut Reader<'_>, node: Node<'a, '_>) -> Optio
 }
 
 /// The element that has a variable's type, in FMI 1.0 and 2.0.
-pub(crate) fn typed<'a, 'i>(node: Node<'a, 'i>) -> Option<(Node<'a, 'i>, Kind)> {
+pub fn typed<'a, 'i>(node: Node<'a, 'i>) -> Option<(Node<'a, 'i>, Kind)> {
     node.children().find_map(|child| {
         let kind = KINDS.iter().find(|(tag, _)| child.is_element() && child.tag_name().name() == *tag)?;
         Some((child, kind.1))

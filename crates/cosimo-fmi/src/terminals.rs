@@ -4,26 +4,24 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::description::{Description, Terminal};
+use crate::description::{Description, TERMINALS, Terminal};
 use crate::problem::Problem;
 use crate::text::read_text;
 use crate::xml::{self, Reader, children_of};
 
-pub(crate) const FILE: &str = "terminalsAndIcons/terminalsAndIcons.xml";
-
 pub(crate) fn read(folder: &Path, description: &mut Description) {
-    if !folder.join(FILE).is_file() {
+    if !folder.join(TERMINALS).is_file() {
         return;
     }
-    let read = read_text(folder, FILE).and_then(|(text, _)| parse(&text, description));
+    let read = read_text(folder, TERMINALS).and_then(|(text, _)| parse(&text, description));
     if let Err(problem) = read {
         description.remarks.push(problem);
     }
 }
 
 fn parse(text: &str, description: &mut Description) -> Result<(), Problem> {
-    let document = xml::parse(text, FILE)?;
-    let mut reader = Reader::new(text, FILE);
+    let document = xml::parse(text, TERMINALS)?;
+    let mut reader = Reader::new(text, TERMINALS);
     let known: BTreeSet<&str> = description.variables.iter().map(|variable| variable.name.as_str()).collect();
     let mut found = Vec::new();
     for node in children_of(document.root_element(), "Terminals") {

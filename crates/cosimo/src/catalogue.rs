@@ -1,7 +1,8 @@
 //! What every code of an error or a remark means: a page each, carried by the binary. The rules of FMI bring their own
 //! words.
 
-use cosimo_fmi::validate::{RULES, Rule};
+#[cfg(feature = "fmi-check")]
+use cosimo_fmi_check::{RULES, Rule};
 
 /// One file per family of codes: a title, then a page below each `## code`.
 const FAMILIES: &[&str] = &[
@@ -41,11 +42,13 @@ pub fn page(code: &str) -> Option<Page> {
 }
 
 pub fn families() -> Vec<Family> {
-    let rules = Family {
+    let families = FAMILIES.iter().map(|file| family(file));
+    #[cfg(feature = "fmi-check")]
+    let families = families.chain([Family {
         title: "An FMU breaks a rule of FMI (`cosimo validate`)",
         pages: RULES.iter().map(of_rule).collect(),
-    };
-    FAMILIES.iter().map(|file| family(file)).chain([rules]).collect()
+    }]);
+    families.collect()
 }
 
 fn family(file: &'static str) -> Family {
@@ -58,6 +61,7 @@ fn family(file: &'static str) -> Family {
     Family { title, pages: pages.collect() }
 }
 
+#[cfg(feature = "fmi-check")]
 fn of_rule(rule: &Rule) -> Page {
     let clauses: Vec<String> = [("FMI 2.0.5", rule.fmi2), ("FMI 3.0.2", rule.fmi3)]
         .iter()

@@ -25,7 +25,10 @@ pub use cosimo_core as core;
 pub use cosimo_engine as engine;
 #[cfg(feature = "export")]
 pub use cosimo_export as export;
+#[cfg(feature = "fmi")]
 pub use cosimo_fmi as fmi;
+#[cfg(feature = "fmi-check")]
+pub use cosimo_fmi_check as fmi_check;
 pub use cosimo_native as native;
 #[cfg(feature = "osp")]
 pub use cosimo_osp as osp;
@@ -41,6 +44,7 @@ pub mod catalogue;
 pub mod certificate;
 mod draft_file;
 pub mod error;
+mod fmu_messages;
 mod foreign;
 pub mod input_files;
 pub mod observer;
@@ -81,6 +85,7 @@ pub fn registry() -> Registry {
     let mut registry = Registry::default();
     cosimo_methods::register(&mut registry);
     registry.add_source(&cosimo_models::NATIVE);
+    #[cfg(feature = "fmi")]
     registry.add_source(&cosimo_fmi::FMU);
     registry.references.extend(cosimo_models::REFERENCES);
     cosimo_record::register(&mut registry);

@@ -84,6 +84,7 @@ impl<'o> Run<'o> {
         recorders.0.extend(memory.clone().map(|memory| Box::new(memory) as _));
         let begun = Instant::now();
         let started = observers.begin(&plan, &inputs, &results).and_then(|()| {
+            #[cfg(feature = "fmi")]
             if let Some(file) = &simulation.call_log {
                 let failed = |cause| format!("cannot write `{}`: {cause}", file.display());
                 cosimo_fmi::record_calls(file).map_err(|cause| Error::unwritable(failed(cause), file))?;

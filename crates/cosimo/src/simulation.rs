@@ -288,6 +288,7 @@ impl<'o> Simulation<'o> {
 
     /// Writes every call into FMUs to a file.
     #[must_use]
+    #[cfg(feature = "fmi")]
     pub fn log_fmi_calls(mut self, file: impl Into<PathBuf>) -> Self {
         self.call_log = Some(file.into());
         self

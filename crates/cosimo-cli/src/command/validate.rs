@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cosimo::fmi::validate::{Finding, Profile, RULES, Severity, Validation, validate};
+use cosimo::fmi_check::{Finding, Profile, RULES, Severity, Validation, validate};
 use serde_json::{Value, json};
 
 use crate::{exit, report};

@@ -102,7 +102,7 @@ fn all_rules_are_listed() {
     assert_snapshot!("validate-rules", said(&folder, &["--rules"]));
     let json = said(&folder, &["--rules", "--json"]);
     let rules: serde_json::Value = serde_json::from_str(json.split_once('\n').unwrap().1).unwrap();
-    assert_eq!(rules.as_array().unwrap().len(), cosimo::fmi::validate::RULES.len());
+    assert_eq!(rules.as_array().unwrap().len(), cosimo::fmi_check::RULES.len());
 }
 
 /// Each file has its verdict; one that cannot be read does not hide the others.

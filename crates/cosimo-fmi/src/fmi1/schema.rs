@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use roxmltree::Node;
 
 use crate::description::{
-    Capabilities, Causality, Description, Fmi, Initial, Kind, Offer, Output, UnitDefinition, Variability,
-    Variable,
+    Capabilities, Causality, Description, Fmi, Initial, Kind, Offer, Output, UNDEFINED_REFERENCE,
+    UnitDefinition, Variability, Variable,
 };
 use crate::quantity::Units;
 use crate::schema::{
@@ -57,9 +57,6 @@ pub(crate) const CHANGES: &[(&str, Change)] = &[
 
 pub(crate) const ALIASES: &[(&str, Alias)] =
     &[("noAlias", Alias::None), ("alias", Alias::Same), ("negatedAlias", Alias::Negated)];
-
-/// `fmiUndefinedValueReference`: there is no value.
-pub(crate) const UNDEFINED: u32 = u32::MAX;
 
 pub(crate) fn read(reader: &mut Reader<'_>, root: Node<'_, '_>, version: &str) -> Option<Description> {
     let head = head(reader, root, (Fmi::One, version), "guid");
@@ -219,7 +216,7 @@ fn settle_aliases(reader: &mut Reader<'_>, root: Node<'_, '_>, variables: &mut [
     for at in 0..variables.len() {
         let node = nodes.get(&variables[at].place).copied().unwrap_or(root);
         let Variable { name, kind, reference, causality, negated, .. } = &mut variables[at];
-        if *reference == UNDEFINED && matches!(causality, Causality::Input | Causality::Output) {
+        if *reference == UNDEFINED_REFERENCE && matches!(causality, Causality::Input | Causality::Output) {
             reader.remark(node, format!("`{name}` has no value reference and is not a port"));
             *causality = Causality::Local;
         }
@@ -242,9 +239,9 @@ fn settle_aliases(reader: &mut Reader<'_>, root: Node<'_, '_>, variables: &mut [
         }
     }
     let used: BTreeSet<u32> = variables.iter().map(|variable| variable.reference).collect();
-    let mut free = (0..UNDEFINED).rev().filter(|number| !used.contains(number));
+    let mut free = (0..UNDEFINED_REFERENCE).rev().filter(|number| !used.contains(number));
     for variable in variables.iter_mut().filter(|variable| variable.negated.is_some()) {
-        variable.reference = free.next().unwrap_or(UNDEFINED);
+        variable.reference = free.next().unwrap_or(UNDEFINED_REFERENCE);
     }
 }
 

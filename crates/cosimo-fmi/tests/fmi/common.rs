@@ -22,7 +22,7 @@ pub(crate) fn folder(name: &str) -> PathBuf {
 pub(crate) fn library(source: &str, flags: &[&str], into: &Path) {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let draft = into.with_extension(format!("draft{}", COUNT.fetch_add(1, Ordering::Relaxed)));
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(source);
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cosimo-fmi/tests/fixtures").join(source);
     let output = Command::new("gcc")
         .args(["-shared", "-fPIC", "-O1", "-ffp-contract=off"])
         .args(flags)

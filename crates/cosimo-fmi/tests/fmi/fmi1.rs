@@ -8,7 +8,8 @@ use cosimo_fmi::Description;
 use cosimo_fmi::description::{Causality, Fmi, Initial, Kind, Variability};
 
 use crate::common::{advance, archive, changed, enter, folder, library, open, outputs, refusal};
-use crate::corpus::SLAVE1;
+
+const SLAVE1: &str = include_str!("../fixtures/slave1.xml");
 
 /// The slave in a folder, with its description changed and its binary compiled with flags.
 fn slave(folder: &Path, changes: &[(&str, &str)], flags: &[&str]) {

@@ -5,14 +5,10 @@
 #[path = "../fmi/common.rs"]
 #[allow(dead_code, reason = "shared with the other tests")]
 mod common;
-#[path = "../fmi/corpus.rs"]
-#[allow(dead_code, reason = "shared with the other tests")]
-mod corpus;
 mod fmpy;
 mod python;
 #[path = "../../../cosimo-pack/tests/common/scratch.rs"]
 mod scratch;
-mod validators;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -18,11 +18,11 @@ use cosimo_core::entry::{Listed, Options};
 use cosimo_core::{End, Registry, Value};
 use cosimo_engine::rows::side_letter;
 use cosimo_engine::{BondSummary, BondTotals, Counters, Layout, LoopResidual, Run, Summary, Verdict};
-use cosimo_fmi::{Message, MessageKind};
 use cosimo_system::{Choice, EndRule, IslandDecl, Problem, Severity, System};
 use serde_json::{Map, Value as Json};
 
 use crate::error::Error;
+use crate::fmu_messages::fmu_messages;
 
 /// What a file must call itself to be one.
 pub const KIND: &str = "cosimo-certificate";
@@ -151,7 +151,7 @@ impl Certificate {
             steps: self.step_summary(summary),
             loops: loops.iter().map(residual).collect(),
             remarks: remarks.map(said).collect(),
-            messages: cosimo_fmi::messages().iter().map(message).collect(),
+            messages: fmu_messages().into_iter().map(|(message, _)| message).collect(),
             scenario: Scenario {
                 events: summary.events.iter().map(event).collect(),
                 more_events: summary.more_events,
@@ -226,23 +226,6 @@ fn residual(found: &LoopResidual) -> Loop {
 
 fn said(remark: &Problem) -> Remark {
     Remark { code: remark.code, message: remark.message.clone(), hint: remark.hint.clone() }
-}
-
-/// What an FMU logged, or returned without failing.
-pub fn message(message: &Message) -> FmuMessage {
-    let Message { component, kind, count, first } = message;
-    let (category, function) = match kind {
-        MessageKind::Logged { category, .. } => (Some(category.clone()), None),
-        MessageKind::Returned { function } => (None, Some(*function)),
-    };
-    FmuMessage {
-        component: component.clone(),
-        status: kind.status_word(),
-        function,
-        count: *count,
-        first: category.as_ref().map(|_| first.clone()),
-        category,
-    }
 }
 
 fn components(system: &System, layout: &Layout) -> Vec<Component> {

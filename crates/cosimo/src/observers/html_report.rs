@@ -15,6 +15,7 @@ use cosimo_system::{self as system, Severity, System};
 
 use crate::draft_file::DraftFile;
 use crate::error::Error;
+use crate::fmu_messages::fmu_messages;
 use crate::observer::{End, Moment, Observer, Start};
 use crate::outcome::Outcome;
 use crate::simulation::{RunInputs, command_line};
@@ -124,7 +125,7 @@ fn warnings(inputs: &RunInputs, run: &Run) -> Vec<Remark> {
     let of_run = run.remarks().iter().filter(|problem| problem.severity == Severity::Remark);
     let mut warnings: Vec<Remark> =
         of_run.map(|problem| remark(problem.code, crate::error::with_remedy(problem))).collect();
-    warnings.extend(cosimo_fmi::messages().iter().map(|message| uncoded(format!("FMU {message}"))));
+    warnings.extend(fmu_messages().iter().map(|(_, words)| uncoded(format!("FMU {words}"))));
     warnings.extend(inputs.resumed.as_ref().map(|resumed| {
         uncoded(format!(
             "resumed at t = {} s from `{}`: curves and rejected steps are drawn from there on; ledger, verdict and \

@@ -6,8 +6,8 @@ use cosimo_engine::lines::{EndTotals, IsleTotals, LineTotals, NetTotals};
 use cosimo_engine::{BondSummary, Counters, OwnSteps, Run, RunError, Summary};
 use serde_json::{Value, json};
 
-use crate::certificate::message;
 use crate::error::Error;
+use crate::fmu_messages::fmu_messages;
 use crate::observer::{End, Moment, Observer, When};
 use crate::outcome::Outcome;
 use crate::saved;
@@ -39,9 +39,9 @@ impl Observer for SummaryFile {
     fn end(&mut self, end: &mut End<'_>) -> Result<(), Error> {
         let Some((run, outcome)) = &end.started else { return Ok(()) };
         let mut json = summary_json(end, run, outcome);
-        let messages = cosimo_fmi::messages();
+        let messages = fmu_messages();
         if !messages.is_empty() {
-            json["messages"] = json!(messages.iter().map(message).collect::<Vec<_>>());
+            json["messages"] = json!(messages.into_iter().map(|(message, _)| message).collect::<Vec<_>>());
         }
         saved::replace(&self.0, format!("{json:#}\n").as_bytes()).map_err(|cause| {
             Error::unwritable(format!("cannot write `{}`: {cause}", self.0.display()), &self.0)

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::model::{List, Model, Unknown};
-use super::report::Report;
-use crate::description::{Causality, Fmi, Initial, Kind, Variability};
-use crate::xml::child;
+use cosimo_fmi::description::{Causality, Fmi, Initial, Kind, Variability};
+use cosimo_pack::xml::child;
+
+use crate::model::{List, Model, Unknown};
+use crate::report::Report;
 
 /// The variables of a list.
 fn listed(model: &Model<'_>, list: List) -> BTreeSet<usize> {
@@ -41,7 +42,7 @@ fn missing(model: &Model<'_>, report: &mut Report, variable: usize, list: List, 
     );
 }
 
-pub(super) fn reference(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn reference(model: &Model<'_>, report: &mut Report) {
     for unknown in model.unknowns.iter().filter(|unknown| unknown.variable.is_none()) {
         let Some(number) = unknown.written else { continue };
         report.find(
@@ -53,7 +54,7 @@ pub(super) fn reference(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn repeated(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn repeated(model: &Model<'_>, report: &mut Report) {
     let mut seen = BTreeSet::new();
     for unknown in &model.unknowns {
         let Some(variable) = unknown.variable else { continue };
@@ -69,7 +70,7 @@ pub(super) fn repeated(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn outputs_missing(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn outputs_missing(model: &Model<'_>, report: &mut Report) {
     if child(model.root, "ModelStructure").is_none() {
         return;
     }
@@ -81,7 +82,7 @@ pub(super) fn outputs_missing(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn outputs_extra(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn outputs_extra(model: &Model<'_>, report: &mut Report) {
     for (unknown, variable) in of(model, List::Outputs) {
         let variable = &model.variables[variable];
         if let Some(causality) = variable.causality.filter(|causality| *causality != Causality::Output) {
@@ -95,7 +96,7 @@ pub(super) fn outputs_extra(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn derivatives_missing(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn derivatives_missing(model: &Model<'_>, report: &mut Report) {
     if model.kind("ModelExchange").is_none() || child(model.root, "ModelStructure").is_none() {
         return;
     }
@@ -110,7 +111,7 @@ pub(super) fn derivatives_missing(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn derivatives_extra(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn derivatives_extra(model: &Model<'_>, report: &mut Report) {
     for (unknown, variable) in of(model, List::Derivatives) {
         let variable = &model.variables[variable];
         let found = if !variable.typed.has_attribute("derivative") {
@@ -156,7 +157,7 @@ fn exchanged(model: &Model<'_>) -> BTreeSet<usize> {
     all
 }
 
-pub(super) fn initial_unknowns_missing(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn initial_unknowns_missing(model: &Model<'_>, report: &mut Report) {
     if child(model.root, "ModelStructure").is_none() {
         return;
     }
@@ -168,7 +169,7 @@ pub(super) fn initial_unknowns_missing(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn initial_unknowns_extra(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn initial_unknowns_extra(model: &Model<'_>, report: &mut Report) {
     let exchanged = exchanged(model);
     for (unknown, index) in of(model, List::InitialUnknowns) {
         if initial_unknown(model, index, &exchanged) == Err(false) {
@@ -187,7 +188,7 @@ pub(super) fn initial_unknowns_extra(model: &Model<'_>, report: &mut Report) {
 }
 
 /// FMI 2.0 wants them in the order of the variables.
-pub(super) fn initial_unknowns_order(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn initial_unknowns_order(model: &Model<'_>, report: &mut Report) {
     let mut highest = 0;
     for (unknown, index) in of(model, List::InitialUnknowns) {
         if index < highest {
@@ -202,7 +203,7 @@ pub(super) fn initial_unknowns_order(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn dependencies(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn dependencies(model: &Model<'_>, report: &mut Report) {
     let states = model.states();
     for unknown in &model.unknowns {
         let Some(list) = &unknown.dependencies else { continue };
@@ -257,7 +258,7 @@ fn wrong_known(
 }
 
 /// FMI 2.0 wants them ascending.
-pub(super) fn dependencies_order(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn dependencies_order(model: &Model<'_>, report: &mut Report) {
     for unknown in &model.unknowns {
         let list = unknown.dependencies.as_deref().unwrap_or_default();
         if let Some(pair) = list.windows(2).find(|pair| pair[0] >= pair[1]) {
@@ -272,7 +273,7 @@ pub(super) fn dependencies_order(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn dependencies_kind(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn dependencies_kind(model: &Model<'_>, report: &mut Report) {
     for unknown in &model.unknowns {
         let Some(kinds) = &unknown.kinds else { continue };
         let name = unknown.variable.map_or("an entry", |index| model.variables[index].name);
@@ -299,7 +300,7 @@ pub(super) fn dependencies_kind(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn event_indicators(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn event_indicators(model: &Model<'_>, report: &mut Report) {
     for (unknown, index) in of(model, List::EventIndicators) {
         let variable = &model.variables[index];
         if !variable.is_float() || variable.variability != Some(Variability::Continuous) {
@@ -314,7 +315,7 @@ pub(super) fn event_indicators(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn clocked_states(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn clocked_states(model: &Model<'_>, report: &mut Report) {
     let there = listed(model, List::ClockedStates);
     for (unknown, index) in of(model, List::ClockedStates) {
         let variable = &model.variables[index];

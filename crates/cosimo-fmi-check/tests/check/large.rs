@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 
 use cosimo::core::Segment;
-use cosimo_fmi::validate::{self, Profile};
+use cosimo_fmi_check::{Profile, validate};
 
 use crate::common::{MASS2, MASS3, advance, archive, enter, folder, library, open};
 
@@ -57,7 +57,7 @@ fn cost(version: u32, count: usize) -> f64 {
     assert_eq!(mass.locals().len(), 9 * count / 10 + 6);
     enter(&mut *mass);
     advance(&mut *mass, 0.0, 0.1, &[Segment::ZERO]).unwrap();
-    validate::validate(&file, Profile::Lenient).unwrap();
+    validate(&file, Profile::Lenient).unwrap();
     used() - begun
 }
 

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use cosimo_fmi::description::Kind;
+use cosimo_fmi::description::UNDEFINED_REFERENCE;
 use roxmltree::Node;
 
-use super::model::{Model, Variable};
-use super::report::Report;
-use crate::description::Kind;
-use crate::fmi1::schema::UNDEFINED;
+use crate::model::{Model, Variable};
+use crate::report::Report;
 
 /// The type by which calls reach it: enumerations are integers to the interface.
 fn base_type(variable: &Variable<'_>) -> Option<Kind> {
@@ -18,7 +18,7 @@ fn is_alias(variable: &Variable<'_>) -> bool {
     matches!(variable.node.attribute("alias").map(str::trim), Some("alias" | "negatedAlias"))
 }
 
-pub(super) fn alias_base(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn alias_base(model: &Model<'_>, report: &mut Report) {
     let bases: BTreeSet<(Option<Kind>, Option<u32>)> = model
         .variables
         .iter()
@@ -27,7 +27,9 @@ pub(super) fn alias_base(model: &Model<'_>, report: &mut Report) {
         .collect();
     for variable in model.variables.iter().filter(|variable| is_alias(variable)) {
         let known = bases.contains(&(base_type(variable), variable.reference));
-        if let Some(reference) = variable.reference.filter(|reference| !known && *reference != UNDEFINED) {
+        if let Some(reference) =
+            variable.reference.filter(|reference| !known && *reference != UNDEFINED_REFERENCE)
+        {
             report.find(
                 model.source.attribute(variable.node, "alias"),
                 format!("`{}` is an alias of nothing", variable.name),
@@ -38,7 +40,7 @@ pub(super) fn alias_base(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn direct_dependency(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn direct_dependency(model: &Model<'_>, report: &mut Report) {
     let causalities: BTreeMap<&str, &str> = model
         .variables
         .iter()

@@ -6,12 +6,11 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use crate::archive::{Limits, inside, other_than_zip, regular};
-use crate::description::FILE;
-use crate::elf::{self, Elf};
-use crate::problem::Problem;
-use crate::terminals;
-use crate::text::{LARGEST, decode};
+use cosimo_fmi::description::{FILE, TERMINALS};
+use cosimo_fmi::elf::{self, Elf};
+use cosimo_pack::archive::{Limits, inside, other_than_zip, regular};
+use cosimo_pack::problem::Problem;
+use cosimo_pack::text::{LARGEST, decode};
 
 pub(crate) const BUILD: &str = "sources/buildDescription.xml";
 /// A library that is larger is not looked into.
@@ -195,7 +194,7 @@ impl Package {
         let mut entry = archive.by_index(index).map_err(|error| Damage::Broken(error.to_string()))?;
         let allowed = entry.compressed_size().saturating_mul(limits.ratio).max(limits.ratio_from);
         let library = library_parts(name);
-        let text = [FILE, terminals::FILE, BUILD].into_iter().find(|file| *file == name);
+        let text = [FILE, TERMINALS, BUILD].into_iter().find(|file| *file == name);
         let most = if library.is_some() { LARGEST_LIBRARY } else { LARGEST };
         let mut kept = Vec::new();
         let (mut size, mut buffer) = (0, vec![0; 1 << 16]);
@@ -240,7 +239,7 @@ impl Package {
     fn put(&mut self, text: Text) {
         let place = match text.entry {
             FILE => &mut self.description,
-            terminals::FILE => &mut self.terminals,
+            TERMINALS => &mut self.terminals,
             _ => &mut self.build,
         };
         *place = Some(text);

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use cosimo_pack::problem::Place;
 use roxmltree::Node;
 
-use super::model::Model;
-use super::package::{Package, Text};
-use super::report::{Report, Source, Spot};
-use super::schema::{self, Content, Element};
-use crate::problem::Place;
+use crate::model::Model;
+use crate::package::{Package, Text};
+use crate::report::{Report, Source, Spot};
+use crate::schema::{self, Content, Element};
 
 /// What can be wrong with an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -205,35 +205,35 @@ fn say(model: &Model<'_>, report: &mut Report, kind: Kind) {
     }
 }
 
-pub(super) fn unknown_element(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn unknown_element(model: &Model<'_>, report: &mut Report) {
     say(model, report, Kind::UnknownElement);
 }
 
-pub(super) fn missing_element(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn missing_element(model: &Model<'_>, report: &mut Report) {
     say(model, report, Kind::MissingElement);
 }
 
-pub(super) fn misplaced_element(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn misplaced_element(model: &Model<'_>, report: &mut Report) {
     say(model, report, Kind::MisplacedElement);
 }
 
-pub(super) fn repeated_element(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn repeated_element(model: &Model<'_>, report: &mut Report) {
     say(model, report, Kind::RepeatedElement);
 }
 
-pub(super) fn unknown_attribute(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn unknown_attribute(model: &Model<'_>, report: &mut Report) {
     say(model, report, Kind::UnknownAttribute);
 }
 
-pub(super) fn missing_attribute(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn missing_attribute(model: &Model<'_>, report: &mut Report) {
     say(model, report, Kind::MissingAttribute);
 }
 
-pub(super) fn attribute_value(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn attribute_value(model: &Model<'_>, report: &mut Report) {
     say(model, report, Kind::AttributeValue);
 }
 
-pub(super) fn stray_text(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn stray_text(model: &Model<'_>, report: &mut Report) {
     say(model, report, Kind::StrayText);
 }
 
@@ -241,7 +241,7 @@ fn texts(package: &Package) -> impl Iterator<Item = &Text> {
     [&package.description, &package.terminals, &package.build].into_iter().flatten()
 }
 
-pub(super) fn well_formed(package: &Package, report: &mut Report) {
+pub(crate) fn well_formed(package: &Package, report: &mut Report) {
     for text in texts(package) {
         match &text.content {
             Err(error) => report.find(
@@ -251,7 +251,7 @@ pub(super) fn well_formed(package: &Package, report: &mut Report) {
                 "a text in UTF-8",
             ),
             Ok(content) => {
-                let Err(problem) = crate::xml::parse(content, text.entry) else { continue };
+                let Err(problem) = cosimo_pack::xml::parse(content, text.entry) else { continue };
                 let place = problem.place.unwrap_or(Place { line: 1, column: 1 });
                 let spot = Source::new(text.entry, content).spot(offset(content, place)..usize::MAX);
                 let spot = if problem.place.is_some() { spot } else { Spot::entry(text.entry) };
@@ -272,7 +272,7 @@ fn offset(text: &str, place: Place) -> usize {
     start + rest.char_indices().nth(place.column.saturating_sub(1) as usize).map_or(rest.len(), |(at, _)| at)
 }
 
-pub(super) fn encoding(package: &Package, report: &mut Report) {
+pub(crate) fn encoding(package: &Package, report: &mut Report) {
     for text in texts(package) {
         if let Some(found) = &text.encoding {
             let message = "the encoding is not the one of the standard";
@@ -287,9 +287,9 @@ pub(super) fn encoding(package: &Package, report: &mut Report) {
 }
 
 /// The root of the description, and a version that has rules here.
-pub(super) fn root(package: &Package, report: &mut Report) {
+pub(crate) fn root(package: &Package, report: &mut Report) {
     let Some(Text { content: Ok(content), entry, .. }) = &package.description else { return };
-    let Ok(document) = crate::xml::parse(content, entry) else { return };
+    let Ok(document) = cosimo_pack::xml::parse(content, entry) else { return };
     let (source, root) = (Source::new(entry, content), document.root_element());
     let tag = root.tag_name().name();
     if tag != schema::DESCRIPTION2.name {

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use cosimo_fmi::description::Fmi;
+use cosimo_pack::xml::{child, children_of};
 use roxmltree::Node;
 
-use super::model::Model;
-use super::report::Report;
-use super::schema::number;
-use super::structure::repeated;
-use crate::description::Fmi;
-use crate::xml::{child, children_of};
+use crate::model::Model;
+use crate::report::Report;
+use crate::schema::number;
+use crate::structure::repeated;
 
 fn named<'a>(nodes: impl Iterator<Item = Node<'a, 'a>>) -> impl Iterator<Item = (Node<'a, 'a>, &'a str)> {
     nodes.filter_map(|node| Some((node, node.attribute("name")?)))
@@ -32,7 +32,7 @@ fn say_repeated<'a>(
     }
 }
 
-pub(super) fn duplicate_unit(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn duplicate_unit(model: &Model<'_>, report: &mut Report) {
     say_repeated(model, report, "units", children_of(model.root, "UnitDefinitions"));
     for unit in children_of(model.root, "UnitDefinitions") {
         let shown = unit.children().filter(|node| node.tag_name().name() == "DisplayUnit");
@@ -40,7 +40,7 @@ pub(super) fn duplicate_unit(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn unit_conversion(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn unit_conversion(model: &Model<'_>, report: &mut Report) {
     for unit in children_of(model.root, "UnitDefinitions") {
         for node in unit.children().filter(Node::is_element) {
             let value = |name: &str| node.attribute(name).and_then(number);
@@ -60,11 +60,11 @@ pub(super) fn unit_conversion(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn duplicate_type(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn duplicate_type(model: &Model<'_>, report: &mut Report) {
     say_repeated(model, report, "types", children_of(model.root, "TypeDefinitions"));
 }
 
-pub(super) fn type_and_variable(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn type_and_variable(model: &Model<'_>, report: &mut Report) {
     for variable in &model.variables {
         if model.types.contains_key(variable.name) {
             report.find(
@@ -77,7 +77,7 @@ pub(super) fn type_and_variable(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn enumeration_items(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn enumeration_items(model: &Model<'_>, report: &mut Report) {
     for declared in children_of(model.root, "TypeDefinitions") {
         let holder = if model.fmi == Fmi::Two { child(declared, "Enumeration") } else { Some(declared) };
         let items = || {
@@ -99,11 +99,11 @@ pub(super) fn enumeration_items(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn duplicate_category(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn duplicate_category(model: &Model<'_>, report: &mut Report) {
     say_repeated(model, report, "log categories", children_of(model.root, "LogCategories"));
 }
 
-pub(super) fn experiment(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn experiment(model: &Model<'_>, report: &mut Report) {
     let Some(node) = child(model.root, "DefaultExperiment") else { return };
     let value = |name: &str| node.attribute(name).and_then(number);
     let (start, stop) = (value("startTime").unwrap_or(0.0), value("stopTime"));
@@ -128,7 +128,7 @@ fn annotations<'a>(model: &Model<'a>) -> impl Iterator<Item = Node<'a, 'a>> {
 }
 
 /// FMI 2.0: one entry for each tool.
-pub(super) fn duplicate_tool(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn duplicate_tool(model: &Model<'_>, report: &mut Report) {
     for list in annotations(model) {
         say_repeated(
             model,
@@ -140,7 +140,7 @@ pub(super) fn duplicate_tool(model: &Model<'_>, report: &mut Report) {
 }
 
 /// FMI 3.0 wants the domain of whoever defines it.
-pub(super) fn annotation_type(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn annotation_type(model: &Model<'_>, report: &mut Report) {
     for node in annotations(model).flat_map(|list| list.children()) {
         let Some(name) = node.attribute("type") else { continue };
         if !name.contains('.') {

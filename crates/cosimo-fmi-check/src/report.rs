@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
+use cosimo_fmi::description::Fmi;
+use cosimo_pack::problem::Place;
+use cosimo_pack::xml::Lines;
 use roxmltree::Node;
 
-use super::Rule;
-use crate::description::Fmi;
-use crate::problem::Place;
-use crate::xml::Lines;
+use crate::Rule;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {

@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use cosimo_fmi::description::Fmi;
+use cosimo_fmi::elf::{self, machine_name};
+use cosimo_fmi::platform::{PLATFORMS, Platform};
+use cosimo_pack::xml::{child, children_of};
 use roxmltree::Node;
 
-use super::model::Model;
-use super::package::{Format, Library};
-use super::report::{Report, Spot};
-use crate::description::Fmi;
-use crate::elf::{self, machine_name};
-use crate::platform::{PLATFORMS, Platform};
-use crate::xml::{child, children_of};
+use crate::model::Model;
+use crate::package::{Format, Library};
+use crate::report::{Report, Spot};
 
 fn identifiers<'a>(model: &Model<'a>) -> BTreeSet<&'a str> {
     model
@@ -40,7 +40,7 @@ fn is_tuple(folder: &str) -> bool {
     known(parts.next(), &ARCHITECTURES) && known(parts.next(), &["darwin", "linux", "windows"])
 }
 
-pub(super) fn platform_name(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn platform_name(model: &Model<'_>, report: &mut Report) {
     for folder in folders(model) {
         let known = PLATFORMS.iter().any(|known| known.folder(model.fmi) == folder);
         if known || model.fmi == Fmi::Three && is_tuple(folder) {
@@ -62,7 +62,7 @@ fn is_here(folder: &str) -> bool {
     Platform::here().is_some_and(|here| [here.fmi2, here.fmi3].contains(&folder))
 }
 
-pub(super) fn library_missing(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn library_missing(model: &Model<'_>, report: &mut Report) {
     for folder in folders(model) {
         let ending = platform(folder).map(|platform| platform.ending);
         for identifier in identifiers(model) {
@@ -89,7 +89,7 @@ fn own<'m>(model: &'m Model<'_>) -> impl Iterator<Item = &'m Library> {
     model.package.libraries.iter().filter(move |library| names.contains(&library.stem))
 }
 
-pub(super) fn library_format(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn library_format(model: &Model<'_>, report: &mut Report) {
     for library in own(model) {
         let wanted = match library.ending.as_str() {
             "so" => Format::Elf,
@@ -111,7 +111,7 @@ pub(super) fn library_format(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn library_machine(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn library_machine(model: &Model<'_>, report: &mut Report) {
     for library in own(model) {
         let (Some(elf), Some(platform)) = (&library.elf, platform(&library.platform)) else { continue };
         let Some((machine, bits)) = elf::machine(platform.arch) else { continue };
@@ -376,16 +376,16 @@ fn say_missing(model: &Model<'_>, report: &mut Report, needed: bool) {
     }
 }
 
-pub(super) fn needed_function(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn needed_function(model: &Model<'_>, report: &mut Report) {
     say_missing(model, report, true);
 }
 
-pub(super) fn other_function(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn other_function(model: &Model<'_>, report: &mut Report) {
     say_missing(model, report, false);
 }
 
 /// Files that the description, or the build description, says to compile: where it says so, and the name.
-fn source_files<'m, 'a>(model: &'m Model<'a>) -> Vec<(&'m super::report::Source<'a>, Node<'a, 'a>, &'a str)> {
+fn source_files<'m, 'a>(model: &'m Model<'a>) -> Vec<(&'m crate::report::Source<'a>, Node<'a, 'a>, &'a str)> {
     let mut found = Vec::new();
     match (model.fmi, model.build) {
         (Fmi::One, _) => {}
@@ -403,7 +403,7 @@ fn source_files<'m, 'a>(model: &'m Model<'a>) -> Vec<(&'m super::report::Source<
     found
 }
 
-pub(super) fn source_missing(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn source_missing(model: &Model<'_>, report: &mut Report) {
     for (source, node, name) in source_files(model) {
         if !model.package.bare && !model.package.has(&format!("sources/{name}")) {
             let message = "a source file that is to be compiled is not there";
@@ -417,7 +417,7 @@ pub(super) fn source_missing(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn sources_listed(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn sources_listed(model: &Model<'_>, report: &mut Report) {
     let any = model.package.below("sources/").next().is_some();
     let told = match model.fmi {
         Fmi::One => return,
@@ -438,7 +438,7 @@ pub(super) fn sources_listed(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn build_configuration(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn build_configuration(model: &Model<'_>, report: &mut Report) {
     let Some((source, root)) = model.build else { return };
     let known = identifiers(model);
     let mut seen: BTreeMap<(&str, Option<&str>), ()> = BTreeMap::new();

@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use cosimo_fmi::description::{Causality, Fmi, Initial, Kind, Variability};
+use cosimo_pack::xml::children_of;
 use roxmltree::Node;
 
-use super::model::{Model, Variable, initials};
-use super::report::Report;
-use super::schema::{number, whole};
-use super::structure::repeated;
-use crate::description::{Causality, Fmi, Initial, Kind, Variability};
-use crate::xml::children_of;
+use crate::model::{Model, Variable, initials};
+use crate::report::Report;
+use crate::schema::{number, whole};
+use crate::structure::repeated;
 
 /// The attribute `name` of a variable's element.
-fn at<'a>(model: &Model<'a>, variable: &Variable<'a>, name: &str) -> super::report::Spot {
+fn at<'a>(model: &Model<'a>, variable: &Variable<'a>, name: &str) -> crate::report::Spot {
     // In FMI 2.0 some attributes are in the element inside.
     let node = if variable.node.has_attribute(name) { variable.node } else { variable.typed };
     let node = if node.has_attribute(name) { node } else { variable.node };
@@ -31,7 +31,7 @@ fn names<'a>(model: &Model<'a>) -> Vec<(Node<'a, 'a>, &'a str)> {
     found
 }
 
-pub(super) fn duplicate_name(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn duplicate_name(model: &Model<'_>, report: &mut Report) {
     for (node, name, line) in repeated(model.source, names(model).into_iter()) {
         report.find(
             model.source.attribute(node, "name"),
@@ -42,7 +42,7 @@ pub(super) fn duplicate_name(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn name(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn name(model: &Model<'_>, report: &mut Report) {
     for (node, name) in names(model) {
         let found = if name.is_empty() {
             "an empty one".to_owned()
@@ -57,7 +57,7 @@ pub(super) fn name(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn structured_name(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn structured_name(model: &Model<'_>, report: &mut Report) {
     if model.root.attribute("variableNamingConvention") != Some("structured") {
         return;
     }
@@ -130,7 +130,7 @@ fn after_name(text: &str) -> Option<&str> {
 }
 
 /// FMI 3.0: one variable for each value reference.
-pub(super) fn duplicate_reference(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn duplicate_reference(model: &Model<'_>, report: &mut Report) {
     let mut seen: BTreeMap<u32, &Variable<'_>> = BTreeMap::new();
     for variable in &model.variables {
         let Some(reference) = variable.reference else { continue };
@@ -149,7 +149,7 @@ pub(super) fn duplicate_reference(model: &Model<'_>, report: &mut Report) {
 }
 
 /// FMI 2.0: variables of one base type and value reference are one value under several names.
-pub(super) fn alias(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn alias(model: &Model<'_>, report: &mut Report) {
     let mut sets: BTreeMap<(Kind, u32), Vec<&Variable<'_>>> = BTreeMap::new();
     for variable in &model.variables {
         if let (Some(kind), Some(reference)) = (variable.kind, variable.reference) {
@@ -203,13 +203,13 @@ fn is_constant(variable: &Variable<'_>) -> bool {
     variable.variability == Some(Variability::Constant)
 }
 
-pub(super) fn causality_variability(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn causality_variability(model: &Model<'_>, report: &mut Report) {
     for variable in &model.variables {
         let Some((causality, variability)) = variable.causality.zip(variable.variability) else { continue };
         if initials(model.fmi, causality, variability).is_some() {
             continue;
         }
-        let possible: Vec<&str> = crate::description::VARIABILITIES
+        let possible: Vec<&str> = cosimo_fmi::description::VARIABILITIES
             .iter()
             .filter(|(_, other)| initials(model.fmi, causality, *other).is_some())
             .map(|(word, _)| *word)
@@ -234,7 +234,7 @@ fn combines(model: &Model<'_>, variable: &Variable<'_>) -> bool {
     both.is_some_and(|(causality, variability)| initials(model.fmi, causality, variability).is_some())
 }
 
-pub(super) fn initial(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn initial(model: &Model<'_>, report: &mut Report) {
     for variable in &model.variables {
         let (Some(given), Some(causality), Some(variability)) =
             (variable.given_initial, variable.causality, variable.variability)
@@ -255,7 +255,7 @@ pub(super) fn initial(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn start_missing(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn start_missing(model: &Model<'_>, report: &mut Report) {
     for variable in model.variables.iter().filter(|variable| variable.start.is_none()) {
         let needed = match (variable.kind, variable.initial, variable.causality) {
             // A clock's start is its first tick.
@@ -275,7 +275,7 @@ pub(super) fn start_missing(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn start_forbidden(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn start_forbidden(model: &Model<'_>, report: &mut Report) {
     for variable in model.variables.iter().filter(|variable| variable.start.is_some()) {
         let because = match (variable.initial, variable.causality) {
             _ if !combines(model, variable) => continue,
@@ -292,7 +292,7 @@ pub(super) fn start_forbidden(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn continuous_type(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn continuous_type(model: &Model<'_>, report: &mut Report) {
     for variable in model.variables.iter().filter(|variable| combines(model, variable)) {
         let Some(kind) = variable.kind.filter(|kind| !kind.is_float()) else { continue };
         if variable.variability == Some(Variability::Continuous) {
@@ -317,7 +317,7 @@ fn range(model: &Model<'_>, variable: &Variable<'_>) -> (Option<f64>, Option<f64
     (bound("min"), bound("max"))
 }
 
-pub(super) fn min_max(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn min_max(model: &Model<'_>, report: &mut Report) {
     let mut check = |node: Node<'_, '_>, name: &str, min: Option<f64>, max: Option<f64>| {
         if let (Some(min), Some(max)) = (min, max)
             && min > max
@@ -347,7 +347,7 @@ pub(super) fn min_max(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn start_range(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn start_range(model: &Model<'_>, report: &mut Report) {
     for variable in model.variables.iter().filter(|variable| variable.kind.is_some_and(Kind::is_number)) {
         let (min, max) = range(model, variable);
         if min.zip(max).is_some_and(|(min, max)| min > max) {
@@ -368,7 +368,7 @@ pub(super) fn start_range(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn enumeration_start(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn enumeration_start(model: &Model<'_>, report: &mut Report) {
     let items = |declared: &Node<'_, '_>| -> BTreeSet<i128> {
         let items = declared.descendants().filter(|node| node.tag_name().name() == "Item");
         if model.fmi == Fmi::One {
@@ -394,7 +394,7 @@ pub(super) fn enumeration_start(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn start_size(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn start_size(model: &Model<'_>, report: &mut Report) {
     for variable in &model.variables {
         let Some(start) = &variable.start else { continue };
         let sizes = model.dimensions(variable);
@@ -413,7 +413,7 @@ pub(super) fn start_size(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn declared_type(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn declared_type(model: &Model<'_>, report: &mut Report) {
     for variable in &model.variables {
         let Some(name) = variable.typed.attribute("declaredType") else { continue };
         let found = match model.declared(variable) {
@@ -454,7 +454,7 @@ fn users_of_units<'a>(model: &Model<'a>) -> Vec<(Node<'a, 'a>, &'a str, Option<&
     found
 }
 
-pub(super) fn unit(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn unit(model: &Model<'_>, report: &mut Report) {
     let units: BTreeSet<&str> =
         children_of(model.root, "UnitDefinitions").filter_map(|unit| unit.attribute("name")).collect();
     for (node, name, _) in users_of_units(model) {
@@ -469,7 +469,7 @@ pub(super) fn unit(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn display_unit(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn display_unit(model: &Model<'_>, report: &mut Report) {
     let mut known: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for unit in children_of(model.root, "UnitDefinitions") {
         let Some(name) = unit.attribute("name") else { continue };
@@ -496,7 +496,7 @@ pub(super) fn display_unit(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn derivative(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn derivative(model: &Model<'_>, report: &mut Report) {
     for (index, variable) in model.variables.iter().enumerate() {
         let Some(text) = variable.typed.attribute("derivative") else { continue };
         let Ok(number) = text.trim().parse::<u32>() else { continue };
@@ -520,7 +520,7 @@ pub(super) fn derivative(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn reinit(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn reinit(model: &Model<'_>, report: &mut Report) {
     let states: BTreeSet<usize> =
         (0..model.variables.len()).filter_map(|index| model.derivative_of(index)).collect();
     for (index, variable) in model.variables.iter().enumerate() {
@@ -535,7 +535,7 @@ pub(super) fn reinit(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn multiple_set(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn multiple_set(model: &Model<'_>, report: &mut Report) {
     for variable in &model.variables {
         let name = "canHandleMultipleSetPerTimeInstant";
         if variable.node.has_attribute(name) && variable.causality.is_some_and(|it| it != Causality::Input) {
@@ -553,12 +553,12 @@ fn independents<'m, 'a>(model: &'m Model<'a>) -> impl Iterator<Item = &'m Variab
     model.variables.iter().filter(|variable| variable.causality == Some(Causality::Independent))
 }
 
-pub(super) fn independent_count(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn independent_count(model: &Model<'_>, report: &mut Report) {
     let wanted = if model.fmi == Fmi::Two { "at most one" } else { "exactly one" };
     let mut all = independents(model);
     match all.next() {
         None if model.fmi == Fmi::Three && !model.variables.is_empty() => {
-            let list = crate::xml::child(model.root, "ModelVariables").unwrap_or(model.root);
+            let list = cosimo_pack::xml::child(model.root, "ModelVariables").unwrap_or(model.root);
             report.find(model.source.element(list), "no variable is the independent one", "none", wanted);
         }
         _ => {
@@ -570,7 +570,7 @@ pub(super) fn independent_count(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn independent_type(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn independent_type(model: &Model<'_>, report: &mut Report) {
     for variable in independents(model).filter(|variable| variable.kind.is_some() && !variable.is_float()) {
         let found = variable.typed.tag_name().name();
         let message = format!("the independent variable `{}` is not real", variable.name);
@@ -582,7 +582,7 @@ fn dimension_nodes<'a>(variable: &Variable<'a>) -> impl Iterator<Item = Node<'a,
     variable.node.children().filter(|node| node.tag_name().name() == "Dimension")
 }
 
-pub(super) fn dimension(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn dimension(model: &Model<'_>, report: &mut Report) {
     for variable in &model.variables {
         for node in dimension_nodes(variable) {
             let (fixed, by) = (node.attribute("start"), node.attribute("valueReference"));
@@ -622,7 +622,7 @@ pub(super) fn dimension(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn structural_parameter(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn structural_parameter(model: &Model<'_>, report: &mut Report) {
     for variable in &model.variables {
         if variable.causality == Some(Causality::StructuralParameter)
             && let Some(node) = dimension_nodes(variable).next()
@@ -633,7 +633,7 @@ pub(super) fn structural_parameter(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn intermediate_update(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn intermediate_update(model: &Model<'_>, report: &mut Report) {
     for variable in &model.variables {
         let set = matches!(variable.node.attribute("intermediateUpdate"), Some("true" | "1"));
         if set && variable.causality == Some(Causality::Parameter) {
@@ -647,7 +647,7 @@ pub(super) fn intermediate_update(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn previous(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn previous(model: &Model<'_>, report: &mut Report) {
     let mut seen: BTreeMap<usize, &str> = BTreeMap::new();
     for (index, variable) in model.variables.iter().enumerate() {
         let Some(reference) = variable.node.attribute("previous").and_then(|text| text.trim().parse().ok())
@@ -686,7 +686,7 @@ pub(super) fn previous(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn clocks(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn clocks(model: &Model<'_>, report: &mut Report) {
     for variable in model.variables.iter().filter(|variable| variable.is_clocked()) {
         let list = variable.node.attribute("clocks").unwrap_or_default();
         let wrong =
@@ -714,7 +714,7 @@ pub(super) fn clocks(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn clock(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn clock(model: &Model<'_>, report: &mut Report) {
     for variable in model.variables.iter().filter(|variable| variable.kind == Some(Kind::Clock)) {
         let node = variable.node;
         let value = |name: &str| model.inherited(variable, name);

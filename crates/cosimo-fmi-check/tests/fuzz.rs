@@ -6,7 +6,7 @@
 #[path = "../../cosimo-pack/tests/common/fuzz.rs"]
 mod fuzz;
 
-#[path = "fmi/common.rs"]
+#[path = "../../cosimo-fmi/tests/fmi/common.rs"]
 #[allow(dead_code, reason = "shared with the other tests")]
 mod common;
 #[path = "../../cosimo-pack/tests/common/scratch.rs"]
@@ -17,8 +17,8 @@ use std::io::{Cursor, Write};
 use std::path::Path;
 
 use cosimo_export::{Design, Version, model_description};
-use cosimo_fmi::validate::{Profile, validate, validate_description};
 use cosimo_fmi::{Cache, Description, Unit};
+use cosimo_fmi_check::{Profile, validate, validate_description};
 use fuzz::{Random, change_bytes, change_text};
 use zip::write::SimpleFileOptions;
 

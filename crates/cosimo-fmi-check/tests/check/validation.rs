@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use cosimo_export::{Design, Variant, Version, built_library, model_description, sources, write};
-use cosimo_fmi::validate::{Profile, RULES, Severity, Validation, validate, validate_description};
+use cosimo_fmi_check::{Profile, RULES, Severity, Validation, validate, validate_description};
 
 use crate::common::{archive, changed, folder, library};
 use crate::corpus::{Base, DEFECTS, FULL2, FULL3, SLAVE1};
@@ -18,7 +18,7 @@ fn rules(validation: &Validation) -> BTreeSet<&'static str> {
 }
 
 fn said(validation: &Validation) -> Vec<String> {
-    let line = |finding: &cosimo_fmi::validate::Finding| {
+    let line = |finding: &cosimo_fmi_check::Finding| {
         format!(
             "{}: {}: found {}, wanted {}",
             finding.rule.id, finding.message, finding.found, finding.wanted

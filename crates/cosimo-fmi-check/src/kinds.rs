@@ -1,13 +1,14 @@
 //! Rules about `<ModelExchange>`, `<CoSimulation>` and `<ScheduledExecution>`: what a unit offers, and flags that
 //! contradict each other.
 
-use super::model::Model;
-use super::report::Report;
-use super::schema;
-use super::schema::number;
-use crate::description::{Causality, Fmi, Kind};
+use cosimo_fmi::description::{Causality, Fmi, Kind};
 
-pub(super) fn none(model: &Model<'_>, report: &mut Report) {
+use crate::model::Model;
+use crate::report::Report;
+use crate::schema;
+use crate::schema::number;
+
+pub(crate) fn none(model: &Model<'_>, report: &mut Report) {
     if model.kinds.is_empty() {
         let wanted = if model.fmi == Fmi::Two {
             "`<ModelExchange>` or `<CoSimulation>`"
@@ -18,7 +19,7 @@ pub(super) fn none(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn identifier(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn identifier(model: &Model<'_>, report: &mut Report) {
     for kind in &model.kinds {
         let Some(name) = kind.attribute("modelIdentifier") else { continue };
         let letter = |c: char| c == '_' || c.is_ascii_alphanumeric();
@@ -51,7 +52,7 @@ fn needs(model: &Model<'_>, report: &mut Report, flag: &str, needed: &str) {
     }
 }
 
-pub(super) fn serialize(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn serialize(model: &Model<'_>, report: &mut Report) {
     match model.fmi {
         Fmi::One => {}
         Fmi::Two => needs(model, report, "canSerializeFMUstate", "canGetAndSetFMUstate"),
@@ -59,11 +60,11 @@ pub(super) fn serialize(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn early_return(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn early_return(model: &Model<'_>, report: &mut Report) {
     needs(model, report, "canReturnEarlyAfterIntermediateUpdate", "providesIntermediateUpdate");
 }
 
-pub(super) fn clocks_and_events(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn clocks_and_events(model: &Model<'_>, report: &mut Report) {
     let Some(kind) = model.kind("CoSimulation") else { return };
     let Some(clock) = model.variables.iter().find(|variable| variable.kind == Some(Kind::Clock)) else {
         return;
@@ -82,7 +83,7 @@ pub(super) fn clocks_and_events(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn fixed_step(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn fixed_step(model: &Model<'_>, report: &mut Report) {
     let Some(kind) = model.kind("CoSimulation") else { return };
     let Some(step) = kind.attribute("fixedInternalStepSize").and_then(number) else { return };
     if !(step.is_finite() && step > 0.0) {
@@ -96,7 +97,7 @@ pub(super) fn fixed_step(model: &Model<'_>, report: &mut Report) {
 }
 
 /// A priority is that of the model partition which an input clock activates in scheduled execution.
-pub(super) fn priority(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn priority(model: &Model<'_>, report: &mut Report) {
     let scheduled = model.kind("ScheduledExecution").is_some();
     for clock in model.variables.iter().filter(|variable| variable.kind == Some(Kind::Clock)) {
         let input = clock.causality == Some(Causality::Input);
@@ -125,7 +126,7 @@ pub(super) fn priority(model: &Model<'_>, report: &mut Report) {
 }
 
 /// FMI 3.0 lets other attributes stand here, which hides those that are spelled as in FMI 2.0.
-pub(super) fn misspelt_flag(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn misspelt_flag(model: &Model<'_>, report: &mut Report) {
     for kind in &model.kinds {
         let element = match kind.tag_name().name() {
             "ModelExchange" => &schema::EXCHANGE3,

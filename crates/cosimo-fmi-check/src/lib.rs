@@ -1,7 +1,7 @@
-//! A unit against the standard, clause by clause: all that is wrong with it, not only what keeps it from running.
+//! An FMU compared with the FMI standard, clause by clause: all that is wrong with it, not only what keeps it from running.
 //!
 //! `package` reads the archive, `model` the description as it is written, `schema` holds the schemas as tables; the other
-//! files are rules, one function each. A new rule is a function and an entry in `rules`. Nothing here runs code of the unit
+//! files are rules, one function each. A new rule is a function and an entry in `rules`. Nothing here runs code of the FMU
 //! or writes to disk.
 
 mod archive;
@@ -23,12 +23,13 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-pub use self::report::{Finding, Lenient, Profile, Severity, Spot};
-use self::report::{Report, Source};
-pub use self::rules::RULES;
-use crate::archive::Limits;
-use crate::description::{Description, Fmi};
-use crate::xml;
+use cosimo_fmi::description::{Description, Fmi};
+use cosimo_pack::archive::Limits;
+use cosimo_pack::xml;
+
+pub use crate::report::{Finding, Lenient, Profile, Severity, Spot};
+use crate::report::{Report, Source};
+pub use crate::rules::RULES;
 
 pub struct Rule {
     /// Never changes, so that others can refer to it.

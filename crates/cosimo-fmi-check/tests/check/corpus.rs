@@ -6,7 +6,7 @@ use cosimo_export::{Design, Version, model_description};
 use self::Base::{Full2, Full3, Slave1, Wheel1, Wheel2, Wheel3};
 
 /// Valid, with something of everything.
-pub(crate) const SLAVE1: &str = include_str!("../fixtures/slave1.xml");
+pub(crate) const SLAVE1: &str = include_str!("../../../cosimo-fmi/tests/fixtures/slave1.xml");
 pub(crate) const FULL2: &str = include_str!("../fixtures/full2.xml");
 pub(crate) const FULL3: &str = include_str!("../fixtures/full3.xml");
 

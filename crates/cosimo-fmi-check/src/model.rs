@@ -3,15 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use cosimo_fmi::description::{
+    CAUSALITIES, Causality, Fmi, INITIALS, Initial, Kind, VARIABILITIES, Variability, typed,
+};
+use cosimo_pack::xml::{child, children_of};
 use roxmltree::Node;
 
-use super::package::Package;
-use super::report::Source;
-use super::schema;
-use super::structure::{Defect, defects};
-use crate::description::{CAUSALITIES, Causality, Fmi, INITIALS, Initial, Kind, VARIABILITIES, Variability};
-use crate::schema::KINDS;
-use crate::xml::{child, children_of};
+use crate::package::Package;
+use crate::report::Source;
+use crate::schema;
+use crate::structure::{Defect, defects};
 
 #[derive(Debug)]
 pub(crate) struct Model<'a> {
@@ -270,11 +271,7 @@ impl<'a> Variable<'a> {
     }
 
     fn two(node: Node<'a, 'a>) -> Variable<'a> {
-        let typed = node.children().find_map(|child| {
-            let kind = KINDS.iter().find(|(tag, _)| child.is_element() && child.tag_name().name() == *tag)?;
-            Some((child, kind.1))
-        });
-        let (typed, kind) = typed.map_or((node, None), |(typed, kind)| (typed, Some(kind)));
+        let (typed, kind) = typed(node).map_or((node, None), |(typed, kind)| (typed, Some(kind)));
         let start = typed.attribute("start").filter(|_| kind.is_some()).map(|start| vec![start]);
         // Not by type: the schema has one default for all.
         Variable::read(Fmi::Two, node, typed, kind, start, Variability::Continuous)

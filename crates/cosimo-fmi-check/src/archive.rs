@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::model::Model;
-use super::package::{Entry, Package, Repeated};
-use super::report::{Report, Spot};
+use crate::model::Model;
+use crate::package::{Entry, Package, Repeated};
+use crate::report::{Report, Spot};
 
-pub(super) fn zip(package: &Package, report: &mut Report) {
+pub(crate) fn zip(package: &Package, report: &mut Report) {
     if let Some(error) = &package.broken {
         report.find(
             Spot::default(),
@@ -17,13 +17,13 @@ pub(super) fn zip(package: &Package, report: &mut Report) {
     }
 }
 
-pub(super) fn size(package: &Package, report: &mut Report) {
+pub(crate) fn size(package: &Package, report: &mut Report) {
     if let Some((found, wanted)) = &package.excess {
         report.find(Spot::default(), "the archive is larger than any unit", found.as_str(), wanted.as_str());
     }
 }
 
-pub(super) fn ending(package: &Package, report: &mut Report) {
+pub(crate) fn ending(package: &Package, report: &mut Report) {
     if !package.bare && !package.name.ends_with(".fmu") {
         let message = "the file has another ending than that of a unit";
         report.find(Spot::default(), message, format!("`{}`", package.name), "a name that ends in .fmu");
@@ -45,41 +45,41 @@ fn each(
     }
 }
 
-pub(super) fn path(package: &Package, report: &mut Report) {
+pub(crate) fn path(package: &Package, report: &mut Report) {
     each(package, report, "an entry leads out of the unit", "a relative path without `..`", |entry| {
         entry.leads_out.then(|| format!("`{}`", entry.written))
     });
 }
 
-pub(super) fn backslash(package: &Package, report: &mut Report) {
+pub(crate) fn backslash(package: &Package, report: &mut Report) {
     each(package, report, "the path of an entry has a backslash", "forward slashes", |entry| {
         entry.written.contains('\\').then(|| format!("`{}`", entry.written))
     });
 }
 
-pub(super) fn link(package: &Package, report: &mut Report) {
+pub(crate) fn link(package: &Package, report: &mut Report) {
     each(package, report, "an entry is a link or a device", "files and folders", |entry| {
         entry.special.then(|| format!("`{}`", entry.written))
     });
 }
 
-pub(super) fn method(package: &Package, report: &mut Report) {
+pub(crate) fn method(package: &Package, report: &mut Report) {
     each(package, report, "an entry is packed by another method", "deflate, or stored", |entry| {
         entry.method.clone()
     });
 }
 
-pub(super) fn encryption(package: &Package, report: &mut Report) {
+pub(crate) fn encryption(package: &Package, report: &mut Report) {
     each(package, report, "an entry is encrypted", "no encryption", |entry| {
         entry.encrypted.then(|| format!("`{}`", entry.written))
     });
 }
 
-pub(super) fn damage(package: &Package, report: &mut Report) {
+pub(crate) fn damage(package: &Package, report: &mut Report) {
     each(package, report, "an entry cannot be unpacked", "an undamaged entry", |entry| entry.damage.clone());
 }
 
-pub(super) fn duplicate(package: &Package, report: &mut Report) {
+pub(crate) fn duplicate(package: &Package, report: &mut Report) {
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     for entry in package.entries.iter().filter(|entry| !entry.folder) {
         *seen.entry(entry.name.as_str()).or_default() += 1;
@@ -97,7 +97,7 @@ pub(super) fn duplicate(package: &Package, report: &mut Report) {
     }
 }
 
-pub(super) fn file_and_folder(package: &Package, report: &mut Report) {
+pub(crate) fn file_and_folder(package: &Package, report: &mut Report) {
     let names: BTreeSet<&str> = package.entries.iter().map(|entry| entry.name.as_str()).collect();
     for entry in package.entries.iter().filter(|entry| !entry.folder) {
         let folder = format!("{}/", entry.name);
@@ -113,7 +113,7 @@ pub(super) fn file_and_folder(package: &Package, report: &mut Report) {
 }
 
 /// What file systems take: most have 255 bytes for a name, Linux 4096 for a path with all that comes before it.
-pub(super) fn long_name(package: &Package, report: &mut Report) {
+pub(crate) fn long_name(package: &Package, report: &mut Report) {
     const NAME: usize = 255;
     const PATH: usize = 4000;
     for entry in &package.entries {
@@ -130,7 +130,7 @@ pub(super) fn long_name(package: &Package, report: &mut Report) {
     }
 }
 
-pub(super) fn letter_case(package: &Package, report: &mut Report) {
+pub(crate) fn letter_case(package: &Package, report: &mut Report) {
     let mut seen: BTreeMap<String, &str> = BTreeMap::new();
     for entry in package.entries.iter().filter(|entry| !entry.folder) {
         match seen.get(&entry.name.to_lowercase()) {
@@ -148,12 +148,12 @@ pub(super) fn letter_case(package: &Package, report: &mut Report) {
     }
 }
 
-pub(super) fn description(package: &Package, report: &mut Report) {
+pub(crate) fn description(package: &Package, report: &mut Report) {
     let readable = package.broken.is_none() && package.excess.is_none();
-    if readable && package.description.is_none() && !package.has(crate::description::FILE) {
+    if readable && package.description.is_none() && !package.has(cosimo_fmi::description::FILE) {
         let named_so = |entry: &&Entry| {
             entry.name.ends_with("/modelDescription.xml")
-                || entry.name.eq_ignore_ascii_case(crate::description::FILE)
+                || entry.name.eq_ignore_ascii_case(cosimo_fmi::description::FILE)
         };
         let elsewhere = package.entries.iter().find(named_so);
         let found = elsewhere.map_or("none".into(), |entry| format!("`{}`", entry.name));
@@ -161,7 +161,7 @@ pub(super) fn description(package: &Package, report: &mut Report) {
     }
 }
 
-pub(super) fn implementation(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn implementation(model: &Model<'_>, report: &mut Report) {
     let package = model.package;
     let sources = package.below("sources/").next().is_some();
     if !package.bare && !sources && package.below("binaries/").next().is_none() {
@@ -175,7 +175,7 @@ pub(super) fn implementation(model: &Model<'_>, report: &mut Report) {
 }
 
 /// Files that need another one beside them.
-pub(super) fn companions(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn companions(model: &Model<'_>, report: &mut Report) {
     let package = model.package;
     for (there, wanted) in [
         ("terminalsAndIcons/icon.svg", "terminalsAndIcons/icon.png"),
@@ -199,7 +199,7 @@ pub(super) fn companions(model: &Model<'_>, report: &mut Report) {
     }
 }
 
-pub(super) fn documentation(model: &Model<'_>, report: &mut Report) {
+pub(crate) fn documentation(model: &Model<'_>, report: &mut Report) {
     let package = model.package;
     let mut files =
         package.below("documentation/").filter(|file| !file.name.starts_with("documentation/licenses/"));

@@ -1,9 +1,9 @@
 //! Every rule with its clauses, what it wants and what to do.
 
-use super::Check::{Model, Package};
-use super::Lenient::{Depends, Error, Warning};
-use super::Rule;
-use super::{archive, binaries, definitions, fmi1, kinds, model_structure, structure, terminals, variables};
+use crate::Check::{Model, Package};
+use crate::Lenient::{Depends, Error, Warning};
+use crate::Rule;
+use crate::{archive, binaries, definitions, fmi1, kinds, model_structure, structure, terminals, variables};
 
 /// All rules, in the order in which they speak.
 pub const RULES: &[Rule] = &[
