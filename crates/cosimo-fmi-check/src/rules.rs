@@ -5,1046 +5,442 @@ use crate::Lenient::{Depends, Error, Warning};
 use crate::Rule;
 use crate::{archive, binaries, definitions, fmi1, kinds, model_structure, structure, terminals, variables};
 
+/// A table of rules. Each has its identifier, what the lenient profile makes of a violation, and its function; the clauses
+/// of FMI 1.0, 2.0.5 and 3.0.2; what it wants; and what to do where it is violated.
+macro_rules! rules {
+    ($($id:literal, $lenient:ident, $check:ident($function:path):
+        [$fmi1:literal, $fmi2:literal, $fmi3:literal],
+        $summary:literal,
+        $remedy:literal;)*) => {
+        &[$(Rule {
+            id: $id,
+            fmi1: $fmi1,
+            fmi2: $fmi2,
+            fmi3: $fmi3,
+            lenient: $lenient,
+            summary: $summary,
+            remedy: $remedy,
+            check: $check($function),
+        },)*]
+    };
+}
+
 /// All rules, in the order in which they speak.
-pub const RULES: &[Rule] = &[
-    Rule {
-        id: "archive/zip",
-        fmi1: "FMU distribution",
-        fmi2: "2.3",
-        fmi3: "2.5",
-        lenient: Error,
-        summary: "a unit is a complete zip archive",
-        remedy: "fetch or export the unit again",
-        check: Package(archive::zip),
-    },
-    Rule {
-        id: "archive/size",
-        fmi1: "",
-        fmi2: "",
-        fmi3: "",
-        lenient: Error,
-        summary: "an archive stays within the limits of Cosimo; the standard has none",
-        remedy: "no unit needs that; do not trust this file",
-        check: Package(archive::size),
-    },
-    Rule {
-        id: "archive/ending",
-        fmi1: "FMU distribution",
-        fmi2: "2.3",
-        fmi3: "2.5",
-        lenient: Warning,
-        summary: "the file of a unit ends in .fmu",
-        remedy: "rename the file",
-        check: Package(archive::ending),
-    },
-    Rule {
-        id: "archive/path",
-        fmi1: "FMU distribution",
-        fmi2: "2.3",
-        fmi3: "2.5",
-        lenient: Error,
-        summary: "entries stay inside the unit",
-        remedy: "zip the unit again, with relative paths; do not trust this file",
-        check: Package(archive::path),
-    },
-    Rule {
-        id: "archive/backslash",
-        fmi1: "FMU distribution",
-        fmi2: "2.3",
-        fmi3: "2.5",
-        lenient: Warning,
-        summary: "paths in the archive have forward slashes",
-        remedy: "zip the unit again with a tool that writes forward slashes",
-        check: Package(archive::backslash),
-    },
-    Rule {
-        id: "archive/link",
-        fmi1: "FMU distribution",
-        fmi2: "2.3",
-        fmi3: "2.5",
-        lenient: Error,
-        summary: "entries are files and folders",
-        remedy: "zip the files themselves instead of links",
-        check: Package(archive::link),
-    },
-    Rule {
-        id: "archive/method",
-        fmi1: "FMU distribution",
-        fmi2: "2.3",
-        fmi3: "2.5",
-        lenient: Error,
-        summary: "entries are deflated or stored",
-        remedy: "zip the unit again by the usual method, which is called deflate",
-        check: Package(archive::method),
-    },
-    Rule {
-        id: "archive/encryption",
-        fmi1: "FMU distribution",
-        fmi2: "2.3",
-        fmi3: "2.5",
-        lenient: Error,
-        summary: "entries are not encrypted",
-        remedy: "zip the unit again without a password",
-        check: Package(archive::encryption),
-    },
-    Rule {
-        id: "archive/damage",
-        fmi1: "FMU distribution",
-        fmi2: "2.3",
-        fmi3: "2.5",
-        lenient: Error,
-        summary: "entries can be unpacked",
-        remedy: "fetch or export the unit again",
-        check: Package(archive::damage),
-    },
-    Rule {
-        id: "archive/duplicate",
-        fmi1: "FMU distribution",
-        fmi2: "2.3",
-        fmi3: "2.5",
-        lenient: Depends,
-        summary: "each name is in the archive once",
-        remedy: "remove all but one; where their contents differ, it is not known which of them is meant",
-        check: Package(archive::duplicate),
-    },
-    Rule {
-        id: "archive/file-and-folder",
-        fmi1: "FMU distribution",
-        fmi2: "2.3",
-        fmi3: "2.5",
-        lenient: Error,
-        summary: "no name is a file and a folder at once",
-        remedy: "rename one of them; they cannot be unpacked side by side",
-        check: Package(archive::file_and_folder),
-    },
-    Rule {
-        id: "archive/long-name",
-        fmi1: "",
-        fmi2: "",
-        fmi3: "",
-        lenient: Error,
-        summary: "names are short enough for file systems: 255 bytes for a name, 4000 for a path",
-        remedy: "shorten the name",
-        check: Package(archive::long_name),
-    },
-    Rule {
-        id: "archive/letter-case",
-        fmi1: "FMU distribution",
-        fmi2: "2.3",
-        fmi3: "2.5",
-        lenient: Warning,
-        summary: "names differ by more than upper and lower case",
-        remedy: "rename or remove one of them; many file systems take them for one",
-        check: Package(archive::letter_case),
-    },
-    Rule {
-        id: "archive/description",
-        fmi1: "FMU distribution",
-        fmi2: "2.3",
-        fmi3: "2.5.1",
-        lenient: Error,
-        summary: "modelDescription.xml is at the top of the archive",
-        remedy: "zip the contents of the folder, not the folder itself",
-        check: Package(archive::description),
-    },
-    Rule {
-        id: "archive/implementation",
-        fmi1: "FMU distribution",
-        fmi2: "2.3",
-        fmi3: "2.5",
-        lenient: Error,
-        summary: "a unit has binaries or sources",
-        remedy: "export the unit again with binaries",
-        check: Model(archive::implementation),
-    },
-    Rule {
-        id: "archive/companion",
-        fmi1: "",
-        fmi2: "",
-        fmi3: "2.5.1",
-        lenient: Warning,
-        summary: "a picture as SVG has one as PNG beside it, and licences have an entry point",
-        remedy: "add the file",
-        check: Model(archive::companions),
-    },
-    Rule {
-        id: "archive/documentation",
-        fmi1: "",
-        fmi2: "2.3",
-        fmi3: "2.5.1.1",
-        lenient: Warning,
-        summary: "documentation has index.html as its entry point",
-        remedy: "add documentation/index.html",
-        check: Model(archive::documentation),
-    },
-    Rule {
-        id: "xml/well-formed",
-        fmi1: "description schema",
-        fmi2: "2.2",
-        fmi3: "2.4",
-        lenient: Error,
-        summary: "descriptions are well-formed XML",
-        remedy: "correct the file, or export the unit again",
-        check: Package(structure::well_formed),
-    },
-    Rule {
-        id: "xml/encoding",
-        fmi1: "description schema",
-        fmi2: "2.2",
-        fmi3: "2.4",
-        lenient: Warning,
-        summary: "descriptions are in UTF-8 and say so in their first line",
-        remedy: "write <?xml version=\"1.0\" encoding=\"UTF-8\"?> and save as UTF-8",
-        check: Package(structure::encoding),
-    },
-    Rule {
-        id: "xml/root",
-        fmi1: "description schema",
-        fmi2: "2.2.1",
-        fmi3: "2.4.1",
-        lenient: Error,
-        summary: "the root is <fmiModelDescription> of a known version",
-        remedy: "check FMUs of FMI 1.0, 2.0 or 3.0; other versions have other rules",
-        check: Package(structure::root),
-    },
-    Rule {
-        id: "xml/unknown-element",
-        fmi1: "description schema",
-        fmi2: "2.2, schema",
-        fmi3: "2.4, schema",
-        lenient: Warning,
-        summary: "elements are those of the schema",
-        remedy: "remove the element, or put what is your own into annotations",
-        check: Model(structure::unknown_element),
-    },
-    Rule {
-        id: "xml/missing-element",
-        fmi1: "description schema",
-        fmi2: "2.2, schema",
-        fmi3: "2.4, schema",
-        lenient: Depends,
-        summary: "elements that the schema requires are there",
-        remedy: "add the element",
-        check: Model(structure::missing_element),
-    },
-    Rule {
-        id: "xml/misplaced-element",
-        fmi1: "description schema",
-        fmi2: "2.2, schema",
-        fmi3: "2.4, schema",
-        lenient: Warning,
-        summary: "elements come in the order of the schema",
-        remedy: "move the element",
-        check: Model(structure::misplaced_element),
-    },
-    Rule {
-        id: "xml/repeated-element",
-        fmi1: "description schema",
-        fmi2: "2.2, schema",
-        fmi3: "2.4, schema",
-        lenient: Depends,
-        summary: "elements come as often as the schema allows",
-        remedy: "remove all but one",
-        check: Model(structure::repeated_element),
-    },
-    Rule {
-        id: "xml/unknown-attribute",
-        fmi1: "description schema",
-        fmi2: "2.2, schema",
-        fmi3: "2.4, schema",
-        lenient: Warning,
-        summary: "attributes are those of the schema",
-        remedy: "remove the attribute, or correct its name",
-        check: Model(structure::unknown_attribute),
-    },
-    Rule {
-        id: "xml/missing-attribute",
-        fmi1: "description schema",
-        fmi2: "2.2, schema",
-        fmi3: "2.4, schema",
-        lenient: Depends,
-        summary: "attributes that the schema requires are there",
-        remedy: "add the attribute",
-        check: Model(structure::missing_attribute),
-    },
-    Rule {
-        id: "xml/attribute-value",
-        fmi1: "description schema",
-        fmi2: "2.2, schema",
-        fmi3: "2.4, schema",
-        lenient: Depends,
-        summary: "values of attributes are of the type of the schema",
-        remedy: "correct the value",
-        check: Model(structure::attribute_value),
-    },
-    Rule {
-        id: "xml/stray-text",
-        fmi1: "description schema",
-        fmi2: "2.2, schema",
-        fmi3: "2.4, schema",
-        lenient: Warning,
-        summary: "elements hold no text",
-        remedy: "remove the text",
-        check: Model(structure::stray_text),
-    },
-    Rule {
-        id: "kind/none",
-        fmi1: "",
-        fmi2: "2.2.1",
-        fmi3: "2.4.1",
-        lenient: Error,
-        summary: "a unit offers at least one kind of interface",
-        remedy: "add the element of the kind that the unit implements",
-        check: Model(kinds::none),
-    },
-    Rule {
-        id: "kind/identifier",
-        fmi1: "attributes of the model description",
-        fmi2: "3.3.1, 4.3.1",
-        fmi3: "2.4.2",
-        lenient: Warning,
-        summary: "a model identifier is a name in C",
-        remedy: "use letters, digits and underscores only, and rename the library alike",
-        check: Model(kinds::identifier),
-    },
-    Rule {
-        id: "kind/serialize",
-        fmi1: "",
-        fmi2: "3.3.1, 4.3.1",
-        fmi3: "2.4.2",
-        lenient: Warning,
-        summary: "a state that can be serialized can be got and set",
-        remedy: "set both flags, or none",
-        check: Model(kinds::serialize),
-    },
-    Rule {
-        id: "kind/early-return",
-        fmi1: "",
-        fmi2: "",
-        fmi3: "4.4",
-        lenient: Warning,
-        summary: "early return after intermediate update needs intermediate update",
-        remedy: "set both flags, or none",
-        check: Model(kinds::early_return),
-    },
-    Rule {
-        id: "kind/clocks",
-        fmi1: "",
-        fmi2: "",
-        fmi3: "4.4",
-        lenient: Warning,
-        summary: "a unit with clocks has an event mode",
-        remedy: "set hasEventMode, or leave the clocks out",
-        check: Model(kinds::clocks_and_events),
-    },
-    Rule {
-        id: "kind/fixed-step",
-        fmi1: "",
-        fmi2: "",
-        fmi3: "4.4",
-        lenient: Warning,
-        summary: "a fixed internal step size is above 0",
-        remedy: "correct the number, or leave it out",
-        check: Model(kinds::fixed_step),
-    },
-    Rule {
-        id: "kind/priority",
-        fmi1: "",
-        fmi2: "",
-        fmi3: "2.4.4",
-        lenient: Warning,
-        summary: "input clocks for scheduled execution have a priority, and no others",
-        remedy: "add priority to the clock, or remove it",
-        check: Model(kinds::priority),
-    },
-    Rule {
-        id: "kind/misspelt-flag",
-        fmi1: "",
-        fmi2: "",
-        fmi3: "2.4.2",
-        lenient: Warning,
-        summary: "flags are spelled as in FMI 3.0",
-        remedy: "use the spelling of FMI 3.0",
-        check: Model(kinds::misspelt_flag),
-    },
-    Rule {
-        id: "unit/duplicate",
-        fmi1: "",
-        fmi2: "2.2.2",
-        fmi3: "2.4.3",
-        lenient: Warning,
-        summary: "names of units are unique",
-        remedy: "rename or remove one of them",
-        check: Model(definitions::duplicate_unit),
-    },
-    Rule {
-        id: "unit/conversion",
-        fmi1: "",
-        fmi2: "2.2.2",
-        fmi3: "2.4.3",
-        lenient: Warning,
-        summary: "units can be converted",
-        remedy: "correct factor, offset or inverse",
-        check: Model(definitions::unit_conversion),
-    },
-    Rule {
-        id: "type/duplicate",
-        fmi1: "type definitions",
-        fmi2: "2.2.3",
-        fmi3: "2.4.4",
-        lenient: Warning,
-        summary: "names of types are unique",
-        remedy: "rename or remove one of them",
-        check: Model(definitions::duplicate_type),
-    },
-    Rule {
-        id: "type/variable-name",
-        fmi1: "",
-        fmi2: "2.2.3",
-        fmi3: "2.4.4",
-        lenient: Warning,
-        summary: "no variable has the name of a type",
-        remedy: "rename the type",
-        check: Model(definitions::type_and_variable),
-    },
-    Rule {
-        id: "type/enumeration",
-        fmi1: "",
-        fmi2: "2.2.3",
-        fmi3: "2.4.4",
-        lenient: Warning,
-        summary: "names and values of an enumeration are unique",
-        remedy: "rename or renumber one of the items",
-        check: Model(definitions::enumeration_items),
-    },
-    Rule {
-        id: "log/duplicate",
-        fmi1: "",
-        fmi2: "2.2.4",
-        fmi3: "2.4.5",
-        lenient: Warning,
-        summary: "names of log categories are unique",
-        remedy: "remove one of them",
-        check: Model(definitions::duplicate_category),
-    },
-    Rule {
-        id: "experiment/values",
-        fmi1: "default experiment",
-        fmi2: "2.2.5",
-        fmi3: "2.4.6",
-        lenient: Warning,
-        summary: "the default experiment can be run",
-        remedy: "correct the number",
-        check: Model(definitions::experiment),
-    },
-    Rule {
-        id: "annotation/duplicate-tool",
-        fmi1: "",
-        fmi2: "2.2.6",
-        fmi3: "",
-        lenient: Warning,
-        summary: "each tool has one annotation in a list",
-        remedy: "put both into one",
-        check: Model(definitions::duplicate_tool),
-    },
-    Rule {
-        id: "annotation/type",
-        fmi1: "",
-        fmi2: "",
-        fmi3: "2.4",
-        lenient: Warning,
-        summary: "types of annotations are in reverse domain notation",
-        remedy: "begin the type with a domain of your own",
-        check: Model(definitions::annotation_type),
-    },
-    Rule {
-        id: "variable/duplicate-name",
-        fmi1: "definition of model variables",
-        fmi2: "2.2.7",
-        fmi3: "2.4.7.4",
-        lenient: Error,
-        summary: "names of variables and aliases are unique",
-        remedy: "rename one of them",
-        check: Model(variables::duplicate_name),
-    },
-    Rule {
-        id: "variable/name",
-        fmi1: "",
-        fmi2: "2.2.9",
-        fmi3: "2.4.7.5.1",
-        lenient: Warning,
-        summary: "names of variables are not empty and have no line ends or tabs",
-        remedy: "rename the variable",
-        check: Model(variables::name),
-    },
-    Rule {
-        id: "variable/structured-name",
-        fmi1: "variable naming conventions",
-        fmi2: "2.2.9",
-        fmi3: "2.4.7.5.1",
-        lenient: Warning,
-        summary: "names follow the convention that is declared",
-        remedy: "rename the variable, or declare variableNamingConvention=\"flat\"",
-        check: Model(variables::structured_name),
-    },
-    Rule {
-        id: "variable/duplicate-reference",
-        fmi1: "",
-        fmi2: "",
-        fmi3: "2.4.7.4",
-        lenient: Error,
-        summary: "value references are unique",
-        remedy: "renumber one of them, in the code as well",
-        check: Model(variables::duplicate_reference),
-    },
-    Rule {
-        id: "variable/alias",
-        fmi1: "",
-        fmi2: "2.2.7",
-        fmi3: "",
-        lenient: Warning,
-        summary: "aliases agree with each other, and one of them at most can be set",
-        remedy: "give one of them a value reference of its own, in the code as well",
-        check: Model(variables::alias),
-    },
-    Rule {
-        id: "variable/alias-base",
-        fmi1: "definition of model variables",
-        fmi2: "",
-        fmi3: "",
-        lenient: Warning,
-        summary: "an alias has the value reference of a variable that is none",
-        remedy: "correct valueReference, or leave `alias` out",
-        check: Model(fmi1::alias_base),
-    },
-    Rule {
-        id: "variable/direct-dependency",
-        fmi1: "definition of model variables",
-        fmi2: "",
-        fmi3: "",
-        lenient: Warning,
-        summary: "direct dependencies are inputs, and only outputs have them",
-        remedy: "correct the name, or remove it from the list",
-        check: Model(fmi1::direct_dependency),
-    },
-    Rule {
-        id: "variable/causality-variability",
-        fmi1: "",
-        fmi2: "2.2.7, table of causality and variability",
-        fmi3: "2.4.7.4, table of variability and causality",
-        lenient: Warning,
-        summary: "causality and variability go together",
-        remedy: "correct one of the two attributes",
-        check: Model(variables::causality_variability),
-    },
-    Rule {
-        id: "variable/initial",
-        fmi1: "",
-        fmi2: "2.2.7, table of initial",
-        fmi3: "2.4.7.5, table \"Definition of initial\"",
-        lenient: Warning,
-        summary: "initial goes with causality and variability",
-        remedy: "correct initial, or leave it out",
-        check: Model(variables::initial),
-    },
-    Rule {
-        id: "variable/start-missing",
-        fmi1: "",
-        fmi2: "2.2.7",
-        fmi3: "2.4.7.5",
-        lenient: Warning,
-        summary: "inputs and what is exact or approximate have start values",
-        remedy: "add the start value that the code has",
-        check: Model(variables::start_missing),
-    },
-    Rule {
-        id: "variable/start-forbidden",
-        fmi1: "",
-        fmi2: "2.2.7",
-        fmi3: "2.4.7.5",
-        lenient: Warning,
-        summary: "what is calculated and the independent variable have no start values",
-        remedy: "remove start, or declare initial=\"approx\" or \"exact\" if it counts",
-        check: Model(variables::start_forbidden),
-    },
-    Rule {
-        id: "variable/continuous-type",
-        fmi1: "",
-        fmi2: "2.2.7",
-        fmi3: "2.4.7.4",
-        lenient: Warning,
-        summary: "only real variables are continuous",
-        remedy: "declare variability=\"discrete\"",
-        check: Model(variables::continuous_type),
-    },
-    Rule {
-        id: "variable/min-max",
-        fmi1: "definition of model variables",
-        fmi2: "2.2.3",
-        fmi3: "2.4.4",
-        lenient: Warning,
-        summary: "min is not above max",
-        remedy: "exchange or correct the two",
-        check: Model(variables::min_max),
-    },
-    Rule {
-        id: "variable/start-range",
-        fmi1: "definition of model variables",
-        fmi2: "2.2.7",
-        fmi3: "2.4.4",
-        lenient: Warning,
-        summary: "start values are between min and max",
-        remedy: "correct start or the range",
-        check: Model(variables::start_range),
-    },
-    Rule {
-        id: "variable/enumeration-start",
-        fmi1: "definition of model variables",
-        fmi2: "2.2.3",
-        fmi3: "2.4.4",
-        lenient: Warning,
-        summary: "start values of enumerations are among their items",
-        remedy: "start with one of the items",
-        check: Model(variables::enumeration_start),
-    },
-    Rule {
-        id: "variable/start-size",
-        fmi1: "",
-        fmi2: "",
-        fmi3: "2.4.7.5",
-        lenient: Error,
-        summary: "an array has one start value, or one for each element",
-        remedy: "give one value, or all of them",
-        check: Model(variables::start_size),
-    },
-    Rule {
-        id: "variable/declared-type",
-        fmi1: "definition of model variables",
-        fmi2: "2.2.7",
-        fmi3: "2.4.7.5",
-        lenient: Warning,
-        summary: "declared types exist and fit",
-        remedy: "name a type that is defined and fits",
-        check: Model(variables::declared_type),
-    },
-    Rule {
-        id: "variable/unit",
-        fmi1: "",
-        fmi2: "2.2.2",
-        fmi3: "2.4.7.5",
-        lenient: Warning,
-        summary: "units are defined",
-        remedy: "define the unit, or remove the attribute",
-        check: Model(variables::unit),
-    },
-    Rule {
-        id: "variable/display-unit",
-        fmi1: "",
-        fmi2: "2.2.2",
-        fmi3: "2.4.7.5",
-        lenient: Warning,
-        summary: "display units are defined for the unit",
-        remedy: "define the display unit, or remove the attribute",
-        check: Model(variables::display_unit),
-    },
-    Rule {
-        id: "variable/derivative",
-        fmi1: "",
-        fmi2: "2.2.7",
-        fmi3: "2.4.7.5",
-        lenient: Warning,
-        summary: "derivatives are those of continuous real variables",
-        remedy: "correct the number; FMI 2.0 counts variables from 1, FMI 3.0 uses value references",
-        check: Model(variables::derivative),
-    },
-    Rule {
-        id: "variable/reinit",
-        fmi1: "",
-        fmi2: "2.2.7",
-        fmi3: "2.4.7.5",
-        lenient: Warning,
-        summary: "only continuous states have reinit",
-        remedy: "remove reinit",
-        check: Model(variables::reinit),
-    },
-    Rule {
-        id: "variable/multiple-set",
-        fmi1: "",
-        fmi2: "2.2.7",
-        fmi3: "2.4.7.4",
-        lenient: Warning,
-        summary: "only inputs have canHandleMultipleSetPerTimeInstant",
-        remedy: "remove the attribute",
-        check: Model(variables::multiple_set),
-    },
-    Rule {
-        id: "variable/independent-count",
-        fmi1: "",
-        fmi2: "2.2.7",
-        fmi3: "2.4.7.4",
-        lenient: Warning,
-        summary: "one variable is the independent one; FMI 2.0 can do without",
-        remedy: "declare one variable, usually time, with causality=\"independent\"",
-        check: Model(variables::independent_count),
-    },
-    Rule {
-        id: "variable/independent-type",
-        fmi1: "",
-        fmi2: "2.2.7",
-        fmi3: "2.4.7.4",
-        lenient: Warning,
-        summary: "the independent variable is real",
-        remedy: "make it a floating point variable",
-        check: Model(variables::independent_type),
-    },
-    Rule {
-        id: "variable/dimension",
-        fmi1: "",
-        fmi2: "",
-        fmi3: "2.4.7.2",
-        lenient: Error,
-        summary: "sizes of arrays are numbers or structural parameters",
-        remedy: "correct the <Dimension>",
-        check: Model(variables::dimension),
-    },
-    Rule {
-        id: "variable/structural-parameter",
-        fmi1: "",
-        fmi2: "",
-        fmi3: "2.4.7.4",
-        lenient: Warning,
-        summary: "structural parameters are scalars",
-        remedy: "make a structural parameter for each element",
-        check: Model(variables::structural_parameter),
-    },
-    Rule {
-        id: "variable/intermediate-update",
-        fmi1: "",
-        fmi2: "",
-        fmi3: "2.4.7.4",
-        lenient: Warning,
-        summary: "parameters have no intermediateUpdate",
-        remedy: "remove intermediateUpdate",
-        check: Model(variables::intermediate_update),
-    },
-    Rule {
-        id: "variable/previous",
-        fmi1: "",
-        fmi2: "",
-        fmi3: "2.4.7.4",
-        lenient: Warning,
-        summary: "previous values are discrete variables of the same type",
-        remedy: "correct the value reference, or add clocks",
-        check: Model(variables::previous),
-    },
-    Rule {
-        id: "variable/clocks",
-        fmi1: "",
-        fmi2: "",
-        fmi3: "2.4.7.4",
-        lenient: Warning,
-        summary: "clocked variables name clocks and are discrete or tunable",
-        remedy: "correct the value references",
-        check: Model(variables::clocks),
-    },
-    Rule {
-        id: "variable/clock",
-        fmi1: "",
-        fmi2: "",
-        fmi3: "2.4.4",
-        lenient: Warning,
-        summary: "clocks have attributes that fit each other",
-        remedy: "correct the attribute",
-        check: Model(variables::clock),
-    },
-    Rule {
-        id: "structure/reference",
-        fmi1: "",
-        fmi2: "2.2.8",
-        fmi3: "2.4.8",
-        lenient: Depends,
-        summary: "entries of the model structure are variables",
-        remedy: "correct the number; FMI 2.0 counts variables from 1, FMI 3.0 uses value references",
-        check: Model(model_structure::reference),
-    },
-    Rule {
-        id: "structure/repeated",
-        fmi1: "",
-        fmi2: "2.2.8",
-        fmi3: "2.4.8",
-        lenient: Warning,
-        summary: "each variable is in a list once",
-        remedy: "remove one of the entries",
-        check: Model(model_structure::repeated),
-    },
-    Rule {
-        id: "structure/outputs-missing",
-        fmi1: "",
-        fmi2: "2.2.8",
-        fmi3: "2.4.8",
-        lenient: Warning,
-        summary: "all outputs are listed",
-        remedy: "add the entry, with its dependencies",
-        check: Model(model_structure::outputs_missing),
-    },
-    Rule {
-        id: "structure/outputs-extra",
-        fmi1: "",
-        fmi2: "2.2.8",
-        fmi3: "2.4.8",
-        lenient: Warning,
-        summary: "only outputs are listed as outputs",
-        remedy: "remove the entry, or make the variable an output",
-        check: Model(model_structure::outputs_extra),
-    },
-    Rule {
-        id: "structure/derivatives-missing",
-        fmi1: "",
-        fmi2: "2.2.8",
-        fmi3: "2.4.8",
-        lenient: Warning,
-        summary: "model exchange lists the derivatives of all states",
-        remedy: "add the entry",
-        check: Model(model_structure::derivatives_missing),
-    },
-    Rule {
-        id: "structure/derivatives-extra",
-        fmi1: "",
-        fmi2: "2.2.8",
-        fmi3: "2.4.8",
-        lenient: Warning,
-        summary: "only derivatives of states are listed as such",
-        remedy: "add the attribute derivative to the variable, or remove the entry",
-        check: Model(model_structure::derivatives_extra),
-    },
-    Rule {
-        id: "structure/initial-unknowns-missing",
-        fmi1: "",
-        fmi2: "2.2.8",
-        fmi3: "2.4.8",
-        lenient: Warning,
-        summary: "all initial unknowns are listed",
-        remedy: "add the entry, with its dependencies",
-        check: Model(model_structure::initial_unknowns_missing),
-    },
-    Rule {
-        id: "structure/initial-unknowns-extra",
-        fmi1: "",
-        fmi2: "2.2.8",
-        fmi3: "2.4.8",
-        lenient: Warning,
-        summary: "only initial unknowns are listed as such",
-        remedy: "remove the entry",
-        check: Model(model_structure::initial_unknowns_extra),
-    },
-    Rule {
-        id: "structure/initial-unknowns-order",
-        fmi1: "",
-        fmi2: "2.2.8",
-        fmi3: "",
-        lenient: Warning,
-        summary: "initial unknowns come in the order of the variables",
-        remedy: "sort the entries by index",
-        check: Model(model_structure::initial_unknowns_order),
-    },
-    Rule {
-        id: "structure/dependencies",
-        fmi1: "",
-        fmi2: "2.2.8",
-        fmi3: "2.4.8",
-        lenient: Warning,
-        summary: "dependencies are knowns",
-        remedy: "remove it from the list",
-        check: Model(model_structure::dependencies),
-    },
-    Rule {
-        id: "structure/dependencies-order",
-        fmi1: "",
-        fmi2: "2.2.8",
-        fmi3: "",
-        lenient: Warning,
-        summary: "dependencies come in ascending order",
-        remedy: "sort the list",
-        check: Model(model_structure::dependencies_order),
-    },
-    Rule {
-        id: "structure/dependencies-kind",
-        fmi1: "",
-        fmi2: "2.2.8",
-        fmi3: "2.4.8",
-        lenient: Warning,
-        summary: "kinds of dependency fit the dependencies",
-        remedy: "correct dependenciesKind, or leave it out",
-        check: Model(model_structure::dependencies_kind),
-    },
-    Rule {
-        id: "structure/event-indicators",
-        fmi1: "",
-        fmi2: "",
-        fmi3: "2.4.8",
-        lenient: Warning,
-        summary: "event indicators are continuous",
-        remedy: "remove the entry, or make the variable continuous",
-        check: Model(model_structure::event_indicators),
-    },
-    Rule {
-        id: "structure/clocked-states",
-        fmi1: "",
-        fmi2: "",
-        fmi3: "2.4.8",
-        lenient: Warning,
-        summary: "clocked states are listed, and only they",
-        remedy: "add previous and clocks to the variable, or the entry",
-        check: Model(model_structure::clocked_states),
-    },
-    Rule {
-        id: "terminal/version",
-        fmi1: "",
-        fmi2: "",
-        fmi3: "2.4.9",
-        lenient: Warning,
-        summary: "terminals are of the version of the unit",
-        remedy: "write the same fmiVersion into both files",
-        check: Model(terminals::version),
-    },
-    Rule {
-        id: "terminal/duplicate",
-        fmi1: "",
-        fmi2: "",
-        fmi3: "2.4.9.2",
-        lenient: Warning,
-        summary: "names of terminals are unique on each level",
-        remedy: "rename one of them",
-        check: Model(terminals::duplicate_name),
-    },
-    Rule {
-        id: "terminal/variable",
-        fmi1: "",
-        fmi2: "",
-        fmi3: "2.4.9.2",
-        lenient: Warning,
-        summary: "members of terminals are variables that can be connected",
-        remedy: "correct the name",
-        check: Model(terminals::variable),
-    },
-    Rule {
-        id: "terminal/member-name",
-        fmi1: "",
-        fmi2: "",
-        fmi3: "2.4.9.2",
-        lenient: Warning,
-        summary: "members of plugs and buses have names of their own",
-        remedy: "add or change memberName",
-        check: Model(terminals::member_name),
-    },
-    Rule {
-        id: "terminal/word",
-        fmi1: "",
-        fmi2: "",
-        fmi3: "2.4.9.2",
-        lenient: Warning,
-        summary: "matching rules and kinds are those of the standard or in reverse domain notation",
-        remedy: "use a word of the standard",
-        check: Model(terminals::word),
-    },
-    Rule {
-        id: "terminal/streams",
-        fmi1: "",
-        fmi2: "",
-        fmi3: "2.4.9.2",
-        lenient: Warning,
-        summary: "a terminal with a stream has one flow",
-        remedy: "put the flows into terminals of their own",
-        check: Model(terminals::streams),
-    },
-    Rule {
-        id: "binary/platform",
-        fmi1: "FMU distribution",
-        fmi2: "2.3",
-        fmi3: "2.5.1.4",
-        lenient: Warning,
-        summary: "folders of binaries are called after platforms",
-        remedy: "rename the folder",
-        check: Model(binaries::platform_name),
-    },
-    Rule {
-        id: "binary/missing",
-        fmi1: "FMU distribution",
-        fmi2: "2.3",
-        fmi3: "2.5.1.4",
-        lenient: Depends,
-        summary: "each platform has a library with the name of the model identifier",
-        remedy: "rename the library, or correct modelIdentifier",
-        check: Model(binaries::library_missing),
-    },
-    Rule {
-        id: "binary/format",
-        fmi1: "FMU distribution",
-        fmi2: "2.3",
-        fmi3: "2.5.1.4",
-        lenient: Depends,
-        summary: "libraries are libraries of their platform",
-        remedy: "export the unit again",
-        check: Model(binaries::library_format),
-    },
-    Rule {
-        id: "binary/machine",
-        fmi1: "FMU distribution",
-        fmi2: "2.3",
-        fmi3: "2.5.1.4",
-        lenient: Depends,
-        summary: "libraries are made for the machine that their folder names",
-        remedy: "move the library to the folder of its machine",
-        check: Model(binaries::library_machine),
-    },
-    Rule {
-        id: "binary/needed-function",
-        fmi1: "naming conventions of functions",
-        fmi2: "2.3",
-        fmi3: "2.5",
-        lenient: Depends,
-        summary: "libraries have the functions that every importer calls",
-        remedy: "export them from the library; names have no prefix in a shared library",
-        check: Model(binaries::needed_function),
-    },
-    Rule {
-        id: "binary/function",
-        fmi1: "naming conventions of functions",
-        fmi2: "2.3",
-        fmi3: "2.5",
-        lenient: Warning,
-        summary: "libraries have all functions of their interface",
-        remedy: "export them, even if they only return an error",
-        check: Model(binaries::other_function),
-    },
-    Rule {
-        id: "source/missing",
-        fmi1: "",
-        fmi2: "2.3",
-        fmi3: "2.5.1.3",
-        lenient: Warning,
-        summary: "source files that are to be compiled are there",
-        remedy: "add the file, or remove it from the list",
-        check: Model(binaries::source_missing),
-    },
-    Rule {
-        id: "source/unlisted",
-        fmi1: "",
-        fmi2: "2.3",
-        fmi3: "2.5.1.3",
-        lenient: Warning,
-        summary: "it is said how to compile sources",
-        remedy: "list the files to compile",
-        check: Model(binaries::sources_listed),
-    },
-    Rule {
-        id: "source/configuration",
-        fmi1: "",
-        fmi2: "",
-        fmi3: "2.5.1.3",
-        lenient: Warning,
-        summary: "build configurations are for the interfaces of the unit, one for each platform",
-        remedy: "correct modelIdentifier or platform",
-        check: Model(binaries::build_configuration),
-    },
-];
+pub const RULES: &[Rule] = rules! {
+    "archive/zip", Error, Package(archive::zip):
+        ["FMU distribution", "2.3", "2.5"],
+        "a unit is a complete zip archive",
+        "fetch or export the unit again";
+    "archive/size", Error, Package(archive::size):
+        ["", "", ""],
+        "an archive stays within the limits of Cosimo; the standard has none",
+        "no unit needs that; do not trust this file";
+    "archive/ending", Warning, Package(archive::ending):
+        ["FMU distribution", "2.3", "2.5"],
+        "the file of a unit ends in .fmu",
+        "rename the file";
+    "archive/path", Error, Package(archive::path):
+        ["FMU distribution", "2.3", "2.5"],
+        "entries stay inside the unit",
+        "zip the unit again, with relative paths; do not trust this file";
+    "archive/backslash", Warning, Package(archive::backslash):
+        ["FMU distribution", "2.3", "2.5"],
+        "paths in the archive have forward slashes",
+        "zip the unit again with a tool that writes forward slashes";
+    "archive/link", Error, Package(archive::link):
+        ["FMU distribution", "2.3", "2.5"],
+        "entries are files and folders",
+        "zip the files themselves instead of links";
+    "archive/method", Error, Package(archive::method):
+        ["FMU distribution", "2.3", "2.5"],
+        "entries are deflated or stored",
+        "zip the unit again by the usual method, which is called deflate";
+    "archive/encryption", Error, Package(archive::encryption):
+        ["FMU distribution", "2.3", "2.5"],
+        "entries are not encrypted",
+        "zip the unit again without a password";
+    "archive/damage", Error, Package(archive::damage):
+        ["FMU distribution", "2.3", "2.5"],
+        "entries can be unpacked",
+        "fetch or export the unit again";
+    "archive/duplicate", Depends, Package(archive::duplicate):
+        ["FMU distribution", "2.3", "2.5"],
+        "each name is in the archive once",
+        "remove all but one; where their contents differ, it is not known which of them is meant";
+    "archive/file-and-folder", Error, Package(archive::file_and_folder):
+        ["FMU distribution", "2.3", "2.5"],
+        "no name is a file and a folder at once",
+        "rename one of them; they cannot be unpacked side by side";
+    "archive/long-name", Error, Package(archive::long_name):
+        ["", "", ""],
+        "names are short enough for file systems: 255 bytes for a name, 4000 for a path",
+        "shorten the name";
+    "archive/letter-case", Warning, Package(archive::letter_case):
+        ["FMU distribution", "2.3", "2.5"],
+        "names differ by more than upper and lower case",
+        "rename or remove one of them; many file systems take them for one";
+    "archive/description", Error, Package(archive::description):
+        ["FMU distribution", "2.3", "2.5.1"],
+        "modelDescription.xml is at the top of the archive",
+        "zip the contents of the folder, not the folder itself";
+    "archive/implementation", Error, Model(archive::implementation):
+        ["FMU distribution", "2.3", "2.5"],
+        "a unit has binaries or sources",
+        "export the unit again with binaries";
+    "archive/companion", Warning, Model(archive::companions):
+        ["", "", "2.5.1"],
+        "a picture as SVG has one as PNG beside it, and licences have an entry point",
+        "add the file";
+    "archive/documentation", Warning, Model(archive::documentation):
+        ["", "2.3", "2.5.1.1"],
+        "documentation has index.html as its entry point",
+        "add documentation/index.html";
+    "xml/well-formed", Error, Package(structure::well_formed):
+        ["description schema", "2.2", "2.4"],
+        "descriptions are well-formed XML",
+        "correct the file, or export the unit again";
+    "xml/encoding", Warning, Package(structure::encoding):
+        ["description schema", "2.2", "2.4"],
+        "descriptions are in UTF-8 and say so in their first line",
+        "write <?xml version=\"1.0\" encoding=\"UTF-8\"?> and save as UTF-8";
+    "xml/root", Error, Package(structure::root):
+        ["description schema", "2.2.1", "2.4.1"],
+        "the root is <fmiModelDescription> of a known version",
+        "check FMUs of FMI 1.0, 2.0 or 3.0; other versions have other rules";
+    "xml/unknown-element", Warning, Model(structure::unknown_element):
+        ["description schema", "2.2, schema", "2.4, schema"],
+        "elements are those of the schema",
+        "remove the element, or put what is your own into annotations";
+    "xml/missing-element", Depends, Model(structure::missing_element):
+        ["description schema", "2.2, schema", "2.4, schema"],
+        "elements that the schema requires are there",
+        "add the element";
+    "xml/misplaced-element", Warning, Model(structure::misplaced_element):
+        ["description schema", "2.2, schema", "2.4, schema"],
+        "elements come in the order of the schema",
+        "move the element";
+    "xml/repeated-element", Depends, Model(structure::repeated_element):
+        ["description schema", "2.2, schema", "2.4, schema"],
+        "elements come as often as the schema allows",
+        "remove all but one";
+    "xml/unknown-attribute", Warning, Model(structure::unknown_attribute):
+        ["description schema", "2.2, schema", "2.4, schema"],
+        "attributes are those of the schema",
+        "remove the attribute, or correct its name";
+    "xml/missing-attribute", Depends, Model(structure::missing_attribute):
+        ["description schema", "2.2, schema", "2.4, schema"],
+        "attributes that the schema requires are there",
+        "add the attribute";
+    "xml/attribute-value", Depends, Model(structure::attribute_value):
+        ["description schema", "2.2, schema", "2.4, schema"],
+        "values of attributes are of the type of the schema",
+        "correct the value";
+    "xml/stray-text", Warning, Model(structure::stray_text):
+        ["description schema", "2.2, schema", "2.4, schema"],
+        "elements hold no text",
+        "remove the text";
+    "kind/none", Error, Model(kinds::none):
+        ["", "2.2.1", "2.4.1"],
+        "a unit offers at least one kind of interface",
+        "add the element of the kind that the unit implements";
+    "kind/identifier", Warning, Model(kinds::identifier):
+        ["attributes of the model description", "3.3.1, 4.3.1", "2.4.2"],
+        "a model identifier is a name in C",
+        "use letters, digits and underscores only, and rename the library alike";
+    "kind/serialize", Warning, Model(kinds::serialize):
+        ["", "3.3.1, 4.3.1", "2.4.2"],
+        "a state that can be serialized can be got and set",
+        "set both flags, or none";
+    "kind/early-return", Warning, Model(kinds::early_return):
+        ["", "", "4.4"],
+        "early return after intermediate update needs intermediate update",
+        "set both flags, or none";
+    "kind/clocks", Warning, Model(kinds::clocks_and_events):
+        ["", "", "4.4"],
+        "a unit with clocks has an event mode",
+        "set hasEventMode, or leave the clocks out";
+    "kind/fixed-step", Warning, Model(kinds::fixed_step):
+        ["", "", "4.4"],
+        "a fixed internal step size is above 0",
+        "correct the number, or leave it out";
+    "kind/priority", Warning, Model(kinds::priority):
+        ["", "", "2.4.4"],
+        "input clocks for scheduled execution have a priority, and no others",
+        "add priority to the clock, or remove it";
+    "kind/misspelt-flag", Warning, Model(kinds::misspelt_flag):
+        ["", "", "2.4.2"],
+        "flags are spelled as in FMI 3.0",
+        "use the spelling of FMI 3.0";
+    "unit/duplicate", Warning, Model(definitions::duplicate_unit):
+        ["", "2.2.2", "2.4.3"],
+        "names of units are unique",
+        "rename or remove one of them";
+    "unit/conversion", Warning, Model(definitions::unit_conversion):
+        ["", "2.2.2", "2.4.3"],
+        "units can be converted",
+        "correct factor, offset or inverse";
+    "type/duplicate", Warning, Model(definitions::duplicate_type):
+        ["type definitions", "2.2.3", "2.4.4"],
+        "names of types are unique",
+        "rename or remove one of them";
+    "type/variable-name", Warning, Model(definitions::type_and_variable):
+        ["", "2.2.3", "2.4.4"],
+        "no variable has the name of a type",
+        "rename the type";
+    "type/enumeration", Warning, Model(definitions::enumeration_items):
+        ["", "2.2.3", "2.4.4"],
+        "names and values of an enumeration are unique",
+        "rename or renumber one of the items";
+    "log/duplicate", Warning, Model(definitions::duplicate_category):
+        ["", "2.2.4", "2.4.5"],
+        "names of log categories are unique",
+        "remove one of them";
+    "experiment/values", Warning, Model(definitions::experiment):
+        ["default experiment", "2.2.5", "2.4.6"],
+        "the default experiment can be run",
+        "correct the number";
+    "annotation/duplicate-tool", Warning, Model(definitions::duplicate_tool):
+        ["", "2.2.6", ""],
+        "each tool has one annotation in a list",
+        "put both into one";
+    "annotation/type", Warning, Model(definitions::annotation_type):
+        ["", "", "2.4"],
+        "types of annotations are in reverse domain notation",
+        "begin the type with a domain of your own";
+    "variable/duplicate-name", Error, Model(variables::duplicate_name):
+        ["definition of model variables", "2.2.7", "2.4.7.4"],
+        "names of variables and aliases are unique",
+        "rename one of them";
+    "variable/name", Warning, Model(variables::name):
+        ["", "2.2.9", "2.4.7.5.1"],
+        "names of variables are not empty and have no line ends or tabs",
+        "rename the variable";
+    "variable/structured-name", Warning, Model(variables::structured_name):
+        ["variable naming conventions", "2.2.9", "2.4.7.5.1"],
+        "names follow the convention that is declared",
+        "rename the variable, or declare variableNamingConvention=\"flat\"";
+    "variable/duplicate-reference", Error, Model(variables::duplicate_reference):
+        ["", "", "2.4.7.4"],
+        "value references are unique",
+        "renumber one of them, in the code as well";
+    "variable/alias", Warning, Model(variables::alias):
+        ["", "2.2.7", ""],
+        "aliases agree with each other, and one of them at most can be set",
+        "give one of them a value reference of its own, in the code as well";
+    "variable/alias-base", Warning, Model(fmi1::alias_base):
+        ["definition of model variables", "", ""],
+        "an alias has the value reference of a variable that is none",
+        "correct valueReference, or leave `alias` out";
+    "variable/direct-dependency", Warning, Model(fmi1::direct_dependency):
+        ["definition of model variables", "", ""],
+        "direct dependencies are inputs, and only outputs have them",
+        "correct the name, or remove it from the list";
+    "variable/causality-variability", Warning, Model(variables::causality_variability):
+        ["", "2.2.7, table of causality and variability", "2.4.7.4, table of variability and causality"],
+        "causality and variability go together",
+        "correct one of the two attributes";
+    "variable/initial", Warning, Model(variables::initial):
+        ["", "2.2.7, table of initial", "2.4.7.5, table \"Definition of initial\""],
+        "initial goes with causality and variability",
+        "correct initial, or leave it out";
+    "variable/start-missing", Warning, Model(variables::start_missing):
+        ["", "2.2.7", "2.4.7.5"],
+        "inputs and what is exact or approximate have start values",
+        "add the start value that the code has";
+    "variable/start-forbidden", Warning, Model(variables::start_forbidden):
+        ["", "2.2.7", "2.4.7.5"],
+        "what is calculated and the independent variable have no start values",
+        "remove start, or declare initial=\"approx\" or \"exact\" if it counts";
+    "variable/continuous-type", Warning, Model(variables::continuous_type):
+        ["", "2.2.7", "2.4.7.4"],
+        "only real variables are continuous",
+        "declare variability=\"discrete\"";
+    "variable/min-max", Warning, Model(variables::min_max):
+        ["definition of model variables", "2.2.3", "2.4.4"],
+        "min is not above max",
+        "exchange or correct the two";
+    "variable/start-range", Warning, Model(variables::start_range):
+        ["definition of model variables", "2.2.7", "2.4.4"],
+        "start values are between min and max",
+        "correct start or the range";
+    "variable/enumeration-start", Warning, Model(variables::enumeration_start):
+        ["definition of model variables", "2.2.3", "2.4.4"],
+        "start values of enumerations are among their items",
+        "start with one of the items";
+    "variable/start-size", Error, Model(variables::start_size):
+        ["", "", "2.4.7.5"],
+        "an array has one start value, or one for each element",
+        "give one value, or all of them";
+    "variable/declared-type", Warning, Model(variables::declared_type):
+        ["definition of model variables", "2.2.7", "2.4.7.5"],
+        "declared types exist and fit",
+        "name a type that is defined and fits";
+    "variable/unit", Warning, Model(variables::unit):
+        ["", "2.2.2", "2.4.7.5"],
+        "units are defined",
+        "define the unit, or remove the attribute";
+    "variable/display-unit", Warning, Model(variables::display_unit):
+        ["", "2.2.2", "2.4.7.5"],
+        "display units are defined for the unit",
+        "define the display unit, or remove the attribute";
+    "variable/derivative", Warning, Model(variables::derivative):
+        ["", "2.2.7", "2.4.7.5"],
+        "derivatives are those of continuous real variables",
+        "correct the number; FMI 2.0 counts variables from 1, FMI 3.0 uses value references";
+    "variable/reinit", Warning, Model(variables::reinit):
+        ["", "2.2.7", "2.4.7.5"],
+        "only continuous states have reinit",
+        "remove reinit";
+    "variable/multiple-set", Warning, Model(variables::multiple_set):
+        ["", "2.2.7", "2.4.7.4"],
+        "only inputs have canHandleMultipleSetPerTimeInstant",
+        "remove the attribute";
+    "variable/independent-count", Warning, Model(variables::independent_count):
+        ["", "2.2.7", "2.4.7.4"],
+        "one variable is the independent one; FMI 2.0 can do without",
+        "declare one variable, usually time, with causality=\"independent\"";
+    "variable/independent-type", Warning, Model(variables::independent_type):
+        ["", "2.2.7", "2.4.7.4"],
+        "the independent variable is real",
+        "make it a floating point variable";
+    "variable/dimension", Error, Model(variables::dimension):
+        ["", "", "2.4.7.2"],
+        "sizes of arrays are numbers or structural parameters",
+        "correct the <Dimension>";
+    "variable/structural-parameter", Warning, Model(variables::structural_parameter):
+        ["", "", "2.4.7.4"],
+        "structural parameters are scalars",
+        "make a structural parameter for each element";
+    "variable/intermediate-update", Warning, Model(variables::intermediate_update):
+        ["", "", "2.4.7.4"],
+        "parameters have no intermediateUpdate",
+        "remove intermediateUpdate";
+    "variable/previous", Warning, Model(variables::previous):
+        ["", "", "2.4.7.4"],
+        "previous values are discrete variables of the same type",
+        "correct the value reference, or add clocks";
+    "variable/clocks", Warning, Model(variables::clocks):
+        ["", "", "2.4.7.4"],
+        "clocked variables name clocks and are discrete or tunable",
+        "correct the value references";
+    "variable/clock", Warning, Model(variables::clock):
+        ["", "", "2.4.4"],
+        "clocks have attributes that fit each other",
+        "correct the attribute";
+    "structure/reference", Depends, Model(model_structure::reference):
+        ["", "2.2.8", "2.4.8"],
+        "entries of the model structure are variables",
+        "correct the number; FMI 2.0 counts variables from 1, FMI 3.0 uses value references";
+    "structure/repeated", Warning, Model(model_structure::repeated):
+        ["", "2.2.8", "2.4.8"],
+        "each variable is in a list once",
+        "remove one of the entries";
+    "structure/outputs-missing", Warning, Model(model_structure::outputs_missing):
+        ["", "2.2.8", "2.4.8"],
+        "all outputs are listed",
+        "add the entry, with its dependencies";
+    "structure/outputs-extra", Warning, Model(model_structure::outputs_extra):
+        ["", "2.2.8", "2.4.8"],
+        "only outputs are listed as outputs",
+        "remove the entry, or make the variable an output";
+    "structure/derivatives-missing", Warning, Model(model_structure::derivatives_missing):
+        ["", "2.2.8", "2.4.8"],
+        "model exchange lists the derivatives of all states",
+        "add the entry";
+    "structure/derivatives-extra", Warning, Model(model_structure::derivatives_extra):
+        ["", "2.2.8", "2.4.8"],
+        "only derivatives of states are listed as such",
+        "add the attribute derivative to the variable, or remove the entry";
+    "structure/initial-unknowns-missing", Warning, Model(model_structure::initial_unknowns_missing):
+        ["", "2.2.8", "2.4.8"],
+        "all initial unknowns are listed",
+        "add the entry, with its dependencies";
+    "structure/initial-unknowns-extra", Warning, Model(model_structure::initial_unknowns_extra):
+        ["", "2.2.8", "2.4.8"],
+        "only initial unknowns are listed as such",
+        "remove the entry";
+    "structure/initial-unknowns-order", Warning, Model(model_structure::initial_unknowns_order):
+        ["", "2.2.8", ""],
+        "initial unknowns come in the order of the variables",
+        "sort the entries by index";
+    "structure/dependencies", Warning, Model(model_structure::dependencies):
+        ["", "2.2.8", "2.4.8"],
+        "dependencies are knowns",
+        "remove it from the list";
+    "structure/dependencies-order", Warning, Model(model_structure::dependencies_order):
+        ["", "2.2.8", ""],
+        "dependencies come in ascending order",
+        "sort the list";
+    "structure/dependencies-kind", Warning, Model(model_structure::dependencies_kind):
+        ["", "2.2.8", "2.4.8"],
+        "kinds of dependency fit the dependencies",
+        "correct dependenciesKind, or leave it out";
+    "structure/event-indicators", Warning, Model(model_structure::event_indicators):
+        ["", "", "2.4.8"],
+        "event indicators are continuous",
+        "remove the entry, or make the variable continuous";
+    "structure/clocked-states", Warning, Model(model_structure::clocked_states):
+        ["", "", "2.4.8"],
+        "clocked states are listed, and only they",
+        "add previous and clocks to the variable, or the entry";
+    "terminal/version", Warning, Model(terminals::version):
+        ["", "", "2.4.9"],
+        "terminals are of the version of the unit",
+        "write the same fmiVersion into both files";
+    "terminal/duplicate", Warning, Model(terminals::duplicate_name):
+        ["", "", "2.4.9.2"],
+        "names of terminals are unique on each level",
+        "rename one of them";
+    "terminal/variable", Warning, Model(terminals::variable):
+        ["", "", "2.4.9.2"],
+        "members of terminals are variables that can be connected",
+        "correct the name";
+    "terminal/member-name", Warning, Model(terminals::member_name):
+        ["", "", "2.4.9.2"],
+        "members of plugs and buses have names of their own",
+        "add or change memberName";
+    "terminal/word", Warning, Model(terminals::word):
+        ["", "", "2.4.9.2"],
+        "matching rules and kinds are those of the standard or in reverse domain notation",
+        "use a word of the standard";
+    "terminal/streams", Warning, Model(terminals::streams):
+        ["", "", "2.4.9.2"],
+        "a terminal with a stream has one flow",
+        "put the flows into terminals of their own";
+    "binary/platform", Warning, Model(binaries::platform_name):
+        ["FMU distribution", "2.3", "2.5.1.4"],
+        "folders of binaries are called after platforms",
+        "rename the folder";
+    "binary/missing", Depends, Model(binaries::library_missing):
+        ["FMU distribution", "2.3", "2.5.1.4"],
+        "each platform has a library with the name of the model identifier",
+        "rename the library, or correct modelIdentifier";
+    "binary/format", Depends, Model(binaries::library_format):
+        ["FMU distribution", "2.3", "2.5.1.4"],
+        "libraries are libraries of their platform",
+        "export the unit again";
+    "binary/machine", Depends, Model(binaries::library_machine):
+        ["FMU distribution", "2.3", "2.5.1.4"],
+        "libraries are made for the machine that their folder names",
+        "move the library to the folder of its machine";
+    "binary/needed-function", Depends, Model(binaries::needed_function):
+        ["naming conventions of functions", "2.3", "2.5"],
+        "libraries have the functions that every importer calls",
+        "export them from the library; names have no prefix in a shared library";
+    "binary/function", Warning, Model(binaries::other_function):
+        ["naming conventions of functions", "2.3", "2.5"],
+        "libraries have all functions of their interface",
+        "export them, even if they only return an error";
+    "source/missing", Warning, Model(binaries::source_missing):
+        ["", "2.3", "2.5.1.3"],
+        "source files that are to be compiled are there",
+        "add the file, or remove it from the list";
+    "source/unlisted", Warning, Model(binaries::sources_listed):
+        ["", "2.3", "2.5.1.3"],
+        "it is said how to compile sources",
+        "list the files to compile";
+    "source/configuration", Warning, Model(binaries::build_configuration):
+        ["", "", "2.5.1.3"],
+        "build configurations are for the interfaces of the unit, one for each platform",
+        "correct modelIdentifier or platform";
+};
