@@ -55,6 +55,8 @@ enum Check {
     Package(fn(&package::Package, &mut Report)),
     /// Needs a description of a known version.
     Model(fn(&model::Model<'_>, &mut Report)),
+    /// One kind of difference from the schema.
+    Structure(structure::Kind),
 }
 
 impl Rule {
@@ -145,7 +147,8 @@ fn examine(package: &package::Package, profile: Profile) -> Validation {
         match (rule.check, &model) {
             (Check::Package(check), _) => check(package, &mut report),
             (Check::Model(check), Some(model)) => check(model, &mut report),
-            (Check::Model(_), None) => {}
+            (Check::Structure(kind), Some(model)) => structure::say(model, &mut report, kind),
+            (Check::Model(_) | Check::Structure(_), None) => {}
         }
         report.end();
     }

@@ -1,14 +1,14 @@
 //! Every rule with its clauses, what it wants and what to do.
 
-use crate::Check::{Model, Package};
+use crate::Check::{Model, Package, Structure};
 use crate::Lenient::{Depends, Error, Warning};
 use crate::Rule;
 use crate::{archive, binaries, definitions, fmi1, kinds, model_structure, structure, terminals, variables};
 
-/// A table of rules. Each has its identifier, what the lenient profile makes of a violation, and its function; the clauses
+/// A table of rules. Each has its identifier, what the lenient profile makes of a violation, and what it looks at; the clauses
 /// of FMI 1.0, 2.0.5 and 3.0.2; what it wants; and what to do where it is violated.
 macro_rules! rules {
-    ($($id:literal, $lenient:ident, $check:ident($function:path):
+    ($($id:literal, $lenient:ident, $check:ident($at:path):
         [$fmi1:literal, $fmi2:literal, $fmi3:literal],
         $summary:literal,
         $remedy:literal;)*) => {
@@ -20,7 +20,7 @@ macro_rules! rules {
             lenient: $lenient,
             summary: $summary,
             remedy: $remedy,
-            check: $check($function),
+            check: $check($at),
         },)*]
     };
 }
@@ -107,35 +107,35 @@ pub const RULES: &[Rule] = rules! {
         ["description schema", "2.2.1", "2.4.1"],
         "the root is <fmiModelDescription> of a known version",
         "check FMUs of FMI 1.0, 2.0 or 3.0; other versions have other rules";
-    "xml/unknown-element", Warning, Model(structure::unknown_element):
+    "xml/unknown-element", Warning, Structure(structure::Kind::UnknownElement):
         ["description schema", "2.2, schema", "2.4, schema"],
         "elements are those of the schema",
         "remove the element, or put what is your own into annotations";
-    "xml/missing-element", Depends, Model(structure::missing_element):
+    "xml/missing-element", Depends, Structure(structure::Kind::MissingElement):
         ["description schema", "2.2, schema", "2.4, schema"],
         "elements that the schema requires are there",
         "add the element";
-    "xml/misplaced-element", Warning, Model(structure::misplaced_element):
+    "xml/misplaced-element", Warning, Structure(structure::Kind::MisplacedElement):
         ["description schema", "2.2, schema", "2.4, schema"],
         "elements come in the order of the schema",
         "move the element";
-    "xml/repeated-element", Depends, Model(structure::repeated_element):
+    "xml/repeated-element", Depends, Structure(structure::Kind::RepeatedElement):
         ["description schema", "2.2, schema", "2.4, schema"],
         "elements come as often as the schema allows",
         "remove all but one";
-    "xml/unknown-attribute", Warning, Model(structure::unknown_attribute):
+    "xml/unknown-attribute", Warning, Structure(structure::Kind::UnknownAttribute):
         ["description schema", "2.2, schema", "2.4, schema"],
         "attributes are those of the schema",
         "remove the attribute, or correct its name";
-    "xml/missing-attribute", Depends, Model(structure::missing_attribute):
+    "xml/missing-attribute", Depends, Structure(structure::Kind::MissingAttribute):
         ["description schema", "2.2, schema", "2.4, schema"],
         "attributes that the schema requires are there",
         "add the attribute";
-    "xml/attribute-value", Depends, Model(structure::attribute_value):
+    "xml/attribute-value", Depends, Structure(structure::Kind::AttributeValue):
         ["description schema", "2.2, schema", "2.4, schema"],
         "values of attributes are of the type of the schema",
         "correct the value";
-    "xml/stray-text", Warning, Model(structure::stray_text):
+    "xml/stray-text", Warning, Structure(structure::Kind::StrayText):
         ["description schema", "2.2, schema", "2.4, schema"],
         "elements hold no text",
         "remove the text";

@@ -198,43 +198,11 @@ impl Walk<'_, '_> {
     }
 }
 
-/// One rule for each kind of defect.
-fn say(model: &Model<'_>, report: &mut Report, kind: Kind) {
+/// The rule for one kind of defect.
+pub(crate) fn say(model: &Model<'_>, report: &mut Report, kind: Kind) {
     for defect in model.defects.iter().filter(|defect| defect.kind == kind) {
         report.find(defect.spot.clone(), &*defect.message, &*defect.found, &*defect.wanted);
     }
-}
-
-pub(crate) fn unknown_element(model: &Model<'_>, report: &mut Report) {
-    say(model, report, Kind::UnknownElement);
-}
-
-pub(crate) fn missing_element(model: &Model<'_>, report: &mut Report) {
-    say(model, report, Kind::MissingElement);
-}
-
-pub(crate) fn misplaced_element(model: &Model<'_>, report: &mut Report) {
-    say(model, report, Kind::MisplacedElement);
-}
-
-pub(crate) fn repeated_element(model: &Model<'_>, report: &mut Report) {
-    say(model, report, Kind::RepeatedElement);
-}
-
-pub(crate) fn unknown_attribute(model: &Model<'_>, report: &mut Report) {
-    say(model, report, Kind::UnknownAttribute);
-}
-
-pub(crate) fn missing_attribute(model: &Model<'_>, report: &mut Report) {
-    say(model, report, Kind::MissingAttribute);
-}
-
-pub(crate) fn attribute_value(model: &Model<'_>, report: &mut Report) {
-    say(model, report, Kind::AttributeValue);
-}
-
-pub(crate) fn stray_text(model: &Model<'_>, report: &mut Report) {
-    say(model, report, Kind::StrayText);
 }
 
 fn texts(package: &Package) -> impl Iterator<Item = &Text> {
