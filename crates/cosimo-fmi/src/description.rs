@@ -12,7 +12,7 @@ use crate::ports::carries_parcels;
 use crate::problem::{Place, Problem};
 use crate::text::read_text;
 use crate::xml::{self, Reader};
-use crate::{fmi1, schema2, schema3, terminals};
+use crate::{fmi1, fmi2, fmi3, terminals};
 
 pub use crate::schema::typed;
 
@@ -406,8 +406,8 @@ impl Description {
         let Some(version) = reader.text(root, "fmiVersion") else { return Err(reader.problems) };
         let description = match version.split('.').next() {
             Some("1") => fmi1::schema::read(&mut reader, root, version),
-            Some("2") => schema2::read(&mut reader, root, version),
-            Some("3") => schema3::read(&mut reader, root, version),
+            Some("2") => fmi2::schema::read(&mut reader, root, version),
+            Some("3") => fmi3::schema::read(&mut reader, root, version),
             _ => {
                 reader.problem_hint(
                     root,

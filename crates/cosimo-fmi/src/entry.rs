@@ -11,12 +11,12 @@ use crate::cosim::Cosim;
 use crate::description::{Fmi, Use};
 use crate::exchange::{Exchange, Single};
 use crate::fmi1::Fmi1Instance;
+use crate::fmi2::Fmi2Instance;
+use crate::fmi3::Fmi3Instance;
 use crate::joined;
 use crate::parameters::{self, Parameters};
 use crate::problem::Problem;
 use crate::unit::Unit;
-use crate::unit2::Unit2;
-use crate::unit3::Unit3;
 
 /// Sources such as `parts/engine.fmu`, relative to the system file.
 pub const FMU: SourceEntry = SourceEntry {
@@ -44,13 +44,13 @@ fn open(request: &OpenRequest<'_>) -> Opened {
             let message = "FMI 1.0 for model exchange is not supported".into();
             return Err(vec![OpenProblem { parameter: None, message, hint: None }]);
         }
-        (Use::CoSimulation, Fmi::Two) => Box::new(Cosim::<Unit2>::new(unit, parameters, name)),
-        (Use::CoSimulation, Fmi::Three) => Box::new(Cosim::<Unit3>::new(unit, parameters, name)),
+        (Use::CoSimulation, Fmi::Two) => Box::new(Cosim::<Fmi2Instance>::new(unit, parameters, name)),
+        (Use::CoSimulation, Fmi::Three) => Box::new(Cosim::<Fmi3Instance>::new(unit, parameters, name)),
         (Use::ModelExchange, Fmi::Two) => {
-            Box::new(Exchange::<Single<Unit2>>::of_unit(unit, parameters, name))
+            Box::new(Exchange::<Single<Fmi2Instance>>::of_unit(unit, parameters, name))
         }
         (Use::ModelExchange, Fmi::Three) => {
-            Box::new(Exchange::<Single<Unit3>>::of_unit(unit, parameters, name))
+            Box::new(Exchange::<Single<Fmi3Instance>>::of_unit(unit, parameters, name))
         }
     })
 }

@@ -3,10 +3,10 @@
 
 use cosimo_core::SimulatorError;
 
-use crate::ffi2::EventInfo;
+use crate::fmi2::Fmi2Instance;
+use crate::fmi2::ffi::EventInfo;
+use crate::fmi3::Fmi3Instance;
 use crate::instance::{Completed, Evented, Exchanged, Update};
-use crate::unit2::Unit2;
-use crate::unit3::Unit3;
 
 /// Calls that take or fill one vector, or nothing.
 macro_rules! alike {
@@ -53,7 +53,7 @@ macro_rules! alike {
     };
 }
 
-impl Evented for Unit2 {
+impl Evented for Fmi2Instance {
     fn enter_event_mode(&mut self) -> Result<(), SimulatorError> {
         // SAFETY: no arguments.
         unsafe { self.handle.enter_event_mode() }
@@ -73,11 +73,11 @@ impl Evented for Unit2 {
     }
 }
 
-impl Exchanged for Unit2 {
+impl Exchanged for Fmi2Instance {
     alike!("fmi2CompletedIntegratorStep");
 }
 
-impl Evented for Unit3 {
+impl Evented for Fmi3Instance {
     fn enter_event_mode(&mut self) -> Result<(), SimulatorError> {
         // SAFETY: no arguments.
         unsafe { self.handle.enter_event_mode() }
@@ -107,6 +107,6 @@ impl Evented for Unit3 {
     }
 }
 
-impl Exchanged for Unit3 {
+impl Exchanged for Fmi3Instance {
     alike!("fmi3CompletedIntegratorStep");
 }

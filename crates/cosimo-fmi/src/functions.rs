@@ -58,7 +58,7 @@ macro_rules! functions {
 
             /// Puts the call log, if there is one, between us and a new instance.
             pub(crate) fn logged(self, pointer: *mut c_void, name: &str) -> (Functions, *mut c_void) {
-                let Some(record) = $crate::calls::record() else { return (self, pointer) };
+                let Some(record) = $crate::call_log::record() else { return (self, pointer) };
                 $(functions! { @logged $($last)? Some, $needed, concat!($prefix, $needed_symbol),
                     ($($argument: $type),*), [$($($shown),*)?], [$($($left),*)?] })*
                 $(functions! { @logged std::convert::identity, $maybe, concat!($prefix, $maybe_symbol),
@@ -69,7 +69,7 @@ macro_rules! functions {
                     $($may_make: self.$may_make,)*
                     $($maybe: self.$maybe.map(|_| $maybe as _),)*
                 };
-                (table, $crate::calls::Proxy::address(self, pointer, name, record))
+                (table, $crate::call_log::Proxy::address(self, pointer, name, record))
             }
         }
 
@@ -89,10 +89,10 @@ macro_rules! functions {
         unsafe extern "C" fn $field(instance: *mut c_void) {
             // SAFETY: the instance is one of the log's; this is the last call with its address.
             unsafe {
-                let p = $crate::calls::Proxy::<Functions>::at(instance);
+                let p = $crate::call_log::Proxy::<Functions>::at(instance);
                 let call = || (p.functions.$field)(p.pointer);
                 p.record.call(&p.name, $name, "", call, |()| "done".into());
-                $crate::calls::Proxy::<Functions>::free(instance);
+                $crate::call_log::Proxy::<Functions>::free(instance);
             }
         }
     };
@@ -101,11 +101,11 @@ macro_rules! functions {
         unsafe extern "C" fn $field(instance: *mut c_void, $($argument: $type),*) -> c_int {
             // SAFETY: the instance is one of the log's; the arguments are as the standard demands.
             unsafe {
-                let p = $crate::calls::Proxy::<Functions>::at(instance);
+                let p = $crate::call_log::Proxy::<Functions>::at(instance);
                 // 3 is the error of a function that is not there, which the table rules out.
                 let call = || $some(p.functions.$field).map_or(3, |f| f(p.pointer, $($argument),*));
-                let arguments = $crate::calls::joined(&[$(&$shown),*]);
-                p.answer($name, &arguments, call, || $crate::calls::joined(&[$(&$left),*]))
+                let arguments = $crate::call_log::joined(&[$(&$shown),*]);
+                p.answer($name, &arguments, call, || $crate::call_log::joined(&[$(&$left),*]))
             }
         }
     };

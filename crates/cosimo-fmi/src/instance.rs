@@ -1,6 +1,7 @@
 //! One running unit, whatever its version: what the simulator asks of it, and what both versions share.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -530,4 +531,37 @@ pub(crate) fn failures_only(categories: &[String]) -> Option<Vec<CString>> {
         .filter_map(|name| CString::new(name.as_str()).ok())
         .collect();
     (!found.is_empty()).then_some(found)
+}
+
+/// `file:///..` with everything spelled by number that may not stand there as it is, and no more: few units read it.
+pub(crate) fn uri(path: &Path) -> String {
+    let mut text = String::from("file://");
+    let path = path.to_string_lossy().replace('\\', "/");
+    if !path.starts_with('/') {
+        text.push('/');
+    }
+    for byte in path.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => text.push(byte.into()),
+            _ if b"/-_.~:@!$&'()*+,;=".contains(&byte) => text.push(byte.into()),
+            _ => text.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    text
+}
+
+pub(crate) fn c_string(text: &str) -> CString {
+    CString::new(text.replace('\0', "")).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resources_are_a_uri_that_any_path_fits_into() {
+        assert_eq!(uri(Path::new("/tmp/a b/ö#/resources")), "file:///tmp/a%20b/%C3%B6%23/resources");
+        assert_eq!(uri(Path::new("/home/a@b.c/(1)")), "file:///home/a@b.c/(1)");
+        assert_eq!(uri(Path::new("C:\\a\\resources")), "file:///C:/a/resources");
+    }
 }

@@ -10,13 +10,13 @@ use cosimo_ode::{Newton, Unsolved};
 
 use crate::description::{Description, Fmi, Kind};
 use crate::exchange::{self, Exchange, Known, Origin, Single};
+use crate::fmi2::Fmi2Instance;
+use crate::fmi3::Fmi3Instance;
 use crate::instance::{Completed, Evented, Exchanged, Instance, Life, Setting, Update};
 use crate::net::{Net, Turn, Variable};
 use crate::parameters::{self, Parameters, Rollback};
 use crate::ports::{Group, Ports};
 use crate::unit::Unit;
-use crate::unit2::Unit2;
-use crate::unit3::Unit3;
 
 /// Rounds of a loop that has values without any between them.
 const ROUNDS: usize = 100;
@@ -78,8 +78,8 @@ pub(crate) fn join(
     let ports: Vec<Ports> = members
         .iter()
         .map(|(unit, parameters)| match unit.description.fmi {
-            Fmi::One | Fmi::Two => exchange::ports::<Unit2>(unit, parameters),
-            Fmi::Three => exchange::ports::<Unit3>(unit, parameters),
+            Fmi::One | Fmi::Two => exchange::ports::<Fmi2Instance>(unit, parameters),
+            Fmi::Three => exchange::ports::<Fmi3Instance>(unit, parameters),
         })
         .collect();
     let net = Net::new(&ports, request.wires);
@@ -243,9 +243,11 @@ impl Origin for Together {
         for Part { unit, name, settings, known } in &self.members {
             let instance: Box<dyn Exchanged> = match unit.description.fmi {
                 Fmi::One | Fmi::Two => {
-                    Box::new(Single::<Unit2>::new(unit.clone(), name, settings).make(start, stop)?)
+                    Box::new(Single::<Fmi2Instance>::new(unit.clone(), name, settings).make(start, stop)?)
                 }
-                Fmi::Three => Box::new(Single::<Unit3>::new(unit.clone(), name, settings).make(start, stop)?),
+                Fmi::Three => {
+                    Box::new(Single::<Fmi3Instance>::new(unit.clone(), name, settings).make(start, stop)?)
+                }
             };
             members.push(Member {
                 instance,

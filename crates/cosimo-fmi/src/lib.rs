@@ -1,13 +1,13 @@
 //! Functional Mock-up Units (FMI 1.0, 2.0 and 3.0) as simulators of Cosimo.
 //!
 //! `cosimo-pack` unpacks, `description` reads, `platform`, `elf` and `library` find and load the binary, `functions` has the
-//! C functions of a version as one list, `unit2`, `unit3` and `fmi1` speak to an instance, `cosim` makes it a simulator that
+//! C functions of a version as one list, `fmi1`, `fmi2` and `fmi3` speak to an instance, `cosim` makes it a simulator that
 //! brings its own solver, `exchange` one whose equations Cosimo integrates. Nothing else in Cosimo calls foreign code. What
 //! the standard forbids and an importer gets along with is told by `cosimo-fmi-check`.
 
 mod agenda;
 #[allow(unsafe_code)] // stands between Cosimo and the C interface
-mod calls;
+mod call_log;
 mod cosim;
 mod declared_types;
 pub mod description;
@@ -17,11 +17,9 @@ mod entry;
 mod equations;
 mod exchange;
 mod feedthrough;
-#[allow(unsafe_code)] // the C interface itself
-mod ffi2;
-#[allow(unsafe_code)] // the C interface itself
-mod ffi3;
 mod fmi1;
+mod fmi2;
+mod fmi3;
 mod functions;
 #[allow(unsafe_code)] // reads and writes a register of the processor
 mod guard;
@@ -48,22 +46,16 @@ mod python;
 mod quantity;
 mod rehearsal;
 mod schema;
-mod schema2;
-mod schema3;
 #[allow(unsafe_code)] // is read by signal handlers
 mod site;
 mod terminals;
 #[allow(unsafe_code)] // makes child processes and memory that they share
 mod trial;
 mod unit;
-#[allow(unsafe_code)] // calls into the unit
-mod unit2;
-#[allow(unsafe_code)] // calls into the unit, is called by it
-mod unit3;
 mod waves;
 mod workspace;
 
-pub use calls::record_calls;
+pub use call_log::record_calls;
 pub use cosimo_pack::{Cache, Kind, Place, Problem, archive, use_cache};
 use cosimo_pack::{problem, text, xml};
 pub use description::Description;

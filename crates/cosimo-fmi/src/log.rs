@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::calls;
+use crate::call_log;
 use crate::messages::{MessageKind, count};
 
 const LINES: usize = 20;
@@ -34,7 +34,7 @@ impl Log {
             "" => format!("{word}: {text}"),
             _ => format!("{word} ({category}): {text}"),
         };
-        if let Some(record) = calls::record() {
+        if let Some(record) = call_log::record() {
             record.remark(&self.instance, &format!("says {line}"));
         }
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);

@@ -107,7 +107,7 @@ mod child {
     use std::sync::atomic::Ordering;
 
     use super::{BlackBox, Crash, INSIDE};
-    use crate::{calls, library};
+    use crate::{call_log, library};
 
     /// What a panic ends a Rust program with.
     const PANICKED: u8 = 101;
@@ -162,7 +162,7 @@ mod child {
         let no_core = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
         // SAFETY: reads a local. If it is refused, the system may write a core file, as it would have done.
         unsafe { libc::setrlimit(libc::RLIMIT_CORE, &raw const no_core) };
-        calls::watch(shared);
+        call_log::watch(shared);
         let Ok(answer) = catch_unwind(AssertUnwindSafe(task)) else { library::leave(PANICKED) };
         // A parent that is gone wants no answer.
         let _ = writer.write_all(&answer);

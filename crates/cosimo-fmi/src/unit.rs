@@ -13,7 +13,7 @@ use crate::archive::{Cache, Kind};
 use crate::description::{Capabilities, Description, Fmi, Use};
 use crate::instance::{Fed, Made};
 use crate::problem::Problem;
-use crate::{ffi2, ffi3, fmi1, library, platform, python, trial, workspace};
+use crate::{fmi1, fmi2, fmi3, library, platform, python, trial, workspace};
 
 /// What an archive must be to hold a unit.
 pub const UNIT: Kind = Kind {
@@ -43,8 +43,8 @@ pub struct Unit {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Binding {
     One(fmi1::ffi::Functions),
-    Two(ffi2::Functions),
-    Three(ffi3::Functions),
+    Two(fmi2::ffi::Functions),
+    Three(fmi3::ffi::Functions),
 }
 
 type Known = BTreeMap<PathBuf, (Option<SystemTime>, u64, Weak<Unit>)>;
@@ -158,8 +158,8 @@ impl Unit {
                 let identifier = self.description.offer(usage).map_or("", |offer| &offer.identifier);
                 fmi1::ffi::Functions::load(library, identifier, &promised).map(Binding::One)
             }
-            Fmi::Two => ffi2::Functions::load(library, "", &promised).map(Binding::Two),
-            Fmi::Three => ffi3::Functions::load(library, "", &promised).map(Binding::Three),
+            Fmi::Two => fmi2::ffi::Functions::load(library, "", &promised).map(Binding::Two),
+            Fmi::Three => fmi3::ffi::Functions::load(library, "", &promised).map(Binding::Three),
         }
         .map_err(|missing| library::missing_functions(path, &missing))
     }

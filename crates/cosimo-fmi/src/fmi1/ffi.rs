@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use cosimo_core::SimulatorError;
 
-use crate::calls::{list, texts, words};
+use crate::call_log::{list, texts, words};
 use crate::functions::functions;
 use crate::log::status_word;
 

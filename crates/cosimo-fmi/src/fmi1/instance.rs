@@ -12,19 +12,18 @@ use std::time::Duration;
 
 use cosimo_core::{Inputs, SimulatorError};
 
-use crate::calls;
+use crate::call_log;
 use crate::description::{Description, Kind, Use};
 use crate::fmi1::ffi::{self, Callbacks, Functions};
 use crate::fmi1::logger::{Listening, while_beginning};
 use crate::guard;
 use crate::instance::{
     Ending, Evented, Fed, Handle, Instance, Life, Made, Scratch, Setting, Spelling, Stepped, Stepping, Table,
-    Values, absent, copy_text, other_version, refusal, whole,
+    Values, absent, c_string, copy_text, other_version, refusal, uri, whole,
 };
 use crate::log::Log;
 use crate::site::Names;
 use crate::unit::{Binding, Unit};
-use crate::unit2::{c_string, uri};
 
 #[derive(Debug)]
 pub(crate) struct Fmi1Instance {
@@ -60,8 +59,8 @@ impl Origin {
     fn make(&self, log: &Arc<Log>) -> (*mut c_void, Option<Listening>) {
         let callbacks = Callbacks {
             logger: ffi::cosimo_fmi1_logger,
-            allocate: crate::ffi2::calloc,
-            free: crate::ffi2::free,
+            allocate: crate::fmi2::ffi::calloc,
+            free: crate::fmi2::ffi::free,
             step_finished: std::ptr::null(),
         };
         // SAFETY: all texts live through the call; the callbacks are functions, which live for ever.
@@ -82,7 +81,7 @@ impl Origin {
             })
         };
         let pointer = while_beginning(log, || {
-            calls::instantiate(&self.name, "fmiInstantiateSlave", &self.token, &self.location, instantiate)
+            call_log::instantiate(&self.name, "fmiInstantiateSlave", &self.token, &self.location, instantiate)
         });
         (pointer, (!pointer.is_null()).then(|| Listening::to(pointer, &self.name, log)))
     }

@@ -1,4 +1,4 @@
-//! A running FMI 3.0 unit.
+//! A running FMI 3.0 FMU.
 //!
 //! A unit that updates in between asks for its inputs inside the step, so it follows whole segments.
 
@@ -10,22 +10,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cosimo_core::{Inputs, LineEnd, Segment, SimulatorError, Slot};
 
-use crate::calls;
+use crate::call_log;
 use crate::description::{Kind, Use};
-use crate::ffi3::{Functions, Get, References, Set};
+use crate::fmi3::ffi::{Functions, Get, References, Set};
 use crate::guard;
 use crate::instance::{
     FOR_BYTES, Fed, Handle, Instance, Life, Made, ROUNDING, Scratch, Setting, Spelling, Stepped, Stepping,
-    Table, Told, Values, absent, copy_text, failures_only, other_version, refusal, states, whole,
+    Table, Told, Values, absent, c_string, copy_text, failures_only, other_version, refusal, states, whole,
 };
 use crate::log::{self, Listening, Log};
 use crate::unit::{Binding, Unit};
-use crate::unit2::c_string;
 
 states!(Functions, "fmi3SerializedFMUStateSize");
 
 #[derive(Debug)]
-pub(crate) struct Unit3 {
+pub(crate) struct Fmi3Instance {
     /// First, so that the instance is gone before what it points to.
     pub(crate) handle: Handle<Functions>,
     environment: Environment,
@@ -45,7 +44,7 @@ type Outcome = Result<(), SimulatorError>;
 
 // SAFETY: an instance is made, used and freed through one owner at a time; nothing in it belongs to a thread.
 // The engine keeps one thread per simulator, so the unit sees one thread from its first call on.
-unsafe impl Send for Unit3 {}
+unsafe impl Send for Fmi3Instance {}
 
 /// Inputs for a unit that asks for them inside a step.
 #[derive(Debug)]
@@ -194,14 +193,14 @@ unsafe fn answer(feed: *mut Feed, asked: &Asked, return_early: *mut u8) {
     }
 }
 
-impl Unit3 {
+impl Fmi3Instance {
     fn new(
         functions: Functions,
         unit: &Unit,
         usage: Use,
         name: &str,
         fed: &[Fed],
-    ) -> Result<Unit3, SimulatorError> {
+    ) -> Result<Fmi3Instance, SimulatorError> {
         let log = Arc::new(Log::new(name));
         let stretched =
             || fed.iter().enumerate().filter_map(|(place, input)| Some((place, input.stretched?)));
@@ -261,7 +260,7 @@ impl Unit3 {
             }),
             _ => std::ptr::null_mut(),
         };
-        let pointer = calls::instantiate(name, function, &token, &resources, instantiate);
+        let pointer = call_log::instantiate(name, function, &token, &resources, instantiate);
         if pointer.is_null() {
             return Err(SimulatorError::new(function, refusal(unit, usage, &log)));
         }
@@ -273,7 +272,7 @@ impl Unit3 {
         }
         let quiet = failures_only(&unit.description.log_categories);
         let handle = Handle::new(functions, pointer, log, unit.corrupt.clone());
-        Ok(Unit3 {
+        Ok(Fmi3Instance {
             handle,
             environment,
             scratch: Scratch::default(),
@@ -314,22 +313,22 @@ impl Unit3 {
     }
 }
 
-impl Made for Unit3 {
+impl Made for Fmi3Instance {
     fn instantiate(
         binding: Binding,
         unit: &Unit,
         usage: Use,
         name: &str,
         fed: &[Fed],
-    ) -> Result<Unit3, SimulatorError> {
+    ) -> Result<Fmi3Instance, SimulatorError> {
         match binding {
-            Binding::Three(functions) => Unit3::new(functions, unit, usage, name, fed),
+            Binding::Three(functions) => Fmi3Instance::new(functions, unit, usage, name, fed),
             Binding::One(_) | Binding::Two(_) => Err(other_version("fmi3InstantiateCoSimulation")),
         }
     }
 }
 
-impl Instance for Unit3 {
+impl Instance for Fmi3Instance {
     fn life(&self) -> Life {
         self.handle.life
     }
@@ -490,7 +489,7 @@ impl Instance for Unit3 {
     }
 }
 
-impl Stepping for Unit3 {
+impl Stepping for Fmi3Instance {
     fn set_slopes(
         &mut self,
         _references: &[u32],

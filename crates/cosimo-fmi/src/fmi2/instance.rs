@@ -1,18 +1,17 @@
-//! A running FMI 2.0 unit.
+//! A running FMI 2.0 FMU.
 
 use std::ffi::{CString, c_char, c_int};
-use std::path::Path;
 use std::sync::{Arc, Once};
 
 use cosimo_core::{Inputs, SimulatorError, Slot};
 
-use crate::calls;
+use crate::call_log;
 use crate::description::{Kind, Use};
-use crate::ffi2::{self, Functions};
+use crate::fmi2::ffi::{self, Functions};
 use crate::guard;
 use crate::instance::{
     FOR_BYTES, Fed, Handle, Instance, Life, Made, ROUNDING, Scratch, Setting, Spelling, Stepped, Stepping,
-    Table, Values, absent, copy_text, failures_only, other_version, refusal, states, whole,
+    Table, Values, absent, c_string, copy_text, failures_only, other_version, refusal, states, uri, whole,
 };
 use crate::log::{self, Listening, Log};
 use crate::unit::{Binding, Unit};
@@ -20,7 +19,7 @@ use crate::unit::{Binding, Unit};
 states!(Functions, "fmi2SerializedFMUstateSize");
 
 #[derive(Debug)]
-pub(crate) struct Unit2 {
+pub(crate) struct Fmi2Instance {
     /// First, so that the instance is gone before what it points to.
     pub(crate) handle: Handle<Functions>,
     /// Only kept.
@@ -34,13 +33,13 @@ pub(crate) struct Unit2 {
 
 // SAFETY: an instance is made, used and freed through one owner at a time; nothing in it belongs to a thread.
 // The engine keeps one thread per simulator, so the unit sees one thread from its first call on.
-unsafe impl Send for Unit2 {}
+unsafe impl Send for Fmi2Instance {}
 
 /// Callbacks as the FMU sees them. Never freed, although small: threads of an FMU read them after the instance is gone.
 /// Their address is the environment, because no other instance ever gets it.
 #[derive(Debug)]
 struct Callbacks {
-    outer: *const ffi2::Callbacks,
+    outer: *const ffi::Callbacks,
     /// Only kept.
     _listening: Listening,
 }
@@ -49,11 +48,11 @@ impl Callbacks {
     fn new(log: &Arc<Log>) -> Callbacks {
         static ONCE: Once = Once::new();
         // SAFETY: both functions do what the shim expects of them.
-        ONCE.call_once(|| unsafe { ffi2::cosimo_fmi2_hand_on(log::find2, log::write2) });
-        let outer = Box::leak(Box::new(ffi2::Callbacks {
-            logger: ffi2::cosimo_fmi2_logger,
-            allocate: ffi2::calloc,
-            free: ffi2::free,
+        ONCE.call_once(|| unsafe { ffi::cosimo_fmi2_hand_on(log::find2, log::write2) });
+        let outer = Box::leak(Box::new(ffi::Callbacks {
+            logger: ffi::cosimo_fmi2_logger,
+            allocate: ffi::calloc,
+            free: ffi::free,
             step_finished: std::ptr::null(),
             environment: std::ptr::null_mut(),
         }));
@@ -63,36 +62,20 @@ impl Callbacks {
     }
 }
 
-/// `file:///..` with everything spelled by number that may not stand there as it is, and no more: few units read it.
-pub(crate) fn uri(path: &Path) -> String {
-    let mut text = String::from("file://");
-    let path = path.to_string_lossy().replace('\\', "/");
-    if !path.starts_with('/') {
-        text.push('/');
-    }
-    for byte in path.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => text.push(byte.into()),
-            _ if b"/-_.~:@!$&'()*+,;=".contains(&byte) => text.push(byte.into()),
-            _ => text.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    text
-}
-
-pub(crate) fn c_string(text: &str) -> CString {
-    CString::new(text.replace('\0', "")).unwrap_or_default()
-}
-
-impl Unit2 {
-    fn new(functions: Functions, unit: &Unit, usage: Use, name: &str) -> Result<Unit2, SimulatorError> {
+impl Fmi2Instance {
+    fn new(
+        functions: Functions,
+        unit: &Unit,
+        usage: Use,
+        name: &str,
+    ) -> Result<Fmi2Instance, SimulatorError> {
         let log = Arc::new(Log::new(name));
         let callbacks = Callbacks::new(&log);
         let (spelled, token) = (c_string(name), c_string(&unit.description.token));
         let resources = c_string(&uri(&unit.location()?.join("resources")));
         let kind = match usage {
-            Use::CoSimulation => ffi2::CO_SIMULATION,
-            Use::ModelExchange => ffi2::MODEL_EXCHANGE,
+            Use::CoSimulation => ffi::CO_SIMULATION,
+            Use::ModelExchange => ffi::MODEL_EXCHANGE,
         };
         // SAFETY: all texts live through the call, the callbacks until after the instance.
         let instantiate = || {
@@ -108,14 +91,14 @@ impl Unit2 {
                 )
             })
         };
-        let pointer = calls::instantiate(name, "fmi2Instantiate", &token, &resources, instantiate);
+        let pointer = call_log::instantiate(name, "fmi2Instantiate", &token, &resources, instantiate);
         if pointer.is_null() {
             return Err(SimulatorError::new("fmi2Instantiate", refusal(unit, usage, &log)));
         }
         let quiet = failures_only(&unit.description.log_categories);
         let (functions, pointer) = functions.logged(pointer, name);
         let handle = Handle::new(functions, pointer, log, unit.corrupt.clone());
-        Ok(Unit2 {
+        Ok(Fmi2Instance {
             handle,
             _callbacks: callbacks,
             scratch: Scratch::default(),
@@ -165,12 +148,12 @@ impl Unit2 {
         if let Some(function) = self.handle.functions.get_boolean_status {
             self.handle.site.enter(function as usize);
             // SAFETY: the instance is alive; the number is ours.
-            unsafe { function(pointer, ffi2::TERMINATED, &mut terminated) };
+            unsafe { function(pointer, ffi::TERMINATED, &mut terminated) };
         }
         if let Some(function) = self.handle.functions.get_real_status {
             self.handle.site.enter(function as usize);
             // SAFETY: the instance is alive; the number is ours.
-            unsafe { function(pointer, ffi2::LAST_SUCCESSFUL_TIME, &mut until) };
+            unsafe { function(pointer, ffi::LAST_SUCCESSFUL_TIME, &mut until) };
         }
         self.handle.site.leave();
         if terminated != 0 {
@@ -189,22 +172,22 @@ impl Unit2 {
     }
 }
 
-impl Made for Unit2 {
+impl Made for Fmi2Instance {
     fn instantiate(
         binding: Binding,
         unit: &Unit,
         usage: Use,
         name: &str,
         _fed: &[Fed],
-    ) -> Result<Unit2, SimulatorError> {
+    ) -> Result<Fmi2Instance, SimulatorError> {
         match binding {
-            Binding::Two(functions) => Unit2::new(functions, unit, usage, name),
+            Binding::Two(functions) => Fmi2Instance::new(functions, unit, usage, name),
             Binding::One(_) | Binding::Three(_) => Err(other_version("fmi2Instantiate")),
         }
     }
 }
 
-impl Instance for Unit2 {
+impl Instance for Fmi2Instance {
     fn life(&self) -> Life {
         self.handle.life
     }
@@ -327,7 +310,7 @@ impl Instance for Unit2 {
     }
 }
 
-impl Stepping for Unit2 {
+impl Stepping for Fmi2Instance {
     fn set_slopes(
         &mut self,
         references: &[u32],
@@ -363,17 +346,5 @@ impl Stepping for Unit2 {
             2 => self.discarded(from, size),
             _ => self.handle.check("fmi2DoStep", status).map(|()| Stepped::Whole),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn resources_are_a_uri_that_any_path_fits_into() {
-        assert_eq!(uri(Path::new("/tmp/a b/ö#/resources")), "file:///tmp/a%20b/%C3%B6%23/resources");
-        assert_eq!(uri(Path::new("/home/a@b.c/(1)")), "file:///home/a@b.c/(1)");
-        assert_eq!(uri(Path::new("C:\\a\\resources")), "file:///C:/a/resources");
     }
 }

@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use cosimo_core::SimulatorError;
 
-use crate::calls::{count, list, texts, words};
+use crate::call_log::{count, list, texts, words};
 use crate::functions::functions;
 
 pub(crate) type Instance = *mut c_void;
