@@ -10,7 +10,7 @@ use cosimo_core::error::StepError;
 use cosimo_core::{Clock, Time, Window};
 
 /// Version of the layout below; other versions are refused.
-const MAGIC: &[u8; 8] = b"COSIMO\x003";
+const MAGIC: &[u8; 8] = b"COSIMO\x004";
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Checkpoint(Vec<u8>);

@@ -13,10 +13,10 @@ use cosimo_core::{
     Abilities, Derivatives, Dynamics, Inputs, Insight, Interface, Local, Outputs, Reached, Rehearsal,
     Segment, Setup, Simulator, SimulatorError, Slot, Suggested, Time, Trail, Window,
 };
+use cosimo_native::{CROWD, crowded};
 
 use crate::agenda::Agenda;
 use crate::description::{Description, Fmi, Kind, Use};
-use crate::exchange::{CROWD, crowded};
 use crate::feedthrough;
 use crate::instance::{Life, Stepped, Stepping};
 use crate::jacobian::{Column, Tangents, columns};

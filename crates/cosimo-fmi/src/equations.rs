@@ -2,11 +2,12 @@
 //! the event iteration. What both versions spell alike is written once.
 
 use cosimo_core::SimulatorError;
+use cosimo_native::Completed;
 
 use crate::fmi2::Fmi2Instance;
 use crate::fmi2::ffi::EventInfo;
 use crate::fmi3::Fmi3Instance;
-use crate::instance::{Completed, Evented, Exchanged, Update};
+use crate::instance::{Evented, Exchanged, Update};
 
 /// Calls that take or fill one vector, or nothing.
 macro_rules! alike {

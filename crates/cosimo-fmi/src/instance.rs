@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cosimo_core::{Inputs, SimulatorError, Slot};
+use cosimo_native::Completed;
 
 use crate::description::{Kind, Use};
 use crate::guard::{self, Home};
@@ -198,14 +199,6 @@ pub(crate) trait Exchanged: Evented {
     fn completed_step(&mut self, never_back: bool) -> Result<Completed, SimulatorError>;
 
     fn enter_continuous_time(&mut self) -> Result<(), SimulatorError>;
-}
-
-/// What an FMU asks for after a step of the integrator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Completed {
-    pub(crate) event: bool,
-    /// The function that asks to end the simulation.
-    pub(crate) ended: Option<&'static str>,
 }
 
 /// What a round of the event iteration came to.

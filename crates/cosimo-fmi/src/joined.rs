@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use cosimo_core::entry::{JoinRequest, OpenProblem};
 use cosimo_core::{Carries, Interface, SimulatorError, Slot, Suggested};
+use cosimo_native::Completed;
 use cosimo_ode::{Newton, Unsolved};
 
 use crate::description::{Description, Fmi, Kind};
-use crate::exchange::{self, Exchange, Known, Origin, Single};
+use crate::exchange::{self, Exchange, Known, ModelExchange, Origin, Single};
 use crate::fmi2::Fmi2Instance;
 use crate::fmi3::Fmi3Instance;
-use crate::instance::{Completed, Evented, Exchanged, Instance, Life, Setting, Update};
+use crate::instance::{Evented, Exchanged, Instance, Life, Setting, Update};
 use crate::net::{Net, Turn, Variable};
 use crate::parameters::{self, Parameters, Rollback};
 use crate::ports::{Group, Ports};
@@ -74,7 +75,7 @@ pub(crate) struct Joined {
 pub(crate) fn join(
     request: &JoinRequest<'_>,
     members: Vec<(Arc<Unit>, Parameters)>,
-) -> Result<Exchange<Together>, Vec<(Option<usize>, OpenProblem)>> {
+) -> Result<ModelExchange<Together>, Vec<(Option<usize>, OpenProblem)>> {
     let ports: Vec<Ports> = members
         .iter()
         .map(|(unit, parameters)| match unit.description.fmi {

@@ -1,4 +1,5 @@
-//! The embedded Runge-Kutta pair of order 5(4) by Dormand and Prince (1980), for reference solutions.
+//! The embedded Runge-Kutta pair of order 5(4) by Dormand and Prince (1980), for reference solutions. It shares nothing with
+//! the integrators of `cosimo-ode`, so that a mistake in those cannot hide in what they are compared with.
 //!
 //! Autonomous systems only, and no dense output: values between come from short spans and a cubic.
 

@@ -316,7 +316,7 @@ fn the_robot_lifts_and_swings_its_arm() {
 fn every_model_without_a_solver_can_be_integrated_here() {
     for entry in HYBRID {
         let model = (entry.build)(&defaults(entry.parameters));
-        let mut simulator = Integrated::new(model, "bdf", None, 1e-8, 1e-10);
+        let mut simulator = Integrated::solved(model, "bdf", None, 1e-8, 1e-10);
         simulator.enter(&Setup { start: Time::ZERO, stop: None, meets: false, rewinds: true }).unwrap();
         let held: Vec<Segment> =
             simulator.interface().inputs.iter().map(|port| Segment::constant(port.start.unwrap())).collect();

@@ -54,7 +54,7 @@ pub fn ode<const N: usize, const M: usize>(
         states: states.map(|(name, start)| (name.to_owned(), start)).to_vec(),
         derivatives: Arc::new(derivatives),
     };
-    move || Integrated::new(Box::new(Closure::new(equations.clone())), "bdf", None, RELATIVE, ABSOLUTE)
+    move || Integrated::solved(Box::new(Closure::new(equations.clone())), "bdf", None, RELATIVE, ABSOLUTE)
 }
 
 const RELATIVE: f64 = 1e-8;

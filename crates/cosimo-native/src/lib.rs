@@ -5,6 +5,7 @@
 //! A [`Hybrid`] has events too and is integrated with error control. Models out of closures are in [`closure`].
 
 pub mod closure;
+mod hybrid;
 pub mod integrated;
 pub mod linear;
 mod memory;
@@ -15,6 +16,7 @@ mod recipe;
 pub mod solver;
 
 pub use closure::{Blueprint, discrete, ode};
+pub use hybrid::{Beginning, CROWD, Completed, Equations, HybridSimulator, Method, Settled, crowded};
 pub use integrated::Integrated;
 pub use linear::Linear;
 pub use memory::Memory;
