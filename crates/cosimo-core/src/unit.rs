@@ -26,6 +26,12 @@ pub struct Unit {
     pub offset: f64,
 }
 
+impl Default for Unit {
+    fn default() -> Unit {
+        Unit { text: String::new(), dimension: [0; 7], factor: 1.0, offset: 0.0 }
+    }
+}
+
 /// Units that stand alone, with factor and offset.
 const LEVELS: &[(&[&str], Dimension, f64, f64)] = &[
     (&["degC", "°C", "Celsius"], [0, 0, 0, 0, 1, 0, 0], 1.0, 273.15),

@@ -1,9 +1,9 @@
 //! Changes inside a `system.toml` that a person wrote: comments, order and layout stay.
 
-use toml_edit::{ArrayOfTables, DocumentMut, InlineTable, Item, Table, Value};
+use toml_edit::{ArrayOfTables, DocumentMut, Item, Table};
 
-use crate::system::{BondDecl, Opposite, PowerPort};
-use crate::toml::links::OPPOSITE;
+use crate::system::BondDecl;
+use crate::write;
 
 /// A bond, and the wires that it stands for, by their places in the file.
 pub type Replacement<'a> = (&'a BondDecl, [usize; 2]);
@@ -19,7 +19,7 @@ pub fn replace_wires(text: &str, replacements: &[Replacement<'_>]) -> Result<Str
         let found: Vec<&Table> = places.iter().filter_map(|place| wires.get(*place)).collect();
         let position = found.iter().filter_map(|wire| wire.position()).min();
         let layout: Vec<String> = found.iter().map(|wire| around(wire)).collect();
-        bonds.push(section(bond, position, &layout));
+        bonds.extend(section(bond, position, &layout));
     }
     let mut removed: Vec<usize> = replacements.iter().flat_map(|(_, places)| *places).collect();
     removed.sort_unstable();
@@ -54,16 +54,9 @@ fn around(section: &Table) -> String {
     text
 }
 
-fn section(bond: &BondDecl, position: Option<isize>, layout: &[String]) -> Table {
-    let mut table = Table::new();
-    table.insert("name", toml_edit::value(&bond.name));
-    table.insert("a", toml_edit::value(side(&bond.a)));
-    table.insert("b", toml_edit::value(side(&bond.b)));
-    if bond.opposite != Opposite::Neither {
-        let word =
-            OPPOSITE.iter().find(|(_, opposite)| *opposite == bond.opposite).map_or("none", |(word, _)| word);
-        table.insert("opposite", toml_edit::value(word));
-    }
+fn section(bond: &BondDecl, position: Option<isize>, layout: &[String]) -> Option<Table> {
+    let written: DocumentMut = write::bond(bond).parse().ok()?;
+    let mut table = written["bond"].as_array_of_tables()?.get(0)?.clone();
     // Of two wires, the blank lines of the first and the comments of both.
     let mut prefix = layout.first().cloned().unwrap_or_default();
     for line in layout.iter().skip(1).flat_map(|text| text.lines()) {
@@ -74,12 +67,5 @@ fn section(bond: &BondDecl, position: Option<isize>, layout: &[String]) -> Table
     }
     table.decor_mut().set_prefix(prefix);
     table.set_position(position);
-    table
-}
-
-fn side(port: &PowerPort) -> InlineTable {
-    let mut table = InlineTable::new();
-    table.insert("effort", Value::from(&port.effort.0));
-    table.insert("flow", Value::from(&port.flow.0));
-    table
+    Some(table)
 }

@@ -4,6 +4,7 @@ pub mod edit;
 pub mod expression;
 pub mod files;
 pub mod format;
+mod keys;
 pub mod names;
 pub mod overrides;
 pub mod problem;

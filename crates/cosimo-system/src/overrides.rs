@@ -6,18 +6,19 @@ use std::path::Path;
 
 use ::toml::Spanned;
 use ::toml::de::DeValue;
-use cosimo_core::entry::{OpenProblem, OpenRequest, Options, Range, Registry, suggest};
+use cosimo_core::entry::{OpenProblem, Options, Range, Registry, suggest};
 use cosimo_core::{Carries, Port, Value};
 
+use crate::keys::choice::{estimates_with_tolerance, has_tolerance, listed};
+use crate::keys::parts::{is_name, is_pattern};
+use crate::keys::walk::Context;
+use crate::keys::{BOND, METHOD, STEP};
 use crate::names::{Lost, Names};
-use crate::problem::Problem;
-use crate::recipe::{Choice, Origin, Recipe};
-use crate::sources;
+use crate::problem::{Problem, Span};
+use crate::recipe::{Choice, Origin};
 use crate::system::{BondDecl, Component, EndRule, PowerPort, StrongDecl, System, WireDecl};
-use crate::toml::links::{DIRECTION, OPPOSITE};
-use crate::toml::method::{self, AXES, estimates_with_tolerance, has_tolerance, listed};
-use crate::toml::section::{Item, value};
-use crate::toml::{Context, is_name, is_pattern};
+use crate::toml::section::value as value_of;
+use crate::{sources, write};
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Overrides {
@@ -50,83 +51,40 @@ pub struct Overrides {
     pub record_every: Option<f64>,
 }
 
-fn strong(system: &mut System, text: &str, problems: &mut Vec<Problem>) {
-    let all = || system.components.iter().map(|component| component.name.clone());
-    let names: Vec<String> = match text {
-        "*" => all().collect(),
-        list => list.split(',').map(|name| name.trim().to_owned()).collect(),
-    };
-    let before = problems.len();
-    for name in &names {
-        if !all().any(|known| known == *name) {
-            let message = format!("`--strong {text}`: no component is called `{name}`");
-            let known: Vec<String> = all().collect();
-            let hint = suggest(name, known.iter().map(String::as_str));
-            problems.push(Problem::error("system/unknown-component", message, 0..0).hint(hint));
-        }
+/// Done, or why not.
+type Done = Result<(), Vec<Problem>>;
+
+impl From<Problem> for Vec<Problem> {
+    fn from(problem: Problem) -> Vec<Problem> {
+        vec![problem]
     }
-    if problems.len() > before {
-        return;
-    }
-    let name = match system.strong.len() {
-        0 => "strong".to_owned(),
-        more => format!("strong{}", more + 1),
-    };
-    let components = names.into_iter().map(|name| (name, 0..0)).collect();
-    system.strong.push(StrongDecl { name, components, ..StrongDecl::default() });
 }
 
 /// Changes the system; a wrong override changes nothing and is a problem that names its flag.
 pub fn apply(system: &mut System, overrides: &Overrides, registry: &Registry) -> Vec<Problem> {
-    let mut problems = Vec::new();
-    if let Some(stop) = overrides.stop {
-        set_stop(system, stop, &mut problems);
-    }
-    if let Some(end) = overrides.end {
-        system.experiment.end = end;
-    }
-    for text in &overrides.connects {
-        connect(system, text, &mut problems);
-    }
-    for text in &overrides.bonds {
-        bond(system, text, &mut problems);
-    }
-    for text in &overrides.strong {
-        strong(system, text, &mut problems);
-    }
-    if let Some(file) = &overrides.input {
-        problems.extend(sources::drive(system, file, registry));
-    }
+    let mut all: Vec<Done> = Vec::new();
+    all.extend(overrides.stop.map(|stop| set_stop(system, stop)));
+    system.experiment.end = overrides.end.unwrap_or(system.experiment.end);
+    all.extend(overrides.connects.iter().map(|text| connect(system, text)));
+    all.extend(overrides.bonds.iter().map(|text| bond(system, text, registry)));
+    all.extend(overrides.strong.iter().map(|text| strong(system, text)));
+    all.extend(overrides.input.iter().map(|file| Err(sources::drive(system, file, registry))));
     // Before the tolerance, which goes to the estimate that is chosen in the end.
-    for text in &overrides.methods {
-        set_method(system, text, registry, &mut problems);
-    }
-    if let Some(size) = overrides.step {
-        if Range::Positive.holds(size) {
-            for recipe in system.recipes_mut() {
-                (recipe.step.size, recipe.step.size_origin) = (Some(size), Origin::CommandLine);
-            }
-        } else {
-            problems.push(must("--step", size, Range::Positive.words()));
-        }
-    }
-    for text in &overrides.own_steps {
-        own_step(system, text, &mut problems);
-    }
-    if let Some(tolerance) = overrides.tolerance {
-        set_tolerance(system, tolerance, registry, &mut problems);
-    }
+    all.extend(overrides.methods.iter().map(|text| set_method(system, text, registry)));
+    all.extend(overrides.step.map(|size| set_step(system, size)));
+    all.extend(overrides.own_steps.iter().map(|text| own_step(system, text)));
+    all.extend(overrides.tolerance.map(|tolerance| set_tolerance(system, tolerance, registry)));
     // Before, so that `--set` can say otherwise of single FMUs.
-    let solved =
-        overrides.solver.iter().flat_map(|name| set_solver(system, name, registry)).collect::<Vec<_>>();
-    for text in &overrides.sets {
-        set_parameter(system, text, registry, &mut problems);
-    }
-    if let Some(name) = &overrides.solver {
-        keep_solver(system, name, &solved, registry, &mut problems);
-    }
-    set_results(system, overrides, &mut problems);
-    problems
+    let solver = overrides.solver.iter().map(|name| (name, set_solver(system, name, registry)));
+    let solver: Vec<(&String, Vec<usize>)> = solver.collect();
+    all.extend(overrides.sets.iter().map(|text| set_parameter(system, text, registry)));
+    all.extend(solver.iter().map(|(name, given)| keep_solver(system, name, given, registry)));
+    all.push(set_record(system, &overrides.record));
+    all.extend(overrides.record_every.map(|every| {
+        system.results.every = Some(positive("--record-every", every)?);
+        Ok(())
+    }));
+    all.into_iter().filter_map(Result::err).flatten().collect()
 }
 
 fn wrong(code: &'static str, flag: &str, message: &str) -> Problem {
@@ -139,66 +97,90 @@ fn must(flag: &str, found: f64, wanted: &str) -> Problem {
     wrong("override/value", &format!("{flag} {found}"), &format!("must be {wanted}, found {found}"))
 }
 
-fn own_step(system: &mut System, text: &str, out: &mut Vec<Problem>) {
+fn positive(flag: &str, number: f64) -> Result<f64, Problem> {
+    let wanted = Range::Positive;
+    wanted.holds(number).then_some(number).ok_or_else(|| must(flag, number, wanted.words()))
+}
+
+/// What stands before and behind the first `=`.
+fn halves(text: &str) -> Option<(&str, &str)> {
+    text.split_once('=').map(|(left, right)| (left.trim(), right.trim()))
+}
+
+fn names(system: &System) -> Vec<String> {
+    system.components.iter().map(|component| component.name.clone()).collect()
+}
+
+fn unknown_component(code: &'static str, flag: &str, name: &str, known: &Names<'_>) -> Problem {
+    wrong(code, flag, &format!("no component is called `{name}`")).hint(known.suggest(name))
+}
+
+fn strong(system: &mut System, text: &str) -> Done {
+    let flag = format!("--strong {text}");
+    let all = names(system);
+    let known = Names::new(all.iter().map(String::as_str));
+    let members: Vec<&str> = match text {
+        "*" => all.iter().map(String::as_str).collect(),
+        list => list.split(',').map(str::trim).collect(),
+    };
+    let lost = members.iter().filter(|name| known.get(name).is_none());
+    let lost = lost.map(|name| unknown_component("system/unknown-component", &flag, name, &known));
+    let lost: Vec<Problem> = lost.collect();
+    if !lost.is_empty() {
+        return Err(lost);
+    }
+    let name = match system.strong.len() {
+        0 => "strong".to_owned(),
+        more => format!("strong{}", more + 1),
+    };
+    let components = members.into_iter().map(|name| (name.to_owned(), 0..0)).collect();
+    system.strong.push(StrongDecl { name, components, ..StrongDecl::default() });
+    Ok(())
+}
+
+fn own_step(system: &mut System, text: &str) -> Done {
     let flag = format!("--own-step {text}");
-    let Some((name, value)) = text.split_once('=').map(|(name, value)| (name.trim(), value.trim())) else {
-        let problem = wrong("override/syntax", &flag, "must be `component=seconds`");
-        out.push(problem.hint("as in `wheel=5e-3`"));
-        return;
-    };
-    let Some(component) = system.components.iter().position(|component| component.name == name) else {
-        let hint = suggest(name, system.components.iter().map(|component| component.name.as_str()));
-        let message = format!("no component is called `{name}`");
-        out.push(wrong("override/unknown-component", &flag, &message).hint(hint));
-        return;
-    };
-    match value.parse::<f64>() {
-        Ok(every) if Range::Positive.holds(every) => system.components[component].step = Some((every, 0..0)),
-        _ => {
-            let message = format!("must be {}, found {value}", Range::Positive.words());
-            out.push(wrong("override/value", &flag, &message));
-        }
-    }
+    let (name, value) = halves(text).ok_or_else(|| {
+        wrong("override/syntax", &flag, "must be `component=seconds`").hint("as in `wheel=5e-3`")
+    })?;
+    let all = names(system);
+    let known = Names::new(all.iter().map(String::as_str));
+    let lost = || unknown_component("override/unknown-component", &flag, name, &known);
+    let place = known.get(name).ok_or_else(lost)?;
+    let every = value.parse::<f64>().ok().filter(|every| Range::Positive.holds(*every)).ok_or_else(|| {
+        let message = format!("must be {}, found {value}", Range::Positive.words());
+        wrong("override/value", &flag, &message)
+    })?;
+    system.components[place].step = Some((every, 0..0));
+    Ok(())
 }
 
-fn connect(system: &mut System, text: &str, out: &mut Vec<Problem>) {
+fn connect(system: &mut System, text: &str) -> Done {
     let flag = format!("--connect {text}");
-    let Some((from, to)) = text.split_once('=').map(|(from, to)| (from.trim(), to.trim())) else {
-        let problem = wrong("override/syntax", &flag, "must be `component.output=component.input`");
-        out.push(problem.hint("the output comes first, as in `a.y=b.u`"));
-        return;
-    };
-    if known_port(system, from, &flag, out) && known_port(system, to, &flag, out) {
-        system.wires.push(WireDecl::plain((from.into(), 0..0), (to.into(), 0..0)));
-    }
+    let (from, to) = halves(text).ok_or_else(|| {
+        wrong("override/syntax", &flag, "must be `component.output=component.input`")
+            .hint("the output comes first, as in `a.y=b.u`")
+    })?;
+    known_port(system, from, &flag)?;
+    known_port(system, to, &flag)?;
+    system.wires.push(WireDecl::plain((from.into(), 0..0), (to.into(), 0..0)));
+    Ok(())
 }
 
-fn bond(system: &mut System, text: &str, out: &mut Vec<Problem>) {
+fn bond(system: &mut System, text: &str, registry: &Registry) -> Done {
     let flag = format!("--bond {text}");
-    let malformed = || {
-        wrong("override/syntax", &flag, "must be `name=effort:flow~effort:flow`")
-            .hint("as in `joint=a.F:a.v~b.F:b.v`; options follow as `,opposite=flow,direction=b-to-a,energy_scale=10`")
-    };
+    let context = Context { registry, components: Names::default(), origin: Origin::CommandLine };
     // Names of ports may have commas in them, as `q[1,2]`, so options are recognised by their keys.
-    let mut rest = text;
-    let mut bond = BondDecl::default();
-    let before = out.len();
+    let (mut rest, mut bond, mut problems) = (text, BondDecl::default(), Vec::new());
     while let Some((before, key, spelled)) = trailing_option(rest) {
         rest = before;
-        let number = || spelled.parse::<f64>().ok().filter(|number| Range::Positive.holds(*number));
-        let good = match key {
-            "opposite" => word(OPPOSITE, spelled).map(|opposite| bond.opposite = opposite).is_some(),
-            "direction" => word(DIRECTION, spelled).map(|direction| bond.direction = direction).is_some(),
-            "tolerance" => number().map(|number| bond.tolerance = Some(number)).is_some(),
-            _ => number().map(|number| bond.energy_scale = Some(number)).is_some(),
-        };
-        if !good {
-            let wanted = match key {
-                "opposite" => "`none`, `effort` or `flow`",
-                "direction" => "`a-to-b` or `b-to-a`",
-                _ => Range::Positive.words(),
-            };
-            out.push(wrong("override/value", &flag, &format!("`{key}` must be {wanted}, found `{spelled}`")));
+        let number = spelled.parse().map(write::number);
+        let toml = number.unwrap_or_else(|_| write::text(spelled));
+        let Ok(value) = DeValue::parse(&toml) else { continue };
+        for problem in BOND.set(key, value, &mut bond, &context) {
+            let wanted = in_words(problem.label.trim_start_matches("wanted: "));
+            let message = format!("`{key}` must be {wanted}, found `{spelled}`");
+            problems.push(wrong("override/value", &flag, &message));
         }
     }
     let parts = rest.split_once('=').and_then(|(name, sides)| {
@@ -206,165 +188,118 @@ fn bond(system: &mut System, text: &str, out: &mut Vec<Problem>) {
         Some((name.trim(), a.split_once(':')?, b.split_once(':')?))
     });
     let Some((name, a, b)) = parts else {
-        out.push(malformed());
-        return;
+        let hint = "as in `joint=a.F:a.v~b.F:b.v`; options follow as `,opposite=flow,direction=b-to-a,energy_scale=10`";
+        problems.push(wrong("override/syntax", &flag, "must be `name=effort:flow~effort:flow`").hint(hint));
+        return Err(problems);
     };
     if !is_name(name) || system.bonds.iter().any(|known| known.name == name) {
         let message = format!("`{name}` is no name for a bond, or one has it already");
-        out.push(wrong("override/value", &flag, &message).hint("letters, digits, `_` and `-`"));
-        return;
+        problems.push(wrong("override/value", &flag, &message).hint("letters, digits, `_` and `-`"));
     }
-    let sides = [a, b].map(|(effort, flow)| [effort.trim(), flow.trim()]);
-    if out.len() > before || !sides.iter().flatten().all(|port| known_port(system, port, &flag, out)) {
-        return;
+    if !problems.is_empty() {
+        return Err(problems);
     }
-    let [a, b] =
-        sides.map(|[effort, flow]| PowerPort { effort: (effort.into(), 0..0), flow: (flow.into(), 0..0) });
+    let side = |(effort, flow): (&str, &str)| {
+        let port = |port: &str| known_port(system, port.trim(), &flag).map(|()| (port.trim().into(), 0..0));
+        Ok::<_, Problem>(PowerPort { effort: port(effort)?, flow: port(flow)? })
+    };
+    let (a, b) = (side(a)?, side(b)?);
     system.bonds.push(BondDecl { name: name.into(), a, b, ..bond });
+    Ok(())
 }
 
 /// `rest,key=value` with a key that bonds have.
 fn trailing_option(text: &str) -> Option<(&str, &str, &str)> {
     let (before, last) = text.rsplit_once(',')?;
-    let (key, spelled) = last.split_once('=')?;
-    let known = ["opposite", "direction", "tolerance", "energy_scale"].contains(&key.trim());
-    known.then_some((before, key.trim(), spelled.trim()))
+    let (key, spelled) = halves(last)?;
+    BOND.alone().contains(&key).then_some((before, key, spelled))
 }
 
-fn word<T: Copy>(of: &[(&str, T)], spelled: &str) -> Option<T> {
-    of.iter().find(|(word, _)| *word == spelled).map(|(_, value)| *value)
+/// `"a" or "b" or "c"` as the command line spells words.
+fn in_words(wanted: &str) -> String {
+    let wanted = wanted.replace('"', "`");
+    match wanted.rsplit_once(" or ") {
+        Some((first, last)) => format!("{} or {last}", first.replace(" or ", ", ")),
+        None => wanted,
+    }
 }
 
 /// Whether this is the port of a component that exists; whether it has such a port is the plan's to say.
-fn known_port(system: &System, path: &str, flag: &str, out: &mut Vec<Problem>) -> bool {
+fn known_port(system: &System, path: &str, flag: &str) -> Result<(), Problem> {
     let names = Names::new(system.components.iter().map(|known| known.name.as_str()));
-    let problem = match names.split(path) {
-        Ok(_) => return true,
-        Err(Lost::Unknown(component)) => {
-            let message = format!("no component is called `{component}`");
-            wrong("override/unknown-component", flag, &message).hint(names.suggest(component))
-        }
-        Err(Lost::NoPath) => {
-            wrong("override/syntax", flag, &format!("wanted `component.port`, found `{path}`"))
-        }
-    };
-    out.push(problem);
-    false
+    names.split(path).map(drop).map_err(|lost| match lost {
+        Lost::Unknown(name) => unknown_component("override/unknown-component", flag, name, &names),
+        Lost::NoPath => wrong("override/syntax", flag, &format!("wanted `component.port`, found `{path}`")),
+    })
 }
 
-fn set_stop(system: &mut System, stop: f64, out: &mut Vec<Problem>) {
+fn set_stop(system: &mut System, stop: f64) -> Done {
     let start = system.experiment.start;
     if !stop.is_finite() {
-        out.push(must("--stop", stop, Range::Finite.words()));
-    } else if stop <= start {
-        out.push(must("--stop", stop, &format!("later than the start, {start} s")));
-    } else {
-        system.experiment.stop = stop;
+        return Err(must("--stop", stop, Range::Finite.words()).into());
     }
+    if stop <= start {
+        return Err(must("--stop", stop, &format!("later than the start, {start} s")).into());
+    }
+    system.experiment.stop = stop;
+    Ok(())
 }
 
-fn set_method(system: &mut System, text: &str, registry: &Registry, out: &mut Vec<Problem>) {
-    let flag = format!("--method {text}");
-    let Some((axis, spelled)) = text.split_once('=').map(|(axis, spelled)| (axis.trim(), spelled.trim()))
-    else {
-        let hint = format!("axes are {}", quoted(AXES));
-        out.push(wrong("override/syntax", &flag, "must be `axis=method`").hint(hint));
-        return;
-    };
-    if !AXES.contains(&axis) {
-        let problem = wrong("override/unknown-axis", &flag, &format!("there is no axis `{axis}`"));
-        out.push(problem.hint(suggest(axis, AXES.iter().copied())));
-        return;
-    }
-    let value = match parse(spelled) {
-        Ok(value) => value,
-        Err(message) => {
-            out.push(wrong("override/syntax", &flag, &message));
-            return;
-        }
-    };
-    let names: Vec<String> = system.components.iter().map(|component| component.name.clone()).collect();
-    let context = Context { registry, components: Names::new(names.iter().map(String::as_str)) };
-    let item = Item { key: axis, key_span: 0..0, value: &value };
-    let mut found = Vec::new();
-    method::axis(axis, &item, &context, &mut system.recipe.clone(), &mut found);
-    if !found.is_empty() {
-        // Places in the flag's text are not places in the file.
-        let named = |p: Problem| Problem {
-            message: format!("`{flag}`: {}", p.message),
-            span: 0..0,
-            label: String::new(),
-            ..p
-        };
-        out.extend(found.into_iter().map(named));
-        return;
-    }
+fn set_step(system: &mut System, size: f64) -> Done {
+    let size = positive("--step", size)?;
     for recipe in system.recipes_mut() {
-        method::axis(axis, &item, &context, recipe, &mut found);
-        claim_axis(axis, recipe);
+        (recipe.step.size, recipe.step.size_origin) = (Some(size), Origin::CommandLine);
     }
+    Ok(())
 }
 
-/// Marks an axis as chosen here.
-fn claim_axis(axis: &str, recipe: &mut Recipe) {
-    match axis {
-        "schedule" => {
-            recipe.iteration = Choice::named("once");
-            claim(&mut recipe.partition);
-            claim(&mut recipe.iteration);
+fn set_method(system: &mut System, text: &str, registry: &Registry) -> Done {
+    let flag = format!("--method {text}");
+    let axes = [METHOD.alone(), STEP.alone()].concat();
+    let (axis, spelled) = halves(text).ok_or_else(|| {
+        wrong("override/syntax", &flag, "must be `axis=method`").hint(format!("axes are {}", quoted(&axes)))
+    })?;
+    if !axes.contains(&axis) {
+        let problem = wrong("override/unknown-axis", &flag, &format!("there is no axis `{axis}`"));
+        return Err(problem.hint(suggest(axis, axes.iter().copied())).into());
+    }
+    let value = parse(spelled).map_err(|message| wrong("override/syntax", &flag, &message))?;
+    let all = names(system);
+    let components = Names::new(all.iter().map(String::as_str));
+    let context = Context { registry, components, origin: Origin::CommandLine };
+    let shape = if METHOD.alone().contains(&axis) { METHOD } else { STEP };
+    let found = shape.set(axis, value.clone(), &mut system.recipe.clone(), &context);
+    if found.is_empty() {
+        for recipe in system.recipes_mut() {
+            shape.set(axis, value.clone(), recipe, &context);
         }
-        "partition" => claim(&mut recipe.partition),
-        "iteration" => claim(&mut recipe.iteration),
-        "estimate" => claim(&mut recipe.estimate),
-        "law" => claim(&mut recipe.law),
-        "input" | "correction" => {
-            let per_input = if axis == "input" { &mut recipe.input } else { &mut recipe.correction };
-            claim(&mut per_input.default);
-            for (_, choice, span) in &mut per_input.inputs {
-                claim(choice);
-                *span = 0..0;
-            }
-        }
-        "exchange" => recipe.exchange.inputs.iter_mut().for_each(|(_, _, span)| *span = 0..0),
-        _ => {}
     }
+    // Places in the flag's text are not places in the file.
+    let named = |p: Problem| {
+        let message = format!("`{flag}`: {}", p.message);
+        Problem { message, span: 0..0, label: String::new(), ..p }
+    };
+    Err(found.into_iter().map(named).collect())
 }
 
-/// Marks a choice as made here.
-fn claim(choice: &mut Choice) {
-    choice.span = 0..0;
-    choice.origin = Origin::CommandLine;
-    for (_, _, span) in &mut choice.options {
-        *span = 0..0;
-    }
-}
-
-fn set_tolerance(system: &mut System, tolerance: f64, registry: &Registry, out: &mut Vec<Problem>) {
+fn set_tolerance(system: &mut System, tolerance: f64, registry: &Registry) -> Done {
     let flag = format!("--tolerance {tolerance}");
-    if !Range::Positive.holds(tolerance) {
-        out.push(must("--tolerance", tolerance, Range::Positive.words()));
-        return;
-    }
+    let tolerance = positive("--tolerance", tolerance)?;
     let usual = system.recipe.estimate.name.clone();
     let mut estimates: Vec<&mut Choice> = system.recipes_mut().map(|recipe| &mut recipe.estimate).collect();
     estimates.retain(|estimate| has_tolerance(registry, &estimate.name));
     if estimates.is_empty() {
         let message = format!("the estimate `{usual}` has no tolerance");
-        out.push(wrong("override/value", &flag, &message).hint(estimates_with_tolerance(registry)));
-        return;
+        return Err(wrong("override/value", &flag, &message).hint(estimates_with_tolerance(registry)).into());
     }
     let pair = ("tolerance".to_owned(), Value::Number(tolerance));
     for estimate in estimates {
         let specs =
             listed(registry, "estimate").iter().find(|entry| entry.name == estimate.name).map(|e| e.options);
-        if let Err(found) = Options::resolve(
-            &format!("`{}`", estimate.name),
-            specs.unwrap_or_default(),
-            std::slice::from_ref(&pair),
-        ) {
-            out.extend(found.iter().map(|found| wrong("override/value", &flag, &found.message)));
-            return;
-        }
+        let name = format!("`{}`", estimate.name);
+        Options::resolve(&name, specs.unwrap_or_default(), std::slice::from_ref(&pair)).map_err(|found| {
+            found.iter().map(|found| wrong("override/value", &flag, &found.message)).collect::<Vec<_>>()
+        })?;
         *estimate = std::mem::take(estimate).with(&pair.0, pair.1.clone());
         estimate.origin = Origin::CommandLine;
     }
@@ -372,27 +307,19 @@ fn set_tolerance(system: &mut System, tolerance: f64, registry: &Registry, out: 
     system.bonds.iter_mut().for_each(|bond| bond.tolerance = None);
     system.junctions.iter_mut().for_each(|junction| junction.tolerance = None);
     system.components.iter_mut().for_each(|component| component.tolerance = None);
+    Ok(())
 }
 
-fn set_parameter(system: &mut System, text: &str, registry: &Registry, out: &mut Vec<Problem>) {
+fn set_parameter(system: &mut System, text: &str, registry: &Registry) -> Done {
     let flag = format!("--set {text}");
-    let parts = text.split_once('=').map(|(left, right)| (left.trim(), right.trim()));
-    let Some((target, spelled)) = parts.filter(|(target, _)| !target.is_empty()) else {
-        let problem = wrong("override/syntax", &flag, "must be `component.parameter=value`");
-        out.push(problem.hint(
-            "`parameter=value` sets it wherever there is one; inputs that nobody drives can be set too",
-        ));
-        return;
-    };
-    let value = match parse(spelled) {
-        Ok(parsed) => value(parsed.get_ref()),
-        Err(message) => {
-            out.push(wrong("override/syntax", &flag, &message));
-            return;
-        }
-    };
-    let owned: Vec<String> = system.components.iter().map(|component| component.name.clone()).collect();
-    let names = Names::new(owned.iter().map(String::as_str));
+    let (target, spelled) = halves(text).filter(|(target, _)| !target.is_empty()).ok_or_else(|| {
+        wrong("override/syntax", &flag, "must be `component.parameter=value`")
+            .hint("`parameter=value` sets it wherever there is one; inputs that nobody drives can be set too")
+    })?;
+    let value = parse(spelled).map_err(|message| wrong("override/syntax", &flag, &message))?;
+    let value = value_of(value.get_ref());
+    let all = names(system);
+    let names = Names::new(all.iter().map(String::as_str));
     let dotted = names.split(target).ok().map(|(_, component, name)| (component, name));
     let folder = system.folder.clone();
     let mut known = Vec::new();
@@ -413,52 +340,53 @@ fn set_parameter(system: &mut System, text: &str, registry: &Registry, out: &mut
             input = inputs.iter().find(|known| known.name == name).cloned();
             known.extend(inputs.into_iter().map(|port| port.name));
         }
-        match (&input, input.as_ref().and_then(|port| start(port, &value))) {
-            (Some(_), Some(number)) => {
-                component.starts.retain(|(port, ..)| port != name);
-                component.starts.push((name.to_owned(), number, 0..0));
-                hit = true;
-            }
-            (Some(port), None) => {
-                let wanted = match port.carries {
-                    Carries::Boolean => "true, false, 1 or 0".to_owned(),
-                    Carries::Enumeration if !port.items.is_empty() => {
-                        let names: Vec<&str> = port.items.iter().map(|(name, _)| name.as_str()).collect();
-                        format!("one of {}", quoted(&names))
-                    }
-                    _ => "a number".to_owned(),
-                };
-                let message = format!("expected {wanted}, got {}", value.describe());
-                out.push(wrong("override/value", &flag, &message));
-                return;
-            }
+        if let Some(port) = input {
+            let number = start(&port, &value).ok_or_else(|| {
+                let message = format!("expected {}, got {}", wanted(&port), value.describe());
+                wrong("override/value", &flag, &message)
+            })?;
+            put(&mut component.starts, name, number);
+            hit = true;
+        } else if is_parameter || dotted.is_some() {
             // Of a component by name it is the plan's to say that there is no such parameter.
-            _ if is_parameter || dotted.is_some() => {
-                component.parameters.retain(|(parameter, ..)| parameter != name);
-                component.parameters.push((name.to_owned(), value.clone(), 0..0));
-                hit = true;
-            }
-            _ => {}
+            put(&mut component.parameters, name, value.clone());
+            hit = true;
         }
     }
     if hit {
-        return;
+        return Ok(());
     }
     known.sort();
     known.dedup();
-    let (code, message, hint) = match names.split(target) {
-        Err(Lost::Unknown(component)) if !known.iter().any(|name| name.contains('.')) => (
-            "override/unknown-component",
-            format!("no component is called `{component}`"),
-            names.suggest(component),
-        ),
-        _ => (
-            "override/unknown-parameter",
-            format!("no component has a parameter or an input `{target}`"),
-            suggest(target, known.iter().map(String::as_str)),
-        ),
-    };
-    out.push(wrong(code, &flag, &message).hint(hint));
+    Err(match names.split(target) {
+        Err(Lost::Unknown(component)) if !known.iter().any(|name| name.contains('.')) => {
+            unknown_component("override/unknown-component", &flag, component, &names)
+        }
+        _ => {
+            let message = format!("no component has a parameter or an input `{target}`");
+            wrong("override/unknown-parameter", &flag, &message)
+                .hint(suggest(target, known.iter().map(String::as_str)))
+        }
+    }
+    .into())
+}
+
+/// Instead of what stands under this name.
+fn put<T>(list: &mut Vec<(String, T, Span)>, name: &str, value: T) {
+    list.retain(|(known, ..)| known != name);
+    list.push((name.to_owned(), value, 0..0));
+}
+
+/// What may be set at an input.
+fn wanted(port: &Port) -> String {
+    match port.carries {
+        Carries::Boolean => "true, false, 1 or 0".to_owned(),
+        Carries::Enumeration if !port.items.is_empty() => {
+            let names: Vec<&str> = port.items.iter().map(|(name, _)| name.as_str()).collect();
+            format!("one of {}", quoted(&names))
+        }
+        _ => "a number".to_owned(),
+    }
 }
 
 /// A start value of an input as people write it: truth as a word or a number, items by name or number.
@@ -483,8 +411,7 @@ fn set_solver(system: &mut System, name: &str, registry: &Registry) -> Vec<usize
     let mut given = Vec::new();
     for (index, component) in system.components.iter_mut().enumerate() {
         if parameters(component, &folder, registry).iter().any(|known| known == SOLVER) {
-            component.parameters.retain(|(parameter, ..)| parameter != SOLVER);
-            component.parameters.push((SOLVER.to_owned(), Value::Text(name.to_owned()), 0..0));
+            put(&mut component.parameters, SOLVER, Value::Text(name.to_owned()));
             given.push(index);
         }
     }
@@ -492,13 +419,7 @@ fn set_solver(system: &mut System, name: &str, registry: &Registry) -> Vec<usize
 }
 
 /// Takes it back from those that bring their own solver after all, or where there is none of that name.
-fn keep_solver(
-    system: &mut System,
-    name: &str,
-    given: &[usize],
-    registry: &Registry,
-    out: &mut Vec<Problem>,
-) {
+fn keep_solver(system: &mut System, name: &str, given: &[usize], registry: &Registry) -> Done {
     let flag = format!("--solver {name}");
     let ours = Value::Text(name.to_owned());
     let (mut kept, mut refused, mut both) = (given.is_empty() && system.components.is_empty(), None, None);
@@ -516,8 +437,7 @@ fn keep_solver(
         }
         // Of one that is used for co-simulation, the name may be wrong as well.
         let mut exchange = component.clone();
-        exchange.parameters.retain(|(known, ..)| known != "cosimo.use");
-        exchange.parameters.push(("cosimo.use".to_owned(), Value::Text("model-exchange".to_owned()), 0..0));
+        put(&mut exchange.parameters, "cosimo.use", Value::Text("model-exchange".to_owned()));
         match refusal(&exchange, &system.folder, joined, registry) {
             Some(problem) => refused = refused.or(Some(problem)),
             None => both = both.or(Some(component.name.clone())),
@@ -526,52 +446,31 @@ fn keep_solver(
     }
     if let Some(OpenProblem { message, hint, .. }) = refused {
         let problem = wrong("override/value", &flag, &message.replace(&format!("`{SOLVER}` "), ""));
-        out.push(Problem { hint, ..problem });
-    } else if !kept {
-        let message = format!("`{flag}` changes nothing: no FMU is used for model exchange");
-        let problem = Problem::remark("override/solver", message, 0..0);
-        out.push(match both {
-            Some(name) => problem.hint(format!("`--set {name}.cosimo.use=model-exchange` uses `{name}` so")),
-            None => problem,
-        });
+        return Err(Problem { hint, ..problem }.into());
     }
+    if kept {
+        return Ok(());
+    }
+    let message = format!("`{flag}` changes nothing: no FMU is used for model exchange");
+    let hint = both.map(|name| format!("`--set {name}.cosimo.use=model-exchange` uses `{name}` so"));
+    Err(Problem { hint, ..Problem::remark("override/solver", message, 0..0) }.into())
 }
 
 /// Why a component cannot have its integrator.
 fn refusal(component: &Component, folder: &Path, joined: bool, registry: &Registry) -> Option<OpenProblem> {
-    let kind = registry.source(&component.source)?;
-    let parameters: Vec<(String, Value)> =
-        component.parameters.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect();
-    let request = OpenRequest {
-        name: &component.name,
-        source: &component.source,
-        folder,
-        parameters: &parameters,
-        joined,
-    };
-    let found = kind.open(&request).err()?;
+    let found = sources::open(component, folder, joined, registry)?.err()?;
     found.into_iter().find(|problem| problem.parameter.as_deref() == Some(SOLVER))
 }
 
-fn set_results(system: &mut System, overrides: &Overrides, out: &mut Vec<Problem>) {
-    let bad = overrides.record.iter().filter(|pattern| !is_pattern(pattern));
-    for pattern in bad.clone() {
-        out.push(wrong(
-            "override/syntax",
-            &format!("--record {pattern:?}"),
-            "must be a pattern such as `a.*`",
-        ));
+fn set_record(system: &mut System, patterns: &[String]) -> Done {
+    let flag = |pattern: &&String| format!("--record {pattern:?}");
+    let bad = patterns.iter().filter(|pattern| !is_pattern(pattern));
+    let bad = bad.map(|pattern| wrong("override/syntax", &flag(&pattern), "must be a pattern such as `a.*`"));
+    let bad: Vec<Problem> = bad.collect();
+    if !patterns.is_empty() && bad.is_empty() {
+        system.results.variables = patterns.iter().map(|pattern| (pattern.clone(), 0..0)).collect();
     }
-    if !overrides.record.is_empty() && bad.count() == 0 {
-        system.results.variables = overrides.record.iter().map(|pattern| (pattern.clone(), 0..0)).collect();
-    }
-    match overrides.record_every {
-        Some(every) if !Range::Positive.holds(every) => {
-            out.push(must("--record-every", every, Range::Positive.words()));
-        }
-        Some(every) => system.results.every = Some(every),
-        None => {}
-    }
+    Err(bad)
 }
 
 /// The parameters that are known of a component before it is planned.

@@ -50,23 +50,6 @@ pub enum Deed {
     Stop,
 }
 
-const KEYS: &[&str] = &[
-    "name",
-    "at",
-    "when",
-    "once",
-    "set",
-    "override",
-    "stuck",
-    "scale",
-    "offset",
-    "release",
-    "parameter",
-    "stop",
-    "to",
-    "by",
-];
-
 /// A key, the key of its number, and what it means with that number.
 type Verb = (&'static str, Option<&'static str>, fn(f64) -> Deed);
 
@@ -90,16 +73,23 @@ pub fn read(text: &str) -> (Scenario, Vec<Problem>) {
         return (scenario, problems);
     }
     let root = Section::over("the scenario", table.get_ref(), 0..0, &["action"], &mut problems);
+    let verbs = VERBS.iter().map(|(verb, ..)| *verb);
+    let keys: Vec<&str> =
+        ["name", "at", "when", "once"].into_iter().chain(verbs).chain(["to", "by"]).collect();
     let example = "[[action]]` with `at = 2.0` and `override = \"a.u\"` `to = 0.0";
     if let Some(item) = root.required("action", example, &mut problems) {
-        for table in item.tables(&mut problems) {
-            if let Some(section) = Section::open("`[[action]]`", table, KEYS, &mut problems) {
+        for item in item.tables(&mut problems).unwrap_or_default() {
+            if let Some(section) = Section::open("`[[action]]`", item.value, &keys, &mut problems) {
                 scenario.actions.extend(action(&section, text, &mut problems));
             }
         }
     }
     problems.sort_by_key(|problem| (problem.span.start, problem.span.end));
     (scenario, problems)
+}
+
+fn wrong(message: &str, span: Span, hint: &str) -> Problem {
+    Problem::error("scenario/action", message, span).hint(hint)
 }
 
 fn action(section: &Section<'_>, text: &str, out: &mut Vec<Problem>) -> Option<Action> {
@@ -113,14 +103,8 @@ fn action(section: &Section<'_>, text: &str, out: &mut Vec<Problem>) -> Option<A
 fn trigger(section: &Section<'_>, text: &str, out: &mut Vec<Problem>) -> Option<Trigger> {
     let (at, when, once) = (section.get("at"), section.get("when"), section.get("once"));
     if let (Some(_), Some(once)) = (&at, &once) {
-        out.push(
-            Problem::error(
-                "scenario/action",
-                "`once` goes with `when`; an instant comes only once",
-                once.whole(),
-            )
-            .hint("leave it out"),
-        );
+        let message = "`once` goes with `when`; an instant comes only once";
+        out.push(wrong(message, once.whole(), "leave it out"));
     }
     match (at, when) {
         (Some(at), None) => {
@@ -129,13 +113,7 @@ fn trigger(section: &Section<'_>, text: &str, out: &mut Vec<Problem>) -> Option<
         }
         (None, Some(when)) => {
             let (written, span) = when.text(out)?;
-            let once = once.map_or(Some(true), |item| {
-                let flag = item.value.get_ref().as_bool();
-                if flag.is_none() {
-                    out.push(item.wrong("true or false"));
-                }
-                flag
-            })?;
+            let once = once.map_or(Some(true), |item| item.flag(out))?;
             match condition_at(&written, &span, text) {
                 Ok(condition) => Some(Trigger::When { condition, text: written, once }),
                 Err(problem) => {
@@ -147,15 +125,13 @@ fn trigger(section: &Section<'_>, text: &str, out: &mut Vec<Problem>) -> Option<
         (Some(_), Some(when)) => {
             let message = "an action has either `at` or `when`, found both";
             let hint = "leave one out; a condition may have the time in it, as in `a.v > 1 and t >= 2`";
-            out.push(
-                Problem::error("scenario/action", message, when.whole()).label("the second one").hint(hint),
-            );
+            out.push(wrong(message, when.whole(), hint).label("the second one"));
             None
         }
         (None, None) => {
             let message = "an action needs `at` or `when`, found neither";
             let hint = "write for example `at = 2.0` or `when = \"a.v > 1\"`";
-            out.push(Problem::error("scenario/action", message, section.span.clone()).hint(hint));
+            out.push(wrong(message, section.span.clone(), hint));
             None
         }
     }
@@ -180,15 +156,14 @@ fn deed(section: &Section<'_>, out: &mut Vec<Problem>) -> Option<(Deed, (String,
         [(verb, item)] => (*verb, item),
         [] => {
             let known: Vec<String> = VERBS.iter().map(|(key, ..)| format!("`{key}`")).collect();
-            let message = "an action must say what to do";
             let hint = format!("known are {}", known.join(", "));
-            out.push(Problem::error("scenario/action", message, section.span.clone()).hint(hint));
+            out.push(wrong("an action must say what to do", section.span.clone(), &hint));
             return None;
         }
         [_, (_, second), ..] => {
-            let message = "an action does one thing";
-            let problem = Problem::error("scenario/action", message, second.whole()).label("the second one");
-            out.push(problem.hint("write another `[[action]]` for it"));
+            let problem =
+                wrong("an action does one thing", second.whole(), "write another `[[action]]` for it");
+            out.push(problem.label("the second one"));
             return None;
         }
     };
@@ -203,12 +178,8 @@ fn deed(section: &Section<'_>, out: &mut Vec<Problem>) -> Option<(Deed, (String,
     };
     for other in ["to", "by"].iter().filter(|other| Some(**other) != *number) {
         if let Some(item) = section.get(other) {
-            let message = format!("`{other}` does not go with `{key}`");
-            let problem = Problem::error("scenario/action", message, item.whole());
-            out.push(match number {
-                Some(number) => problem.hint(format!("`{key}` takes `{number}`")),
-                None => problem.hint("leave it out"),
-            });
+            let hint = number.map_or("leave it out".into(), |number| format!("`{key}` takes `{number}`"));
+            out.push(wrong(&format!("`{other}` does not go with `{key}`"), item.whole(), &hint));
         }
     }
     let value = match number {

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cosimo_core::entry::{OpenRequest, Registry, Value, suggest};
+use cosimo_core::entry::{OpenRequest, Opened, Registry, Value, suggest};
 use cosimo_core::{Interface, Outputs, Setup, Suggested, Time};
 
 use crate::names::{COMPONENT_RULE, is_component};
@@ -105,17 +105,22 @@ pub fn suggest_experiment(system: &mut System, registry: &Registry) {
 
 /// What a component shows of itself; `None` if it does not open, which is the plan's to explain.
 pub fn interface(component: &Component, folder: &Path, registry: &Registry) -> Option<Interface> {
+    let opened = open(component, folder, false, registry)?.ok();
+    opened.map(|simulator| simulator.interface().clone())
+}
+
+/// `None` if there is no such kind of source.
+pub(crate) fn open(
+    component: &Component,
+    folder: &Path,
+    joined: bool,
+    registry: &Registry,
+) -> Option<Opened> {
     let kind = registry.source(&component.source)?;
     let parameters: Vec<(String, Value)> =
         component.parameters.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect();
-    let request = OpenRequest {
-        name: &component.name,
-        source: &component.source,
-        folder,
-        parameters: &parameters,
-        joined: false,
-    };
-    kind.open(&request).ok().map(|simulator| simulator.interface().clone())
+    let (name, source) = (&component.name, &component.source);
+    Some(kind.open(&OpenRequest { name, source, folder, parameters: &parameters, joined }))
 }
 
 /// How many columns a warning names.
@@ -237,19 +242,8 @@ fn fixed_parameters(system: &System, registry: &Registry) -> Vec<(String, String
 
 /// Parameters that a table changes have its value at the start already when their components are initialised.
 fn begin_with(system: &mut System, table: &Component, tuned: &[(String, usize)], registry: &Registry) {
-    let kind = registry.source(&table.source);
-    let (Some(kind), Some(start), false) = (kind, Time::new(system.experiment.start), tuned.is_empty())
-    else {
-        return;
-    };
-    let request = OpenRequest {
-        name: &table.name,
-        source: &table.source,
-        folder: &system.folder,
-        parameters: &[],
-        joined: false,
-    };
-    let Ok(mut playback) = kind.open(&request) else { return };
+    let (Some(start), false) = (Time::new(system.experiment.start), tuned.is_empty()) else { return };
+    let Some(Ok(mut playback)) = open(table, &system.folder, false, registry) else { return };
     let held: Vec<usize> = tuned.iter().map(|(_, place)| *place).collect();
     playback.hold_outputs(&held);
     let mut values = vec![0.0; playback.interface().outputs.len()];

@@ -124,6 +124,18 @@ impl WireDecl {
     }
 }
 
+impl Default for WireDecl {
+    fn default() -> WireDecl {
+        WireDecl::plain(Default::default(), Default::default())
+    }
+}
+
+impl Default for Summand {
+    fn default() -> Summand {
+        Summand::plain(Default::default())
+    }
+}
+
 impl Summand {
     pub fn plain(port: (String, Span)) -> Summand {
         Summand { port, gain: 1.0, map: Vec::new() }
@@ -182,6 +194,36 @@ pub struct LineDecl {
     pub span: Span,
 }
 
+impl Default for LineDecl {
+    fn default() -> LineDecl {
+        LineDecl {
+            delay: 1.0,
+            impedance: 1.0,
+            between: Between::default(),
+            steady: None,
+            factor: [1.0; 2],
+            // A larger one saves hardly more and errs several times as much.
+            most: [8.0; 2],
+            hold: 0.0,
+            linked: true,
+            announced: true,
+            rollback: true,
+            repay: 0.0,
+            impedances: Impedances::default(),
+            boundary: Boundary::default(),
+            mass: [None; 2],
+            span: 0..0,
+        }
+    }
+}
+
+impl LineDecl {
+    /// With nothing else said.
+    pub fn of(delay: f64, impedance: f64) -> LineDecl {
+        LineDecl { delay, impedance, ..LineDecl::default() }
+    }
+}
+
 /// Whose impedance an end has while delays differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Impedances {
@@ -228,7 +270,7 @@ pub enum Direction {
 }
 
 /// Several bonds that share one effort (flows sum to zero) or one flow (efforts sum to zero).
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct JunctionDecl {
     pub name: String,
     pub common: Common,
@@ -239,8 +281,9 @@ pub struct JunctionDecl {
     pub span: Span,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Common {
+    #[default]
     Effort,
     Flow,
 }

@@ -17,6 +17,11 @@ pub(crate) struct Item<'t> {
 }
 
 impl<'t> Item<'t> {
+    pub(crate) fn of(table: &'t DeTable<'t>, key: &str) -> Option<Item<'t>> {
+        let (key, value) = table.get_key_value(key)?;
+        Some(Item { key: key.get_ref(), key_span: key.span(), value })
+    }
+
     pub(crate) fn span(&self) -> Span {
         self.value.span()
     }
@@ -37,9 +42,30 @@ impl<'t> Item<'t> {
         Some(self.value.get_ref().as_array()?.iter().map(item).collect())
     }
 
+    /// The entries of a table, in the order of the file; `None` if it is none.
+    pub(crate) fn entries(&self) -> Option<Vec<Item<'t>>> {
+        self.table().map(|table| entries(table))
+    }
+
     /// `true` or `false`.
     pub(crate) fn truth(&self) -> Option<bool> {
         self.value.get_ref().as_bool()
+    }
+
+    pub(crate) fn flag(&self, problems: &mut Vec<Problem>) -> Option<bool> {
+        self.or_wrong(self.truth(), "true or false", problems)
+    }
+
+    pub(crate) fn or_wrong<T>(
+        &self,
+        value: Option<T>,
+        wanted: &str,
+        problems: &mut Vec<Problem>,
+    ) -> Option<T> {
+        if value.is_none() {
+            problems.push(self.wrong(wanted));
+        }
+        value
     }
 
     pub(crate) fn found(&self) -> String {
@@ -52,19 +78,23 @@ impl<'t> Item<'t> {
     }
 
     pub(crate) fn number(&self, range: Range, problems: &mut Vec<Problem>) -> Option<f64> {
-        let number = number(self.value.get_ref()).filter(|number| range.holds(*number));
-        if number.is_none() {
-            problems.push(self.wrong(range.words()));
-        }
-        number
+        self.within(range.words(), |number| range.holds(number), problems)
+    }
+
+    /// A number with limits of its own.
+    pub(crate) fn within(
+        &self,
+        wanted: &str,
+        holds: impl Fn(f64) -> bool,
+        problems: &mut Vec<Problem>,
+    ) -> Option<f64> {
+        let number = number(self.value.get_ref()).filter(|number| number.is_finite() && holds(*number));
+        self.or_wrong(number, wanted, problems)
     }
 
     pub(crate) fn text(&self, problems: &mut Vec<Problem>) -> Option<(String, Span)> {
         let text = self.value.get_ref().as_str().map(|text| (text.to_owned(), self.span()));
-        if text.is_none() {
-            problems.push(self.wrong("a text in quotes"));
-        }
-        text
+        self.or_wrong(text, "a text in quotes", problems)
     }
 
     /// A list of texts; those that are none are left out.
@@ -91,14 +121,23 @@ impl<'t> Item<'t> {
         chosen
     }
 
-    /// The tables of a `[[key]]`.
-    pub(crate) fn tables(&self, problems: &mut Vec<Problem>) -> Vec<&'t Spanned<DeValue<'t>>> {
-        let Some(items) = self.value.get_ref().as_array() else {
+    /// The tables of a `[[key]]`; `None` if it is no list.
+    pub(crate) fn tables(&self, problems: &mut Vec<Problem>) -> Option<Vec<Item<'t>>> {
+        let items = self.list();
+        if items.is_none() {
             let hint = format!("write `[[{}]]`, once for each", self.key);
             problems.push(self.wrong("a list of tables").hint(hint));
-            return Vec::new();
-        };
-        items.iter().collect()
+        }
+        items
+    }
+
+    /// The entries of a table with keys of the user's choice.
+    pub(crate) fn free(&self, problems: &mut Vec<Problem>) -> Vec<Item<'t>> {
+        self.entries().unwrap_or_else(|| {
+            let hint = format!("write `{} = {{ name = value }}`", self.key);
+            problems.push(self.wrong("a table").hint(hint));
+            Vec::new()
+        })
     }
 }
 
@@ -108,7 +147,9 @@ pub(crate) struct Section<'t> {
     /// With its backticks, as messages name it.
     pub title: String,
     pub span: Span,
-    table: &'t DeTable<'t>,
+    pub table: &'t DeTable<'t>,
+    /// Keys that are not looked at again.
+    pub hidden: Vec<&'static str>,
 }
 
 impl<'t> Section<'t> {
@@ -147,12 +188,11 @@ impl<'t> Section<'t> {
                 .hint(suggest(item.key, keys.iter().copied())),
             );
         }
-        Section { title, span, table }
+        Section { title, span, table, hidden: Vec::new() }
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<Item<'t>> {
-        let (key, value) = self.table.get_key_value(key)?;
-        Some(Item { key: key.get_ref(), key_span: key.span(), value })
+        Item::of(self.table, key).filter(|item| !self.hidden.contains(&item.key))
     }
 
     /// `example` is what could be written.
@@ -167,42 +207,10 @@ impl<'t> Section<'t> {
         }
         item
     }
-
-    pub(crate) fn number(&self, key: &str, range: Range, problems: &mut Vec<Problem>) -> Option<f64> {
-        self.get(key)?.number(range, problems)
-    }
-
-    pub(crate) fn flag(&self, key: &str, problems: &mut Vec<Problem>) -> Option<bool> {
-        let item = self.get(key)?;
-        let flag = item.truth();
-        if flag.is_none() {
-            problems.push(item.wrong("true or false"));
-        }
-        flag
-    }
-
-    pub(crate) fn one_of<T: Copy>(
-        &self,
-        key: &str,
-        words: &[(&str, T)],
-        problems: &mut Vec<Problem>,
-    ) -> Option<T> {
-        self.get(key)?.one_of(words, problems)
-    }
-
-    /// A table with keys of the user's choice.
-    pub(crate) fn free(&self, key: &str, problems: &mut Vec<Problem>) -> Vec<Item<'t>> {
-        let Some(item) = self.get(key) else { return Vec::new() };
-        let Some(table) = item.table() else {
-            problems.push(item.wrong("a table").hint(format!("write `{key} = {{ name = value }}`")));
-            return Vec::new();
-        };
-        entries(table)
-    }
 }
 
 /// In the order of the file; the parser sorts by name.
-pub(crate) fn entries<'t>(table: &'t DeTable<'t>) -> Vec<Item<'t>> {
+fn entries<'t>(table: &'t DeTable<'t>) -> Vec<Item<'t>> {
     let mut items: Vec<Item<'t>> =
         table.iter().map(|(key, value)| Item { key: key.get_ref(), key_span: key.span(), value }).collect();
     items.sort_by_key(|item| item.key_span.start);

@@ -1,0 +1,307 @@
+//! How values stand in a file.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use cosimo_core::entry::Range;
+use cosimo_core::unit::describe;
+use cosimo_core::{Registry, Unit, Value};
+use serde_json::{Value as Json, json};
+
+use super::UNIT;
+use super::walk::{Codec, Reading, Written, codec};
+use crate::names::Lost;
+use crate::problem::Span;
+use crate::schema::{number, reference_to};
+use crate::toml::section::{self, Item};
+use crate::write;
+
+pub(crate) fn plain(text: impl Into<String>) -> Option<Written> {
+    Some(Written::Plain(text.into()))
+}
+
+/// With the members that are there, in this order.
+fn with<const N: usize>(mut schema: Json, members: [(&str, Option<Json>); N]) -> Json {
+    members.into_iter().for_each(|(key, value)| value.into_iter().for_each(|value| schema[key] = value));
+    schema
+}
+
+fn described(schema: Json, doc: &str, default: Option<Json>) -> Json {
+    with(schema, [("description", (!doc.is_empty()).then(|| json!(doc))), ("default", default)])
+}
+
+impl From<Range> for Codec<f64> {
+    fn from(range: Range) -> Codec<f64> {
+        codec(
+            move |item, _, at| item.number(range, at.out),
+            |value| plain(write::number(*value)),
+            move |doc, default, _| number(range, doc, default),
+        )
+    }
+}
+
+/// A number with limits of its own: in words, as a test, and in the schema.
+pub(crate) fn within(wanted: &'static str, holds: fn(f64) -> bool, limits: Json) -> Codec<f64> {
+    codec(
+        move |item, _, at| item.within(wanted, holds, at.out),
+        |value: &f64| plain(write::number(*value)),
+        move |doc, default, _| {
+            with(limits.clone(), [("default", default), ("description", Some(json!(doc)))])
+        },
+    )
+}
+
+/// The exponent of a unit.
+pub(crate) fn exponent() -> Codec<i8> {
+    let limits = || json!({ "type": "integer", "minimum": -100, "maximum": 100 });
+    codec(
+        |item, _, at| {
+            let exponent = item.number(Range::Finite, at.out)?;
+            if exponent.fract() != 0.0 || exponent.abs() > 100.0 {
+                at.out.push(item.wrong("a whole number from -100 to 100"));
+            }
+            Some(exponent as i8)
+        },
+        |exponent: &i8| plain(exponent.to_string()),
+        move |doc, default, _| with(limits(), [("default", default), ("description", Some(json!(doc)))]),
+    )
+}
+
+/// One number for both sides, or one for each; at least 1.
+pub(crate) fn pair() -> Codec<[f64; 2]> {
+    let number = |item: &Item<'_>| item.within("", |number| number >= 1.0, &mut Vec::new());
+    codec(
+        move |item, _, at| {
+            let pair = match item.list().as_deref() {
+                None => number(item).map(|both| [both; 2]),
+                Some([a, b]) => number(a).zip(number(b)).map(|(a, b)| [a, b]),
+                Some(_) => None,
+            };
+            item.or_wrong(pair, "a number of at least 1, or one for each side", at.out)
+        },
+        |pair: &[f64; 2]| match pair.map(write::number) {
+            [a, b] if a == b => plain(a),
+            [a, b] => plain(format!("[{a}, {b}]")),
+        },
+        |doc, default, _| {
+            let one = json!({ "type": "number", "minimum": 1 });
+            let both = json!({ "type": "array", "minItems": 2, "maxItems": 2, "items": one });
+            described(json!({ "anyOf": [one, both] }), doc, default)
+        },
+    )
+}
+
+pub(crate) fn flag() -> Codec<bool> {
+    codec(
+        |item, _, at| item.flag(at.out),
+        |value: &bool| plain(value.to_string()),
+        |doc, default, _| described(json!({ "type": "boolean" }), doc, default),
+    )
+}
+
+/// Words and what they mean.
+pub(crate) type Words<T> = &'static [(&'static str, T)];
+
+impl<T: Copy + PartialEq> From<Words<T>> for Codec<T> {
+    fn from(words: Words<T>) -> Codec<T> {
+        codec(
+            |item, _, at| item.one_of(words, at.out),
+            |value| {
+                words.iter().find(|(_, known)| known == value).and_then(|(word, _)| plain(write::text(word)))
+            },
+            |doc, default, _| {
+                let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+                described(json!({ "enum": words }), doc, default)
+            },
+        )
+    }
+}
+
+/// A text with its place, which is right or tells why it is not.
+pub(crate) fn checked<T: From<String> + AsRef<OsStr>>(
+    right: impl Fn(&Item<'_>, &str, &mut Reading<'_, '_>) -> bool + 'static,
+    schema: impl Fn(&str, &Registry) -> Json + 'static,
+) -> Codec<(T, Span)> {
+    codec(
+        move |item, _, at| {
+            let (text, span) = item.text(at.out)?;
+            right(item, &text, at).then(|| (text.into(), span))
+        },
+        |(text, _): &(T, Span)| plain(write::text(&Path::new(text).to_string_lossy())),
+        move |doc, _, registry| schema(doc, registry),
+    )
+}
+
+pub(crate) fn text<T: From<String> + AsRef<OsStr>>() -> Codec<(T, Span)> {
+    checked(|_, _, _| true, |doc, _| described(json!({ "type": "string" }), doc, None))
+}
+
+/// `component.port` of a component that exists.
+pub(crate) fn port() -> Codec<(String, Span)> {
+    let known =
+        |item: &Item<'_>, text: &str, at: &mut Reading<'_, '_>| known_port(item.key, text, &item.span(), at);
+    checked(known, |_, _| reference_to("port"))
+}
+
+pub(crate) fn known_port(key: &str, text: &str, span: &Span, at: &mut Reading<'_, '_>) -> bool {
+    match at.context.components.split(text) {
+        Ok(_) => return true,
+        Err(Lost::Unknown(component)) => unknown_component(component, span, at),
+        Err(Lost::NoPath) => {
+            let message = format!("`{key}` must be `component.port`, found {text:?}");
+            at.tell("system/value", [&message, "wanted: `component.port`", ""], span);
+        }
+    }
+    false
+}
+
+pub(crate) fn unknown_component(name: &str, span: &Span, at: &mut Reading<'_, '_>) {
+    let (message, hint) = (format!("no component is called `{name}`"), at.context.components.suggest(name));
+    at.tell("system/unknown-component", [&message, "unknown component", &hint], span);
+}
+
+/// What need not be there.
+pub(crate) fn maybe<V: 'static>(one: impl Into<Codec<V>>) -> Codec<Option<V>> {
+    let Codec { read, write, schema } = one.into();
+    codec(move |item, _, at| read(item, None, at).map(Some), move |value| write(value.as_ref()?), schema)
+}
+
+/// Texts and their places, each of which is checked; at least so many, where it is said.
+pub(crate) fn texts(
+    check: fn(&str, &Span, &mut Reading<'_, '_>),
+    least: Option<usize>,
+    one: Json,
+) -> Codec<Vec<(String, Span)>> {
+    codec(
+        move |item, _, at| {
+            let texts = item.texts(at.out);
+            texts.iter().for_each(|(text, span)| check(text, span, at));
+            Some(texts)
+        },
+        |texts: &Vec<(String, Span)>| {
+            let texts: Vec<String> = texts.iter().map(|(text, _)| write::text(text)).collect();
+            plain(format!("[{}]", texts.join(", ")))
+        },
+        move |doc, _, _| {
+            let least = least.map(|least| json!(least));
+            let list = json!({ "type": "array" });
+            described(with(list, [("minItems", least), ("items", Some(one.clone()))]), doc, None)
+        },
+    )
+}
+
+/// Components that exist.
+pub(crate) fn components(least: usize) -> Codec<Vec<(String, Span)>> {
+    let check = |name: &str, span: &Span, at: &mut Reading<'_, '_>| {
+        if at.context.components.get(name).is_none() {
+            unknown_component(name, span, at);
+        }
+    };
+    texts(check, Some(least), reference_to("name"))
+}
+
+/// Values under names of the user's choice, which replace those of the same name.
+pub(crate) fn each<V: Clone + 'static>(one: impl Into<Codec<V>>) -> Codec<Vec<(String, V, Span)>> {
+    let Codec { read, write, schema } = one.into();
+    codec(
+        move |item, old: Option<&Vec<(String, V, Span)>>, at| {
+            let mut all = old.cloned().unwrap_or_default();
+            for item in item.free(at.out) {
+                if let Some(value) = read(&item, None, at) {
+                    all.retain(|(name, ..)| name != item.key);
+                    all.push((item.key.into(), value, item.whole()));
+                }
+            }
+            Some(all)
+        },
+        move |all| {
+            let pair = |(name, value, _): &(String, V, Span)| Some((name.clone(), write(value)?.text()));
+            plain(write::table(&all.iter().filter_map(pair).collect::<Vec<_>>()))
+        },
+        move |doc, _, registry| {
+            let each = Some(schema("", None, registry)).filter(|each| !each.is_null());
+            with(json!({ "type": "object", "description": doc }), [("additionalProperties", each)])
+        },
+    )
+}
+
+/// Whatever TOML can say.
+pub(crate) fn any() -> Codec<Value> {
+    let read = |item: &Item<'_>, _: Option<&Value>, _: &mut Reading<'_, '_>| {
+        Some(section::value(item.value.get_ref()))
+    };
+    codec(read, |value: &Value| plain(write::value(value)), |_, _, _| Json::Null)
+}
+
+/// `{ 0 = 1, 1 = 0 }`: what to take instead of each value; `true` is 1 and `false` is 0.
+pub(crate) fn mapping() -> Codec<Vec<(f64, f64)>> {
+    let read = |item: &Item<'_>, _: Option<&Vec<(f64, f64)>>, at: &mut Reading<'_, '_>| {
+        let mut map: Vec<(f64, f64)> = Vec::new();
+        for item in item.free(at.out) {
+            let from = match item.key {
+                "true" => Some(1.0),
+                "false" => Some(0.0),
+                text => text.parse::<f64>().ok().filter(|number| number.is_finite()),
+            };
+            let Some(from) = from else {
+                let message =
+                    format!("a key of `map` must be a number, `true` or `false`, found {:?}", item.key);
+                at.tell("system/value", [&message, "wanted: a number", ""], &item.key_span);
+                continue;
+            };
+            if map.iter().any(|(known, _)| *known == from) {
+                let message = format!("`map` says twice what becomes of {from}");
+                at.tell("system/value", [&message, "the second one", ""], &item.key_span);
+                continue;
+            }
+            let to = match item.truth() {
+                Some(truth) => Some(f64::from(u8::from(truth))),
+                None => item.number(Range::Finite, at.out),
+            };
+            map.extend(to.map(|to| (from, to)));
+        }
+        Some(map)
+    };
+    let write = |map: &Vec<(f64, f64)>| {
+        // Whole numbers without a point, as people write them.
+        let pairs = map.iter().map(|(from, to)| (from.to_string(), write::number(*to)));
+        plain(write::table(&pairs.collect::<Vec<_>>()))
+    };
+    codec(read, write, |doc, _, _| {
+        let each = json!({ "anyOf": [{ "type": "number" }, { "type": "boolean" }] });
+        json!({ "type": "object", "description": doc, "additionalProperties": each })
+    })
+}
+
+/// `"km/h"`, or its exponents of SI units with factor and offset.
+pub(crate) fn unit() -> Codec<Unit> {
+    let read = |item: &Item<'_>, _: Option<&Unit>, at: &mut Reading<'_, '_>| {
+        if let Some(table) = item.table() {
+            let before = at.out.len();
+            let mut unit = UNIT.one(item, 0, &Unit::default(), at)?;
+            if !table.contains_key("name") {
+                unit.text = describe(unit.dimension);
+            }
+            return (at.out.len() == before).then_some(unit);
+        }
+        let (text, span) = item.text(at.out)?;
+        let hint = "spell it by known ones, as `m/s`, or by SI units: `{ name = \"kn\", m = 1, s = -1, factor = 0.514 }`";
+        Unit::parse(&text)
+            .map_err(|message| at.tell("system/value", [&message, "not a unit", hint], &span))
+            .ok()
+    };
+    let write = |unit: &Unit| {
+        // By its name where that says all.
+        if Unit::parse(&unit.text).as_ref() == Ok(unit) {
+            return plain(write::text(&unit.text));
+        }
+        let mut lines = UNIT.lines(unit);
+        // What it is made of stands before what it is multiplied by.
+        lines.sort_by_key(|(key, _)| ["factor", "offset"].contains(&key.as_str()));
+        plain(write::table(&lines))
+    };
+    codec(read, write, |_, _, registry| {
+        let spelled = json!({ "type": "string", "description": "as `km/h` or `degC`" });
+        json!({ "anyOf": [spelled, UNIT.object(registry)] })
+    })
+}
