@@ -92,19 +92,23 @@ const COMPARISONS: [(&str, Operator); 6] = [
 
 impl Parser<'_> {
     fn either(&mut self) -> Result<Expression, Problem> {
-        let begun = self.begin();
-        let mut left = self.both()?;
-        while self.word("or") {
-            left = self.pair(begun, Operator::Or, left, Self::both)?;
-        }
-        Ok(left)
+        self.chain(Self::both, |parser| parser.word("or").then_some(Operator::Or))
     }
 
     fn both(&mut self) -> Result<Expression, Problem> {
+        self.chain(Self::negation, |parser| parser.word("and").then_some(Operator::And))
+    }
+
+    /// Several of the next kind with operators between.
+    fn chain(
+        &mut self,
+        next: fn(&mut Self) -> Result<Expression, Problem>,
+        operator: fn(&mut Self) -> Option<Operator>,
+    ) -> Result<Expression, Problem> {
         let begun = self.begin();
-        let mut left = self.negation()?;
-        while self.word("and") {
-            left = self.pair(begun, Operator::And, left, Self::negation)?;
+        let mut left = next(self)?;
+        while let Some(operator) = operator(self) {
+            left = self.pair(begun, operator, left, next)?;
         }
         Ok(left)
     }
@@ -136,29 +140,17 @@ impl Parser<'_> {
     }
 
     fn sum(&mut self) -> Result<Expression, Problem> {
-        let begun = self.begin();
-        let mut left = self.product()?;
-        loop {
-            let operator = match self.sign(['+', '-']) {
-                Some('+') => Operator::Add,
-                Some(_) => Operator::Subtract,
-                None => return Ok(left),
-            };
-            left = self.pair(begun, operator, left, Self::product)?;
-        }
+        self.chain(Self::product, |parser| match parser.sign(['+', '-'])? {
+            '+' => Some(Operator::Add),
+            _ => Some(Operator::Subtract),
+        })
     }
 
     fn product(&mut self) -> Result<Expression, Problem> {
-        let begun = self.begin();
-        let mut left = self.single()?;
-        loop {
-            let operator = match self.sign(['*', '/']) {
-                Some('*') => Operator::Multiply,
-                Some(_) => Operator::Divide,
-                None => return Ok(left),
-            };
-            left = self.pair(begun, operator, left, Self::single)?;
-        }
+        self.chain(Self::single, |parser| match parser.sign(['*', '/'])? {
+            '*' => Some(Operator::Multiply),
+            _ => Some(Operator::Divide),
+        })
     }
 
     fn single(&mut self) -> Result<Expression, Problem> {
