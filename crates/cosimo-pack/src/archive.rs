@@ -206,7 +206,6 @@ impl Cache {
 
     fn extract(&self, mut source: File, into: &Path, file: &Path) -> Result<(), Problem> {
         let shown = file.display();
-        let noun = self.kind.noun;
         if let Some(found) = other_than_zip(&mut source) {
             return Err(Problem::new(format!("{shown} is {found}, wanted a zip archive")).hint(format!(
                 "{} is a zip archive; was the file fetched whole, and is it the right one?",
@@ -215,13 +214,8 @@ impl Cache {
         }
         let entries = listed(&mut source);
         let repeated = repeated(&mut source);
-        let broken = |error: &dyn std::fmt::Display| {
-            Problem::new(format!("{shown} is not a complete zip archive: {error}"))
-                .hint("the file was cut or changed on its way here; fetch or export it again")
-        };
-        let limits = self.limits;
-        let attack = || format!("no {noun} needs that; do not trust this file");
-        let mut archive = zip::ZipArchive::new(io::BufReader::new(source)).map_err(|error| broken(&error))?;
+        let mut archive =
+            zip::ZipArchive::new(io::BufReader::new(source)).map_err(|error| broken(file, &error))?;
         let mut twice = None;
         // The reader keeps the last entry of a name; other programs may see the first. Where both are the same to the bit
         // that does not matter.
@@ -233,23 +227,14 @@ impl Cache {
                 return Err(Problem::new(format!(
                     "{shown} has several entries of one name with different contents{names}"
                 ))
-                .hint(format!("it is not known which of them is meant; zip the {noun} again")));
+                .hint(format!("it is not known which of them is meant; zip the {} again", self.kind.noun)));
             }
             twice = Some(format!("the archive has entries twice, with the same contents: {}", quoted(&same)));
         }
-        if archive.len() > limits.entries {
-            let found = archive.len();
-            return Err(Problem::new(format!(
-                "{shown} has {found} entries, at most {} are allowed",
-                limits.entries
-            ))
-            .hint(attack()));
+        if archive.len() > self.limits.entries {
+            let (found, most) = (archive.len(), self.limits.entries);
+            return Err(self.attack(format!("{shown} has {found} entries, at most {most} are allowed")));
         }
-        let Kind { title, proof, proof_hint, .. } = self.kind;
-        let too_large = || {
-            Problem::new(format!("{shown} unpacks to more than {} bytes, which is the limit", limits.total))
-                .hint(attack())
-        };
         // What the list says of itself is believed only where it is bad: nothing is written for that.
         let mut listed = 0u64;
         for index in 0..archive.len() {
@@ -257,70 +242,25 @@ impl Cache {
                 listed = listed.saturating_add(entry.size());
             }
         }
-        if listed > limits.total {
-            return Err(too_large());
+        if listed > self.limits.total {
+            return Err(self.too_large(file));
         }
         let mut total = 0;
         let mut buffer = vec![0; 1 << 16];
         for index in 0..archive.len() {
-            let mut entry = archive.by_index(index).map_err(|error| match error {
+            let entry = archive.by_index(index).map_err(|error| match error {
                 zip::result::ZipError::UnsupportedArchive(reason) => {
                     Problem::new(format!("{shown} is packed in a way that Cosimo cannot read: {reason}"))
-                        .hint(format!("zip the {noun} again with the usual method, which is called deflate"))
+                        .hint(format!(
+                            "zip the {} again with the usual method, which is called deflate",
+                            self.kind.noun
+                        ))
                 }
-                other => broken(&other),
+                other => broken(file, &other),
             })?;
-            let name = entry.name().map_err(|error| broken(&error))?.into_owned();
-            let Some(inside) = inside(&name) else {
-                return Err(Problem::new(format!(
-                    "{shown} has an entry `{name}`, which leads out of the {noun}"
-                ))
-                .hint("nothing was unpacked; do not trust this file"));
-            };
-            if entry.unix_mode().is_some_and(|mode| !matches!(mode & 0o170000, 0 | 0o100000 | 0o040000)) {
-                return Err(Problem::new(format!(
-                    "{shown} has an entry `{name}`, which is a link or a device; wanted files and folders"
-                ))
-                .hint(format!("zip the {noun} again with the files themselves instead of links")));
-            }
-            let target = into.join(inside);
-            let failed = |error: io::Error| {
-                Problem::new(format!(
-                    "`{name}` of {shown} cannot be unpacked to {}: {error}",
-                    target.display()
-                ))
-                .hint("is there room in the cache, and is the archive complete?")
-            };
-            if name.ends_with(['/', '\\']) {
-                fs::create_dir_all(&target).map_err(failed)?;
-                continue;
-            }
-            if let Some(parent) = target.parent() {
-                fs::create_dir_all(parent).map_err(failed)?;
-            }
-            let mut file = File::create_new(&target).map_err(failed)?;
-            let allowed = entry.compressed_size().saturating_mul(limits.ratio).max(limits.ratio_from);
-            let mut written = 0;
-            loop {
-                let count = entry.read(&mut buffer).map_err(|error| broken(&error))?;
-                if count == 0 {
-                    break;
-                }
-                written += count as u64;
-                total += count as u64;
-                if written > allowed {
-                    return Err(Problem::new(format!(
-                        "`{name}` of {shown} unpacks to more than {} times its size, at most {} is allowed beyond {} bytes",
-                        limits.ratio, limits.ratio, limits.ratio_from
-                    ))
-                    .hint(attack()));
-                }
-                if total > limits.total {
-                    return Err(too_large());
-                }
-                file.write_all(&buffer[..count]).map_err(failed)?;
-            }
+            self.extract_entry(entry, into, file, &mut total, &mut buffer)?;
         }
+        let Kind { title, proof, proof_hint, .. } = self.kind;
         if !into.join(proof).is_file() {
             return Err(Problem::new(format!("{shown} has no {proof} at its top, so it is not {title}"))
                 .hint(*proof_hint));
@@ -331,6 +271,77 @@ impl Cache {
         }
         Ok(())
     }
+
+    /// Writes one entry, and adds its size to the total.
+    fn extract_entry<R: Read>(
+        &self,
+        mut entry: zip::read::ZipFile<'_, R>,
+        into: &Path,
+        file: &Path,
+        total: &mut u64,
+        buffer: &mut [u8],
+    ) -> Result<(), Problem> {
+        let (shown, noun, limits) = (file.display(), self.kind.noun, self.limits);
+        let name = entry.name().map_err(|error| broken(file, &error))?.into_owned();
+        let Some(inside) = inside(&name) else {
+            return Err(Problem::new(format!(
+                "{shown} has an entry `{name}`, which leads out of the {noun}"
+            ))
+            .hint("nothing was unpacked; do not trust this file"));
+        };
+        if entry.unix_mode().is_some_and(|mode| !matches!(mode & 0o170000, 0 | 0o100000 | 0o040000)) {
+            return Err(Problem::new(format!(
+                "{shown} has an entry `{name}`, which is a link or a device; wanted files and folders"
+            ))
+            .hint(format!("zip the {noun} again with the files themselves instead of links")));
+        }
+        let target = into.join(inside);
+        let failed = |error: io::Error| {
+            Problem::new(format!("`{name}` of {shown} cannot be unpacked to {}: {error}", target.display()))
+                .hint("is there room in the cache, and is the archive complete?")
+        };
+        if name.ends_with(['/', '\\']) {
+            return fs::create_dir_all(&target).map_err(failed);
+        }
+        if let Some(parent) = target.parent() {
+            fs::create_dir_all(parent).map_err(failed)?;
+        }
+        let mut unpacked = File::create_new(&target).map_err(failed)?;
+        let allowed = entry.compressed_size().saturating_mul(limits.ratio).max(limits.ratio_from);
+        let mut written = 0;
+        loop {
+            let count = entry.read(buffer).map_err(|error| broken(file, &error))?;
+            if count == 0 {
+                return Ok(());
+            }
+            written += count as u64;
+            *total += count as u64;
+            if written > allowed {
+                return Err(self.attack(format!(
+                    "`{name}` of {shown} unpacks to more than {} times its size, at most {} is allowed beyond {} bytes",
+                    limits.ratio, limits.ratio, limits.ratio_from
+                )));
+            }
+            if *total > limits.total {
+                return Err(self.too_large(file));
+            }
+            unpacked.write_all(&buffer[..count]).map_err(failed)?;
+        }
+    }
+
+    fn attack(&self, message: String) -> Problem {
+        Problem::new(message).hint(format!("no {} needs that; do not trust this file", self.kind.noun))
+    }
+
+    fn too_large(&self, file: &Path) -> Problem {
+        let (shown, most) = (file.display(), self.limits.total);
+        self.attack(format!("{shown} unpacks to more than {most} bytes, which is the limit"))
+    }
+}
+
+fn broken(file: &Path, error: &dyn std::fmt::Display) -> Problem {
+    Problem::new(format!("{} is not a complete zip archive: {error}", file.display()))
+        .hint("the file was cut or changed on its way here; fetch or export it again")
 }
 
 /// Whether units will find a folder of this name. They are told by URI where their resources are, many read nothing
