@@ -158,6 +158,50 @@ impl Member {
     }
 }
 
+/// The lowest order that leaves hardly more over than the best one; 0 as long as there are too few rows for any.
+fn best_order(arx: &Arx, squares: &[f64], noise: f64) -> usize {
+    let left = |order: usize| -> f64 {
+        let parts = (0..arx.outputs).map(|output| {
+            let usual = arx.change(squares, output).sqrt();
+            let over = arx.left(order, squares, output).sqrt();
+            if over <= noise { 0.0 } else { (over - noise) / usual }
+        });
+        parts.fold(0.0, f64::max)
+    };
+    let judged = |order: &usize| arx.rows(squares) >= arx.width(*order) as f64 + SPARE;
+    let best = (1..=arx.order).filter(judged).map(left).fold(f64::INFINITY, f64::min);
+    (1..=arx.order).filter(judged).find(|order| left(*order) <= 10.0 * best).unwrap_or(0)
+}
+
+/// From now on a simulator has the model that follows from `theta`; none where nothing that moves continuously does so.
+fn adopt(
+    member: &Member,
+    order: usize,
+    size: f64,
+    theta: &[f64],
+    (model, fits): (&mut [f64], &mut [f64]),
+    work: &mut [f64],
+) -> Change {
+    let arx = &member.arx;
+    let (in_use, before) = (model[0] == 1.0, (model[1], model[TITLE]));
+    let found = Realised::of(arx, order, &mut model[TITLE..]).fill(arx, order, theta, size, work);
+    fits[member.mark(Mark::Odd)] = if found { 0.0 } else { 1.0 };
+    if !found {
+        model[0] = 0.0;
+        return if in_use { Change::Other } else { Change::None };
+    }
+    let same = before == (order as f64, model[TITLE]);
+    (model[0], model[1]) = (1.0, order as f64);
+    for output in 0..arx.outputs {
+        let usual = arx.change(&fits[member.squares.clone()], output).sqrt();
+        let frozen = &mut fits[member.usual.start + output];
+        *frozen = if in_use { frozen.min(usual) } else { usual };
+    }
+    let count = arx.width(order) * arx.outputs;
+    fits[member.theta.clone()][..count].copy_from_slice(&theta[..count]);
+    if in_use && same { Change::Renewed } else { Change::Other }
+}
+
 /// The sum over all simulators of something that is quadratic in the numbers of inputs and outputs.
 fn over_all(shape: &Shape, of: impl Fn(usize, usize) -> usize) -> usize {
     let (none, input, output) = (of(0, 0), of(1, 0), of(0, 1));
@@ -314,7 +358,7 @@ impl Finder {
             return Change::None;
         }
         let noise = REST * size_of(y);
-        let (squares, used) = (member.squares.clone(), member.theta.clone());
+        let squares = member.squares.clone();
         let in_use = model[0] == 1.0;
         // By how much a prediction was wrong, in parts of how much outputs usually change.
         let wrong = |order: usize, theta: &[f64], usual: &dyn Fn(usize) -> f64| -> f64 {
@@ -334,7 +378,8 @@ impl Finder {
             novel = arx.novelty(order, &fits[squares.clone()], row, rest);
         }
         let frozen = |output: usize| fits[member.usual.start + output];
-        let of_used = if in_use { wrong(model[1] as usize, &fits[used.clone()], &frozen) } else { 0.0 };
+        let of_used =
+            if in_use { wrong(model[1] as usize, &fits[member.theta.clone()], &frozen) } else { 0.0 };
         if error > EXACT || novel > NEW {
             let full = arx.rows(&fits[squares.clone()]) * (1.0 - self.forgetting) > 1.0;
             let keep =
@@ -342,19 +387,7 @@ impl Finder {
             arx.add(&mut fits[squares.clone()], keep, row);
         }
 
-        // The lowest order that leaves hardly more over than the best one.
-        let r = &fits[squares.clone()];
-        let left = |order: usize| -> f64 {
-            let parts = (0..p).map(|output| {
-                let usual = arx.change(r, output).sqrt();
-                let over = arx.left(order, r, output).sqrt();
-                if over <= noise { 0.0 } else { (over - noise) / usual }
-            });
-            parts.fold(0.0, f64::max)
-        };
-        let judged = |order: &usize| arx.rows(r) >= arx.width(*order) as f64 + SPARE;
-        let best = (1..=arx.order).filter(judged).map(left).fold(f64::INFINITY, f64::min);
-        let order = (1..=arx.order).filter(judged).find(|order| left(*order) <= 10.0 * best).unwrap_or(0);
+        let order = best_order(&arx, &fits[squares.clone()], noise);
         if order != fits[member.mark(Mark::Order)] as usize {
             fits[member.mark(Mark::Order)] = order as f64;
             fits[member.mark(Mark::Streak)] = 0.0;
@@ -380,26 +413,7 @@ impl Finder {
         if !(opens || better || fails) {
             return Change::None;
         }
-        let size = head[Head::Size as usize];
-        let before = (model[1], model[TITLE]);
-        let found = {
-            let mut realised = Realised::of(&arx, order, &mut model[TITLE..]);
-            realised.fill(&arx, order, theta, size, rest)
-        };
-        fits[member.mark(Mark::Odd)] = if found { 0.0 } else { 1.0 };
-        if !found {
-            model[0] = 0.0;
-            return if in_use { Change::Other } else { Change::None };
-        }
-        let same = before == (order as f64, model[TITLE]);
-        (model[0], model[1]) = (1.0, order as f64);
-        for output in 0..p {
-            let usual = arx.change(&fits[squares.clone()], output).sqrt();
-            let frozen = &mut fits[member.usual.start + output];
-            *frozen = if in_use { frozen.min(usual) } else { usual };
-        }
-        fits[used][..arx.width(order) * p].copy_from_slice(&theta[..arx.width(order) * p]);
-        if in_use && same { Change::Renewed } else { Change::Other }
+        adopt(member, order, head[Head::Size as usize], theta, (model, fits), rest)
     }
 
     /// By what part of them the answers of outputs to inputs within a window may be wrong. Inputs count by how much they
