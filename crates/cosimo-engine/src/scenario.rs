@@ -39,7 +39,6 @@ pub struct Scenario {
     stopped: bool,
     /// Actions that are due at the present point.
     due: Vec<usize>,
-    stack: Vec<f64>,
 }
 
 #[derive(Debug)]
@@ -55,7 +54,9 @@ enum When {
     At(Time),
     /// `held` is whether it was true at the last point.
     True {
-        code: Vec<Code>,
+        condition: Expression,
+        /// The places of its ports.
+        ends: Vec<End>,
         once: bool,
         held: bool,
     },
@@ -98,18 +99,6 @@ struct Change {
 
 const NO_CHANGE: Change = Change { factor: 1.0, offset: 0.0 };
 
-/// A condition for a machine with a stack. True is 1.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Code {
-    Number(f64),
-    Time,
-    Output(usize),
-    Input(usize),
-    Negative,
-    Not,
-    Pair(Operator),
-}
-
 impl Scenario {
     /// Without actions, for a number of inputs.
     fn idle(inputs: usize, actions: usize) -> Scenario {
@@ -124,7 +113,6 @@ impl Scenario {
             more_events: 0,
             stopped: false,
             due: Vec::with_capacity(actions),
-            stack: Vec::new(),
         }
     }
 
@@ -193,7 +181,6 @@ impl Scenario {
                 Err(found) => problems.extend(found),
             }
         }
-        let mut deepest = 0;
         for action in declared {
             let target = (action.target.0.as_str(), &action.target.1);
             let what = match action.deed {
@@ -205,10 +192,9 @@ impl Scenario {
             let when = match &action.trigger {
                 Trigger::At(time, span) => instant(*time, span, system, problems),
                 Trigger::When { condition, once, .. } => {
-                    let mut code = Vec::new();
-                    compile(condition, ports, &mut code, problems);
-                    deepest = deepest.max(code.len());
-                    Some(When::True { code, once: *once, held: false })
+                    let mut ends = Vec::new();
+                    resolve(condition, ports, &mut ends, problems);
+                    Some(When::True { condition: condition.clone(), ends, once: *once, held: false })
                 }
             };
             match (what, when) {
@@ -219,7 +205,6 @@ impl Scenario {
                 (Err(problem), _) => problems.push(problem),
             }
         }
-        scenario.stack = Vec::with_capacity(deepest);
         let timed = |action: &&Planned| matches!(action.when, When::At(_));
         let rigid = ports.interfaces.iter().position(|interface| !interface.abilities.variable_step);
         if let (Some(rigid), Some(action)) = (rigid, scenario.actions.iter().find(timed)) {
@@ -309,8 +294,8 @@ impl Scenario {
                 When::At(time) => {
                     !action.done && (island.clock.now() >= *time || island.clock.reached(*time))
                 }
-                When::True { code, once, held } => {
-                    let holds = holds(code, island, &mut self.stack);
+                When::True { condition, ends, once, held } => {
+                    let holds = value(condition, &mut ends.iter(), island) == 1.0;
                     let rises = holds && !*held;
                     *held = holds;
                     rises && !(*once && action.done)
@@ -610,55 +595,44 @@ fn signal(target: (&str, &Span), deed: Deed, ports: &Ports<'_>, links: &Links) -
     Ok(What::Signal { inputs, deed })
 }
 
-fn compile(condition: &Expression, ports: &Ports<'_>, code: &mut Vec<Code>, problems: &mut Vec<Problem>) {
+/// The places of all ports in a condition, in the order in which they stand there.
+fn resolve(condition: &Expression, ports: &Ports<'_>, ends: &mut Vec<End>, problems: &mut Vec<Problem>) {
     match condition {
-        Expression::Number(number) => code.push(Code::Number(*number)),
-        Expression::Time => code.push(Code::Time),
+        Expression::Number(_) | Expression::Time => {}
         Expression::Port(path, span) => {
             // Of a name that is both, the output: it is what the simulator says itself.
             let end = ports.output(path, span).map(End::Output);
             match end.or_else(|_| find((path, span), ports)) {
-                Ok(End::Output(output)) => code.push(Code::Output(output)),
-                Ok(End::Input(input)) => code.push(Code::Input(input)),
+                Ok(end) => ends.push(end),
                 Err(problem) => problems.push(problem),
             }
         }
-        Expression::Negative(inner) => {
-            compile(inner, ports, code, problems);
-            code.push(Code::Negative);
-        }
-        Expression::Not(inner) => {
-            compile(inner, ports, code, problems);
-            code.push(Code::Not);
-        }
-        Expression::Pair(operator, left, right) => {
-            compile(left, ports, code, problems);
-            compile(right, ports, code, problems);
-            code.push(Code::Pair(*operator));
+        Expression::Negative(inner) | Expression::Not(inner) => resolve(inner, ports, ends, problems),
+        Expression::Pair(_, left, right) => {
+            resolve(left, ports, ends, problems);
+            resolve(right, ports, ends, problems);
         }
     }
 }
 
-/// Whether a condition is true of outputs as the others see them, and of inputs as they follow from them.
-fn holds(code: &[Code], island: &Island, stack: &mut Vec<f64>) -> bool {
-    let (outputs, couplings) = (island.board.traces.newest(), &island.layout.topology.couplings);
-    stack.clear();
-    for step in code {
-        let value = match step {
-            Code::Number(number) => *number,
-            Code::Time => island.clock.now().seconds(),
-            Code::Output(output) => outputs[*output],
-            Code::Input(input) => couplings.value(*input, outputs),
-            Code::Negative => -stack.pop().unwrap_or(0.0),
-            Code::Not => truth(stack.pop() == Some(0.0)),
-            Code::Pair(operator) => {
-                let (right, left) = (stack.pop().unwrap_or(0.0), stack.pop().unwrap_or(0.0));
-                pair(*operator, left, right)
-            }
-        };
-        stack.push(value);
+/// Of outputs as the others see them, and of inputs as they follow from them. True is 1.
+fn value<'e>(condition: &Expression, ends: &mut impl Iterator<Item = &'e End>, island: &Island) -> f64 {
+    let outputs = island.board.traces.newest();
+    match condition {
+        Expression::Number(number) => *number,
+        Expression::Time => island.clock.now().seconds(),
+        Expression::Port(..) => match ends.next() {
+            Some(End::Output(output)) => outputs[*output],
+            Some(End::Input(input)) => island.layout.topology.couplings.value(*input, outputs),
+            None => unreachable!("every port of a condition has a place"),
+        },
+        Expression::Negative(inner) => -value(inner, ends, island),
+        Expression::Not(inner) => truth(value(inner, ends, island) == 0.0),
+        Expression::Pair(operator, left, right) => {
+            let left = value(left, ends, island);
+            pair(*operator, left, value(right, ends, island))
+        }
     }
-    stack.last() == Some(&1.0)
 }
 
 fn pair(operator: Operator, left: f64, right: f64) -> f64 {
