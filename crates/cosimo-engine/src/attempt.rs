@@ -11,7 +11,7 @@ use crate::plan::Layout;
 use crate::rates::Limits;
 use crate::settling::{Instant, Settling};
 
-pub struct Attempt<'a> {
+pub(crate) struct Attempt<'a> {
     pub layout: &'a Layout,
     pub board: &'a mut Board,
     pub crew: &'a mut Crew,
@@ -317,7 +317,7 @@ impl Attempt<'_> {
 }
 
 /// Names the simulator and the window.
-pub fn stepping(layout: &Layout, (index, fault): Blamed, window: Window) -> StepError {
+pub(crate) fn stepping(layout: &Layout, (index, fault): Blamed, window: Window) -> StepError {
     let simulator = layout.topology.names[index].clone();
     match fault {
         Fault::Failed(cause) => match cause.ends() {
@@ -335,7 +335,7 @@ pub fn stepping(layout: &Layout, (index, fault): Blamed, window: Window) -> Step
 }
 
 /// As [`stepping`], for calls that pass no time.
-pub fn resting(layout: &Layout, blamed: Blamed, at: Time) -> StepError {
+pub(crate) fn resting(layout: &Layout, blamed: Blamed, at: Time) -> StepError {
     match blamed {
         (index, Fault::Failed(cause)) if cause.ends().is_none() => {
             StepError::FailedAt { simulator: layout.topology.names[index].clone(), at, cause }

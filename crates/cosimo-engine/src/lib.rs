@@ -2,23 +2,23 @@
 //!
 //! The engine knows the traits of the methods and never a method: no method's name occurs in this crate.
 
-pub mod attempt;
+mod attempt;
 pub mod board;
-pub mod checkpoint;
-pub mod control;
+mod checkpoint;
+mod control;
 pub mod crew;
 pub mod history;
 pub mod island;
-pub mod ledger;
+mod ledger;
 pub mod lines;
 mod mapped;
 mod paced;
 pub mod plan;
-pub mod rates;
+mod rates;
 pub mod rows;
-pub mod run;
-pub mod scenario;
-pub mod settling;
+mod run;
+mod scenario;
+mod settling;
 pub mod summary;
 mod workers;
 

@@ -199,7 +199,7 @@ impl Paces {
 
 /// What may end a step of somebody's own.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Limits {
+pub(crate) struct Limits {
     /// An event, an instant of a scenario or the end of the run.
     pub known: Limit,
     /// The end of the run alone.

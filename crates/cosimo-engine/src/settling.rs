@@ -17,7 +17,7 @@ const ROUNDS: u32 = 100;
 
 /// What the instant is.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Instant {
+pub(crate) enum Instant {
     /// The start of the run.
     Start,
     /// Something jumped: everybody hears everything anew.
@@ -60,7 +60,7 @@ pub struct Ripple {
 }
 
 #[derive(Debug)]
-pub enum Unsettled {
+pub(crate) enum Unsettled {
     Blamed(Blamed),
     /// A loop with an unknown that is not what drives it, or a discrete output that does not stay.
     Unsolved {
@@ -76,7 +76,7 @@ impl From<Blamed> for Unsettled {
     }
 }
 
-pub struct Settling<'a> {
+pub(crate) struct Settling<'a> {
     pub layout: &'a Layout,
     pub board: &'a mut Board,
     pub crew: &'a mut Crew,
@@ -84,14 +84,8 @@ pub struct Settling<'a> {
     pub instant: Instant,
 }
 
-impl std::fmt::Debug for Settling<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Settling({:?} at {})", self.instant, self.at)
-    }
-}
-
 impl<'a> Settling<'a> {
-    pub fn order(&self) -> &'a Order {
+    pub(crate) fn order(&self) -> &'a Order {
         match self.instant {
             Instant::Exchange(_) => &self.layout.topology.renewal,
             Instant::Start | Instant::Jump => &self.layout.topology.order,
@@ -99,7 +93,7 @@ impl<'a> Settling<'a> {
     }
 
     /// Whoever depends on nobody has spoken.
-    pub fn in_order(&mut self) -> Result<(), Unsettled> {
+    pub(crate) fn in_order(&mut self) -> Result<(), Unsettled> {
         let order = self.order();
         for step in &order.steps {
             match *step {
@@ -115,13 +109,13 @@ impl<'a> Settling<'a> {
     }
 
     /// Everybody sets the inputs as they are known by now, and speaks; whatever it says if that is `lenient`.
-    pub fn all(&mut self, lenient: bool) -> Result<(), Unsettled> {
+    pub(crate) fn all(&mut self, lenient: bool) -> Result<(), Unsettled> {
         self.tell_all();
         self.hear(Who::All, lenient)
     }
 
     /// At the start: everybody speaks once, of which only that is believed which depends on nobody.
-    pub fn begin(&mut self) -> Result<(), Unsettled> {
+    pub(crate) fn begin(&mut self) -> Result<(), Unsettled> {
         let (layout, board) = (self.layout, &mut *self.board);
         board.known.fill(false);
         for (unknown, first) in board.unknowns.iter_mut().zip(&layout.topology.first) {
@@ -137,14 +131,14 @@ impl<'a> Settling<'a> {
     }
 
     /// Later: loops begin where their inputs were left at the end of the window, which the offsets hold.
-    pub fn begin_from(&mut self, size: f64) {
+    pub(crate) fn begin_from(&mut self, size: f64) {
         let Board { unknowns, offsets, .. } = &mut *self.board;
         for (unknown, applied) in unknowns.iter_mut().zip(offsets.iter()) {
             *unknown = Segment::line(applied.at(size), applied.slope(size));
         }
     }
 
-    pub fn tell_all(&mut self) {
+    pub(crate) fn tell_all(&mut self) {
         for input in 0..self.layout.topology.shape.inputs {
             self.tell(input);
         }
@@ -193,7 +187,7 @@ impl<'a> Settling<'a> {
 
     /// Not every loop can be asked again and again after the start: whoever handles events would take each question
     /// for one. The unknowns of such a loop stay as they were.
-    pub fn solve(&mut self, place: usize) -> Result<(), Unsettled> {
+    pub(crate) fn solve(&mut self, place: usize) -> Result<(), Unsettled> {
         let found = &self.order().loops[place];
         if self.instant != Instant::Start && !self.layout.topology.throughout(found, |can| !can.events) {
             self.tell_all();
@@ -255,7 +249,7 @@ impl<'a> Settling<'a> {
     }
 
     /// What went wrong, with names.
-    pub fn error(&self, unsettled: Unsettled, blame: impl Fn(Blamed) -> StepError) -> StepError {
+    pub(crate) fn error(&self, unsettled: Unsettled, blame: impl Fn(Blamed) -> StepError) -> StepError {
         let (place, what, rounds) = match unsettled {
             Unsettled::Blamed(blamed) => return blame(blamed),
             Unsettled::Unsolved { place, what, rounds } => (place, what, rounds),

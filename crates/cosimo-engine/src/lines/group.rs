@@ -2,11 +2,11 @@
 
 use cosimo_core::entry::{Options, Registry, Value, find};
 use cosimo_core::interface::Interface;
-use cosimo_core::{End as PortEnd, Simulator, Term};
+use cosimo_core::{End as PortEnd, Simulator};
 use cosimo_system::{Problem, Recipe, System};
 
 use super::form::Piece;
-use crate::plan::{Draft, Links, ParcelWire, Plan, Ports, blocks};
+use crate::plan::{Draft, Links, Moves, Plan, Ports, blocks};
 
 /// The plan of an island of several, with what concerns it of the whole.
 #[allow(clippy::too_many_arguments)] // the whole, and what is cut out of it
@@ -36,36 +36,13 @@ pub(super) fn group(
         inside.input_of(member, &ports.interfaces[owner].inputs[port].name)
     };
     let inputs = blocks.last().map_or(0, |block| block.inputs.end);
-    let mut own = Links::unconnected(inputs);
-    for input in 0..links.rows.len() {
-        let Some(new) = new_input(input) else { continue };
-        let terms = links.rows[input].iter();
-        own.rows[new] = terms
-            .filter_map(|term| Some(Term { output: new_output(term.output)?, gain: term.gain }))
-            .collect();
-        own.offsets[new] = links.offsets[input];
-        own.drivers[new].clone_from(&links.drivers[input]);
-        own.excused[new] = links.excused[input];
-    }
-    for bond in &links.bonds {
-        let moved = |end: PortEnd| match end {
-            PortEnd::Input(input) => new_input(input).map(PortEnd::Input),
-            PortEnd::Output(output) => new_output(output).map(PortEnd::Output),
-        };
-        let mut copy = bond.clone();
-        let placed = copy.sides.iter_mut().all(|side| match (moved(side.effort), moved(side.flow)) {
-            (Some(effort), Some(flow)) => {
-                (side.effort, side.flow) = (effort, flow);
-                true
-            }
-            _ => false,
-        });
-        own.bonds.extend(placed.then_some(copy));
-    }
-    let member = |component: usize| piece.members.iter().position(|member| *member == component);
-    own.parcels.extend(links.parcels.iter().filter_map(|wire| {
-        Some(ParcelWire { from: (member(wire.from.0)?, wire.from.1), to: (member(wire.to.0)?, wire.to.1) })
-    }));
+    let (own, _) = links.moved(&Moves {
+        inputs,
+        input: &new_input,
+        output: &new_output,
+        kept: &|_, _| true,
+        simulator: &|component| piece.members.iter().position(|member| *member == component),
+    });
     let mut recipe = piece.recipe(whole).clone();
     let known = |path: &str| (0..inputs).any(|input| inside.path(PortEnd::Input(input)) == path);
     recipe.input.inputs.retain(|(path, ..)| known(path));

@@ -35,6 +35,7 @@ pub(crate) use self::open::blocks;
 use self::open::{interfaces, open};
 pub(crate) use self::order::{Loop, Order, Step};
 pub use self::ports::Ports;
+pub(crate) use self::resolve::Moves;
 use self::resolve::links;
 pub use self::resolve::{Line, LineSide, Links, ParcelWire};
 use crate::island::Island;

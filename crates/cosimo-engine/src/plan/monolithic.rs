@@ -2,11 +2,11 @@
 //! What they exchange among themselves leaves the coupling matrix, and no method sees it.
 
 use cosimo_core::entry::{InnerWire, JoinRequest, OpenRequest, Registry, Source, suggest};
-use cosimo_core::{Bond, End, Simulator, Term, Value};
+use cosimo_core::{End, Simulator, Value};
 use cosimo_system::{Component, Problem, Span, StrongDecl, System};
 
 use super::open::cannot_open;
-use super::resolve::{Line, LineSide, Links, ParcelWire};
+use super::resolve::{Links, Moves};
 use super::{Draft, span_of, values};
 
 /// Components that a group names, if the group can be made.
@@ -259,47 +259,24 @@ impl Joined<'_> {
     /// What is left of the declarations.
     fn links(&self, problems: &mut Vec<Problem>) -> Links {
         let (links, ports, members) = (&self.draft.links, self.draft.ports(), self.members);
-        let Places { inputs: new_input, outputs: new_output, count } = self.places();
-        let mut joined = Links { tuned: links.tuned.clone(), ..Links::unconnected(count) };
-        for line in &links.lines {
-            let sides = line.sides.map(|side| {
-                let effort = new_input[side.effort]?;
-                Some(LineSide { effort, flow: new_output[side.flow], ..side })
-            });
-            if let [Some(a), Some(b)] = sides {
-                joined.lines.push(Line { sides: [a, b], ..line.clone() });
-            }
-        }
-        // Units that are integrated together pass on no texts, so that only the numbers of the others change.
-        let renumbered = |index: usize| index - members[1..].iter().filter(|member| **member < index).count();
-        for wire in &links.parcels {
-            let moved = |(index, port): (usize, usize)| (renumbered(index), port);
-            joined.parcels.push(ParcelWire { from: moved(wire.from), to: moved(wire.to) });
-        }
+        let places = self.places();
         let of_group = |end: End| members.contains(&ports.place(end).0);
-        for (input, new) in new_input.iter().enumerate() {
-            let Some(new) = *new else { continue };
-            let own = of_group(End::Input(input));
-            let kept = links.rows[input].iter().filter(|term| !(own && of_group(End::Output(term.output))));
-            joined.rows[new] =
-                kept.map(|term| Term { output: new_output[term.output], gain: term.gain }).collect();
-            joined.drivers[new].clone_from(&links.drivers[input]);
-            joined.excused[new] = links.excused[input];
-            joined.offsets[new] = links.offsets[input];
-        }
-        for bond in &links.bonds {
-            match moved(bond, &new_input, &new_output) {
-                Some(bond) => joined.bonds.push(bond),
-                None => problems.push(Problem::remark(
-                    "plan/bond-inside",
-                    format!(
-                        "bond `{}` lies inside `{}`: nothing is assumed there, so there is no defect to account for",
-                        bond.name, self.group.name
-                    ),
-                    self.group.span.clone(),
-                )),
-            }
-        }
+        let (mut joined, cut) = links.moved(&Moves {
+            inputs: places.count,
+            input: &|input| places.inputs[input],
+            output: &|output| Some(places.outputs[output]),
+            kept: &|input, output| !(of_group(End::Input(input)) && of_group(End::Output(output))),
+            // Units that are integrated together pass on no texts, so that only the numbers of the others change.
+            simulator: &|index| Some(index - members[1..].iter().filter(|member| **member < index).count()),
+        });
+        joined.tuned.clone_from(&links.tuned);
+        problems.extend(cut.into_iter().map(|bond| {
+            let message = format!(
+                "bond `{}` lies inside `{}`: nothing is assumed there, so there is no defect to account for",
+                bond.name, self.group.name
+            );
+            Problem::remark("plan/bond-inside", message, self.group.span.clone())
+        }));
         joined
     }
 
@@ -327,17 +304,4 @@ impl Joined<'_> {
         }
         whole
     }
-}
-
-/// A bond in the new order; `None` if one of its inputs is none any more.
-fn moved(bond: &Bond, inputs: &[Option<usize>], outputs: &[usize]) -> Option<Bond> {
-    let end = |end: End| match end {
-        End::Input(input) => inputs[input].map(End::Input),
-        End::Output(output) => Some(End::Output(outputs[output])),
-    };
-    let mut bond = bond.clone();
-    for side in &mut bond.sides {
-        (side.effort, side.flow) = (end(side.effort)?, end(side.flow)?);
-    }
-    Some(bond)
 }

@@ -10,7 +10,7 @@ use cosimo_core::link::Block;
 
 /// How everybody comes to know what everybody says at one instant.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Order {
+pub(crate) struct Order {
     /// One after the other. Those who depend on nobody have spoken before.
     pub steps: Vec<Step>,
     pub loops: Vec<Loop>,
@@ -23,7 +23,7 @@ pub struct Order {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub(crate) enum Step {
     /// Its place in `passes`.
     Pass(usize),
     /// Its place in `loops`.
@@ -48,7 +48,7 @@ pub struct Loop {
 impl Order {
     /// `feedthrough` are global (output, input) pairs; an input that is not `renewed` passes nothing on. Loops are cut
     /// behind all `discrete` outputs, and then at `wanted` inputs first, for whose values somebody has a guess.
-    pub fn new(
+    pub(crate) fn new(
         couplings: &Couplings,
         discrete: &[bool],
         feedthrough: &[(usize, usize)],

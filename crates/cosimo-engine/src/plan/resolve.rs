@@ -97,6 +97,68 @@ impl Links {
             ..Links::default()
         }
     }
+
+    /// What is left where ports and simulators move or go, and the bonds that go with them. Wires to parameters stay behind.
+    pub(crate) fn moved(&self, moves: &Moves<'_>) -> (Links, Vec<&Bond>) {
+        let (mut links, mut cut) = (Links::unconnected(moves.inputs), Vec::new());
+        for (input, row) in self.rows.iter().enumerate() {
+            let Some(new) = (moves.input)(input) else { continue };
+            let kept = row.iter().filter(|term| (moves.kept)(input, term.output));
+            let terms =
+                kept.filter_map(|term| Some(Term { output: (moves.output)(term.output)?, gain: term.gain }));
+            links.rows[new] = terms.collect();
+            links.offsets[new] = self.offsets[input];
+            links.drivers[new].clone_from(&self.drivers[input]);
+            links.excused[new] = self.excused[input];
+        }
+        for bond in &self.bonds {
+            match moves.bond(bond) {
+                Some(bond) => links.bonds.push(bond),
+                None => cut.push(bond),
+            }
+        }
+        let parcel = |(index, port): (usize, usize)| Some(((moves.simulator)(index)?, port));
+        links.parcels.extend(
+            self.parcels
+                .iter()
+                .filter_map(|wire| Some(ParcelWire { from: parcel(wire.from)?, to: parcel(wire.to)? })),
+        );
+        for line in &self.lines {
+            let side = |side: LineSide| {
+                let (effort, flow) = ((moves.input)(side.effort)?, (moves.output)(side.flow)?);
+                Some(LineSide { effort, flow, ..side })
+            };
+            if let [Some(a), Some(b)] = line.sides.map(side) {
+                links.lines.push(Line { sides: [a, b], ..line.clone() });
+            }
+        }
+        (links, cut)
+    }
+}
+
+/// Where ports and simulators go; nowhere, where they are none any more.
+pub(crate) struct Moves<'a> {
+    /// How many inputs there are then.
+    pub(crate) inputs: usize,
+    pub(crate) input: &'a dyn Fn(usize) -> Option<usize>,
+    pub(crate) output: &'a dyn Fn(usize) -> Option<usize>,
+    /// Whether an input goes on hearing of an output.
+    pub(crate) kept: &'a dyn Fn(usize, usize) -> bool,
+    pub(crate) simulator: &'a dyn Fn(usize) -> Option<usize>,
+}
+
+impl Moves<'_> {
+    fn bond(&self, bond: &Bond) -> Option<Bond> {
+        let end = |end: End| match end {
+            End::Input(input) => (self.input)(input).map(End::Input),
+            End::Output(output) => (self.output)(output).map(End::Output),
+        };
+        let mut bond = bond.clone();
+        for side in &mut bond.sides {
+            (side.effort, side.flow) = (end(side.effort)?, end(side.flow)?);
+        }
+        Some(bond)
+    }
 }
 
 /// Declarations that become links, one after the other.
