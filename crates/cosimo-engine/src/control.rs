@@ -40,17 +40,8 @@ pub struct Counters {
 }
 
 impl Counters {
-    pub(crate) fn save(mut self) -> [u64; 11] {
-        self.all().map(|count| *count)
-    }
-
-    pub(crate) fn load(saved: [u64; 11]) -> Counters {
-        let mut counters = Counters::default();
-        counters.all().into_iter().zip(saved).for_each(|(count, saved)| *count = saved);
-        counters
-    }
-
-    fn all(&mut self) -> [&mut u64; 11] {
+    /// In the order of checkpoints.
+    pub(crate) fn all(&mut self) -> [&mut u64; 11] {
         [
             &mut self.steps,
             &mut self.rejected,

@@ -6,6 +6,8 @@
 use cosimo_core::method::BondPower;
 use cosimo_core::{Bond, Couplings, End, Segment};
 
+use crate::walk::Walk;
+
 /// Sums per bond, in joules. Kept as plain numbers so that a bookmark is a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct BondTotals {
@@ -85,28 +87,12 @@ impl Ledger {
         self.indicators.copy_from_slice(&other.indicators);
     }
 
-    pub(crate) fn save(&self, into: &mut Vec<f64>) {
-        into.extend(&self.sides);
-        into.extend(&self.indicators);
-        for (power, totals) in self.powers.iter().zip(&self.totals) {
-            into.extend([power.transmitted, power.residual]);
-            into.extend([totals.transmitted, totals.exchanged, totals.residual, totals.residual_absolute]);
+    pub(crate) fn walk(&mut self, walk: &mut Walk<'_>) {
+        walk.numbers(self.sides.iter_mut().chain(&mut self.indicators));
+        for (BondPower { transmitted, residual }, totals) in self.powers.iter_mut().zip(&mut self.totals) {
+            walk.numbers([transmitted, residual]);
+            let BondTotals { transmitted, exchanged, residual, residual_absolute } = totals;
+            walk.numbers([transmitted, exchanged, residual, residual_absolute]);
         }
-    }
-
-    pub(crate) fn load(&mut self, from: &mut impl Iterator<Item = f64>) -> Option<()> {
-        for slot in self.sides.iter_mut().chain(&mut self.indicators) {
-            *slot = from.next()?;
-        }
-        for (power, totals) in self.powers.iter_mut().zip(&mut self.totals) {
-            *power = BondPower { transmitted: from.next()?, residual: from.next()? };
-            *totals = BondTotals {
-                transmitted: from.next()?,
-                exchanged: from.next()?,
-                residual: from.next()?,
-                residual_absolute: from.next()?,
-            };
-        }
-        Some(())
     }
 }

@@ -20,6 +20,7 @@ mod run;
 mod scenario;
 mod settling;
 pub mod summary;
+mod walk;
 mod workers;
 
 pub use checkpoint::{Checkpoint, CheckpointError};

@@ -21,6 +21,7 @@ use cosimo_core::method::OwnStep;
 use cosimo_core::{Clock, Lead, Segment, Time, Window};
 
 use crate::plan::Layout;
+use crate::walk::Walk;
 
 /// A component with a step of its own.
 #[derive(Debug, Clone, PartialEq)]
@@ -171,29 +172,15 @@ impl Paces {
         self.all.copy_from_slice(&self.bookmark);
     }
 
-    pub(crate) fn save(&self, into: &mut Vec<f64>) {
-        for pace in &self.all {
-            into.extend(pace.clock.save());
-            into.extend([pace.own.from.seconds(), pace.own.to.seconds(), pace.own.size]);
-            into.extend([pace.longer, pace.jumped].map(|flag| f64::from(u8::from(flag))));
-            into.push(pace.steps as f64);
-        }
-        into.extend(self.applied.iter().flat_map(|segment| segment.0));
-    }
-
-    pub(crate) fn load(&mut self, from: &mut impl Iterator<Item = f64>) -> Option<()> {
+    pub(crate) fn walk(&mut self, walk: &mut Walk<'_>) {
         for pace in &mut self.all {
-            pace.clock = Clock::load([from.next()?, from.next()?, from.next()?, from.next()?])?;
-            let (start, end) = (Time::new(from.next()?)?, Time::new(from.next()?)?);
-            pace.own = Window { from: start, to: end, size: from.next()? };
-            pace.longer = from.next()? != 0.0;
-            pace.jumped = from.next()? != 0.0;
-            pace.steps = from.next()? as u64;
+            walk.clock(&mut pace.clock);
+            walk.window(&mut pace.own);
+            walk.flag(&mut pace.longer);
+            walk.flag(&mut pace.jumped);
+            walk.count(&mut pace.steps);
         }
-        for slot in self.applied.iter_mut().flat_map(|segment| &mut segment.0) {
-            *slot = from.next()?;
-        }
-        Some(())
+        walk.segments(&mut self.applied);
     }
 }
 

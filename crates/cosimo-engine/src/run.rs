@@ -250,8 +250,8 @@ impl Run {
 
     pub fn save(&mut self) -> Result<Checkpoint, CheckpointError> {
         let (worst, unwritten) = (self.worst_indicator, self.unwritten);
-        let progress = Progress { worst, beat: self.beat.map(|beat| beat.count()), unwritten };
-        Checkpoint::take(&mut self.island, self.islands.as_mut(), self.scenario.as_ref(), &progress)
+        let mut progress = Progress { worst, beat: self.beat.map(|beat| beat.count()), unwritten };
+        Checkpoint::take(&mut self.island, self.islands.as_mut(), self.scenario.as_mut(), &mut progress)
     }
 
     /// Continues where the checkpoint was taken, bit for bit. The plan must be the same; a run that has already

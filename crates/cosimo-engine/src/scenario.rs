@@ -16,6 +16,7 @@ use crate::island::Island;
 use crate::plan::Layout;
 use crate::plan::{Links, Ports};
 use crate::settling::Instant;
+use crate::walk::Walk;
 
 /// Events that are kept one by one; a condition that flutters is only counted beyond.
 const KEPT: usize = 1000;
@@ -427,58 +428,49 @@ impl Scenario {
         !self.actions.is_empty()
     }
 
-    pub(crate) fn save(&self, into: &mut Vec<f64>) {
-        let number = |flag: bool| f64::from(u8::from(flag));
-        for action in &self.actions {
-            let held = matches!(action.when, When::True { held: true, .. });
-            into.extend([number(action.done), number(held)]);
+    pub(crate) fn walk(&mut self, walk: &mut Walk<'_>) {
+        for action in &mut self.actions {
+            walk.flag(&mut action.done);
+            if let When::True { held, .. } = &mut action.when {
+                walk.flag(held);
+            }
         }
-        for (change, tampered) in self.changes.iter().zip(&self.tampered) {
-            into.extend([change.factor, change.offset, number(*tampered)]);
+        for (change, tampered) in self.changes.iter_mut().zip(&mut self.tampered) {
+            walk.numbers([&mut change.factor, &mut change.offset]);
+            walk.flag(tampered);
         }
-        into.extend(self.tuned.iter().map(|(.., value)| value.unwrap_or(f64::NAN)));
-        into.extend([number(self.stopped), self.more_events as f64, self.events.len() as f64]);
-        into.extend(self.events.iter().flat_map(|(time, index)| [time.seconds(), *index as f64]));
+        self.tuned.iter_mut().for_each(|(.., value)| walk.maybe(value));
+        walk.flag(&mut self.stopped);
+        walk.count(&mut self.more_events);
+        let (mut times, mut places): (Vec<f64>, Vec<f64>) =
+            self.events.iter().map(|(time, index)| (time.seconds(), *index as f64)).unzip();
+        walk.list(&mut times);
+        walk.list(&mut places);
+        if !walk.reads() {
+            return;
+        }
+        self.events.clear();
+        for (time, place) in times.into_iter().zip(places).take(KEPT) {
+            let index = place as usize;
+            match Time::new(time).filter(|_| index < self.actions.len()) {
+                Some(time) => self.events.push((time, index)),
+                None => walk.refuse(),
+            }
+        }
     }
 
-    /// The inverse of [`Scenario::save`], on an island at its start. Parameters are changed again.
-    pub(crate) fn load(
-        &mut self,
-        island: &mut Island,
-        from: &mut impl Iterator<Item = f64>,
-    ) -> Option<Result<(), StepError>> {
-        for action in &mut self.actions {
-            action.done = from.next()? != 0.0;
-            let was = from.next()? != 0.0;
-            if let When::True { held, .. } = &mut action.when {
-                *held = was;
+    /// Does again what was done before a checkpoint, on an island at its start.
+    pub(crate) fn redo(&self, island: &mut Island) -> Result<(), StepError> {
+        for (input, change) in self.changes.iter().enumerate() {
+            apply(input, *change, &self.untouched, island);
+        }
+        for &(member, parameter, value) in &self.tuned {
+            if let Some(value) = value {
+                island.rest(Task::Tune { member, parameter, value })?;
             }
-        }
-        for input in 0..self.changes.len() {
-            self.changes[input] = Change { factor: from.next()?, offset: from.next()? };
-            self.tampered[input] = from.next()? != 0.0;
-            apply(input, self.changes[input], &self.untouched, island);
-        }
-        for (member, parameter, value) in &mut self.tuned {
-            let number = from.next()?;
-            *value = (!number.is_nan()).then_some(number);
-            if let Some(value) = *value {
-                let task = Task::Tune { member: *member, parameter: *parameter, value };
-                if let Err(error) = island.rest(task) {
-                    return Some(Err(error));
-                }
-            }
-        }
-        self.stopped = from.next()? != 0.0;
-        self.more_events = from.next()? as u64;
-        let count = from.next()? as usize;
-        self.events.clear();
-        for _ in 0..count.min(KEPT) {
-            let (time, index) = (Time::new(from.next()?)?, from.next()? as usize);
-            self.events.push((time, Some(index).filter(|index| *index < self.actions.len())?));
         }
         self.show(island);
-        Some(Ok(()))
+        Ok(())
     }
 }
 

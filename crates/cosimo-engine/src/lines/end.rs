@@ -6,8 +6,8 @@ use cosimo_core::method::Steadiness;
 use cosimo_core::{LineEnd, Stretch};
 use cosimo_system::{Impedances, LineDecl};
 
-use super::frozen::Walk;
 use crate::plan::LineSide;
+use crate::walk::Walk;
 
 pub(crate) struct End {
     /// Which line and which of its sides.

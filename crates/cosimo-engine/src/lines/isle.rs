@@ -9,14 +9,14 @@ use cosimo_core::error::StepError;
 use cosimo_core::{Segment, Setup, SimulatorError, Time};
 
 use super::end::{End, EndTotals};
-use super::frozen::Walk;
 use super::rounds::IsleTotals;
 use super::solo::{Solo, SoloSeed};
-use crate::checkpoint::{Checkpoint, CheckpointError, Progress};
+use crate::checkpoint::{self, CheckpointError, Progress};
 use crate::island::Island;
 use crate::plan::Plan;
 use crate::run::Run;
 use crate::summary::BondSummary;
+use crate::walk::Walk;
 
 /// An island before it is on its thread.
 pub(crate) struct Seed {
@@ -261,19 +261,7 @@ impl Isle {
             Body::Solo(solo) => solo.walk(walk)?,
             Body::Group(island) => {
                 let fault = |error: CheckpointError| SimulatorError::new("freeze", error.to_string());
-                let mut bytes = match walk {
-                    Walk::Write(_) => {
-                        let taken = Checkpoint::take(island, None, None, &Progress::default());
-                        taken.map_err(fault)?.bytes().to_vec()
-                    }
-                    Walk::Read(_) => Vec::new(),
-                };
-                walk.bytes(&mut bytes);
-                if let Walk::Read(_) = walk {
-                    Checkpoint::from_bytes(bytes)
-                        .and_then(|saved| saved.put(island, None, None))
-                        .map_err(fault)?;
-                }
+                checkpoint::walk(island, None, None, &mut Progress::default(), walk).map_err(fault)?;
             }
         }
         self.with_ends(|ends| ends.iter_mut().for_each(|end| end.walk(walk)));

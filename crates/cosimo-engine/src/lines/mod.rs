@@ -5,12 +5,11 @@
 //! them move in rounds, between which stamps are delivered (`rounds.rs`). Nobody reads what is newer than the start of his own
 //! step, so the bits do not depend on who was faster. The run owns all of them; its plan lists the components and the lines with
 //! everything that islands show, read between their steps at even instants, so that rows, reports and progress need not know
-//! of islands. To save a run, every island is walked over on its own thread (`frozen.rs`).
+//! of islands. To save a run, every island is walked over on its own thread (`walk.rs`).
 
 mod drive;
 mod end;
 mod form;
-mod frozen;
 mod group;
 mod isle;
 mod rounds;

@@ -4,10 +4,10 @@ use cosimo_core::line::Stamp;
 use cosimo_core::{Inputs, Outputs, Segment, Setup, Simulator, SimulatorError, Slot, Time, Trail, Window};
 
 use super::end::End;
-use super::frozen::Walk;
 use super::isle::{Ends, lock};
 use super::terminal::Terminal;
 use crate::island::ROUNDS;
+use crate::walk::Walk;
 
 /// The simulator before it is initialised.
 pub(super) struct SoloSeed {
@@ -52,14 +52,14 @@ impl Solo {
 
     pub(super) fn walk(&mut self, walk: &mut Walk<'_>) -> Result<(), SimulatorError> {
         let mut bytes = Vec::new();
-        if let Walk::Write(_) = walk {
+        if !walk.reads() {
             self.simulator.freeze(&mut bytes)?;
         }
         walk.bytes(&mut bytes);
-        if let Walk::Read(_) = walk {
+        if walk.reads() {
             self.simulator.thaw(&bytes)?;
         }
-        self.simulator.segments.iter_mut().for_each(|segment| walk.numbers(&mut segment.0));
+        walk.segments(&mut self.simulator.segments);
         walk.numbers(&mut self.outputs);
         walk.maybe(&mut self.next_event);
         walk.count(&mut self.owed);

@@ -12,8 +12,8 @@ use cosimo_system::Boundary;
 
 use super::drive::Drive;
 use super::end::End;
-use super::frozen::Walk;
 use super::isle::{Ends, lock};
+use crate::walk::Walk;
 
 /// An explicit boundary is stable below this Z H / M, exact for a mass; and how far below that a mass that was weighed on a
 /// trial may make it seem.

@@ -1,10 +1,10 @@
-//! An island as bytes. Everybody walks over what he remembers once; whether that writes or reads is for the walk to know, so
+//! State as bytes. Whatever remembers something walks over it once; whether that writes or reads is for the walk to know, so
 //! that nothing can be written in one order and read in another.
 
 use std::collections::VecDeque;
 
-use cosimo_core::SimulatorError;
 use cosimo_core::line::{Stamp, Table};
+use cosimo_core::{Clock, Segment, SimulatorError, Time, Traces, Window};
 
 pub(crate) enum Walk<'a> {
     Write(&'a mut Vec<u8>),
@@ -14,10 +14,36 @@ pub(crate) enum Walk<'a> {
 
 impl Walk<'_> {
     /// Whether everything was there, and nothing more.
+    pub(crate) fn is_whole(&self) -> bool {
+        matches!(self, Walk::Write(_) | Walk::Read(Some([])))
+    }
+
+    /// Whether the bytes are no good.
+    pub(crate) fn is_broken(&self) -> bool {
+        matches!(self, Walk::Read(None))
+    }
+
     pub(crate) fn end(self) -> Result<(), SimulatorError> {
-        match self {
-            Walk::Write(_) | Walk::Read(Some([])) => Ok(()),
-            Walk::Read(_) => Err(SimulatorError::new("thaw", "the saved state of its island is damaged")),
+        let damaged = || SimulatorError::new("thaw", "the saved state of its island is damaged");
+        self.is_whole().then_some(()).ok_or_else(damaged)
+    }
+
+    pub(crate) fn reads(&self) -> bool {
+        matches!(self, Walk::Read(_))
+    }
+
+    /// What was read makes no sense.
+    pub(crate) fn refuse(&mut self) {
+        if let Walk::Read(rest) = self {
+            *rest = None;
+        }
+    }
+
+    /// A value that was made of what was read, if one can be.
+    fn put<T>(&mut self, into: &mut T, made: Option<T>) {
+        match made {
+            Some(made) => *into = made,
+            None => self.refuse(),
         }
     }
 
@@ -57,8 +83,39 @@ impl Walk<'_> {
         *number = Some(some).filter(|number| !number.is_nan());
     }
 
-    pub(crate) fn numbers(&mut self, numbers: &mut [f64]) {
-        numbers.iter_mut().for_each(|number| self.number(number));
+    pub(crate) fn numbers<'n>(&mut self, numbers: impl IntoIterator<Item = &'n mut f64>) {
+        numbers.into_iter().for_each(|number| self.number(number));
+    }
+
+    pub(crate) fn segments(&mut self, segments: &mut [Segment]) {
+        self.numbers(segments.iter_mut().flat_map(|segment| &mut segment.0));
+    }
+
+    pub(crate) fn time(&mut self, time: &mut Time) {
+        let mut seconds = time.seconds();
+        self.number(&mut seconds);
+        self.put(time, Time::new(seconds));
+    }
+
+    pub(crate) fn window(&mut self, window: &mut Window) {
+        self.time(&mut window.from);
+        self.time(&mut window.to);
+        self.number(&mut window.size);
+    }
+
+    pub(crate) fn clock(&mut self, clock: &mut Clock) {
+        let mut saved = clock.save();
+        self.numbers(&mut saved);
+        self.put(clock, Clock::load(saved));
+    }
+
+    pub(crate) fn traces(&mut self, traces: &mut Traces) {
+        let mut numbers = Vec::new();
+        traces.save(&mut numbers);
+        self.numbers(&mut numbers);
+        if self.reads() && traces.load(&mut numbers.into_iter()).is_none() {
+            self.refuse();
+        }
     }
 
     /// How many there are; never more than there are bytes for, at `size` bytes each.
@@ -73,10 +130,17 @@ impl Walk<'_> {
         usize::try_from(length).unwrap_or(0)
     }
 
+    /// As many as there are.
+    pub(crate) fn list(&mut self, numbers: &mut Vec<f64>) {
+        let length = self.length(numbers.len() as u64, 8);
+        numbers.resize(length, 0.0);
+        self.numbers(numbers);
+    }
+
     pub(crate) fn queue(&mut self, numbers: &mut VecDeque<f64>) {
         let length = self.length(numbers.len() as u64, 8);
         numbers.resize(length, 0.0);
-        self.numbers(numbers.make_contiguous());
+        self.numbers(numbers);
     }
 
     pub(crate) fn bytes(&mut self, bytes: &mut Vec<u8>) {
@@ -105,7 +169,7 @@ impl Walk<'_> {
         let (mut stamps, mut beyond) = (table.stamps().to_vec(), table.beyond());
         self.stamps(&mut stamps);
         self.count(&mut beyond);
-        if matches!(self, Walk::Read(_)) {
+        if self.reads() {
             table.restore(&stamps, beyond);
         }
     }
@@ -122,6 +186,7 @@ mod tests {
         count: u64,
         flag: bool,
         times: [Option<f64>; 2],
+        list: Vec<f64>,
         queue: VecDeque<f64>,
         bytes: Vec<u8>,
         stamps: Vec<Stamp>,
@@ -133,6 +198,7 @@ mod tests {
             walk.count(&mut self.count);
             walk.flag(&mut self.flag);
             self.times.iter_mut().for_each(|time| walk.maybe(time));
+            walk.list(&mut self.list);
             walk.queue(&mut self.queue);
             walk.bytes(&mut self.bytes);
             walk.stamps(&mut self.stamps);
@@ -147,7 +213,8 @@ mod tests {
             count: u64::MAX,
             flag: true,
             times: [None, Some(f64::INFINITY)],
-            queue: VecDeque::from([1.0, f64::MIN_POSITIVE]),
+            list: vec![1.0, f64::MIN_POSITIVE],
+            queue: VecDeque::from([3.0]),
             bytes: vec![7, 0, 9],
             stamps: vec![stamp, Stamp::default()],
         };
@@ -159,7 +226,7 @@ mod tests {
     #[test]
     fn what_was_written_is_read() {
         let (written, bytes) = all();
-        let mut read = All { queue: VecDeque::from([9.0; 5]), ..All::default() };
+        let mut read = All { list: vec![9.0; 5], ..All::default() };
         let mut walk = Walk::Read(Some(&bytes));
         read.walk(&mut walk);
         assert_eq!(walk.end(), Ok(()));
