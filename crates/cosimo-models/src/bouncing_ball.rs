@@ -7,7 +7,8 @@ use cosimo_core::entry::Range;
 use cosimo_core::{Interface, Options, Port, Spec};
 use cosimo_native::{Direction, Event, Hybrid, Kind, Known, Point, Unknown};
 
-use crate::{HybridEntry, initial, output};
+use crate::parameters::{initial, not_negative, positive};
+use crate::{HybridEntry, output};
 
 /// The ball, and what is known of it in closed form.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -146,11 +147,11 @@ pub(crate) const ENTRY: HybridEntry = HybridEntry {
     name: "bouncing-ball",
     summary: "ball that loses speed at every bounce and comes to rest",
     parameters: &[
-        Spec::number("height", 1.0, Range::NotNegative, "m", "height over the ground at the start"),
+        not_negative("height", 1.0, "m", "height over the ground at the start"),
         initial("velocity", 0.0, "m/s", "velocity upwards at the start"),
         Spec::number("restitution", 0.7, Range::Unit, "1", "share of the speed that a bounce leaves"),
-        Spec::number("gravity", 9.81, Range::Positive, "m/s2", "acceleration downwards"),
-        Spec::number("rest", 0.01, Range::Positive, "m/s", "what leaves the ground more slowly stays there"),
+        positive("gravity", 9.81, "m/s2", "acceleration downwards"),
+        positive("rest", 0.01, "m/s", "what leaves the ground more slowly stays there"),
     ],
     stop: 3.0,
     build: |options| Box::new(BouncingBall::of(options)),

@@ -1,18 +1,19 @@
 //! Two of Dahlquist's test equations, coupled: x1' = lambda x1 + c x2 and x2' = mu x2 + d x1. The smallest
 //! system in which stability and order of a coupling show; no feedthrough, no unit, no power.
 
-use cosimo_core::entry::{Range, ReferenceEntry};
+use cosimo_core::entry::ReferenceEntry;
 use cosimo_core::{Options, Spec};
 use cosimo_native::Linear;
 use cosimo_native::linear::undivided;
 use cosimo_native::solver::{EXACT, MICRO_STEPS};
 
-use crate::{ModelEntry, Native, initial, input, output};
+use crate::parameters::{finite, initial};
+use crate::{ModelEntry, Native, input, output};
 
-const LAMBDA: Spec = Spec::number("lambda", -1.0, Range::Finite, "1/s", "own rate of the first equation");
-const C: Spec = Spec::number("c", 0.5, Range::Finite, "1/s", "how the first equation feels the second");
-const MU: Spec = Spec::number("mu", -2.0, Range::Finite, "1/s", "own rate of the second equation");
-const D: Spec = Spec::number("d", -1.5, Range::Finite, "1/s", "how the second equation feels the first");
+const LAMBDA: Spec = finite("lambda", -1.0, "1/s", "own rate of the first equation");
+const C: Spec = finite("c", 0.5, "1/s", "how the first equation feels the second");
+const MU: Spec = finite("mu", -2.0, "1/s", "own rate of the second equation");
+const D: Spec = finite("d", -1.5, "1/s", "how the second equation feels the first");
 const X10: Spec = initial("x10", 1.0, "1", "first state at the start");
 const X20: Spec = initial("x20", 0.5, "1", "second state at the start");
 

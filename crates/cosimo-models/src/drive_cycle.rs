@@ -8,12 +8,10 @@
 
 use std::f64::consts::TAU;
 
-use cosimo_core::entry::Range;
-use cosimo_core::{Interface, Options, Port, Spec};
-use cosimo_native::integrated::{ABSOLUTE, RELATIVE, SOLVER};
-use cosimo_native::solver::MICRO_STEPS;
+use cosimo_core::{Interface, Port};
 use cosimo_native::{ABILITIES, Direction, Hybrid, Integrated, Model, Point};
 
+use crate::parameters::{INTEGRATED, all, finite, not_negative, parameters, positive};
 use crate::{ModelEntry, input, output};
 
 /// Time in seconds and speed in km/h, with lines between: the urban part, driven four times.
@@ -87,59 +85,28 @@ fn cycle(t: f64) -> f64 {
     (slow + (fast - slow) * (since - from) / (to - from)) / 3.6
 }
 
-const KE: Spec = Spec::number("Ke", 7e-5, Range::Positive, "V.s/rad", "voltage per speed of the motor");
-const KT: Spec = Spec::number("Kt", 7e-5, Range::Positive, "N.m/A", "torque per current");
-const R: Spec = Spec::number("R", 4.0, Range::Positive, "Ohm", "resistance of the motor");
-const L: Spec = Spec::number("L", 1e-5, Range::Positive, "H", "inductance of the motor");
-const J: Spec = Spec::number("J", 0.1, Range::Positive, "kg.m2", "inertia of the motor");
-const B: Spec = Spec::number("B", 0.02, Range::NotNegative, "N.m.s/rad", "friction of the motor");
-const KP: Spec =
-    Spec::number("kp", 10.0, Range::NotNegative, "N.m.s/rad", "torque per speed that is missing");
-const KI: Spec =
-    Spec::number("ki", 15.0, Range::NotNegative, "N.m/rad", "torque per angle that has been missing");
-const LAG: Spec = Spec::number("lag", 0.2, Range::Positive, "s", "time constant of the filtered reference");
-const N: Spec = Spec::number("n", 8.0, Range::Positive, "1", "turns of the motor per turn of a wheel");
-const RW: Spec = Spec::number("rw", 0.3, Range::Positive, "m", "radius of a wheel");
-const M: Spec = Spec::number("m", 1200.0, Range::Positive, "kg", "mass of the car");
-const CR: Spec = Spec::number("cr", 0.012, Range::NotNegative, "1", "rolling resistance per weight");
-const CDA: Spec = Spec::number("CdA", 0.65, Range::NotNegative, "m2", "drag coefficient times area");
-const RHO: Spec = Spec::number("rho", 1.2, Range::NotNegative, "kg/m3", "density of the air");
-const G: Spec = Spec::number("g", 9.81, Range::NotNegative, "m/s2", "gravity");
-const BW: Spec = Spec::number("Bw", 0.02, Range::NotNegative, "N.s/m", "friction that grows with speed");
-const V_ROLL: Spec =
-    Spec::number("v_roll", 0.1, Range::Positive, "m/s", "below this speed rolling resistance grows");
-const HILL1: Spec = Spec::number("hill1", 6.0, Range::Finite, "m", "half the height of the long hills");
-const WAVE1: Spec = Spec::number("wave1", 2500.0, Range::Positive, "m", "length of the long hills");
-const HILL2: Spec = Spec::number("hill2", 2.0, Range::Finite, "m", "half the height of the short hills");
-const WAVE2: Spec = Spec::number("wave2", 700.0, Range::Positive, "m", "length of the short hills");
-
 fn effort() -> Vec<Port> {
     vec![input("e", "N.m", "torque of the line against the shaft").starting_at(0.0)]
 }
 
-/// Current, speed, angle that was missing, filtered reference.
-#[derive(Debug)]
-struct Motor {
-    ke: f64,
-    kt: f64,
-    resistance: f64,
-    inductance: f64,
-    inertia: f64,
-    friction: f64,
-    kp: f64,
-    ki: f64,
-    lag: f64,
-    /// Speed of the motor per speed of the car.
-    ratio: f64,
+parameters! {
+    /// Current, speed, angle that was missing, filtered reference.
+    struct Motor {
+        ke: f64 = positive["Ke", 7e-5, "V.s/rad", "voltage per speed of the motor"];
+        kt: f64 = positive["Kt", 7e-5, "N.m/A", "torque per current"];
+        resistance: f64 = positive["R", 4.0, "Ohm", "resistance of the motor"];
+        inductance: f64 = positive["L", 1e-5, "H", "inductance of the motor"];
+        inertia: f64 = positive["J", 0.1, "kg.m2", "inertia of the motor"];
+        friction: f64 = not_negative["B", 0.02, "N.m.s/rad", "friction of the motor"];
+        kp: f64 = not_negative["kp", 10.0, "N.m.s/rad", "torque per speed that is missing"];
+        ki: f64 = not_negative["ki", 15.0, "N.m/rad", "torque per angle that has been missing"];
+        lag: f64 = positive["lag", 0.2, "s", "time constant of the filtered reference"];
+        n: f64 = positive["n", 8.0, "1", "turns of the motor per turn of a wheel"];
+        rw: f64 = positive["rw", 0.3, "m", "radius of a wheel"];
+    }
 }
 
 impl Motor {
-    fn of(options: &Options) -> Motor {
-        let [ke, kt, resistance, inductance, inertia, friction, kp, ki, lag, n, rw] =
-            ["Ke", "Kt", "R", "L", "J", "B", "kp", "ki", "lag", "n", "rw"].map(|name| options.number(name));
-        Motor { ke, kt, resistance, inductance, inertia, friction, kp, ki, lag, ratio: n / rw }
-    }
-
     /// With a reference, and linear in everything.
     fn motion(&self, wanted: f64, x: &[f64], u: &[f64], dx: &mut [f64]) {
         let [current, speed, missing, reference] = [x[0], x[1], x[2], x[3]];
@@ -176,7 +143,7 @@ impl Hybrid for Motor {
     }
 
     fn derivatives(&self, at: &Point<'_>, dx: &mut [f64]) {
-        self.motion(cycle(at.t) * self.ratio, at.x, at.u, dx);
+        self.motion(cycle(at.t) * (self.n / self.rw), at.x, at.u, dx);
     }
 
     fn outputs(&self, at: &Point<'_>, y: &mut [f64]) {
@@ -195,41 +162,43 @@ impl Hybrid for Motor {
     }
 }
 
-/// Way and speed.
-#[derive(Debug)]
-struct Car {
-    mass: f64,
-    ratio: f64,
-    rolling: f64,
-    v_roll: f64,
-    drag: f64,
-    friction: f64,
-    gravity: f64,
-    /// Half the height and the length of each kind.
-    hills: [(f64, f64); 2],
+parameters! {
+    /// Way and speed.
+    struct Car {
+        m: f64 = positive["m", 1200.0, "kg", "mass of the car"];
+        n: f64 = positive["n", 8.0, "1", "turns of the motor per turn of a wheel"];
+        rw: f64 = positive["rw", 0.3, "m", "radius of a wheel"];
+        cr: f64 = not_negative["cr", 0.012, "1", "rolling resistance per weight"];
+        cda: f64 = not_negative["CdA", 0.65, "m2", "drag coefficient times area"];
+        rho: f64 = not_negative["rho", 1.2, "kg/m3", "density of the air"];
+        g: f64 = not_negative["g", 9.81, "m/s2", "gravity"];
+        friction: f64 = not_negative["Bw", 0.02, "N.s/m", "friction that grows with speed"];
+        v_roll: f64 = positive["v_roll", 0.1, "m/s", "below this speed rolling resistance grows"];
+        hill1: f64 = finite["hill1", 6.0, "m", "half the height of the long hills"];
+        wave1: f64 = positive["wave1", 2500.0, "m", "length of the long hills"];
+        hill2: f64 = finite["hill2", 2.0, "m", "half the height of the short hills"];
+        wave2: f64 = positive["wave2", 700.0, "m", "length of the short hills"];
+    }
 }
 
 impl Car {
-    fn of(options: &Options) -> Car {
-        let [m, n, rw, cr, cda, rho, g, friction, v_roll] =
-            ["m", "n", "rw", "cr", "CdA", "rho", "g", "Bw", "v_roll"].map(|name| options.number(name));
-        let hill = |height, length| (options.number(height), options.number(length));
-        Car {
-            mass: m,
-            ratio: n / rw,
-            rolling: cr * m * g,
-            v_roll,
-            drag: 0.5 * rho * cda,
-            friction,
-            gravity: m * g,
-            hills: [hill("hill1", "wave1"), hill("hill2", "wave2")],
-        }
+    /// Speed of the motor per speed of the car.
+    fn ratio(&self) -> f64 {
+        self.n / self.rw
+    }
+
+    fn rolling(&self) -> f64 {
+        self.cr * self.m * self.g
+    }
+
+    fn drag(&self) -> f64 {
+        0.5 * self.rho * self.cda
     }
 
     /// Slope of the altitude, and how it changes along the way.
     fn slope(&self, x: f64) -> (f64, f64) {
         let mut slope = (0.0, 0.0);
-        for (height, length) in self.hills {
+        for (height, length) in [(self.hill1, self.wave1), (self.hill2, self.wave2)] {
             let (turn, per) = (TAU / length * x, TAU / length);
             slope.0 += height * per * turn.sin();
             slope.1 += height * per * per * turn.cos();
@@ -255,59 +224,41 @@ impl Model for Car {
 
     fn derivatives(&self, x: &[f64], u: &[f64], dx: &mut [f64]) {
         let (slope, _) = self.slope(x[0]);
-        let resistance = self.rolling * (x[1] / self.v_roll).tanh()
-            + self.drag * x[1] * x[1].abs()
-            + self.gravity * slope / (1.0 + slope * slope).sqrt();
+        let resistance = self.rolling() * (x[1] / self.v_roll).tanh()
+            + self.drag() * x[1] * x[1].abs()
+            + self.m * self.g * slope / (1.0 + slope * slope).sqrt();
         dx[0] = x[1];
-        dx[1] = (u[0] * self.ratio - resistance - self.friction * x[1]) / self.mass;
+        dx[1] = (u[0] * self.ratio() - resistance - self.friction * x[1]) / self.m;
     }
 
     fn outputs(&self, x: &[f64], _u: &[f64], y: &mut [f64]) {
-        y.copy_from_slice(&[-x[1] * self.ratio, x[0], x[1]]);
+        y.copy_from_slice(&[-x[1] * self.ratio(), x[0], x[1]]);
     }
 
     fn tangent(&self, x: &[f64], _u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
         let (slope, bend) = self.slope(x[0]);
         let size = 1.0 + slope * slope;
         let tanh = (x[1] / self.v_roll).tanh();
-        let by_way = self.gravity * bend / (size * size.sqrt());
-        let by_speed = self.rolling * (1.0 - tanh * tanh) / self.v_roll + 2.0 * self.drag * x[1].abs();
+        let by_way = self.m * self.g * bend / (size * size.sqrt());
+        let by_speed = self.rolling() * (1.0 - tanh * tanh) / self.v_roll + 2.0 * self.drag() * x[1].abs();
         let resistance = by_way * along.x[0] + (by_speed + self.friction) * along.x[1];
         dx[0] = along.x[1];
-        dx[1] = (along.u[0] * self.ratio - resistance) / self.mass;
-        y.copy_from_slice(&[-along.x[1] * self.ratio, along.x[0], along.x[1]]);
+        dx[1] = (along.u[0] * self.ratio() - resistance) / self.m;
+        y.copy_from_slice(&[-along.x[1] * self.ratio(), along.x[0], along.x[1]]);
     }
 }
 
 pub(crate) const MOTOR: ModelEntry = ModelEntry {
     name: "drive-cycle/motor",
     summary: "electric motor whose controller follows the driving cycle, told the torque of a line",
-    parameters: &[KE, KT, R, L, J, B, KP, KI, LAG, N, RW, SOLVER, RELATIVE, ABSOLUTE, MICRO_STEPS],
+    parameters: all!(Motor::PARAMETERS, &INTEGRATED),
     build: |options| Box::new(Integrated::of(Motor::of(options), options)),
 };
 
 pub(crate) const CAR: ModelEntry = ModelEntry {
     name: "drive-cycle/car",
     summary: "car on hilly ground, told the torque of a line on its shaft",
-    parameters: &[
-        M,
-        N,
-        RW,
-        CR,
-        CDA,
-        RHO,
-        G,
-        BW,
-        V_ROLL,
-        HILL1,
-        WAVE1,
-        HILL2,
-        WAVE2,
-        SOLVER,
-        RELATIVE,
-        ABSOLUTE,
-        MICRO_STEPS,
-    ],
+    parameters: all!(Car::PARAMETERS, &INTEGRATED),
     build: |options| Box::new(Integrated::of(Car::of(options), options)),
 };
 

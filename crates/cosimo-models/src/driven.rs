@@ -1,10 +1,10 @@
 //! A lag with an input that may jump, T x' = u - x. What drives it, u - x, is shown too and answers at once.
 
-use cosimo_core::entry::Range;
-use cosimo_core::{Interface, Port, Spec};
+use cosimo_core::{Interface, Port};
 use cosimo_native::{ABILITIES, Direction, Known, Model, Unknown};
 
-use crate::{HybridEntry, initial, input, output};
+use crate::parameters::{initial, positive};
+use crate::{HybridEntry, input, output};
 
 #[derive(Debug)]
 struct Driven {
@@ -63,7 +63,7 @@ pub(crate) const ENTRY: HybridEntry = HybridEntry {
     name: "driven",
     summary: "first-order lag that follows its input",
     parameters: &[
-        Spec::number("T", T, Range::Positive, "s", "time constant"),
+        positive("T", T, "s", "time constant"),
         initial("x0", X0, "1", "what has come through before the start"),
     ],
     stop: 2.0,

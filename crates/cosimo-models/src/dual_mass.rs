@@ -5,22 +5,23 @@
 //! computes it. Or nobody tells a force: each side has a coupling spring and damper of its own and is told how
 //! the other moves (displacement/displacement).
 
-use cosimo_core::entry::{Range, ReferenceEntry};
+use cosimo_core::entry::ReferenceEntry;
 use cosimo_core::{Options, Spec};
 use cosimo_native::linear::undivided;
 use cosimo_native::solver::{EXACT, MICRO_STEPS};
 use cosimo_native::{Linear, Ode};
 
-use crate::{ModelEntry, initial, input, output};
+use crate::parameters::{initial, not_negative, positive};
+use crate::{ModelEntry, input, output};
 
-const M1: Spec = Spec::number("m1", 100.0, Range::Positive, "kg", "left mass");
-const K1: Spec = Spec::number("k1", 100.0, Range::NotNegative, "N/m", "stiffness to the left wall");
-const D1: Spec = Spec::number("d1", 100.0, Range::NotNegative, "N.s/m", "damping to the left wall");
-const M2: Spec = Spec::number("m2", 100.0, Range::Positive, "kg", "right mass");
-const K2: Spec = Spec::number("k2", 100.0, Range::NotNegative, "N/m", "stiffness to the right wall");
-const D2: Spec = Spec::number("d2", 100.0, Range::NotNegative, "N.s/m", "damping to the right wall");
-const KC: Spec = Spec::number("kc", 60.0, Range::NotNegative, "N/m", "stiffness between the masses");
-const DC: Spec = Spec::number("dc", 60.0, Range::NotNegative, "N.s/m", "damping between the masses");
+const M1: Spec = positive("m1", 100.0, "kg", "left mass");
+const K1: Spec = not_negative("k1", 100.0, "N/m", "stiffness to the left wall");
+const D1: Spec = not_negative("d1", 100.0, "N.s/m", "damping to the left wall");
+const M2: Spec = positive("m2", 100.0, "kg", "right mass");
+const K2: Spec = not_negative("k2", 100.0, "N/m", "stiffness to the right wall");
+const D2: Spec = not_negative("d2", 100.0, "N.s/m", "damping to the right wall");
+const KC: Spec = not_negative("kc", 60.0, "N/m", "stiffness between the masses");
+const DC: Spec = not_negative("dc", 60.0, "N.s/m", "damping between the masses");
 const X10: Spec = initial("x10", 1.0, "m", "displacement of the left mass at the start");
 const V10: Spec = initial("v10", 0.0, "m/s", "velocity of the left mass at the start");
 const X20: Spec = initial("x20", 0.0, "m", "displacement of the right mass at the start");

@@ -7,79 +7,51 @@
 
 use std::f64::consts::PI;
 
-use cosimo_core::entry::{Range, ReferenceEntry};
+use cosimo_core::entry::ReferenceEntry;
 use cosimo_core::{Abilities, Interface, Options, Port, Spec};
 use cosimo_native::solver::MICRO_STEPS;
 use cosimo_native::{ABILITIES, Direction, Model, Motion, Ode, Solver};
 
+use crate::parameters::{all, not_negative, parameters, positive};
 use crate::{ModelEntry, Native, input, output};
 
-const fn positive(name: &'static str, value: f64, unit: &'static str, doc: &'static str) -> Spec {
-    Spec::number(name, value, Range::Positive, unit, doc)
+parameters! {
+    /// The parameters of the car. Parts look at what they need.
+    struct Car {
+        jc: f64 = positive["Jc", 0.04, "kg.m2", "inertia of the column"];
+        kt: f64 = not_negative["kt", 120.0, "N.m/rad", "stiffness of the torsion bar"];
+        dt: f64 = not_negative["dt", 0.2, "N.m.s/rad", "damping of the torsion bar"];
+        dc: f64 = not_negative["dc", 0.1, "N.m.s/rad", "damping of the column"];
+        eta1: f64 = positive["eta1", 1.0 / 0.0075, "rad/m", "turn of the pinion per travel of the rack"];
+        mr: f64 = positive["mr", 3.0, "kg", "mass of the rack"];
+        dr: f64 = not_negative["dr", 100.0, "N.s/m", "damping of the rack"];
+        jm: f64 = positive["Jm", 3e-4, "kg.m2", "inertia of the motor"];
+        dm: f64 = not_negative["d_motor", 6e-3, "N.m.s/rad", "damping of the motor"];
+        kb: f64 = not_negative["kb", 0.5, "N.m/rad", "stiffness of the belt, at the motor"];
+        db: f64 = not_negative["db", 1e-4, "N.m.s/rad", "damping of the belt, at the motor"];
+        eta2: f64 = positive["eta2", 2.7, "1", "ratio of the belt"];
+        eta3: f64 = positive["eta3", 2.0 * PI / 0.007, "rad/m", "turn of the ball screw per travel of the rack"];
+        krod: f64 = not_negative["krod", 2e6, "N/m", "stiffness of the tie rods"];
+        drod: f64 = not_negative["drod", 2000.0, "N.s/m", "damping of the tie rods"];
+        jw: f64 = positive["Jw", 0.4, "kg.m2", "inertia of the wheels about the king pin"];
+        dw: f64 = not_negative["dw", 20.0, "N.m.s/rad", "damping of the wheels about the king pin"];
+        i_s: f64 = positive["i_s", 1.0 / 0.14, "rad/m", "turn of the wheels per travel at the tie rod"];
+        trail: f64 = not_negative["trail", 0.03, "m", "trail of the tyre force behind the king pin"];
+        m: f64 = positive["m", 1800.0, "kg", "mass of the car"];
+        jz: f64 = positive["Jz", 3000.0, "kg.m2", "inertia of the car about its vertical axis"];
+        lf: f64 = positive["lf", 1.2, "m", "centre of mass to front axle"];
+        lr: f64 = positive["lr", 1.6, "m", "centre of mass to rear axle"];
+        cf: f64 = not_negative["Cf", 1.2e5, "N/rad", "cornering stiffness, front"];
+        cr: f64 = not_negative["Cr", 1.4e5, "N/rad", "cornering stiffness, rear"];
+        vx: f64 = positive["vx", 50.0 / 3.6, "m/s", "speed of the car"];
+        assist: f64 = not_negative["assist", 0.1, "1", "assist torque of the motor per pinion torque"];
+        amplitude: f64 = not_negative["amplitude", 0.6, "rad", "steering angle that the driver wants, a sweep from 0.2 Hz on"];
+        friction: bool = Spec::flag["friction", true, "dry friction of column, rack and motor"];
+        saturation: bool = Spec::flag["saturation", true, "the motor assists with 4 N.m at most"];
+    }
 }
 
-const fn not_negative(name: &'static str, value: f64, unit: &'static str, doc: &'static str) -> Spec {
-    Spec::number(name, value, Range::NotNegative, unit, doc)
-}
-
-const JC: Spec = positive("Jc", 0.04, "kg.m2", "inertia of the column");
-const KT: Spec = not_negative("kt", 120.0, "N.m/rad", "stiffness of the torsion bar");
-const DT: Spec = not_negative("dt", 0.2, "N.m.s/rad", "damping of the torsion bar");
-const DC: Spec = not_negative("dc", 0.1, "N.m.s/rad", "damping of the column");
-const ETA1: Spec = positive("eta1", 1.0 / 0.0075, "rad/m", "turn of the pinion per travel of the rack");
-const MR: Spec = positive("mr", 3.0, "kg", "mass of the rack");
-const DR: Spec = not_negative("dr", 100.0, "N.s/m", "damping of the rack");
-const JM: Spec = positive("Jm", 3e-4, "kg.m2", "inertia of the motor");
-const DM: Spec = not_negative("d_motor", 6e-3, "N.m.s/rad", "damping of the motor");
-const KB: Spec = not_negative("kb", 0.5, "N.m/rad", "stiffness of the belt, at the motor");
-const DB: Spec = not_negative("db", 1e-4, "N.m.s/rad", "damping of the belt, at the motor");
-const ETA2: Spec = positive("eta2", 2.7, "1", "ratio of the belt");
-const ETA3: Spec =
-    positive("eta3", 2.0 * PI / 0.007, "rad/m", "turn of the ball screw per travel of the rack");
-const KROD: Spec = not_negative("krod", 2e6, "N/m", "stiffness of the tie rods");
-const DROD: Spec = not_negative("drod", 2000.0, "N.s/m", "damping of the tie rods");
-const JW: Spec = positive("Jw", 0.4, "kg.m2", "inertia of the wheels about the king pin");
-const DW: Spec = not_negative("dw", 20.0, "N.m.s/rad", "damping of the wheels about the king pin");
-const IS: Spec = positive("i_s", 1.0 / 0.14, "rad/m", "turn of the wheels per travel at the tie rod");
-const TRAIL: Spec = not_negative("trail", 0.03, "m", "trail of the tyre force behind the king pin");
-const M: Spec = positive("m", 1800.0, "kg", "mass of the car");
-const JZ: Spec = positive("Jz", 3000.0, "kg.m2", "inertia of the car about its vertical axis");
-const LF: Spec = positive("lf", 1.2, "m", "centre of mass to front axle");
-const LR: Spec = positive("lr", 1.6, "m", "centre of mass to rear axle");
-const CF: Spec = not_negative("Cf", 1.2e5, "N/rad", "cornering stiffness, front");
-const CR: Spec = not_negative("Cr", 1.4e5, "N/rad", "cornering stiffness, rear");
-const VX: Spec = positive("vx", 50.0 / 3.6, "m/s", "speed of the car");
-const ASSIST: Spec = not_negative("assist", 0.1, "1", "assist torque of the motor per pinion torque");
-const AMPLITUDE: Spec =
-    not_negative("amplitude", 0.6, "rad", "steering angle that the driver wants, a sweep from 0.2 Hz on");
-const FRICTION: Spec = Spec::flag("friction", true, "dry friction of column, rack and motor");
-const SATURATION: Spec = Spec::flag("saturation", true, "the motor assists with 4 N.m at most");
-const CAR: [Spec; 29] = [
-    JC, KT, DT, DC, ETA1, MR, DR, JM, DM, KB, DB, ETA2, ETA3, KROD, DROD, JW, DW, IS, TRAIL, M, JZ, LF, LR,
-    CF, CR, VX, ASSIST, AMPLITUDE, FRICTION,
-];
-
-/// Parts look at what they need; the undivided car has one of each.
-const PART: [Spec; 31] = {
-    let mut all = [MICRO_STEPS; 31];
-    let mut k = 0;
-    while k < CAR.len() {
-        all[k] = CAR[k];
-        k += 1;
-    }
-    all[29] = SATURATION;
-    all
-};
-
-const WHOLE: [Spec; 30] = {
-    let mut all = [SATURATION; 30];
-    let mut k = 0;
-    while k < CAR.len() {
-        all[k] = CAR[k];
-        k += 1;
-    }
-    all
-};
+const PART: &[Spec] = all!(Car::PARAMETERS, &[MICRO_STEPS]);
 
 /// Gains of the driver, and the sweep of what he wants: its frequency in Hz grows from the first number by twice the
 /// second every second.
@@ -162,81 +134,16 @@ struct Pushes {
     assist: f64,
 }
 
-/// The parameters of the car.
-#[derive(Debug, Clone, Copy)]
-struct Car {
-    jc: f64,
-    kt: f64,
-    dt: f64,
-    dc: f64,
-    eta1: f64,
-    mr: f64,
-    dr: f64,
-    jm: f64,
-    dm: f64,
-    kb: f64,
-    db: f64,
-    /// Turn of the motor per travel of the rack.
-    eta: f64,
-    krod: f64,
-    drod: f64,
-    jw: f64,
-    dw: f64,
-    i_s: f64,
-    trail: f64,
-    m: f64,
-    jz: f64,
-    lf: f64,
-    lr: f64,
-    cf: f64,
-    cr: f64,
-    vx: f64,
-    assist: f64,
-    amplitude: f64,
-    friction: bool,
-    saturation: bool,
-}
-
 impl Car {
-    fn of(options: &Options) -> Car {
-        let number = |spec: Spec| options.number(spec.name);
-        Car {
-            jc: number(JC),
-            kt: number(KT),
-            dt: number(DT),
-            dc: number(DC),
-            eta1: number(ETA1),
-            mr: number(MR),
-            dr: number(DR),
-            jm: number(JM),
-            dm: number(DM),
-            kb: number(KB),
-            db: number(DB),
-            eta: number(ETA2) * number(ETA3),
-            krod: number(KROD),
-            drod: number(DROD),
-            jw: number(JW),
-            dw: number(DW),
-            i_s: number(IS),
-            trail: number(TRAIL),
-            m: number(M),
-            jz: number(JZ),
-            lf: number(LF),
-            lr: number(LR),
-            cf: number(CF),
-            cr: number(CR),
-            vx: number(VX),
-            assist: number(ASSIST),
-            amplitude: number(AMPLITUDE),
-            friction: options.flag(FRICTION.name),
-            saturation: options.flag(SATURATION.name),
-        }
+    /// Turn of the motor per travel of the rack.
+    fn eta(&self) -> f64 {
+        self.eta2 * self.eta3
     }
 
     fn forces(&self, z: &[f64; STATES]) -> Forces {
         Forces {
             rod: self.krod * (z[XR] - z[XW]) + self.drod * (z[VR] - z[VW]),
-            belt: self.kb * (z[ANGLE] - self.eta * z[XR]) + self.db * (z[WM] - self.eta * z[VR]),
+            belt: self.kb * (z[ANGLE] - self.eta() * z[XR]) + self.db * (z[WM] - self.eta() * z[VR]),
             pinion: self.kt * (z[DS] - self.eta1 * z[XR]) + self.dt * (z[WS] - self.eta1 * z[VR]),
         }
     }
@@ -277,7 +184,7 @@ impl Car {
             z[WS],
             (steering - pinion - self.dc * z[WS] - column) / self.jc,
             z[VR],
-            (self.eta1 * pinion + self.eta * belt - rod - self.dr * z[VR] - rack) / self.mr,
+            (self.eta1 * pinion + self.eta() * belt - rod - self.dr * z[VR] - rack) / self.mr,
             z[WM],
             (assist - self.dm * z[WM] - belt - motor) / self.jm,
             z[VW],
@@ -314,7 +221,7 @@ impl Part {
             match signal {
                 Rod => forces.rod = *u,
                 Belt => forces.belt = *u,
-                Screw => forces.belt = *u / self.car.eta,
+                Screw => forces.belt = *u / self.car.eta(),
                 Pinion => forces.pinion = *u,
                 State(_) => {}
             }
@@ -329,7 +236,7 @@ impl Part {
             State(state) => z[*state],
             Rod => forces.rod,
             Belt => forces.belt,
-            Screw => self.car.eta * forces.belt,
+            Screw => self.car.eta() * forces.belt,
             Pinion => forces.pinion,
         };
         for (y, signal) in
@@ -446,56 +353,56 @@ fn part(
 pub(crate) const VEHICLE_ROD: ModelEntry = ModelEntry {
     name: "epas/vehicle-rod",
     summary: "wheels and car with the tie rods, told the motion of the rack (case I)",
-    parameters: &PART,
+    parameters: PART,
     build: |options| part(options, VEHICLE, &[State(XR), State(VR)], &[Rod]),
 };
 
 pub(crate) const STEERING_ALONE: ModelEntry = ModelEntry {
     name: "epas/steering",
     summary: "column, rack and motor, told the force of the tie rods (case I)",
-    parameters: &PART,
+    parameters: PART,
     build: |options| part(options, STEERING, &[Rod], &[Pinion]),
 };
 
 pub(crate) const VEHICLE_ALONE: ModelEntry = ModelEntry {
     name: "epas/vehicle",
     summary: "wheels and car, told the force of the tie rods (case II)",
-    parameters: &PART,
+    parameters: PART,
     build: |options| part(options, VEHICLE, &[Rod], &[]),
 };
 
 pub(crate) const STEERING_ROD: ModelEntry = ModelEntry {
     name: "epas/steering-rod",
     summary: "column, rack and motor with the tie rods, told the motion of the wheels (case II)",
-    parameters: &PART,
+    parameters: PART,
     build: |options| part(options, STEERING, &[State(XW), State(VW)], &[Rod, Pinion]),
 };
 
 pub(crate) const MECHANICS_BELT: ModelEntry = ModelEntry {
     name: "epas/mechanics-belt",
     summary: "all but the motor, with the belt, told the motion of the motor (case III)",
-    parameters: &PART,
+    parameters: PART,
     build: |options| part(options, MECHANICS, &[State(ANGLE), State(WM)], &[Belt, Pinion]),
 };
 
 pub(crate) const MOTOR_ALONE: ModelEntry = ModelEntry {
     name: "epas/motor",
     summary: "assist motor, told the torques of belt and pinion (case III)",
-    parameters: &PART,
+    parameters: PART,
     build: |options| part(options, MOTOR, &[Belt, Pinion], &[]),
 };
 
 pub(crate) const MECHANICS_ALONE: ModelEntry = ModelEntry {
     name: "epas/mechanics",
     summary: "all but the motor and the belt, told the force of the belt (case IV)",
-    parameters: &PART,
+    parameters: PART,
     build: |options| part(options, MECHANICS, &[Screw], &[Pinion]),
 };
 
 pub(crate) const MOTOR_BELT: ModelEntry = ModelEntry {
     name: "epas/motor-belt",
     summary: "assist motor with the belt, told the motion of the rack and the torque of the pinion (case IV)",
-    parameters: &PART,
+    parameters: PART,
     build: |options| part(options, MOTOR, &[State(XR), State(VR), Pinion], &[Screw]),
 };
 
@@ -506,7 +413,7 @@ const FINE: f64 = 1e-5;
 pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     name: "epas",
     summary: "the steering in one piece, by RK4 with steps of 1e-5 s",
-    parameters: &WHOLE,
+    parameters: Car::PARAMETERS,
     columns: &["ds", "ws", "xR", "vR", "dm", "wm", "xw", "vw", "vy", "wz", "Fr", "Tb", "Tp", "Fb"],
     solve: |options, instants| {
         let car = Car::of(options);
@@ -530,7 +437,7 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
             let forces = car.forces(&here);
             here.iter()
                 .copied()
-                .chain([forces.rod, forces.belt, forces.pinion, car.eta * forces.belt])
+                .chain([forces.rod, forces.belt, forces.pinion, car.eta() * forces.belt])
                 .collect()
         };
         instants.iter().map(row).collect()
@@ -597,10 +504,10 @@ mod tests {
     /// Masses and stiffnesses as felt at the rack: what makes II and IV hard is a light receiver.
     #[test]
     fn rack_wheels_and_motor_weigh_what_the_cases_are_about() {
-        let car = Car::of(&defaults(&WHOLE));
+        let car = Car::of(&defaults(Car::PARAMETERS));
         assert!((car.jw * car.i_s * car.i_s - 20.4).abs() < 0.05);
-        assert!((car.jm * car.eta * car.eta - 1762.0).abs() < 1.0);
-        assert!((car.kb * car.eta * car.eta - 2.94e6).abs() < 1e4);
+        assert!((car.jm * car.eta() * car.eta() - 1762.0).abs() < 1.0);
+        assert!((car.kb * car.eta() * car.eta() - 2.94e6).abs() < 1e4);
     }
 
     #[test]

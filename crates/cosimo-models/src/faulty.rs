@@ -3,13 +3,13 @@
 
 use std::any::Any;
 
-use cosimo_core::entry::Range;
 use cosimo_core::{
     Abilities, Inputs, Interface, Options, Outputs, Reached, Setup, Simulator, SimulatorError, Slot, Spec,
     Time, Trail, Window,
 };
 use cosimo_native::{Hybrid, Memory};
 
+use crate::parameters::finite;
 use crate::{ModelEntry, Native, input, output};
 
 #[derive(Debug, Clone, Copy)]
@@ -27,7 +27,7 @@ struct Faulty {
     memory: Memory<[f64; 2]>,
 }
 
-const AT: Spec = Spec::number("at", 0.5, Range::Finite, "s", "instant from which on it fails");
+const AT: Spec = finite("at", 0.5, "s", "instant from which on it fails");
 
 pub(crate) const NAN: ModelEntry = ModelEntry {
     name: "faulty/nan",

@@ -4,17 +4,18 @@
 //! coupled for |a b| < 1 only, although its solution exists for every a b but 1. Inputs deliberately have no
 //! start value: breaking the loop is for the user to decide.
 
-use cosimo_core::entry::{Range, ReferenceEntry};
+use cosimo_core::entry::ReferenceEntry;
 use cosimo_core::{Port, Spec};
 use cosimo_native::linear::undivided;
 use cosimo_native::solver::{EXACT, MICRO_STEPS};
 use cosimo_native::{Linear, Ode};
 
-use crate::{ModelEntry, Native, initial, input, output};
+use crate::parameters::{finite, initial, positive};
+use crate::{ModelEntry, Native, input, output};
 
-const A: Spec = Spec::number("a", 0.5, Range::Finite, "1", "gain from the second to the first");
-const B: Spec = Spec::number("b", 0.5, Range::Finite, "1", "gain from the first to the second");
-const T: Spec = Spec::number("T", 1.0, Range::Positive, "s", "time constant of the lag");
+const A: Spec = finite("a", 0.5, "1", "gain from the second to the first");
+const B: Spec = finite("b", 0.5, "1", "gain from the first to the second");
+const T: Spec = positive("T", 1.0, "s", "time constant of the lag");
 const X0: Spec = initial("x0", 1.0, "1", "output of the lag at the start");
 
 /// y = sum of gain times input, without any state.

@@ -17,6 +17,7 @@ mod gain_loop;
 #[cfg(test)]
 mod line_tests;
 mod oscillator;
+mod parameters;
 mod pendulum;
 mod quarter_car;
 mod quarter_car_linear;
@@ -309,9 +310,4 @@ fn input(name: &str, unit: &str, description: &str) -> Port {
 
 fn output(name: &str, unit: &str, description: &str) -> Port {
     Port::new(name, unit, description)
-}
-
-/// An initial value.
-const fn initial(name: &'static str, value: f64, unit: &'static str, doc: &'static str) -> Spec {
-    Spec::initial(name, value, entry::Range::Finite, unit, doc)
 }

@@ -4,15 +4,16 @@
 //! Only the exact solver: here every error must be one of coupling.
 
 use cosimo_core::Spec;
-use cosimo_core::entry::{Range, ReferenceEntry};
+use cosimo_core::entry::ReferenceEntry;
 use cosimo_native::linear::undivided;
 use cosimo_native::{Linear, Ode};
 
-use crate::{ModelEntry, initial, input, output};
+use crate::parameters::{initial, not_negative, positive};
+use crate::{ModelEntry, input, output};
 
-const M: Spec = Spec::number("m", 1.0, Range::Positive, "kg", "mass");
-const C: Spec = Spec::number("c", 1.0, Range::NotNegative, "N.s/m", "damping");
-const K: Spec = Spec::number("k", 1.0, Range::NotNegative, "N/m", "stiffness");
+const M: Spec = positive("m", 1.0, "kg", "mass");
+const C: Spec = not_negative("c", 1.0, "N.s/m", "damping");
+const K: Spec = not_negative("k", 1.0, "N/m", "stiffness");
 const X0: Spec = initial("x0", 1.0, "m", "displacement at the start");
 const V0: Spec = initial("v0", 0.0, "m/s", "velocity at the start");
 

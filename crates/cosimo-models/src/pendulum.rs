@@ -4,23 +4,23 @@
 //! The paper prints stiffness and damping of the coupling (1000 N/m, 10 N s/m) and the ratio of the eigenvalues, 1e5;
 //! the mass of the oscillator is chosen here so that the ratio comes out: 2.25e-5 kg. With 0.1 kg it is 25.
 
-use cosimo_core::entry::{Range, ReferenceEntry};
+use cosimo_core::entry::ReferenceEntry;
 use cosimo_core::{Abilities, Interface, Options, Port, Spec};
 use cosimo_native::linear::undivided;
 use cosimo_native::solver::{EXACT, EXPLICIT, MICRO_STEPS};
 use cosimo_native::{ABILITIES, Direction, Linear, Model, Motion, Ode, Solver};
 
 use crate::dormand_prince::sweep;
-use crate::{ModelEntry, initial, input, output};
+use crate::parameters::{initial, not_negative, positive};
+use crate::{ModelEntry, input, output};
 
-const M1: Spec = Spec::number("m1", 1.0, Range::Positive, "kg", "mass of the pendulum");
-const L: Spec = Spec::number("l", 1.0, Range::Positive, "m", "length of the pendulum");
-const G: Spec = Spec::number("g", 9.81, Range::NotNegative, "m/s2", "gravity");
-const M2: Spec = Spec::number("m2", 0.1, Range::Positive, "kg", "mass of the oscillator; 2.25e-5 is stiff");
-const C: Spec =
-    Spec::number("c", 10.0, Range::NotNegative, "N/m", "stiffness between the oscillator and the ground");
-const K: Spec = Spec::number("k", 1000.0, Range::NotNegative, "N/m", "stiffness of the coupling");
-const D: Spec = Spec::number("d", 10.0, Range::NotNegative, "N.s/m", "damping of the coupling");
+const M1: Spec = positive("m1", 1.0, "kg", "mass of the pendulum");
+const L: Spec = positive("l", 1.0, "m", "length of the pendulum");
+const G: Spec = not_negative("g", 9.81, "m/s2", "gravity");
+const M2: Spec = positive("m2", 0.1, "kg", "mass of the oscillator; 2.25e-5 is stiff");
+const C: Spec = not_negative("c", 10.0, "N/m", "stiffness between the oscillator and the ground");
+const K: Spec = not_negative("k", 1000.0, "N/m", "stiffness of the coupling");
+const D: Spec = not_negative("d", 10.0, "N.s/m", "damping of the coupling");
 const PHI0: Spec = initial("phi0", 0.5, "rad", "angle of the pendulum at the start");
 /// l sin(phi0) k / (k + c): the oscillator is at rest between its springs.
 const X0: Spec = initial("x0", 0.4746787510932703, "m", "displacement of the oscillator at the start");

@@ -5,23 +5,22 @@
 //! The strut force F is positive when it pulls the chassis down and the wheel up, in both. Signs of coupling
 //! are deliberately left to connections: no model negates what it is given or gives.
 
-use cosimo_core::entry::{Range, ReferenceEntry};
+use cosimo_core::entry::ReferenceEntry;
 use cosimo_core::{Interface, Options, Spec};
 use cosimo_native::solver::{EXPLICIT, MICRO_STEPS};
 use cosimo_native::{ABILITIES, Direction, Model, Ode, Solver};
 
 use crate::dormand_prince::sweep;
-use crate::{ModelEntry, Native, initial, input, output};
+use crate::parameters::{finite, initial, not_negative, positive};
+use crate::{ModelEntry, Native, input, output};
 
-pub(crate) const MC: Spec = Spec::number("mc", 400.0, Range::Positive, "kg", "mass of the chassis");
-pub(crate) const MW: Spec = Spec::number("mw", 40.0, Range::Positive, "kg", "mass of the wheel");
-pub(crate) const KC: Spec = Spec::number("kc", 15000.0, Range::NotNegative, "N/m", "stiffness of the strut");
-pub(crate) const KW: Spec = Spec::number("kw", 150000.0, Range::NotNegative, "N/m", "stiffness of the tyre");
-pub(crate) const DC: Spec =
-    Spec::number("dc", 1000.0, Range::NotNegative, "N.s/m", "damper force at 1 m/s; it grows as |v|^p");
-const P: Spec = Spec::number("p", 1.0, Range::Positive, "1", "exponent of the damper; 1 is linear");
-pub(crate) const ROAD: Spec =
-    Spec::number("road", 0.1, Range::Finite, "m", "height of the road from t = 0 on");
+pub(crate) const MC: Spec = positive("mc", 400.0, "kg", "mass of the chassis");
+pub(crate) const MW: Spec = positive("mw", 40.0, "kg", "mass of the wheel");
+pub(crate) const KC: Spec = not_negative("kc", 15000.0, "N/m", "stiffness of the strut");
+pub(crate) const KW: Spec = not_negative("kw", 150000.0, "N/m", "stiffness of the tyre");
+pub(crate) const DC: Spec = not_negative("dc", 1000.0, "N.s/m", "damper force at 1 m/s; it grows as |v|^p");
+const P: Spec = positive("p", 1.0, "1", "exponent of the damper; 1 is linear");
+pub(crate) const ROAD: Spec = finite("road", 0.1, "m", "height of the road from t = 0 on");
 pub(crate) const ZC0: Spec = initial("zc0", 0.0, "m", "displacement of the chassis at the start");
 pub(crate) const VC0: Spec = initial("vc0", 0.0, "m/s", "velocity of the chassis at the start");
 pub(crate) const ZW0: Spec = initial("zw0", 0.0, "m", "displacement of the wheel at the start");

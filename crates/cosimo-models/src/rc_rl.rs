@@ -2,18 +2,19 @@
 //! electrical system with a power bond, voltage one way and current the other, and no feedthrough at all.
 
 use cosimo_core::Spec;
-use cosimo_core::entry::{Range, ReferenceEntry};
+use cosimo_core::entry::ReferenceEntry;
 use cosimo_native::Linear;
 use cosimo_native::linear::undivided;
 use cosimo_native::solver::{EXACT, MICRO_STEPS};
 
-use crate::{ModelEntry, initial, input, output};
+use crate::parameters::{finite, initial, not_negative, positive};
+use crate::{ModelEntry, input, output};
 
-const R1: Spec = Spec::number("R1", 1.0, Range::Positive, "Ohm", "resistor between source and capacitor");
-const C: Spec = Spec::number("C", 0.01, Range::Positive, "F", "capacitor");
-const V0: Spec = Spec::number("V0", 10.0, Range::Finite, "V", "voltage of the source");
-const R2: Spec = Spec::number("R2", 0.5, Range::NotNegative, "Ohm", "resistor of the load");
-const L: Spec = Spec::number("L", 0.01, Range::Positive, "H", "coil of the load");
+const R1: Spec = positive("R1", 1.0, "Ohm", "resistor between source and capacitor");
+const C: Spec = positive("C", 0.01, "F", "capacitor");
+const V0: Spec = finite("V0", 10.0, "V", "voltage of the source");
+const R2: Spec = not_negative("R2", 0.5, "Ohm", "resistor of the load");
+const L: Spec = positive("L", 0.01, "H", "coil of the load");
 const V_START: Spec = initial("v0", 0.0, "V", "voltage of the capacitor at the start");
 const I_START: Spec = initial("i0", 0.0, "A", "current in the coil at the start");
 

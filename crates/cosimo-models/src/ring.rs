@@ -3,13 +3,13 @@
 
 use std::any::Any;
 
-use cosimo_core::entry::Range;
 use cosimo_core::{
-    Abilities, Inputs, Interface, Outputs, Reached, Setup, Simulator, SimulatorError, Slot, Spec, Time,
-    Trail, Window,
+    Abilities, Inputs, Interface, Outputs, Reached, Setup, Simulator, SimulatorError, Slot, Time, Trail,
+    Window,
 };
 use cosimo_native::{Hybrid, Memory};
 
+use crate::parameters::finite;
 use crate::{ModelEntry, Native, input, output};
 
 const START: [f64; 2] = [1.0, 0.0];
@@ -26,7 +26,7 @@ struct Rotor {
 pub(crate) const ROTOR: ModelEntry = ModelEntry {
     name: "ring/rotor",
     summary: "turns a pair of numbers by an angle at every step; for benchmarks",
-    parameters: &[Spec::number("angle", 1e-3, Range::Finite, "rad", "turn per step, whatever its size")],
+    parameters: &[finite("angle", 1e-3, "rad", "turn per step, whatever its size")],
     build: |options| {
         let (sin, cos) = options.number("angle").sin_cos();
         let interface = Interface {

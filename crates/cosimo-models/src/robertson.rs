@@ -1,11 +1,11 @@
 //! Robertson's reaction of three species, A -> B, 2 B -> B + C, B + C -> A + C: rates nine orders of magnitude apart,
 //! the usual test of stiff solvers. Robertson 1966.
 
-use cosimo_core::entry::Range;
-use cosimo_core::{Interface, Port, Spec};
+use cosimo_core::{Interface, Port};
 use cosimo_native::{ABILITIES, Direction, Known, Model, Unknown};
 
-use crate::{HybridEntry, initial, output};
+use crate::parameters::{initial, not_negative};
+use crate::{HybridEntry, output};
 
 #[derive(Debug)]
 struct Robertson {
@@ -66,9 +66,9 @@ pub(crate) const ENTRY: HybridEntry = HybridEntry {
     name: "robertson",
     summary: "three species in a very stiff reaction",
     parameters: &[
-        Spec::number("k1", 0.04, Range::NotNegative, "1/s", "rate of A -> B"),
-        Spec::number("k2", 3e7, Range::NotNegative, "1/s", "rate of 2 B -> B + C"),
-        Spec::number("k3", 1e4, Range::NotNegative, "1/s", "rate of B + C -> A + C"),
+        not_negative("k1", 0.04, "1/s", "rate of A -> B"),
+        not_negative("k2", 3e7, "1/s", "rate of 2 B -> B + C"),
+        not_negative("k3", 1e4, "1/s", "rate of B + C -> A + C"),
         initial("A0", 1.0, "1", "share of species A at the start"),
         initial("B0", 0.0, "1", "share of species B at the start"),
         initial("C0", 0.0, "1", "share of species C at the start"),

@@ -4,48 +4,19 @@
 //! were chosen: an arm of two rotations, a pump that is asked for the flow which a proportional controller wants. Flows
 //! count what goes into the line.
 
-use cosimo_core::entry::Range;
 use cosimo_core::{Interface, Options, Port, Spec};
-use cosimo_native::integrated::{ABSOLUTE, RELATIVE, SOLVER};
-use cosimo_native::solver::MICRO_STEPS;
 use cosimo_native::{ABILITIES, Direction, Hybrid, Integrated, Model, Point};
 
-use crate::{ModelEntry, initial, input, output};
+use crate::parameters::{INTEGRATED, all, finite, initial, not_negative, positive};
+use crate::{ModelEntry, input, output};
 
-const SIDE_A: Spec = Spec::number("a", 0.5, Range::Positive, "m", "from the joint to the cylinder's foot");
-const SIDE_B: Spec = Spec::number("b", 0.9, Range::Positive, "m", "from the joint to the cylinder's head");
-const WEIGHT: Spec =
-    Spec::number("weight", 1700.0, Range::Finite, "N.m", "torque of the arm's weight, lying");
-const BULK: Spec = Spec::number("bulk", 1e9, Range::Positive, "Pa", "bulk modulus of the oil");
-const LEAK: Spec =
-    Spec::number("leak", 4e-12, Range::NotNegative, "m3/(s.Pa)", "leakage between the chambers");
-const LAG: Spec = Spec::number("lag", 0.02, Range::Positive, "s", "time constant of the pump");
+const SIDE_A: Spec = positive("a", 0.5, "m", "from the joint to the cylinder's foot");
+const SIDE_B: Spec = positive("b", 0.9, "m", "from the joint to the cylinder's head");
+const WEIGHT: Spec = finite("weight", 1700.0, "N.m", "torque of the arm's weight, lying");
+const BULK: Spec = positive("bulk", 1e9, "Pa", "bulk modulus of the oil");
+const LEAK: Spec = not_negative("leak", 4e-12, "m3/(s.Pa)", "leakage between the chambers");
+const LAG: Spec = positive("lag", 0.02, "s", "time constant of the pump");
 const PRESSURE: Spec = initial("p0", 5e6, "Pa", "pressure in the second chamber at the start");
-
-const AREA: Spec = Spec::number("A", 2e-3, Range::Positive, "m2", "area of the piston");
-const VOLUME: Spec = Spec::number("V0", 8e-4, Range::Positive, "m3", "volume of each chamber at the start");
-const MASS: Spec = Spec::number("mass", 20.0, Range::Positive, "kg", "mass of the piston");
-const FRICTION: Spec = Spec::number("friction", 4e3, Range::NotNegative, "N.s/m", "friction of the piston");
-const GAIN: Spec = Spec::number("gain", 8.0, Range::NotNegative, "1/s", "speed per missing way");
-const LIFT_BY: Spec = Spec::number("lift_by", 25.0, Range::Finite, "deg", "how high the arm is lifted");
-const UP_AT: Spec = Spec::number("up_at", 1.0, Range::Finite, "s", "when lifting begins");
-const DOWN_AT: Spec = Spec::number("down_at", 9.2, Range::Finite, "s", "when the way down begins");
-const LIFT_TIME: Spec = Spec::number("lift_time", 3.0, Range::Positive, "s", "how long either takes");
-
-const DISPLACEMENT: Spec = Spec::number("Dm", 1e-4, Range::Positive, "m3/rad", "displacement of the motor");
-const CHAMBER: Spec = Spec::number("V", 8e-4, Range::Positive, "m3", "volume of each chamber");
-const INERTIA: Spec = Spec::number("J", 1.0, Range::Positive, "kg.m2", "inertia of the motor");
-const DRAG: Spec = Spec::number("friction", 100.0, Range::NotNegative, "N.m.s/rad", "friction of the motor");
-const TURN_GAIN: Spec = Spec::number("gain", 5.0, Range::NotNegative, "1/s", "speed per missing angle");
-const SWING_BY: Spec = Spec::number("swing_by", 90.0, Range::Finite, "deg", "how far the arm is swung");
-const SWING_AT: Spec = Spec::number("swing_at", 4.5, Range::Finite, "s", "when swinging begins");
-const SWING_TIME: Spec = Spec::number("swing_time", 4.5, Range::Positive, "s", "how long it takes");
-
-const POST: Spec = Spec::number("post", 60.0, Range::Positive, "kg.m2", "inertia of the turning post");
-const ARM_INERTIA: Spec = Spec::number("arm", 300.0, Range::Positive, "kg.m2", "inertia of the arm");
-const SWING_DRAG: Spec = Spec::number("d1", 40.0, Range::NotNegative, "N.m.s/rad", "friction of the post");
-const LIFT_DRAG: Spec =
-    Spec::number("d2", 200.0, Range::NotNegative, "N.m.s/rad", "friction of the arm's joint");
 
 /// The cylinder between a foot and a head that the arm turns.
 #[derive(Debug, Clone, Copy)]
@@ -338,28 +309,27 @@ impl Model for Arm {
 pub(crate) const LIFT: ModelEntry = ModelEntry {
     name: "robot/lift",
     summary: "hydraulic cylinder with its pump and controller, told the force of a line",
-    parameters: &[
-        SIDE_A,
-        SIDE_B,
-        WEIGHT,
-        AREA,
-        VOLUME,
-        BULK,
-        MASS,
-        FRICTION,
-        LEAK,
-        LAG,
-        GAIN,
-        PRESSURE,
-        LIFT_BY,
-        UP_AT,
-        DOWN_AT,
-        LIFT_TIME,
-        SOLVER,
-        RELATIVE,
-        ABSOLUTE,
-        MICRO_STEPS,
-    ],
+    parameters: all!(
+        &[
+            SIDE_A,
+            SIDE_B,
+            WEIGHT,
+            positive("A", 2e-3, "m2", "area of the piston"),
+            positive("V0", 8e-4, "m3", "volume of each chamber at the start"),
+            BULK,
+            positive("mass", 20.0, "kg", "mass of the piston"),
+            not_negative("friction", 4e3, "N.s/m", "friction of the piston"),
+            LEAK,
+            LAG,
+            not_negative("gain", 8.0, "1/s", "speed per missing way"),
+            PRESSURE,
+            finite("lift_by", 25.0, "deg", "how high the arm is lifted"),
+            finite("up_at", 1.0, "s", "when lifting begins"),
+            finite("down_at", 9.2, "s", "when the way down begins"),
+            positive("lift_time", 3.0, "s", "how long either takes"),
+        ],
+        &INTEGRATED
+    ),
     build: |options| {
         let [area, volume, bulk, inertia, friction, leak, lag, gain, pressure, weight] =
             ["A", "V0", "bulk", "mass", "friction", "leak", "lag", "gain", "p0", "weight"]
@@ -375,24 +345,23 @@ pub(crate) const LIFT: ModelEntry = ModelEntry {
 pub(crate) const SWING: ModelEntry = ModelEntry {
     name: "robot/swing",
     summary: "hydraulic motor with its pump and controller, told the torque of a line",
-    parameters: &[
-        DISPLACEMENT,
-        CHAMBER,
-        BULK,
-        INERTIA,
-        DRAG,
-        LEAK,
-        LAG,
-        TURN_GAIN,
-        PRESSURE,
-        SWING_BY,
-        SWING_AT,
-        SWING_TIME,
-        SOLVER,
-        RELATIVE,
-        ABSOLUTE,
-        MICRO_STEPS,
-    ],
+    parameters: all!(
+        &[
+            positive("Dm", 1e-4, "m3/rad", "displacement of the motor"),
+            positive("V", 8e-4, "m3", "volume of each chamber"),
+            BULK,
+            positive("J", 1.0, "kg.m2", "inertia of the motor"),
+            not_negative("friction", 100.0, "N.m.s/rad", "friction of the motor"),
+            LEAK,
+            LAG,
+            not_negative("gain", 5.0, "1/s", "speed per missing angle"),
+            PRESSURE,
+            finite("swing_by", 90.0, "deg", "how far the arm is swung"),
+            finite("swing_at", 4.5, "s", "when swinging begins"),
+            positive("swing_time", 4.5, "s", "how long it takes"),
+        ],
+        &INTEGRATED
+    ),
     build: |options| {
         let [area, volume, bulk, inertia, friction, leak, lag, gain, pressure] =
             ["Dm", "V", "bulk", "J", "friction", "leak", "lag", "gain", "p0"]
@@ -407,19 +376,18 @@ pub(crate) const SWING: ModelEntry = ModelEntry {
 pub(crate) const ARM: ModelEntry = ModelEntry {
     name: "robot/arm",
     summary: "arm that is swung and lifted, told force and torque of two lines",
-    parameters: &[
-        SIDE_A,
-        SIDE_B,
-        WEIGHT,
-        POST,
-        ARM_INERTIA,
-        SWING_DRAG,
-        LIFT_DRAG,
-        SOLVER,
-        RELATIVE,
-        ABSOLUTE,
-        MICRO_STEPS,
-    ],
+    parameters: all!(
+        &[
+            SIDE_A,
+            SIDE_B,
+            WEIGHT,
+            positive("post", 60.0, "kg.m2", "inertia of the turning post"),
+            positive("arm", 300.0, "kg.m2", "inertia of the arm"),
+            not_negative("d1", 40.0, "N.m.s/rad", "friction of the post"),
+            not_negative("d2", 200.0, "N.m.s/rad", "friction of the arm's joint"),
+        ],
+        &INTEGRATED
+    ),
     build: |options| Box::new(Integrated::of(Arm::of(options), options)),
 };
 

@@ -4,28 +4,24 @@
 //!
 //! Without springs, dampers and force these are two free masses, whose energy shows whether a line makes any.
 
-use cosimo_core::entry::{Range, ReferenceEntry};
+use cosimo_core::entry::ReferenceEntry;
 use cosimo_core::{Interface, Port, Spec};
-use cosimo_native::integrated::{ABSOLUTE, RELATIVE, SOLVER};
 use cosimo_native::linear::undivided;
-use cosimo_native::solver::MICRO_STEPS;
 use cosimo_native::{ABILITIES, Direction, Event, Hybrid, Integrated, Kind, Model, Point};
 
-use crate::{ModelEntry, initial, input, output};
+use crate::parameters::{INTEGRATED, all, finite, initial, not_negative, positive};
+use crate::{ModelEntry, input, output};
 
-const M1: Spec = Spec::number("M1", 5e-3, Range::Positive, "kg", "first mass");
-const M2: Spec = Spec::number("M2", 5e-3, Range::Positive, "kg", "second mass");
-const M3: Spec = Spec::number("M3", 5e-3, Range::Positive, "kg", "third mass");
-const B: Spec =
-    Spec::number("B", 0.2, Range::NotNegative, "N.s/m", "damping of each mass against the ground");
-const K1: Spec =
-    Spec::number("K1", 90.0, Range::NotNegative, "N/m", "stiffness between second and third mass");
-const K2: Spec =
-    Spec::number("K2", 140.0, Range::NotNegative, "N/m", "stiffness between third mass and ground");
-const F: Spec = Spec::number("F", 100.0, Range::Finite, "N", "force on the first mass");
-const T0: Spec = Spec::number("t0", 0.1, Range::NotNegative, "s", "when the force begins");
+const M1: Spec = positive("M1", 5e-3, "kg", "first mass");
+const M2: Spec = positive("M2", 5e-3, "kg", "second mass");
+const M3: Spec = positive("M3", 5e-3, "kg", "third mass");
+const B: Spec = not_negative("B", 0.2, "N.s/m", "damping of each mass against the ground");
+const K1: Spec = not_negative("K1", 90.0, "N/m", "stiffness between second and third mass");
+const K2: Spec = not_negative("K2", 140.0, "N/m", "stiffness between third mass and ground");
+const F: Spec = finite("F", 100.0, "N", "force on the first mass");
+const T0: Spec = not_negative("t0", 0.1, "s", "when the force begins");
 const V0: Spec = initial("v0", 0.0, "m/s", "velocity of the first mass at the start");
-const K: Spec = Spec::number("k", 1e3, Range::Positive, "N/m", "stiffness between first and second mass");
+const K: Spec = positive("k", 1e3, "N/m", "stiffness between first and second mass");
 
 fn effort() -> Vec<Port> {
     vec![input("e", "N", "force of the line against the mass").starting_at(0.0)]
@@ -181,7 +177,7 @@ impl Model for Middle {
 pub(crate) const MIDDLE: ModelEntry = ModelEntry {
     name: "spring-mass/middle",
     summary: "mass with a line on either side, for chains",
-    parameters: &[M1, B, SOLVER, RELATIVE, ABSOLUTE, MICRO_STEPS],
+    parameters: all!(&[M1, B], &INTEGRATED),
     build: |options| {
         let [mass, damping] = ["M1", "B"].map(|name| options.number(name));
         Box::new(Integrated::of(Middle { mass, damping }, options))
@@ -191,7 +187,7 @@ pub(crate) const MIDDLE: ModelEntry = ModelEntry {
 pub(crate) const LEFT: ModelEntry = ModelEntry {
     name: "spring-mass/left",
     summary: "mass that a force pushes from an instant on, told the force of a line",
-    parameters: &[M1, B, F, T0, V0, SOLVER, RELATIVE, ABSOLUTE, MICRO_STEPS],
+    parameters: all!(&[M1, B, F, T0, V0], &INTEGRATED),
     build: |options| {
         let [mass, damping, force, begins, velocity] =
             ["M1", "B", "F", "t0", "v0"].map(|name| options.number(name));
@@ -202,7 +198,7 @@ pub(crate) const LEFT: ModelEntry = ModelEntry {
 pub(crate) const RIGHT: ModelEntry = ModelEntry {
     name: "spring-mass/right",
     summary: "two masses with springs to each other and to the ground, told the force of a line",
-    parameters: &[M2, M3, B, K1, K2, SOLVER, RELATIVE, ABSOLUTE, MICRO_STEPS],
+    parameters: all!(&[M2, M3, B, K1, K2], &INTEGRATED),
     build: |options| {
         let [m2, m3, damping, k1, k2] = ["M2", "M3", "B", "K1", "K2"].map(|name| options.number(name));
         Box::new(Integrated::of(Right { masses: [m2, m3], damping, stiffness: [k1, k2] }, options))

@@ -1,9 +1,9 @@
 //! A level that rises by one at every period: announced events and nothing else, not even a state.
 
-use cosimo_core::entry::Range;
 use cosimo_core::{Interface, Port, Spec};
 use cosimo_native::{Direction, Event, Hybrid, Kind, Known, Point, Unknown};
 
+use crate::parameters::{finite, positive};
 use crate::{HybridEntry, output};
 
 #[derive(Debug)]
@@ -70,8 +70,8 @@ pub(crate) const ENTRY: HybridEntry = HybridEntry {
     name: "stair",
     summary: "level that rises by one at every period, without any state",
     parameters: &[
-        Spec::number("period", 1.0, Range::Positive, "s", "time between two steps"),
-        Spec::number("rise", 0.2, Range::Finite, "m", "height of a step"),
+        positive("period", 1.0, "s", "time between two steps"),
+        finite("rise", 0.2, "m", "height of a step"),
         Spec::count("top", 0, 0, "level at which it asks for the end of the run; 0 is none"),
     ],
     stop: 7.0,

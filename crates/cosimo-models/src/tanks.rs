@@ -4,21 +4,20 @@
 //! The root is infinitely steep at rest, where the levels end, so it is made straight there:
 //! q = k dp / (dp^2 + dp0^2)^(1/4). Levels count from the pipe, deliberately without bottom or brim.
 
-use cosimo_core::entry::{Range, ReferenceEntry};
+use cosimo_core::entry::ReferenceEntry;
 use cosimo_core::{Abilities, Interface, Options, Spec};
 use cosimo_native::solver::{EXACT, EXPLICIT, MICRO_STEPS};
 use cosimo_native::{ABILITIES, Direction, Linear, Model, Motion, Ode, Solver};
 
 use crate::dormand_prince::sweep;
-use crate::{ModelEntry, initial, input, output};
+use crate::parameters::{initial, not_negative, positive};
+use crate::{ModelEntry, input, output};
 
-const A1: Spec = Spec::number("A1", 1.0, Range::Positive, "m2", "area of the first tank");
-const A2: Spec = Spec::number("A2", 0.5, Range::Positive, "m2", "area of the second tank");
-const RHO_G: Spec = Spec::number("rho_g", 9810.0, Range::Positive, "Pa/m", "density times gravity");
-const K: Spec =
-    Spec::number("k", 1e-3, Range::NotNegative, "m3/s", "flow at a difference of 1 Pa; it grows as the root");
-const DP0: Spec =
-    Spec::number("dp0", 100.0, Range::Positive, "Pa", "below this difference the root is straight");
+const A1: Spec = positive("A1", 1.0, "m2", "area of the first tank");
+const A2: Spec = positive("A2", 0.5, "m2", "area of the second tank");
+const RHO_G: Spec = positive("rho_g", 9810.0, "Pa/m", "density times gravity");
+const K: Spec = not_negative("k", 1e-3, "m3/s", "flow at a difference of 1 Pa; it grows as the root");
+const DP0: Spec = positive("dp0", 100.0, "Pa", "below this difference the root is straight");
 const H10: Spec = initial("h10", 2.0, "m", "level of the first tank at the start");
 const H20: Spec = initial("h20", 1.0, "m", "level of the second tank at the start");
 

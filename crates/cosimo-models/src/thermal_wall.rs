@@ -3,21 +3,22 @@
 //! Temperature times heat flow is no power: heat flow is one already. Such a pair is called a pseudo bond, and
 //! is coupled by wires.
 
-use cosimo_core::entry::{Range, ReferenceEntry};
+use cosimo_core::entry::ReferenceEntry;
 use cosimo_core::{Options, Spec};
 use cosimo_native::Linear;
 use cosimo_native::linear::undivided;
 use cosimo_native::solver::{EXACT, MICRO_STEPS};
 
-use crate::{ModelEntry, Native, initial, input, output};
+use crate::parameters::{finite, initial, not_negative, positive};
+use crate::{ModelEntry, Native, input, output};
 
-const C1: Spec = Spec::number("C1", 1e5, Range::Positive, "J/K", "heat capacity of the left room");
-const C2: Spec = Spec::number("C2", 2e5, Range::Positive, "J/K", "heat capacity of the right room");
-const CW: Spec = Spec::number("Cw", 1e6, Range::Positive, "J/K", "heat capacity of the wall");
-const G1: Spec = Spec::number("G1", 100.0, Range::NotNegative, "W/K", "conductance, left room to wall");
-const G2: Spec = Spec::number("G2", 50.0, Range::NotNegative, "W/K", "conductance, wall to right room");
-const P1: Spec = Spec::number("P1", 500.0, Range::Finite, "W", "heating of the left room");
-const P2: Spec = Spec::number("P2", 0.0, Range::Finite, "W", "heating of the right room");
+const C1: Spec = positive("C1", 1e5, "J/K", "heat capacity of the left room");
+const C2: Spec = positive("C2", 2e5, "J/K", "heat capacity of the right room");
+const CW: Spec = positive("Cw", 1e6, "J/K", "heat capacity of the wall");
+const G1: Spec = not_negative("G1", 100.0, "W/K", "conductance, left room to wall");
+const G2: Spec = not_negative("G2", 50.0, "W/K", "conductance, wall to right room");
+const P1: Spec = finite("P1", 500.0, "W", "heating of the left room");
+const P2: Spec = finite("P2", 0.0, "W", "heating of the right room");
 const T10: Spec = initial("T10", 293.15, "K", "temperature of the left room at the start");
 const T20: Spec = initial("T20", 278.15, "K", "temperature of the right room at the start");
 const TW0: Spec = initial("Tw0", 283.15, "K", "temperature of the wall at the start");

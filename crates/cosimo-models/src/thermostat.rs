@@ -1,10 +1,10 @@
 //! A room with a heater that a relay switches on below one temperature and off above another.
 
-use cosimo_core::entry::Range;
-use cosimo_core::{Interface, Options, Port, Spec};
+use cosimo_core::{Interface, Options, Port};
 use cosimo_native::{Direction, Event, Hybrid, Kind, Known, Point, Unknown};
 
-use crate::{HybridEntry, initial, input, output};
+use crate::parameters::{initial, not_negative, positive};
+use crate::{HybridEntry, input, output};
 
 /// The room, and what is known of it in closed form.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -130,11 +130,11 @@ pub(crate) const ENTRY: HybridEntry = HybridEntry {
     name: "thermostat",
     summary: "room with a heater that is switched on below one temperature and off above another",
     parameters: &[
-        Spec::number("C", DEFAULT.capacity, Range::Positive, "J/K", "heat capacity of the room"),
-        Spec::number("G", DEFAULT.conductance, Range::Positive, "W/K", "conductance to the outside"),
-        Spec::number("P", DEFAULT.power, Range::NotNegative, "W", "power of the heater"),
-        Spec::number("low", DEFAULT.low, Range::Positive, "K", "below this the heater is switched on"),
-        Spec::number("high", DEFAULT.high, Range::Positive, "K", "above this it is switched off"),
+        positive("C", DEFAULT.capacity, "J/K", "heat capacity of the room"),
+        positive("G", DEFAULT.conductance, "W/K", "conductance to the outside"),
+        not_negative("P", DEFAULT.power, "W", "power of the heater"),
+        positive("low", DEFAULT.low, "K", "below this the heater is switched on"),
+        positive("high", DEFAULT.high, "K", "above this it is switched off"),
         initial("T0", DEFAULT.start, "K", "temperature of the room at the start"),
     ],
     stop: 300.0,

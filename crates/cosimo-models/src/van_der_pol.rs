@@ -1,10 +1,10 @@
 //! Van der Pol's oscillator, x'' = mu (1 - x^2) x' - x: smooth, and the stiffer the larger mu.
 
-use cosimo_core::entry::Range;
-use cosimo_core::{Interface, Port, Spec};
+use cosimo_core::{Interface, Port};
 use cosimo_native::{ABILITIES, Direction, Known, Model, Unknown};
 
-use crate::{HybridEntry, initial, output};
+use crate::parameters::{finite, initial};
+use crate::{HybridEntry, output};
 
 #[derive(Debug)]
 struct VanDerPol {
@@ -54,7 +54,7 @@ pub(crate) const ENTRY: HybridEntry = HybridEntry {
     name: "van-der-pol",
     summary: "oscillator whose damping pushes it near rest and slows it far from it",
     parameters: &[
-        Spec::number("mu", 5.0, Range::Finite, "1/s", "strength of the damping"),
+        finite("mu", 5.0, "1/s", "strength of the damping"),
         initial("x0", 2.0, "1", "deflection at the start"),
         initial("v0", 0.0, "1/s", "its rate of change at the start"),
     ],

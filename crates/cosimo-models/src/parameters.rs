@@ -1,0 +1,97 @@
+//! Parameters of models: short names for the usual ranges, lists of them behind each other, and structs that are read
+//! from them.
+
+use cosimo_core::entry::Range;
+use cosimo_core::{Options, Spec};
+use cosimo_native::integrated::{ABSOLUTE, RELATIVE, SOLVER};
+use cosimo_native::solver::MICRO_STEPS;
+
+/// What every model with an integrator of its own has.
+pub(crate) const INTEGRATED: [Spec; 4] = [SOLVER, RELATIVE, ABSOLUTE, MICRO_STEPS];
+
+pub(crate) const fn positive(name: &'static str, value: f64, unit: &'static str, doc: &'static str) -> Spec {
+    Spec::number(name, value, Range::Positive, unit, doc)
+}
+
+pub(crate) const fn not_negative(
+    name: &'static str,
+    value: f64,
+    unit: &'static str,
+    doc: &'static str,
+) -> Spec {
+    Spec::number(name, value, Range::NotNegative, unit, doc)
+}
+
+/// Any number.
+pub(crate) const fn finite(name: &'static str, value: f64, unit: &'static str, doc: &'static str) -> Spec {
+    Spec::number(name, value, Range::Finite, unit, doc)
+}
+
+/// A value at the start.
+pub(crate) const fn initial(name: &'static str, value: f64, unit: &'static str, doc: &'static str) -> Spec {
+    Spec::initial(name, value, Range::Finite, unit, doc)
+}
+
+/// Two lists, which together must have the length of the result.
+pub(crate) const fn joined<const N: usize>(first: &[Spec], second: &[Spec]) -> [Spec; N] {
+    assert!(first.len() + second.len() == N);
+    let mut all = [if first.is_empty() { second[0] } else { first[0] }; N];
+    let mut at = 0;
+    while at < N {
+        all[at] = if at < first.len() { first[at] } else { second[at - first.len()] };
+        at += 1;
+    }
+    all
+}
+
+/// A value that a parameter can have.
+pub(crate) trait Read {
+    fn read(options: &Options, name: &str) -> Self;
+}
+
+impl Read for f64 {
+    fn read(options: &Options, name: &str) -> f64 {
+        options.number(name)
+    }
+}
+
+impl Read for bool {
+    fn read(options: &Options, name: &str) -> bool {
+        options.flag(name)
+    }
+}
+
+/// A struct whose fields are parameters: `field: type = range("name", default, "unit", "what it is")`.
+macro_rules! parameters {
+    (
+        $(#[$meta:meta])*
+        struct $model:ident {
+            $($(#[$about:meta])* $field:ident: $type:ty = $range:path[$name:literal, $($more:expr),+];)+
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy)]
+        struct $model {
+            $($(#[$about])* $field: $type,)+
+        }
+
+        impl $model {
+            const PARAMETERS: &'static [cosimo_core::Spec] = &[$($range($name, $($more),+)),+];
+
+            fn of(options: &cosimo_core::Options) -> $model {
+                $model { $($field: $crate::parameters::Read::read(options, $name)),+ }
+            }
+        }
+    };
+}
+
+/// Two lists behind each other.
+macro_rules! all {
+    ($first:expr, $second:expr) => {{
+        const ALL: [cosimo_core::Spec; $first.len() + $second.len()] =
+            $crate::parameters::joined($first, $second);
+        &ALL
+    }};
+}
+
+pub(crate) use {all, parameters};
