@@ -176,15 +176,17 @@ pub struct ModelsWanted {
 /// Where derivatives of outputs by inputs come from, and those of whole linear models.
 pub trait JacobianSource: Send + Sync {
     /// Fills `into`, one row per output, at the simulator's present state. `held` are the inputs it last
-    /// saw; afterwards the simulator must be as it was.
+    /// saw; afterwards the simulator must be as it was. Provided: what the simulator itself gives.
     fn refresh(
         &self,
         simulator: &mut dyn Simulator,
-        at: Time,
-        held: &Inputs<'_>,
-        work: &mut JacobianWork,
+        _at: Time,
+        _held: &Inputs<'_>,
+        _work: &mut JacobianWork,
         into: &mut [f64],
-    ) -> Result<(), SimulatorError>;
+    ) -> Result<(), SimulatorError> {
+        simulator.jacobian(into)
+    }
 
     /// Whether it reads outputs after new inputs without a step between.
     fn asks_between_steps(&self) -> bool {
@@ -195,15 +197,18 @@ pub trait JacobianSource: Send + Sync {
     fn sees(&self, insight: &Insight) -> bool;
 
     /// Fills the matrices at the simulator's present states `x` and the inputs `u`. Called only where it `sees`.
+    /// Provided: what the simulator itself gives.
     fn linearise(
         &self,
-        insight: &Insight,
+        _insight: &Insight,
         dynamics: &mut dyn Dynamics,
-        x: &[f64],
+        _x: &[f64],
         u: &[f64],
-        work: &mut JacobianWork,
+        _work: &mut JacobianWork,
         into: &mut Matrices<'_>,
-    ) -> Result<(), SimulatorError>;
+    ) -> Result<(), SimulatorError> {
+        dynamics.matrices(u, into)
+    }
 }
 
 /// Buffers of a Jacobian source, sized by the plan.
