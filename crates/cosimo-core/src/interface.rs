@@ -104,7 +104,7 @@ pub struct Interface {
     pub insight: Option<Insight>,
     /// Components that it is made of, if several were joined; its ports then carry their names.
     pub members: Vec<String>,
-    /// Parameters that may change while it runs, in the order of `Simulator::tune`.
+    /// Parameters that may change while it runs, in the order of `TunableParameters::set_parameter`.
     pub tunable: Vec<String>,
     /// What its maker would run it with.
     pub suggested: Suggested,
@@ -173,9 +173,9 @@ pub struct Suggested {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Abilities {
-    /// `save` and `restore` work.
+    /// Its state can be saved and restored.
     pub rollback: bool,
-    /// `freeze` and `thaw` work.
+    /// Its state can be written to bytes.
     pub freeze: bool,
     /// The highest degree of input polynomial it follows inside a step: 0 holds, 3 takes a whole segment.
     pub input_degree: u8,
@@ -193,7 +193,7 @@ pub struct Abilities {
     pub variable_step: bool,
     /// Its outputs answer new inputs also where no step lies between.
     pub answers: bool,
-    /// It has events that `settle` handles where they are due.
+    /// It has events that `set_inputs` handles where they are due.
     pub events: bool,
     /// It takes ends of lines: the effort follows its flow inside of its steps.
     pub lines: bool,

@@ -36,9 +36,7 @@ pub use line::LineEnd;
 pub use link::{Bond, Couplings, End, Side, Term};
 pub use printable::printable;
 pub use segment::Segment;
-pub use simulator::{
-    Dynamics, Inputs, Lead, Local, Outputs, Reached, Rehearsal, Setup, Simulator, Slot, States, Trail,
-};
+pub use simulator::{Inputs, Lead, Local, Outputs, Reached, Rehearsal, Setup, Simulator, Slot};
 pub use stretch::Stretch;
 pub use time::{Time, Window};
 pub use trace::{Sample, Trace, Traces};

@@ -12,7 +12,7 @@ use crate::line::Stamp;
 use crate::linearised::{Matrices, Models};
 use crate::link::{Block, Bond, Couplings, Term};
 use crate::segment::Segment;
-use crate::simulator::{Dynamics, Inputs, Simulator};
+use crate::simulator::{Inputs, Simulator, StateSpace};
 use crate::time::{Time, Window};
 use crate::trace::{Trace, Traces};
 
@@ -185,7 +185,11 @@ pub trait JacobianSource: Send + Sync {
         _work: &mut JacobianWork,
         into: &mut [f64],
     ) -> Result<(), SimulatorError> {
-        simulator.jacobian(into)
+        if simulator.jacobian().is_none() && simulator.interface().feedthrough.is_empty() {
+            into.fill(0.0); // no output depends on an input at the same instant
+            return Ok(());
+        }
+        simulator.need_jacobian()?.fill(into)
     }
 
     /// Whether it reads outputs after new inputs without a step between.
@@ -201,7 +205,7 @@ pub trait JacobianSource: Send + Sync {
     fn linearise(
         &self,
         _insight: &Insight,
-        dynamics: &mut dyn Dynamics,
+        dynamics: &mut dyn StateSpace,
         _x: &[f64],
         u: &[f64],
         _work: &mut JacobianWork,

@@ -1,185 +1,183 @@
-//! The contract of a simulator.
-//!
-//! Legal order of calls: `enter` once; then `settle`, `outputs`, `advance`, `save`, `restore`, `freeze` in
-//! any order, always from the thread the simulator is pinned to. `rehearse` at most once, before the first
-//! `advance`, and after it `exit_initialisation`, if at all. `restore` brings back everything that
-//! `advance`, `settle` and `outputs` can see, the inputs held at the end of the last step included.
+//! The contract of a simulator: five methods that every one has, and abilities that some have.
+
+mod abilities;
+mod memory;
+
+pub use abilities::{
+    Ability, Bytes, Events, Jacobian, Lead, Lifecycle, Local, Locals, MultiRate, Rehearsal, Rollback,
+    SerializeState, StateSpace, States, StepIntegrals, TunableParameters,
+};
+pub use memory::Memory;
 
 use crate::error::SimulatorError;
 use crate::interface::Interface;
 use crate::line::LineEnd;
-use crate::linearised::{Matrices, Present};
 use crate::segment::Segment;
 use crate::time::{Time, Window};
 
+/// Something that steps through time: an FMU, a model, a table, or one of them with something around it.
+///
+/// Legal order of calls: `initialize` once; then `set_inputs`, `get_outputs`, `do_step` and the methods of abilities in any
+/// order, always from the thread that the simulator is pinned to. [`Rollback::check`] at most once, before the first
+/// `do_step`, and after it [`Lifecycle::exit_initialization`], if at all.
+///
+/// What only some simulators can do is an ability, a small trait behind a getter. A getter says `Some` or `None` for good
+/// once the plan has been made, has no side effect, and answers before `initialize`, too.
+///
+/// ```
+/// use cosimo_core::simulator::{Memory, Rollback, SerializeState};
+/// use cosimo_core::{
+///     Abilities, Inputs, Interface, Outputs, Port, Reached, Setup, Simulator, SimulatorError, Time, Window,
+/// };
+///
+/// /// y' = u, without error for any segment.
+/// struct Integrator {
+///     interface: Interface,
+///     y: Memory<[f64; 1]>,
+/// }
+///
+/// impl Simulator for Integrator {
+///     fn interface(&self) -> &Interface {
+///         &self.interface
+///     }
+///     fn initialize(&mut self, _: &Setup) -> Result<(), SimulatorError> {
+///         self.y.now = [0.0];
+///         Ok(())
+///     }
+///     fn set_inputs(&mut self, _: Time, _: &Inputs<'_>) -> Result<(), SimulatorError> {
+///         Ok(()) // y does not answer u at once
+///     }
+///     fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+///         self.y.now[0] += inputs.segments[0].integral(window.size);
+///         Ok(Reached::end_of(window, 1))
+///     }
+///     fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+///         out.values.copy_from_slice(&self.y.now);
+///         Ok(())
+///     }
+///     // All that changes lies in one memory, which can be saved, restored and written to a file.
+///     fn rollback(&mut self) -> Option<&mut dyn Rollback> {
+///         Some(&mut self.y)
+///     }
+///     fn serialize_state(&mut self) -> Option<&mut dyn SerializeState> {
+///         Some(&mut self.y)
+///     }
+/// }
+///
+/// let interface = Interface {
+///     inputs: vec![Port::new("u", "1", "rate")],
+///     outputs: vec![Port::new("y", "s", "integral of the rate")],
+///     abilities: Abilities { states: false, ..Abilities::NATIVE },
+///     ..Interface::default()
+/// };
+/// let mut integrator = Integrator { interface, y: Memory::new([0.0]) };
+/// # let u = [cosimo_core::Segment::constant(2.0)];
+/// # let window = Window { from: Time::ZERO, to: Time::new(0.5).unwrap(), size: 0.5 };
+/// # integrator.do_step(window, &Inputs::of(&u)).unwrap();
+/// # let mut values = [0.0];
+/// # integrator.get_outputs(&mut Outputs { values: &mut values, slopes: &mut [] }).unwrap();
+/// # assert_eq!(values, [1.0]);
+/// ```
 pub trait Simulator: Send {
+    /// Ports, and facts about what it can do.
     fn interface(&self) -> &Interface;
 
-    /// Outputs that drive nothing but discrete inputs and parameters, so that values between two recorded ones mean
-    /// nothing. Called before `enter`, at most once; the interface shows what became of it.
-    fn hold_outputs(&mut self, _outputs: &[usize]) {}
-
     /// Initialises at the start of the run.
-    fn enter(&mut self, setup: &Setup) -> Result<(), SimulatorError>;
+    fn initialize(&mut self, setup: &Setup) -> Result<(), SimulatorError>;
 
     /// Takes new inputs at an instant without letting time pass, and handles an event that is due there.
-    fn settle(&mut self, at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError>;
-
-    /// Ends initialisation, if it did not end yet; whether outputs may differ now from what they were in it.
-    fn exit_initialisation(&mut self) -> Result<bool, SimulatorError> {
-        Ok(false)
-    }
-
-    /// What its user should know once it is initialised, such as parameters that it did not take: codes of messages, with
-    /// words.
-    fn notices(&mut self) -> Vec<(&'static str, String)> {
-        Vec::new()
-    }
+    fn set_inputs(&mut self, at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError>;
 
     /// Moves from the start of the window to its end, or to an event before it.
-    fn advance(
-        &mut self,
-        window: Window,
-        inputs: &Inputs<'_>,
-        trail: &mut Trail<'_>,
-    ) -> Result<Reached, SimulatorError>;
+    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError>;
 
     /// The outputs at the present instant, with the inputs last seen.
-    fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError>;
+    fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError>;
 
-    /// What can be recorded beside its ports, such as local variables of an FMU. There may be very many, so that this is
-    /// asked only where a result may hold some of them.
-    fn locals(&self) -> Vec<Local> {
-        Vec::new()
-    }
-
-    /// Chooses the locals that `read_locals` reads, by their places in `locals`. Before `enter`.
-    fn choose_locals(&mut self, _places: &[usize]) {}
-
-    /// The chosen locals at the present instant, in the order in which they were chosen.
-    fn read_locals(&mut self, _into: &mut [f64]) -> Result<(), SimulatorError> {
-        Ok(())
-    }
-
-    /// The next event that it knows of, after `settle`.
-    fn next_event(&mut self) -> Result<Option<Time>, SimulatorError> {
-        Ok(None)
-    }
-
-    /// `advance`, and `outputs` if that reached the window's end: what almost every step wants, in one call.
+    /// `do_step`, and `get_outputs` if that reached the window's end: what almost every step wants, in one call.
     #[inline]
-    fn advance_and_read(
+    fn do_step_and_get_outputs(
         &mut self,
         window: Window,
         inputs: &Inputs<'_>,
-        trail: &mut Trail<'_>,
         out: &mut Outputs<'_>,
     ) -> Result<Reached, SimulatorError> {
-        let reached = self.advance(window, inputs, trail)?;
+        let reached = self.do_step(window, inputs)?;
         if reached.to >= window.to {
-            self.outputs(out)?;
+            self.get_outputs(out)?;
         }
         Ok(reached)
     }
 
-    /// The next `advance` begins a step of its own that is longer than the window: it goes to the end of that at once,
-    /// and shows what lies between in this window and those that follow. Only simulators with a step of their own are
-    /// told so.
-    fn lead(&mut self, _lead: Lead) {}
+    /// Outputs that drive nothing but discrete inputs and parameters, so that values between two recorded ones mean
+    /// nothing. Called before `initialize`, at most once; the interface shows what became of it.
+    fn hold_outputs(&mut self, _outputs: &[usize]) {}
 
-    /// Where it met an event in such a step. Everybody is then rewound, and its own step ends there the second time.
-    fn met(&self) -> Option<Time> {
+    /// A decorator names the simulator inside for every ability that it leaves as it is. An ability that it has to know of
+    /// it implements itself, and one that it destroys it does not name.
+    fn inner(&mut self, _asked: Ability) -> Option<&mut dyn Simulator> {
         None
     }
 
-    /// The function by which it asks to end the simulation where it stands, as FMUs may: a regular end. Asked where
-    /// `advance` tells of an event or stops before the end of the window, and after `settle`.
-    fn ending(&self) -> Option<&'static str> {
-        None
+    /// Phases beside stepping: initialization that ends late, warnings, a wish to end the simulation.
+    fn lifecycle(&mut self) -> Option<&mut dyn Lifecycle> {
+        self.inner(Ability::Lifecycle)?.lifecycle()
     }
 
-    /// What has arrived at a port for texts or bytes. It holds from the next `settle` or `advance` on.
-    fn take_parcel(&mut self, _port: usize, _content: &[u8]) -> Result<(), SimulatorError> {
-        Err(SimulatorError::new("take", "this simulator takes no texts and no bytes"))
+    /// Saves and restores its state.
+    fn rollback(&mut self) -> Option<&mut dyn Rollback> {
+        self.inner(Ability::Rollback)?.rollback()
     }
 
-    /// What a port for texts or bytes shows at the present instant; `into` is overwritten.
-    fn give_parcel(&mut self, _port: usize, _into: &mut Vec<u8>) -> Result<(), SimulatorError> {
-        Err(SimulatorError::new("give", "this simulator gives no texts and no bytes"))
+    /// Writes its state to bytes that outlive the process.
+    fn serialize_state(&mut self) -> Option<&mut dyn SerializeState> {
+        self.inner(Ability::SerializeState)?.serialize_state()
     }
 
-    fn save(&mut self, slot: Slot) -> Result<(), SimulatorError>;
-
-    fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError>;
-
-    /// Tries on the given window whether `restore` brings back what `save` kept, and is afterwards as it was.
-    /// Simulators that were tested elsewhere need no trial.
-    fn rehearse(&mut self, _window: Window, _inputs: &Inputs<'_>) -> Result<Rehearsal, SimulatorError> {
-        Ok(Rehearsal::Untried)
+    /// Has events that `set_inputs` handles where they are due.
+    fn events(&mut self) -> Option<&mut dyn Events> {
+        self.inner(Ability::Events)?.events()
     }
 
-    /// The state as bytes that outlive the process.
-    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError>;
-
-    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError>;
-
-    /// Changes one of the tunable parameters of the interface at the present instant. Never inside a step that may be
-    /// taken back.
-    fn tune(&mut self, _parameter: usize, _value: f64) -> Result<(), SimulatorError> {
-        Err(SimulatorError::new("tune", "this simulator has no tunable parameters"))
+    /// Ports for texts and bytes.
+    fn bytes(&mut self) -> Option<&mut dyn Bytes> {
+        self.inner(Ability::Bytes)?.bytes()
     }
 
-    /// Derivatives of outputs by inputs, row by row, at the present state and the inputs last seen.
-    fn jacobian(&mut self, _into: &mut [f64]) -> Result<(), SimulatorError> {
-        Err(SimulatorError::new("jacobian", "this simulator declares no derivatives"))
+    /// Parameters that may change while it runs.
+    fn parameters(&mut self) -> Option<&mut dyn TunableParameters> {
+        self.inner(Ability::TunableParameters)?.parameters()
     }
 
+    /// Derivatives of outputs by inputs.
+    fn jacobian(&mut self) -> Option<&mut dyn Jacobian> {
+        self.inner(Ability::Jacobian)?.jacobian()
+    }
+
+    /// Exact integrals of its outputs over a step.
+    fn integrals(&mut self) -> Option<&mut dyn StepIntegrals> {
+        self.inner(Ability::StepIntegrals)?.integrals()
+    }
+
+    /// Continuous states that can be read and written.
     fn states(&mut self) -> Option<&mut dyn States> {
-        None
+        self.inner(Ability::States)?.states()
     }
 
     /// Its equations, as far as the interface promises insight.
-    fn dynamics(&mut self) -> Option<&mut dyn Dynamics> {
-        None
+    fn state_space(&mut self) -> Option<&mut dyn StateSpace> {
+        self.inner(Ability::StateSpace)?.state_space()
     }
-}
 
-/// The equations x' = f(x, u) and y = g(x, u) at the present instant. No call changes what others see of the
-/// simulator, and none allocates.
-pub trait Dynamics {
-    /// Where it is, and f and g there with the inputs in `u`. Who cannot be asked about inputs that it has not seen
-    /// writes those into `u` that it saw last.
-    fn present(&mut self, into: &mut Present<'_>) -> Result<(), SimulatorError>;
+    /// Variables beside its ports that can be recorded.
+    fn locals(&mut self) -> Option<&mut dyn Locals> {
+        self.inner(Ability::Locals)?.locals()
+    }
 
-    /// f and g elsewhere. Asked only where the interface says `anywhere`.
-    fn motion(&mut self, x: &[f64], u: &[f64], f: &mut [f64], g: &mut [f64]) -> Result<(), SimulatorError>;
-
-    /// Derivatives of f and g at the present states, with the inputs that `present` left. Asked only where the
-    /// interface offers derivatives.
-    fn matrices(&mut self, u: &[f64], into: &mut Matrices<'_>) -> Result<(), SimulatorError>;
-}
-
-/// A variable inside a simulator that nothing can be connected to.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Local {
-    pub name: String,
-    /// As its maker spells it; empty where that is not said.
-    pub unit: String,
-}
-
-/// A step that is longer than the window it begins with.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Lead {
-    pub own: Window,
-    /// The degree of polynomial that those who hear of it get right, 1 or 2.
-    pub degree: u32,
-}
-
-/// Continuous states, for probing.
-pub trait States {
-    fn count(&self) -> usize;
-    fn get(&mut self, x: &mut [f64]);
-    fn set(&mut self, x: &[f64]);
+    /// Steps of its own that are longer than the windows of the others.
+    fn multi_rate(&mut self) -> Option<&mut dyn MultiRate> {
+        self.inner(Ability::MultiRate)?.multi_rate()
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -244,30 +242,12 @@ pub struct Outputs<'a> {
     pub slopes: &'a mut [f64],
 }
 
-/// What a simulator can tell about the inside of a step. Empty unless it offers integrals.
-#[derive(Debug)]
-pub struct Trail<'a> {
-    /// Integral of each output over the window.
-    pub integrals: &'a mut [f64],
-}
-
-/// What a trial of rollback showed.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub enum Rehearsal {
-    #[default]
-    Untried,
-    /// The repeated step gave the same bits.
-    Exact,
-    /// It gave almost the same, or could not be tried: in words.
-    Doubtful(String),
-}
-
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reached {
     pub to: Time,
     /// No later window may cross this instant before it was reached.
     pub next_event: Option<Time>,
-    /// An event is due at `to`: outputs are those before it, and `settle` handles it.
+    /// An event is due at `to`: outputs are those before it, and `set_inputs` handles it.
     pub event: bool,
     /// Evaluations of the right-hand side; never rewound.
     pub evaluations: u64,

@@ -310,9 +310,7 @@ fn own_places<'m>(places: impl Iterator<Item = &'m mut Range<usize>>) -> Range<u
 mod tests {
     use super::*;
     use cosimo_core::method::JacobianWork;
-    use cosimo_core::{
-        Abilities, Inputs, Interface, Outputs, Reached, Setup, Simulator, SimulatorError, Time, Trail, Window,
-    };
+    use cosimo_core::{Inputs, Interface, Outputs, Reached, Setup, Simulator, SimulatorError, Time, Window};
 
     /// Puts out a number, or panics if there is none.
     struct Number(Option<f64>, Interface);
@@ -321,34 +319,17 @@ mod tests {
         fn interface(&self) -> &Interface {
             &self.1
         }
-        fn enter(&mut self, _: &Setup) -> Result<(), SimulatorError> {
+        fn initialize(&mut self, _: &Setup) -> Result<(), SimulatorError> {
             Ok(())
         }
-        fn settle(&mut self, _: Time, _: &Inputs<'_>) -> Result<(), SimulatorError> {
+        fn set_inputs(&mut self, _: Time, _: &Inputs<'_>) -> Result<(), SimulatorError> {
             Ok(())
         }
-        fn advance(
-            &mut self,
-            window: Window,
-            _: &Inputs<'_>,
-            _: &mut Trail<'_>,
-        ) -> Result<Reached, SimulatorError> {
+        fn do_step(&mut self, window: Window, _: &Inputs<'_>) -> Result<Reached, SimulatorError> {
             Ok(Reached::end_of(window, 1))
         }
-        fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+        fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
             out.values[0] = self.0.expect("a number");
-            Ok(())
-        }
-        fn save(&mut self, _: Slot) -> Result<(), SimulatorError> {
-            Ok(())
-        }
-        fn restore(&mut self, _: Slot) -> Result<(), SimulatorError> {
-            Ok(())
-        }
-        fn freeze(&mut self, _: &mut Vec<u8>) -> Result<(), SimulatorError> {
-            Ok(())
-        }
-        fn thaw(&mut self, _: &[u8]) -> Result<(), SimulatorError> {
             Ok(())
         }
     }
@@ -378,13 +359,8 @@ mod tests {
     }
 
     fn member(index: usize, number: Option<f64>, stage: usize) -> Member {
-        let interface = Interface {
-            inputs: vec![],
-            outputs: vec![],
-            feedthrough: vec![],
-            abilities: Abilities::NATIVE,
-            ..Interface::default()
-        };
+        let interface =
+            Interface { inputs: vec![], outputs: vec![], feedthrough: vec![], ..Interface::default() };
         Member {
             index,
             simulator: Box::new(Number(number, interface)),

@@ -2,10 +2,8 @@
 //! the step loop knows nothing of maps.
 
 use cosimo_core::interface::{Interface, Port};
-use cosimo_core::{
-    Inputs, Lead, Local, Outputs, Reached, Rehearsal, Setup, Simulator, SimulatorError, Slot, States, Time,
-    Trail, Window,
-};
+use cosimo_core::simulator::{Ability, Jacobian};
+use cosimo_core::{Inputs, Outputs, Reached, Setup, Simulator, SimulatorError, Time, Window};
 use cosimo_system::{Names, System};
 
 /// What the output of a map is called: `a.mode->b.u`.
@@ -86,9 +84,8 @@ impl Mapped {
                 .collect();
             interface.feedthrough.extend(through);
         }
-        // What a value was inside a step does not follow from what it is at its end.
         interface.abilities.integrals = false;
-        interface.insight = None; // a table has no derivatives
+        interface.insight = None;
         Mapped { inner, interface, tables, own, stepped: false, open: None }
     }
 
@@ -144,121 +141,65 @@ impl Simulator for Mapped {
         &self.interface
     }
 
-    fn enter(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
-        self.inner.enter(setup)
+    fn initialize(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
+        self.inner.initialize(setup)
     }
 
-    fn settle(&mut self, at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
-        self.inner.settle(at, inputs)
+    fn set_inputs(&mut self, at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
+        self.inner.set_inputs(at, inputs)
     }
 
-    fn advance(
-        &mut self,
-        window: Window,
-        inputs: &Inputs<'_>,
-        trail: &mut Trail<'_>,
-    ) -> Result<Reached, SimulatorError> {
+    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
         self.begin()?;
-        self.inner.advance(window, inputs, trail)
+        self.inner.do_step(window, inputs)
     }
 
-    fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+    fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
         let mut inner = self.inner_outputs(out);
-        self.inner.outputs(&mut inner)?;
+        self.inner.get_outputs(&mut inner)?;
         self.look_up(out)
     }
 
-    fn advance_and_read(
+    fn do_step_and_get_outputs(
         &mut self,
         window: Window,
         inputs: &Inputs<'_>,
-        trail: &mut Trail<'_>,
         out: &mut Outputs<'_>,
     ) -> Result<Reached, SimulatorError> {
         self.begin()?;
         let mut inner = self.inner_outputs(out);
-        let reached = self.inner.advance_and_read(window, inputs, trail, &mut inner)?;
+        let reached = self.inner.do_step_and_get_outputs(window, inputs, &mut inner)?;
         if reached.to >= window.to {
             self.look_up(out)?;
         }
         Ok(reached)
     }
 
-    fn lead(&mut self, lead: Lead) {
-        self.inner.lead(lead);
+    /// A table has no derivatives, and what a value was inside a step does not follow from what it is at its end.
+    fn inner(&mut self, asked: Ability) -> Option<&mut dyn Simulator> {
+        match asked {
+            Ability::Lifecycle
+            | Ability::Rollback
+            | Ability::SerializeState
+            | Ability::Events
+            | Ability::Bytes
+            | Ability::TunableParameters
+            | Ability::States
+            | Ability::Locals
+            | Ability::MultiRate => Some(self.inner.as_mut()),
+            Ability::Jacobian | Ability::StepIntegrals | Ability::StateSpace => None,
+        }
     }
 
-    fn met(&self) -> Option<Time> {
-        self.inner.met()
+    fn jacobian(&mut self) -> Option<&mut dyn Jacobian> {
+        self.inner.jacobian().is_some().then_some(self as _)
     }
+}
 
-    fn ending(&self) -> Option<&'static str> {
-        self.inner.ending()
-    }
-
-    fn locals(&self) -> Vec<Local> {
-        self.inner.locals()
-    }
-
-    fn choose_locals(&mut self, places: &[usize]) {
-        self.inner.choose_locals(places);
-    }
-
-    fn read_locals(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
-        self.inner.read_locals(into)
-    }
-
-    fn exit_initialisation(&mut self) -> Result<bool, SimulatorError> {
-        self.inner.exit_initialisation()
-    }
-
-    fn notices(&mut self) -> Vec<(&'static str, String)> {
-        self.inner.notices()
-    }
-
-    fn next_event(&mut self) -> Result<Option<Time>, SimulatorError> {
-        self.inner.next_event()
-    }
-
-    fn take_parcel(&mut self, port: usize, content: &[u8]) -> Result<(), SimulatorError> {
-        self.inner.take_parcel(port, content)
-    }
-
-    fn give_parcel(&mut self, port: usize, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
-        self.inner.give_parcel(port, into)
-    }
-
-    fn tune(&mut self, parameter: usize, value: f64) -> Result<(), SimulatorError> {
-        self.inner.tune(parameter, value)
-    }
-
-    fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        self.inner.save(slot)
-    }
-
-    fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        self.inner.restore(slot)
-    }
-
-    fn rehearse(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Rehearsal, SimulatorError> {
-        self.inner.rehearse(window, inputs)
-    }
-
-    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
-        self.inner.freeze(into)
-    }
-
-    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
-        self.inner.thaw(from)
-    }
-
-    fn jacobian(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
+impl Jacobian for Mapped {
+    fn fill(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
         let (own, more) = into.split_at_mut(self.own * self.interface.inputs.len());
         more.fill(0.0); // between its jumps
-        self.inner.jacobian(own)
-    }
-
-    fn states(&mut self) -> Option<&mut dyn States> {
-        self.inner.states()
+        self.inner.need_jacobian()?.fill(own)
     }
 }

@@ -3,11 +3,16 @@
 //! that are known at both ends are interpolated there, discrete ones wait for the end. The step loop knows it as any
 //! other simulator; `rates.rs` tells it where its own steps end.
 
+use cosimo_core::abilities;
 use cosimo_core::clock::{Limit, arrived, part, parts};
 use cosimo_core::interface::Interface;
+use cosimo_core::simulator::{
+    Ability, Bytes, Events, Jacobian, MultiRate, Rollback, SerializeState, States, StepIntegrals,
+    TunableParameters,
+};
 use cosimo_core::{
-    Carries, Clock, Dynamics, Inputs, Lead, Local, Outputs, Reached, Rehearsal, Segment, Setup, Simulator,
-    SimulatorError, Slot, States, Time, Trail, Window,
+    Carries, Clock, Inputs, Lead, Outputs, Reached, Rehearsal, Segment, Setup, Simulator, SimulatorError,
+    Slot, Time, Window,
 };
 use cosimo_system::{Problem, System};
 
@@ -223,36 +228,36 @@ impl Paced {
         lead: Lead,
         window: Window,
         inputs: &Inputs<'_>,
-        trail: &mut Trail<'_>,
+        integrals: &mut [f64],
         out: &mut Outputs<'_>,
     ) -> Result<Reached, SimulatorError> {
         for (port, parcel) in self.state.parcels.iter_mut().enumerate() {
-            self.inner.give_parcel(port, parcel)?;
+            self.inner.need_bytes()?.get_bytes(port, parcel)?;
         }
         self.touch();
-        let integrates = self.integrates() && !trail.integrals.is_empty();
+        let integrates = self.integrates() && !integrals.is_empty();
         let state = &mut self.state;
         state.begin(lead.own);
         state.degree = lead.degree;
         state.areas.fill(f64::NAN);
-        let mut own_trail = Trail { integrals: if integrates { &mut state.areas } else { &mut [] } };
+        let areas = if integrates { &mut state.areas[..] } else { &mut [] };
         let slopes = if out.slopes.is_empty() { &mut [][..] } else { &mut state.end_slopes[..] };
         let mut end = Outputs { values: &mut state.end, slopes };
-        let reached = self.inner.advance_and_read(lead.own, inputs, &mut own_trail, &mut end)?;
+        let reached = step(self.inner.as_mut(), lead.own, inputs, areas, Some(&mut end))?;
         if reached.to < lead.own.to {
             self.met = Some(reached.to);
             return Ok(Reached { to: window.to, next_event: None, event: true, ..reached });
         }
         (state.event, state.next_event) = (reached.event, reached.next_event);
-        Ok(Reached { evaluations: reached.evaluations, ..self.go_on(window, trail, out) })
+        Ok(Reached { evaluations: reached.evaluations, ..self.go_on(window, integrals, out) })
     }
 
     /// A window inside its own step: nothing to do but to show what is known.
-    fn go_on(&mut self, window: Window, trail: &mut Trail<'_>, out: &mut Outputs<'_>) -> Reached {
+    fn go_on(&mut self, window: Window, integrals: &mut [f64], out: &mut Outputs<'_>) -> Reached {
         let own = self.state.own;
         let since = |at: Time| at.seconds() - own.from.seconds();
         let (from, to) = (since(window.from), since(window.to));
-        for (output, integral) in trail.integrals.iter_mut().enumerate() {
+        for (output, integral) in integrals.iter_mut().enumerate() {
             // The integral of what is shown, and a share of what that misses of the simulator's own integral: over all
             // windows of the step it is that.
             let shown = self.shown(output);
@@ -303,7 +308,7 @@ impl Paced {
         &mut self,
         window: Window,
         inputs: &Inputs<'_>,
-        trail: &mut Trail<'_>,
+        integrals: &mut [f64],
         out: &mut Outputs<'_>,
     ) -> Result<Reached, SimulatorError> {
         self.touch();
@@ -315,12 +320,12 @@ impl Paced {
         let reached = if sizes.0 == 1 {
             let integrates = self.integrates();
             if !integrates {
-                trail.integrals.fill(f64::NAN); // what the ends of the window say is all there is
+                integrals.fill(f64::NAN); // what the ends of the window say is all there is
             }
-            let mut trail = Trail { integrals: if integrates { trail.integrals } else { &mut [] } };
-            self.inner.advance_and_read(window, inputs, &mut trail, out)?
+            let integrals = if integrates { integrals } else { &mut [] };
+            step(self.inner.as_mut(), window, inputs, integrals, Some(out))?
         } else {
-            self.several(window, sizes, inputs, trail, out)?
+            self.several(window, sizes, inputs, integrals, out)?
         };
         if reached.to < window.to {
             return Ok(reached);
@@ -340,13 +345,13 @@ impl Paced {
         window: Window,
         sizes: (u64, f64),
         inputs: &Inputs<'_>,
-        trail: &mut Trail<'_>,
+        integrals: &mut [f64],
         out: &mut Outputs<'_>,
     ) -> Result<Reached, SimulatorError> {
         let (integrates, meets) = (self.integrates(), self.meets());
         let mut whole = Reached::end_of(window, 0);
         self.values.copy_from_slice(&self.state.end); // where the window begins
-        trail.integrals.fill(0.0);
+        integrals.fill(0.0);
         for index in 0..sizes.0 {
             let part = part(window, sizes, index);
             // An event that it has announced by now: the others are to be there, too.
@@ -355,39 +360,30 @@ impl Paced {
             }
             self.shift(part.from.seconds() - window.from.seconds(), part.size, inputs);
             let inputs = Inputs::of(&self.shifted);
-            let mut inner_trail = Trail {
-                integrals: if integrates && !trail.integrals.is_empty() { &mut self.areas } else { &mut [] },
-            };
+            let areas = if integrates && !integrals.is_empty() { &mut self.areas[..] } else { &mut [] };
             let last = index + 1 == sizes.0;
-            let reached = if last {
-                self.inner.advance_and_read(part, &inputs, &mut inner_trail, out)?
-            } else {
-                self.inner.advance(part, &inputs, &mut inner_trail)?
-            };
+            let shown = if last { Some(&mut *out) } else { None };
+            let reached = step(self.inner.as_mut(), part, &inputs, areas, shown)?;
             whole = Reached { evaluations: whole.evaluations + reached.evaluations, ..reached };
             if reached.to < part.to || (reached.event && meets && !last) {
                 return Ok(whole);
             }
-            if !trail.integrals.is_empty() && integrates {
-                trail.integrals.iter_mut().zip(&self.areas).for_each(|(sum, area)| *sum += area);
-            } else if !trail.integrals.is_empty() {
+            if !integrals.is_empty() && integrates {
+                integrals.iter_mut().zip(&self.areas).for_each(|(sum, area)| *sum += area);
+            } else if !integrals.is_empty() {
                 // What it shows at its own steps says more than what it shows at the window's ends.
                 self.areas.copy_from_slice(&self.values);
                 if last {
                     self.values.copy_from_slice(out.values);
                 } else {
                     self.inner
-                        .outputs(&mut Outputs { values: &mut self.values, slopes: &mut self.slopes })?;
+                        .get_outputs(&mut Outputs { values: &mut self.values, slopes: &mut self.slopes })?;
                 }
                 let ends = self.areas.iter().zip(&self.values);
-                trail
-                    .integrals
-                    .iter_mut()
-                    .zip(ends)
-                    .for_each(|(sum, (a, b))| *sum += 0.5 * (a + b) * part.size);
+                integrals.iter_mut().zip(ends).for_each(|(sum, (a, b))| *sum += 0.5 * (a + b) * part.size);
             }
             if reached.event && !last {
-                self.inner.settle(part.to, &inputs)?; // nobody listens
+                self.inner.set_inputs(part.to, &inputs)?; // nobody listens
             }
         }
         Ok(Reached { to: window.to, ..whole })
@@ -410,67 +406,41 @@ impl Simulator for Paced {
         &self.interface
     }
 
-    fn enter(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
+    fn initialize(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
         self.touch();
         self.setup = Some(*setup);
-        self.inner.enter(setup)
+        self.inner.initialize(setup)
     }
 
     /// Inside its own step it cannot answer any more: it hears of everything when its next one begins.
-    fn settle(&mut self, at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
+    fn set_inputs(&mut self, at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
         if self.state.ahead {
             return Ok(());
         }
         self.touch();
         self.state.event = false;
-        self.inner.settle(at, inputs)
+        self.inner.set_inputs(at, inputs)
     }
 
-    fn lead(&mut self, lead: Lead) {
-        self.state.lead = Some(lead);
+    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+        self.do_step_with_integrals(window, inputs, &mut [])
     }
 
-    fn met(&self) -> Option<Time> {
-        self.met
-    }
-
-    fn advance(
+    fn do_step_and_get_outputs(
         &mut self,
         window: Window,
         inputs: &Inputs<'_>,
-        trail: &mut Trail<'_>,
-    ) -> Result<Reached, SimulatorError> {
-        // Seldom asked for alone; its own record of outputs needs them anyway.
-        let (mut values, mut slopes) = (self.state.end.clone(), self.slopes.clone());
-        self.advance_and_read(
-            window,
-            inputs,
-            trail,
-            &mut Outputs { values: &mut values, slopes: &mut slopes },
-        )
-    }
-
-    fn advance_and_read(
-        &mut self,
-        window: Window,
-        inputs: &Inputs<'_>,
-        trail: &mut Trail<'_>,
         out: &mut Outputs<'_>,
     ) -> Result<Reached, SimulatorError> {
-        self.met = None;
-        match self.state.lead.take() {
-            Some(lead) => self.go_ahead(lead, window, inputs, trail, out),
-            None if self.state.ahead => Ok(self.go_on(window, trail, out)),
-            None => self.divide(window, inputs, trail, out),
-        }
+        self.do_step_and_get_all(window, inputs, &mut [], out)
     }
 
-    fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+    fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
         if self.state.ahead {
             self.show(out);
             return Ok(());
         }
-        self.inner.outputs(out)?;
+        self.inner.get_outputs(out)?;
         self.state.end.copy_from_slice(out.values);
         if !out.slopes.is_empty() {
             self.state.end_slopes.copy_from_slice(out.slopes);
@@ -478,30 +448,98 @@ impl Simulator for Paced {
         Ok(())
     }
 
-    fn next_event(&mut self) -> Result<Option<Time>, SimulatorError> {
-        if self.state.ahead { Ok(None) } else { self.inner.next_event() }
+    /// Equations are those of where it is, which may be ahead of the others; the plan asks only for those of simulators that
+    /// usually are not.
+    fn inner(&mut self, asked: Ability) -> Option<&mut dyn Simulator> {
+        let forwarded = matches!(asked, Ability::Lifecycle | Ability::Locals | Ability::StateSpace);
+        forwarded.then_some(self.inner.as_mut())
     }
 
-    fn take_parcel(&mut self, port: usize, content: &[u8]) -> Result<(), SimulatorError> {
+    abilities! {
+        self:
+        multi_rate,
+        rollback if self.inner.rollback().is_some(),
+        serialize_state if self.inner.serialize_state().is_some(),
+        events if self.inner.events().is_some(),
+        bytes if self.inner.bytes().is_some(),
+        parameters if self.inner.parameters().is_some(),
+        jacobian if self.inner.jacobian().is_some(),
+        states if self.inner.states().is_some(),
+        integrals if self.interface.abilities.integrals,
+    }
+}
+
+impl MultiRate for Paced {
+    fn begin_long_step(&mut self, lead: Lead) {
+        self.state.lead = Some(lead);
+    }
+
+    fn event_inside_step(&self) -> Option<Time> {
+        self.met
+    }
+}
+
+impl StepIntegrals for Paced {
+    fn do_step_with_integrals(
+        &mut self,
+        window: Window,
+        inputs: &Inputs<'_>,
+        integrals: &mut [f64],
+    ) -> Result<Reached, SimulatorError> {
+        // Seldom asked for alone; its own record of outputs needs them anyway.
+        let (mut values, mut slopes) = (self.state.end.clone(), self.slopes.clone());
+        let mut out = Outputs { values: &mut values, slopes: &mut slopes };
+        self.do_step_and_get_all(window, inputs, integrals, &mut out)
+    }
+
+    fn do_step_and_get_all(
+        &mut self,
+        window: Window,
+        inputs: &Inputs<'_>,
+        integrals: &mut [f64],
+        out: &mut Outputs<'_>,
+    ) -> Result<Reached, SimulatorError> {
+        self.met = None;
+        match self.state.lead.take() {
+            Some(lead) => self.go_ahead(lead, window, inputs, integrals, out),
+            None if self.state.ahead => Ok(self.go_on(window, integrals, out)),
+            None => self.divide(window, inputs, integrals, out),
+        }
+    }
+}
+
+impl Events for Paced {
+    fn next_event(&mut self) -> Result<Option<Time>, SimulatorError> {
+        match self.inner.events() {
+            Some(events) if !self.state.ahead => events.next_event(),
+            _ => Ok(None),
+        }
+    }
+}
+
+impl Bytes for Paced {
+    fn set_bytes(&mut self, port: usize, content: &[u8]) -> Result<(), SimulatorError> {
         if self.state.ahead && self.state.lead.is_none() {
             return Ok(()); // it comes again when the next step begins
         }
         self.touch();
-        self.inner.take_parcel(port, content)
+        self.inner.need_bytes()?.set_bytes(port, content)
     }
 
-    fn give_parcel(&mut self, port: usize, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+    fn get_bytes(&mut self, port: usize, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
         if self.state.ahead {
             into.clone_from(&self.state.parcels[port]);
             return Ok(());
         }
-        self.inner.give_parcel(port, into)
+        self.inner.need_bytes()?.get_bytes(port, into)
     }
+}
 
+impl Rollback for Paced {
     fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
         let saved = &mut self.slots[slot.index()];
         if saved.version != self.state.version {
-            self.inner.save(slot)?;
+            self.inner.need_rollback()?.save(slot)?;
         }
         saved.copy_from(&self.state);
         Ok(())
@@ -510,48 +548,25 @@ impl Simulator for Paced {
     fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
         let saved = &self.slots[slot.index()];
         if saved.version != self.state.version {
-            self.inner.restore(slot)?;
+            self.inner.need_rollback()?.restore(slot)?;
         }
         self.state.copy_from(saved);
         Ok(())
     }
 
-    fn ending(&self) -> Option<&'static str> {
-        self.inner.ending()
-    }
-
-    fn locals(&self) -> Vec<Local> {
-        self.inner.locals()
-    }
-
-    fn choose_locals(&mut self, places: &[usize]) {
-        self.inner.choose_locals(places);
-    }
-
-    fn read_locals(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
-        self.inner.read_locals(into)
-    }
-
-    fn exit_initialisation(&mut self) -> Result<bool, SimulatorError> {
-        self.touch();
-        self.inner.exit_initialisation()
-    }
-
-    fn notices(&mut self) -> Vec<(&'static str, String)> {
-        self.inner.notices()
-    }
-
     /// On the step that it will take, not on the window.
-    fn rehearse(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Rehearsal, SimulatorError> {
+    fn check(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Rehearsal, SimulatorError> {
         let limit = self.setup.and_then(|setup| setup.stop).map_or(Limit::None, Limit::At);
         let own = Clock::starting_at(window.from).own(self.every, window, window.size, limit);
         self.touch();
-        self.inner.rehearse(part(own, parts(own, self.every), 0), inputs)
+        self.inner.need_rollback()?.check(part(own, parts(own, self.every), 0), inputs)
     }
+}
 
-    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+impl SerializeState for Paced {
+    fn serialize(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
         let mut inner = Vec::new();
-        self.inner.freeze(&mut inner)?;
+        self.inner.need_serialize_state()?.serialize(&mut inner)?;
         put(into, &inner);
         for parcel in &self.state.parcels {
             put(into, parcel);
@@ -570,11 +585,11 @@ impl Simulator for Paced {
         Ok(())
     }
 
-    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
+    fn deserialize(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
         self.touch();
         let damaged = || SimulatorError::new("thaw", "the saved state of its own step is damaged");
         let mut rest = from;
-        self.inner.thaw(take(&mut rest).ok_or_else(damaged)?)?;
+        self.inner.need_serialize_state()?.deserialize(take(&mut rest).ok_or_else(damaged)?)?;
         for parcel in &mut self.state.parcels {
             *parcel = take(&mut rest).ok_or_else(damaged)?.to_vec();
         }
@@ -582,29 +597,58 @@ impl Simulator for Paced {
         let mut numbers = words.map(f64::from_le_bytes);
         read(&mut self.state, &mut numbers).ok_or_else(damaged)
     }
+}
 
-    fn tune(&mut self, parameter: usize, value: f64) -> Result<(), SimulatorError> {
+impl TunableParameters for Paced {
+    fn set_parameter(&mut self, parameter: usize, value: f64) -> Result<(), SimulatorError> {
         self.touch();
-        self.inner.tune(parameter, value)
+        self.inner.need_parameters()?.set_parameter(parameter, value)
     }
+}
 
-    /// What it shows inside its own step answers no input.
-    fn jacobian(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
+/// What it shows inside its own step answers no input.
+impl Jacobian for Paced {
+    fn fill(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
         if self.state.ahead {
             into.fill(0.0);
             return Ok(());
         }
-        self.inner.jacobian(into)
+        self.inner.need_jacobian()?.fill(into)
+    }
+}
+
+impl States for Paced {
+    fn count(&mut self) -> usize {
+        self.inner.states().map_or(0, |states| states.count())
     }
 
-    fn states(&mut self) -> Option<&mut dyn States> {
+    fn get(&mut self, x: &mut [f64]) {
+        if let Some(states) = self.inner.states() {
+            states.get(x);
+        }
+    }
+
+    fn set(&mut self, x: &[f64]) {
         self.touch();
-        self.inner.states()
+        if let Some(states) = self.inner.states() {
+            states.set(x);
+        }
     }
+}
 
-    /// Where it is, which may be ahead of the others; the plan asks only those who usually are not.
-    fn dynamics(&mut self) -> Option<&mut dyn Dynamics> {
-        self.inner.dynamics()
+/// A step of the simulator inside, with integrals and outputs where there is room for them.
+fn step(
+    inner: &mut dyn Simulator,
+    window: Window,
+    inputs: &Inputs<'_>,
+    integrals: &mut [f64],
+    out: Option<&mut Outputs<'_>>,
+) -> Result<Reached, SimulatorError> {
+    match (integrals.is_empty(), out) {
+        (true, None) => inner.do_step(window, inputs),
+        (true, Some(out)) => inner.do_step_and_get_outputs(window, inputs, out),
+        (false, None) => inner.need_integrals()?.do_step_with_integrals(window, inputs, integrals),
+        (false, Some(out)) => inner.need_integrals()?.do_step_and_get_all(window, inputs, integrals, out),
     }
 }
 

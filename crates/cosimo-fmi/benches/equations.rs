@@ -12,7 +12,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use cosimo_core::entry::OpenRequest;
-use cosimo_core::{Inputs, Setup, Simulator, Time, Trail, Value, Window};
+use cosimo_core::{Inputs, Setup, Simulator, Time, Value, Window};
 use cosimo_export::{Design, Version, built_library, write};
 use cosimo_ode::{Absolute, Fault, Integrator, Outcome, Settings, System};
 
@@ -67,10 +67,10 @@ fn unit(simulator: &mut dyn Simulator) -> (f64, u64) {
     let window = Window { from: at(0.0), to: at(STOP), size: STOP };
     timed(|| {
         simulator
-            .enter(&Setup { start: at(0.0), stop: None, meets: false, rewinds: true })
+            .initialize(&Setup { start: at(0.0), stop: None, meets: false, rewinds: true })
             .expect("it enters");
-        let (inputs, mut trail) = (Inputs::of(&[]), Trail { integrals: &mut [] });
-        simulator.advance(window, &inputs, &mut trail).expect("it steps").evaluations
+        let inputs = Inputs::of(&[]);
+        simulator.do_step(window, &inputs).expect("it steps").evaluations
     })
 }
 

@@ -8,10 +8,14 @@
 use std::ffi::c_int;
 use std::sync::Arc;
 
+use cosimo_core::abilities;
 use cosimo_core::linearised::{Matrices, Present};
+use cosimo_core::simulator::{
+    Bytes, Events, Jacobian, Lifecycle, Locals, Rollback, SerializeState, StateSpace, TunableParameters,
+};
 use cosimo_core::{
-    Abilities, Derivatives, Dynamics, Inputs, Insight, Interface, Local, Outputs, Reached, Rehearsal,
-    Segment, Setup, Simulator, SimulatorError, Slot, Suggested, Time, Trail, Window,
+    Abilities, Derivatives, Inputs, Insight, Interface, Local, Outputs, Reached, Rehearsal, Segment, Setup,
+    Simulator, SimulatorError, Slot, Suggested, Time, Window,
 };
 use cosimo_native::{CROWD, crowded};
 
@@ -21,7 +25,7 @@ use crate::feedthrough;
 use crate::instance::{Life, Stepped, Stepping};
 use crate::jacobian::{Column, Tangents, columns};
 use crate::locals::{self, Chosen, notices};
-use crate::parameters::{self, Feedthrough, Parameters, Rollback};
+use crate::parameters::{self, Feedthrough, Parameters};
 use crate::ports::{Group, Ports};
 use crate::rehearsal::{self, Rehearsed};
 use crate::unit::Unit;
@@ -140,7 +144,7 @@ impl<I: Stepping> Cosim<I> {
             .then(|| listed_states(&unit.description))
             .flatten()
             .and_then(|states| Some((states.0.len(), Tangents::new(&states, &ports)?)));
-        let rollback = can.get_set_state && parameters.rollback != Rollback::None;
+        let rollback = can.get_set_state && parameters.rollback != parameters::Rollback::None;
         let about = unit.description.experiment;
         ports.interface.suggested =
             Suggested { start: about.start, stop: about.stop, step: can.fixed_step.or(about.step) };
@@ -222,7 +226,7 @@ impl<I: Stepping> Cosim<I> {
 
     /// Sets all inputs by a rule from segment to value.
     #[inline]
-    fn set_inputs(
+    fn write_inputs(
         &mut self,
         inputs: &Inputs<'_>,
         value: impl Fn(&Segment) -> f64,
@@ -377,7 +381,7 @@ impl<I: Stepping> Simulator for Cosim<I> {
         &self.ports.interface
     }
 
-    fn enter(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
+    fn initialize(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
         self.instance = None;
         let mut instance: I = self.unit.instantiate(Use::CoSimulation, &self.name, &self.ports.fed)?;
         instance.set_up(setup.start.seconds(), setup.stop.map(Time::seconds))?;
@@ -398,45 +402,12 @@ impl<I: Stepping> Simulator for Cosim<I> {
         Ok(())
     }
 
-    fn exit_initialisation(&mut self) -> Result<bool, SimulatorError> {
-        let initialising = self.initialising;
-        self.running()?;
-        Ok(initialising)
-    }
-
-    fn notices(&mut self) -> Vec<(&'static str, String)> {
-        let Some(instance) = &mut self.instance else { return Vec::new() };
-        let lost = parameters::lost(&self.unit.description, &self.parameters.settings, instance);
-        let life = instance.life();
-        let unreadable = self.locals.drop_unreadable(|_, kind, references, values| {
-            instance.get(kind, references, values).inspect_err(|_| instance.forgive(life))
-        });
-        notices(lost, unreadable)
-    }
-
-    fn ending(&self) -> Option<&'static str> {
-        self.ending
-    }
-
-    fn locals(&self) -> Vec<Local> {
-        locals::all(std::iter::once((&self.unit.description, None)))
-    }
-
-    fn choose_locals(&mut self, places: &[usize]) {
-        self.locals = Chosen::new(std::iter::once(&self.unit.description), places);
-    }
-
-    fn read_locals(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
-        let instance = self.instance.as_mut().ok_or_else(not_entered)?;
-        self.locals.read(into, |_, kind, references, values| instance.get(kind, references, values))
-    }
-
-    fn settle(&mut self, at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
+    fn set_inputs(&mut self, at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
         if self.ending.is_some() {
             return Ok(());
         }
         if self.agenda.is_none() {
-            return self.set_inputs(inputs, Segment::start);
+            return self.write_inputs(inputs, Segment::start);
         }
         if !self.initialising {
             return self.take(at.seconds(), |port| inputs.segments[port].start());
@@ -444,49 +415,10 @@ impl<I: Stepping> Simulator for Cosim<I> {
         for (held, segment) in self.held.iter_mut().zip(inputs.segments) {
             *held = segment.start();
         }
-        self.set_inputs(inputs, Segment::start)
+        self.write_inputs(inputs, Segment::start)
     }
 
-    fn take_parcel(&mut self, port: usize, content: &[u8]) -> Result<(), SimulatorError> {
-        match &mut self.agenda {
-            Some(agenda) if !self.initialising => {
-                agenda.take_parcel(port, content);
-                Ok(())
-            }
-            _ => {
-                let instance = self.instance.as_mut().ok_or_else(not_entered)?;
-                let (kind, reference) = self.ports.parcels_in[port];
-                instance.set_parcel(kind, reference, content)?;
-                self.agenda.iter_mut().for_each(|agenda| agenda.told_parcel(port, content));
-                Ok(())
-            }
-        }
-    }
-
-    fn give_parcel(&mut self, port: usize, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
-        let instance = self.instance.as_mut().ok_or_else(not_entered)?;
-        let (kind, reference) = self.ports.parcels_out[port];
-        instance.get_parcel(kind, reference, into)
-    }
-
-    fn next_event(&mut self) -> Result<Option<Time>, SimulatorError> {
-        if self.agenda.is_none() {
-            return Ok(None);
-        }
-        self.running()?;
-        if self.ending.is_some() {
-            return Ok(None);
-        }
-        let next = self.agenda.as_ref().map_or(f64::INFINITY, Agenda::next);
-        Ok(Time::new(next).filter(|_| next.is_finite()))
-    }
-
-    fn advance(
-        &mut self,
-        window: Window,
-        inputs: &Inputs<'_>,
-        _trail: &mut Trail<'_>,
-    ) -> Result<Reached, SimulatorError> {
+    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
         if let Some(function) = self.ending {
             return Err(SimulatorError::end(function));
         }
@@ -499,7 +431,7 @@ impl<I: Stepping> Simulator for Cosim<I> {
         }
         let (from, size) = (window.from.seconds(), window.size);
         let Motion::Substeps(count) = self.motion else {
-            self.set_inputs(inputs, Segment::start)?;
+            self.write_inputs(inputs, Segment::start)?;
             if self.motion == Motion::Derivatives {
                 self.set_slopes(inputs)?;
             }
@@ -510,7 +442,7 @@ impl<I: Stepping> Simulator for Cosim<I> {
             let place = |index: u32| size * (f64::from(index) / f64::from(count));
             let (start, end) = (place(index), place(index + 1));
             // The mean, so that the integral of the input is what was assumed.
-            self.set_inputs(inputs, |segment| {
+            self.write_inputs(inputs, |segment| {
                 (segment.integral(end) - segment.integral(start)) / (end - start)
             })?;
             let stepped = self.running()?.step(from, from + start, end - start, inputs)?;
@@ -521,7 +453,7 @@ impl<I: Stepping> Simulator for Cosim<I> {
         Ok(Reached::end_of(window, u64::from(count)))
     }
 
-    fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+    fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
         let instance = self.instance.as_mut().ok_or_else(not_entered)?;
         if let Some(agenda) = &self.agenda {
             agenda.show(out.values);
@@ -544,20 +476,19 @@ impl<I: Stepping> Simulator for Cosim<I> {
         Ok(())
     }
 
-    /// The same calls as `advance` and `outputs` make. A small unit's step is a dozen nanoseconds, so plain units have
+    /// The same calls as `do_step` and `get_outputs` make. A small unit's step is a dozen nanoseconds, so plain units have
     /// them here in one straight piece.
-    fn advance_and_read(
+    fn do_step_and_get_outputs(
         &mut self,
         window: Window,
         inputs: &Inputs<'_>,
-        trail: &mut Trail<'_>,
         out: &mut Outputs<'_>,
     ) -> Result<Reached, SimulatorError> {
         let waiting = self.initialising || self.ending.is_some();
         let (Some(plain), Some(instance), false) = (&mut self.plain, &mut self.instance, waiting) else {
-            let reached = self.advance(window, inputs, trail)?;
+            let reached = self.do_step(window, inputs)?;
             if reached.to >= window.to {
-                self.outputs(out)?;
+                self.get_outputs(out)?;
             }
             return Ok(reached);
         };
@@ -577,6 +508,90 @@ impl<I: Stepping> Simulator for Cosim<I> {
         Ok(reached)
     }
 
+    abilities! {
+        self:
+        lifecycle, bytes, parameters, locals,
+        rollback if self.ports.interface.abilities.rollback,
+        serialize_state if self.ports.interface.abilities.freeze,
+        jacobian if self.ports.interface.abilities.jacobian,
+        events if self.agenda.is_some(),
+        state_space if self.tangents.is_some(),
+    }
+}
+
+impl<I: Stepping> Lifecycle for Cosim<I> {
+    fn exit_initialization(&mut self) -> Result<bool, SimulatorError> {
+        let initialising = self.initialising;
+        self.running()?;
+        Ok(initialising)
+    }
+
+    fn notices(&mut self) -> Vec<(&'static str, String)> {
+        let Some(instance) = &mut self.instance else { return Vec::new() };
+        let lost = parameters::lost(&self.unit.description, &self.parameters.settings, instance);
+        let life = instance.life();
+        let unreadable = self.locals.drop_unreadable(|_, kind, references, values| {
+            instance.get(kind, references, values).inspect_err(|_| instance.forgive(life))
+        });
+        notices(lost, unreadable)
+    }
+
+    fn ending(&mut self) -> Option<&'static str> {
+        self.ending
+    }
+}
+
+impl<I: Stepping> Locals for Cosim<I> {
+    fn list(&self) -> Vec<Local> {
+        locals::all(std::iter::once((&self.unit.description, None)))
+    }
+
+    fn choose(&mut self, places: &[usize]) {
+        self.locals = Chosen::new(std::iter::once(&self.unit.description), places);
+    }
+
+    fn read(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
+        let instance = self.instance.as_mut().ok_or_else(not_entered)?;
+        self.locals.read(into, |_, kind, references, values| instance.get(kind, references, values))
+    }
+}
+
+impl<I: Stepping> Bytes for Cosim<I> {
+    fn set_bytes(&mut self, port: usize, content: &[u8]) -> Result<(), SimulatorError> {
+        match &mut self.agenda {
+            Some(agenda) if !self.initialising => {
+                agenda.take_parcel(port, content);
+                Ok(())
+            }
+            _ => {
+                let instance = self.instance.as_mut().ok_or_else(not_entered)?;
+                let (kind, reference) = self.ports.parcels_in[port];
+                instance.set_parcel(kind, reference, content)?;
+                self.agenda.iter_mut().for_each(|agenda| agenda.told_parcel(port, content));
+                Ok(())
+            }
+        }
+    }
+
+    fn get_bytes(&mut self, port: usize, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+        let instance = self.instance.as_mut().ok_or_else(not_entered)?;
+        let (kind, reference) = self.ports.parcels_out[port];
+        instance.get_parcel(kind, reference, into)
+    }
+}
+
+impl<I: Stepping> Events for Cosim<I> {
+    fn next_event(&mut self) -> Result<Option<Time>, SimulatorError> {
+        self.running()?;
+        if self.ending.is_some() {
+            return Ok(None);
+        }
+        let next = self.agenda.as_ref().map_or(f64::INFINITY, Agenda::next);
+        Ok(Time::new(next).filter(|_| next.is_finite()))
+    }
+}
+
+impl<I: Stepping> Rollback for Cosim<I> {
     fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
         self.running()?.save(slot)?;
         self.agenda.iter_mut().for_each(|agenda| agenda.save(slot));
@@ -590,16 +605,18 @@ impl<I: Stepping> Simulator for Cosim<I> {
         Ok(())
     }
 
-    fn rehearse(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Rehearsal, SimulatorError> {
+    fn check(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Rehearsal, SimulatorError> {
         match self.setup {
-            Some(setup) if self.parameters.rollback == Rollback::Tried => {
+            Some(setup) if self.parameters.rollback == parameters::Rollback::Tried => {
                 rehearsal::rehearse(self, &setup, window, inputs)
             }
             _ => Ok(Rehearsal::Untried),
         }
     }
+}
 
-    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+impl<I: Stepping> SerializeState for Cosim<I> {
+    fn serialize(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
         // The unit may remember derivatives that are zero from now on, so it must be told that they are.
         into.push(self.slopes.told as u8);
         self.running()?;
@@ -607,7 +624,7 @@ impl<I: Stepping> Simulator for Cosim<I> {
         self.running()?.freeze(into)
     }
 
-    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
+    fn deserialize(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
         let damaged = || SimulatorError::new("thaw", "these bytes are no state of a unit");
         let (told, mut state) = from.split_first().filter(|(told, _)| **told <= 3).ok_or_else(damaged)?;
         self.slopes.told = usize::from(*told);
@@ -617,9 +634,11 @@ impl<I: Stepping> Simulator for Cosim<I> {
         }
         self.running()?.thaw(state)
     }
+}
 
+impl<I: Stepping> TunableParameters for Cosim<I> {
     /// Between two steps, where FMI 2.0 allows it (4.2.4), and FMI 3.0 as long as no event mode is in use; else there.
-    fn tune(&mut self, parameter: usize, value: f64) -> Result<(), SimulatorError> {
+    fn set_parameter(&mut self, parameter: usize, value: f64) -> Result<(), SimulatorError> {
         let unknown = || SimulatorError::new("tune", "there is no such parameter");
         let (reference, kind) = *self.tunable.get(parameter).ok_or_else(unknown)?;
         self.running()?;
@@ -629,12 +648,11 @@ impl<I: Stepping> Simulator for Cosim<I> {
             None => instance.set(kind, &[reference], &[value]),
         }
     }
+}
 
-    fn jacobian(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
+impl<I: Stepping> Jacobian for Cosim<I> {
+    fn fill(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
         let width = self.ports.interface.inputs.len();
-        if !self.ports.interface.abilities.jacobian && !self.ports.interface.feedthrough.is_empty() {
-            return Err(SimulatorError::new("jacobian", "this unit declares no derivatives"));
-        }
         into.fill(0.0);
         self.running()?;
         let instance = self.instance.as_mut().ok_or_else(not_entered)?;
@@ -643,15 +661,11 @@ impl<I: Stepping> Simulator for Cosim<I> {
         }
         Ok(())
     }
-
-    fn dynamics(&mut self) -> Option<&mut dyn Dynamics> {
-        Some(self)
-    }
 }
 
 /// Neither standard lets an importer ask a unit for co-simulation about inputs that it did not step with, so what is
 /// told is what is so where it stands.
-impl<I: Stepping> Dynamics for Cosim<I> {
+impl<I: Stepping> StateSpace for Cosim<I> {
     fn present(&mut self, into: &mut Present<'_>) -> Result<(), SimulatorError> {
         self.running()?;
         let instance = self.instance.as_mut().ok_or_else(not_entered)?;

@@ -3,7 +3,7 @@
 //! Many units promise it and forget half of their state. A run that then rejects a step goes on from a wrong
 //! place without anybody noticing, which is why it is tried before it is relied on.
 
-use cosimo_core::{Inputs, Outputs, Rehearsal, Setup, Simulator, SimulatorError, Slot, Trail, Window};
+use cosimo_core::{Inputs, Outputs, Rehearsal, Setup, Simulator, SimulatorError, Slot, Window};
 
 /// A repeated step may differ by this part of what the outputs moved in it, as solvers that start anew do.
 const NEAR: f64 = 0.1;
@@ -22,9 +22,6 @@ pub(crate) fn rehearse(
     window: Window,
     inputs: &Inputs<'_>,
 ) -> Result<Rehearsal, SimulatorError> {
-    if !unit.interface().abilities.rollback {
-        return Ok(Rehearsal::Untried);
-    }
     let verdict = run(unit, window, inputs);
     if let Some(failed) = unit.corrupt() {
         // The run cannot begin, and the instance that failed says so: not this one, if it was another.
@@ -35,8 +32,8 @@ pub(crate) fn rehearse(
     }
     // Whatever the trial did to the instance, the run begins with another one. One after the other, never
     // two at once: many units keep variables that all their instances share.
-    unit.enter(setup)?;
-    unit.settle(window.from, inputs)?;
+    unit.initialize(setup)?;
+    unit.set_inputs(window.from, inputs)?;
     verdict
 }
 
@@ -92,23 +89,23 @@ struct Seen {
 }
 
 fn first(unit: &mut dyn Simulator, window: Window, inputs: &Inputs<'_>) -> Result<Seen, SimulatorError> {
-    unit.save(Slot::Probe)?;
+    unit.need_rollback()?.save(Slot::Probe)?;
     step(unit, window, inputs)
 }
 
 fn again(unit: &mut dyn Simulator, window: Window, inputs: &Inputs<'_>) -> Result<Seen, SimulatorError> {
-    unit.restore(Slot::Probe)?;
+    unit.need_rollback()?.restore(Slot::Probe)?;
     step(unit, window, inputs)
 }
 
 fn step(unit: &mut dyn Simulator, window: Window, inputs: &Inputs<'_>) -> Result<Seen, SimulatorError> {
     let before = outputs(unit)?;
-    unit.advance(window, inputs, &mut Trail { integrals: &mut [] })?;
+    unit.do_step(window, inputs)?;
     Ok(Seen { before, after: outputs(unit)? })
 }
 
 fn outputs(unit: &mut dyn Simulator) -> Result<Vec<f64>, SimulatorError> {
     let mut values = vec![0.0; unit.interface().outputs.len()];
-    unit.outputs(&mut Outputs { values: &mut values, slopes: &mut [] })?;
+    unit.get_outputs(&mut Outputs { values: &mut values, slopes: &mut [] })?;
     Ok(values)
 }

@@ -29,14 +29,14 @@ fn lives(version: u32) -> impl FnMut() {
     let mut mass = open(&folder, "mass.fmu", &[]).unwrap();
     move || {
         enter(&mut *mass);
-        mass.save(Slot::Attempt).unwrap();
+        mass.rollback().unwrap().save(Slot::Attempt).unwrap();
         advance(&mut *mass, 0.0, 0.1, &[Segment::constant(1.0)]).unwrap();
-        mass.restore(Slot::Attempt).unwrap();
-        mass.save(Slot::Window).unwrap();
+        mass.rollback().unwrap().restore(Slot::Attempt).unwrap();
+        mass.rollback().unwrap().save(Slot::Window).unwrap();
         let mut bytes = Vec::new();
-        mass.freeze(&mut bytes).unwrap();
+        mass.serialize_state().unwrap().serialize(&mut bytes).unwrap();
         advance(&mut *mass, 0.0, 0.1, &[Segment::constant(1.0)]).unwrap();
-        mass.thaw(&bytes).unwrap();
+        mass.serialize_state().unwrap().deserialize(&bytes).unwrap();
         outputs(&mut *mass);
     }
 }
@@ -49,13 +49,13 @@ fn bouncing_lives(version: Version) -> impl FnMut() {
     let mut ball = open(&folder, "ball.fmu", &[]).unwrap();
     move || {
         enter(&mut *ball);
-        ball.save(Slot::Attempt).unwrap();
+        ball.rollback().unwrap().save(Slot::Attempt).unwrap();
         advance(&mut *ball, 0.0, 0.6, &[]).unwrap();
-        ball.restore(Slot::Attempt).unwrap();
+        ball.rollback().unwrap().restore(Slot::Attempt).unwrap();
         let mut bytes = Vec::new();
-        ball.freeze(&mut bytes).unwrap();
+        ball.serialize_state().unwrap().serialize(&mut bytes).unwrap();
         advance(&mut *ball, 0.0, 0.6, &[]).unwrap();
-        ball.thaw(&bytes).unwrap();
+        ball.serialize_state().unwrap().deserialize(&bytes).unwrap();
         outputs(&mut *ball);
     }
 }

@@ -3,11 +3,12 @@
 
 use std::any::Any;
 
+use cosimo_core::simulator::{Memory, Rollback, SerializeState};
 use cosimo_core::{
-    Abilities, Inputs, Interface, Options, Outputs, Reached, Setup, Simulator, SimulatorError, Slot, Spec,
-    Time, Trail, Window,
+    Abilities, Inputs, Interface, Options, Outputs, Reached, Setup, Simulator, SimulatorError, Spec, Time,
+    Window,
 };
-use cosimo_native::{Hybrid, Memory};
+use cosimo_native::Hybrid;
 
 use crate::parameters::finite;
 use crate::{ModelEntry, Native, input, output};
@@ -69,22 +70,17 @@ impl Simulator for Faulty {
         &self.interface
     }
 
-    fn enter(&mut self, _setup: &Setup) -> Result<(), SimulatorError> {
+    fn initialize(&mut self, _setup: &Setup) -> Result<(), SimulatorError> {
         self.memory = Memory::new([0.0; 2]);
         Ok(())
     }
 
-    fn settle(&mut self, _at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
+    fn set_inputs(&mut self, _at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
         self.memory.now[0] = inputs.at(0, 0.0);
         Ok(())
     }
 
-    fn advance(
-        &mut self,
-        window: Window,
-        inputs: &Inputs<'_>,
-        _trail: &mut Trail<'_>,
-    ) -> Result<Reached, SimulatorError> {
+    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
         self.memory.now[0] = inputs.at(0, window.size);
         if window.to.seconds() >= self.at {
             match self.fault {
@@ -95,28 +91,18 @@ impl Simulator for Faulty {
         Ok(Reached::end_of(window, 1))
     }
 
-    fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+    fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
         let [u, failed] = self.memory.now;
         out.values[0] = if failed == 0.0 { u } else { f64::NAN };
         Ok(())
     }
 
-    fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        self.memory.save(slot);
-        Ok(())
+    fn rollback(&mut self) -> Option<&mut dyn Rollback> {
+        Some(&mut self.memory)
     }
 
-    fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        self.memory.restore(slot)
-    }
-
-    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
-        self.memory.freeze(into);
-        Ok(())
-    }
-
-    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
-        self.memory.thaw(from)
+    fn serialize_state(&mut self) -> Option<&mut dyn SerializeState> {
+        Some(&mut self.memory)
     }
 }
 
@@ -124,7 +110,7 @@ impl Simulator for Faulty {
 mod tests {
     use super::*;
     use crate::tests::{advance_from, options, outputs, settle};
-    use cosimo_core::Segment;
+    use cosimo_core::{Segment, Slot};
 
     #[test]
     fn nan_comes_at_its_time_stays_and_is_healed_by_rewinding() {
@@ -132,12 +118,12 @@ mod tests {
         let seven = [Segment::constant(7.0)];
         advance_from(&mut *faulty, 0.0, 0.25, &seven);
         assert_eq!(outputs(&mut *faulty), [7.0]);
-        faulty.save(Slot::Attempt).unwrap();
+        faulty.rollback().unwrap().save(Slot::Attempt).unwrap();
         advance_from(&mut *faulty, 0.25, 0.25, &seven);
         assert!(outputs(&mut *faulty)[0].is_nan());
         settle(&mut *faulty, &seven);
         assert!(outputs(&mut *faulty)[0].is_nan());
-        faulty.restore(Slot::Attempt).unwrap();
+        faulty.rollback().unwrap().restore(Slot::Attempt).unwrap();
         assert_eq!(outputs(&mut *faulty), [7.0]);
     }
 

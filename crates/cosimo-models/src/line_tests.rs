@@ -2,7 +2,7 @@
 //! where there is a model at either end.
 
 use cosimo_core::line::{Between, LineEnd, Repay, Stamp, Table};
-use cosimo_core::{Inputs, Reached, Segment, Setup, Simulator, Slot, Time, Trail, Value, Window};
+use cosimo_core::{Inputs, Reached, Segment, Setup, Simulator, Slot, Time, Value, Window};
 use cosimo_native::Integrated;
 
 use crate::tests::{defaults, options, outputs};
@@ -14,10 +14,10 @@ fn time(seconds: f64) -> Time {
 
 fn begun(model: &ModelEntry, given: &[(&str, Value)]) -> Box<dyn Native> {
     let mut simulator = (model.build)(&options(model, given));
-    simulator.enter(&Setup { start: Time::ZERO, stop: None, meets: true, rewinds: true }).unwrap();
+    simulator.initialize(&Setup { start: Time::ZERO, stop: None, meets: true, rewinds: true }).unwrap();
     let starts = |port: &cosimo_core::Port| Segment::constant(port.start.unwrap());
     let inputs: Vec<Segment> = simulator.interface().inputs.iter().map(starts).collect();
-    simulator.settle(Time::ZERO, &Inputs::of(&inputs)).unwrap();
+    simulator.set_inputs(Time::ZERO, &Inputs::of(&inputs)).unwrap();
     simulator
 }
 
@@ -52,7 +52,7 @@ fn step(simulator: &mut dyn Simulator, end: LineEnd<'_>, size: f64) -> Reached {
     let window = Window { from: time(end.from), to: time(end.from + size), size };
     let segments = [Segment::constant(f64::NAN)];
     let inputs = Inputs { segments: &segments, ends: &[end], stepwise: true };
-    let reached = simulator.advance(window, &inputs, &mut Trail { integrals: &mut [] }).unwrap();
+    let reached = simulator.do_step(window, &inputs).unwrap();
     assert!(reached.to > window.from && reached.to <= window.to, "{} in {window}", reached.to);
     reached
 }
@@ -91,7 +91,7 @@ fn all_the_way_is_as_good_as_step_by_step() {
     let window = Window { from: time(0.0), to: time(0.02), size: 0.02 };
     let (segments, ends) = ([Segment::ZERO], [end(&table, 0.0, 0.02, 0.3)]);
     let inputs = Inputs { segments: &segments, ends: &ends, stepwise: false };
-    let reached = far.advance(window, &inputs, &mut Trail { integrals: &mut [] }).unwrap();
+    let reached = far.do_step(window, &inputs).unwrap();
     assert_eq!(reached.to, window.to);
     let wanted = (-(0.3 + 0.2) / 5e-3 * 0.02f64).exp();
     assert!((outputs(&mut *far)[0] - wanted).abs() < 1e-7);
@@ -100,7 +100,7 @@ fn all_the_way_is_as_good_as_step_by_step() {
 #[test]
 fn a_step_ends_at_the_event_and_not_beyond_and_settling_handles_it() {
     let (mut mass, table) = (begun(&spring_mass::LEFT, &[number("t0", 0.0123)]), quiet(0.0));
-    assert_eq!(mass.next_event().unwrap(), Some(time(0.0123)));
+    assert_eq!(mass.events().unwrap().next_event().unwrap(), Some(time(0.0123)));
     let (mut t, mut reached) = (0.0, None);
     while t < 0.0123 {
         assert_eq!(outputs(&mut *mass), [0.0; 4]);
@@ -111,8 +111,8 @@ fn a_step_ends_at_the_event_and_not_beyond_and_settling_handles_it() {
     let reached = reached.unwrap();
     assert!(reached.event && t == 0.0123, "{reached:?}");
     assert_eq!(outputs(&mut *mass)[3], 0.0, "outputs are those before the event");
-    mass.settle(time(t), &Inputs::of(&[Segment::ZERO])).unwrap();
-    assert_eq!((outputs(&mut *mass)[3], mass.next_event().unwrap()), (100.0, None));
+    mass.set_inputs(time(t), &Inputs::of(&[Segment::ZERO])).unwrap();
+    assert_eq!((outputs(&mut *mass)[3], mass.events().unwrap().next_event().unwrap()), (100.0, None));
     while t < 0.02 {
         let reached = step(&mut *mass, end(&table, t, 1e-3, 0.1), 1e-3);
         assert!(!reached.event);
@@ -134,9 +134,9 @@ fn a_change_of_impedance_is_in_the_evaluations_and_rewinding_forgets_it() {
         for _ in 0..30 {
             t = step(&mut *mass, end(&table, t, 1e-4, 0.1), 1e-4).to.seconds();
         }
-        mass.save(Slot::Attempt).unwrap();
+        mass.rollback().unwrap().save(Slot::Attempt).unwrap();
         let mut frozen = Vec::new();
-        mass.freeze(&mut frozen).unwrap();
+        mass.serialize_state().unwrap().serialize(&mut frozen).unwrap();
         let onwards = |mass: &mut dyn Simulator, impedance: f64| {
             let (mut t, mut seen) = (t, Vec::new());
             for _ in 0..5 {
@@ -147,16 +147,16 @@ fn a_change_of_impedance_is_in_the_evaluations_and_rewinding_forgets_it() {
             seen
         };
         let same = onwards(&mut *mass, 0.1);
-        mass.restore(Slot::Attempt).unwrap();
+        mass.rollback().unwrap().restore(Slot::Attempt).unwrap();
         let other = onwards(&mut *mass, 0.2);
         assert_ne!(same, other);
         if solver == "bdf" {
             assert!(other[0].0 >= same[0].0 + 2, "{same:?} {other:?}");
             assert!(other[4].0 <= same[4].0 + 1);
         }
-        mass.restore(Slot::Attempt).unwrap();
+        mass.rollback().unwrap().restore(Slot::Attempt).unwrap();
         assert_eq!(same, onwards(&mut *mass, 0.1), "{solver}");
-        twin.thaw(&frozen).unwrap();
+        twin.serialize_state().unwrap().deserialize(&frozen).unwrap();
         assert_eq!(same, onwards(&mut *twin, 0.1), "{solver}, thawed");
     }
 }
@@ -166,8 +166,8 @@ fn a_change_of_impedance_is_in_the_evaluations_and_rewinding_forgets_it() {
 fn a_second_run_is_the_first_again() {
     let (mut mass, table) = (begun(&spring_mass::LEFT, &[number("t0", 0.003)]), quiet(0.5));
     let mut run = || {
-        mass.enter(&Setup { start: Time::ZERO, stop: None, meets: true, rewinds: true }).unwrap();
-        mass.settle(Time::ZERO, &Inputs::of(&[Segment::ZERO])).unwrap();
+        mass.initialize(&Setup { start: Time::ZERO, stop: None, meets: true, rewinds: true }).unwrap();
+        mass.set_inputs(Time::ZERO, &Inputs::of(&[Segment::ZERO])).unwrap();
         let (mut t, mut seen) = (0.0, Vec::new());
         while t < 0.01 {
             let reached = step(&mut *mass, end(&table, t, 1e-4, 0.1), 1e-4);
@@ -230,7 +230,7 @@ fn together(parties: &mut [Party], lines: &mut [Line], stop: f64) {
         let window = Window { from: time(*t), to: time(*t + size), size };
         let segments = vec![Segment::ZERO; simulator.interface().inputs.len()];
         let inputs = Inputs { segments: &segments, ends: &told, stepwise: true };
-        let reached = simulator.advance(window, &inputs, &mut Trail { integrals: &mut [] }).unwrap();
+        let reached = simulator.do_step(window, &inputs).unwrap();
         *t = reached.to.seconds();
         *evaluations += reached.evaluations;
         let y = outputs(&mut **simulator);
@@ -241,7 +241,7 @@ fn together(parties: &mut [Party], lines: &mut [Line], stop: f64) {
             .collect();
         if reached.event {
             let held: Vec<Segment> = stamps.iter().map(|(_, effort, _)| Segment::constant(*effort)).collect();
-            simulator.settle(reached.to, &Inputs::of(&held)).unwrap();
+            simulator.set_inputs(reached.to, &Inputs::of(&held)).unwrap();
         }
         for (line, effort, flow) in stamps {
             lines[line].tables[own].publish(*t, effort, flow);
@@ -317,15 +317,14 @@ fn every_model_without_a_solver_can_be_integrated_here() {
     for entry in HYBRID {
         let model = (entry.build)(&defaults(entry.parameters));
         let mut simulator = Integrated::solved(model, "bdf", None, 1e-8, 1e-10);
-        simulator.enter(&Setup { start: Time::ZERO, stop: None, meets: false, rewinds: true }).unwrap();
+        simulator.initialize(&Setup { start: Time::ZERO, stop: None, meets: false, rewinds: true }).unwrap();
         let held: Vec<Segment> =
             simulator.interface().inputs.iter().map(|port| Segment::constant(port.start.unwrap())).collect();
         let rows = (entry.reference)();
         for pair in rows.windows(2) {
             let (from, to) = (pair[0][0], pair[1][0]);
             let window = Window { from: time(from), to: time(to), size: to - from };
-            let reached =
-                simulator.advance(window, &Inputs::of(&held), &mut Trail { integrals: &mut [] }).unwrap();
+            let reached = simulator.do_step(window, &Inputs::of(&held)).unwrap();
             assert_eq!(reached.to, window.to);
             for (found, wanted) in outputs(&mut simulator).iter().zip(&pair[1][1..]) {
                 let off = (found - wanted).abs() / (1.0 + wanted.abs());

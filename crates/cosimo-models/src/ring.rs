@@ -3,11 +3,12 @@
 
 use std::any::Any;
 
+use cosimo_core::abilities;
+use cosimo_core::simulator::{Jacobian, Memory, Rollback, SerializeState};
 use cosimo_core::{
-    Abilities, Inputs, Interface, Outputs, Reached, Setup, Simulator, SimulatorError, Slot, Time, Trail,
-    Window,
+    Abilities, Inputs, Interface, Outputs, Reached, Setup, Simulator, SimulatorError, Time, Window,
 };
-use cosimo_native::{Hybrid, Memory};
+use cosimo_native::Hybrid;
 
 use crate::parameters::finite;
 use crate::{ModelEntry, Native, input, output};
@@ -61,53 +62,42 @@ impl Simulator for Rotor {
         &self.interface
     }
 
-    fn enter(&mut self, _setup: &Setup) -> Result<(), SimulatorError> {
+    fn initialize(&mut self, _setup: &Setup) -> Result<(), SimulatorError> {
         self.memory = Memory::new(START);
         Ok(())
     }
 
-    fn settle(&mut self, _at: Time, _inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
+    fn set_inputs(&mut self, _at: Time, _inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
         Ok(())
     }
 
     #[inline]
-    fn advance(
-        &mut self,
-        window: Window,
-        inputs: &Inputs<'_>,
-        _trail: &mut Trail<'_>,
-    ) -> Result<Reached, SimulatorError> {
+    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
         let (a, b) = (inputs.at(0, window.size), inputs.at(1, window.size));
         self.memory.now = [self.cos * a - self.sin * b, self.sin * a + self.cos * b];
         Ok(Reached::end_of(window, 1))
     }
 
     #[inline]
-    fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+    fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
         out.values.copy_from_slice(&self.memory.now);
         Ok(())
     }
 
-    fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        self.memory.save(slot);
-        Ok(())
+    fn rollback(&mut self) -> Option<&mut dyn Rollback> {
+        Some(&mut self.memory)
     }
 
-    fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        self.memory.restore(slot)
+    fn serialize_state(&mut self) -> Option<&mut dyn SerializeState> {
+        Some(&mut self.memory)
     }
 
-    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
-        self.memory.freeze(into);
-        Ok(())
-    }
+    abilities! { self: jacobian }
+}
 
-    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
-        self.memory.thaw(from)
-    }
-
+impl Jacobian for Rotor {
     /// Zero: outputs change by steps alone.
-    fn jacobian(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
+    fn fill(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
         into.fill(0.0);
         Ok(())
     }

@@ -3,9 +3,7 @@
 use std::path::Path;
 
 use cosimo_core::entry::{Kind, OpenProblem, OpenRequest, ReferenceEntry};
-use cosimo_core::{
-    Inputs, Options, Outputs, Reached, Segment, Simulator, Slot, Spec, Time, Trail, Value, Window,
-};
+use cosimo_core::{Inputs, Options, Outputs, Reached, Segment, Simulator, Slot, Spec, Time, Value, Window};
 use cosimo_native::{Direction, Hybrid, Known, Linear, Model, Ode, Point, Solver, Unknown};
 use nalgebra::{DMatrix, DVector};
 
@@ -31,28 +29,30 @@ pub(crate) fn advance_from(
     segments: &[Segment],
 ) -> Reached {
     let window = Window { from: time(from), to: time(from + size), size };
-    simulator.advance(window, &Inputs::of(segments), &mut Trail { integrals: &mut [] }).unwrap()
+    simulator.do_step(window, &Inputs::of(segments)).unwrap()
 }
 
 pub(crate) fn advance(simulator: &mut dyn Simulator, size: f64, segments: &[Segment]) -> Reached {
     advance_from(simulator, 0.0, size, segments)
 }
 
-/// Advances, and returns the integrals on offer.
+/// Advances, and returns the integrals on offer, if there are any.
 pub(crate) fn integrals(simulator: &mut dyn Simulator, size: f64, segments: &[Segment]) -> Vec<f64> {
     let mut integrals = vec![f64::NAN; simulator.interface().outputs.len()];
     let window = Window { from: time(0.0), to: time(size), size };
-    simulator.advance(window, &Inputs::of(segments), &mut Trail { integrals: &mut integrals }).unwrap();
+    if let Some(simulator) = simulator.integrals() {
+        simulator.do_step_with_integrals(window, &Inputs::of(segments), &mut integrals).unwrap();
+    }
     integrals
 }
 
 pub(crate) fn settle(simulator: &mut dyn Simulator, segments: &[Segment]) {
-    simulator.settle(time(0.0), &Inputs::of(segments)).unwrap();
+    simulator.set_inputs(time(0.0), &Inputs::of(segments)).unwrap();
 }
 
 pub(crate) fn outputs(simulator: &mut dyn Simulator) -> Vec<f64> {
     let mut values = vec![f64::NAN; simulator.interface().outputs.len()];
-    simulator.outputs(&mut Outputs { values: &mut values, slopes: &mut [] }).unwrap();
+    simulator.get_outputs(&mut Outputs { values: &mut values, slopes: &mut [] }).unwrap();
     values
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn follows(
 fn slopes(simulator: &mut dyn Simulator) -> Vec<f64> {
     let count = simulator.interface().outputs.len();
     let (mut values, mut slopes) = (vec![0.0; count], vec![f64::NAN; count]);
-    simulator.outputs(&mut Outputs { values: &mut values, slopes: &mut slopes }).unwrap();
+    simulator.get_outputs(&mut Outputs { values: &mut values, slopes: &mut slopes }).unwrap();
     slopes
 }
 
@@ -157,7 +157,7 @@ fn seen(simulator: &mut dyn Simulator) -> Vec<u64> {
 fn jacobian(simulator: &mut dyn Simulator) -> Vec<f64> {
     let interface = simulator.interface();
     let mut into = vec![f64::NAN; interface.outputs.len() * interface.inputs.len()];
-    simulator.jacobian(&mut into).unwrap();
+    simulator.jacobian().unwrap().fill(&mut into).unwrap();
     into
 }
 
@@ -176,19 +176,19 @@ fn rewinding_and_thawing_bring_back_every_bit() {
         };
         advance(&mut *simulator, 0.01, &inputs(0.0));
         for slot in [Slot::Attempt, Slot::Window, Slot::Jacobian, Slot::Probe] {
-            simulator.save(slot).unwrap();
+            simulator.rollback().unwrap().save(slot).unwrap();
         }
         let mut frozen = vec![];
-        simulator.freeze(&mut frozen).unwrap();
+        simulator.serialize_state().unwrap().serialize(&mut frozen).unwrap();
         let first = onwards(&mut *simulator);
         for slot in [Slot::Probe, Slot::Jacobian, Slot::Window, Slot::Attempt, Slot::Probe] {
             settle(&mut *simulator, &cubics(ports, 0.5));
-            simulator.restore(slot).unwrap();
+            simulator.rollback().unwrap().restore(slot).unwrap();
             assert_eq!(first, onwards(&mut *simulator), "{title}: {slot:?}");
         }
-        twin.thaw(&frozen).unwrap();
+        twin.serialize_state().unwrap().deserialize(&frozen).unwrap();
         assert_eq!(first, onwards(&mut *twin), "{title}: thawed");
-        let error = twin.thaw(&frozen[1..]).unwrap_err().to_string();
+        let error = twin.serialize_state().unwrap().deserialize(&frozen[1..]).unwrap_err().to_string();
         assert!(error.contains(&format!("{} bytes", frozen.len() - 1)), "{error}");
     }
 }
@@ -206,8 +206,7 @@ fn declared_abilities_and_sizes_are_true() {
                 .all(|(y, u)| *y < interface.outputs.len() && *u < interface.inputs.len())
         );
         assert_eq!(abilities.states, simulator.states().is_some(), "{title}");
-        let mut into = vec![0.0; interface.outputs.len() * interface.inputs.len()];
-        assert_eq!(abilities.jacobian, simulator.jacobian(&mut into).is_ok(), "{title}");
+        assert_eq!(abilities.jacobian, simulator.jacobian().is_some(), "{title}");
         let inputs = cubics(interface.inputs.len(), 0.0);
         assert_eq!(
             abilities.integrals,
@@ -400,9 +399,9 @@ fn offered_slopes_are_the_differences_that_stepping_on_shows() {
                 settle(&mut *simulator, &onwards);
             }
             let (y, found) = (outputs(&mut *simulator), slopes(&mut *simulator));
-            simulator.save(Slot::Attempt).unwrap();
+            simulator.rollback().unwrap().save(Slot::Attempt).unwrap();
             let mut rise = |size: f64| {
-                simulator.restore(Slot::Attempt).unwrap();
+                simulator.rollback().unwrap().restore(Slot::Attempt).unwrap();
                 advance(&mut *simulator, size, &onwards);
                 let rise: Vec<f64> =
                     outputs(&mut *simulator).iter().zip(&y).map(|(new, old)| new - old).collect();
@@ -415,7 +414,7 @@ fn offered_slopes_are_the_differences_that_stepping_on_shows() {
                 let scale = 1.0 + difference.abs();
                 assert!((found[output] - difference).abs() < 2e-4 * scale, "{title}: {found:?} {difference}");
             }
-            simulator.restore(Slot::Attempt).unwrap();
+            simulator.rollback().unwrap().restore(Slot::Attempt).unwrap();
         }
     }
     assert!(offered >= 8);
@@ -432,10 +431,10 @@ fn offered_integrals_are_those_of_a_fine_quadrature() {
         offered += 1;
         let (size, pieces) = (0.25, 2000);
         settle(&mut *simulator, &cubics(ports, 0.0));
-        simulator.save(Slot::Attempt).unwrap();
+        simulator.rollback().unwrap().save(Slot::Attempt).unwrap();
         let found = integrals(&mut *simulator, size, &cubics(ports, 0.0));
         let end = outputs(&mut *simulator);
-        simulator.restore(Slot::Attempt).unwrap();
+        simulator.rollback().unwrap().restore(Slot::Attempt).unwrap();
         let piece = size / f64::from(pieces);
         let mut sums = outputs(&mut *simulator);
         for i in 1..=pieces {

@@ -18,9 +18,9 @@ use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
 
+use cosimo_core::simulator::{Memory, Rollback};
 use cosimo_core::{
-    Abilities, Inputs, Interface, Outputs, Port, Reached, Setup, Simulator, SimulatorError, Slot, Time,
-    Trail, Window,
+    Abilities, Inputs, Interface, Outputs, Port, Reached, Setup, Simulator, SimulatorError, Time, Window,
 };
 
 use crate::integrated::Integrated;
@@ -156,8 +156,7 @@ where
         interface: interface.clone(),
         update: update.clone(),
         inputs: vec![0.0; N],
-        saved: std::array::from_fn(|_| now.clone()),
-        now: now.clone(),
+        memory: Memory::new(now.clone()),
     }
 }
 
@@ -168,8 +167,7 @@ struct Discrete<S> {
     update: Arc<Update<S>>,
     inputs: Vec<f64>,
     /// The state and the outputs.
-    now: (S, Vec<f64>),
-    saved: [(S, Vec<f64>); Slot::COUNT],
+    memory: Memory<(S, Vec<f64>)>,
 }
 
 impl<S> fmt::Debug for Discrete<S> {
@@ -183,48 +181,29 @@ impl<S: Clone + Send + Sync> Simulator for Discrete<S> {
         &self.interface
     }
 
-    fn enter(&mut self, _setup: &Setup) -> Result<(), SimulatorError> {
+    fn initialize(&mut self, _setup: &Setup) -> Result<(), SimulatorError> {
         Ok(())
     }
 
-    fn settle(&mut self, _at: Time, _inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
+    fn set_inputs(&mut self, _at: Time, _inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
         Ok(())
     }
 
-    fn advance(
-        &mut self,
-        window: Window,
-        inputs: &Inputs<'_>,
-        _trail: &mut Trail<'_>,
-    ) -> Result<Reached, SimulatorError> {
+    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
         for (port, value) in self.inputs.iter_mut().enumerate() {
             *value = inputs.at(port, window.size);
         }
-        let (state, outputs) = &mut self.now;
+        let (state, outputs) = &mut self.memory.now;
         (self.update)(state, window.to.seconds(), &self.inputs, outputs);
         Ok(Reached::end_of(window, 1))
     }
 
-    fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
-        out.values.copy_from_slice(&self.now.1);
+    fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+        out.values.copy_from_slice(&self.memory.now.1);
         Ok(())
     }
 
-    fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        self.saved[slot.index()].clone_from(&self.now);
-        Ok(())
-    }
-
-    fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        self.now.clone_from(&self.saved[slot.index()]);
-        Ok(())
-    }
-
-    fn freeze(&mut self, _into: &mut Vec<u8>) -> Result<(), SimulatorError> {
-        Err(SimulatorError::new("freeze", "the state of a closure cannot be written to a file"))
-    }
-
-    fn thaw(&mut self, _from: &[u8]) -> Result<(), SimulatorError> {
-        Err(SimulatorError::new("thaw", "the state of a closure cannot be read from a file"))
+    fn rollback(&mut self) -> Option<&mut dyn Rollback> {
+        Some(&mut self.memory)
     }
 }

@@ -10,11 +10,16 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use cosimo_core::abilities;
 use cosimo_core::ends::{Tuning, exert};
 use cosimo_core::linearised::{Matrices, Present};
+use cosimo_core::simulator::{
+    Events, Jacobian, Lifecycle, Locals, Rollback, SerializeState, StateSpace, States, StepIntegrals,
+    TunableParameters,
+};
 use cosimo_core::{
-    Dynamics, Inputs, Interface, LineEnd, Local, Outputs, Reached, Rehearsal, Segment, Setup, Simulator,
-    SimulatorError, Slot, States, Time, Trail, Window,
+    Inputs, Interface, LineEnd, Local, Outputs, Reached, Rehearsal, Segment, Setup, Simulator,
+    SimulatorError, Slot, Time, Window,
 };
 use cosimo_ode::{Failure, Fault, Integrator, IntegratorEntry, Outcome, Roots, Settings, System};
 
@@ -673,7 +678,7 @@ impl<E: Equations> Simulator for HybridSimulator<E> {
         &self.interface
     }
 
-    fn enter(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
+    fn initialize(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
         let HybridSimulator { equations, interface, method, course, .. } = self;
         let waits = equations.enter(setup)?;
         let at = setup.start.seconds();
@@ -687,33 +692,7 @@ impl<E: Equations> Simulator for HybridSimulator<E> {
         if waits { Ok(()) } else { self.run() }
     }
 
-    fn exit_initialisation(&mut self) -> Result<bool, SimulatorError> {
-        let initialising = self.initialising;
-        self.run()?;
-        Ok(initialising)
-    }
-
-    fn notices(&mut self) -> Vec<(&'static str, String)> {
-        self.equations.notices()
-    }
-
-    fn locals(&self) -> Vec<Local> {
-        self.equations.locals()
-    }
-
-    fn choose_locals(&mut self, places: &[usize]) {
-        self.equations.choose_locals(places);
-    }
-
-    fn read_locals(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
-        self.equations.read_locals(into)
-    }
-
-    fn ending(&self) -> Option<&'static str> {
-        self.ending
-    }
-
-    fn settle(&mut self, at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
+    fn set_inputs(&mut self, at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
         if self.ending.is_some() {
             return Ok(());
         }
@@ -726,13 +705,40 @@ impl<E: Equations> Simulator for HybridSimulator<E> {
         if self.ending.is_some() { Ok(()) } else { self.stand() }
     }
 
-    fn advance(
+    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+        self.do_step_with_integrals(window, inputs, &mut [])
+    }
+
+    fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+        self.equations.outputs(out.values)?;
+        if out.slopes.is_empty() || !self.interface.abilities.slopes {
+            return Ok(());
+        }
+        if self.initialising || self.ending.is_some() {
+            out.slopes.fill(0.0); // equations that initialise or have ended cannot be asked how they move
+            return Ok(());
+        }
+        self.output_slopes(out.slopes)
+    }
+
+    abilities! {
+        self:
+        lifecycle, parameters, states, state_space, locals,
+        rollback if self.interface.abilities.rollback,
+        serialize_state if self.interface.abilities.freeze,
+        events if self.interface.abilities.events,
+        jacobian if self.interface.abilities.jacobian,
+        integrals if self.interface.abilities.integrals,
+    }
+}
+
+impl<E: Equations> StepIntegrals for HybridSimulator<E> {
+    fn do_step_with_integrals(
         &mut self,
         window: Window,
         inputs: &Inputs<'_>,
-        trail: &mut Trail<'_>,
+        integrals: &mut [f64],
     ) -> Result<Reached, SimulatorError> {
-        let integrals = if self.interface.abilities.integrals { &mut *trail.integrals } else { &mut [] };
         integrals.fill(0.0);
         self.equations.check_ends(&self.interface, inputs.ends)?;
         self.run()?;
@@ -759,28 +765,47 @@ impl<E: Equations> Simulator for HybridSimulator<E> {
             evaluations: self.evaluations() - before + asked,
         })
     }
+}
 
+impl<E: Equations> Lifecycle for HybridSimulator<E> {
+    fn exit_initialization(&mut self) -> Result<bool, SimulatorError> {
+        let initialising = self.initialising;
+        self.run()?;
+        Ok(initialising)
+    }
+
+    fn notices(&mut self) -> Vec<(&'static str, String)> {
+        self.equations.notices()
+    }
+
+    fn ending(&mut self) -> Option<&'static str> {
+        self.ending
+    }
+}
+
+impl<E: Equations> Locals for HybridSimulator<E> {
+    fn list(&self) -> Vec<Local> {
+        self.equations.locals()
+    }
+
+    fn choose(&mut self, places: &[usize]) {
+        self.equations.choose_locals(places);
+    }
+
+    fn read(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
+        self.equations.read_locals(into)
+    }
+}
+
+impl<E: Equations> Events for HybridSimulator<E> {
     fn next_event(&mut self) -> Result<Option<Time>, SimulatorError> {
-        if !self.equations.needs_event(true) {
-            return Ok(None);
-        }
         self.run()?;
         let next = self.course.next_event;
         Ok(Time::new(next).filter(|_| next.is_finite()))
     }
+}
 
-    fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
-        self.equations.outputs(out.values)?;
-        if out.slopes.is_empty() || !self.interface.abilities.slopes {
-            return Ok(());
-        }
-        if self.initialising || self.ending.is_some() {
-            out.slopes.fill(0.0); // equations that initialise or have ended cannot be asked how they move
-            return Ok(());
-        }
-        self.output_slopes(out.slopes)
-    }
-
+impl<E: Equations> Rollback for HybridSimulator<E> {
     fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
         self.run()?;
         self.saved[slot.index()].copy_from(&self.course);
@@ -795,12 +820,14 @@ impl<E: Equations> Simulator for HybridSimulator<E> {
         self.stand()
     }
 
-    fn rehearse(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Rehearsal, SimulatorError> {
+    fn check(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Rehearsal, SimulatorError> {
         E::rehearse(self, window, inputs)
     }
+}
 
+impl<E: Equations> SerializeState for HybridSimulator<E> {
     /// Pieces with their lengths: inputs and events, integrator, indicators, and what is inside the equations.
-    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+    fn serialize(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
         self.run()?;
         let mut pieces = [const { Vec::new() }; 4];
         pieces[0].push(u8::from(self.course.due));
@@ -821,7 +848,7 @@ impl<E: Equations> Simulator for HybridSimulator<E> {
         Ok(())
     }
 
-    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
+    fn deserialize(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
         let foreign = || SimulatorError::new("thaw", E::foreign(from.len()));
         let (mut rest, mut pieces) = (from, [&[][..]; 4]);
         for piece in &mut pieces {
@@ -846,30 +873,26 @@ impl<E: Equations> Simulator for HybridSimulator<E> {
         self.course.copy_from(&course);
         self.stand()
     }
+}
 
+impl<E: Equations> TunableParameters for HybridSimulator<E> {
     /// Equations are others now, and what is in the course stays; they may announce another event.
-    fn tune(&mut self, parameter: usize, value: f64) -> Result<(), SimulatorError> {
+    fn set_parameter(&mut self, parameter: usize, value: f64) -> Result<(), SimulatorError> {
         self.equations.tune(&self.interface, parameter, value)?;
         self.event(self.course.now)?;
         self.stand()
     }
+}
 
-    fn jacobian(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
+impl<E: Equations> Jacobian for HybridSimulator<E> {
+    fn fill(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
         self.run()?;
         self.equations.jacobian(&self.interface, into)
-    }
-
-    fn states(&mut self) -> Option<&mut dyn States> {
-        Some(self)
-    }
-
-    fn dynamics(&mut self) -> Option<&mut dyn Dynamics> {
-        Some(self)
     }
 }
 
 /// Equations are asked about any states and inputs all day; afterwards they are put back where they were.
-impl<E: Equations> Dynamics for HybridSimulator<E> {
+impl<E: Equations> StateSpace for HybridSimulator<E> {
     fn present(&mut self, into: &mut Present<'_>) -> Result<(), SimulatorError> {
         self.run()?;
         into.x.copy_from_slice(self.course.integrator.state());
@@ -893,7 +916,7 @@ impl<E: Equations> Dynamics for HybridSimulator<E> {
 }
 
 impl<E: Equations> States for HybridSimulator<E> {
-    fn count(&self) -> usize {
+    fn count(&mut self) -> usize {
         self.method.states
     }
 

@@ -4,6 +4,7 @@ use std::fmt;
 
 use cosimo_core::entry::Range;
 use cosimo_core::linearised::Matrices;
+use cosimo_core::simulator::{Memory, Rollback, SerializeState};
 use cosimo_core::{
     Abilities, Derivatives, Insight, Interface, LineEnd, Options, Setup, Simulator, SimulatorError, Slot,
     Spec, Time,
@@ -11,7 +12,6 @@ use cosimo_core::{
 use cosimo_ode::{Absolute, Settings};
 
 use crate::hybrid::{Beginning, Equations, HybridSimulator, Method, Settled};
-use crate::memory::Memory;
 use crate::model::{Direction, Hybrid, Point};
 use crate::ode::ABILITIES;
 use crate::recipe::Recipe;
@@ -122,7 +122,7 @@ impl Integrated {
         };
         let mut integrated = HybridSimulator::new(equations, interface, method);
         let setup = Setup { start: Time::ZERO, stop: None, meets: false, rewinds: true };
-        integrated.enter(&setup).unwrap_or_else(|refusal| unreachable!("{refusal}"));
+        integrated.initialize(&setup).unwrap_or_else(|refusal| unreachable!("{refusal}"));
         integrated
     }
 
@@ -233,8 +233,7 @@ impl Equations for Native {
     }
 
     fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        self.memory.save(slot);
-        Ok(())
+        self.memory.save(slot)
     }
 
     fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
@@ -242,12 +241,11 @@ impl Equations for Native {
     }
 
     fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
-        self.memory.freeze(into);
-        Ok(())
+        self.memory.serialize(into)
     }
 
     fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
-        self.memory.thaw(from)
+        self.memory.deserialize(from)
     }
 
     fn foreign(bytes: usize) -> String {

@@ -1,4 +1,4 @@
-//! What turns equations written in Rust into simulators: solvers, events, save slots, closures.
+//! What turns equations written in Rust into simulators: solvers, events, closures.
 //!
 //! A [`Model`] is x' = f(x, u), y = g(x, u); an [`Ode`] takes fixed micro steps, or
 //! follows the exact flow of a [`Linear`] one.
@@ -8,7 +8,6 @@ pub mod closure;
 mod hybrid;
 pub mod integrated;
 pub mod linear;
-mod memory;
 mod model;
 mod ode;
 mod phi;
@@ -19,7 +18,6 @@ pub use closure::{Blueprint, discrete, ode};
 pub use hybrid::{Beginning, CROWD, Completed, Equations, HybridSimulator, Method, Settled, crowded};
 pub use integrated::Integrated;
 pub use linear::Linear;
-pub use memory::Memory;
 pub use model::{Direction, Event, Hybrid, Kind, Known, Point, Unknown};
 pub use ode::{ABILITIES, Model, Motion, Ode};
 pub use recipe::Recipe;

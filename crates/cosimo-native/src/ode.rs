@@ -4,14 +4,17 @@
 //! Deliberately without events and without a step size of its own: a step takes as many micro steps as it
 //! was told.
 
+use cosimo_core::abilities;
 use cosimo_core::linearised::{Matrices, Present};
+use cosimo_core::simulator::{
+    Jacobian, Memory, Rollback, SerializeState, StateSpace, States, StepIntegrals, TunableParameters,
+};
 use cosimo_core::{
-    Abilities, Derivatives, Dynamics, Inputs, Insight, Interface, Outputs, Port, Reached, Setup, Simulator,
-    SimulatorError, Slot, States, Time, Trail, Window,
+    Abilities, Derivatives, Inputs, Insight, Interface, Outputs, Port, Reached, Setup, Simulator,
+    SimulatorError, Time, Window,
 };
 
 use crate::linear::Linear;
-use crate::memory::Memory;
 use crate::model::{Direction, Known, Unknown};
 use crate::recipe::Recipe;
 use crate::solver::{Exact, Explicit, Solver};
@@ -126,6 +129,18 @@ impl<M: Model> Ode<M> {
         self.interface.tunable = parameters;
         self.recipe = Some(recipe);
     }
+
+    #[inline]
+    fn step(&mut self, window: Window, inputs: &Inputs<'_>, integrals: &mut [f64]) -> Reached {
+        let (x, t, u, du) = split(&mut self.memory.now, self.states);
+        *t = window.to.seconds();
+        let evaluations = match &mut self.stepper {
+            Stepper::Explicit(explicit) => explicit.step(&self.model, x, u, inputs, &window),
+            Stepper::Exact(exact) => exact.step(x, inputs, window.size, integrals),
+        };
+        hold(inputs, window.size, u, du);
+        Reached::end_of(window, evaluations)
+    }
 }
 
 impl Ode<Linear> {
@@ -166,35 +181,23 @@ impl<M: Model + 'static> Simulator for Ode<M> {
         &self.interface
     }
 
-    fn enter(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
+    fn initialize(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
         self.memory = Memory::new(start(&self.model, &self.interface, setup.start));
         Ok(())
     }
 
-    fn settle(&mut self, at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
+    fn set_inputs(&mut self, at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
         let (_, t, u, du) = split(&mut self.memory.now, self.states);
         *t = at.seconds();
         hold(inputs, 0.0, u, du);
         Ok(())
     }
 
-    fn advance(
-        &mut self,
-        window: Window,
-        inputs: &Inputs<'_>,
-        trail: &mut Trail<'_>,
-    ) -> Result<Reached, SimulatorError> {
-        let (x, t, u, du) = split(&mut self.memory.now, self.states);
-        *t = window.to.seconds();
-        let evaluations = match &mut self.stepper {
-            Stepper::Explicit(explicit) => explicit.step(&self.model, x, u, inputs, &window),
-            Stepper::Exact(exact) => exact.step(x, inputs, window.size, trail.integrals),
-        };
-        hold(inputs, window.size, u, du);
-        Ok(Reached::end_of(window, evaluations))
+    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+        Ok(self.step(window, inputs, &mut []))
     }
 
-    fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+    fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
         let (x, t, u, du) = split(&mut self.memory.now, self.states);
         self.model.outputs(x, u, out.values);
         if self.interface.abilities.slopes && !out.slopes.is_empty() {
@@ -204,50 +207,51 @@ impl<M: Model + 'static> Simulator for Ode<M> {
         Ok(())
     }
 
-    fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        self.memory.save(slot);
-        Ok(())
+    fn rollback(&mut self) -> Option<&mut dyn Rollback> {
+        Some(&mut self.memory)
     }
 
-    fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        self.memory.restore(slot)
+    fn serialize_state(&mut self) -> Option<&mut dyn SerializeState> {
+        Some(&mut self.memory)
     }
 
-    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
-        self.memory.freeze(into);
-        Ok(())
+    abilities! {
+        self:
+        parameters, states, state_space,
+        jacobian if self.interface.abilities.jacobian,
+        integrals if self.interface.abilities.integrals,
     }
+}
 
-    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
-        self.memory.thaw(from)
-    }
-
+impl<M: Model + 'static> TunableParameters for Ode<M> {
     /// Equations and solver are built anew; states and inputs stay.
-    fn tune(&mut self, parameter: usize, value: f64) -> Result<(), SimulatorError> {
+    fn set_parameter(&mut self, parameter: usize, value: f64) -> Result<(), SimulatorError> {
         let rebuilt = Recipe::rebuilt(&mut self.recipe, &self.interface, parameter, value)?;
         (self.model, self.stepper) = (rebuilt.model, rebuilt.stepper);
         Ok(())
     }
+}
 
-    fn jacobian(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
-        if !self.interface.abilities.jacobian {
-            return Err(SimulatorError::new("jacobian", "this model declares no derivatives"));
-        }
+impl<M: Model + 'static> Jacobian for Ode<M> {
+    fn fill(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
         let (x, _, u, _) = split(&mut self.memory.now, self.states);
         self.model.jacobian(x, u, into);
         Ok(())
     }
+}
 
-    fn states(&mut self) -> Option<&mut dyn States> {
-        Some(self)
-    }
-
-    fn dynamics(&mut self) -> Option<&mut dyn Dynamics> {
-        Some(self)
+impl<M: Model + 'static> StepIntegrals for Ode<M> {
+    fn do_step_with_integrals(
+        &mut self,
+        window: Window,
+        inputs: &Inputs<'_>,
+        integrals: &mut [f64],
+    ) -> Result<Reached, SimulatorError> {
+        Ok(self.step(window, inputs, integrals))
     }
 }
 
-impl<M: Model + 'static> Dynamics for Ode<M> {
+impl<M: Model + 'static> StateSpace for Ode<M> {
     fn present(&mut self, into: &mut Present<'_>) -> Result<(), SimulatorError> {
         into.x.copy_from_slice(&self.memory.now[..self.states]);
         self.motion(into.x, into.u, into.f, into.g)
@@ -274,7 +278,7 @@ impl<M: Model + 'static> Dynamics for Ode<M> {
 }
 
 impl<M: Model + 'static> States for Ode<M> {
-    fn count(&self) -> usize {
+    fn count(&mut self) -> usize {
         self.states
     }
 

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use cosimo_analysis::{correlation, order, stability};
 use cosimo_core::entry::{OpenRequest, Registry, Value};
-use cosimo_core::{Inputs, Outputs, Segment, Simulator, Time, Trail, Window};
+use cosimo_core::{Inputs, Outputs, Segment, Simulator, Time, Window};
 use cosimo_engine::history::History;
 use cosimo_engine::{Run, RunError, plan};
 use cosimo_plot::Figure;
@@ -523,12 +523,8 @@ fn advance(body: &mut dyn Simulator, n: usize, size: f64, segments: &[Segment]) 
     let [from, to] = [n, n + 1].map(|n| Time::new(n as f64 * size).unwrap_or(Time::ZERO));
     let mut values = vec![0.0; body.interface().outputs.len()];
     let window = Window { from, to, size };
-    body.advance_and_read(
-        window,
-        &Inputs::of(segments),
-        &mut Trail { integrals: &mut [] },
-        &mut Outputs { values: &mut values, slopes: &mut [] },
-    )
-    .map_err(|error| error.to_string())?;
+    let mut out = Outputs { values: &mut values, slopes: &mut [] };
+    body.do_step_and_get_outputs(window, &Inputs::of(segments), &mut out)
+        .map_err(|error| error.to_string())?;
     Ok(values)
 }

@@ -3,10 +3,12 @@
 
 use std::path::Path;
 
+use cosimo_core::abilities;
 use cosimo_core::entry::{OpenProblem, OpenRequest, Opened, SourceEntry};
+use cosimo_core::simulator::{Events, Memory, Rollback, SerializeState};
 use cosimo_core::{
-    Abilities, Inputs, Interface, Options, Outputs, Port, Reached, Setup, Simulator, SimulatorError, Slot,
-    Spec, Suggested, Time, Trail, Unit, Window,
+    Abilities, Inputs, Interface, Options, Outputs, Port, Reached, Setup, Simulator, SimulatorError, Spec,
+    Suggested, Time, Unit, Window,
 };
 
 use crate::{FORMATS, Table};
@@ -45,10 +47,14 @@ struct Playback {
     held: Vec<bool>,
     /// Instants of discontinuities, ascending.
     jumps: Vec<f64>,
+    place: Memory<Place>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Place {
     now: f64,
     /// Of a jump at this instant, the later side is shown.
     behind: bool,
-    saved: [(f64, bool); Slot::COUNT],
 }
 
 fn open(request: &OpenRequest<'_>) -> Opened {
@@ -128,16 +134,13 @@ impl Playback {
             ..Interface::default()
         };
         let held = vec![hold; values.len()];
-        let saved = [(0.0, false); Slot::COUNT];
         let mut playback = Playback {
             interface,
             times,
             columns: values,
             held,
             jumps: Vec::new(),
-            now: 0.0,
-            behind: true,
-            saved,
+            place: Memory::new(Place { now: 0.0, behind: true }),
         };
         playback.find_jumps();
         playback
@@ -154,13 +157,14 @@ impl Playback {
 
     /// The next jump behind an instant.
     fn next_jump(&self) -> Option<Time> {
-        let next = self.jumps.partition_point(|jump| *jump <= self.now);
+        let next = self.jumps.partition_point(|jump| *jump <= self.place.now.now);
         self.jumps.get(next).copied().and_then(Time::new)
     }
 
     /// Stands before a jump of this very instant.
     fn is_before_jump(&self) -> bool {
-        !self.behind && self.jumps.binary_search_by(|jump| jump.total_cmp(&self.now)).is_ok()
+        !self.place.now.behind
+            && self.jumps.binary_search_by(|jump| jump.total_cmp(&self.place.now.now)).is_ok()
     }
 }
 
@@ -204,46 +208,39 @@ impl Simulator for Playback {
         self.find_jumps();
     }
 
-    fn enter(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
-        (self.now, self.behind) = (setup.start.seconds(), true);
+    fn initialize(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
+        self.place.now = Place { now: setup.start.seconds(), behind: true };
         Ok(())
     }
 
-    fn settle(&mut self, _at: Time, _inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
-        self.behind = true;
+    fn set_inputs(&mut self, _at: Time, _inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
+        self.place.now.behind = true;
         Ok(())
     }
 
-    fn next_event(&mut self) -> Result<Option<Time>, SimulatorError> {
-        Ok(self.next_jump())
-    }
-
-    fn advance(
-        &mut self,
-        window: Window,
-        _inputs: &Inputs<'_>,
-        _trail: &mut Trail<'_>,
-    ) -> Result<Reached, SimulatorError> {
-        (self.now, self.behind) = (window.to.seconds(), false);
+    fn do_step(&mut self, window: Window, _inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+        self.place.now = Place { now: window.to.seconds(), behind: false };
         let event = self.is_before_jump();
         Ok(Reached { next_event: self.next_jump(), event, ..Reached::end_of(window, 0) })
     }
 
     /// Before the first row and after the last one their values hold. Of two rows at one instant the earlier counts until
     /// the jump is settled, then the later one.
-    fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+    fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
         let columns = out.values.iter_mut().zip(&self.columns).zip(&self.held);
         if self.is_before_jump() {
-            let at = self.times.partition_point(|time| *time < self.now);
+            let at = self.times.partition_point(|time| *time < self.place.now.now);
             for ((value, column), held) in columns {
                 *value = column[if *held { at.saturating_sub(1) } else { at }];
             }
             return Ok(());
         }
-        let next = self.times.partition_point(|time| *time <= self.now);
+        let next = self.times.partition_point(|time| *time <= self.place.now.now);
         let before = next.saturating_sub(1);
         let part = match self.times.get(next) {
-            Some(after) if next > 0 => (self.now - self.times[before]) / (after - self.times[before]),
+            Some(after) if next > 0 => {
+                (self.place.now.now - self.times[before]) / (after - self.times[before])
+            }
             _ => 0.0,
         };
         for ((value, column), held) in columns {
@@ -255,27 +252,31 @@ impl Simulator for Playback {
         Ok(())
     }
 
-    fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        self.saved[slot.index()] = (self.now, self.behind);
+    fn rollback(&mut self) -> Option<&mut dyn Rollback> {
+        Some(&mut self.place)
+    }
+
+    abilities! { self: serialize_state, events if self.interface.abilities.events }
+}
+
+impl Events for Playback {
+    fn next_event(&mut self) -> Result<Option<Time>, SimulatorError> {
+        Ok(self.next_jump())
+    }
+}
+
+impl SerializeState for Playback {
+    fn serialize(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+        into.extend_from_slice(&self.place.now.now.to_le_bytes());
+        into.push(u8::from(self.place.now.behind));
         Ok(())
     }
 
-    fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        (self.now, self.behind) = self.saved[slot.index()];
-        Ok(())
-    }
-
-    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
-        into.extend_from_slice(&self.now.to_le_bytes());
-        into.push(u8::from(self.behind));
-        Ok(())
-    }
-
-    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
+    fn deserialize(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
         let (Some((bytes, [behind])), ..) = (from.split_first_chunk(),) else {
             return Err(SimulatorError::new("thaw", "9 bytes are needed"));
         };
-        (self.now, self.behind) = (f64::from_le_bytes(*bytes), *behind != 0);
+        self.place.now = Place { now: f64::from_le_bytes(*bytes), behind: *behind != 0 };
         Ok(())
     }
 }
@@ -292,9 +293,9 @@ mod tests {
     }
 
     fn at(playback: &mut Playback, time: f64) -> f64 {
-        (playback.now, playback.behind) = (time, true);
+        playback.place.now = Place { now: time, behind: true };
         let mut values = [f64::NAN];
-        playback.outputs(&mut Outputs { values: &mut values, slopes: &mut [] }).unwrap();
+        playback.get_outputs(&mut Outputs { values: &mut values, slopes: &mut [] }).unwrap();
         values[0]
     }
 
@@ -320,9 +321,9 @@ mod tests {
         let discrete: Vec<bool> = playback.interface.outputs.iter().map(|port| port.discrete).collect();
         assert_eq!((discrete, &playback.jumps[..]), (vec![false, true], &[1.0, 3.0][..]));
         let mut both = |time: f64, behind: bool| {
-            (playback.now, playback.behind) = (time, behind);
+            playback.place.now = Place { now: time, behind };
             let mut values = [f64::NAN; 2];
-            playback.outputs(&mut Outputs { values: &mut values, slopes: &mut [] }).unwrap();
+            playback.get_outputs(&mut Outputs { values: &mut values, slopes: &mut [] }).unwrap();
             values
         };
         assert_eq!(both(0.5, true), [0.5, 0.0]);

@@ -249,8 +249,8 @@ fn begin_with(system: &mut System, table: &Component, tuned: &[(String, usize)],
     let mut values = vec![0.0; playback.interface().outputs.len()];
     let setup = Setup { start, stop: None, meets: false, rewinds: false };
     let read = playback
-        .enter(&setup)
-        .and_then(|()| playback.outputs(&mut Outputs { values: &mut values, slopes: &mut [] }));
+        .initialize(&setup)
+        .and_then(|()| playback.get_outputs(&mut Outputs { values: &mut values, slopes: &mut [] }));
     if read.is_err() {
         return; // the run fails in the same way, and says how
     }

@@ -6,9 +6,11 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use cosimo_core::abilities;
+use cosimo_core::simulator::{Jacobian, Memory, Rollback, SerializeState};
 use cosimo_core::{
-    Abilities, Inputs, Interface, Outputs, Port, Reached, Setup, Simulator, SimulatorError, Slot, Spec, Time,
-    Trail, Window,
+    Abilities, Inputs, Interface, Outputs, Port, Reached, Setup, Simulator, SimulatorError, Spec, Time,
+    Window,
 };
 use cosimo_export::equipment::{AddedModel, Deed, Refusal, Status, Text, Update};
 use cosimo_native::{Direction, Event, Hybrid, Point};
@@ -276,8 +278,7 @@ impl Hybrid for Fickle {
 #[derive(Debug)]
 struct Integrator {
     interface: Interface,
-    y: f64,
-    saved: [f64; Slot::COUNT],
+    y: Memory<[f64; 1]>,
 }
 
 impl Default for Integrator {
@@ -289,7 +290,7 @@ impl Default for Integrator {
             abilities: Abilities { jacobian: true, states: false, ..Abilities::NATIVE },
             ..Interface::default()
         };
-        Integrator { interface, y: 0.0, saved: [0.0; Slot::COUNT] }
+        Integrator { interface, y: Memory::new([0.0]) }
     }
 }
 
@@ -298,52 +299,38 @@ impl Simulator for Integrator {
         &self.interface
     }
 
-    fn enter(&mut self, _setup: &Setup) -> Result<(), SimulatorError> {
-        self.y = 0.0;
+    fn initialize(&mut self, _setup: &Setup) -> Result<(), SimulatorError> {
+        self.y.now = [0.0];
         Ok(())
     }
 
-    fn settle(&mut self, _at: Time, _inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
+    fn set_inputs(&mut self, _at: Time, _inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
         Ok(())
     }
 
-    fn advance(
-        &mut self,
-        window: Window,
-        inputs: &Inputs<'_>,
-        _trail: &mut Trail<'_>,
-    ) -> Result<Reached, SimulatorError> {
-        self.y += inputs.segments[0].integral(window.size);
+    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+        self.y.now[0] += inputs.segments[0].integral(window.size);
         Ok(Reached::end_of(window, 1))
     }
 
-    fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
-        out.values[0] = self.y;
+    fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+        out.values.copy_from_slice(&self.y.now);
         Ok(())
     }
 
-    fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        self.saved[slot.index()] = self.y;
-        Ok(())
+    fn rollback(&mut self) -> Option<&mut dyn Rollback> {
+        Some(&mut self.y)
     }
 
-    fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        self.y = self.saved[slot.index()];
-        Ok(())
+    fn serialize_state(&mut self) -> Option<&mut dyn SerializeState> {
+        Some(&mut self.y)
     }
 
-    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
-        into.extend_from_slice(&self.y.to_le_bytes());
-        Ok(())
-    }
+    abilities! { self: jacobian }
+}
 
-    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
-        let bytes = from.try_into().map_err(|_| SimulatorError::new("thaw", "8 bytes are needed"))?;
-        self.y = f64::from_le_bytes(bytes);
-        Ok(())
-    }
-
-    fn jacobian(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
+impl Jacobian for Integrator {
+    fn fill(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
         into.fill(0.0);
         Ok(())
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use cosimo::core::entry::OpenRequest;
-use cosimo::core::{Inputs, Outputs, Segment, Setup, Simulator, Time, Trail, Window};
+use cosimo::core::{Inputs, Outputs, Segment, Setup, Simulator, Time, Window};
 use cosimo::engine::Run;
 use cosimo::record::Files;
 
@@ -95,9 +95,9 @@ impl Bare {
         let mut outputs = vec![[0.0; 2]; simulators.len()];
         for (simulator, values) in simulators.iter_mut().zip(&mut outputs) {
             simulator
-                .enter(&Setup { start: Time::ZERO, stop: None, meets: false, rewinds: true })
+                .initialize(&Setup { start: Time::ZERO, stop: None, meets: false, rewinds: true })
                 .expect("the rotor enters");
-            simulator.outputs(&mut Outputs { values, slopes: &mut [] }).expect("the rotor has outputs");
+            simulator.get_outputs(&mut Outputs { values, slopes: &mut [] }).expect("the rotor has outputs");
         }
         let mut bare =
             Bare { segments: vec![[Segment::ZERO; 2]; outputs.len()], simulators, outputs, steps: 0 };
@@ -111,8 +111,8 @@ impl Bare {
         for ((simulator, segments), values) in
             self.simulators.iter_mut().zip(&self.segments).zip(&mut self.outputs)
         {
-            simulator.advance(window, &Inputs::of(segments), &mut Trail { integrals: &mut [] })?;
-            simulator.outputs(&mut Outputs { values, slopes: &mut [] })?;
+            simulator.do_step(window, &Inputs::of(segments))?;
+            simulator.get_outputs(&mut Outputs { values, slopes: &mut [] })?;
         }
         self.exchange();
         self.steps += 1;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use cosimo_core::linearised::{Matrices, Place, Present};
 use cosimo_core::method::{JacobianSource, JacobianWork};
 use cosimo_core::{
-    Inputs, Lead, Outputs, Rehearsal, Segment, Setup, Simulator, SimulatorError, Slot, Time, Trail, Window,
+    Inputs, Lead, Outputs, Rehearsal, Segment, Setup, Simulator, SimulatorError, Slot, Time, Window,
 };
 
 use crate::plan::runs;
@@ -233,6 +233,12 @@ pub enum Fault {
     },
 }
 
+impl From<SimulatorError> for Fault {
+    fn from(cause: SimulatorError) -> Fault {
+        Fault::Failed(cause)
+    }
+}
+
 /// Where derivatives come from.
 #[derive(Clone, Default)]
 pub struct Sources {
@@ -329,31 +335,30 @@ fn advance(
         for (offset, member) in members[run.clone()].iter_mut().enumerate() {
             current.set(member.index);
             let inputs = Inputs::of(&buffers.segments[member.inputs.clone()]);
-            let integrals: &mut [f64] = if member.offers_integrals {
-                &mut buffers.integrals[member.outputs.clone()]
+            let mut out = outputs(member, &mut buffers.left, &mut buffers.slopes);
+            let reached = if member.offers_integrals {
+                let integrals = &mut buffers.integrals[member.outputs.clone()];
+                let simulator = member.simulator.need_integrals();
+                simulator.and_then(|able| able.do_step_and_get_all(window, &inputs, integrals, &mut out))
             } else {
-                &mut []
+                member.simulator.do_step_and_get_outputs(window, &inputs, &mut out)
             };
-            let (mut trail, mut out) =
-                (Trail { integrals }, outputs(member, &mut buffers.left, &mut buffers.slopes));
-            let reached = member
-                .simulator
-                .advance_and_read(window, &inputs, &mut trail, &mut out)
-                .map_err(|cause| (member.index, Fault::Failed(cause)))?;
+            let reached = reached.map_err(|cause| (member.index, Fault::Failed(cause)))?;
             watch.lap(run.start + offset);
             outcome.evaluations += reached.evaluations;
             if reached.to < window.to {
                 let at = reached.to;
-                let ended = member.simulator.ending().map(|function| Fault::Ended { at, function });
+                let ended = ending(member).map(|function| Fault::Ended { at, function });
                 return Err((member.index, ended.unwrap_or(Fault::Stopped(at))));
             }
             outcome.next_event = earlier(outcome.next_event, reached.next_event);
             if reached.event {
-                if let Some(function) = member.simulator.ending() {
+                if let Some(function) = ending(member) {
                     outcome.ended = outcome.ended.or(Some((member.index, function)));
                     continue;
                 }
-                if let Some(at) = member.simulator.met() {
+                let own = member.simulator.multi_rate();
+                if let Some(at) = own.and_then(|own| own.event_inside_step()) {
                     return Err((member.index, Fault::Stopped(at)));
                 }
                 outcome.event = true;
@@ -362,6 +367,11 @@ fn advance(
         }
     }
     Ok(outcome)
+}
+
+/// The function by which it asks to end the simulation.
+fn ending(member: &mut Member) -> Option<&'static str> {
+    member.simulator.lifecycle().and_then(|lifecycle| lifecycle.ending())
 }
 
 /// Takes the time from call to call: one look at the clock for each, and none where nobody wants to know.
@@ -411,83 +421,55 @@ fn one(member: &mut Member, task: Task, sources: &Sources, buffers: &mut Buffers
     let inputs = Inputs::of(&buffers.segments[member.inputs.clone()]);
     match task {
         Task::Advance { .. } => {}
-        Task::Settle { at, who, lenient } => {
-            let wanted = match who {
-                Who::All => true,
-                Who::Pass(pass) => member.seldom.passes.get(pass).copied().unwrap_or(false),
-                Who::Lively => member.seldom.lively,
-            };
-            if !wanted {
-                return Ok(Said::default());
-            }
-            simulator.settle(at, &inputs).map_err(Fault::Failed)?;
-            let mut out = outputs(member, &mut buffers.left, &mut buffers.slopes);
-            member.simulator.outputs(&mut out).map_err(Fault::Failed)?;
-            if !lenient {
-                finite(&buffers.left[member.outputs.clone()])?;
-            }
-            let ended = member.simulator.ending();
-            if who != Who::Lively {
-                return Ok(Said { next_event: None, ended });
-            }
-            let next_event = member.simulator.next_event().map_err(Fault::Failed)?;
-            return Ok(Said { next_event, ended });
-        }
-        Task::Enter(setup) => simulator.enter(&setup).map_err(Fault::Failed)?,
+        Task::Settle { at, who, lenient } => return settle(member, at, who, lenient, buffers),
+        Task::Enter(setup) => simulator.initialize(&setup)?,
         Task::Rehearse(window) => {
-            buffers.rehearsals[member.index] = simulator.rehearse(window, &inputs).map_err(Fault::Failed)?;
+            buffers.rehearsals[member.index] = match simulator.rollback() {
+                Some(rollback) => rollback.check(window, &inputs)?,
+                None => Rehearsal::Untried,
+            };
         }
         Task::Read => {
             let mut out = outputs(member, &mut buffers.left, &mut buffers.slopes);
-            member.simulator.outputs(&mut out).map_err(Fault::Failed)?;
+            member.simulator.get_outputs(&mut out)?;
             finite(&buffers.left[member.outputs.clone()])?;
         }
         Task::ExitInitialisation { direct } if direct == simulator.interface().feedthrough.is_empty() => {}
-        Task::ExitInitialisation { .. } => {
-            if simulator.exit_initialisation().map_err(Fault::Failed)? {
-                let values = &mut buffers.left[member.outputs.clone()];
-                simulator.outputs(&mut Outputs { values, slopes: &mut [] }).map_err(Fault::Failed)?;
-            }
-            buffers.notices[member.index] = simulator.notices();
-            let ended = simulator.ending();
-            finite(&buffers.left[member.outputs.clone()])?;
-            return Ok(Said { next_event: None, ended });
-        }
+        Task::ExitInitialisation { .. } => return exit_initialization(member, buffers),
         Task::Lead => {
-            if let Some(lead) = buffers.leads[member.index].take() {
-                simulator.lead(lead);
+            let lead = buffers.leads[member.index].take();
+            if let (Some(lead), Some(own)) = (lead, simulator.multi_rate()) {
+                own.begin_long_step(lead);
             }
         }
         Task::Take(whose) => {
             for (wire, port) in member.seldom.takes.iter().filter(|_| whose.is(&member.seldom)) {
-                simulator.take_parcel(*port, &buffers.parcels[*wire]).map_err(Fault::Failed)?;
+                simulator.need_bytes()?.set_bytes(*port, &buffers.parcels[*wire])?;
             }
         }
         Task::Give(whose) => {
             for (wire, port) in member.seldom.gives.iter().filter(|_| whose.is(&member.seldom)) {
-                simulator.give_parcel(*port, &mut buffers.given[*wire]).map_err(Fault::Failed)?;
+                simulator.need_bytes()?.get_bytes(*port, &mut buffers.given[*wire])?;
             }
         }
-        Task::Save(slot) => simulator.save(slot).map_err(Fault::Failed)?,
-        Task::Restore(slot) => simulator.restore(slot).map_err(Fault::Failed)?,
+        Task::Save(slot) => simulator.need_rollback()?.save(slot)?,
+        Task::Restore(slot) => simulator.need_rollback()?.restore(slot)?,
         Task::Jacobian { at } => {
             if let Some(source) = &sources.interface {
-                source
-                    .refresh(
-                        simulator,
-                        at,
-                        &inputs,
-                        &mut member.seldom.work,
-                        &mut buffers.jacobian[member.seldom.jacobian.clone()],
-                    )
-                    .map_err(Fault::Failed)?;
+                source.refresh(
+                    simulator,
+                    at,
+                    &inputs,
+                    &mut member.seldom.work,
+                    &mut buffers.jacobian[member.seldom.jacobian.clone()],
+                )?;
             }
         }
         Task::Through { passes: (from, to) } => {
             let speaks = member.seldom.passes.get(from..to).is_some_and(|passes| passes.contains(&true));
             if speaks && member.seldom.declares {
                 let into = &mut buffers.through[member.seldom.jacobian.clone()];
-                simulator.jacobian(into).map_err(Fault::Failed)?;
+                simulator.need_jacobian()?.fill(into)?;
             }
         }
         Task::Linearise { matrices } => {
@@ -495,14 +477,13 @@ fn one(member: &mut Member, task: Task, sources: &Sources, buffers: &mut Buffers
             if let (Some(place), Some(source)) = (model, &sources.models) {
                 let present = &mut buffers.present[place.present.clone()];
                 let matrices = matrices.then(|| &mut buffers.matrices[place.matrices.clone()]);
-                linearise(simulator, source.as_ref(), place, &inputs, work, present, matrices)
-                    .map_err(Fault::Failed)?;
+                linearise(simulator, source.as_ref(), place, &inputs, work, present, matrices)?;
             }
         }
         Task::ReadLocals => {
             let into = &mut buffers.locals[member.seldom.locals.clone()];
             if !into.is_empty() {
-                simulator.read_locals(into).map_err(Fault::Failed)?;
+                simulator.need_locals()?.read(into)?;
             }
         }
         Task::GetStates => {
@@ -518,15 +499,55 @@ fn one(member: &mut Member, task: Task, sources: &Sources, buffers: &mut Buffers
         Task::Freeze => {
             let bytes = &mut buffers.frozen[member.index];
             bytes.clear();
-            simulator.freeze(bytes).map_err(Fault::Failed)?;
+            simulator.need_serialize_state()?.serialize(bytes)?;
         }
-        Task::Thaw => simulator.thaw(&buffers.frozen[member.index]).map_err(Fault::Failed)?,
+        Task::Thaw => simulator.need_serialize_state()?.deserialize(&buffers.frozen[member.index])?,
         Task::Tune { member: tuned, parameter, value } if tuned == member.index => {
-            simulator.tune(parameter, value).map_err(Fault::Failed)?;
+            simulator.need_parameters()?.set_parameter(parameter, value)?;
         }
         Task::Tune { .. } => {}
     }
     Ok(Said::default())
+}
+
+fn settle(
+    member: &mut Member,
+    at: Time,
+    who: Who,
+    lenient: bool,
+    buffers: &mut Buffers,
+) -> Result<Said, Fault> {
+    let wanted = match who {
+        Who::All => true,
+        Who::Pass(pass) => member.seldom.passes.get(pass).copied().unwrap_or(false),
+        Who::Lively => member.seldom.lively,
+    };
+    if !wanted {
+        return Ok(Said::default());
+    }
+    member.simulator.set_inputs(at, &Inputs::of(&buffers.segments[member.inputs.clone()]))?;
+    let mut out = outputs(member, &mut buffers.left, &mut buffers.slopes);
+    member.simulator.get_outputs(&mut out)?;
+    if !lenient {
+        finite(&buffers.left[member.outputs.clone()])?;
+    }
+    let ended = ending(member);
+    let events = member.simulator.events().filter(|_| who == Who::Lively);
+    let next_event = events.map_or(Ok(None), |events| events.next_event())?;
+    Ok(Said { next_event, ended })
+}
+
+fn exit_initialization(member: &mut Member, buffers: &mut Buffers) -> Result<Said, Fault> {
+    let values = &mut buffers.left[member.outputs.clone()];
+    let lifecycle = member.simulator.lifecycle();
+    if lifecycle.map_or(Ok(false), |lifecycle| lifecycle.exit_initialization())? {
+        member.simulator.get_outputs(&mut Outputs { values, slopes: &mut [] })?;
+    }
+    let notices = member.simulator.lifecycle().map(|lifecycle| lifecycle.notices());
+    buffers.notices[member.index] = notices.unwrap_or_default();
+    let ended = ending(member);
+    finite(values)?;
+    Ok(Said { next_event: None, ended })
 }
 
 /// The linear model of one simulator; without a place for new matrices, the old ones stay.
@@ -540,7 +561,7 @@ fn linearise(
     matrices: Option<&mut [f64]>,
 ) -> Result<(), SimulatorError> {
     let (states, ports, outputs) = (place.states, place.inputs, place.outputs);
-    let (Some(insight), Some(dynamics)) = (simulator.interface().insight, simulator.dynamics()) else {
+    let (Some(insight), Some(dynamics)) = (simulator.interface().insight, simulator.state_space()) else {
         return Err(SimulatorError::new("linearise", "this simulator does not show its equations"));
     };
     let mut point = Present::of(states, ports, present);

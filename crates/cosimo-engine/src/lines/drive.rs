@@ -1,9 +1,7 @@
 //! How the effort of a line reaches a simulator: at the stages of its own solver if it can, else as a segment that is made
 //! before the step. What arrives is known for the whole step; how the own flow answers is not.
 
-use cosimo_core::{
-    Inputs, LineEnd, Outputs, Reached, Segment, Simulator, SimulatorError, Slot, Trail, Window,
-};
+use cosimo_core::{Inputs, LineEnd, Outputs, Reached, Segment, Simulator, SimulatorError, Slot, Window};
 use cosimo_system::Boundary;
 
 use super::end::End;
@@ -63,20 +61,20 @@ impl Drive {
         window: Window,
         segments: &[Segment],
         stepwise: bool,
-        trail: &mut Trail<'_>,
+        integrals: &mut [f64],
     ) -> Result<Reached, SimulatorError> {
         let from = window.from.seconds();
         if self.way == Boundary::Inside {
-            let inputs = |views: &[LineEnd<'_>], simulator: &mut dyn Simulator, trail: &mut Trail<'_>| {
-                simulator.advance(window, &Inputs { segments, ends: views, stepwise }, trail)
+            let inputs = |views: &[LineEnd<'_>], simulator: &mut dyn Simulator, integrals: &mut [f64]| {
+                step(simulator, window, &Inputs { segments, ends: views, stepwise }, integrals)
             };
             if ends.is_empty() || ends.len() > MANY {
                 let views: Vec<LineEnd<'_>> = ends.iter().map(|end| end.view(from)).collect();
-                return inputs(&views, simulator, trail);
+                return inputs(&views, simulator, integrals);
             }
             let views: [LineEnd<'_>; MANY] =
                 std::array::from_fn(|place| ends[place.min(ends.len() - 1)].view(from));
-            return inputs(&views[..ends.len()], simulator, trail);
+            return inputs(&views[..ends.len()], simulator, integrals);
         }
         self.segments.copy_from_slice(segments);
         self.read(simulator, ends)?;
@@ -87,7 +85,7 @@ impl Drive {
                     self.segments[end.effort] =
                         Segment::constant(end.view(from).effort(middle, self.flows[place]));
                 }
-                self.step(simulator, window, trail)
+                self.step(simulator, window, integrals)
             }
             Boundary::SemiImplicit => {
                 for (place, end) in ends.iter().enumerate() {
@@ -99,7 +97,7 @@ impl Drive {
                     self.guesses[0][place] = self.flows[place] + size * rate / view.sign;
                 }
                 self.assume(0, ends, window);
-                let reached = self.step(simulator, window, trail)?;
+                let reached = self.step(simulator, window, integrals)?;
                 // What the step showed of g: the same formula, solved for it.
                 self.answers[0].copy_from_slice(&self.flows);
                 self.read(simulator, ends)?;
@@ -114,18 +112,18 @@ impl Drive {
             _ => {
                 // Two trials for the secant of how the flow at the end answers what was assumed of it. Nobody takes
                 // derivatives inside a step, so that slot is free.
-                simulator.save(Slot::Jacobian)?;
+                simulator.need_rollback()?.save(Slot::Jacobian)?;
                 let mut evaluations = 0;
                 self.guesses[0].copy_from_slice(&self.flows);
                 for trial in 0..2 {
                     self.assume(trial, ends, window);
-                    evaluations += self.step(simulator, window, trail)?.evaluations;
+                    evaluations += self.step(simulator, window, integrals)?.evaluations;
                     let flows = std::mem::take(&mut self.flows);
                     self.flows = std::mem::take(&mut self.answers[trial]);
                     let read = self.read(simulator, ends);
                     self.answers[trial] = std::mem::replace(&mut self.flows, flows);
                     read?;
-                    simulator.restore(Slot::Jacobian)?;
+                    simulator.need_rollback()?.restore(Slot::Jacobian)?;
                     if trial == 0 {
                         self.guesses[1].copy_from_slice(&self.answers[0]);
                     }
@@ -139,7 +137,7 @@ impl Drive {
                         if change == 0.0 { y1 } else { x0 + (y0 - x0) * (x1 - x0) / change };
                 }
                 self.assume(0, ends, window);
-                let reached = self.step(simulator, window, trail)?;
+                let reached = self.step(simulator, window, integrals)?;
                 Ok(Reached { evaluations: reached.evaluations + evaluations, ..reached })
             }
         }
@@ -168,13 +166,13 @@ impl Drive {
         &mut self,
         simulator: &mut dyn Simulator,
         window: Window,
-        trail: &mut Trail<'_>,
+        integrals: &mut [f64],
     ) -> Result<Reached, SimulatorError> {
-        simulator.advance(window, &Inputs::of(&self.segments), trail)
+        step(simulator, window, &Inputs::of(&self.segments), integrals)
     }
 
     fn read(&mut self, simulator: &mut dyn Simulator, ends: &[End]) -> Result<(), SimulatorError> {
-        simulator.outputs(&mut Outputs { values: &mut self.outputs, slopes: &mut [] })?;
+        simulator.get_outputs(&mut Outputs { values: &mut self.outputs, slopes: &mut [] })?;
         for (flow, end) in self.flows.iter_mut().zip(ends) {
             *flow = self.outputs[end.flow];
         }
@@ -196,20 +194,19 @@ impl Drive {
         window: Window,
         segments: &[Segment],
     ) -> Result<(), SimulatorError> {
-        let mut none = Trail { integrals: &mut [] };
         for place in 0..ends.len() {
             let end = &ends[place];
             let mut shown = [0.0; 2];
             let base = segments[end.effort].start();
             let push = 1e-3 * base.abs().max(1.0);
             for (way, shown) in shown.iter_mut().enumerate() {
-                simulator.save(Slot::Jacobian)?;
+                simulator.need_rollback()?.save(Slot::Jacobian)?;
                 self.segments.copy_from_slice(segments);
                 self.segments[end.effort] = Segment::constant(base + push * (2.0 * way as f64 - 1.0));
-                self.step(simulator, window, &mut none)?;
+                self.step(simulator, window, &mut [])?;
                 self.read(simulator, ends)?;
                 *shown = self.flows[place];
-                simulator.restore(Slot::Jacobian)?;
+                simulator.need_rollback()?.restore(Slot::Jacobian)?;
             }
             let view = end.view(window.from.seconds());
             let change = view.sign * (shown[1] - shown[0]);
@@ -217,6 +214,19 @@ impl Drive {
         }
         Ok(())
     }
+}
+
+/// With integrals where they are wanted.
+fn step(
+    simulator: &mut dyn Simulator,
+    window: Window,
+    inputs: &Inputs<'_>,
+    integrals: &mut [f64],
+) -> Result<Reached, SimulatorError> {
+    if integrals.is_empty() {
+        return simulator.do_step(window, inputs);
+    }
+    simulator.need_integrals()?.do_step_with_integrals(window, inputs, integrals)
 }
 
 /// Of what arrives in a window, by Simpson's rule.

@@ -1,7 +1,8 @@
 //! An island of one simulator: no method couples anything there, and it steps as its solver likes.
 
 use cosimo_core::line::Stamp;
-use cosimo_core::{Inputs, Outputs, Segment, Setup, Simulator, SimulatorError, Slot, Time, Trail, Window};
+use cosimo_core::simulator::{Rollback, SerializeState};
+use cosimo_core::{Inputs, Outputs, Segment, Setup, Simulator, SimulatorError, Slot, Time, Window};
 
 use super::end::End;
 use super::isle::{Ends, lock};
@@ -35,16 +36,18 @@ impl Solo {
         let rollback = simulator.interface().abilities.rollback;
         // Steps are tried to find a mass, to correct a boundary, or repeated where a stretched line was too long.
         let tried = simulator.tries_steps() || lock(ends).iter().any(End::may_repeat);
-        simulator.enter(&Setup { rewinds: rollback && tried, ..*setup })?;
-        simulator.settle(setup.start, &Inputs::of(&[]))?;
-        simulator.exit_initialisation()?;
+        simulator.initialize(&Setup { rewinds: rollback && tried, ..*setup })?;
+        simulator.set_inputs(setup.start, &Inputs::of(&[]))?;
+        if let Some(lifecycle) = simulator.lifecycle() {
+            lifecycle.exit_initialization()?;
+        }
         let mut outputs = vec![0.0; simulator.interface().outputs.len()];
-        simulator.outputs(&mut Outputs { values: &mut outputs, slopes: &mut [] })?;
+        simulator.get_outputs(&mut Outputs { values: &mut outputs, slopes: &mut [] })?;
         let start = setup.start.seconds();
         lock(ends).iter_mut().for_each(|end| end.begin(start, outputs[end.flow]));
         let first = Time::new(start + size).map(|to| Window { from: setup.start, to, size });
         simulator.weigh(&name, size, first.filter(|_| rollback))?;
-        let next_event = simulator.next_event()?.map(Time::seconds);
+        let next_event = next_event(&mut simulator)?;
         lock(ends).iter_mut().for_each(|end| end.announce(next_event));
         let samples = vec![Stamp::default(); lock(ends).len()];
         Ok(Solo { simulator, outputs, size, next_event, rollback, samples, owed: 0 })
@@ -53,11 +56,11 @@ impl Solo {
     pub(super) fn walk(&mut self, walk: &mut Walk<'_>) -> Result<(), SimulatorError> {
         let mut bytes = Vec::new();
         if !walk.reads() {
-            self.simulator.freeze(&mut bytes)?;
+            self.simulator.serialize(&mut bytes)?;
         }
         walk.bytes(&mut bytes);
         if walk.reads() {
-            self.simulator.thaw(&bytes)?;
+            self.simulator.deserialize(&bytes)?;
         }
         walk.segments(&mut self.simulator.segments);
         walk.numbers(&mut self.outputs);
@@ -90,14 +93,13 @@ impl Solo {
             if careful {
                 self.simulator.save(Slot::Attempt)?;
             }
-            let mut trail = Trail { integrals: &mut [] };
-            let reached = self.simulator.advance(window, &Inputs::of(&[]), &mut trail)?;
+            let reached = self.simulator.do_step(window, &Inputs::of(&[]))?;
             evaluations += reached.evaluations;
-            if let Some(function) = self.simulator.ending() {
+            if let Some(function) = self.simulator.lifecycle().and_then(|lifecycle| lifecycle.ending()) {
                 return Err(SimulatorError::end(function));
             }
             let now = reached.to.seconds();
-            self.simulator.outputs(&mut Outputs { values: &mut self.outputs, slopes: &mut [] })?;
+            self.simulator.get_outputs(&mut Outputs { values: &mut self.outputs, slopes: &mut [] })?;
             if self.judge(&mut lock(ends), from, now)? && careful {
                 self.simulator.restore(Slot::Attempt)?;
                 let mut ends = lock(ends);
@@ -152,14 +154,14 @@ impl Solo {
     /// Handles what is due, until nothing is.
     fn event(&mut self, ends: &Ends, at: Time) -> Result<(), SimulatorError> {
         let before: Vec<f64> = lock(ends).iter().map(|end| self.outputs[end.flow]).collect();
-        self.simulator.settle(at, &Inputs::of(&[]))?;
-        self.simulator.outputs(&mut Outputs { values: &mut self.outputs, slopes: &mut [] })?;
+        self.simulator.set_inputs(at, &Inputs::of(&[]))?;
+        self.simulator.get_outputs(&mut Outputs { values: &mut self.outputs, slopes: &mut [] })?;
         for _ in 0..ROUNDS {
-            self.next_event = self.simulator.next_event()?.map(Time::seconds);
+            self.next_event = next_event(&mut self.simulator)?;
             if self.next_event.is_none_or(|event| event > at.seconds()) {
                 break;
             }
-            self.simulator.settle(at, &Inputs::of(&[]))?;
+            self.simulator.set_inputs(at, &Inputs::of(&[]))?;
         }
         // A flow that jumped is told at once: two stamps of one instant.
         for (end, before) in lock(ends).iter_mut().zip(before) {
@@ -179,4 +181,9 @@ fn window(from: f64, to: f64) -> Result<Window, SimulatorError> {
         (Some(start), Some(end)) if to > from => Ok(Window { from: start, to: end, size: to - from }),
         _ => Err(SimulatorError::new("step", format!("no step leads from t = {from} s to {to} s"))),
     }
+}
+
+fn next_event(simulator: &mut Terminal) -> Result<Option<f64>, SimulatorError> {
+    let Some(events) = simulator.events() else { return Ok(None) };
+    Ok(events.next_event()?.map(Time::seconds))
 }

@@ -2,11 +2,10 @@
 
 use std::ops::Range;
 
+use cosimo_core::abilities;
 use cosimo_core::interface::Interface;
-use cosimo_core::{
-    Inputs, Local, Outputs, Reached, Segment, Setup, Simulator, SimulatorError, Slot, States, Time, Trail,
-    Window,
-};
+use cosimo_core::simulator::{Ability, Rollback, SerializeState, StepIntegrals};
+use cosimo_core::{Inputs, Outputs, Reached, Segment, Setup, Simulator, SimulatorError, Slot, Time, Window};
 
 use cosimo_system::Boundary;
 
@@ -113,109 +112,88 @@ impl Simulator for Terminal {
         &self.interface
     }
 
-    fn enter(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
+    fn initialize(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
         // The corrected boundary tries each step before it is taken.
         let rewinds = setup.rewinds || self.drive.way == Boundary::Corrected;
-        self.inner.enter(&Setup { rewinds, ..*setup })
+        self.inner.initialize(&Setup { rewinds, ..*setup })
     }
 
-    fn settle(&mut self, at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
+    fn set_inputs(&mut self, at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
         self.take(inputs);
-        self.inner.settle(at, &Inputs::of(&self.segments))
+        self.inner.set_inputs(at, &Inputs::of(&self.segments))
     }
 
-    fn advance(
+    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+        self.do_step_with_integrals(window, inputs, &mut [])
+    }
+
+    fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+        self.inner.get_outputs(out)
+    }
+
+    fn inner(&mut self, asked: Ability) -> Option<&mut dyn Simulator> {
+        match asked {
+            Ability::Lifecycle
+            | Ability::Events
+            | Ability::Bytes
+            | Ability::TunableParameters
+            | Ability::States
+            | Ability::Locals => Some(self.inner.as_mut()),
+            _ => None,
+        }
+    }
+
+    abilities! {
+        self:
+        rollback if self.inner.rollback().is_some(),
+        serialize_state if self.inner.serialize_state().is_some(),
+        integrals if self.inner.integrals().is_some(),
+    }
+}
+
+impl StepIntegrals for Terminal {
+    fn do_step_with_integrals(
         &mut self,
         window: Window,
         inputs: &Inputs<'_>,
-        trail: &mut Trail<'_>,
+        integrals: &mut [f64],
     ) -> Result<Reached, SimulatorError> {
         self.take(inputs);
-        let ends = lock(&self.ends);
-        self.drive.advance(
-            self.inner.as_mut(),
-            &ends[self.own.clone()],
-            window,
-            &self.segments,
-            self.stepwise,
-            trail,
-        )
+        let (inner, ends) = (self.inner.as_mut(), lock(&self.ends));
+        let ends = &ends[self.own.clone()];
+        self.drive.advance(inner, ends, window, &self.segments, self.stepwise, integrals)
     }
+}
 
-    fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
-        self.inner.outputs(out)
-    }
-
-    fn ending(&self) -> Option<&'static str> {
-        self.inner.ending()
-    }
-
-    fn locals(&self) -> Vec<Local> {
-        self.inner.locals()
-    }
-
-    fn choose_locals(&mut self, places: &[usize]) {
-        self.inner.choose_locals(places);
-    }
-
-    fn read_locals(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
-        self.inner.read_locals(into)
-    }
-
-    fn exit_initialisation(&mut self) -> Result<bool, SimulatorError> {
-        self.inner.exit_initialisation()
-    }
-
-    fn notices(&mut self) -> Vec<(&'static str, String)> {
-        self.inner.notices()
-    }
-
-    fn next_event(&mut self) -> Result<Option<Time>, SimulatorError> {
-        self.inner.next_event()
-    }
-
-    fn take_parcel(&mut self, port: usize, content: &[u8]) -> Result<(), SimulatorError> {
-        self.inner.take_parcel(port, content)
-    }
-
-    fn give_parcel(&mut self, port: usize, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
-        self.inner.give_parcel(port, into)
-    }
-
+impl Rollback for Terminal {
     fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
         self.saved[slot.index()].copy_from_slice(self.drive.rates());
-        self.inner.save(slot)
+        self.inner.need_rollback()?.save(slot)
     }
 
     fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
         self.drive.rates_mut().copy_from_slice(&self.saved[slot.index()]);
-        self.inner.restore(slot)
+        self.inner.need_rollback()?.restore(slot)
     }
+}
 
-    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+impl SerializeState for Terminal {
+    fn serialize(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
         let mut inner = Vec::new();
-        self.inner.freeze(&mut inner)?;
+        self.inner.need_serialize_state()?.serialize(&mut inner)?;
         let mut walk = Walk::Write(into);
         walk.bytes(&mut inner);
         walk.numbers(self.drive.rates_mut());
         walk.end()
     }
 
-    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
+    fn deserialize(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
         let mut inner = Vec::new();
         let mut walk = Walk::Read(Some(from));
         walk.bytes(&mut inner);
         walk.numbers(self.drive.rates_mut());
         walk.end()?;
-        self.inner.thaw(&inner)
-    }
-
-    fn tune(&mut self, parameter: usize, value: f64) -> Result<(), SimulatorError> {
-        self.inner.tune(parameter, value)
-    }
-
-    fn states(&mut self) -> Option<&mut dyn States> {
-        self.inner.states()
+        self.inner.need_serialize_state()?.deserialize(&inner)
     }
 }
 

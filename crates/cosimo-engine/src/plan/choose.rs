@@ -13,7 +13,6 @@ use cosimo_core::{Carries, Couplings, End, Local, Time};
 use cosimo_system::{Choice, Component, Exchange, Problem, Reject, System};
 
 use super::corrections::Corrections;
-use super::open::locals;
 use super::order::{Order, edges};
 use super::ports::Ports;
 use super::resolve::Links;
@@ -80,7 +79,12 @@ struct Stepping {
 }
 
 impl<'a> Planner<'a> {
-    pub(super) fn new(draft: &'a Draft<'_>, ports: &'a Ports<'a>, registry: &'a Registry) -> Planner<'a> {
+    pub(super) fn new(
+        draft: &'a Draft<'_>,
+        locals: Vec<Vec<Local>>,
+        ports: &'a Ports<'a>,
+        registry: &'a Registry,
+    ) -> Planner<'a> {
         let (system, blocks) = (&*draft.system, ports.blocks);
         let of_block = |ports: fn(&Block) -> usize| {
             let each = blocks.iter().enumerate();
@@ -96,7 +100,7 @@ impl<'a> Planner<'a> {
             registry,
             ports,
             links: &draft.links,
-            locals: locals(system, &draft.simulators),
+            locals,
             paths: (0..draft.links.rows.len()).map(|input| ports.path(End::Input(input))).collect(),
             receivers: of_block(|block| block.inputs.len()),
             discrete: Vec::new(),

@@ -26,12 +26,13 @@ fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Member> 
         .into_iter()
         .enumerate()
         .map(|(index, mut simulator)| {
+            check_abilities(simulator.as_mut());
             let block = &layout.topology.blocks[index];
             let count = layout.topology.state_counts[index];
             states += count;
             let chosen = layout.rows.locals.get(index).map_or(&[][..], Vec::as_slice);
-            if !chosen.is_empty() {
-                simulator.choose_locals(chosen);
+            if let Some(locals) = simulator.locals().filter(|_| !chosen.is_empty()) {
+                locals.choose(chosen);
             }
             locals += chosen.len();
             // Every output by every input: too much to be set aside where nothing asks for it.
@@ -78,4 +79,21 @@ fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Member> 
             }
         })
         .collect()
+}
+
+/// A plan that was made of facts relies on getters that say the same.
+fn check_abilities(simulator: &mut dyn Simulator) {
+    let can = simulator.interface().abilities;
+    debug_assert_eq!(
+        [can.rollback, can.freeze, can.jacobian, can.integrals, can.states, can.events],
+        [
+            simulator.rollback().is_some(),
+            simulator.serialize_state().is_some(),
+            simulator.jacobian().is_some(),
+            simulator.integrals().is_some(),
+            simulator.states().is_some(),
+            simulator.events().is_some(),
+        ],
+        "rollback, freeze, jacobian, integrals, states, events: what the interface and what the getters say"
+    );
 }

@@ -32,7 +32,7 @@ pub use self::layout::{Layout, Methods, RunLimits, Stage, Topology};
 pub(crate) use self::members::island;
 use self::monolithic::fuse;
 pub(crate) use self::open::blocks;
-use self::open::{interfaces, open};
+use self::open::{interfaces, locals, open};
 pub(crate) use self::order::{Loop, Order, Step};
 pub use self::ports::Ports;
 pub(crate) use self::resolve::Moves;
@@ -166,8 +166,9 @@ impl<'s> Draft<'s> {
         if !whole && self.closed.is_empty() {
             return self.reshaped(registry, problems)?.plan(registry, problems);
         }
+        let locals = locals(&self.system, &mut self.simulators);
         let ports = self.ports();
-        let layout = Planner::new(self, &ports, registry).layout(problems);
+        let layout = Planner::new(self, locals, &ports, registry).layout(problems);
         let scenario = Scenario::plan(&self.system, &ports, &self.links, registry, problems);
         let (mut layout, mut simulators) = (layout?, std::mem::take(&mut self.simulators));
         layout.topology.count_states(&mut simulators);

@@ -171,13 +171,13 @@ fn remark(component: &Component, interface: &Interface, problems: &mut Vec<Probl
 }
 
 /// What simulators have inside, if patterns choose what is recorded: without any, ports are.
-pub(super) fn locals(system: &System, simulators: &Opened) -> Vec<Vec<Local>> {
+pub(super) fn locals(system: &System, simulators: &mut Opened) -> Vec<Vec<Local>> {
     let asked = !system.results.variables.is_empty();
-    let of = |simulator: &Option<Box<dyn Simulator>>| match simulator {
-        Some(simulator) if asked => simulator.locals(),
-        _ => Vec::new(),
+    let of = |simulator: &mut Option<Box<dyn Simulator>>| {
+        let locals = simulator.as_mut().filter(|_| asked).and_then(|simulator| simulator.locals());
+        locals.map_or(Vec::new(), |locals| locals.list())
     };
-    simulators.iter().map(of).collect()
+    simulators.iter_mut().map(of).collect()
 }
 
 /// Of a simulator that did not open nobody can say what it cannot do.

@@ -2,16 +2,15 @@
 
 use cosimo::core::entry::{OpenProblem, OpenRequest, Opened};
 use cosimo::core::interface::{Abilities, Carries, Interface, Port};
-use cosimo::core::{
-    Inputs, Outputs, Reached, Setup, Simulator, SimulatorError, Slot, SourceEntry, Time, Trail, Window,
-};
+use cosimo::core::simulator::{Memory, Rollback, SerializeState};
+use cosimo::core::{Inputs, Outputs, Reached, Setup, Simulator, SimulatorError, SourceEntry, Time, Window};
 
 struct Formula {
     interface: Interface,
     of: fn(&[f64]) -> f64,
     /// It refuses inputs for which there is no value.
     strict: bool,
-    inputs: Vec<f64>,
+    inputs: Memory<Vec<f64>>,
 }
 
 /// Name, inputs with their start values, the formula.
@@ -62,7 +61,7 @@ fn open(request: &OpenRequest<'_>) -> Opened {
         ..Interface::default()
     };
     let strict = name.starts_with("strict");
-    Ok(Box::new(Formula { interface, of, strict, inputs: vec![0.0; inputs.len()] }))
+    Ok(Box::new(Formula { interface, of, strict, inputs: Memory::new(vec![0.0; inputs.len()]) }))
 }
 
 impl Simulator for Formula {
@@ -70,46 +69,33 @@ impl Simulator for Formula {
         &self.interface
     }
 
-    fn enter(&mut self, _: &Setup) -> Result<(), SimulatorError> {
+    fn initialize(&mut self, _: &Setup) -> Result<(), SimulatorError> {
         Ok(())
     }
 
-    fn settle(&mut self, _: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
-        self.inputs.iter_mut().enumerate().for_each(|(k, input)| *input = inputs.at(k, 0.0));
-        if self.strict && !(self.of)(&self.inputs).is_finite() {
-            return Err(SimulatorError::new("settle", format!("there is no value at {:?}", self.inputs)));
+    fn set_inputs(&mut self, _: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
+        self.inputs.now.iter_mut().enumerate().for_each(|(k, input)| *input = inputs.at(k, 0.0));
+        if self.strict && !(self.of)(&self.inputs.now).is_finite() {
+            return Err(SimulatorError::new("settle", format!("there is no value at {:?}", self.inputs.now)));
         }
         Ok(())
     }
 
-    fn advance(
-        &mut self,
-        window: Window,
-        inputs: &Inputs<'_>,
-        _: &mut Trail<'_>,
-    ) -> Result<Reached, SimulatorError> {
-        self.inputs.iter_mut().enumerate().for_each(|(k, input)| *input = inputs.at(k, window.size));
+    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+        self.inputs.now.iter_mut().enumerate().for_each(|(k, input)| *input = inputs.at(k, window.size));
         Ok(Reached::end_of(window, 1))
     }
 
-    fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
-        out.values[0] = (self.of)(&self.inputs);
+    fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+        out.values[0] = (self.of)(&self.inputs.now);
         Ok(())
     }
 
-    fn save(&mut self, _: Slot) -> Result<(), SimulatorError> {
-        Ok(())
+    fn rollback(&mut self) -> Option<&mut dyn Rollback> {
+        Some(&mut self.inputs)
     }
 
-    fn restore(&mut self, _: Slot) -> Result<(), SimulatorError> {
-        Ok(())
-    }
-
-    fn freeze(&mut self, _: &mut Vec<u8>) -> Result<(), SimulatorError> {
-        Ok(())
-    }
-
-    fn thaw(&mut self, _: &[u8]) -> Result<(), SimulatorError> {
-        Ok(())
+    fn serialize_state(&mut self) -> Option<&mut dyn SerializeState> {
+        Some(&mut self.inputs)
     }
 }

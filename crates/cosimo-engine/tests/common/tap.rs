@@ -3,9 +3,9 @@
 
 use cosimo::core::entry::{OpenRequest, Opened, Parameter};
 use cosimo::core::interface::{Abilities, Interface, Port};
+use cosimo::core::simulator::{Memory, Rollback, SerializeState};
 use cosimo::core::{
-    Inputs, Outputs, Reached, Setup, Simulator, SimulatorError, Slot, SourceEntry, Time, Trail, Unit, Value,
-    Window,
+    Inputs, Outputs, Reached, Setup, Simulator, SimulatorError, SourceEntry, Time, Unit, Value, Window,
 };
 
 /// A simulator by its source: `tap:y[degC]=20+1 z=5|u[K] w`. Outputs begin at a value, which the parameter `y.start` sets,
@@ -13,8 +13,8 @@ use cosimo::core::{
 struct Tap {
     interface: Interface,
     lines: Vec<(f64, f64)>,
-    seen: Vec<f64>,
-    now: f64,
+    /// The time, and inputs as they were seen last.
+    memory: Memory<Vec<f64>>,
 }
 
 pub(crate) const TAP: SourceEntry = SourceEntry {
@@ -63,10 +63,10 @@ fn open(request: &OpenRequest<'_>) -> Opened {
     let inputs: Vec<Port> = inputs.split_whitespace().map(port).collect();
     ports.extend(inputs.iter().map(|input| Port { name: format!("{}.seen", input.name), ..input.clone() }));
     let feedthrough = (0..inputs.len()).map(|input| (lines.len() + input, input)).collect();
-    let seen = vec![0.0; inputs.len()];
+    let memory = Memory::new(vec![0.0; 1 + inputs.len()]);
     let abilities = Abilities { states: false, ..Abilities::NATIVE };
     let interface = Interface { inputs, outputs: ports, feedthrough, abilities, ..Interface::default() };
-    Ok(Box::new(Tap { interface, lines, seen, now: 0.0 }))
+    Ok(Box::new(Tap { interface, lines, memory }))
 }
 
 impl Simulator for Tap {
@@ -74,49 +74,34 @@ impl Simulator for Tap {
         &self.interface
     }
 
-    fn enter(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
-        self.now = setup.start.seconds();
+    fn initialize(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
+        self.memory.now[0] = setup.start.seconds();
         Ok(())
     }
 
-    fn settle(&mut self, _: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
-        self.seen.iter_mut().enumerate().for_each(|(k, seen)| *seen = inputs.at(k, 0.0));
+    fn set_inputs(&mut self, _: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
+        self.memory.now[1..].iter_mut().enumerate().for_each(|(k, seen)| *seen = inputs.at(k, 0.0));
         Ok(())
     }
 
-    fn advance(
-        &mut self,
-        window: Window,
-        inputs: &Inputs<'_>,
-        _: &mut Trail<'_>,
-    ) -> Result<Reached, SimulatorError> {
-        self.now = window.to.seconds();
-        self.seen.iter_mut().enumerate().for_each(|(k, seen)| *seen = inputs.at(k, window.size));
+    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+        self.memory.now[0] = window.to.seconds();
+        self.memory.now[1..].iter_mut().enumerate().for_each(|(k, seen)| *seen = inputs.at(k, window.size));
         Ok(Reached::end_of(window, 1))
     }
 
-    fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
-        let lines = self.lines.iter().map(|(start, slope)| start + slope * self.now);
-        out.values
-            .iter_mut()
-            .zip(lines.chain(self.seen.iter().copied()))
-            .for_each(|(out, value)| *out = value);
+    fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+        let (now, seen) = self.memory.now.split_first().unwrap();
+        let lines = self.lines.iter().map(|(start, slope)| start + slope * now);
+        out.values.iter_mut().zip(lines.chain(seen.iter().copied())).for_each(|(out, value)| *out = value);
         Ok(())
     }
 
-    fn save(&mut self, _: Slot) -> Result<(), SimulatorError> {
-        Ok(())
+    fn rollback(&mut self) -> Option<&mut dyn Rollback> {
+        Some(&mut self.memory)
     }
 
-    fn restore(&mut self, _: Slot) -> Result<(), SimulatorError> {
-        Ok(())
-    }
-
-    fn freeze(&mut self, _: &mut Vec<u8>) -> Result<(), SimulatorError> {
-        Ok(())
-    }
-
-    fn thaw(&mut self, _: &[u8]) -> Result<(), SimulatorError> {
-        Ok(())
+    fn serialize_state(&mut self) -> Option<&mut dyn SerializeState> {
+        Some(&mut self.memory)
     }
 }

@@ -7,9 +7,9 @@ use std::path::Path;
 
 use cosimo::core::entry::{OpenRequest, Opened};
 use cosimo::core::interface::{Abilities, Interface, Port};
+use cosimo::core::simulator::{Memory, Rollback};
 use cosimo::core::{
-    Inputs, Outputs, Reached, Registry, Setup, Simulator, SimulatorError, Slot, SourceEntry, Time, Trail,
-    Window,
+    Inputs, Outputs, Reached, Registry, Setup, Simulator, SimulatorError, SourceEntry, Time, Window,
 };
 use cosimo::engine::{Run, RunError, plan};
 
@@ -18,8 +18,7 @@ use cosimo::engine::{Run, RunError, plan};
 struct Clock {
     interface: Interface,
     announces: bool,
-    now: f64,
-    saved: [f64; Slot::COUNT],
+    clock: Memory<f64>,
 }
 
 const EVENT: f64 = 0.25;
@@ -28,43 +27,31 @@ impl Simulator for Clock {
     fn interface(&self) -> &Interface {
         &self.interface
     }
-    fn enter(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
-        self.now = setup.start.seconds();
+    fn initialize(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
+        self.clock.now = setup.start.seconds();
         Ok(())
     }
-    fn settle(&mut self, _: Time, _: &Inputs<'_>) -> Result<(), SimulatorError> {
+    fn set_inputs(&mut self, _: Time, _: &Inputs<'_>) -> Result<(), SimulatorError> {
         Ok(())
     }
-    fn advance(
-        &mut self,
-        window: Window,
-        _: &Inputs<'_>,
-        _: &mut Trail<'_>,
-    ) -> Result<Reached, SimulatorError> {
-        assert_eq!(window.from.seconds(), self.now, "a rewound simulator starts where the window starts");
-        let crosses = self.now < EVENT && window.to.seconds() > EVENT;
+    fn do_step(&mut self, window: Window, _: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+        assert_eq!(
+            window.from.seconds(),
+            self.clock.now,
+            "a rewound simulator starts where the window starts"
+        );
+        let crosses = self.clock.now < EVENT && window.to.seconds() > EVENT;
         assert!(!(crosses && self.announces), "an announced event was stepped over");
-        self.now = if crosses { EVENT } else { window.to.seconds() };
-        let next_event = (self.announces && self.now < EVENT).then(|| Time::new(EVENT).unwrap());
-        Ok(Reached { to: Time::new(self.now).unwrap(), next_event, event: false, evaluations: 1 })
+        self.clock.now = if crosses { EVENT } else { window.to.seconds() };
+        let next_event = (self.announces && self.clock.now < EVENT).then(|| Time::new(EVENT).unwrap());
+        Ok(Reached { to: Time::new(self.clock.now).unwrap(), next_event, event: false, evaluations: 1 })
     }
-    fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
-        out.values[0] = self.now;
+    fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+        out.values[0] = self.clock.now;
         Ok(())
     }
-    fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        self.saved[slot.index()] = self.now;
-        Ok(())
-    }
-    fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        self.now = self.saved[slot.index()];
-        Ok(())
-    }
-    fn freeze(&mut self, _: &mut Vec<u8>) -> Result<(), SimulatorError> {
-        Err(SimulatorError::new("freeze", "not needed here"))
-    }
-    fn thaw(&mut self, _: &[u8]) -> Result<(), SimulatorError> {
-        Err(SimulatorError::new("thaw", "not needed here"))
+    fn rollback(&mut self) -> Option<&mut dyn Rollback> {
+        self.interface.abilities.rollback.then_some(&mut self.clock)
     }
 }
 
@@ -79,7 +66,7 @@ fn open(request: &OpenRequest<'_>) -> Opened {
     };
     let outputs = vec![Port::new("t", "s", "time")];
     let interface = Interface { outputs, abilities, ..Interface::default() };
-    Ok(Box::new(Clock { interface, announces, now: 0.0, saved: [0.0; Slot::COUNT] }))
+    Ok(Box::new(Clock { interface, announces, clock: Memory::new(0.0) }))
 }
 
 const CLOCK: SourceEntry = SourceEntry {

@@ -6,9 +6,10 @@ use std::sync::Mutex;
 
 use crate::common::{bits, folder};
 use cosimo::core::entry::{OpenRequest, Opened};
+use cosimo::core::simulator::{Bytes, Events, Memory, Rollback, SerializeState};
 use cosimo::core::{
     Abilities, Content, Inputs, Interface, Outputs, ParcelPort, Port, Reached, Registry, Setup, Simulator,
-    SimulatorError, Slot, SourceEntry, Time, Trail, Window,
+    SimulatorError, SourceEntry, Time, Window,
 };
 use cosimo::engine::{Run, plan};
 use cosimo::system::toml;
@@ -17,56 +18,49 @@ use cosimo_test_fmus::{Design, ECHO, Version, built_library, write};
 /// Says what time it is, in words and in bytes.
 struct Speaker {
     interface: Interface,
-    now: f64,
-    saved: [f64; Slot::COUNT],
+    clock: Memory<[f64; 1]>,
 }
 
 impl Simulator for Speaker {
     fn interface(&self) -> &Interface {
         &self.interface
     }
-    fn enter(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
-        self.now = setup.start.seconds();
+    fn initialize(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
+        self.clock.now[0] = setup.start.seconds();
         Ok(())
     }
-    fn settle(&mut self, _: Time, _: &Inputs<'_>) -> Result<(), SimulatorError> {
+    fn set_inputs(&mut self, _: Time, _: &Inputs<'_>) -> Result<(), SimulatorError> {
         Ok(())
     }
-    fn advance(
-        &mut self,
-        window: Window,
-        _: &Inputs<'_>,
-        _: &mut Trail<'_>,
-    ) -> Result<Reached, SimulatorError> {
-        self.now = window.to.seconds();
+    fn do_step(&mut self, window: Window, _: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+        self.clock.now[0] = window.to.seconds();
         Ok(Reached::end_of(window, 1))
     }
-    fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
-        out.values[0] = self.now;
+    fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+        out.values[0] = self.clock.now[0];
         Ok(())
     }
-    fn give_parcel(&mut self, port: usize, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+    fn bytes(&mut self) -> Option<&mut dyn Bytes> {
+        Some(self)
+    }
+    fn rollback(&mut self) -> Option<&mut dyn Rollback> {
+        Some(&mut self.clock)
+    }
+    fn serialize_state(&mut self) -> Option<&mut dyn SerializeState> {
+        Some(&mut self.clock)
+    }
+}
+
+impl Bytes for Speaker {
+    fn set_bytes(&mut self, _: usize, _: &[u8]) -> Result<(), SimulatorError> {
+        unreachable!("it has no input for bytes")
+    }
+    fn get_bytes(&mut self, port: usize, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
         into.clear();
         match port {
-            0 => into.extend(words(self.now).as_bytes()),
-            _ => into.extend([0, 255, (self.now * 10.0).round() as u8, 0]),
+            0 => into.extend(words(self.clock.now[0]).as_bytes()),
+            _ => into.extend([0, 255, (self.clock.now[0] * 10.0).round() as u8, 0]),
         }
-        Ok(())
-    }
-    fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        self.saved[slot.index()] = self.now;
-        Ok(())
-    }
-    fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        self.now = self.saved[slot.index()];
-        Ok(())
-    }
-    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
-        into.extend(self.now.to_le_bytes());
-        Ok(())
-    }
-    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
-        self.now = f64::from_le_bytes(from.try_into().unwrap());
         Ok(())
     }
 }
@@ -83,7 +77,7 @@ fn open(_: &OpenRequest<'_>) -> Opened {
         abilities: Abilities { states: false, ..Abilities::NATIVE },
         ..Interface::default()
     };
-    Ok(Box::new(Speaker { interface, now: 0.0, saved: [0.0; Slot::COUNT] }))
+    Ok(Box::new(Speaker { interface, clock: Memory::new([0.0]) }))
 }
 
 const SPEAKER: SourceEntry = SourceEntry {
@@ -252,7 +246,7 @@ fn what_does_not_fit_is_said() {
 /// Answers every text that it hears with the next number, at once; as long as it likes.
 struct Chatter {
     interface: Interface,
-    heard: u64,
+    heard: Memory<u64>,
     /// The number that it answers by itself.
     last: u64,
 }
@@ -261,42 +255,43 @@ impl Simulator for Chatter {
     fn interface(&self) -> &Interface {
         &self.interface
     }
-    fn enter(&mut self, _: &Setup) -> Result<(), SimulatorError> {
+    fn initialize(&mut self, _: &Setup) -> Result<(), SimulatorError> {
         Ok(())
     }
-    fn settle(&mut self, _: Time, _: &Inputs<'_>) -> Result<(), SimulatorError> {
+    fn set_inputs(&mut self, _: Time, _: &Inputs<'_>) -> Result<(), SimulatorError> {
         Ok(())
     }
-    fn advance(
-        &mut self,
-        window: Window,
-        _: &Inputs<'_>,
-        _: &mut Trail<'_>,
-    ) -> Result<Reached, SimulatorError> {
+    fn do_step(&mut self, window: Window, _: &Inputs<'_>) -> Result<Reached, SimulatorError> {
         Ok(Reached { event: true, ..Reached::end_of(window, 1) })
     }
-    fn outputs(&mut self, _: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+    fn get_outputs(&mut self, _: &mut Outputs<'_>) -> Result<(), SimulatorError> {
         Ok(())
     }
-    fn take_parcel(&mut self, _: usize, content: &[u8]) -> Result<(), SimulatorError> {
-        self.heard = String::from_utf8_lossy(content).parse().unwrap_or(0);
+    fn rollback(&mut self) -> Option<&mut dyn Rollback> {
+        Some(&mut self.heard)
+    }
+    fn events(&mut self) -> Option<&mut dyn Events> {
+        Some(self)
+    }
+    fn bytes(&mut self) -> Option<&mut dyn Bytes> {
+        Some(self)
+    }
+}
+
+impl Events for Chatter {
+    fn next_event(&mut self) -> Result<Option<Time>, SimulatorError> {
+        Ok(None)
+    }
+}
+
+impl Bytes for Chatter {
+    fn set_bytes(&mut self, _: usize, content: &[u8]) -> Result<(), SimulatorError> {
+        self.heard.now = String::from_utf8_lossy(content).parse().unwrap_or(0);
         Ok(())
     }
-    fn give_parcel(&mut self, _: usize, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+    fn get_bytes(&mut self, _: usize, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
         into.clear();
-        into.extend((self.heard + 1).min(self.last).to_string().as_bytes());
-        Ok(())
-    }
-    fn save(&mut self, _: Slot) -> Result<(), SimulatorError> {
-        Ok(())
-    }
-    fn restore(&mut self, _: Slot) -> Result<(), SimulatorError> {
-        Ok(())
-    }
-    fn freeze(&mut self, _: &mut Vec<u8>) -> Result<(), SimulatorError> {
-        Ok(())
-    }
-    fn thaw(&mut self, _: &[u8]) -> Result<(), SimulatorError> {
+        into.extend((self.heard.now + 1).min(self.last).to_string().as_bytes());
         Ok(())
     }
 }
@@ -311,11 +306,11 @@ const CHATTER: SourceEntry = SourceEntry {
         let interface = Interface {
             parcels_in: vec![parcel("hears")],
             parcels_out: vec![parcel("says")],
-            abilities: Abilities { states: false, events: true, ..Abilities::NATIVE },
+            abilities: Abilities { states: false, freeze: false, events: true, ..Abilities::NATIVE },
             ..Interface::default()
         };
         let last = request.source.trim_start_matches("chatter:").parse().unwrap();
-        Ok(Box::new(Chatter { interface, heard: 0, last }))
+        Ok(Box::new(Chatter { interface, heard: Memory::new(0), last }))
     },
     parameters: |_, _| Vec::new(),
     models: Vec::new,

@@ -381,7 +381,7 @@ impl Instance {
         if self.unsettled {
             let at = Time::new(self.time).ok_or("the time is not a number")?;
             let told = self.lines.as_ref().map_or(self.inputs.len(), |lines| lines.told);
-            simulator.settle(at, &Inputs::of(&self.inputs[..told]))?;
+            simulator.set_inputs(at, &Inputs::of(&self.inputs[..told]))?;
             (self.unsettled, self.current) = (false, false);
         }
         if !self.current {
@@ -396,7 +396,8 @@ impl Instance {
         let shown = self.lines.as_ref().map_or(self.outputs.len(), |lines| lines.shown);
         let (own, rest) = self.outputs.split_at_mut(shown);
         let slopes = self.slopes.len().min(shown);
-        simulator.outputs(&mut cosimo_core::Outputs { values: own, slopes: &mut self.slopes[..slopes] })?;
+        simulator
+            .get_outputs(&mut cosimo_core::Outputs { values: own, slopes: &mut self.slopes[..slopes] })?;
         if let Some(control) = self.lines.as_ref().and_then(|lines| lines.control.as_ref()) {
             rest.iter_mut().zip(control.shown()).for_each(|(output, value)| *output = value);
         }
@@ -414,7 +415,7 @@ impl Instance {
                 Body::Stepped(_) => {
                     let mut simulator = self.model.simulator(&self.parameters)?;
                     let start = Time::new(self.start).ok_or("the start is not a number")?;
-                    simulator.enter(&Setup {
+                    simulator.initialize(&Setup {
                         start,
                         stop: self.stop.and_then(Time::new),
                         meets: false,
@@ -473,7 +474,7 @@ impl Instance {
             control.freeze(&mut state.frozen);
         }
         match &mut self.body {
-            Body::Stepped(simulator) => simulator.freeze(&mut state.frozen)?,
+            Body::Stepped(simulator) => simulator.need_serialize_state()?.serialize(&mut state.frozen)?,
             Body::Exchanged(exchange) => exchange.freeze(&mut state.frozen),
         }
         Ok(fresh)
@@ -509,7 +510,7 @@ impl Instance {
             (thawed, frozen) = (Some(control), rest);
         }
         match &mut self.body {
-            Body::Stepped(simulator) => simulator.thaw(frozen)?,
+            Body::Stepped(simulator) => simulator.need_serialize_state()?.deserialize(frozen)?,
             Body::Exchanged(exchange) => exchange.thaw(frozen)?,
         }
         (self.heard, self.clocks) = (heard, clocks);

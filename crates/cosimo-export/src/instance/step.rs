@@ -4,7 +4,7 @@
 //! ends included, and follows the cubic through them. Equal answers make an exact constant, so a step with
 //! held inputs is the same bits whether it is asked or not.
 
-use cosimo_core::{Inputs, Segment, Slot, Time, Trail, Window};
+use cosimo_core::{Inputs, Segment, Slot, Time, Window};
 
 use super::exchange::exchanged;
 use super::{Body, Call, Instance, Mode, Outcome, Refusal, Status};
@@ -226,7 +226,6 @@ impl Instance {
         }
         let instant = |seconds: f64| Time::new(seconds).ok_or("the time is not a number");
         let window = Window { from: instant(from)?, to: instant(from + size)?, size };
-        let mut trail = Trail { integrals: &mut [] };
         let Body::Stepped(simulator) = &mut self.body else { return Ok(()) };
         let told = self.lines.as_ref().map_or(self.inputs.len(), |lines| lines.told);
         let (segments, waves) = self.inputs.split_at(told);
@@ -235,7 +234,7 @@ impl Instance {
             None => Vec::new(),
         };
         let inputs = Inputs { segments, ends: &ends, stepwise: false };
-        let reached = simulator.advance(window, &inputs, &mut trail)?;
+        let reached = simulator.do_step(window, &inputs)?;
         if let Some(control) = self.lines.as_mut().and_then(|lines| lines.control.as_mut()) {
             control.count(reached.evaluations);
         }
@@ -276,14 +275,14 @@ impl Instance {
             lines.ends(waves, (begun, to))?;
             lines.begin(waves, at, &self.outputs);
             if lines.control.as_ref().is_some_and(Control::is_long) {
-                simulator.save(Slot::Attempt)?;
+                simulator.need_rollback()?.save(Slot::Attempt)?;
             }
         }
         let ends = lines.ends(waves, (begun, to))?;
         let instant = |seconds: f64| Time::new(seconds).ok_or("the time is not a number");
         let window = Window { from: instant(at)?, to: instant(to)?, size: to - at };
         let inputs = Inputs { segments: &segments, ends: &ends, stepwise: true };
-        let reached = simulator.advance(window, &inputs, &mut Trail { integrals: &mut [] });
+        let reached = simulator.do_step(window, &inputs);
         let reached = match reached {
             Ok(reached) => {
                 if let Some(control) = &mut lines.control {
@@ -305,7 +304,7 @@ impl Instance {
                 return Ok(Walked::Through);
             };
             if !lines.keep(&self.inputs[told..], reached, &self.outputs) {
-                simulator.restore(Slot::Attempt)?;
+                simulator.need_rollback()?.restore(Slot::Attempt)?;
                 return Ok(Walked::Back);
             }
             self.current = false;

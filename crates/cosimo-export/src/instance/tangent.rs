@@ -59,7 +59,7 @@ impl Instance {
         let mut opened;
         match (&mut self.body, role) {
             (Body::Stepped(simulator), Role::Input(input)) if !listed => {
-                simulator.jacobian(&mut self.jacobian)?;
+                simulator.need_jacobian()?.fill(&mut self.jacobian)?;
                 let width = self.inputs.len();
                 Ok((0..shown).map(|output| self.jacobian[output * width + input]).collect())
             }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use cosimo_core::entry::OpenRequest;
-use cosimo_core::{Inputs, Outputs, Segment, Setup, Simulator, Time, Trail, Value, Window};
+use cosimo_core::{Inputs, Outputs, Segment, Setup, Simulator, Time, Value, Window};
 use cosimo_export::{Design, Variant, Version, sources};
 use cosimo_models::NATIVE;
 
@@ -12,20 +12,20 @@ use crate::load::Fmu;
 fn native(source: &str, parameters: &[(String, Value)]) -> Box<dyn Simulator> {
     let request = OpenRequest { name: "unit", source, folder: Path::new(""), parameters, joined: false };
     let mut simulator = (NATIVE.open)(&request).unwrap();
-    simulator.enter(&Setup { start: Time::ZERO, stop: None, meets: false, rewinds: true }).unwrap();
+    simulator.initialize(&Setup { start: Time::ZERO, stop: None, meets: false, rewinds: true }).unwrap();
     simulator
 }
 
 fn advance(simulator: &mut dyn Simulator, from: f64, size: f64, segments: &[Segment]) {
     let instant = |seconds| Time::new(seconds).unwrap();
     let window = Window { from: instant(from), to: instant(from + size), size };
-    simulator.advance(window, &Inputs::of(segments), &mut Trail { integrals: &mut [] }).unwrap();
+    simulator.do_step(window, &Inputs::of(segments)).unwrap();
 }
 
 fn outputs(simulator: &mut dyn Simulator) -> (Vec<f64>, Vec<f64>) {
     let count = simulator.interface().outputs.len();
     let (mut values, mut slopes) = (vec![0.0; count], vec![0.0; count]);
-    simulator.outputs(&mut Outputs { values: &mut values, slopes: &mut slopes }).unwrap();
+    simulator.get_outputs(&mut Outputs { values: &mut values, slopes: &mut slopes }).unwrap();
     (values, slopes)
 }
 
@@ -121,7 +121,7 @@ fn parameters_reach_the_model_until_initialisation_ends() {
             given.iter().map(|(name, value)| ((*name).into(), Value::Number(*value))).collect();
         let mut simulator = native(source, &given);
         let held = [Segment::constant(0.25)];
-        simulator.settle(Time::ZERO, &Inputs::of(&held)).unwrap();
+        simulator.set_inputs(Time::ZERO, &Inputs::of(&held)).unwrap();
         assert_eq!(fmu.get("F").to_bits(), outputs(&mut *simulator).0[0].to_bits());
         assert_eq!(fmu.exit(), 0);
         for step in 0..20 {
@@ -264,7 +264,7 @@ fn derivatives_of_outputs_by_inputs_are_the_native_ones() {
             advance(&mut *simulator, 0.0, 1e-3, &held);
             fmu.step(0.0, 1e-3);
             let mut jacobian = vec![0.0; inputs.len() * shown.len()];
-            simulator.jacobian(&mut jacobian).unwrap();
+            simulator.jacobian().unwrap().fill(&mut jacobian).unwrap();
             for (row, output) in shown.iter().enumerate() {
                 for (column, input) in inputs.iter().enumerate() {
                     let wanted = jacobian[row * inputs.len() + column];

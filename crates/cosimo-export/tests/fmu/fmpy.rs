@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cosimo_core::entry::OpenRequest;
-use cosimo_core::{Inputs, Outputs, Segment, Setup, Simulator, Time, Trail, Value, Window};
+use cosimo_core::{Inputs, Outputs, Segment, Setup, Simulator, Time, Value, Window};
 use cosimo_models::{HYBRID, NATIVE};
 use cosimo_test_fmus::{
     Design, ECHO, Kind, Variant, Version, built_library, exchange_sources, sources, write,
@@ -107,7 +107,7 @@ fn native(source: &str) -> Box<dyn Simulator> {
         .or_else(|_| open(&[steps]))
         .or_else(|_| open(&[]))
         .unwrap_or_else(|problems| panic!("{problems:?}"));
-    simulator.enter(&Setup { start: Time::ZERO, stop: None, meets: false, rewinds: true }).unwrap();
+    simulator.initialize(&Setup { start: Time::ZERO, stop: None, meets: false, rewinds: true }).unwrap();
     simulator
 }
 
@@ -119,22 +119,21 @@ fn plain_equations_are_solved_as_the_native_simulator_does() {
         let interface = simulator.interface().clone();
         let held: Vec<f64> = (0..interface.inputs.len()).map(|input| 0.5 + input as f64).collect();
         let segments: Vec<Segment> = held.iter().map(|value| Segment::constant(*value)).collect();
-        simulator.settle(Time::ZERO, &Inputs::of(&segments)).unwrap();
+        simulator.set_inputs(Time::ZERO, &Inputs::of(&segments)).unwrap();
         let size = 0.05;
         let mut rows = Vec::new();
         for step in 0..=20 {
             let at = f64::from(step) * size;
             let mut row = vec![at; 1 + interface.outputs.len()];
-            simulator.outputs(&mut Outputs { values: &mut row[1..], slopes: &mut [] }).unwrap();
+            simulator.get_outputs(&mut Outputs { values: &mut row[1..], slopes: &mut [] }).unwrap();
             rows.push(row);
             let instant = |seconds| Time::new(seconds).unwrap();
             let window = Window { from: instant(at), to: instant(at + size), size };
-            let mut trail = Trail { integrals: &mut [] };
             let inputs = Inputs::of(&segments);
-            let reached = simulator.advance(window, &inputs, &mut trail).unwrap();
+            let reached = simulator.do_step(window, &inputs).unwrap();
             if reached.event {
                 // FMPy shows what is after an event.
-                simulator.settle(reached.to, &inputs).unwrap();
+                simulator.set_inputs(reached.to, &inputs).unwrap();
             }
         }
         let names =

@@ -54,7 +54,7 @@ fn cost(version: u32, count: usize) -> f64 {
     let begun = used();
     let mut mass = open(&folder, "mass.fmu", &[]).unwrap();
     assert_eq!(mass.interface().outputs.len(), 2 + count.div_ceil(10));
-    assert_eq!(mass.locals().len(), 9 * count / 10 + 6);
+    assert_eq!(mass.locals().unwrap().list().len(), 9 * count / 10 + 6);
     enter(&mut *mass);
     advance(&mut *mass, 0.0, 0.1, &[Segment::ZERO]).unwrap();
     validate(&file, Profile::Lenient).unwrap();

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cosimo::core::entry::{OpenProblem, OpenRequest};
-use cosimo::core::{Inputs, Outputs, Segment, Setup, Simulator, Time, Trail, Value, Window};
+use cosimo::core::{Inputs, Outputs, Segment, Setup, Simulator, Time, Value, Window};
 use zip::write::SimpleFileOptions;
 
 use crate::scratch::{fresh, scratch};
@@ -188,7 +188,7 @@ pub(crate) fn refusal(folder: &Path, source: &str, parameters: &[(&str, Value)])
 
 pub(crate) fn enter(simulator: &mut dyn Simulator) {
     let start = Time::new(0.0).unwrap();
-    simulator.enter(&Setup { start, stop: Time::new(10.0), meets: false, rewinds: true }).unwrap();
+    simulator.initialize(&Setup { start, stop: Time::new(10.0), meets: false, rewinds: true }).unwrap();
 }
 
 pub(crate) fn window(from: f64, size: f64) -> Window {
@@ -202,13 +202,13 @@ pub(crate) fn advance(
     segments: &[Segment],
 ) -> Result<f64, String> {
     simulator
-        .advance(window(from, size), &Inputs::of(segments), &mut Trail { integrals: &mut [] })
+        .do_step(window(from, size), &Inputs::of(segments))
         .map(|reached| reached.to.seconds())
         .map_err(|error| error.to_string())
 }
 
 pub(crate) fn outputs(simulator: &mut dyn Simulator) -> Vec<f64> {
     let mut values = vec![f64::NAN; simulator.interface().outputs.len()];
-    simulator.outputs(&mut Outputs { values: &mut values, slopes: &mut [] }).unwrap();
+    simulator.get_outputs(&mut Outputs { values: &mut values, slopes: &mut [] }).unwrap();
     values
 }

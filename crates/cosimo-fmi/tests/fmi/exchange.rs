@@ -192,7 +192,7 @@ fn inputs_are_seen_at_the_stages_of_the_integrator() {
             assert!((found - wanted).abs() < 1e-7, "{solver}: {found} {wanted}");
             let (mut values, mut slopes) = ([0.0; 2], [0.0; 2]);
             let mut out = cosimo::core::Outputs { values: &mut values, slopes: &mut slopes };
-            simulator.outputs(&mut out).unwrap();
+            simulator.get_outputs(&mut out).unwrap();
             let (rise, follows) = (cubic.slope(s), (cubic.at(s) - found) / lag);
             assert!(
                 (slopes[0] - follows).abs() < 1e-5 && (slopes[1] - (rise - follows)).abs() < 1e-5,
@@ -365,7 +365,7 @@ fn misbehaviour_of_equations_is_contained() {
             let given = [("fault", Value::Text(fault.into())), ("at_step", Value::Number(at))];
             let mut simulator = open(&folder, &unit, &given).unwrap();
             let setup = Setup { start: Time::ZERO, stop: Time::new(10.0), meets: false, rewinds: true };
-            let entered = simulator.enter(&setup).map_err(|error| error.to_string());
+            let entered = simulator.initialize(&setup).map_err(|error| error.to_string());
             entered.and_then(|()| advance(&mut *simulator, 0.0, 1.0, &[Segment::constant(1.0)]).map(|_| ()))
         };
         // A refusal or a number that is none is avoided by a smaller step; it comes once only.
@@ -426,7 +426,7 @@ fn going_back_behind_an_event_brings_it_back() {
                 .collect();
             let size = size * 0.4;
             advance(&mut *simulator, 0.0, size, &inputs).unwrap();
-            simulator.save(Slot::Attempt).unwrap();
+            simulator.rollback().unwrap().save(Slot::Attempt).unwrap();
             let story = |simulator: &mut dyn Simulator| {
                 let mut seen = Vec::new();
                 for step in 1..6 {
@@ -436,7 +436,7 @@ fn going_back_behind_an_event_brings_it_back() {
                 seen
             };
             let first = story(&mut *simulator);
-            simulator.restore(Slot::Attempt).unwrap();
+            simulator.rollback().unwrap().restore(Slot::Attempt).unwrap();
             let again = story(&mut *simulator);
             assert_eq!(first, again, "{version:?} {model}");
         }

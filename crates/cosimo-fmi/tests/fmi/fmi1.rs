@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use cosimo::core::{Carries, Inputs, Segment, Slot, Time, Value};
+use cosimo::core::{Carries, Inputs, Segment, Time, Value};
 use cosimo_fmi::Description;
 use cosimo_fmi::description::{Causality, Fmi, Initial, Kind, Variability};
 
@@ -153,24 +153,22 @@ fn every_type_goes_in_and_out_and_negatives_are_negative() {
     let can = interface.abilities;
     assert!(!can.rollback && !can.freeze && !can.jacobian && can.variable_step && can.input_degree == 3);
     enter(&mut *slave);
-    slave.take_parcel(0, b"ab").unwrap();
-    slave.settle(Time::new(0.0).unwrap(), &Inputs::of(&inputs([3.0, 0.0, 0.0, 0.0], 5.0, 1.0))).unwrap();
+    slave.bytes().unwrap().set_bytes(0, b"ab").unwrap();
+    slave.set_inputs(Time::new(0.0).unwrap(), &Inputs::of(&inputs([3.0, 0.0, 0.0, 0.0], 5.0, 1.0))).unwrap();
     // Initialised with these inputs: x = x0 + u.
     assert_eq!(outputs(&mut *slave), [3.5, -3.5, 3.5, 6.0, 7.0, -7.0, 0.0, 1.0]);
     let mut text = Vec::new();
-    slave.give_parcel(0, &mut text).unwrap();
+    slave.bytes().unwrap().get_bytes(0, &mut text).unwrap();
     assert_eq!(text, b"<ab>");
     // The input moves by its derivatives: u = 1 - 2 t + 3 t^2, k = 2.
     let moving = inputs([1.0, -2.0, 3.0, 0.0], -1.0, 0.0);
     assert_eq!(advance(&mut *slave, 0.0, 0.5, &moving), Ok(0.5));
     let (x, u) = (3.5 + 2.0 * (0.5 - 0.25 + 0.125), 1.0 - 1.0 + 0.75);
     assert_eq!(outputs(&mut *slave), [x, -x, x, 2.0 * u, 1.0, -1.0, 1.0, 0.0]);
-    slave.take_parcel(0, b"").unwrap();
-    slave.give_parcel(0, &mut text).unwrap();
+    slave.bytes().unwrap().set_bytes(0, b"").unwrap();
+    slave.bytes().unwrap().get_bytes(0, &mut text).unwrap();
     assert_eq!(text, b"<>");
-    for error in [slave.save(Slot::Attempt).unwrap_err(), slave.restore(Slot::Attempt).unwrap_err()] {
-        assert!(error.to_string().contains("does not have this function"), "{error}");
-    }
+    assert!(slave.rollback().is_none() && slave.serialize_state().is_none());
 }
 
 /// A slave that is first read with other inputs starts with the right ones all the same.
@@ -182,12 +180,12 @@ fn inputs_that_become_known_late_count_at_initialisation() {
     enter(&mut *slave);
     let at = Time::new(0.0).unwrap();
     for (u, n) in [(0.0, 0.0), (7.0, 1.0), (7.0, 1.0), (2.0, 1.0)] {
-        slave.settle(at, &Inputs::of(&inputs([u, 0.0, 0.0, 0.0], n, 0.0))).unwrap();
+        slave.set_inputs(at, &Inputs::of(&inputs([u, 0.0, 0.0, 0.0], n, 0.0))).unwrap();
         // Still the instance that was initialised with the first ones; what follows directly from inputs follows.
         assert_eq!(outputs(&mut *slave)[..3], [0.0, 0.0, 0.0]);
         assert_eq!(outputs(&mut *slave)[4], n + 1.0);
     }
-    assert!(slave.exit_initialisation().unwrap());
+    assert!(slave.lifecycle().unwrap().exit_initialization().unwrap());
     assert_eq!(outputs(&mut *slave)[..5], [2.0, -2.0, 2.0, 4.0, 2.0]);
     // The negative of a parameter sets it: k = 4. Inputs of a step do not change its start.
     advance(&mut *slave, 0.0, 0.5, &inputs([1.0, 0.0, 0.0, 0.0], 0.0, 0.0)).unwrap();
@@ -203,10 +201,10 @@ fn an_fmu_for_one_instance_per_process_is_not_made_anew() {
     enter(&mut *slave);
     let at = Time::new(0.0).unwrap();
     for (u, x) in [(1.0, 1.0), (7.0, 1.0)] {
-        slave.settle(at, &Inputs::of(&inputs([u, 0.0, 0.0, 0.0], 0.0, 0.0))).unwrap();
+        slave.set_inputs(at, &Inputs::of(&inputs([u, 0.0, 0.0, 0.0], 0.0, 0.0))).unwrap();
         assert_eq!(outputs(&mut *slave)[0], x);
     }
-    slave.exit_initialisation().unwrap();
+    slave.lifecycle().unwrap().exit_initialization().unwrap();
     assert_eq!(outputs(&mut *slave)[0], 1.0);
 }
 
@@ -222,7 +220,7 @@ fn steps_may_be_pending_or_end_early_or_be_refused() {
         let mut slave = open(&folder, "slave.fmu", &[]).unwrap();
         enter(&mut *slave);
         let u = inputs([1.0, 0.0, 0.0, 0.0], 0.0, 0.0);
-        slave.settle(Time::new(0.0).unwrap(), &Inputs::of(&u)).unwrap();
+        slave.set_inputs(Time::new(0.0).unwrap(), &Inputs::of(&u)).unwrap();
         assert_eq!(advance(&mut *slave, 0.0, 0.2, &u), Ok(0.2), "{flag}");
         let reached = advance(&mut *slave, 0.2, 0.2, &u);
         match wanted {
@@ -285,7 +283,7 @@ fn messages_arrive_whatever_the_slave_hands_over() {
     let mut refused = open(&folder, "slave.fmu", &[]).unwrap();
     let start = Time::new(0.0).unwrap();
     let error = refused
-        .enter(&cosimo::core::Setup { start, stop: None, meets: false, rewinds: false })
+        .initialize(&cosimo::core::Setup { start, stop: None, meets: false, rewinds: false })
         .unwrap_err()
         .to_string();
     assert!(error.contains("error (slave): the guid is {other}, wanted {slave}"), "{error}");

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use cosimo::core::entry::OpenRequest;
 use cosimo::core::line::{Between, LineEnd, Repay, Stamp, Table};
-use cosimo::core::{Inputs, Reached, Segment, Setup, Simulator, SimulatorError, Slot, Time, Trail, Value};
+use cosimo::core::{Inputs, Reached, Segment, Setup, Simulator, SimulatorError, Slot, Time, Value};
 use cosimo_export::{Design, Kind, Variant, Version, built_library, write};
 
 use crate::common::{folder, open, outputs, window};
@@ -23,11 +23,11 @@ const TOLERANCES: [(&str, f64); 2] = [("relative", 1e-4), ("absolute", 1e-4)];
 impl Party {
     fn new(mut simulator: Box<dyn Simulator>, effort: &str, flow: &str) -> Party {
         simulator
-            .enter(&Setup { start: Time::ZERO, stop: Time::new(10.0), meets: true, rewinds: true })
+            .initialize(&Setup { start: Time::ZERO, stop: Time::new(10.0), meets: true, rewinds: true })
             .unwrap();
         let starts = |port: &cosimo::core::Port| Segment::constant(port.start.unwrap_or(0.0));
         let held: Vec<Segment> = simulator.interface().inputs.iter().map(starts).collect();
-        simulator.settle(Time::ZERO, &Inputs::of(&held)).unwrap();
+        simulator.set_inputs(Time::ZERO, &Inputs::of(&held)).unwrap();
         let place = |ports: &[cosimo::core::Port], name: &str| {
             ports.iter().position(|port| port.name == name).unwrap()
         };
@@ -92,7 +92,7 @@ impl Party {
         }];
         let segments = vec![Segment::constant(f64::NAN); simulator.interface().inputs.len()];
         let inputs = Inputs { segments: &segments, ends: &ends, stepwise };
-        simulator.advance(window(from, delay), &inputs, &mut Trail { integrals: &mut [] })
+        simulator.do_step(window(from, delay), &inputs)
     }
 
     /// Until an instant: all that was seen, and the evaluations. At 0.05 s the line becomes longer, at 0.1 s shorter.
@@ -109,7 +109,7 @@ impl Party {
                 let effort = wave + kappa * 0.1 * (flows + flow);
                 let mut held = vec![Segment::ZERO; self.simulator.interface().inputs.len()];
                 held[self.effort] = Segment::constant(effort);
-                self.simulator.settle(reached.to, &Inputs::of(&held)).unwrap();
+                self.simulator.set_inputs(reached.to, &Inputs::of(&held)).unwrap();
             }
             seen.push((t, flow));
         }
@@ -159,15 +159,15 @@ fn a_step_at_a_line_can_be_taken_back_and_kept_as_bytes() {
         let mut unit = Party::unit(&folder, "spring-mass/left", version, Variant::Plain);
         let (seen, _) = unit.run(&table, 0.0, 0.049);
         let t = seen.last().unwrap().0;
-        unit.simulator.save(Slot::Attempt).unwrap();
+        unit.simulator.rollback().unwrap().save(Slot::Attempt).unwrap();
         let mut frozen = Vec::new();
-        unit.simulator.freeze(&mut frozen).unwrap();
+        unit.simulator.serialize_state().unwrap().serialize(&mut frozen).unwrap();
         let onwards = unit.run(&table, t, 0.06);
-        unit.simulator.restore(Slot::Attempt).unwrap();
+        unit.simulator.rollback().unwrap().restore(Slot::Attempt).unwrap();
         assert_eq!(onwards, unit.run(&table, t, 0.06));
         let mut twin = Party::unit(&folder, "spring-mass/left", version, Variant::Plain);
-        twin.simulator.save(Slot::Attempt).unwrap();
-        twin.simulator.thaw(&frozen).unwrap();
+        twin.simulator.rollback().unwrap().save(Slot::Attempt).unwrap();
+        twin.simulator.serialize_state().unwrap().deserialize(&frozen).unwrap();
         assert_eq!(onwards, twin.run(&table, t, 0.06));
     }
 }
@@ -202,7 +202,12 @@ fn events_and_the_stiff_integrator_are_inside_units_for_co_simulation() {
             let mut native = (cosimo_models::NATIVE.open)(&request).unwrap();
             for simulator in [&mut unit, &mut native] {
                 simulator
-                    .enter(&Setup { start: Time::ZERO, stop: Time::new(1.0), meets: false, rewinds: true })
+                    .initialize(&Setup {
+                        start: Time::ZERO,
+                        stop: Time::new(1.0),
+                        meets: false,
+                        rewinds: true,
+                    })
                     .unwrap();
             }
             let places = ["v1", "force"]
@@ -211,8 +216,7 @@ fn events_and_the_stiff_integrator_are_inside_units_for_co_simulation() {
                 let from = 0.7e-3 * f64::from(step);
                 for simulator in [&mut unit, &mut native] {
                     let (window, held) = (window(from, 0.7e-3), [Segment::ZERO]);
-                    let mut trail = Trail { integrals: &mut [] };
-                    let reached = simulator.advance(window, &Inputs::of(&held), &mut trail).unwrap();
+                    let reached = simulator.do_step(window, &Inputs::of(&held)).unwrap();
                     assert_eq!(reached.to, window.to);
                 }
                 let (found, t) = (outputs(&mut *unit), from + 0.7e-3);
@@ -263,16 +267,16 @@ fn units_that_solve_for_the_effort_move_as_native_models_do() {
                 assert!(off < 1e-4 * (1.0 + largest), "{model}, {version:?}, {from}: {flows:?}");
                 if step == 900 {
                     let unit = &mut parties[0];
-                    unit.simulator.save(Slot::Attempt).unwrap();
+                    unit.simulator.rollback().unwrap().save(Slot::Attempt).unwrap();
                     let once = unit
                         .window(&table, from + 1e-4, (1e-4, impedance))
                         .map(|_| outputs(&mut *unit.simulator));
-                    unit.simulator.restore(Slot::Attempt).unwrap();
+                    unit.simulator.rollback().unwrap().restore(Slot::Attempt).unwrap();
                     let twice = unit
                         .window(&table, from + 1e-4, (1e-4, impedance))
                         .map(|_| outputs(&mut *unit.simulator));
                     assert_eq!(once, twice);
-                    unit.simulator.restore(Slot::Attempt).unwrap();
+                    unit.simulator.rollback().unwrap().restore(Slot::Attempt).unwrap();
                 }
             }
             assert!(largest > 1.0);
@@ -283,10 +287,7 @@ fn units_that_solve_for_the_effort_move_as_native_models_do() {
                 let flows = [&mut *unit, &mut *native].map(|party| {
                     let window = window(1e-4 * f64::from(step), 1e-4);
                     let held = [Segment::constant(3.0)];
-                    party
-                        .simulator
-                        .advance(window, &Inputs::of(&held), &mut Trail { integrals: &mut [] })
-                        .unwrap();
+                    party.simulator.do_step(window, &Inputs::of(&held)).unwrap();
                     outputs(&mut *party.simulator)[party.flow]
                 });
                 off = off.max((flows[0] - flows[1]).abs());

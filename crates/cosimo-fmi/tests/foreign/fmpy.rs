@@ -33,9 +33,9 @@ fn in_cosimo(simulator: &mut dyn Simulator) -> Vec<Vec<f64>> {
     let at = |time: f64| (0..count).map(|input| Segment::constant(held(input, time))).collect::<Vec<_>>();
     let row = |time: f64, values: Vec<f64>| std::iter::once(time).chain(values).collect::<Vec<_>>();
     let start = Time::new(0.0).unwrap();
-    simulator.enter(&Setup { start, stop: Time::new(10.0), meets: false, rewinds: false }).unwrap();
-    simulator.settle(start, &Inputs::of(&at(0.0))).unwrap();
-    simulator.exit_initialisation().unwrap();
+    simulator.initialize(&Setup { start, stop: Time::new(10.0), meets: false, rewinds: false }).unwrap();
+    simulator.set_inputs(start, &Inputs::of(&at(0.0))).unwrap();
+    simulator.lifecycle().unwrap().exit_initialization().unwrap();
     let mut rows = vec![row(0.0, outputs(simulator))];
     for step in 0..STEPS {
         let from = STEP * step as f64;

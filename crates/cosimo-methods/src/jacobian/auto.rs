@@ -4,7 +4,8 @@ use cosimo_core::entry::{Entry, Options};
 use cosimo_core::interface::{Derivatives, Insight, Needs};
 use cosimo_core::linearised::Matrices;
 use cosimo_core::method::{JacobianSource, JacobianWork};
-use cosimo_core::{Dynamics, Inputs, Simulator, SimulatorError, Time};
+use cosimo_core::simulator::StateSpace;
+use cosimo_core::{Inputs, Simulator, SimulatorError, Time};
 
 use super::difference::{self, Difference};
 
@@ -22,10 +23,9 @@ impl JacobianSource for Auto {
         work: &mut JacobianWork,
         into: &mut [f64],
     ) -> Result<(), SimulatorError> {
-        if simulator.interface().abilities.jacobian {
-            simulator.jacobian(into)
-        } else {
-            self.difference.refresh(simulator, at, held, work, into)
+        match simulator.jacobian() {
+            Some(declared) => declared.fill(into),
+            None => self.difference.refresh(simulator, at, held, work, into),
         }
     }
 
@@ -36,7 +36,7 @@ impl JacobianSource for Auto {
     fn linearise(
         &self,
         insight: &Insight,
-        dynamics: &mut dyn Dynamics,
+        dynamics: &mut dyn StateSpace,
         x: &[f64],
         u: &[f64],
         work: &mut JacobianWork,

@@ -6,7 +6,8 @@ use cosimo_core::entry::{Entry, Options, Range, Spec};
 use cosimo_core::interface::{Insight, Needs};
 use cosimo_core::linearised::Matrices;
 use cosimo_core::method::{JacobianSource, JacobianWork};
-use cosimo_core::{Dynamics, Inputs, Outputs, Segment, Simulator, SimulatorError, Slot, Time};
+use cosimo_core::simulator::StateSpace;
+use cosimo_core::{Inputs, Outputs, Segment, Simulator, SimulatorError, Slot, Time};
 
 #[derive(Debug, Clone, Copy)]
 pub struct Difference {
@@ -24,23 +25,23 @@ impl JacobianSource for Difference {
         into: &mut [f64],
     ) -> Result<(), SimulatorError> {
         let width = held.segments.len();
-        simulator.save(Slot::Jacobian)?;
+        simulator.need_rollback()?.save(Slot::Jacobian)?;
         work.segments.copy_from_slice(held.segments);
         for input in 0..width {
             let value = held.at(input, 0.0);
             let (above, below) = self.around(value);
             work.segments[input] = Segment::constant(above);
-            simulator.settle(at, &Inputs::of(&work.segments))?;
-            simulator.outputs(&mut Outputs { values: &mut work.above, slopes: &mut work.slopes })?;
+            simulator.set_inputs(at, &Inputs::of(&work.segments))?;
+            simulator.get_outputs(&mut Outputs { values: &mut work.above, slopes: &mut work.slopes })?;
             work.segments[input] = Segment::constant(below);
-            simulator.settle(at, &Inputs::of(&work.segments))?;
-            simulator.outputs(&mut Outputs { values: &mut work.below, slopes: &mut work.slopes })?;
+            simulator.set_inputs(at, &Inputs::of(&work.segments))?;
+            simulator.get_outputs(&mut Outputs { values: &mut work.below, slopes: &mut work.slopes })?;
             work.segments[input] = Segment::constant(value);
             for (output, (high, low)) in work.above.iter().zip(&work.below).enumerate() {
                 into[output * width + input] = (high - low) / (above - below);
             }
         }
-        simulator.restore(Slot::Jacobian)
+        simulator.need_rollback()?.restore(Slot::Jacobian)
     }
 
     fn asks_between_steps(&self) -> bool {
@@ -54,7 +55,7 @@ impl JacobianSource for Difference {
     fn linearise(
         &self,
         _insight: &Insight,
-        dynamics: &mut dyn Dynamics,
+        dynamics: &mut dyn StateSpace,
         x: &[f64],
         u: &[f64],
         work: &mut JacobianWork,

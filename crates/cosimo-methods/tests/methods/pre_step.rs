@@ -10,9 +10,10 @@ use crate::common::{
 use cosimo::analysis::stability::radius;
 use cosimo::core::entry::{OpenRequest, Opened};
 use cosimo::core::linearised::{Matrices, Present};
+use cosimo::core::simulator::StateSpace;
 use cosimo::core::{
-    Abilities, Derivatives, Dynamics, Inputs, Insight, Interface, Outputs, Port, Reached, Setup, Simulator,
-    SimulatorError, Slot, SourceEntry, Time, Trail, Window,
+    Abilities, Derivatives, Inputs, Insight, Interface, Outputs, Port, Reached, Setup, Simulator,
+    SimulatorError, SourceEntry, Time, Window,
 };
 use cosimo::engine::{Run, plan};
 use cosimo::export::{Design, Kind, Version, built_library, write};
@@ -464,42 +465,25 @@ impl Simulator for Bad {
     fn interface(&self) -> &Interface {
         &self.interface
     }
-    fn enter(&mut self, _: &Setup) -> Result<(), SimulatorError> {
+    fn initialize(&mut self, _: &Setup) -> Result<(), SimulatorError> {
         Ok(())
     }
-    fn settle(&mut self, _: Time, _: &Inputs<'_>) -> Result<(), SimulatorError> {
+    fn set_inputs(&mut self, _: Time, _: &Inputs<'_>) -> Result<(), SimulatorError> {
         Ok(())
     }
-    fn advance(
-        &mut self,
-        window: Window,
-        _: &Inputs<'_>,
-        _: &mut Trail<'_>,
-    ) -> Result<Reached, SimulatorError> {
+    fn do_step(&mut self, window: Window, _: &Inputs<'_>) -> Result<Reached, SimulatorError> {
         Ok(Reached::end_of(window, 1))
     }
-    fn outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+    fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
         out.values.fill(0.0);
         Ok(())
     }
-    fn save(&mut self, _: Slot) -> Result<(), SimulatorError> {
-        Ok(())
-    }
-    fn restore(&mut self, _: Slot) -> Result<(), SimulatorError> {
-        Ok(())
-    }
-    fn freeze(&mut self, _: &mut Vec<u8>) -> Result<(), SimulatorError> {
-        Ok(())
-    }
-    fn thaw(&mut self, _: &[u8]) -> Result<(), SimulatorError> {
-        Ok(())
-    }
-    fn dynamics(&mut self) -> Option<&mut dyn Dynamics> {
+    fn state_space(&mut self) -> Option<&mut dyn StateSpace> {
         Some(self)
     }
 }
 
-impl Dynamics for Bad {
+impl StateSpace for Bad {
     fn present(&mut self, into: &mut Present<'_>) -> Result<(), SimulatorError> {
         (into.x[0], into.f[0], into.g[0]) = (0.0, 0.0, 0.0);
         Ok(())
@@ -521,7 +505,7 @@ const BAD: SourceEntry = SourceEntry {
     open: |_: &OpenRequest<'_>| -> Opened {
         let insight = Some(Insight { states: 1, derivatives: Derivatives::Declared, anywhere: false });
         let (inputs, outputs) = (vec![Port::new("u", "1", "")], vec![Port::new("y", "1", "")]);
-        let abilities = Abilities { states: false, ..Abilities::NATIVE };
+        let abilities = Abilities { rollback: false, freeze: false, states: false, ..Abilities::NATIVE };
         Ok(Box::new(Bad {
             interface: Interface { inputs, outputs, insight, abilities, ..Interface::default() },
         }))

@@ -1,9 +1,9 @@
-//! What a native simulator remembers: the present values, and one copy per save slot.
+//! What a simulator remembers: the present values, and one copy per save slot.
 //!
-//! Everything that `restore` must bring back lies in one run of numbers, so nothing can be forgotten.
-//! Deliberately knows nothing of what the numbers mean.
+//! Everything that `restore` must bring back lies in one place, so nothing can be forgotten.
 
-use cosimo_core::{SimulatorError, Slot};
+use super::{Rollback, SerializeState, Slot};
+use crate::error::SimulatorError;
 
 /// The present values and the saved ones.
 #[derive(Debug)]
@@ -14,39 +14,42 @@ pub struct Memory<T> {
     filled: [bool; Slot::COUNT],
 }
 
-impl<T: AsRef<[f64]> + AsMut<[f64]> + Clone> Memory<T> {
+impl<T: Clone> Memory<T> {
     /// Nothing is saved yet.
     pub fn new(now: T) -> Memory<T> {
         let saved = std::array::from_fn(|_| now.clone());
         Memory { now, saved, filled: [false; Slot::COUNT] }
     }
+}
 
-    /// Copies the present values to a slot.
+impl<T: Clone> Rollback for Memory<T> {
     #[inline]
-    pub fn save(&mut self, slot: Slot) {
-        self.saved[slot.index()].as_mut().copy_from_slice(self.now.as_ref());
+    fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        self.saved[slot.index()].clone_from(&self.now);
         self.filled[slot.index()] = true;
-    }
-
-    /// Copies a slot to the present values.
-    #[inline]
-    pub fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        if !self.filled[slot.index()] {
-            return Err(SimulatorError::new("restore", format!("nothing was saved as {slot:?}")));
-        }
-        self.now.as_mut().copy_from_slice(self.saved[slot.index()].as_ref());
         Ok(())
     }
 
-    /// Appends the present values as little-endian bytes.
-    pub fn freeze(&self, into: &mut Vec<u8>) {
+    #[inline]
+    fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        if !self.filled[slot.index()] {
+            return Err(SimulatorError::new("restore", format!("nothing was saved as {slot:?}")));
+        }
+        self.now.clone_from(&self.saved[slot.index()]);
+        Ok(())
+    }
+}
+
+/// Numbers, as little-endian bytes.
+impl<T: AsRef<[f64]> + AsMut<[f64]>> SerializeState for Memory<T> {
+    fn serialize(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
         for value in self.now.as_ref() {
             into.extend_from_slice(&value.to_le_bytes());
         }
+        Ok(())
     }
 
-    /// Takes what `freeze` wrote.
-    pub fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
+    fn deserialize(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
         let now = self.now.as_mut();
         let (chunks, rest) = from.as_chunks::<8>();
         if chunks.len() != now.len() || !rest.is_empty() {
@@ -73,9 +76,9 @@ mod tests {
     #[test]
     fn slots_are_apart_and_an_empty_one_is_refused() {
         let mut memory = Memory::new([1.0]);
-        memory.save(Slot::Attempt);
+        memory.save(Slot::Attempt).unwrap();
         memory.now = [2.0];
-        memory.save(Slot::Window);
+        memory.save(Slot::Window).unwrap();
         memory.restore(Slot::Attempt).unwrap();
         assert_eq!(memory.now, [1.0]);
         memory.restore(Slot::Window).unwrap();
@@ -88,7 +91,7 @@ mod tests {
     fn bytes_of_the_wrong_length_are_refused_and_change_nothing() {
         let mut memory = Memory::new([1.0, 2.0]);
         for wrong in [0, 15, 17, 24] {
-            let error = memory.thaw(&vec![0; wrong]).unwrap_err().to_string();
+            let error = memory.deserialize(&vec![0; wrong]).unwrap_err().to_string();
             let wanted = format!(
                 "`thaw` failed: the frozen state has {wrong} bytes, this model and its parameters need 16"
             );
