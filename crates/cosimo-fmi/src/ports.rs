@@ -1,6 +1,7 @@
 //! Variables as ports: which there are, how they are grouped for calls, and which output hears which input.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use cosimo_core::{Carries, Content, Interface, ParcelPort, Port};
 
@@ -43,7 +44,7 @@ impl Group {
     }
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Ports {
     pub(crate) interface: Interface,
     pub(crate) inputs: Vec<Group>,
@@ -120,17 +121,7 @@ impl Ports {
 
     /// `ignore_structure` leaves out all feedthrough, for units that declare too much; `clocks` takes clocks in.
     pub(crate) fn new(description: &Description, ignore_structure: bool, clocks: bool) -> Ports {
-        let mut ports = Ports {
-            interface: Interface::default(),
-            inputs: Vec::new(),
-            outputs: Vec::new(),
-            fed: Vec::new(),
-            parcels_in: Vec::new(),
-            parcels_out: Vec::new(),
-            clocks_in: Vec::new(),
-            clocks_out: Vec::new(),
-            undeclared: BTreeSet::new(),
-        };
+        let mut ports = Ports::default();
         // Ports of each variable.
         let mut input_ports = BTreeMap::new();
         let mut output_ports = BTreeMap::new();
@@ -197,27 +188,36 @@ impl Ports {
             group.ports.extend(range);
             group.values.resize(group.ports.len(), 0.0);
         }
-        if ignore_structure {
-            return ports;
+        if !ignore_structure {
+            ports.depend(description, &input_ports, &output_ports);
         }
+        ports
+    }
+
+    /// Which outputs depend on which inputs at the same instant; both by the place of their variable.
+    fn depend(
+        &mut self,
+        description: &Description,
+        input_ports: &BTreeMap<usize, Range<usize>>,
+        output_ports: &BTreeMap<usize, Range<usize>>,
+    ) {
         let declared: BTreeMap<usize, &Option<Vec<usize>>> =
             description.outputs.iter().map(|output| (output.variable, &output.dependencies)).collect();
         let all: BTreeSet<usize> = input_ports.keys().copied().collect();
-        for (index, range) in &output_ports {
+        for (index, range) in output_ports {
             // What is not said is assumed: it may depend on everything.
             let heard = match declared.get(index) {
                 Some(Some(list)) => list.iter().copied().collect(),
                 _ => {
-                    ports.undeclared.extend(range.clone());
+                    self.undeclared.extend(range.clone());
                     all.clone()
                 }
             };
             for output in range.clone() {
                 for inputs in heard.iter().filter_map(|input| input_ports.get(input)) {
-                    ports.interface.feedthrough.extend(inputs.clone().map(|input| (output, input)));
+                    self.interface.feedthrough.extend(inputs.clone().map(|input| (output, input)));
                 }
             }
         }
-        ports
     }
 }
