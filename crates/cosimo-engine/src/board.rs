@@ -6,7 +6,7 @@ use cosimo_core::{Rehearsal, Segment, Time, Traces, Window};
 
 use crate::crew::Buffers;
 use crate::ledger::Ledger;
-use crate::plan::{Layout, PlannedModels};
+use crate::plan::{Layout, Order, PlannedModels};
 use crate::rates::Paces;
 use crate::settling::{Residual, Ripple, Room};
 
@@ -77,15 +77,19 @@ struct Bookmark {
 
 impl Board {
     pub fn new(layout: &Layout) -> Board {
-        let (inputs, outputs) = (layout.topology.shape.inputs, layout.topology.shape.outputs);
-        let mut memory = vec![0.0; layout.methods.corrections.iter().map(|c| c.memory.len()).sum()];
-        for planned in &layout.methods.corrections {
-            planned.correction.start(&layout.topology.shape, &mut memory[planned.memory.clone()]);
+        let Layout { topology, methods, rows, .. } = layout;
+        let (inputs, outputs) = (topology.shape.inputs, topology.shape.outputs);
+        let (simulators, parcels) = (topology.blocks.len(), topology.parcels.len());
+        let derivatives = |asked: bool| vec![0.0; if asked { topology.jacobian_size() } else { 0 }];
+        let rooms = |order: &Order| order.loops.iter().map(|found| Room::of(layout, found)).collect();
+        let mut memory = vec![0.0; methods.corrections.iter().map(|c| c.memory.len()).sum()];
+        for planned in &methods.corrections {
+            planned.correction.start(&topology.shape, &mut memory[planned.memory.clone()]);
         }
-        let (present, matrices) = layout.methods.models.as_ref().map_or((0, 0), PlannedModels::sizes);
-        let mut law = vec![0.0; layout.methods.law.memory()];
-        layout.methods.law.start(&mut law);
-        let ledger = Ledger::new(&layout.topology.bonds);
+        let (present, matrices) = methods.models.as_ref().map_or((0, 0), PlannedModels::sizes);
+        let mut law = vec![0.0; methods.law.memory()];
+        methods.law.start(&mut law);
+        let ledger = Ledger::new(&topology.bonds);
         Board {
             traces: Traces::new(outputs),
             buffers: Buffers {
@@ -93,50 +97,30 @@ impl Board {
                 left: vec![0.0; outputs],
                 slopes: vec![f64::NAN; outputs],
                 integrals: vec![f64::NAN; outputs],
-                jacobian: vec![
-                    0.0;
-                    if layout.methods.sources.interface.is_some() {
-                        layout.topology.jacobian_size()
-                    } else {
-                        0
-                    }
-                ],
-                through: vec![
-                    0.0;
-                    if layout.topology.order.loops.is_empty() {
-                        0
-                    } else {
-                        layout.topology.jacobian_size()
-                    }
-                ],
+                jacobian: derivatives(methods.sources.interface.is_some()),
+                through: derivatives(!topology.order.loops.is_empty()),
                 present: vec![0.0; present],
                 matrices: vec![0.0; matrices],
-                states: vec![0.0; layout.topology.states],
-                locals: vec![0.0; layout.rows.locals.iter().map(Vec::len).sum()],
-                frozen: vec![Vec::new(); layout.topology.blocks.len()],
-                rehearsals: vec![Rehearsal::default(); layout.topology.blocks.len()],
-                notices: vec![Vec::new(); layout.topology.blocks.len()],
-                leads: vec![None; layout.topology.blocks.len()],
-                due: vec![false; layout.topology.blocks.len()],
-                parcels: vec![Vec::new(); layout.topology.parcels.len()],
-                given: vec![Vec::new(); layout.topology.parcels.len()],
+                states: vec![0.0; topology.states],
+                locals: vec![0.0; rows.locals.iter().map(Vec::len).sum()],
+                frozen: vec![Vec::new(); simulators],
+                rehearsals: vec![Rehearsal::default(); simulators],
+                notices: vec![Vec::new(); simulators],
+                leads: vec![None; simulators],
+                due: vec![false; simulators],
+                parcels: vec![Vec::new(); parcels],
+                given: vec![Vec::new(); parcels],
             },
             offsets: vec![Segment::ZERO; inputs],
             held: vec![0.0; inputs],
             unknowns: vec![Segment::ZERO; inputs],
             known: vec![true; outputs],
-            rooms: layout.topology.order.loops.iter().map(|found| Room::of(layout, found)).collect(),
-            renewal_rooms: layout
-                .topology
-                .renewal
-                .loops
-                .iter()
-                .map(|found| Room::of(layout, found))
-                .collect(),
+            rooms: rooms(&topology.order),
+            renewal_rooms: rooms(&topology.renewal),
             ripple: Ripple { outputs: vec![0.0; outputs], inputs: vec![0.0; inputs] },
             residuals: vec![Residual::default(); inputs],
             whole: vec![false; inputs],
-            scratch: vec![0.0; layout.methods.corrections.last().map_or(0, |last| last.scratch.end)],
+            scratch: vec![0.0; methods.corrections.last().map_or(0, |last| last.scratch.end)],
             model_age: None,
             linearised: 0,
             oldest_model: 0,
@@ -147,9 +131,9 @@ impl Board {
                 memory: memory.clone(),
                 ledger: ledger.clone(),
                 next_event: None,
-                parcels: vec![Vec::new(); layout.topology.parcels.len()],
+                parcels: vec![Vec::new(); parcels],
             },
-            sweeps: vec![0.0; layout.methods.iteration.scratch(&layout.topology.shape)],
+            sweeps: vec![0.0; methods.iteration.scratch(&topology.shape)],
             kept: vec![0.0; outputs],
             scratch_left: vec![0.0; outputs],
             overridden: Vec::with_capacity(inputs),
