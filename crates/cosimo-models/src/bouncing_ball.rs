@@ -4,31 +4,30 @@
 //! Height and velocity are states, outputs and what the ball starts with: one name, one variable.
 
 use cosimo_core::entry::Range;
-use cosimo_core::{Interface, Options, Port, Spec};
+use cosimo_core::{Interface, Port, Spec};
 use cosimo_native::{Direction, Event, Hybrid, Kind, Known, Point, Unknown};
 
-use crate::parameters::{initial, not_negative, positive};
+use crate::parameters::{initial, not_negative, parameters, positive};
 use crate::{HybridEntry, output};
 
-/// The ball, and what is known of it in closed form.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct BouncingBall {
-    pub height: f64,
-    pub velocity: f64,
-    /// Share of the speed that a bounce leaves.
-    pub restitution: f64,
-    pub gravity: f64,
-    /// Whatever leaves the ground more slowly stays.
-    pub rest: f64,
+parameters! {
+    /// The ball, and what is known of it in closed form.
+    #[derive(PartialEq)]
+    pub struct BouncingBall {
+        pub height: f64 = not_negative["height", 1.0, "m", "height over the ground at the start"];
+        pub velocity: f64 = initial["velocity", 0.0, "m/s", "velocity upwards at the start"];
+        pub restitution: f64 = share["restitution", 0.7, "1", "share of the speed that a bounce leaves"];
+        pub gravity: f64 = positive["gravity", 9.81, "m/s2", "acceleration downwards"];
+        pub rest: f64 = positive["rest", 0.01, "m/s", "what leaves the ground more slowly stays there"];
+    }
+}
+
+/// From 0 to 1.
+const fn share(name: &'static str, value: f64, unit: &'static str, doc: &'static str) -> Spec {
+    Spec::number(name, value, Range::Unit, unit, doc)
 }
 
 impl BouncingBall {
-    fn of(options: &Options) -> BouncingBall {
-        let [height, velocity, restitution, gravity, rest] =
-            ["height", "velocity", "restitution", "gravity", "rest"].map(|name| options.number(name));
-        BouncingBall { height, velocity, restitution, gravity, rest }
-    }
-
     /// All instants at which it touches the ground, the one at which it comes to rest last.
     pub fn bounces(&self) -> Vec<f64> {
         let mut instants = Vec::new();
@@ -146,17 +145,11 @@ impl Hybrid for BouncingBall {
 pub(crate) const ENTRY: HybridEntry = HybridEntry {
     name: "bouncing-ball",
     summary: "ball that loses speed at every bounce and comes to rest",
-    parameters: &[
-        not_negative("height", 1.0, "m", "height over the ground at the start"),
-        initial("velocity", 0.0, "m/s", "velocity upwards at the start"),
-        Spec::number("restitution", 0.7, Range::Unit, "1", "share of the speed that a bounce leaves"),
-        positive("gravity", 9.81, "m/s2", "acceleration downwards"),
-        positive("rest", 0.01, "m/s", "what leaves the ground more slowly stays there"),
-    ],
+    parameters: BouncingBall::PARAMETERS,
     stop: 3.0,
     build: |options| Box::new(BouncingBall::of(options)),
     reference: || {
-        let ball = BouncingBall { height: 1.0, velocity: 0.0, restitution: 0.7, gravity: 9.81, rest: 0.01 };
+        let ball = BouncingBall::DEFAULT;
         let row = |i: i32| {
             let t = 0.1 * f64::from(i);
             let (height, velocity, count) = ball.at(t);
@@ -171,8 +164,7 @@ pub(crate) const ENTRY: HybridEntry = HybridEntry {
 mod tests {
     use super::*;
 
-    const BALL: BouncingBall =
-        BouncingBall { height: 1.0, velocity: 0.0, restitution: 0.7, gravity: 9.81, rest: 0.01 };
+    const BALL: BouncingBall = BouncingBall::DEFAULT;
 
     /// From bounce to bounce by the equations alone: they are parabolas, which one step of the second order has
     /// without error.

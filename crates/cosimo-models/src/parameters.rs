@@ -65,18 +65,22 @@ impl Read for bool {
 macro_rules! parameters {
     (
         $(#[$meta:meta])*
-        struct $model:ident {
-            $($(#[$about:meta])* $field:ident: $type:ty = $range:path[$name:literal, $($more:expr),+];)+
+        $visible:vis struct $model:ident {
+            $($(#[$about:meta])* $shown:vis $field:ident: $type:ty =
+                $range:path[$name:literal, $default:expr, $($more:expr),+];)+
         }
     ) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy)]
-        struct $model {
-            $($(#[$about])* $field: $type,)+
+        $visible struct $model {
+            $($(#[$about])* $shown $field: $type,)+
         }
 
         impl $model {
-            const PARAMETERS: &'static [cosimo_core::Spec] = &[$($range($name, $($more),+)),+];
+            const PARAMETERS: &'static [cosimo_core::Spec] = &[$($range($name, $default, $($more),+)),+];
+
+            #[allow(dead_code, reason = "not every model looks at it")]
+            const DEFAULT: $model = $model { $($field: $default),+ };
 
             fn of(options: &cosimo_core::Options) -> $model {
                 $model { $($field: $crate::parameters::Read::read(options, $name)),+ }

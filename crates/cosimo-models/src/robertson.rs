@@ -4,15 +4,18 @@
 use cosimo_core::{Interface, Port};
 use cosimo_native::{ABILITIES, Direction, Known, Model, Unknown};
 
-use crate::parameters::{initial, not_negative};
+use crate::parameters::{initial, not_negative, parameters};
 use crate::{HybridEntry, output};
 
-#[derive(Debug)]
-struct Robertson {
-    k1: f64,
-    k2: f64,
-    k3: f64,
-    start: [f64; 3],
+parameters! {
+    struct Robertson {
+        k1: f64 = not_negative["k1", 0.04, "1/s", "rate of A -> B"];
+        k2: f64 = not_negative["k2", 3e7, "1/s", "rate of 2 B -> B + C"];
+        k3: f64 = not_negative["k3", 1e4, "1/s", "rate of B + C -> A + C"];
+        a: f64 = initial["A0", 1.0, "1", "share of species A at the start"];
+        b: f64 = initial["B0", 0.0, "1", "share of species B at the start"];
+        c: f64 = initial["C0", 0.0, "1", "share of species C at the start"];
+    }
 }
 
 impl Model for Robertson {
@@ -25,7 +28,7 @@ impl Model for Robertson {
     }
 
     fn initial(&self) -> Vec<f64> {
-        self.start.to_vec()
+        vec![self.a, self.b, self.c]
     }
 
     fn derivatives(&self, x: &[f64], _u: &[f64], dx: &mut [f64]) {
@@ -65,20 +68,9 @@ impl Model for Robertson {
 pub(crate) const ENTRY: HybridEntry = HybridEntry {
     name: "robertson",
     summary: "three species in a very stiff reaction",
-    parameters: &[
-        not_negative("k1", 0.04, "1/s", "rate of A -> B"),
-        not_negative("k2", 3e7, "1/s", "rate of 2 B -> B + C"),
-        not_negative("k3", 1e4, "1/s", "rate of B + C -> A + C"),
-        initial("A0", 1.0, "1", "share of species A at the start"),
-        initial("B0", 0.0, "1", "share of species B at the start"),
-        initial("C0", 0.0, "1", "share of species C at the start"),
-    ],
+    parameters: Robertson::PARAMETERS,
     stop: 40.0,
-    build: |options| {
-        let [k1, k2, k3] = ["k1", "k2", "k3"].map(|name| options.number(name));
-        let start = ["A0", "B0", "C0"].map(|name| options.number(name));
-        Box::new(Robertson { k1, k2, k3, start })
-    },
+    build: |options| Box::new(Robertson::of(options)),
     reference: || REFERENCE.iter().map(|row| row.to_vec()).collect(),
 };
 
@@ -107,14 +99,14 @@ mod tests {
     /// An explicit method gets there too, in a hundred thousand steps.
     #[test]
     fn the_reference_is_found_again_and_loses_nothing() {
-        let model = Robertson { k1: 0.04, k2: 3e7, k3: 1e4, start: [1.0, 0.0, 0.0] };
+        let model = Robertson::DEFAULT;
         let f = |x: &[f64; 3]| {
             let mut dx = [0.0; 3];
             Model::derivatives(&model, x, &[], &mut dx);
             dx
         };
         let instants: Vec<f64> = REFERENCE.iter().map(|row| row[0]).collect();
-        for (row, x) in REFERENCE.iter().zip(sweep(f, model.start, 4e-4, 1e-9, &instants)) {
+        for (row, x) in REFERENCE.iter().zip(sweep(f, [model.a, model.b, model.c], 4e-4, 1e-9, &instants)) {
             assert!((0..3).all(|i| (row[i + 1] - x[i]).abs() < 1e-11), "{row:?} {x:?}");
             assert!((row[1..].iter().sum::<f64>() - 1.0).abs() < 1e-14);
         }

@@ -1,32 +1,28 @@
 //! A room with a heater that a relay switches on below one temperature and off above another.
 
-use cosimo_core::{Interface, Options, Port};
+use cosimo_core::{Interface, Port};
 use cosimo_native::{Direction, Event, Hybrid, Kind, Known, Point, Unknown};
 
-use crate::parameters::{initial, not_negative, positive};
+use crate::parameters::{initial, not_negative, parameters, positive};
 use crate::{HybridEntry, input, output};
 
-/// The room, and what is known of it in closed form.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Thermostat {
-    pub capacity: f64,
-    pub conductance: f64,
-    pub power: f64,
-    pub low: f64,
-    pub high: f64,
-    pub start: f64,
+parameters! {
+    /// The room, and what is known of it in closed form.
+    #[derive(PartialEq)]
+    pub struct Thermostat {
+        pub capacity: f64 = positive["C", 1000.0, "J/K", "heat capacity of the room"];
+        pub conductance: f64 = positive["G", 10.0, "W/K", "conductance to the outside"];
+        pub power: f64 = not_negative["P", 300.0, "W", "power of the heater"];
+        pub low: f64 = positive["low", 293.15, "K", "below this the heater is switched on"];
+        pub high: f64 = positive["high", 295.15, "K", "above this it is switched off"];
+        pub start: f64 = initial["T0", 288.15, "K", "temperature of the room at the start"];
+    }
 }
 
 /// Outside, if nobody says otherwise.
 const AMBIENT: f64 = 283.15;
 
 impl Thermostat {
-    fn of(options: &Options) -> Thermostat {
-        let [capacity, conductance, power, low, high, start] =
-            ["C", "G", "P", "low", "high", "T0"].map(|name| options.number(name));
-        Thermostat { capacity, conductance, power, low, high, start }
-    }
-
     /// Temperature at an instant and whether the heater is on, with a constant temperature outside.
     pub fn at(&self, t: f64, ambient: f64) -> (f64, bool) {
         let lag = self.capacity / self.conductance;
@@ -117,32 +113,16 @@ impl Hybrid for Thermostat {
     }
 }
 
-const DEFAULT: Thermostat = Thermostat {
-    capacity: 1000.0,
-    conductance: 10.0,
-    power: 300.0,
-    low: 293.15,
-    high: 295.15,
-    start: 288.15,
-};
-
 pub(crate) const ENTRY: HybridEntry = HybridEntry {
     name: "thermostat",
     summary: "room with a heater that is switched on below one temperature and off above another",
-    parameters: &[
-        positive("C", DEFAULT.capacity, "J/K", "heat capacity of the room"),
-        positive("G", DEFAULT.conductance, "W/K", "conductance to the outside"),
-        not_negative("P", DEFAULT.power, "W", "power of the heater"),
-        positive("low", DEFAULT.low, "K", "below this the heater is switched on"),
-        positive("high", DEFAULT.high, "K", "above this it is switched off"),
-        initial("T0", DEFAULT.start, "K", "temperature of the room at the start"),
-    ],
+    parameters: Thermostat::PARAMETERS,
     stop: 300.0,
     build: |options| Box::new(Thermostat::of(options)),
     reference: || {
         let row = |i: i32| {
             let t = 5.0 * f64::from(i);
-            let (temperature, on) = DEFAULT.at(t, AMBIENT);
+            let (temperature, on) = Thermostat::DEFAULT.at(t, AMBIENT);
             vec![t, temperature, 10.0 * (temperature - AMBIENT), f64::from(u8::from(on))]
         };
         (0..=60).map(row).collect()
@@ -156,19 +136,24 @@ mod tests {
     /// A switch lies where the closed form leaves the band, and the equations agree with it in between.
     #[test]
     fn the_closed_form_obeys_the_equations_and_stays_in_the_band() {
-        let (mut switches, mut before) = (0, DEFAULT.at(0.0, AMBIENT).1);
+        let (mut switches, mut before) = (0, Thermostat::DEFAULT.at(0.0, AMBIENT).1);
         for i in 1..30_000 {
             let t = 0.01 * f64::from(i);
-            let (temperature, on) = DEFAULT.at(t, AMBIENT);
-            assert!(temperature <= DEFAULT.high + 1e-9 && (t < 50.0 || temperature >= DEFAULT.low - 1e-9));
+            let (temperature, on) = Thermostat::DEFAULT.at(t, AMBIENT);
+            assert!(
+                temperature <= Thermostat::DEFAULT.high + 1e-9
+                    && (t < 50.0 || temperature >= Thermostat::DEFAULT.low - 1e-9)
+            );
             switches += u32::from(on != before);
             before = on;
             let step = 1e-3;
-            let [(low, on_low), (high, on_high)] = [t - step, t + step].map(|t| DEFAULT.at(t, AMBIENT));
+            let [(low, on_low), (high, on_high)] =
+                [t - step, t + step].map(|t| Thermostat::DEFAULT.at(t, AMBIENT));
             if (on_low, on_high) == (on, on) {
                 let mut dx = [0.0];
                 let m = [f64::from(u8::from(on))];
-                DEFAULT.derivatives(&Point { t, x: &[temperature], m: &m, u: &[AMBIENT] }, &mut dx);
+                Thermostat::DEFAULT
+                    .derivatives(&Point { t, x: &[temperature], m: &m, u: &[AMBIENT] }, &mut dx);
                 assert!(((high - low) / (2.0 * step) - dx[0]).abs() < 1e-8, "{t}");
             }
         }
@@ -179,11 +164,11 @@ mod tests {
     fn the_relay_switches_at_both_ends_and_nowhere_else() {
         let mut m = vec![1.0];
         for (temperature, on) in [(294.0, 1.0), (295.15, 0.0), (294.0, 0.0), (293.15, 1.0), (294.0, 1.0)] {
-            DEFAULT.event(0.0, &[AMBIENT], &mut [temperature], &mut m);
+            Thermostat::DEFAULT.event(0.0, &[AMBIENT], &mut [temperature], &mut m);
             assert_eq!(m, [on], "{temperature}");
         }
         // A heater that is too weak stays on.
-        let weak = Thermostat { power: 50.0, ..DEFAULT };
+        let weak = Thermostat { power: 50.0, ..Thermostat::DEFAULT };
         assert!(weak.at(1e4, AMBIENT).1 && (weak.at(1e4, AMBIENT).0 - 288.15).abs() < 1e-9);
     }
 }

@@ -3,13 +3,15 @@
 use cosimo_core::{Interface, Port};
 use cosimo_native::{ABILITIES, Direction, Known, Model, Unknown};
 
-use crate::parameters::{finite, initial};
+use crate::parameters::{finite, initial, parameters};
 use crate::{HybridEntry, output};
 
-#[derive(Debug)]
-struct VanDerPol {
-    mu: f64,
-    start: [f64; 2],
+parameters! {
+    struct VanDerPol {
+        mu: f64 = finite["mu", 5.0, "1/s", "strength of the damping"];
+        x: f64 = initial["x0", 2.0, "1", "deflection at the start"];
+        v: f64 = initial["v0", 0.0, "1/s", "its rate of change at the start"];
+    }
 }
 
 impl Model for VanDerPol {
@@ -22,7 +24,7 @@ impl Model for VanDerPol {
     }
 
     fn initial(&self) -> Vec<f64> {
-        self.start.to_vec()
+        vec![self.x, self.v]
     }
 
     fn derivatives(&self, x: &[f64], _u: &[f64], dx: &mut [f64]) {
@@ -53,16 +55,9 @@ impl Model for VanDerPol {
 pub(crate) const ENTRY: HybridEntry = HybridEntry {
     name: "van-der-pol",
     summary: "oscillator whose damping pushes it near rest and slows it far from it",
-    parameters: &[
-        finite("mu", 5.0, "1/s", "strength of the damping"),
-        initial("x0", 2.0, "1", "deflection at the start"),
-        initial("v0", 0.0, "1/s", "its rate of change at the start"),
-    ],
+    parameters: VanDerPol::PARAMETERS,
     stop: 20.0,
-    build: |options| {
-        let [mu, x, v] = ["mu", "x0", "v0"].map(|name| options.number(name));
-        Box::new(VanDerPol { mu, start: [x, v] })
-    },
+    build: |options| Box::new(VanDerPol::of(options)),
     reference: || REFERENCE.iter().map(|row| row.to_vec()).collect(),
 };
 
@@ -90,14 +85,14 @@ mod tests {
 
     #[test]
     fn the_reference_is_found_again() {
-        let model = VanDerPol { mu: 5.0, start: [2.0, 0.0] };
+        let model = VanDerPol::DEFAULT;
         let f = |x: &[f64; 2]| {
             let mut dx = [0.0; 2];
             Model::derivatives(&model, x, &[], &mut dx);
             dx
         };
         let instants: Vec<f64> = REFERENCE.iter().map(|row| row[0]).collect();
-        for (row, x) in REFERENCE.iter().zip(sweep(f, model.start, 1e-2, 1e-9, &instants)) {
+        for (row, x) in REFERENCE.iter().zip(sweep(f, [model.x, model.v], 1e-2, 1e-9, &instants)) {
             assert!((row[1] - x[0]).abs() < 1e-9 && (row[2] - x[1]).abs() < 1e-9, "{row:?} {x:?}");
         }
     }
