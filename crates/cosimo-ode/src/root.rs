@@ -38,7 +38,6 @@ enum Side {
 #[derive(Debug, Clone)]
 pub struct Roots {
     samples: usize,
-    tolerance: f64,
     gap: f64,
 
     sides: Vec<Side>,
@@ -58,7 +57,6 @@ impl Roots {
     pub fn new(indicators: usize, states: usize) -> Self {
         Roots {
             samples: 0,
-            tolerance: 0.0,
             gap: 0.0,
             sides: vec![Side::Undecided; indicators],
             left: vec![0.0; indicators],
@@ -74,11 +72,6 @@ impl Roots {
     /// Points within each step where signs are compared, besides its ends.
     pub fn with_samples(self, samples: usize) -> Self {
         Roots { samples, ..self }
-    }
-
-    /// How long after the change an event may be placed, in seconds; never below the rounding of time.
-    pub fn with_tolerance(self, tolerance: f64) -> Self {
-        Roots { tolerance, ..self }
     }
 
     /// Ten events in a row that are closer than this are `Failure::Accumulation`. Without it only events are that are hardly
@@ -153,7 +146,7 @@ impl Roots {
         mut right: f64,
     ) -> Result<f64, Failure> {
         let end = right;
-        let smallest = self.tolerance.max(2.0 * spacing(left.abs().max(right.abs())));
+        let smallest = 2.0 * spacing(left.abs().max(right.abs()));
         let (mut weight, mut stayed) = (1.0, None);
         let (mut tries, mut width) = (0, right - left);
         while right - left > smallest {
