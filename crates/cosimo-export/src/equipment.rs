@@ -15,35 +15,40 @@ pub use crate::variables::{Text, Type};
 use crate::design::{Design, Version};
 
 /// Everything that a library adds.
-pub trait Additions: Sync {
-    /// A model by its source.
-    fn model(&self, source: &str) -> Option<&'static AddedModel>;
-
+#[derive(Debug)]
+pub struct Additions {
+    pub models: &'static [AddedModel],
     /// Parameters of an FMU that are texts.
-    fn texts(&self, design: &Design) -> Vec<Text>;
-
-    /// The hooks of an instance, by its name; `None` where the design asks for nothing.
-    fn equip(&self, design: &Design, instance: &str) -> Result<Option<Box<dyn Equipment>>, String>;
+    pub texts: fn(&Design) -> Vec<Text>,
+    /// The hooks of an instance, by its name.
+    pub equip: fn(&Design, &str) -> Result<Hooks, String>,
 }
 
-static ADDITIONS: OnceLock<&'static dyn Additions> = OnceLock::new();
+/// `None` where the design asks for nothing.
+pub type Hooks = Option<Box<dyn Equipment>>;
+
+static ADDITIONS: OnceLock<&'static Additions> = OnceLock::new();
 
 /// To be called by the library before its first FMU is written or instantiated; only the first call counts.
-pub fn install(additions: &'static dyn Additions) {
+pub fn install(additions: &'static Additions) {
     let _ = ADDITIONS.set(additions);
 }
 
+fn additions() -> &'static Additions {
+    ADDITIONS.get().unwrap_or(&&Additions { models: &[], texts: |_| Vec::new(), equip: |_, _| Ok(None) })
+}
+
+/// A model by its source.
 pub(crate) fn model(source: &str) -> Option<&'static AddedModel> {
-    ADDITIONS.get().and_then(|additions| additions.model(source))
+    additions().models.iter().find(|model| model.source == source)
 }
 
 pub(crate) fn texts(design: &Design) -> Vec<Text> {
-    ADDITIONS.get().map_or(Vec::new(), |additions| additions.texts(design))
+    (additions().texts)(design)
 }
 
 pub(crate) fn equip(design: &Design, instance: &str) -> Result<Box<dyn Equipment>, String> {
-    let made = ADDITIONS.get().map(|additions| additions.equip(design, instance)).transpose()?.flatten();
-    match made {
+    match (additions().equip)(design, instance)? {
         Some(equipment) => Ok(equipment),
         None if design.spy || design.quirk.is_some() => {
             Err("the library of this FMU has neither spies nor quirks".into())

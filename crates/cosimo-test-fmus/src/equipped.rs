@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use cosimo_core::Spec;
 use cosimo_core::entry::{Kind, suggest};
-use cosimo_export::equipment::{Deed, Equipment, ImporterLog, Update};
+use cosimo_export::equipment::{Deed, Equipment, Hooks, ImporterLog, Update};
 use cosimo_export::{Design, Version};
 
 use crate::quirk::Quirk;
@@ -19,7 +19,7 @@ struct Equipped {
     quirk: Option<Quirk>,
 }
 
-pub(crate) fn equip(design: &Design, instance: &str) -> Result<Option<Box<dyn Equipment>>, String> {
+pub(crate) fn equip(design: &Design, instance: &str) -> Result<Hooks, String> {
     let named = |name: &String| {
         let quirk = Quirk::ALL.into_iter().find(|quirk| quirk.text() == name);
         quirk.ok_or_else(|| format!("`{name}` is no quirk"))

@@ -15,7 +15,7 @@ mod spy;
 
 use std::path::{Path, PathBuf};
 
-use cosimo_export::equipment::{self, AddedModel, Additions, Equipment, Text};
+use cosimo_export::equipment::{self, Additions};
 
 pub use cosimo_export::{Design, Kind, Variant, Version, exchange_sources, sources};
 pub use quirk::Quirk;
@@ -29,31 +29,17 @@ pub const ECHO: &str = "test:echo";
 /// Counts the ticks of clocks; FMI 3.0 only.
 pub const CLOCKS: &str = "test:clocks";
 
-struct TestAdditions;
-
-impl Additions for TestAdditions {
-    fn model(&self, source: &str) -> Option<&'static AddedModel> {
-        [&sabotage::MODEL, &echo::MODEL, &clocks::MODEL].into_iter().find(|model| model.source == source)
-    }
-
-    fn texts(&self, design: &Design) -> Vec<Text> {
-        let mut texts = Vec::new();
-        if design.source == SABOTEUR {
-            texts.push(sabotage::FAULT);
-        }
-        if design.spy {
-            texts.push(spy::FILE);
-        }
-        texts
-    }
-
-    fn equip(&self, design: &Design, instance: &str) -> Result<Option<Box<dyn Equipment>>, String> {
-        equipped::equip(design, instance)
-    }
-}
+static ADDITIONS: Additions = Additions {
+    models: &[sabotage::MODEL, echo::MODEL, clocks::MODEL],
+    texts: |design| {
+        let fault = (design.source == SABOTEUR).then_some(sabotage::FAULT);
+        fault.into_iter().chain(design.spy.then_some(spy::FILE)).collect()
+    },
+    equip: equipped::equip,
+};
 
 fn install() {
-    equipment::install(&TestAdditions);
+    equipment::install(&ADDITIONS);
 }
 
 /// What `modelDescription.xml` of an FMU says.
@@ -76,5 +62,5 @@ pub fn write(design: &Design, library: &Path, out: &Path) -> Result<(), String> 
 
 /// Whether a design needs the library of this crate.
 pub fn is_test_fmu(design: &Design) -> bool {
-    design.spy || design.quirk.is_some() || TestAdditions.model(&design.source).is_some()
+    design.spy || design.quirk.is_some() || design.source.starts_with("test:")
 }
