@@ -54,7 +54,8 @@ fn chosen(axis: &str, item: &Item<'_>, at: &mut Reading<'_, '_>) -> Option<Choic
     let Some(entry) = listed.iter().find(|entry| entry.name == name) else {
         let hint = item.entries().and_then(|entries| unquoted(entries.first()?, at.context));
         let hint = hint.unwrap_or_else(|| suggest(name, listed.iter().map(|entry| entry.name)));
-        let message = format!("`{name}` is not a method for `{}`", at.asked.last().unwrap_or(&""));
+        let message =
+            format!("`{name}` is not a method for `{}`", at.asked.last().map_or("", |(key, _)| key));
         at.tell("system/unknown-method", [&message, "unknown method", &hint], &span);
         return None;
     };

@@ -1,11 +1,11 @@
-//! A walk over the keys of a table. Names, reader, writer and schema are four kinds of walk over the same rows.
+//! A walk over the keys of a table. Reader, writer and schema are three kinds of walk over the same rows.
 
 use ::toml::Spanned;
 use ::toml::de::{DeTable, DeValue};
 use cosimo_core::Registry;
 use serde_json::{Map, Value as Json, json};
 
-use crate::names;
+use crate::names::Names;
 use crate::problem::{Problem, Span};
 use crate::recipe::Origin;
 use crate::schema;
@@ -33,18 +33,9 @@ pub(crate) fn codec<V>(
 }
 
 pub(crate) enum Walk<'w, 't> {
-    Names(Names),
     Read(Reading<'w, 't>),
     Write(Page),
     Schema(Properties<'w>),
-}
-
-#[derive(Default)]
-pub(crate) struct Names {
-    /// How messages call the table, by its key and by the table around it.
-    title: Option<fn(&str, &str) -> String>,
-    /// With whether the command line may set the key alone.
-    keys: Vec<(&'static str, bool)>,
 }
 
 /// A table that is being read.
@@ -53,8 +44,8 @@ pub(crate) struct Reading<'w, 't> {
     pub item: Item<'t>,
     /// Among the tables of a list.
     pub index: usize,
-    /// The keys that there are so far; the last is being read.
-    pub asked: Vec<&'static str>,
+    /// The keys that there are so far, and whether the command line may set them alone; the last is being read.
+    pub asked: Vec<(&'static str, bool)>,
     /// How it is called at first.
     title: String,
     /// What the table around it is called.
@@ -68,7 +59,7 @@ pub(crate) struct Reading<'w, 't> {
 pub(crate) struct Context<'a> {
     pub registry: &'a Registry,
     /// Components, the ones with problems included.
-    pub components: names::Names<'a>,
+    pub components: Names<'a>,
     /// `File` or `CommandLine`.
     pub origin: Origin,
 }
@@ -199,7 +190,6 @@ impl Walk<'_, '_> {
         let (Key::Optional(key) | Key::Alone(key) | Key::Short(key) | Key::Said(key) | Key::Required(key, _)) =
             row;
         match self {
-            Walk::Names(names) => names.keys.push((key, matches!(row, Key::Alone(_) | Key::Short(_)))),
             Walk::Read(at) => {
                 let before = at.out.len();
                 let item = match row {
@@ -209,7 +199,7 @@ impl Walk<'_, '_> {
                     }
                     _ => at.section.get(key),
                 };
-                at.asked.push(key);
+                at.asked.push((key, matches!(row, Key::Alone(_) | Key::Short(_))));
                 if let Some(value) = item.and_then(|item| (codec.read)(&item, Some(place), at)) {
                     *place = value;
                 }
@@ -239,7 +229,6 @@ impl Walk<'_, '_> {
     /// What the table is, and how messages call it, by its key and by the table around it.
     pub(crate) fn about(&mut self, doc: &'static str, title: fn(&str, &str) -> String) {
         match self {
-            Walk::Names(names) => names.title = names.title.or(Some(title)),
             Walk::Read(at) if at.title.is_empty() => {
                 at.title = title(at.item.key, at.around);
                 at.section.title.clone_from(&at.title);
@@ -282,15 +271,21 @@ impl<T> Clone for Shape<T> {
 }
 
 impl<T: Default + Clone + 'static> Shape<T> {
-    fn names(&self) -> Names {
-        let mut walk = Walk::Names(Names::default());
+    /// How messages call it, and its keys.
+    fn probe(&self, key: &str, around: &str) -> (String, Vec<(&'static str, bool)>) {
+        let (registry, empty, value) =
+            (Registry::default(), DeTable::new(), Spanned::new(0..0, DeValue::Boolean(true)));
+        let context =
+            Context { registry: &registry, components: Names::default(), origin: Origin::CommandLine };
+        let (item, mut out) = (Item { key, key_span: 0..0, value: &value }, Vec::new());
+        let mut walk = Walk::Read(Reading::new(&empty, item, around, &context, &mut out));
         (self.0)(&mut T::default(), &mut walk);
-        if let Walk::Names(names) = walk { names } else { Names::default() }
+        if let Walk::Read(Reading { title, asked, .. }) = walk { (title, asked) } else { Default::default() }
     }
 
     /// The keys that the command line may set alone.
     pub(crate) fn alone(&self) -> Vec<&'static str> {
-        self.names().keys.into_iter().filter(|(_, alone)| *alone).map(|(key, _)| key).collect()
+        self.probe("", "").1.into_iter().filter(|(_, alone)| *alone).map(|(key, _)| key).collect()
     }
 
     /// Reads a table, by its number in a list, onto what is usual; `None` if it is no table.
@@ -302,8 +297,8 @@ impl<T: Default + Clone + 'static> Shape<T> {
         at: &mut Reading<'_, '_>,
     ) -> Option<T> {
         let Some(table) = item.table() else {
-            let title = self.names().title.map(|title| title(item.key, &at.section.title));
-            Section::open(title.unwrap_or_default(), item.value, &[], at.out)?;
+            let (title, _) = self.probe(item.key, &at.section.title);
+            Section::open(title, item.value, &[], at.out)?;
             return None;
         };
         let (mut new, before) = (usual.clone(), at.out.len());
@@ -313,7 +308,8 @@ impl<T: Default + Clone + 'static> Shape<T> {
         (self.0)(&mut new, &mut walk);
         if let Walk::Read(Reading { title, asked, out, .. }) = walk {
             let told = out.len();
-            Section::over(title, table, 0..0, &asked, out);
+            let keys: Vec<&str> = asked.into_iter().map(|(key, _)| key).collect();
+            Section::over(title, table, 0..0, &keys, out);
             // Unknown keys come first.
             let unknown = out.len() - told;
             out[before..].rotate_right(unknown);
