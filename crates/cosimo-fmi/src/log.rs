@@ -157,10 +157,12 @@ pub(crate) unsafe extern "C" fn write3(
     }
 }
 
-unsafe fn lossy(text: *const c_char) -> String {
+/// # Safety
+/// The pointer is null or leads to a text that ends.
+pub(crate) unsafe fn lossy(text: *const c_char) -> String {
     if text.is_null() {
         return String::new();
     }
-    // SAFETY: not null, and zero-terminated as the standard demands.
+    // SAFETY: as promised; not null.
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }

@@ -164,13 +164,15 @@ impl Table for Functions {
     }
 }
 
-impl Fmi1Instance {
-    fn new(
-        functions: Functions,
+impl Made for Fmi1Instance {
+    fn instantiate(
+        binding: Binding,
         unit: &Unit,
         usage: Use,
         name: &str,
+        _fed: &[Fed],
     ) -> Result<Fmi1Instance, SimulatorError> {
+        let Binding::One(functions) = binding else { return Err(other_version("fmiInstantiateSlave")) };
         let log = Arc::new(Log::new(name));
         let origin = Origin {
             functions,
@@ -195,7 +197,9 @@ impl Fmi1Instance {
             spelling: Spelling::default(),
         })
     }
+}
 
+impl Fmi1Instance {
     fn initialize(&mut self) -> Result<(), SimulatorError> {
         let Start { time, stop, .. } = self.start;
         let (bounded, stop) = (stop.is_some() as ffi::Bool, stop.unwrap_or(time));
@@ -387,21 +391,6 @@ impl Fmi1Instance {
             Ok(Stepped::Until(until))
         } else {
             Err(self.handle.failed("fmiDoStep", 2))
-        }
-    }
-}
-
-impl Made for Fmi1Instance {
-    fn instantiate(
-        binding: Binding,
-        unit: &Unit,
-        usage: Use,
-        name: &str,
-        _fed: &[Fed],
-    ) -> Result<Fmi1Instance, SimulatorError> {
-        match binding {
-            Binding::One(functions) => Fmi1Instance::new(functions, unit, usage, name),
-            Binding::Two(_) | Binding::Three(_) => Err(other_version("fmiInstantiateSlave")),
         }
     }
 }

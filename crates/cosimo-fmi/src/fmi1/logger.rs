@@ -2,10 +2,10 @@
 //! a list of living instances. What an FMU hands over is compared, never looked through: some hand over something else.
 
 use std::cell::RefCell;
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::log::Log;
+use crate::log::{Log, lossy};
 
 /// Instances that may speak, by the address that their FMU knows them by.
 static LIVING: Mutex<Vec<(usize, String, Arc<Log>)>> = Mutex::new(Vec::new());
@@ -77,14 +77,6 @@ unsafe extern "C" fn cosimo_fmi1_say(
             log.push(status, &lossy(category), &lossy(text));
         }
     }
-}
-
-unsafe fn lossy(text: *const c_char) -> String {
-    if text.is_null() {
-        return String::new();
-    }
-    // SAFETY: not null, and zero-terminated as the standard demands.
-    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
 
 #[cfg(test)]

@@ -62,13 +62,15 @@ impl Callbacks {
     }
 }
 
-impl Fmi2Instance {
-    fn new(
-        functions: Functions,
+impl Made for Fmi2Instance {
+    fn instantiate(
+        binding: Binding,
         unit: &Unit,
         usage: Use,
         name: &str,
+        _fed: &[Fed],
     ) -> Result<Fmi2Instance, SimulatorError> {
+        let Binding::Two(functions) = binding else { return Err(other_version("fmi2Instantiate")) };
         let log = Arc::new(Log::new(name));
         let callbacks = Callbacks::new(&log);
         let (spelled, token) = (c_string(name), c_string(&unit.description.token));
@@ -107,7 +109,9 @@ impl Fmi2Instance {
             never_back: true,
         })
     }
+}
 
+impl Fmi2Instance {
     fn set_whole(&mut self, kind: Kind, references: &[u32], values: &[f64]) -> Result<(), SimulatorError> {
         let (of, count) = (references.as_ptr(), references.len());
         let room = match kind {
@@ -168,21 +172,6 @@ impl Fmi2Instance {
             Ok(Stepped::Until(until))
         } else {
             Err(self.handle.failed("fmi2DoStep", 2))
-        }
-    }
-}
-
-impl Made for Fmi2Instance {
-    fn instantiate(
-        binding: Binding,
-        unit: &Unit,
-        usage: Use,
-        name: &str,
-        _fed: &[Fed],
-    ) -> Result<Fmi2Instance, SimulatorError> {
-        match binding {
-            Binding::Two(functions) => Fmi2Instance::new(functions, unit, usage, name),
-            Binding::One(_) | Binding::Three(_) => Err(other_version("fmi2Instantiate")),
         }
     }
 }

@@ -193,14 +193,17 @@ unsafe fn answer(feed: *mut Feed, asked: &Asked, return_early: *mut u8) {
     }
 }
 
-impl Fmi3Instance {
-    fn new(
-        functions: Functions,
+impl Made for Fmi3Instance {
+    fn instantiate(
+        binding: Binding,
         unit: &Unit,
         usage: Use,
         name: &str,
         fed: &[Fed],
     ) -> Result<Fmi3Instance, SimulatorError> {
+        let Binding::Three(functions) = binding else {
+            return Err(other_version("fmi3InstantiateCoSimulation"));
+        };
         let log = Arc::new(Log::new(name));
         let stretched =
             || fed.iter().enumerate().filter_map(|(place, input)| Some((place, input.stretched?)));
@@ -283,7 +286,9 @@ impl Fmi3Instance {
             experiment: (0.0, None),
         })
     }
+}
 
+impl Fmi3Instance {
     fn put<T>(
         &mut self,
         function: unsafe fn(&mut Calls, References, usize, *const T, usize) -> Outcome,
@@ -310,21 +315,6 @@ impl Fmi3Instance {
             self.scratch.read(values, convert);
         }
         Ok(())
-    }
-}
-
-impl Made for Fmi3Instance {
-    fn instantiate(
-        binding: Binding,
-        unit: &Unit,
-        usage: Use,
-        name: &str,
-        fed: &[Fed],
-    ) -> Result<Fmi3Instance, SimulatorError> {
-        match binding {
-            Binding::Three(functions) => Fmi3Instance::new(functions, unit, usage, name, fed),
-            Binding::One(_) | Binding::Two(_) => Err(other_version("fmi3InstantiateCoSimulation")),
-        }
     }
 }
 
