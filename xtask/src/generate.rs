@@ -1,4 +1,4 @@
-//! `cargo xtask generate`: files that follow from the registry are written from it, never by hand.
+//! `cargo xtask generate`: files that follow from the registry, or from structs, are written from them, never by hand.
 //! With `--check` nothing is written; a stale file is a failure.
 
 use std::path::Path;
@@ -7,8 +7,15 @@ use std::process::Command;
 use crate::{Outcome, command};
 
 /// Files, and the arguments that make `cosimo` print them.
-const FILES: [(&str, &[&str]); 2] =
-    [("cosimo.schema.json", &["schema"]), ("certificate.schema.json", &["schema", "certificate"])];
+const FILES: [(&str, &[&str]); 7] = [
+    ("cosimo.schema.json", &["schema"]),
+    ("certificate.schema.json", &["schema", "certificate"]),
+    ("schemas/check.schema.json", &["schema", "check"]),
+    ("schemas/compare.schema.json", &["schema", "compare"]),
+    ("schemas/info.schema.json", &["schema", "info"]),
+    ("schemas/summary.schema.json", &["schema", "summary"]),
+    ("schemas/verify.schema.json", &["schema", "verify"]),
+];
 
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
     let check = match arguments {

@@ -53,7 +53,7 @@ const TASKS: &[Task] = &[
     Task {
         name: "generate",
         arguments: "[--check]",
-        summary: "write cosimo.schema.json from the registry, or only compare",
+        summary: "write the JSON schemas, or only compare",
         run: generate::run,
     },
     Task {

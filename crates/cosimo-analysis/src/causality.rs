@@ -5,11 +5,15 @@
 //! Wu 2018, Sec. 5 and 7: a soft interface, a heavy receiver, and the higher degree of extrapolation for the input that
 //! passes through.
 
-use cosimo_core::{Bond, End};
+use cosimo_core::{Bond, End, Registry};
 use cosimo_engine::{Layout, Topology};
+use cosimo_system::System;
+use serde::Serialize;
 
 use crate::linalg::Matrix;
 use crate::linearise::{Linearised, exponential};
+use crate::stability::radius;
+use crate::variant::{started, with_methods};
 
 /// Inputs that pass through a spring do so in a fixed ratio; how closely, so that differences may be rough.
 const ALIKE: f64 = 1e-3;
@@ -17,38 +21,48 @@ const ALIKE: f64 = 1e-3;
 /// From here on an interface is called stiff.
 const STIFF: f64 = 0.5;
 
+/// Input approximations that are compared.
+const COMPARED: [&str; 4] = ["hold", "causal", "linear", "quadratic"];
+
 /// What the linearised system says about one bond.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Advice {
     pub bond: String,
-    /// Simulators: who tells the effort, and who receives it.
-    pub teller: usize,
-    pub receiver: usize,
+    /// Components.
+    pub tells_effort: String,
+    pub receives_effort: String,
+    /// An effort that comes back larger than it went is too stiff for this step whatever the rest does; one that comes
+    /// back at half its size needs little help from a motion that swings.
+    pub stiff: bool,
     /// A unit effort, held over a step, moves the receiver so far that the effort changes by this.
     pub gain: f64,
     /// The same if the teller received it; `None` where the effort is no spring and damper that could be moved.
-    pub other_gain: Option<f64>,
+    pub gain_exchanged: Option<f64>,
     /// Of the whole system with held inputs and stale outputs.
-    pub radius: f64,
-    pub other_radius: Option<f64>,
+    pub radius_held: f64,
+    pub radius_exchanged: Option<f64>,
+    /// The other way round would be better, and by how much is no matter of taste.
+    pub exchange: bool,
     /// Inputs of the teller that its effort hears at once, and of the receiver: they want the higher and the lower degree.
-    pub through: Vec<usize>,
-    pub integrated: Vec<usize>,
+    pub degree_1: Vec<String>,
+    pub degree_0: Vec<String>,
 }
 
-impl Advice {
-    /// An effort that comes back larger than it went is too stiff for this step whatever the rest does; one that comes
-    /// back at half its size needs little help from a motion that swings.
-    pub fn stiff(&self) -> bool {
-        self.gain.abs() > STIFF
-    }
+/// What another input approximation does to the radius.
+#[derive(Debug, Clone, Serialize)]
+pub struct InputRadius {
+    pub input: &'static str,
+    pub radius: f64,
+}
 
-    /// The other way round would be better, and by how much is no matter of taste.
-    pub fn swap(&self) -> bool {
-        let worse = |radius: f64| self.radius > 1.0 && radius < self.radius;
-        self.other_radius.is_some_and(worse)
-            && self.other_gain.is_some_and(|gain| gain.abs() < self.gain.abs())
-    }
+/// Measures other input approximations; those that the system cannot have are left out.
+pub fn other_inputs(system: &System, registry: &Registry, at: Option<f64>, size: f64) -> Vec<InputRadius> {
+    let measure = |input: &'static str| {
+        let changed = with_methods(system, input, registry).ok()?;
+        let found = radius(&mut started(&changed, registry, at).ok()?, size).ok()?;
+        Some(InputRadius { input, radius: found.radius })
+    };
+    COMPARED.into_iter().filter_map(measure).collect()
 }
 
 /// Judges every bond between two simulators of which one tells the effort and the other the flow.
@@ -70,22 +84,28 @@ fn judge(linearised: &Linearised, topology: &Topology, bond: &Bond, size: f64) -
     let cut = Cut::of(linearised, effort, topology.owner(End::Input(felt)));
     let radius = linearised.held_radius(size)?;
     let swapped = cut.swapped(linearised);
-    let through = (topology.blocks[cut.teller].inputs.clone())
-        .filter(|&input| {
-            let mut terms = topology.couplings.terms(input).iter();
-            terms.any(|term| place(term.output).is_some_and(|place| cut.motion.contains(&place)))
-        })
-        .collect();
+    let through = (topology.blocks[cut.teller].inputs.clone()).filter(|&input| {
+        let mut terms = topology.couplings.terms(input).iter();
+        terms.any(|term| place(term.output).is_some_and(|place| cut.motion.contains(&place)))
+    });
+    let ports = topology.ports();
+    let gain = cut.gain(linearised, size);
+    let gain_exchanged = swapped.as_ref().map(|swapped| swapped.gain(size));
+    let radius_exchanged = swapped.and_then(|swapped| swapped.system.held_radius(size));
+    let better = |other: f64| radius > 1.0 && other < radius;
     Some(Advice {
         bond: bond.name.clone(),
-        teller: cut.teller,
-        receiver: cut.receiver,
-        gain: cut.gain(linearised, size),
-        other_gain: swapped.as_ref().map(|swapped| swapped.gain(size)),
-        radius,
-        other_radius: swapped.and_then(|swapped| swapped.system.held_radius(size)),
-        through,
-        integrated: vec![felt],
+        tells_effort: topology.names[cut.teller].clone(),
+        receives_effort: topology.names[cut.receiver].clone(),
+        stiff: gain.abs() > STIFF,
+        gain,
+        gain_exchanged,
+        radius_held: radius,
+        radius_exchanged,
+        exchange: radius_exchanged.is_some_and(better)
+            && gain_exchanged.is_some_and(|other| other.abs() < gain.abs()),
+        degree_1: through.map(|input| ports.path(End::Input(input))).collect(),
+        degree_0: vec![ports.path(End::Input(felt))],
     })
 }
 

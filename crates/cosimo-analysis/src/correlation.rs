@@ -4,24 +4,31 @@
 use cosimo_core::Registry;
 use cosimo_engine::{Run, plan};
 use cosimo_system::System;
+use serde::Serialize;
 
 use crate::order::Truth;
 use crate::variant::{VariantError, refuse_lines};
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Correlations {
     pub steps: usize,
-    pub ports: Vec<String>,
     pub bonds: Vec<BondCorrelation>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct BondCorrelation {
     pub bond: String,
-    /// Pearson's coefficient of |residual power| and |error|, port by port.
-    pub ports: Vec<f64>,
+    /// The same for all bonds.
+    pub ports: Vec<PortCorrelation>,
     /// With the sum of all errors, each as a part of its port's largest value.
     pub together: f64,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct PortCorrelation {
+    pub port: String,
+    /// Of |residual power| and |error|.
+    pub pearson: f64,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -84,11 +91,18 @@ pub fn measure(
         .zip(&powers)
         .map(|(bond, powers)| BondCorrelation {
             bond,
-            ports: each.iter().map(|errors| pearson(powers, errors)).collect(),
+            ports: ports
+                .iter()
+                .zip(&each)
+                .map(|(port, errors)| PortCorrelation {
+                    port: port.clone(),
+                    pearson: pearson(powers, errors),
+                })
+                .collect(),
             together: pearson(powers, &sums),
         })
         .collect();
-    Ok(Correlations { steps: times.len() - 1, ports, bonds })
+    Ok(Correlations { steps: times.len() - 1, bonds })
 }
 
 /// Pearson's coefficient, from -1 to 1; NaN where one of them never changes.

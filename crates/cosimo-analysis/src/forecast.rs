@@ -8,8 +8,10 @@ use cosimo_core::entry::number_text;
 use cosimo_core::trial::Crash;
 use cosimo_engine::Run;
 use cosimo_system::{Problem, System};
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 
-use crate::causality::{Advice, advise};
+use crate::causality::advise;
 use crate::linearise::linearise;
 use crate::stability::{self, How, Limit, NEUTRAL, Search, StabilityError, connections, opened, radius};
 use crate::variant::{VariantError, started, with_methods};
@@ -33,29 +35,55 @@ const TRIED: [(&str, &str); 8] = [
     ("fresh", "exchange=fresh"),
 ];
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct Forecast {
-    /// The step that is judged: the fixed one, or the largest that the law may take.
+    /// The step that is judged, in seconds: the fixed one, or the largest that the law may take.
+    #[serde(rename = "step")]
     pub size: f64,
     /// The law may take others.
     pub varies: bool,
+    /// How much a disturbance grows per step.
     pub radius: f64,
+    #[serde(skip)]
     pub how: How,
-    /// `None` where somebody does not take steps of other sizes.
+    pub stable: bool,
+    /// Seconds; null where it is not known.
+    pub largest_stable_step: Option<f64>,
+    /// The same for people; null where somebody does not take steps of other sizes.
+    #[serde(serialize_with = "limit_words")]
+    #[schemars(with = "Option<String>")]
     pub limit: Option<Limit>,
     /// Where there are several: pairs of components that act on each other, each alone, with their limits.
-    pub loops: Vec<(String, Limit)>,
+    pub loops: Vec<LoopLimit>,
     /// For an unstable step only.
     pub remedies: Vec<Remedy>,
-    /// The fewest and the most steps that the run can take.
-    pub steps: (u64, Option<u64>),
+    /// The fewest steps that the run can take.
+    pub steps: u64,
+    /// The most, where they vary.
+    pub most_steps: Option<u64>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct LoopLimit {
+    pub name: String,
+    /// Seconds; null where it is not known.
+    pub largest_stable_step: Option<f64>,
+    /// The same for people.
+    pub limit: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct Remedy {
     /// As on the command line, or in words where no option does it.
     pub words: String,
     pub radius: f64,
+}
+
+fn limit_words<S: Serializer>(limit: &Option<Limit>, to: S) -> Result<S::Ok, S::Error> {
+    limit.map(Limit::words).serialize(to)
 }
 
 /// Why there is none.
@@ -104,12 +132,23 @@ pub fn forecast(system: &System, registry: &Registry) -> Result<Forecast, NoFore
     };
     let duration = system.experiment.stop - system.experiment.start;
     let count = |size: f64| (duration / size * (1.0 - 1e-9)).ceil().max(1.0) as u64;
-    let steps = (count(size), if varies { Some(count(step.min)) } else { None });
-    Ok(Forecast { size, varies, radius: found.radius, how: found.how, limit, loops, remedies, steps })
+    Ok(Forecast {
+        size,
+        varies,
+        radius: found.radius,
+        how: found.how,
+        stable: !unstable,
+        largest_stable_step: limit.and_then(Limit::size),
+        limit,
+        loops,
+        remedies,
+        steps: count(size),
+        most_steps: if varies { Some(count(step.min)) } else { None },
+    })
 }
 
 /// Limits of pairs of components with all others held. Nothing where there is one pair only.
-fn loops(run: &mut Run, search: &Search) -> Result<Vec<(String, Limit)>, StabilityError> {
+fn loops(run: &mut Run, search: &Search) -> Result<Vec<LoopLimit>, StabilityError> {
     let all = connections(run.layout());
     let mut pairs: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
     for (index, connection) in all.iter().enumerate() {
@@ -142,7 +181,7 @@ fn loops(run: &mut Run, search: &Search) -> Result<Vec<(String, Limit)>, Stabili
             _ => format!("{} ({})", bonds.join(", "), names.join(" and ")),
         };
         let limit = opened(run, &others, |run| stability::limit(run, search))?;
-        limits.push((name, limit));
+        limits.push(LoopLimit { name, largest_stable_step: limit.size(), limit: limit.words() });
     }
     Ok(limits)
 }
@@ -189,11 +228,10 @@ fn remedies(
 /// The effort of a bond received by the other side, where that alone would do.
 fn exchanged(system: &System, registry: &Registry, run: &mut Run, size: f64) -> Option<Remedy> {
     let linearised = linearise(system, registry, run, size).ok()?;
-    let layout = run.layout();
-    let advice = advise(&linearised, layout, size).into_iter().find(Advice::swap)?;
-    let (bond, receiver) = (&advice.bond, &layout.topology.names[advice.teller]);
+    let advice = advise(&linearised, run.layout(), size).into_iter().find(|advice| advice.exchange)?;
+    let (bond, receiver) = (&advice.bond, &advice.tells_effort);
     let words = format!("letting `{receiver}` receive the effort of bond `{bond}`, inputs held");
-    advice.other_radius.filter(|radius| *radius < 1.0).map(|radius| Remedy { words, radius })
+    advice.radius_exchanged.filter(|radius| *radius < 1.0).map(|radius| Remedy { words, radius })
 }
 
 /// To two digits, never up.
@@ -205,15 +243,11 @@ fn rounded_down(value: f64) -> f64 {
 }
 
 impl Forecast {
-    pub fn unstable(&self) -> bool {
-        self.radius > 1.0 + NEUTRAL
-    }
-
     /// The remark that `check` makes of an unstable step. Where the law chooses, it may choose smaller ones; and what does
     /// not even double in the whole run does no harm, as the slow growth that held inputs give to undamped motion.
     pub fn problem(&self, system: &System) -> Option<Problem> {
-        let growth = self.radius.ln() * self.steps.0 as f64;
-        if !self.unstable() || self.varies || growth < std::f64::consts::LN_2 {
+        let growth = self.radius.ln() * self.steps as f64;
+        if self.stable || self.varies || growth < std::f64::consts::LN_2 {
             return None;
         }
         let size = number_text(self.size);

@@ -5,6 +5,8 @@ use cosimo_core::{End, Registry};
 use cosimo_engine::{Run, plan};
 use cosimo_system::{Choice, EndRule, System};
 
+use serde::Serialize;
+
 use crate::variant::{VariantError, refuse_lines};
 
 /// Values of named outputs at given instants, one row per instant.
@@ -13,27 +15,28 @@ pub type Truth<'a> = &'a dyn Fn(&[f64]) -> Result<(Vec<String>, Vec<Vec<f64>>), 
 /// Below this part of an output's size, errors are rounding errors.
 const ROUNDING: f64 = 1e-13;
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Orders {
-    pub sizes: Vec<f64>,
     pub against: Against,
+    pub steps: Vec<f64>,
     pub outputs: Vec<OutputOrder>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Against {
     Undivided,
     /// One size less has a difference.
     NextSize,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct OutputOrder {
-    pub name: String,
+    pub output: String,
     /// The largest error at common instants, for each size.
     pub errors: Vec<f64>,
     /// NaN where errors are nothing but rounding.
-    pub slope: f64,
+    pub order: f64,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -125,10 +128,10 @@ fn compare(
         };
         let size = found.iter().flatten().map(|value| value.abs()).fold(0.0, f64::max);
         let exact = errors.iter().any(|error| *error <= ROUNDING * size);
-        let slope = if exact { f64::NAN } else { slope(&sizes[..errors.len()], &errors) };
-        outputs.push(OutputOrder { name: name.clone(), errors, slope });
+        let order = if exact { f64::NAN } else { slope(&sizes[..errors.len()], &errors) };
+        outputs.push(OutputOrder { output: name.clone(), errors, order });
     }
-    Orders { sizes, against, outputs }
+    Orders { against, steps: sizes, outputs }
 }
 
 /// The slope; NaN where an error is no positive number, since then there is nothing to take a logarithm of.

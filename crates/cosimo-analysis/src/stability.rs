@@ -8,7 +8,9 @@
 
 use cosimo_core::End;
 use cosimo_engine::{Layout, Run, RunError};
+use serde::Serialize;
 
+use crate::forecast::three;
 use crate::linalg::{Eigen, Matrix, Svd};
 use crate::linearise::Linearised;
 
@@ -64,7 +66,8 @@ impl StabilityError {
 }
 
 /// How a step was measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum How {
     /// One perturbed step per state, sample and cell of memory.
     States,
@@ -306,6 +309,22 @@ pub enum Limit {
     System(f64),
     /// Growing at any step: the loop through direct feed-through amplifies.
     Never,
+}
+
+impl Limit {
+    /// The largest stable step, where it is known.
+    pub fn size(self) -> Option<f64> {
+        if let Limit::At(size) = self { Some(size) } else { None }
+    }
+
+    pub fn words(self) -> String {
+        match self {
+            Limit::At(size) => format!("largest stable step {} s", three(size)),
+            Limit::Beyond(size) => format!("stable up to {} s and perhaps beyond", three(size)),
+            Limit::System(_) => "the system itself grows".into(),
+            Limit::Never => "unstable at every step".into(),
+        }
+    }
 }
 
 /// The largest stable step, looked for from `search.from` downwards and upwards.

@@ -1,52 +1,100 @@
 //! What a method does at many step sizes: radii, the largest stable step, and which connection limits it.
 
+use cosimo_core::Registry;
 use cosimo_engine::Run;
+use cosimo_system::System;
+use serde::{Serialize, Serializer};
 
-use crate::stability::{Connection, How, Limit, NEUTRAL, Search, StabilityError, limit, openings, radius};
+use crate::linearise::linearise;
+use crate::stability::{
+    How, Limit, NEUTRAL, Search, StabilityError, growth_of_the_system, limit, openings, radius,
+};
 
 /// How far beyond a limit connections are opened: far enough for the growth to be no rounding error.
 const BEYOND: f64 = 1.1;
+/// How far beyond the largest size the limit is looked for.
+const SEARCHED: f64 = 16.0;
+/// Integrators have a rate of 0, but for rounding: rates below this part of the fastest are none.
+const NO_GROWTH: f64 = 1e-6;
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Survey {
-    /// Step sizes and radii.
-    pub points: Vec<(f64, f64)>,
+    /// The instant, in seconds.
+    pub at: f64,
+    pub points: Vec<Point>,
+    pub largest_stable_step: Option<f64>,
+    #[serde(serialize_with = "limit_word")]
     pub limit: Limit,
+    /// The connection without which the step would be stable, or at least most so.
+    pub limited_by: Option<String>,
     pub limiting: Option<Limiting>,
+    /// The rate per second at which the undivided system grows, where it does.
+    pub growth_of_system: Option<f64>,
+    #[serde(rename = "measured_by")]
     pub how: How,
+    /// How many numbers a step maps onto themselves, and how many of them are states.
+    pub states: usize,
+    pub cells: usize,
     /// Modes that no exchanged output shows.
     pub unseen: usize,
-    /// How many numbers a step maps onto themselves, and how many of them are states.
-    pub cells: usize,
-    pub states: usize,
+}
+
+/// A step size and its radius.
+#[derive(Debug, Clone, Serialize)]
+pub struct Point {
+    pub step: f64,
+    pub radius: f64,
+    pub words: String,
 }
 
 /// Connections opened one at a time just beyond the limit.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Limiting {
-    pub size: f64,
+    pub step: f64,
     pub radius: f64,
     /// Each with the radius that is left without it, the most effective first.
-    pub opened: Vec<(Connection, f64)>,
+    pub opened: Vec<OpenedConnection>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct OpenedConnection {
+    pub connection: String,
+    pub radius: f64,
 }
 
 impl Limiting {
     /// The connection without which the step would be stable, or at least most so.
-    pub fn culprit(&self) -> Option<&(Connection, f64)> {
-        self.opened.first().filter(|(_, radius)| *radius < self.radius * (1.0 - 1e-6))
+    pub fn culprit(&self) -> Option<&OpenedConnection> {
+        self.opened.first().filter(|opened| opened.radius < self.radius * (1.0 - 1e-6))
     }
 }
 
-/// Measures a run at all sizes, which ascend.
-pub fn survey(run: &mut Run, sizes: &[f64], search: &Search) -> Result<Survey, StabilityError> {
+fn limit_word<S: Serializer>(limit: &Limit, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(match limit {
+        Limit::At(_) => "step",
+        Limit::Beyond(_) => "none-found",
+        Limit::System(_) => "system",
+        Limit::Never => "feed-through",
+    })
+}
+
+/// Measures a run of a system at all sizes, which ascend.
+pub fn survey(
+    system: &System,
+    registry: &Registry,
+    run: &mut Run,
+    sizes: &[f64],
+) -> Result<Survey, StabilityError> {
+    let (first, last) = (sizes[0], sizes[sizes.len() - 1]);
+    let search = Search { from: first, to: SEARCHED * last, factor: 1.1, precision: 1e-6 };
     let mut points = Vec::new();
     let (mut how, mut unseen) = (How::States, 0);
-    for &size in sizes {
-        let found = radius(run, size)?;
+    for &step in sizes {
+        let found = radius(run, step)?;
         (how, unseen) = (found.how, found.unseen);
-        points.push((size, found.radius));
+        points.push(Point { step, radius: found.radius, words: words(found.radius) });
     }
-    let limit = limit(run, search)?;
+    let limit = limit(run, &search)?;
     let beyond = match limit {
         Limit::At(size) => Some(BEYOND * size),
         Limit::Never => Some(search.from),
@@ -54,15 +102,35 @@ pub fn survey(run: &mut Run, sizes: &[f64], search: &Search) -> Result<Survey, S
     };
     let limiting = beyond.map(|size| limiting(run, size)).transpose()?;
     let (cells, states) = (run.island().cells(), run.island().state_cells());
-    Ok(Survey { points, limit, limiting, how, unseen, cells, states })
+    // Slow growth of the system itself hides below the rounding of small steps, so its equations are asked, too.
+    let equations = linearise(system, registry, run, first).ok();
+    let growth = match limit {
+        Limit::System(rate) => Some(rate),
+        _ => equations.as_ref().and_then(growth_of_the_system),
+    };
+    Ok(Survey {
+        at: run.time().seconds(),
+        points,
+        largest_stable_step: limit.size(),
+        limit,
+        limited_by: limiting.as_ref().and_then(Limiting::culprit).map(|culprit| culprit.connection.clone()),
+        limiting,
+        growth_of_system: growth.filter(|rate| *rate > NO_GROWTH * (1.0 / first)),
+        how,
+        states,
+        cells,
+        unseen,
+    })
 }
 
 /// The connections of an unstable step, opened one at a time.
-pub fn limiting(run: &mut Run, size: f64) -> Result<Limiting, StabilityError> {
-    let radius = radius(run, size)?.radius;
-    let mut opened = openings(run, size)?;
+fn limiting(run: &mut Run, step: f64) -> Result<Limiting, StabilityError> {
+    let radius = radius(run, step)?.radius;
+    let mut opened = openings(run, step)?;
     opened.sort_by(|(_, a), (_, b)| a.total_cmp(b));
-    Ok(Limiting { size, radius, opened })
+    let opened = opened.into_iter();
+    let opened = opened.map(|(connection, radius)| OpenedConnection { connection: connection.name, radius });
+    Ok(Limiting { step, radius, opened: opened.collect() })
 }
 
 /// A radius in words.

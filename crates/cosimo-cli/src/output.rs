@@ -10,6 +10,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use cosimo::core::printable;
 use cosimo::core::printable::controls;
+use serde::Serialize;
 
 use crate::exit;
 
@@ -65,6 +66,12 @@ pub(crate) fn colours() -> bool {
 /// Whether stdout is a terminal.
 pub(crate) fn is_terminal() -> bool {
     stdout().is_terminal
+}
+
+/// What was asked for, for programs.
+pub(crate) fn json(value: &impl Serialize) {
+    // Structs of numbers and texts can always be written.
+    println!("{}", serde_json::to_string_pretty(value).unwrap_or_default());
 }
 
 pub(crate) fn print(words: Arguments<'_>) {

@@ -27,7 +27,7 @@ pub(crate) fn write(figure: &Figure, out: &Path) -> Result<(), u8> {
     } else {
         figure.svg().into_bytes()
     };
-    cosimo::saved::replace(out, &bytes)
+    cosimo::draft_file::replace(out, &bytes)
         .map_err(|cause| Error::unwritable(format!("cannot write `{}`: {cause}", out.display()), out))
         .map_err(|error| report::failure(&error))
 }

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use cosimo::engine::Run;
 use cosimo::{End, Error, Moment, Observer, When};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-use serde_json::{Value, json};
+use serde::Serialize;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Mode {
@@ -118,7 +118,7 @@ impl Progress {
                 let label = self.label.map_or(String::new(), |label| format!("{label}: "));
                 self.bar.set_message(format!("{label}t = {time:.4} s, step {:.2e} s", run.sizes().0));
             }
-            Mode::Json => eprintln!("{}", self.line(run)),
+            Mode::Json => self.line(run, None),
             Mode::None => {}
         }
     }
@@ -127,9 +127,7 @@ impl Progress {
     pub(crate) fn finish(&self, run: &Run, outcome: &str) {
         self.bar.finish_and_clear();
         if self.mode == Mode::Json {
-            let mut line = self.line(run);
-            line["outcome"] = outcome.into();
-            eprintln!("{line}");
+            self.line(run, Some(outcome));
         }
     }
 
@@ -137,22 +135,35 @@ impl Progress {
         ((time - self.start) / (self.stop - self.start)).clamp(0.0, 1.0)
     }
 
-    fn line(&self, run: &Run) -> Value {
+    fn line(&self, run: &Run, outcome: Option<&str>) {
         let (time, counters) = (run.time().seconds(), run.counters());
         // As fast as so far in this process.
         let eta = (self.stop - time) / (time - self.from) * self.begun.elapsed().as_secs_f64();
-        let eta = if eta.is_finite() { json!(eta.max(0.0)) } else { Value::Null };
-        let mut line = json!({
-            "time": time,
-            "share": self.share(time),
-            "steps": counters.steps,
-            "rejected": counters.rejected,
-            "step": run.sizes().0,
-            "eta": eta,
-        });
-        if let Some(label) = self.label {
-            line["run"] = label.into();
-        }
-        line
+        let line = Line {
+            time,
+            share: self.share(time),
+            steps: counters.steps,
+            rejected: counters.rejected,
+            step: run.sizes().0,
+            eta: if eta.is_finite() { eta.max(0.0) } else { eta },
+            run: self.label,
+            outcome,
+        };
+        eprintln!("{}", serde_json::to_string(&line).unwrap_or_default());
     }
+}
+
+/// One of `--progress json`; no number is null.
+#[derive(Serialize)]
+struct Line<'a> {
+    time: f64,
+    share: f64,
+    steps: u64,
+    rejected: u64,
+    step: f64,
+    eta: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<&'a str>,
 }

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Once;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use cosimo::check::place;
 use cosimo::core::printable;
 use cosimo::error::with_remedy;
 use cosimo::fmi_check::{self, Finding};
-use cosimo::system::{File, Files, Problem, Severity, Span};
+use cosimo::system::{Files, Problem, Severity};
 use cosimo::{Error, ErrorKind};
 
 use crate::{exit, output};
@@ -58,15 +59,6 @@ fn say_once(line: &str) {
 /// A problem on stdout: it is what was asked for.
 pub(crate) fn problem(problem: &Problem, files: &Files) {
     output::styled(&format!("{}\n", for_stdout().render(&[group(problem, files)])));
-}
-
-/// The file, line and column of a problem, both from 1, in characters.
-pub(crate) fn position<'f>(problem: &Problem, files: &'f Files) -> Option<(&'f str, usize, usize)> {
-    let (file, span) = place(problem, files)?;
-    let before = &file.text[..span.start];
-    let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
-    let column = before.rsplit('\n').next().map_or(0, |rest| rest.chars().count()) + 1;
-    Some((&file.name, line, column))
 }
 
 /// Prints everything that went wrong, and says what the process ends with.
@@ -209,16 +201,6 @@ fn for_stdout() -> Renderer {
 
 fn renderer() -> Renderer {
     if std::io::IsTerminal::is_terminal(&std::io::stderr()) { Renderer::styled() } else { Renderer::plain() }
-}
-
-/// Where to point at. A parser that misses something points between two characters; the one before is shown.
-fn place<'f>(problem: &Problem, files: &'f Files) -> Option<(&'f File, Span)> {
-    let (file, span) = files.find(&problem.span)?;
-    if !span.is_empty() {
-        return Some((file, span));
-    }
-    let before = file.text[..span.start].char_indices().next_back().map_or(0, |(at, _)| at);
-    Some((file, before..span.start))
 }
 
 fn group<'a>(problem: &'a Problem, files: &'a Files) -> Group<'a> {

@@ -5,19 +5,25 @@
 
 use cosimo_core::method::BondPower;
 use cosimo_core::{Bond, Couplings, End, Segment};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::walk::Walk;
 
 /// Sums per bond, in joules. Kept as plain numbers so that a bookmark is a copy.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
 pub struct BondTotals {
     /// Integral of the transmitted power, signed from the first side.
+    #[serde(rename = "transmitted_energy")]
     pub transmitted: f64,
     /// Integral of its absolute value.
+    #[serde(rename = "exchanged_energy")]
     pub exchanged: f64,
     /// Energy the coupling created; negative where it destroyed some.
+    #[serde(rename = "residual_energy")]
     pub residual: f64,
     /// Sum of the absolute residuals per step.
+    #[serde(rename = "residual_energy_absolute")]
     pub residual_absolute: f64,
 }
 

@@ -5,6 +5,8 @@
 
 use cosimo_core::Bond;
 use cosimo_core::method::Learned;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::control::Counters;
 use crate::island::Island;
@@ -45,22 +47,28 @@ pub struct Summary {
 }
 
 /// How many steps of its own a component made.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct OwnSteps {
+    #[serde(rename = "component")]
     pub name: String,
     /// The size that was asked for, in seconds.
     pub size: f64,
     pub steps: u64,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct BondSummary {
     pub name: String,
+    #[serde(flatten)]
     pub totals: BondTotals,
     /// The energy defect as a share of the exchanged energy.
+    #[serde(rename = "defect_share")]
     pub share: f64,
     /// ECCO Eq. (13a) over the run: half the mean absolute residual power, in watts. The mean local error of
     /// the transmitted power, not of any state.
+    #[serde(rename = "mean_power_error")]
     pub power_error: f64,
 }
 

@@ -7,58 +7,82 @@
 use std::collections::VecDeque;
 
 use cosimo_core::recorder::Table;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 use wildmatch::WildMatch;
 
 /// How far from the reference is near enough.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Tube {
     /// A part of the largest modulus that the reference has in the whole run.
     pub relative: f64,
+    /// On top of that, in the unit of the signal.
     pub absolute: f64,
     /// Seconds before and after.
     pub time: f64,
 }
 
-/// One signal that both files have.
-#[derive(Debug, Clone, PartialEq)]
+/// One signal that both files have; a number that is infinite or none at all is its word.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct Difference {
     pub name: String,
+    /// Inside the tube.
+    pub agrees: bool,
     /// How far it goes at most beyond all that the reference has in reach, in units of what is allowed: above 1 is outside.
     /// Infinite where one is not a number and the other is.
+    #[serde(rename = "of_allowed", serialize_with = "number")]
+    #[schemars(with = "NumberOrWord")]
     pub excess: f64,
-    /// Where that is, and both values there.
+    /// Where that is, in seconds.
     pub time: f64,
+    /// The value there.
+    #[serde(serialize_with = "number")]
+    #[schemars(with = "NumberOrWord")]
     pub reference: f64,
+    /// The other one.
+    #[serde(serialize_with = "number")]
+    #[schemars(with = "NumberOrWord")]
     pub found: f64,
     /// The largest difference at one instant, whatever the tube.
+    #[serde(rename = "largest_difference", serialize_with = "number")]
+    #[schemars(with = "NumberOrWord")]
     pub largest: f64,
     /// How many rows lie outside.
+    #[serde(rename = "rows_outside")]
     pub outside: usize,
 }
 
-impl Difference {
-    pub fn agrees(&self) -> bool {
-        self.excess <= 1.0
-    }
+/// JSON has no infinity.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+enum NumberOrWord {
+    Number(f64),
+    Word(String),
 }
 
-#[derive(Debug, Clone, PartialEq, Default)]
+fn number<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
+    let finite = value.is_finite();
+    if finite { NumberOrWord::Number(*value) } else { NumberOrWord::Word(value.to_string()) }.serialize(to)
+}
+
+/// How two result files differ; the shape is a promise to scripts.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct Comparison {
-    /// The worst first.
-    pub signals: Vec<Difference>,
-    /// Signals that only one of the files has.
-    pub only_reference: Vec<String>,
-    pub only_found: Vec<String>,
+    /// All signals do.
+    pub agrees: bool,
+    #[serde(flatten)]
+    pub tube: Tube,
     /// The part of time that both cover, in which they were compared.
     pub from: f64,
     pub to: f64,
     pub rows: usize,
-}
-
-impl Comparison {
-    pub fn agrees(&self) -> bool {
-        self.signals.iter().all(Difference::agrees)
-    }
+    /// The worst first.
+    pub signals: Vec<Difference>,
+    /// Signals that only one of the files has.
+    pub only_in_reference: Vec<String>,
+    pub only_in_found: Vec<String>,
 }
 
 /// Why there is nothing to compare.
@@ -100,8 +124,9 @@ pub fn compare(
         known.filter(|name| but.column(name).is_none()).cloned().collect::<Vec<_>>()
     };
     let mut comparison = Comparison {
-        only_reference: names(reference, found),
-        only_found: names(found, reference),
+        tube,
+        only_in_reference: names(reference, found),
+        only_in_found: names(found, reference),
         from,
         to,
         rows: given.iter().filter(|t| **t >= from && **t <= to).count(),
@@ -123,6 +148,7 @@ pub fn compare(
     }
     let worse = |a: &Difference, b: &Difference| b.excess.total_cmp(&a.excess).then(a.name.cmp(&b.name));
     comparison.signals.sort_by(worse);
+    comparison.agrees = comparison.signals.iter().all(|signal| signal.agrees);
     Ok(comparison)
 }
 
@@ -202,6 +228,7 @@ fn difference(
     let half = tube.absolute + tube.relative * largest_value;
     let mut worst = Difference {
         name: name.to_owned(),
+        agrees: true,
         excess: 0.0,
         time: from,
         reference: reference.around(from).0,
@@ -228,6 +255,7 @@ fn difference(
             (worst.reference, worst.found) = (near, value);
         }
     }
+    worst.agrees = worst.excess <= 1.0;
     worst
 }
 
@@ -317,7 +345,7 @@ mod tests {
         let c = table(&[("time", &[0.5, 1.5]), ("x", &[0.5, 2.75])]);
         let found = one(&a, &c, TUBE);
         assert_eq!((found.excess, found.time, found.reference, found.found), (2.5, 1.5, 2.5, 2.75));
-        assert_eq!((found.outside, found.agrees()), (1, false));
+        assert_eq!((found.outside, found.agrees), (1, false));
         assert_eq!(one(&a, &c, none).excess, f64::INFINITY);
     }
 
@@ -336,8 +364,8 @@ mod tests {
         let b = table(&[("time", &[0.0, 1.02, 1.05, 1.05, 2.0]), ("x", &[0.0, 0.0, 0.0, 7.0, 7.0])]);
         let early = one(&a, &b, TUBE);
         assert_eq!((early.outside, early.largest), (2, 7.0));
-        assert!(one(&a, &b, Tube { time: 0.06, ..TUBE }).agrees());
-        assert!(!one(&a, &b, Tube { time: 0.04, ..TUBE }).agrees());
+        assert!(one(&a, &b, Tube { time: 0.06, ..TUBE }).agrees);
+        assert!(!one(&a, &b, Tube { time: 0.04, ..TUBE }).agrees);
         // Both sides of a jump are right at its instant.
         assert_eq!(one(&a, &a, TUBE).largest, 0.0);
     }
@@ -390,6 +418,6 @@ mod tests {
         let b = table(&[("time", &[0.5, 3.0]), ("x", &[0.5, 9.0]), ("y", &[0.0, 0.0])]);
         let found = compare(&a, &b, TUBE, &[]).unwrap();
         assert_eq!((found.from, found.to, found.rows), (0.5, 1.0, 1));
-        assert_eq!((found.only_reference.len(), found.only_found), (0, vec!["y".to_owned()]));
+        assert_eq!((found.only_in_reference.len(), found.only_in_found), (0, vec!["y".to_owned()]));
     }
 }

@@ -3,6 +3,7 @@
 
 #[cfg(feature = "fmi-check")]
 use cosimo_fmi_check::{RULES, Rule};
+use serde::Serialize;
 
 /// One file per family of codes: a title, then a page below each `## code`.
 const FAMILIES: &[&str] = &[
@@ -23,16 +24,17 @@ pub struct Family {
     pub pages: Vec<Page>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct Page {
     pub code: &'static str,
-    /// The first line says what it means.
+    /// The first line of the text.
+    pub summary: String,
     pub text: String,
 }
 
 impl Page {
-    pub fn summary(&self) -> &str {
-        self.text.lines().next().unwrap_or_default()
+    fn new(code: &'static str, text: &str) -> Page {
+        Page { code, summary: text.lines().next().unwrap_or_default().into(), text: text.into() }
     }
 }
 
@@ -56,7 +58,7 @@ fn family(file: &'static str) -> Family {
     let title = parts.next().unwrap_or_default().trim_start_matches('#').trim();
     let pages = parts.filter_map(|part| {
         let (code, text) = part.split_once('\n')?;
-        Some(Page { code, text: text.trim().to_owned() })
+        Some(Page::new(code, text.trim()))
     });
     Family { title, pages: pages.collect() }
 }
@@ -73,5 +75,5 @@ fn of_rule(rule: &Rule) -> Page {
     } else {
         format!("The standard says so in {}.", clauses.join("; "))
     };
-    Page { code: rule.id, text: format!("The rule: {}.\n{whose}\nTo do: {}.", rule.summary, rule.remedy) }
+    Page::new(rule.id, &format!("The rule: {}.\n{whose}\nTo do: {}.", rule.summary, rule.remedy))
 }

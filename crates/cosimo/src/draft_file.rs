@@ -14,14 +14,31 @@ pub struct DraftFile {
     placed: bool,
 }
 
+/// Replaces a file in one go: whatever happens, there is the old one or the new one.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = DraftFile::beside(path)?;
+    file.write_all(bytes)?;
+    file.place()
+}
+
+/// Where a file is written before it is put into its place.
+pub fn draft(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.part"))
+}
+
 impl DraftFile {
     pub fn create(path: &Path) -> io::Result<DraftFile> {
         if path.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());
         }
+        DraftFile::beside(path)
+    }
+
+    fn beside(path: &Path) -> io::Result<DraftFile> {
         // An FMU may change the working folder before it is placed.
         let path = std::path::absolute(path)?;
-        let draft = crate::saved::draft(&path);
+        let draft = draft(&path);
         let file = BufWriter::new(File::create(&draft)?);
         Ok(DraftFile { path, draft, file, placed: false })
     }

@@ -42,11 +42,16 @@ pub use cosimo_system as system;
 
 pub mod catalogue;
 pub mod certificate;
-mod draft_file;
+#[cfg(feature = "analysis")]
+pub mod check;
+pub mod draft_file;
 pub mod error;
 mod fmu_messages;
 mod foreign;
+#[cfg(feature = "fmi")]
+pub mod info;
 pub mod input_files;
+pub mod json_schema;
 pub mod observer;
 pub mod observers;
 pub mod open;

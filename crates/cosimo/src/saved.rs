@@ -5,13 +5,15 @@
 //! bookmark of the results) and a SHA-256 of all of that. It is written beside its place and then put there, so that a
 //! crash leaves the one before it.
 
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use cosimo_engine::{Checkpoint, CheckpointError};
 use cosimo_report::sha256;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::draft_file::replace;
 
 const MAGIC: &[u8] = b"Cosimo checkpoint\n";
 const VERSION: u32 = 2;
@@ -34,7 +36,7 @@ pub struct Origin {
 }
 
 /// A file that went into a run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Input {
     pub file: String,
     pub sha256: String,
@@ -53,6 +55,19 @@ pub struct Saved {
     pub checkpoint: Checkpoint,
     /// Where the result files end.
     pub bookmark: Vec<u8>,
+}
+
+/// The description in the file. Numbers are texts: they must come back to the last bit.
+#[derive(Serialize, Deserialize)]
+struct About {
+    version: String,
+    words: Vec<String>,
+    folder: String,
+    stop: Option<String>,
+    inputs: Vec<Input>,
+    results: Vec<String>,
+    time: String,
+    computing: String,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -81,21 +96,6 @@ impl SavedError {
     }
 }
 
-/// Replaces a file in one go: whatever happens, there is the old one or the new one.
-pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let draft = draft(path);
-    let written = File::create(&draft).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()
-    });
-    let placed = written.and_then(|()| std::fs::rename(&draft, path));
-    if placed.is_err() {
-        // Half a file is of no use; the cause is told all the same.
-        let _ = std::fs::remove_file(&draft);
-    }
-    placed
-}
-
 impl Saved {
     /// Replaces the file in one go.
     pub fn write(&self, path: &Path) -> io::Result<()> {
@@ -122,33 +122,31 @@ impl Saved {
         let mut pieces = &rest[..rest.len() - HASH];
         let mut piece = || piece(&mut pieces).ok_or_else(short);
         let (about, checkpoint, bookmark) = (piece()?, piece()?, piece()?);
-        let about: Value = serde_json::from_slice(about).map_err(|error| damaged(&error.to_string()))?;
+        let about: About = serde_json::from_slice(about).map_err(|error| match error.is_data() {
+            true => damaged("its description is incomplete"),
+            false => damaged(&error.to_string()),
+        })?;
         let checkpoint = Checkpoint::from_bytes(checkpoint.to_vec())
             .map_err(|error: CheckpointError| damaged(&error.to_string()))?;
-        described(&about, checkpoint, bookmark.to_vec())
+        described(about, checkpoint, bookmark.to_vec())
             .ok_or_else(|| damaged("its description is incomplete"))
     }
 
     fn bytes(&self) -> Vec<u8> {
-        let Origin { words, folder, stop, inputs, results } = &self.origin;
-        let inputs: Vec<Value> = inputs
-            .iter()
-            .map(|input| json!({ "file": input.file, "sha256": input.sha256, "text": input.text }))
-            .collect();
-        // Numbers as texts: they must come back to the last bit.
-        let about = json!({
-            "version": env!("CARGO_PKG_VERSION"),
-            "words": words,
-            "folder": folder,
-            "stop": stop.map(|stop| stop.to_string()),
-            "inputs": inputs,
-            "results": results,
-            "time": self.time.to_string(),
-            "computing": self.computing.to_string(),
-        });
+        let Origin { words, folder, stop, inputs, results } = self.origin.clone();
+        let about = About {
+            version: env!("CARGO_PKG_VERSION").into(),
+            words,
+            folder,
+            stop: stop.map(|stop| stop.to_string()),
+            inputs,
+            results,
+            time: self.time.to_string(),
+            computing: self.computing.to_string(),
+        };
         let mut bytes = MAGIC.to_vec();
         bytes.extend(VERSION.to_le_bytes());
-        for piece in [about.to_string().as_bytes(), self.checkpoint.bytes(), &self.bookmark] {
+        for piece in [json!(about).to_string().as_bytes(), self.checkpoint.bytes(), &self.bookmark] {
             bytes.extend((piece.len() as u64).to_le_bytes());
             bytes.extend(piece);
         }
@@ -158,12 +156,6 @@ impl Saved {
     }
 }
 
-/// Where a checkpoint is written before it is put into its place.
-pub fn draft(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.part"))
-}
-
 fn piece<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     let (length, behind) = rest.split_first_chunk()?;
     let (piece, behind) = behind.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
@@ -171,22 +163,9 @@ fn piece<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(piece)
 }
 
-fn described(about: &Value, checkpoint: Checkpoint, bookmark: Vec<u8>) -> Option<Saved> {
-    let number = |key: &str| about.get(key)?.as_str()?.parse().ok();
-    let texts = |value: &Value| -> Option<Vec<String>> {
-        value.as_array()?.iter().map(|text| Some(text.as_str()?.to_owned())).collect()
-    };
-    let input = |value: &Value| {
-        let text = |key: &str| Some(value.get(key)?.as_str()?.to_owned());
-        Some(Input { file: text("file")?, sha256: text("sha256")?, text: text("text") })
-    };
-    let origin = Origin {
-        words: texts(about.get("words")?)?,
-        folder: about.get("folder")?.as_str()?.to_owned(),
-        stop: number("stop"),
-        inputs: about.get("inputs")?.as_array()?.iter().map(input).collect::<Option<_>>()?,
-        results: texts(about.get("results")?)?,
-    };
-    let (time, computing) = (number("time")?, number("computing")?);
-    Some(Saved { origin, time, computing, checkpoint, bookmark })
+fn described(about: About, checkpoint: Checkpoint, bookmark: Vec<u8>) -> Option<Saved> {
+    let About { words, folder, stop, inputs, results, time, computing, .. } = about;
+    let stop = stop.and_then(|stop| stop.parse().ok());
+    let origin = Origin { words, folder, stop, inputs, results };
+    Some(Saved { origin, time: time.parse().ok()?, computing: computing.parse().ok()?, checkpoint, bookmark })
 }

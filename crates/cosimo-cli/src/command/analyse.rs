@@ -9,10 +9,12 @@ mod stability;
 use cosimo::analysis::variant::refuse_lines;
 use cosimo::core::entry::number_text;
 use cosimo::core::{Registry, trial};
+use cosimo::json_schema::About;
 use cosimo::system::{Document, System};
+use serde::Serialize;
 
 use crate::load::{Changes, draft};
-use crate::{exit, report};
+use crate::{exit, output, report};
 
 /// Analyse a coupling: stability, order, correlation, causality
 #[derive(Debug, clap::Args)]
@@ -113,6 +115,11 @@ impl Subject {
     fn name(&self) -> String {
         self.what.join(" ")
     }
+
+    /// What was found about it, for programs.
+    fn json(&self, found: &impl Serialize) {
+        output::json(&About { file: &self.name(), found });
+    }
 }
 
 /// The step that is looked at: steps of one size are wanted.
@@ -150,9 +157,4 @@ fn refused(error: &dyn std::fmt::Display, hint: Option<&str>) -> u8 {
 fn coded(code: Option<&str>, error: &dyn std::fmt::Display, hint: Option<&str>) -> u8 {
     report::coded(code, &error.to_string(), hint);
     if code.is_some_and(|code| code.starts_with("step/")) { exit::FAILED } else { exit::BAD_INPUT }
-}
-
-/// JSON has no infinities.
-fn finite(value: f64) -> serde_json::Value {
-    if value.is_finite() { value.into() } else { serde_json::Value::Null }
 }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use cosimo::draft_file::replace;
 use cosimo::engine::bonds::{Candidate, Suggestion, bonds};
-use cosimo::saved::replace;
 use cosimo::system::toml::TOML;
 use cosimo::system::{Document, Files, Opposite, System, SystemFormat, edit, format, write};
 

@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 
 use cosimo::record::compare::{Comparison, Difference, Tube, compare};
 use cosimo::record::{self, Table};
-use serde_json::json;
 
-use crate::{exit, report};
+use crate::{exit, output, report};
 
 /// How many signals are listed unless all are asked for.
 const SHOWN: usize = 10;
@@ -54,11 +53,11 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         exit::BAD_INPUT
     })?;
     if args.json {
-        println!("{:#}", as_json(&comparison, tube));
+        output::json(&comparison);
     } else {
         print(&comparison, args);
     }
-    if comparison.agrees() { Ok(()) } else { Err(exit::FAILED) }
+    if comparison.agrees { Ok(()) } else { Err(exit::FAILED) }
 }
 
 fn table(file: &Path) -> Result<Table, u8> {
@@ -70,7 +69,7 @@ fn table(file: &Path) -> Result<Table, u8> {
 
 fn print(comparison: &Comparison, args: &Args) {
     let Comparison { signals, from, to, rows, .. } = comparison;
-    let outside = signals.iter().filter(|signal| !signal.agrees()).count();
+    let outside = signals.iter().filter(|signal| !signal.agrees).count();
     let shown = if args.all { signals.len() } else { outside.clamp(1, SHOWN) };
     println!(
         "{:<40} {:>10} {:>12} {:>14} {:>14} {:>12}",
@@ -87,7 +86,7 @@ fn print(comparison: &Comparison, args: &Args) {
         println!("and {} more; `--all` lists them", outside - shown);
     }
     for (names, whose) in
-        [(&comparison.only_reference, &args.reference), (&comparison.only_found, &args.found)]
+        [(&comparison.only_in_reference, &args.reference), (&comparison.only_in_found, &args.found)]
     {
         if !names.is_empty() {
             let first: Vec<&str> = names.iter().take(5).map(String::as_str).collect();
@@ -103,33 +102,4 @@ fn print(comparison: &Comparison, args: &Args) {
         0 => println!("all {} signals agree, {compared}", signals.len()),
         _ => println!("outside of their tube: {outside} of {} signals, {compared}", signals.len()),
     }
-}
-
-fn as_json(comparison: &Comparison, tube: Tube) -> serde_json::Value {
-    // JSON has no infinity.
-    let number = |value: f64| if value.is_finite() { json!(value) } else { json!(value.to_string()) };
-    let signal = |signal: &Difference| {
-        json!({
-            "name": signal.name,
-            "agrees": signal.agrees(),
-            "of_allowed": number(signal.excess),
-            "time": signal.time,
-            "reference": number(signal.reference),
-            "found": number(signal.found),
-            "largest_difference": number(signal.largest),
-            "rows_outside": signal.outside,
-        })
-    };
-    json!({
-        "agrees": comparison.agrees(),
-        "relative": tube.relative,
-        "absolute": tube.absolute,
-        "time": tube.time,
-        "from": comparison.from,
-        "to": comparison.to,
-        "rows": comparison.rows,
-        "signals": comparison.signals.iter().map(signal).collect::<Vec<_>>(),
-        "only_in_reference": comparison.only_reference,
-        "only_in_found": comparison.only_found,
-    })
 }

@@ -1,10 +1,8 @@
 //! `cosimo explain-error`: what a code in brackets means, and what to do about it.
 
+use crate::{exit, output, report};
+use cosimo::catalogue::families;
 use cosimo::core::entry::suggest;
-use serde_json::{Value, json};
-
-use crate::{exit, report};
-use cosimo::catalogue::{Page, families};
 
 /// Say what the code of an error or a remark means and what to do about it, or list all codes
 #[derive(Debug, clap::Args)]
@@ -21,13 +19,13 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let pages = families.iter().flat_map(|family| &family.pages);
     let Some(asked) = &args.code else {
         if args.json {
-            println!("{:#}", Value::from(pages.map(as_json).collect::<Vec<_>>()));
+            output::json(&pages.collect::<Vec<_>>());
             return Ok(());
         }
         for family in &families {
             println!("{}", family.title);
             for page in &family.pages {
-                println!("  {:<34} {}", page.code, page.summary());
+                println!("  {:<34} {}", page.code, page.summary);
             }
             println!();
         }
@@ -54,13 +52,9 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         return Err(exit::BAD_INPUT);
     };
     if args.json {
-        println!("{:#}", as_json(page));
+        output::json(page);
     } else {
         println!("{}\n\n{}", page.code, page.text);
     }
     Ok(())
-}
-
-fn as_json(page: &Page) -> Value {
-    json!({ "code": page.code, "summary": page.summary(), "text": page.text })
 }

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use cosimo::certificate::{Check, Limits, gate, results, unchanged};
 use cosimo::paths;
 use cosimo::system::regular;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
-use crate::{exit, report};
+use crate::{exit, output, report};
 
 /// Pass or fail a run by its certificate: exit 0 or 1, and every criterion with what was wanted and found
 #[derive(Debug, clap::Args)]
@@ -59,7 +60,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     }
     let pass = checks.iter().all(|check| check.pass);
     if args.json {
-        println!("{:#}", as_json(&checks, pass));
+        output::json(&Gated { pass, criteria: &checks });
     } else {
         print(&checks, &args.file);
     }
@@ -138,15 +139,8 @@ fn print(checks: &[Check], file: &Path) {
 }
 
 /// The shape is a promise to scripts.
-fn as_json(checks: &[Check], pass: bool) -> Value {
-    let check = |check: &Check| {
-        json!({
-            "criterion": check.criterion,
-            "about": check.about,
-            "wanted": check.wanted,
-            "found": check.found,
-            "pass": check.pass,
-        })
-    };
-    json!({ "pass": pass, "criteria": checks.iter().map(check).collect::<Vec<_>>() })
+#[derive(Serialize)]
+struct Gated<'a> {
+    pass: bool,
+    criteria: &'a [Check],
 }

@@ -1,8 +1,9 @@
 //! `cosimo methods`: the registry, as a list or one entry in full.
 
 use cosimo::core::entry::{Kind, Listed, Options, Spec, suggest};
+use serde::Serialize;
 
-use crate::{exit, report};
+use crate::{exit, output, report};
 
 /// List the methods of every axis, or show one with its options
 #[derive(Debug, clap::Args)]
@@ -16,11 +17,10 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let axes = cosimo::registry().axes();
+    let all = axes.iter().flat_map(|(axis, entries)| entries.iter().map(|entry| (*axis, *entry)));
     let Some(name) = &args.name else {
         if args.json {
-            let all: Vec<_> =
-                axes.iter().flat_map(|(axis, list)| list.iter().map(|e| json(axis, e))).collect();
-            println!("{:#}", serde_json::Value::from(all));
+            json(&all.collect::<Vec<_>>());
             return Ok(());
         }
         for (axis, entries) in &axes {
@@ -33,19 +33,14 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         println!("\n`cosimo methods NAME` shows options and their defaults.");
         return Ok(());
     };
-    let found: Vec<(&str, Listed)> = axes
-        .iter()
-        .flat_map(|(axis, entries)| entries.iter().map(|entry| (*axis, *entry)))
-        .filter(|(_, entry)| entry.name == name)
-        .collect();
+    let found: Vec<(&'static str, Listed)> = all.filter(|(_, entry)| entry.name == name).collect();
     if found.is_empty() {
         let known = axes.iter().flat_map(|(_, entries)| entries.iter().map(|entry| entry.name));
         report::error(&format!("no method is called `{name}`"), Some(&suggest(name, known)));
         return Err(exit::BAD_INPUT);
     }
     if args.json {
-        let all: Vec<_> = found.iter().map(|(axis, entry)| json(axis, entry)).collect();
-        println!("{:#}", serde_json::Value::from(all));
+        json(&found);
         return Ok(());
     }
     for (k, (axis, entry)) in found.iter().enumerate() {
@@ -97,18 +92,40 @@ pub(crate) fn options(specs: &[Spec]) {
     }
 }
 
-fn json(axis: &str, entry: &Listed) -> serde_json::Value {
-    let options: Vec<serde_json::Value> = entry
-        .options
-        .iter()
-        .map(|spec| {
-            serde_json::json!({
-                "name": spec.name, "doc": spec.doc, "default": spec.default_text(), "wanted": spec.wanted(),
-            })
-        })
-        .collect();
-    serde_json::json!({
-        "axis": axis, "name": entry.name, "summary": entry.summary, "source": entry.source,
-        "order": entry.order, "needs": needs(entry), "options": options,
-    })
+#[derive(Serialize)]
+struct MethodInfo<'a> {
+    axis: &'a str,
+    name: &'a str,
+    summary: &'a str,
+    source: &'a str,
+    order: &'a str,
+    needs: String,
+    options: Vec<OptionInfo>,
+}
+
+#[derive(Serialize)]
+struct OptionInfo {
+    name: &'static str,
+    doc: &'static str,
+    default: String,
+    wanted: String,
+}
+
+fn json(found: &[(&'static str, Listed)]) {
+    let option = |spec: &Spec| OptionInfo {
+        name: spec.name,
+        doc: spec.doc,
+        default: spec.default_text(),
+        wanted: spec.wanted(),
+    };
+    let method = |(axis, entry): &(&'static str, Listed)| MethodInfo {
+        axis,
+        name: entry.name,
+        summary: entry.summary,
+        source: entry.source,
+        order: entry.order,
+        needs: needs(entry),
+        options: entry.options.iter().map(option).collect(),
+    };
+    output::json(&found.iter().map(method).collect::<Vec<_>>());
 }

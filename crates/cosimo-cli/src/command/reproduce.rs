@@ -9,8 +9,9 @@ use cosimo_papers::ecco_nepce::{self, Changes};
 use cosimo_papers::fmu::Exported;
 use cosimo_papers::{Accepted, Cell, ECCO_NEPCE, PRE_STEP, ReproduceError, Row, Study, THESIS, TLM};
 use indicatif::ProgressBar;
+use serde::Serialize;
 
-use crate::{exit, report};
+use crate::{exit, output, report};
 
 /// Run the tables of the papers through the engine and compare
 #[derive(Debug, clap::Args)]
@@ -123,11 +124,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
             let agrees = cell.agrees(measured);
             agreeing += usize::from(agrees);
             if args.json {
-                let mut value = serde_json::json!({ "id": cell.id, "value": measured });
-                if !cell.printed.is_empty() {
-                    value["printed"] = cell.printed.as_str().into();
-                }
-                json.push(value);
+                json.push(CellValue { id: &cell.id, value: measured, printed: &cell.printed });
                 continue;
             }
             let remark = match (changed, agrees) {
@@ -152,13 +149,21 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         draw(study, folder, &changes, &registry)?;
     }
     if args.json {
-        println!("{:#}", serde_json::Value::from(json));
+        output::json(&json);
     } else if changed {
         println!("{count} cells with changed parameters; the reference is that of the papers' parameters");
     } else {
         println!("{agreeing} of {count} cells agree with the reference");
     }
     if changed || agreeing == count { Ok(()) } else { Err(exit::FAILED) }
+}
+
+#[derive(Serialize)]
+struct CellValue<'a> {
+    id: &'a str,
+    value: f64,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    printed: &'a str,
 }
 
 /// The rows whose methods FMUs without states and derivatives can be used with.

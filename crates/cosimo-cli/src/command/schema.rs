@@ -1,27 +1,22 @@
-//! `cosimo schema`: the JSON schemas of system files, for editors, and of certificates, for whoever reads them.
+//! `cosimo schema`: the JSON schemas of system files, for editors, and of what the command writes, for whoever reads it.
 
-use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use cosimo::json_schema::SCHEMAS;
 
-/// Print the JSON schema of system files, for editors and checkers; or that of certificates
+/// Print the JSON schema of system files, for editors and checkers; or that of what the command writes
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    #[arg(value_enum, default_value_t = Of::System)]
-    of: Of,
+    #[arg(value_parser = known(), default_value = SCHEMAS[0].name)]
+    of: String,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Of {
-    /// System files
-    System,
-    /// What `cosimo run --certificate` writes
-    Certificate,
+fn known() -> PossibleValuesParser {
+    SCHEMAS.iter().map(|known| PossibleValue::new(known.name).help(known.summary)).into()
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
-    let schema = match args.of {
-        Of::System => cosimo::system::schema::json_schema(&cosimo::registry()),
-        Of::Certificate => cosimo::certificate::schema(),
-    };
-    println!("{schema:#}");
+    for known in SCHEMAS.iter().filter(|known| known.name == args.of) {
+        println!("{:#}", (known.schema)());
+    }
     Ok(())
 }

@@ -4,21 +4,20 @@
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
-use cosimo::analysis::forecast::three;
 use cosimo::analysis::order::Truth;
 use cosimo::analysis::verify::{
-    Agreement, Basis, BondJudged, Judged, Look, Undivided, Verification, VerifyError, Wish, verify,
+    Basis, Judged, Look, Undivided, Verification, VerifyError, Wish, percent, verify,
 };
 use cosimo::engine::Run;
+use cosimo::json_schema::About;
 use cosimo::reference;
 use indicatif::MultiProgress;
-use serde_json::{Value, json};
 
 use crate::load::{Changes, Loaded, load};
 use crate::progress::{Mode, Progress};
 use crate::signals::Interruption;
 use crate::ticker::Ticker;
-use crate::{exit, report};
+use crate::{exit, output, report};
 
 /// Why `cosimo run` can call a defect small where this command does not believe a signal.
 const TWO_QUESTIONS: &str = "The energy defect, which `cosimo run` judges, says how much energy the coupling made or lost in the whole \
@@ -158,11 +157,11 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let found = found.map_err(|error| refused(&error, &interruption))?;
     let name = args.what.join(" ");
     if args.json {
-        println!("{:#}", as_json(&found, &name));
+        output::json(&About { file: &name, found: &found });
     } else {
         print(&found, &name, args.all);
     }
-    if found.believed() { Ok(()) } else { Err(exit::FAILED) }
+    if found.believed { Ok(()) } else { Err(exit::FAILED) }
 }
 
 fn refused(error: &VerifyError, interruption: &Interruption) -> u8 {
@@ -193,33 +192,33 @@ fn print(found: &Verification, name: &str, all: bool) {
         }
         Some((delay, _)) => format!("lines with a delay of {delay:.3e} s"),
         None if found.controlled => {
-            format!("{} steps of {:.3e} to {:.3e} s", found.steps, found.smallest, found.largest)
+            format!("{} steps of {:.3e} to {:.3e} s", found.steps, found.smallest_step, found.largest_step)
         }
-        None => format!("{} steps of {:.3e} s", found.steps, found.largest),
+        None => format!("{} steps of {:.3e} s", found.steps, found.largest_step),
     };
     println!("{name}: {run}, and again with half and a quarter of each");
-    match &found.sequence {
-        Ok(sequence) => println!("other sequence: {sequence}"),
-        Err(reason) => println!("no other sequence: {reason}"),
+    match found.other_sequence {
+        Some(sequence) => println!("other sequence: {sequence}"),
+        None => println!("no other sequence: {}", found.no_other_sequence.as_deref().unwrap_or_default()),
     }
-    match &found.undivided {
-        Ok(Undivided::Reference) => println!("undivided: the reference model of the system"),
-        Ok(Undivided::Strong) => println!("undivided: all FMUs integrated together"),
-        Err(reason) => println!("no undivided form: {reason}"),
+    match found.undivided {
+        Some(Undivided::Reference) => println!("undivided: the reference model of the system"),
+        Some(Undivided::Strong) => println!("undivided: all FMUs integrated together"),
+        None => println!("no undivided form: {}", found.no_undivided.as_deref().unwrap_or_default()),
     }
     println!("compared at {} common instants from {} to {} s\n", found.instants, found.from, found.to);
     signals(found, all);
     for bond in &found.bonds {
-        println!("\n{}", bond_words(bond));
+        println!("\n{}", bond.words);
     }
     if !found.bonds.is_empty() {
         println!("\n{TWO_QUESTIONS}");
     }
-    println!("\nverdict: {}", verdict(found));
+    println!("\nverdict: {}", found.words);
 }
 
 fn signals(found: &Verification, all: bool) {
-    let doubtful = found.signals.iter().filter(|signal| !signal.believed()).count();
+    let doubtful = found.signals.iter().filter(|signal| !signal.believed).count();
     let shown = if all { found.signals.len() } else { doubtful.max(SHOWN).min(found.signals.len()) };
     let name = |signal: &Judged| match signal.unit.as_str() {
         "" | "1" => signal.name.clone(),
@@ -239,14 +238,14 @@ fn signals(found: &Verification, all: bool) {
             (Basis::Richardson, Some(order)) => format!("{order:.2}"),
             (Basis::Richardson, None) => "high".to_owned(),
         };
-        let doubt = if signal.believed() { "" } else { "  not believed" };
+        let doubt = if signal.believed { "" } else { "  not believed" };
         println!(
             "{name:<width$}  {:>10.3e}  {order:>6}  {:>10.3e}  {:>10}  {:>14}  {:>13}{doubt}",
             signal.largest,
-            signal.bar,
+            signal.error_bar,
             share(signal),
-            maybe(signal.undivided),
-            maybe(signal.sequence)
+            maybe(signal.from_undivided),
+            maybe(signal.from_other_sequence)
         );
     }
     if shown < found.signals.len() {
@@ -272,148 +271,5 @@ fn signals(found: &Verification, all: bool) {
 }
 
 fn share(signal: &Judged) -> String {
-    if signal.bar == 0.0 { "0".into() } else { percent(signal.bar / signal.largest) }
-}
-
-fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    if percent == 0.0 || (0.001..1e4).contains(&percent) {
-        format!("{percent:.3} %")
-    } else {
-        format!("{percent:.1e} %")
-    }
-}
-
-/// The energy defect beside the error.
-fn bond_words(bond: &BondJudged) -> String {
-    let name = &bond.name;
-    let falls = bond.order.map_or(String::new(), |order| format!(" (falls with order {order:.2})"));
-    let error = bond.signal.as_ref().map_or("no error known".to_owned(), |signal| {
-        format!("worst error {} of the largest value (`{signal}`)", percent(bond.error))
-    });
-    let both = format!(
-        "bond `{name}`: energy defect {} of the energy exchanged{falls}; {error}",
-        percent(bond.defects[0])
-    );
-    match bond.agreement {
-        Agreement::Nothing if bond.exchanged[0] == 0.0 => {
-            format!("bond `{name}`: nothing is transmitted, the defect says nothing; {error}")
-        }
-        Agreement::Nothing => format!(
-            "bond `{name}`: nothing is transmitted, the defect says nothing: what was exchanged goes to zero with the step \
-             ({:.3e}, {:.3e}, {:.3e} J); {error}",
-            bond.exchanged[0], bond.exchanged[1], bond.exchanged[2]
-        ),
-        Agreement::Agree => format!("{both}: they do not contradict each other"),
-        Agreement::DefectSmall => {
-            format!(
-                "{both}: they DISAGREE, the energy defect does not show this error; believe the error bar"
-            )
-        }
-        Agreement::DefectLarge => format!(
-            "{both}: they DISAGREE, the coupling creates or destroys energy, but the signals hardly feel it"
-        ),
-    }
-}
-
-fn verdict(found: &Verification) -> String {
-    let doubtful = found.signals.iter().filter(|signal| !signal.believed()).count();
-    let at = percent(found.tolerance);
-    match (found.signals.first(), doubtful) {
-        (None, _) => "there is no signal to judge.".into(),
-        (Some(worst), 0) => format!(
-            "to be believed at {at}: no error of {} is larger, the worst is {}. What simulators get wrong inside, whatever \
-             the step, is not in it.",
-            count(found.signals.len()),
-            whose(worst)
-        ),
-        (Some(worst), _) => format!(
-            "NOT to be believed at {at}: {doubtful} of {} {} a larger error, the worst is {}. Take {}; or judge only \
-             the signals that you use by `--vars`, or allow more by `--tolerance`.",
-            count(found.signals.len()),
-            if doubtful == 1 { "has" } else { "have" },
-            whose(worst),
-            if found.delays.is_some() {
-                "shorter delays"
-            } else {
-                "smaller steps, a correction or another cut"
-            }
-        ),
-    }
-}
-
-fn count(signals: usize) -> String {
-    format!("{signals} signal{}", if signals == 1 { "" } else { "s" })
-}
-
-fn whose(worst: &Judged) -> String {
-    let at = if worst.at.is_finite() { format!(", at t = {} s", three(worst.at)) } else { String::new() };
-    format!("`{}` with {} of its largest value{at}", worst.name, percent(worst.relative(0.0)))
-}
-
-/// JSON has no infinities.
-fn finite(value: f64) -> Value {
-    if value.is_finite() { value.into() } else { Value::Null }
-}
-
-/// The shape is a promise to scripts.
-fn as_json(found: &Verification, name: &str) -> Value {
-    let signal = |signal: &Judged| {
-        json!({
-            "name": signal.name,
-            "unit": signal.unit,
-            "at": finite(signal.at),
-            "believed": signal.believed(),
-            "largest": finite(signal.largest),
-            "differences": signal.differences.map(finite),
-            "order": signal.order.map(finite),
-            "error_bar": finite(signal.bar),
-            "basis": match signal.basis {
-                Basis::Exact => "exact",
-                Basis::Richardson => "richardson",
-                Basis::NoOrder => "no-order",
-            },
-            "from_undivided": signal.undivided.map(finite),
-            "from_other_sequence": signal.sequence.map(finite),
-            "allowed": finite(signal.allowed),
-        })
-    };
-    let bond = |bond: &BondJudged| {
-        json!({
-            "name": bond.name,
-            "energy_defects": bond.defects.map(finite),
-            "order": bond.order,
-            "exchanged_energy": bond.exchanged.map(finite),
-            "transmitted_energy": finite(bond.transmitted),
-            "transmitted_energy_error_bar": finite(bond.transmitted_bar),
-            "worst_error": finite(bond.error),
-            "worst_signal": bond.signal,
-            "agreement": bond.agreement.word(),
-            "words": bond_words(bond),
-        })
-    };
-    json!({
-        "file": name,
-        "believed": found.believed(),
-        "words": verdict(found),
-        "tolerance": found.tolerance,
-        "absolute": found.absolute,
-        "steps": found.steps,
-        "smallest_step": found.smallest,
-        "largest_step": found.largest,
-        "controlled": found.controlled,
-        "delays": found.delays.map(|(shortest, longest)| [shortest, longest]),
-        "instants": found.instants,
-        "from": finite(found.from),
-        "to": finite(found.to),
-        "other_sequence": found.sequence.as_ref().ok(),
-        "no_other_sequence": found.sequence.as_ref().err(),
-        "undivided": found.undivided.as_ref().ok().map(|undivided| match undivided {
-            Undivided::Reference => "reference",
-            Undivided::Strong => "integrated-together",
-        }),
-        "no_undivided": found.undivided.as_ref().err(),
-        "signals": found.signals.iter().map(signal).collect::<Vec<_>>(),
-        "bonds": found.bonds.iter().map(bond).collect::<Vec<_>>(),
-    })
+    if signal.error_bar == 0.0 { "0".into() } else { percent(signal.error_bar / signal.largest) }
 }

@@ -79,13 +79,6 @@ fn validate(folder: &Path, names: &[&str]) {
 }
 
 #[test]
-fn the_schema_of_certificates_in_the_repository_is_the_present_one() {
-    let printed = cosimo(&folder("certificate-schema"), &["schema", "certificate"]);
-    let committed = std::fs::read_to_string(root().join("certificate.schema.json")).unwrap();
-    assert_eq!(String::from_utf8(printed.stdout).unwrap(), committed, "run `cargo xtask generate`");
-}
-
-#[test]
 fn the_same_inputs_have_the_same_certificate_on_any_number_of_threads() {
     let folder = folder("certificate-same");
     system(&folder, &[]);

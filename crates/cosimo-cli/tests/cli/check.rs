@@ -120,7 +120,7 @@ step = { size = 0.1 }
 "#;
 
 /// A line between two solvers.
-const LINE: &str = r#"[experiment]
+pub(crate) const LINE: &str = r#"[experiment]
 stop = 0.01
 
 [component.left]

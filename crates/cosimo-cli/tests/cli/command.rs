@@ -321,13 +321,6 @@ fn the_reference_writes_a_history_that_a_run_accepts() {
 }
 
 #[test]
-fn the_schema_in_the_repository_is_the_present_one() {
-    let folder = folder("schema");
-    let committed = std::fs::read_to_string(root().join("cosimo.schema.json")).unwrap();
-    assert_eq!(stdout(&folder, &["schema"]), committed, "run `cargo xtask generate`");
-}
-
-#[test]
 fn numbers_of_the_thesis_and_what_it_has_not() {
     let folder = folder("thesis");
     let output = cosimo(&folder, &["reproduce", "thesis", "--row", "A4/literal/proper", "--json"]);

@@ -29,6 +29,7 @@ mod python;
 mod quirks;
 mod report;
 mod results;
+mod schemas;
 #[path = "../../../cosimo-pack/tests/common/scratch.rs"]
 mod scratch;
 mod signals;

@@ -7,24 +7,36 @@ use std::collections::{BTreeMap, BTreeSet};
 use cosimo_core::End;
 use cosimo_core::entry::{Registry, number_text};
 use cosimo_system::{Component, Problem, Severity, Span, Summand, System, WireDecl};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::Draft;
 use super::ports::Ports;
 
 /// All that is wrong or odd, and how much there is of what.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Findings {
     /// In the order of their places; those without one come first.
+    #[serde(skip)]
     pub problems: Vec<Problem>,
     pub components: usize,
-    pub inputs: usize,
-    pub outputs: usize,
     pub bonds: usize,
     pub lines: usize,
-    /// Components with steps of their own, and how long those are in seconds.
-    pub own_steps: Vec<(String, f64)>,
+    pub inputs: usize,
+    pub outputs: usize,
     /// Outputs that drive nothing, as `component.port`.
-    pub unread: Vec<String>,
+    pub unread_outputs: Vec<String>,
+    /// Components with steps of their own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub own_steps: Vec<OwnStep>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct OwnStep {
+    pub component: String,
+    /// Seconds.
+    pub size: f64,
 }
 
 impl Findings {
@@ -53,7 +65,7 @@ pub fn check(system: &System, registry: &Registry, reading: Vec<Problem>) -> Fin
     let read: BTreeSet<usize> = draft.links.rows.iter().flatten().map(|term| term.output).collect();
     let rest = (0..outputs).filter(|output| !read.contains(output));
     let paths = rest.map(|output| inspection.ports.path(End::Output(output)));
-    let unread = paths.filter(|path| !inspection.named.contains(path.as_str())).collect();
+    let unread_outputs = paths.filter(|path| !inspection.named.contains(path.as_str())).collect();
     found.retain(|problem| !follows(problem, &reading, system));
     found.extend(reading);
     found.sort_by_key(|problem| (problem.span.start, problem.span.end));
@@ -68,9 +80,11 @@ pub fn check(system: &System, registry: &Registry, reading: Vec<Problem>) -> Fin
         own_steps: system
             .components
             .iter()
-            .filter_map(|component| Some((component.name.clone(), component.step.as_ref()?.0)))
+            .filter_map(|Component { name, step, .. }| {
+                Some(OwnStep { component: name.clone(), size: step.as_ref()?.0 })
+            })
             .collect(),
-        unread,
+        unread_outputs,
     }
 }
 

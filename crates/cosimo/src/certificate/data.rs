@@ -2,32 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use schemars::generate::SchemaSettings;
-use schemars::transform::RecursiveTransform;
-use schemars::{JsonSchema, Schema};
+use cosimo_core::{End, link};
+use cosimo_engine::rows::side_letter;
+use cosimo_engine::{BondSummary, Control, Counters, Layout, LoopResidual, OwnSteps, Summary, Verdict};
+use cosimo_system::{EndRule, IslandDecl, Problem, Recipe, Reject, System};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
-use super::{KIND, VERSION};
+use super::{Axes, KIND, Steps, VERSION, finite, method, stages};
+use crate::json_schema::{self, objects};
 
 /// JSON schema, draft 2020-12. Nothing else than what it names is in a certificate.
 pub fn schema() -> Json {
-    let mut settings = SchemaSettings::draft2020_12().for_serialize();
-    settings.inline_subschemas = true;
-    // `double` and `uint64` are formats of OpenAPI, and titles would be names of Rust types.
-    let plain = |schema: &mut Schema| ["format", "title"].iter().for_each(|key| drop(schema.remove(*key)));
-    let generator = settings.with_transform(RecursiveTransform(plain)).into_generator();
-    generator.into_root_schema_for::<CertificateData>().into()
-}
-
-/// Structs that are written, with every member required and no other allowed.
-macro_rules! objects {
-    ($($(#[$attribute:meta])* pub struct $name:ident { $($members:tt)* })*) => {$(
-        #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-        #[schemars(deny_unknown_fields)]
-        $(#[$attribute])*
-        pub struct $name { $($members)* }
-    )*};
+    json_schema::schema::<CertificateData>(false)
 }
 
 objects! {
@@ -88,78 +76,78 @@ objects! {
     }
 
     /// a power bond and its energy defect, which is no bound on any error
-    pub struct Bond {
-        pub name: String,
+    pub struct Bond(bond: &BondSummary, summary: &Summary) {
+        name: String = bond.name.clone(),
         /// J, counted from the first side
-        pub transmitted_energy: Option<f64>,
+        transmitted_energy: Option<f64> = finite(bond.totals.transmitted),
         /// J, the integral of the power's modulus
-        pub exchanged_energy: Option<f64>,
+        exchanged_energy: Option<f64> = finite(bond.totals.exchanged),
         /// J that the coupling created, or destroyed where negative
-        pub residual_energy: Option<f64>,
+        residual_energy: Option<f64> = finite(bond.totals.residual),
         /// J, the sum over all steps of its modulus
-        pub residual_energy_absolute: Option<f64>,
+        residual_energy_absolute: Option<f64> = finite(bond.totals.residual_absolute),
         #[doc = "the absolute residual as a share of the energy exchanged; null where nothing was transmitted, or energy \
                  came out of nothing"]
-        pub energy_defect: Option<f64>,
+        energy_defect: Option<f64> = Some(bond.share).filter(|_| bond.verdict() != Verdict::Unmeasured).and_then(finite),
         /// W, half the mean absolute residual power
-        pub mean_power_error: Option<f64>,
+        mean_power_error: Option<f64> = finite(bond.power_error),
         /// of the energy defect: small up to 0.1 %, large above 1 %
         #[schemars(extend("enum" = ["unmeasured", "small", "noticeable", "large"]))]
-        pub verdict: &'static str,
+        verdict: &'static str = bond.verdict().word(),
         /// the verdict for people
-        pub words: String,
+        words: String = bond.words(),
         /// a scenario changed its signals, which is in the defect, too
-        pub changed_by_scenario: bool,
+        changed_by_scenario: bool = summary.tampered.contains(&bond.name),
     }
 
     /// the steps in brief; of a resumed run the sizes, the history and the loops are those since then
-    pub struct StepSummary {
+    pub struct StepSummary(summary: &Summary, counters: &Counters, steps: &Steps) {
         /// accepted steps
-        pub count: u64,
+        count: u64 = counters.steps,
         /// rejected attempts
-        pub rejected: u64,
-        pub size: StepSizes,
+        rejected: u64 = counters.rejected,
+        size: StepSizes = StepSizes::new(steps.sizes(), summary),
         /// the largest indicator of an accepted step; 1 is just within tolerance
-        pub worst_indicator: Option<f64>,
+        worst_indicator: Option<f64> = finite(summary.worst_indicator),
         /// right-hand sides evaluated inside simulators
-        pub evaluations: u64,
-        pub reasons: SizeReasons,
+        evaluations: u64 = counters.evaluations,
+        reasons: SizeReasons = SizeReasons::new(counters),
         /// components with steps of their own
-        pub own: Vec<OwnStep>,
-        pub history: StepHistory,
+        own: Vec<OwnStep> = summary.own_steps.iter().map(OwnStep::new).collect(),
+        history: StepHistory = steps.history(),
     }
 
     /// seconds; null before the first step
-    pub struct StepSizes {
+    pub struct StepSizes(ends: (Option<f64>, Option<f64>), summary: &Summary) {
         /// seconds
-        pub smallest: Option<f64>,
+        smallest: Option<f64> = ends.0,
         /// seconds
-        pub mean: Option<f64>,
+        mean: Option<f64> = finite(summary.mean_step),
         /// seconds
-        pub largest: Option<f64>,
+        largest: Option<f64> = ends.1,
     }
 
     /// why steps had their size: how many
-    pub struct SizeReasons {
+    pub struct SizeReasons(counters: &Counters) {
         /// accepted with an indicator above 1
-        pub above_tolerance: u64,
+        above_tolerance: u64 = counters.above_one,
         /// at the smallest size allowed
-        pub at_minimum: u64,
+        at_minimum: u64 = counters.at_minimum,
         /// at the largest size allowed
-        pub at_maximum: u64,
+        at_maximum: u64 = counters.at_maximum,
         /// held back in growing
-        pub growth_limited: u64,
+        growth_limited: u64 = counters.growth_limited,
         /// held back in shrinking
-        pub shrink_limited: u64,
+        shrink_limited: u64 = counters.shrink_limited,
         /// cut back to an event
-        pub events: u64,
+        events: u64 = counters.events,
     }
 
-    pub struct OwnStep {
-        pub component: String,
+    pub struct OwnStep(own: &OwnSteps) {
+        component: String = own.name.clone(),
         /// seconds
-        pub size: f64,
-        pub count: u64,
+        size: f64 = own.size,
+        count: u64 = own.steps,
     }
 
     /// step sizes over time, in rows of equally many steps
@@ -179,23 +167,23 @@ objects! {
     }
 
     /// the unknown of an algebraic loop: how far it was left from what drives it, in its own unit
-    pub struct Loop {
+    pub struct Loop(found: &LoopResidual) {
         /// the way round
-        pub r#loop: String,
+        r#loop: String = found.path.clone(),
         /// component.port
-        pub input: String,
+        input: String = found.input.clone(),
         /// null where it is no loop then
-        pub at_start: Option<f64>,
+        at_start: Option<f64> = found.start.and_then(finite),
         /// after jumps, and in every step where exchange is fresh; null where never
-        pub worst_later: Option<f64>,
+        worst_later: Option<f64> = found.later.and_then(finite),
         /// the worst of both over the largest value of the unknown
-        pub relative: Option<f64>,
+        relative: Option<f64> = finite(found.relative()),
     }
 
-    pub struct Remark {
-        pub code: &'static str,
-        pub message: String,
-        pub hint: Option<String>,
+    pub struct Remark(remark: &Problem) {
+        code: &'static str = remark.code,
+        message: String = remark.message.clone(),
+        hint: Option<String> = remark.hint.clone(),
     }
 
     /// messages of one kind, of this process
@@ -213,16 +201,16 @@ objects! {
     }
 
     /// what it did
-    pub struct Scenario {
+    pub struct Scenario(summary: &Summary) {
         /// the first of them
-        pub events: Vec<ScenarioEvent>,
-        pub more_events: u64,
+        events: Vec<ScenarioEvent> = summary.events.iter().map(ScenarioEvent::new).collect(),
+        more_events: u64 = summary.more_events,
     }
 
-    pub struct ScenarioEvent {
+    pub struct ScenarioEvent(event: &(f64, String)) {
         /// seconds
-        pub time: f64,
-        pub action: String,
+        time: f64 = event.0,
+        action: String = event.1.clone(),
     }
 
     pub struct Component {
@@ -237,18 +225,18 @@ objects! {
     }
 
     /// methods of the whole run
-    pub struct Methods {
-        pub partition: Method,
-        pub iteration: Method,
-        pub estimate: Method,
-        pub law: Method,
-        pub step: StepControl,
-        pub islands: Vec<IslandMethods>,
+    pub struct Methods(system: &System, layout: &Layout, axes: &Axes) {
+        partition: Method = method("partition", &system.recipe.partition, axes),
+        iteration: Method = method("iteration", &system.recipe.iteration, axes),
+        estimate: Method = method("estimate", &system.recipe.estimate, axes),
+        law: Method = method("law", &system.recipe.law, axes),
+        step: StepControl = StepControl::new(&layout.limits.control, layout.limits.first_size),
+        islands: Vec<IslandMethods> = system.islands.iter().map(|island| IslandMethods::new(island, &island.recipe, axes)).collect(),
         #[schemars(extend("enum" = ["exact", "after"]))]
-        pub end: &'static str,
+        end: &'static str = if system.experiment.end == EndRule::Exact { "exact" } else { "after" },
         /// who steps together, one stage after the other
-        pub stages: Vec<Vec<String>>,
-        pub bonds: Vec<PlannedBond>,
+        stages: Vec<Vec<String>> = stages(layout),
+        bonds: Vec<PlannedBond> = layout.topology.bonds.iter().map(|bond| PlannedBond::new(bond, layout)).collect(),
     }
 
     pub struct Method {
@@ -257,47 +245,47 @@ objects! {
         pub options: Map<String, Json>,
     }
 
-    pub struct StepControl {
+    pub struct StepControl(control: &Control, first: Option<f64>) {
         /// steps vary
-        pub controlled: bool,
+        controlled: bool = control.adaptive,
         /// seconds
-        pub first: Option<f64>,
+        first: Option<f64> = finite(control.first(first)),
         /// seconds
-        pub min: Option<f64>,
+        min: Option<f64> = finite(control.min),
         /// seconds; null where there is no limit
-        pub max: Option<f64>,
-        pub shrink: f64,
-        pub grow: f64,
-        pub rejects: bool,
+        max: Option<f64> = finite(control.max),
+        shrink: f64 = control.shrink,
+        grow: f64 = control.grow,
+        rejects: bool = control.reject == Reject::AboveOne,
     }
 
     /// methods of one island between lines, where they are not those of the whole run
-    pub struct IslandMethods {
-        pub name: String,
+    pub struct IslandMethods(island: &IslandDecl, recipe: &Recipe, axes: &Axes) {
+        name: String = island.name.clone(),
         /// that name it; it may have more
-        pub components: Vec<String>,
-        pub partition: Method,
-        pub iteration: Method,
-        pub fit: Method,
-        pub correction: Method,
-        pub estimate: Method,
-        pub law: Method,
+        components: Vec<String> = island.components.iter().map(|(name, _)| name.clone()).collect(),
+        partition: Method = method("partition", &recipe.partition, axes),
+        iteration: Method = method("iteration", &recipe.iteration, axes),
+        fit: Method = method("input", &recipe.input.default, axes),
+        correction: Method = method("correction", &recipe.correction.default, axes),
+        estimate: Method = method("estimate", &recipe.estimate, axes),
+        law: Method = method("law", &recipe.law, axes),
     }
 
-    pub struct PlannedBond {
-        pub name: String,
-        pub sides: Vec<Side>,
-        pub tolerance: Option<f64>,
+    pub struct PlannedBond(bond: &link::Bond, layout: &Layout) {
+        name: String = bond.name.clone(),
+        sides: Vec<Side> = bond.sides.iter().enumerate().map(|(k, side)| Side::new(k, side, layout)).collect(),
+        tolerance: Option<f64> = bond.tolerance,
         /// J
-        pub energy_scale: Option<f64>,
+        energy_scale: Option<f64> = bond.energy_scale,
     }
 
-    pub struct Side {
-        pub side: String,
-        pub effort: String,
-        pub flow: String,
+    pub struct Side(place: usize, side: &link::Side, layout: &Layout) {
+        side: String = side_letter(place).to_string(),
+        effort: String = layout.ports().path(side.effort),
+        flow: String = layout.ports().path(side.flow),
         /// effort times flow enters
-        pub enters: bool,
+        enters: bool = side.sign > 0.0,
     }
 
     /// an input that somebody drives, and how it is made
@@ -313,10 +301,10 @@ objects! {
         pub exchange: &'static str,
     }
 
-    pub struct Summand {
+    pub struct Summand(term: &link::Term, layout: &Layout) {
         /// component.port
-        pub output: String,
-        pub gain: f64,
+        output: String = layout.ports().path(End::Output(term.output)),
+        gain: f64 = term.gain,
     }
 
     #[derive(Eq, PartialOrd, Ord)]

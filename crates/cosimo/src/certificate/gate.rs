@@ -1,6 +1,7 @@
 //! Whether a certificate is good enough: every criterion with what was wanted and what was found.
 
 use cosimo_core::entry::suggest;
+use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::{KIND, VERSION};
@@ -22,7 +23,7 @@ pub struct Limits {
 }
 
 /// One criterion.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Check {
     /// A word for scripts.
     pub criterion: &'static str,

@@ -16,9 +16,8 @@ pub use steps::Steps;
 
 use cosimo_core::entry::{Listed, Options};
 use cosimo_core::{End, Registry, Value};
-use cosimo_engine::rows::side_letter;
 use cosimo_engine::{BondSummary, BondTotals, Counters, Layout, LoopResidual, Run, Summary, Verdict};
-use cosimo_system::{Choice, EndRule, IslandDecl, Problem, Severity, System};
+use cosimo_system::{Choice, Problem, Severity, System};
 use serde_json::{Map, Value as Json};
 
 use crate::error::Error;
@@ -59,7 +58,7 @@ impl Certificate {
         let text = cosimo_system::write::to_toml(system);
         Certificate {
             components: components(system, layout),
-            methods: methods(system, layout, registry),
+            methods: Methods::new(system, layout, &registry.axes()),
             connections: connections(system, layout, registry),
             inputs: sources.to_vec(),
             system_sha256: cosimo_report::sha256(text.as_bytes()),
@@ -135,7 +134,6 @@ impl Certificate {
         machine: Machine,
     ) -> CertificateData {
         let remarks = remarks.iter().filter(|remark| remark.severity == Severity::Remark);
-        let event = |(time, action): &(f64, String)| ScenarioEvent { time: *time, action: action.clone() };
         CertificateData {
             certificate: KIND,
             version: VERSION,
@@ -147,15 +145,12 @@ impl Certificate {
                 resumed_at: self.resumed,
             },
             verdict: RunVerdict { word: summary.verdict.word(), words: summary.words() },
-            bonds: summary.bonds.iter().map(|bond| self::bond(bond, summary)).collect(),
-            steps: self.step_summary(summary),
-            loops: loops.iter().map(residual).collect(),
-            remarks: remarks.map(said).collect(),
+            bonds: summary.bonds.iter().map(|bond| Bond::new(bond, summary)).collect(),
+            steps: StepSummary::new(summary, &summary.counters, &self.steps),
+            loops: loops.iter().map(Loop::new).collect(),
+            remarks: remarks.map(Remark::new).collect(),
             messages: fmu_messages().into_iter().map(|(message, _)| message).collect(),
-            scenario: Scenario {
-                events: summary.events.iter().map(event).collect(),
-                more_events: summary.more_events,
-            },
+            scenario: Scenario::new(summary),
             components: self.components.clone(),
             methods: self.methods.clone(),
             connections: self.connections.clone(),
@@ -165,67 +160,11 @@ impl Certificate {
             machine,
         }
     }
-
-    fn step_summary(&self, summary: &Summary) -> StepSummary {
-        let counters = &summary.counters;
-        let (smallest, largest) = self.steps.sizes();
-        let own = summary.own_steps.iter();
-        StepSummary {
-            count: counters.steps,
-            rejected: counters.rejected,
-            size: StepSizes { smallest, mean: finite(summary.mean_step), largest },
-            worst_indicator: finite(summary.worst_indicator),
-            evaluations: counters.evaluations,
-            reasons: SizeReasons {
-                above_tolerance: counters.above_one,
-                at_minimum: counters.at_minimum,
-                at_maximum: counters.at_maximum,
-                growth_limited: counters.growth_limited,
-                shrink_limited: counters.shrink_limited,
-                events: counters.events,
-            },
-            own: own
-                .map(|own| OwnStep { component: own.name.clone(), size: own.size, count: own.steps })
-                .collect(),
-            history: self.steps.history(),
-        }
-    }
 }
 
 /// JSON has neither infinities nor NaN.
 fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
-}
-
-fn bond(bond: &BondSummary, summary: &Summary) -> Bond {
-    let BondSummary { name, totals, share, power_error } = bond;
-    Bond {
-        name: name.clone(),
-        transmitted_energy: finite(totals.transmitted),
-        exchanged_energy: finite(totals.exchanged),
-        residual_energy: finite(totals.residual),
-        residual_energy_absolute: finite(totals.residual_absolute),
-        // Of a bond that carried nothing there is no share.
-        energy_defect: if bond.verdict() == Verdict::Unmeasured { None } else { finite(*share) },
-        mean_power_error: finite(*power_error),
-        verdict: bond.verdict().word(),
-        words: bond.words(),
-        changed_by_scenario: summary.tampered.contains(name),
-    }
-}
-
-fn residual(found: &LoopResidual) -> Loop {
-    Loop {
-        r#loop: found.path.clone(),
-        input: found.input.clone(),
-        at_start: found.start.and_then(finite),
-        worst_later: found.later.and_then(finite),
-        relative: finite(found.relative()),
-    }
-}
-
-fn said(remark: &Problem) -> Remark {
-    Remark { code: remark.code, message: remark.message.clone(), hint: remark.hint.clone() }
 }
 
 fn components(system: &System, layout: &Layout) -> Vec<Component> {
@@ -248,68 +187,18 @@ fn components(system: &System, layout: &Layout) -> Vec<Component> {
     system.components.iter().map(component).collect()
 }
 
-fn methods(system: &System, layout: &Layout, registry: &Registry) -> Methods {
-    let axes = registry.axes();
-    let recipe = &system.recipe;
-    let choice = |axis: &str, choice: &Choice| method(axis, choice, &axes);
-    let control = &layout.limits.control;
-    let island = |island: &IslandDecl| {
-        let recipe = &island.recipe;
-        IslandMethods {
-            name: island.name.clone(),
-            components: island.components.iter().map(|(name, _)| name.clone()).collect(),
-            partition: choice("partition", &recipe.partition),
-            iteration: choice("iteration", &recipe.iteration),
-            fit: choice("input", &recipe.input.default),
-            correction: choice("correction", &recipe.correction.default),
-            estimate: choice("estimate", &recipe.estimate),
-            law: choice("law", &recipe.law),
-        }
-    };
-    let members =
+/// Who steps together, one stage after the other.
+fn stages(layout: &Layout) -> Vec<Vec<String>> {
+    let names =
         |members: &[usize]| members.iter().map(|member| layout.topology.names[*member].clone()).collect();
-    Methods {
-        partition: choice("partition", &recipe.partition),
-        iteration: choice("iteration", &recipe.iteration),
-        estimate: choice("estimate", &recipe.estimate),
-        law: choice("law", &recipe.law),
-        step: StepControl {
-            controlled: control.adaptive,
-            first: finite(control.first(layout.limits.first_size)),
-            min: finite(control.min),
-            max: finite(control.max),
-            shrink: control.shrink,
-            grow: control.grow,
-            rejects: control.reject == cosimo_system::Reject::AboveOne,
-        },
-        islands: system.islands.iter().map(island).collect(),
-        end: if system.experiment.end == EndRule::Exact { "exact" } else { "after" },
-        stages: layout.methods.stages.iter().map(|stage| members(&stage.members)).collect(),
-        bonds: planned_bonds(layout),
-    }
+    layout.methods.stages.iter().map(|stage| names(&stage.members)).collect()
 }
 
-fn planned_bonds(layout: &Layout) -> Vec<PlannedBond> {
-    let ports = layout.ports();
-    let bonds = layout.topology.bonds.iter().map(|bond| {
-        let sides = bond.sides.iter().enumerate().map(|(k, side)| Side {
-            side: side_letter(k).to_string(),
-            effort: ports.path(side.effort),
-            flow: ports.path(side.flow),
-            enters: side.sign > 0.0,
-        });
-        PlannedBond {
-            name: bond.name.clone(),
-            sides: sides.collect(),
-            tolerance: bond.tolerance,
-            energy_scale: bond.energy_scale,
-        }
-    });
-    bonds.collect()
-}
+/// All methods, axis by axis.
+type Axes = [(&'static str, Vec<Listed>)];
 
 /// A method by its name, with all of its options, the defaults included.
-fn method(axis: &str, choice: &Choice, axes: &[(&str, Vec<Listed>)]) -> Method {
+fn method(axis: &str, choice: &Choice, axes: &Axes) -> Method {
     let entries = axes.iter().find(|(known, _)| *known == axis).map_or(&[][..], |(_, entries)| entries);
     let given: Vec<(String, Value)> =
         choice.options.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect();
@@ -341,11 +230,9 @@ fn connections(system: &System, layout: &Layout, registry: &Registry) -> Vec<Con
     let connection = |input: usize| {
         let path = ports.path(End::Input(input));
         let terms = layout.topology.couplings.terms(input).iter();
-        let from =
-            terms.map(|term| Summand { output: ports.path(End::Output(term.output)), gain: term.gain });
         let (fit, correction) = (layout.methods.fit_names[input], layout.methods.correction_names[input]);
         Connection {
-            from: from.collect(),
+            from: terms.map(|term| Summand::new(term, layout)).collect(),
             offset: layout.topology.couplings.constant(input),
             fit: in_force("input", fit, recipe.input.of(&path), &axes),
             correction: in_force("correction", correction, recipe.correction.of(&path), &axes),
@@ -359,6 +246,6 @@ fn connections(system: &System, layout: &Layout, registry: &Registry) -> Vec<Con
 }
 
 /// The plan may have chosen another method than was asked for, which then has its usual options.
-fn in_force(axis: &str, name: &str, asked: &Choice, axes: &[(&str, Vec<Listed>)]) -> Method {
+fn in_force(axis: &str, name: &str, asked: &Choice, axes: &Axes) -> Method {
     if asked.name == name { method(axis, asked, axes) } else { method(axis, &Choice::named(name), axes) }
 }

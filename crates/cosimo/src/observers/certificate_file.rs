@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::observer::{End, Moment, Observer, Start};
 use crate::outcome::Outcome;
 use crate::simulation::{RunInputs, command_line};
-use crate::{input_files, paths, saved};
+use crate::{draft_file, input_files, paths};
 
 /// Writes the certificate of a run.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl CertificateFile {
     }
 
     fn write(&self, certificate: CertificateData) -> Result<(), Error> {
-        saved::replace(&self.path, sealed(certificate).as_bytes()).map_err(|cause| {
+        draft_file::replace(&self.path, sealed(certificate).as_bytes()).map_err(|cause| {
             Error::unwritable(format!("cannot write `{}`: {cause}", self.shown.display()), &self.shown)
         })
     }

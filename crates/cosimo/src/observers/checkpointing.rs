@@ -8,9 +8,10 @@ use cosimo_core::Time;
 use cosimo_core::clock::Beat;
 use cosimo_system::sources;
 
+use crate::draft_file::draft;
 use crate::error::{Error, ErrorKind};
 use crate::observer::{End, Moment, Observer, Start};
-use crate::saved::{Origin, Saved, draft};
+use crate::saved::{Origin, Saved};
 use crate::simulation::RunInputs;
 use crate::{input_files, paths};
 

@@ -12,4 +12,4 @@ pub use checkpointing::{CheckpointSchedule, Checkpointing};
 pub use html_report::{HtmlReport, write_results_report};
 pub use real_time::{RealTime, RealTimeStatistics};
 pub use reference::Reference;
-pub use summary_file::SummaryFile;
+pub use summary_file::*;

@@ -2,6 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::error::Error;
 use crate::observer::{End, Moment, Observer};
 
@@ -118,7 +121,8 @@ impl Observer for RealTime {
 }
 
 /// How late communication points were, in seconds of the wall clock.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct RealTimeStatistics {
     /// Simulated seconds per second of the wall clock.
     pub factor: f64,

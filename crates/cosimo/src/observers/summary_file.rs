@@ -1,16 +1,23 @@
 //! The summary of a run as JSON, for programs.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use cosimo_core::method::Learned;
 use cosimo_engine::lines::{EndTotals, IsleTotals, LineTotals, NetTotals};
-use cosimo_engine::{BondSummary, Counters, OwnSteps, Run, RunError, Summary};
-use serde_json::{Value, json};
+use cosimo_engine::{BondSummary, Counters, Ended, OwnSteps, Run, RunError, Summary};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 
+use crate::certificate::{FmuMessage, ScenarioEvent, SizeReasons};
+use crate::draft_file;
 use crate::error::Error;
 use crate::fmu_messages::fmu_messages;
+use crate::json_schema::objects;
 use crate::observer::{End, Moment, Observer, When};
+use crate::observers::RealTimeStatistics;
 use crate::outcome::Outcome;
-use crate::saved;
 use crate::simulation::RunInputs;
 
 /// Writes the summary of a run as JSON.
@@ -38,152 +45,178 @@ impl Observer for SummaryFile {
 
     fn end(&mut self, end: &mut End<'_>) -> Result<(), Error> {
         let Some((run, outcome)) = &end.started else { return Ok(()) };
-        let mut json = summary_json(end, run, outcome);
-        let messages = fmu_messages();
-        if !messages.is_empty() {
-            json["messages"] = json!(messages.into_iter().map(|(message, _)| message).collect::<Vec<_>>());
-        }
-        saved::replace(&self.0, format!("{json:#}\n").as_bytes()).map_err(|cause| {
+        let summary = RunSummary::new(end, run, outcome, &outcome.summary, &outcome.summary.counters);
+        let text = serde_json::to_string_pretty(&summary).map_err(std::io::Error::from);
+        let written = text.and_then(|text| draft_file::replace(&self.0, format!("{text}\n").as_bytes()));
+        written.map_err(|cause| {
             Error::unwritable(format!("cannot write `{}`: {cause}", self.0.display()), &self.0)
         })
     }
 }
 
-fn summary_json(end: &End<'_>, run: &Run, outcome: &Outcome) -> Value {
-    let summary = &outcome.summary;
-    let mut json = basics(outcome, &end.inputs.what, end.error);
-    if let Some(resumed) = &end.inputs.resumed {
-        json["resumed_at"] = outcome.from.into();
-        json["wall_seconds"] = (resumed.computing + outcome.wall_time.as_secs_f64()).into();
+objects! {
+    /// the summary of a run
+    pub struct RunSummary(end: &End<'_>, run: &Run, outcome: &Outcome, summary: &Summary, counters: &Counters) {
+        /// as on the command line
+        file: String = end.inputs.what.join(" "),
+        /// simulated time that was reached, in seconds
+        time: f64 = summary.time,
+        finished: bool = summary.finished,
+        /// accepted steps
+        steps: u64 = counters.steps,
+        /// rejected attempts
+        rejected: u64 = counters.rejected,
+        /// seconds
+        mean_step: f64 = summary.mean_step,
+        /// the largest indicator of an accepted step; 1 is just within tolerance
+        worst_indicator: f64 = summary.worst_indicator,
+        reasons: SizeReasons = SizeReasons::new(counters),
+        /// right-hand sides evaluated inside simulators
+        evaluations: u64 = counters.evaluations,
+        bonds: Vec<BondSummary> = summary.bonds.clone(),
+        /// of the worst bond
+        verdict: &'static str = summary.verdict.word(),
+        /// the verdict for people
+        words: String = summary.words(),
+        /// of computing
+        wall_seconds: f64 =
+            end.inputs.resumed.as_ref().map_or(0.0, |from| from.computing) + outcome.wall_time.as_secs_f64(),
+        error: Option<FailureSummary> = end.error.map(FailureSummary::from),
+        /// where it went on from a checkpoint, in seconds
+        #[serde(skip_serializing_if = "Option::is_none")]
+        resumed_at: Option<f64> = end.inputs.resumed.as_ref().map(|_| outcome.from),
+        /// where there are lines
+        #[serde(skip_serializing_if = "Option::is_none")]
+        net: Option<NetSummary> = summary.net.as_ref().map(NetSummary::new),
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        own_steps: Vec<OwnSteps> = summary.own_steps.clone(),
+        /// the component that ended the run before its stop time
+        #[serde(skip_serializing_if = "Option::is_none")]
+        ended_by: Option<EndSummary> = summary.ended.as_ref().map(EndSummary::new),
+        #[serde(skip_serializing_if = "Option::is_none")]
+        scenario: Option<ScenarioSummary> = run.scenario().map(|_| ScenarioSummary::new(summary)),
+        #[serde(skip_serializing_if = "Option::is_none")]
+        linear_models: Option<LinearModels> =
+            Some(LinearModels::new(counters)).filter(|models| models.renewed > 0),
+        /// corrections that find out how simulators answer, by name
+        #[serde(flatten)]
+        #[schemars(with = "BTreeMap<String, LearnedModels>")]
+        learned: Map<String, Value> = learned(&summary.learned),
+        #[serde(skip_serializing_if = "Option::is_none")]
+        real_time: Option<RealTimeStatistics> = outcome.real_time.clone(),
+        /// what FMUs logged and returned, by kind
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        messages: Vec<FmuMessage> = fmu_messages().into_iter().map(|(message, _)| message).collect(),
     }
-    if let Some(net) = &summary.net {
-        json["net"] = islands_json(net);
+
+    pub struct FailureSummary {
+        pub code: &'static str,
+        pub message: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub hint: Option<String>,
     }
-    if !summary.own_steps.is_empty() {
-        json["own_steps"] = own_steps(summary);
+
+    pub struct EndSummary(ended: &Ended) {
+        component: String = ended.component.clone(),
+        /// seconds
+        time: f64 = ended.at.seconds(),
+        /// by which it asked
+        function: &'static str = ended.function,
     }
-    if let Some(ended) = &summary.ended {
-        let (at, function) = (ended.at.seconds(), ended.function);
-        json["ended_by"] = json!({ "component": ended.component, "time": at, "function": function });
+
+    pub struct ScenarioSummary(summary: &Summary) {
+        /// what it did; of endless ones the first
+        events: Vec<ScenarioEvent> = summary.events.iter().map(ScenarioEvent::new).collect(),
+        more_events: u64 = summary.more_events,
+        /// bonds whose signals it changed
+        tampered_bonds: Vec<String> = summary.tampered.clone(),
     }
-    if run.scenario().is_some() {
-        json["scenario"] = scenario(summary);
+
+    pub struct LinearModels(counters: &Counters) {
+        /// how often
+        renewed: u64 = counters.linearised,
+        /// how many steps old they were at most
+        oldest: u64 = counters.oldest_model,
     }
-    let Counters { linearised, oldest_model, .. } = summary.counters;
-    if linearised > 0 {
-        json["linear_models"] = json!({ "renewed": linearised, "oldest": oldest_model });
+
+    pub struct LearnedModels(learned: &Learned) {
+        /// how many simulators could have one
+        wanted: u64 = learned.wanted,
+        /// how many have one at present
+        in_use: u64 = learned.now,
+        /// when the first came into use, in seconds
+        first_at: Option<f64> = learned.first,
+        /// since when there are some without a break, in seconds
+        since: Option<f64> = learned.since,
+        /// for how many steps there were any
+        steps: u64 = learned.windows,
+        /// how often they changed
+        changed: u64 = learned.renewed,
+        /// how many steps ago they did so last
+        age: u64 = learned.age,
+        /// how often one had to be given up
+        given_up: u64 = learned.closed,
+        /// the largest part by which an answer of the models may be wrong
+        quality: Option<f64> = learned.first.map(|_| learned.quality),
     }
-    for (name, learned) in &summary.learned {
-        json[*name] = json!({
-            "wanted": learned.wanted,
-            "in_use": learned.now,
-            "first_at": learned.first,
-            "since": learned.since,
-            "steps": learned.windows,
-            "changed": learned.renewed,
-            "age": learned.age,
-            "given_up": learned.closed,
-            "quality": learned.first.map(|_| learned.quality),
-        });
+
+    pub struct NetSummary(net: &NetTotals) {
+        islands: Vec<IslandSummary> = net.islands.iter().map(IslandSummary::new).collect(),
+        lines: Vec<LineSummary> = net.lines.iter().map(LineSummary::new).collect(),
+        /// reads of what was not published yet; there are none
+        extrapolations: u64 = net.beyond,
     }
-    if let Some(kept) = &outcome.real_time {
-        json["real_time"] = json!({
-            "factor": kept.factor,
-            "lateness_p50": kept.lateness_p50,
-            "lateness_p99": kept.lateness_p99,
-            "lateness_max": kept.lateness_max,
-            "late_steps": kept.late_steps,
-            "late_share": kept.late_share,
-        });
+
+    pub struct IslandSummary(island: &IsleTotals) {
+        name: String = island.name.clone(),
+        steps: u64 = island.steps,
+        taken_back: u64 = island.taken_back,
+        evaluations: u64 = island.evaluations,
     }
-    json
+
+    /// energies in joules
+    pub struct LineSummary(line: &LineTotals) {
+        name: String = line.name.clone(),
+        a: LineEnd = LineEnd::new(&line.ends[0]),
+        b: LineEnd = LineEnd::new(&line.ends[1]),
+        energy_entered: f64 = line.entered,
+        energy_stored: f64 = line.stored,
+        energy_defect: f64 = line.defect(),
+    }
+
+    pub struct LineEnd(end: &EndTotals) {
+        /// seconds
+        mean_delay: f64 = end.delay,
+        /// share of the time for which it stood still
+        still_share: f64 = end.still,
+        /// of its delay
+        largest_factor: f64 = end.stats.largest,
+        grown: u64 = end.stats.grown,
+        shrunk: u64 = end.stats.shrunk,
+        /// steps that were taken back because it moved
+        taken_back: u64 = end.stats.taken_back,
+        /// joules into the line
+        energy: f64 = end.stats.energy,
+        /// steps stayed shorter than the shortest delay
+        control_gave_up: bool = end.stats.useless,
+        /// the FMU stretched the line itself
+        controlled_by_unit: bool = end.owned,
+    }
 }
 
-fn basics(outcome: &Outcome, what: &[String], error: Option<&Error>) -> Value {
-    let summary = &outcome.summary;
-    let c = &summary.counters;
-    let bonds: Vec<Value> = summary
-        .bonds
-        .iter()
-        .map(|BondSummary { name, totals, share, power_error }| {
-            json!({
-                "name": name,
-                "transmitted_energy": totals.transmitted,
-                "exchanged_energy": totals.exchanged,
-                "residual_energy": totals.residual,
-                "residual_energy_absolute": totals.residual_absolute,
-                "defect_share": share,
-                "mean_power_error": power_error,
-            })
-        })
-        .collect();
-    let error = error.map(|error| match error.run_error() {
-        Some(RunError::Step(step)) => {
-            json!({ "code": step.code(), "message": step.to_string(), "hint": step.hint() })
+impl From<&Error> for FailureSummary {
+    fn from(error: &Error) -> FailureSummary {
+        match error.run_error() {
+            Some(RunError::Step(step)) => FailureSummary {
+                code: step.code(),
+                message: step.to_string(),
+                hint: Some(step.hint().into()),
+            },
+            _ => FailureSummary { code: "record", message: error.to_string(), hint: None },
         }
-        _ => json!({ "code": "record", "message": error.to_string() }),
-    });
-    json!({
-        "file": what.join(" "),
-        "time": summary.time,
-        "finished": summary.finished,
-        "steps": c.steps,
-        "rejected": c.rejected,
-        "mean_step": summary.mean_step,
-        "worst_indicator": summary.worst_indicator,
-        "reasons": {
-            "above_tolerance": c.above_one,
-            "at_minimum": c.at_minimum,
-            "at_maximum": c.at_maximum,
-            "growth_limited": c.growth_limited,
-            "shrink_limited": c.shrink_limited,
-            "events": c.events,
-        },
-        "evaluations": c.evaluations,
-        "bonds": bonds,
-        "verdict": summary.verdict.word(),
-        "words": summary.words(),
-        "wall_seconds": outcome.wall_time.as_secs_f64(),
-        "error": error,
-    })
+    }
 }
 
-fn own_steps(summary: &Summary) -> Value {
-    let steps = |own: &OwnSteps| json!({ "component": own.name, "size": own.size, "steps": own.steps });
-    summary.own_steps.iter().map(steps).collect()
-}
-
-fn scenario(summary: &Summary) -> Value {
-    let event = |(time, name): &(f64, String)| json!({ "time": time, "action": name });
-    json!({
-        "events": summary.events.iter().map(event).collect::<Vec<_>>(),
-        "more_events": summary.more_events,
-        "tampered_bonds": summary.tampered,
-    })
-}
-fn islands_json(net: &NetTotals) -> Value {
-    let island = |island: &IsleTotals| {
-        json!({
-            "name": island.name, "steps": island.steps, "taken_back": island.taken_back,
-            "evaluations": island.evaluations,
-        })
-    };
-    let end = |end: &EndTotals| {
-        json!({
-            "mean_delay": end.delay, "still_share": end.still, "largest_factor": end.stats.largest,
-            "grown": end.stats.grown, "shrunk": end.stats.shrunk, "taken_back": end.stats.taken_back,
-            "energy": end.stats.energy, "control_gave_up": end.stats.useless, "controlled_by_unit": end.owned,
-        })
-    };
-    let line = |line: &LineTotals| {
-        json!({
-            "name": line.name, "a": end(&line.ends[0]), "b": end(&line.ends[1]),
-            "energy_entered": line.entered, "energy_stored": line.stored, "energy_defect": line.defect(),
-        })
-    };
-    json!({
-        "islands": net.islands.iter().map(island).collect::<Vec<_>>(),
-        "lines": net.lines.iter().map(line).collect::<Vec<_>>(),
-        "extrapolations": net.beyond,
-    })
+fn learned(all: &[(&str, Learned)]) -> Map<String, Value> {
+    all.iter().map(|(name, learned)| ((*name).into(), json!(LearnedModels::new(learned)))).collect()
 }

@@ -138,7 +138,7 @@ fn no_damaged_file_is_taken_for_a_run() {
     run.step().unwrap();
     let path = folder.join("run.checkpoint");
     saved(&mut run).write(&path).unwrap();
-    assert!(!cosimo::saved::draft(&path).exists());
+    assert!(!cosimo::draft_file::draft(&path).exists());
     let bytes = std::fs::read(&path).unwrap();
     let read = |bytes: &[u8]| {
         let other = folder.join("other.checkpoint");

@@ -3,9 +3,8 @@
 use cosimo::analysis::correlation::{CorrelationError, Correlations, measure};
 use cosimo::core::Registry;
 use cosimo::system::System;
-use serde_json::{Value, json};
 
-use super::{Subject, coded, finite, isolated, one_step};
+use super::{Subject, coded, isolated, one_step};
 
 /// Residual power of bonds against the error of outputs (Pearson), for a system with a `[reference]`
 #[derive(Debug, clap::Args)]
@@ -43,7 +42,7 @@ fn look(args: &Args, system: &System, registry: &Registry) -> Result<(), u8> {
         coded(error.code(), &error, hint)
     })?;
     if args.subject.json {
-        println!("{:#}", as_json(&args.subject.name(), &found));
+        args.subject.json(&found);
     } else {
         print(&args.subject.name(), &found);
     }
@@ -52,7 +51,8 @@ fn look(args: &Args, system: &System, registry: &Registry) -> Result<(), u8> {
 
 fn print(name: &str, found: &Correlations) {
     println!("{name}: |residual power| against |error|, Pearson's coefficient over {} steps\n", found.steps);
-    let width = found.ports.iter().map(String::len).max().unwrap_or(0).max("all together".len());
+    let ports = found.bonds.first().map_or(&[][..], |bond| &bond.ports);
+    let width = ports.iter().map(|port| port.port.len()).max().unwrap_or(0).max("all together".len());
     print!("{:<width$}", "");
     found.bonds.iter().for_each(|bond| print!("  {:>12}", bond.bond));
     println!();
@@ -61,8 +61,8 @@ fn print(name: &str, found: &Correlations) {
         (0..found.bonds.len()).for_each(|bond| print!("  {:>12}", shown(value(bond))));
         println!();
     };
-    for (place, port) in found.ports.iter().enumerate() {
-        row(port, &|bond| found.bonds[bond].ports[place]);
+    for (place, port) in ports.iter().enumerate() {
+        row(&port.port, &|bond| found.bonds[bond].ports[place].pearson);
     }
     row("all together", &|bond| found.bonds[bond].together);
     println!("\n{WORDS}");
@@ -70,21 +70,4 @@ fn print(name: &str, found: &Correlations) {
 
 fn shown(value: f64) -> String {
     if value.is_nan() { "no change".into() } else { format!("{value:.4}") }
-}
-
-fn as_json(name: &str, found: &Correlations) -> Value {
-    let bonds: Vec<Value> = found
-        .bonds
-        .iter()
-        .map(|bond| {
-            let ports: Vec<Value> = found
-                .ports
-                .iter()
-                .zip(&bond.ports)
-                .map(|(port, value)| json!({ "port": port, "pearson": finite(*value) }))
-                .collect();
-            json!({ "bond": bond.bond, "ports": ports, "together": finite(bond.together) })
-        })
-        .collect();
-    json!({ "file": name, "steps": found.steps, "bonds": bonds })
 }

@@ -3,9 +3,8 @@
 use cosimo::analysis::order::{Against, Orders, measure};
 use cosimo::core::Registry;
 use cosimo::system::System;
-use serde_json::{Value, json};
 
-use super::{Subject, coded, constant_step, finite, isolated, one_step};
+use super::{Subject, coded, constant_step, isolated, one_step};
 
 /// How errors fall with the step: slopes per output, against the undivided model or the next smaller step
 #[derive(Debug, clap::Args)]
@@ -36,7 +35,7 @@ fn look(args: &Args, system: &System, registry: &Registry, size: f64) -> Result<
     let orders = measure(system, registry, size, HALVINGS, truth)
         .map_err(|error| coded(error.code(), &error, None))?;
     if args.subject.json {
-        println!("{:#}", as_json(&args.subject.name(), &orders));
+        args.subject.json(&orders);
     } else {
         print(&args.subject.name(), &orders);
     }
@@ -51,37 +50,18 @@ fn print(name: &str, orders: &Orders) {
         }
     };
     println!("{name}: {against}\n");
-    let width = orders.outputs.iter().map(|output| output.name.len()).max().unwrap_or(0).max(8);
+    let width = orders.outputs.iter().map(|output| output.output.len()).max().unwrap_or(0).max(8);
     print!("{:<width$}", "step s");
     let columns = orders.outputs.first().map_or(0, |output| output.errors.len());
-    orders.sizes[..columns].iter().for_each(|size| print!("  {:>10}", format!("{size:.3e}")));
+    orders.steps[..columns].iter().for_each(|size| print!("  {:>10}", format!("{size:.3e}")));
     println!("  {:>6}", "order");
     for output in &orders.outputs {
-        print!("{:<width$}", output.name);
+        print!("{:<width$}", output.output);
         output.errors.iter().for_each(|error| print!("  {:>10}", format!("{error:.3e}")));
-        let order = if output.slope.is_nan() { "exact".into() } else { format!("{:.3}", output.slope) };
+        let order = if output.order.is_nan() { "exact".into() } else { format!("{:.3}", output.order) };
         println!("  {order:>6}");
     }
     println!(
         "\nAn order below that of the input approximation often is the start: the first steps know no history (see `history`)."
     );
-}
-
-fn as_json(name: &str, orders: &Orders) -> Value {
-    let outputs: Vec<Value> = orders
-        .outputs
-        .iter()
-        .map(
-            |output| json!({ "output": output.name, "errors": output.errors, "order": finite(output.slope) }),
-        )
-        .collect();
-    json!({
-        "file": name,
-        "against": match orders.against {
-            Against::Undivided => "undivided",
-            Against::NextSize => "next-size",
-        },
-        "steps": orders.sizes,
-        "outputs": outputs,
-    })
 }

@@ -4,16 +4,15 @@
 use std::path::PathBuf;
 
 use cosimo::analysis::forecast::three;
-use cosimo::analysis::linearise::linearise;
-use cosimo::analysis::stability::{How, Limit, Search, StabilityError, growth_of_the_system};
-use cosimo::analysis::survey::{Limiting, Survey, survey, words};
+use cosimo::analysis::stability::{How, Limit, StabilityError};
+use cosimo::analysis::survey::{OpenedConnection, Point, Survey, survey};
 use cosimo::analysis::variant::{VariantError, describe, started, with_methods};
 use cosimo::core::Registry;
 use cosimo::plot::{Axis, Figure, Panel, Series, Style};
 use cosimo::system::System;
-use serde_json::{Value, json};
+use serde::Serialize;
 
-use super::{Subject, coded, constant_step, finite, isolated, refused};
+use super::{Subject, coded, constant_step, isolated, refused};
 use crate::picture;
 
 /// The spectral radius of a step as the engine takes it, over its size; the largest stable step, and what limits it
@@ -35,13 +34,17 @@ pub(crate) struct Args {
     out: Option<PathBuf>,
 }
 
+#[derive(Serialize)]
+struct Stability {
+    methods: Vec<Measured>,
+}
+
 /// One curve: a method at an instant.
+#[derive(Serialize)]
 struct Measured {
-    title: String,
-    at: f64,
+    method: String,
+    #[serde(flatten)]
     survey: Survey,
-    /// The undivided system grows with this rate per second.
-    system: Option<f64>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
@@ -62,19 +65,20 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
 fn look(args: &Args, system: &System, registry: &Registry, sizes: &[f64]) -> Result<(), u8> {
     let instants: Vec<Option<f64>> =
         if args.at.is_empty() { vec![None] } else { args.at.iter().copied().map(Some).collect() };
-    let mut all = Vec::new();
+    let mut methods = Vec::new();
     for (title, system) in variants(args, system, registry)? {
         for at in &instants {
-            all.push(measure(&title, &system, registry, *at, sizes)?);
+            methods.push(measure(&title, &system, registry, *at, sizes)?);
         }
     }
+    let found = Stability { methods };
     if args.subject.json {
-        println!("{:#}", as_json(&args.subject.name(), &all));
+        args.subject.json(&found);
     } else {
-        print(&args.subject.name(), &all, args.at.len() > 1);
+        print(&args.subject.name(), &found.methods, args.at.len() > 1);
     }
     match &args.out {
-        Some(out) => picture::write(&figure(&args.subject.name(), &all), out),
+        Some(out) => picture::write(&figure(&args.subject.name(), &found.methods), out),
         None => Ok(()),
     }
 }
@@ -136,9 +140,7 @@ fn measure(
 ) -> Result<Measured, u8> {
     let mut run = started(system, registry, at)
         .map_err(|error| coded(error.code(), &format!("{title}: {error}"), None))?;
-    let (first, last) = (sizes[0], sizes[sizes.len() - 1]);
-    let search = Search { from: first, to: 16.0 * last, factor: 1.1, precision: 1e-6 };
-    let survey = survey(&mut run, sizes, &search).map_err(|error| {
+    let survey = survey(system, registry, &mut run, sizes).map_err(|error| {
         let hint = match error {
             StabilityError::HiddenStates(_) => {
                 Some("an FMU that can save its state, or one for model exchange, can be analysed")
@@ -148,28 +150,26 @@ fn measure(
         };
         coded(error.code(), &error, hint)
     })?;
-    // Slow growth of the system itself hides below the rounding of small steps, so its equations are asked, too.
-    let equations = linearise(system, registry, &mut run, first).ok();
-    let system = match survey.limit {
-        Limit::System(rate) => Some(rate),
-        _ => equations.as_ref().and_then(growth_of_the_system),
-    };
-    Ok(Measured { title: title.into(), at: run.time().seconds(), survey, system })
+    Ok(Measured { method: title.into(), survey })
 }
 
 fn print(name: &str, all: &[Measured], several: bool) {
     println!("{name}: spectral radius of one step; below 1 a disturbance decays, above 1 it grows");
     let heading = |measured: &Measured| {
-        if several { format!("{} at {} s", measured.title, measured.at) } else { measured.title.clone() }
+        if several {
+            format!("{} at {} s", measured.method, measured.survey.at)
+        } else {
+            measured.method.clone()
+        }
     };
     let width = all.iter().map(|measured| heading(measured).chars().count()).max().unwrap_or(0).max(12);
     print!("\n{:<12}", "step s");
     all.iter().for_each(|measured| print!("  {:>width$}", heading(measured)));
     println!();
-    for (k, (size, _)) in all[0].survey.points.iter().enumerate() {
-        print!("{:<12}", format!("{size:.4e}"));
+    for (k, Point { step, .. }) in all[0].survey.points.iter().enumerate() {
+        print!("{:<12}", format!("{step:.4e}"));
         for measured in all {
-            let radius = measured.survey.points[k].1;
+            let radius = measured.survey.points[k].radius;
             let mark = if radius > 1.0 + 1e-7 { "*" } else { " " };
             print!("  {:>width$}", format!("{radius:.6}{mark}"));
         }
@@ -187,7 +187,7 @@ fn print(name: &str, all: &[Measured], several: bool) {
 fn lines(measured: &Measured) -> Vec<String> {
     let survey = &measured.survey;
     let mut lines = Vec::new();
-    if let Some(rate) = growing(measured) {
+    if let Some(rate) = survey.growth_of_system {
         lines.push(format!(
             "the system itself grows by e in {} s; that is not the coupling's fault, and a radius above 1 is right",
             three(1.0 / rate)
@@ -195,10 +195,10 @@ fn lines(measured: &Measured) -> Vec<String> {
     }
     lines.push(limit_words(survey.limit));
     if let Some(limiting) = &survey.limiting {
-        let at = format!("at {} s the radius is {:.4}", three(limiting.size), limiting.radius);
+        let at = format!("at {} s the radius is {:.4}", three(limiting.step), limiting.radius);
         lines.push(match limiting.culprit() {
-            Some((connection, left)) => {
-                format!("limited by `{}`: {at}, and {left:.4} with it held still", connection.name)
+            Some(OpenedConnection { connection, radius }) => {
+                format!("limited by `{connection}`: {at}, and {radius:.4} with it held still")
             }
             None => format!("no single connection limits it: {at}, whichever is held still"),
         });
@@ -208,24 +208,18 @@ fn lines(measured: &Measured) -> Vec<String> {
     lines.push(match survey.how {
         How::States => format!(
             "measured at t = {} s by steps in which one of {counted} was disturbed at a time",
-            three(measured.at)
+            three(survey.at)
         ),
         How::Impulses => format!(
             "measured at t = {} s by impulse responses of {counted}, since somebody shows no states: what no exchanged value \
              excites or shows stays hidden",
-            three(measured.at)
+            three(survey.at)
         ),
     });
     if survey.unseen > 0 {
         lines.push(format!("{} modes are left out, as no exchanged output shows them", survey.unseen));
     }
     lines
-}
-
-fn growing(measured: &Measured) -> Option<f64> {
-    // Integrators have a rate of 0, but for rounding.
-    let fastest = 1.0 / measured.survey.points[0].0;
-    measured.system.filter(|rate| *rate > 1e-6 * fastest)
 }
 
 fn limit_words(limit: Limit) -> String {
@@ -239,56 +233,15 @@ fn limit_words(limit: Limit) -> String {
     }
 }
 
-fn as_json(name: &str, all: &[Measured]) -> Value {
-    let each = |measured: &Measured| {
-        let survey = &measured.survey;
-        let points: Vec<Value> = survey
-            .points
-            .iter()
-            .map(|(size, radius)| json!({ "step": size, "radius": finite(*radius), "words": words(*radius) }))
-            .collect();
-        let limiting = survey.limiting.as_ref().map(|limiting| {
-            let opened: Vec<Value> = limiting
-                .opened
-                .iter()
-                .map(|(connection, radius)| json!({ "connection": connection.name, "radius": finite(*radius) }))
-                .collect();
-            json!({ "step": limiting.size, "radius": finite(limiting.radius), "opened": opened })
-        });
-        json!({
-            "method": measured.title,
-            "at": measured.at,
-            "points": points,
-            "largest_stable_step": if let Limit::At(size) = survey.limit { Some(size) } else { None },
-            "limit": match survey.limit {
-                Limit::At(_) => "step",
-                Limit::Beyond(_) => "none-found",
-                Limit::System(_) => "system",
-                Limit::Never => "feed-through",
-            },
-            "limited_by": survey.limiting.as_ref().and_then(Limiting::culprit).map(|(connection, _)| &connection.name),
-            "limiting": limiting,
-            "growth_of_system": growing(measured),
-            "measured_by": match survey.how {
-                How::States => "states",
-                How::Impulses => "impulses",
-            },
-            "states": survey.states,
-            "cells": survey.cells,
-            "unseen": survey.unseen,
-        })
-    };
-    json!({ "file": name, "methods": all.iter().map(each).collect::<Vec<_>>() })
-}
-
 fn figure(name: &str, all: &[Measured]) -> Figure {
     let mut panel =
         Panel::new("Above 1 is unstable", Axis::log("step in s"), Axis::linear("spectral radius"));
-    for measured in all {
-        let title = format!("{}, t = {} s", measured.title, three(measured.at));
-        panel = panel.with(Series::new(title, measured.survey.points.clone()));
+    for Measured { method, survey } in all {
+        let title = format!("{method}, t = {} s", three(survey.at));
+        let points = survey.points.iter().map(|point| (point.step, point.radius));
+        panel = panel.with(Series::new(title, points.collect()));
     }
     let points = &all[0].survey.points;
-    let ends = vec![(points[0].0, 1.0), (points[points.len() - 1].0, 1.0)];
+    let ends = vec![(points[0].step, 1.0), (points[points.len() - 1].step, 1.0)];
     Figure::new(format!("{name}: stability"), vec![panel.with(Series::new("", ends).styled(Style::Dashed))])
 }

@@ -1,0 +1,370 @@
+//! Whether to believe a run: the same system again with half and quarter of every step, in another sequence, and undivided.
+//! Where errors fall with the step as they should, three step sizes tell how large they are (Richardson); the energy defect
+//! of every bond is held against that error, since nothing makes the two agree.
+//!
+//! A controlled step is followed, not controlled again: the steps that the run took are cut into halves and quarters. So the
+//! instants of the run are common to all, and what changes is the step and nothing else.
+//!
+//! Sources: Richardson 1911; Roache 1994 (J. Fluids Eng. 116) for observed orders and for what to say where there is none.
+
+mod judge;
+mod rerun;
+
+use cosimo_core::Registry;
+use cosimo_engine::Run;
+use cosimo_system::System;
+use schemars::JsonSchema;
+use serde::Serialize;
+use wildmatch::WildMatch;
+
+use crate::forecast::three;
+use crate::order::Truth;
+use crate::variant::VariantError;
+use judge::Three;
+use rerun::{Along, Reruns, Signal, is_steady, planned, refuse, run_itself};
+
+/// One of the runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rerun {
+    /// As the system says.
+    Itself,
+    Half,
+    Quarter,
+    OtherSequence,
+    /// Units for model exchange, integrated together.
+    Strong,
+}
+
+impl Rerun {
+    pub fn words(self) -> &'static str {
+        match self {
+            Rerun::Itself => "as it is",
+            Rerun::Half => "with half the step",
+            Rerun::Quarter => "with a quarter of the step",
+            Rerun::OtherSequence => "in another sequence",
+            Rerun::Strong => "integrated together",
+        }
+    }
+}
+
+/// Called after every step, with the run on its own thread; `false` stops everything.
+pub type Look = Box<dyn FnMut(&Run) -> bool>;
+
+/// What is wanted, and how.
+pub struct Wish<'a> {
+    /// Allowed error, as a part of the largest value of a signal, and on top of that.
+    pub tolerance: f64,
+    pub absolute: f64,
+    /// Patterns of signals that are judged, as in `wheel.*`; none are all.
+    pub signals: &'a [String],
+    /// Runs at the same time.
+    pub jobs: usize,
+    pub watch: &'a (dyn Fn(Rerun) -> Look + Sync),
+}
+
+impl std::fmt::Debug for Wish<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Wish({}, {}, {:?})", self.tolerance, self.absolute, self.signals)
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum VerifyError {
+    #[error("the run has {0} steps, which are too few to say how errors fall")]
+    TooShort(usize),
+    #[error("`{0}` takes steps of {1} s inside, and cannot be run with a quarter of {2} s")]
+    Inside(String, f64, f64),
+    #[error("it cannot be run {}: {}", .0.words(), .1)]
+    Refused(Rerun, VariantError),
+    #[error("no signal is called {0}")]
+    NoSignal(String),
+    #[error("the run {} failed: {}", .0.words(), .1)]
+    Failed(Rerun, VariantError),
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl VerifyError {
+    /// What `cosimo explain-error` knows it by.
+    pub fn code(&self) -> Option<&'static str> {
+        match self {
+            VerifyError::Refused(_, cause) | VerifyError::Failed(_, cause) => cause.code(),
+            _ => None,
+        }
+    }
+
+    fn coded(&self) -> String {
+        match self {
+            VerifyError::Failed(which, VariantError::Run(error)) => {
+                format!("the run {} failed: {}", which.words(), error.coded())
+            }
+            other => other.to_string(),
+        }
+    }
+}
+
+/// What came of it; the shape is a promise to scripts.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Verification {
+    /// Every signal is believed.
+    pub believed: bool,
+    /// The verdict for people.
+    pub words: String,
+    /// Allowed error of a signal, as a part of its largest value.
+    pub tolerance: f64,
+    /// What is allowed on top of that, in the unit of the signal.
+    pub absolute: f64,
+    /// Of the run itself.
+    pub steps: usize,
+    /// Seconds.
+    pub smallest_step: f64,
+    /// Seconds.
+    pub largest_step: f64,
+    /// Steps vary.
+    pub controlled: bool,
+    /// Delays of lines, the shortest and the longest: they are halved, and steps are those at which the islands are looked at.
+    pub delays: Option<(f64, f64)>,
+    /// How many instants were compared.
+    pub instants: usize,
+    /// The first of them, in seconds.
+    pub from: f64,
+    /// The last of them.
+    pub to: f64,
+    /// The partition of the other sequence.
+    pub other_sequence: Option<&'static str>,
+    /// Why there is none.
+    pub no_other_sequence: Option<String>,
+    pub undivided: Option<Undivided>,
+    /// Why there is none.
+    pub no_undivided: Option<String>,
+    /// The worst first.
+    pub signals: Vec<Judged>,
+    pub bonds: Vec<BondJudged>,
+}
+
+/// What signals are held against beside smaller steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Undivided {
+    /// The reference model of the system.
+    Reference,
+    /// Units for model exchange, integrated together.
+    #[serde(rename = "integrated-together")]
+    Strong,
+}
+
+/// How large the error of a signal is; a number that is infinite or none at all is null.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Judged {
+    pub name: String,
+    /// Of all its numbers that are no shares; empty where nobody says.
+    pub unit: String,
+    /// The instant of the error, in seconds.
+    pub at: f64,
+    /// The error is allowed.
+    pub believed: bool,
+    /// The largest modulus, of the run and with the smallest step.
+    pub largest: f64,
+    /// The largest differences of the run and half the step, and of that and a quarter.
+    pub differences: [f64; 2],
+    /// How these fall: null where they are rounding.
+    pub order: Option<f64>,
+    pub error_bar: f64,
+    pub basis: Basis,
+    /// The largest distance from the undivided form.
+    pub from_undivided: Option<f64>,
+    /// The largest distance from the other sequence.
+    pub from_other_sequence: Option<f64>,
+    pub allowed: f64,
+}
+
+/// What an error bar rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// Differences are rounding.
+    Exact,
+    /// They fall with the step, and were extrapolated to none.
+    Richardson,
+    /// They do not fall as they should; the bar is a multiple of the largest.
+    NoOrder,
+}
+
+impl Judged {
+    /// The bar, or what is known to be the error where that is larger.
+    pub fn error(&self) -> f64 {
+        self.from_undivided.map_or(self.error_bar, |known| known.max(self.error_bar))
+    }
+
+    /// The error as a part of the largest value; nothing where it is next to nothing.
+    pub fn relative(&self, absolute: f64) -> f64 {
+        if self.error() <= absolute { 0.0 } else { self.error() / self.largest }
+    }
+
+    /// The error bar is not what the undivided form shows.
+    pub fn contradicted(&self) -> bool {
+        let off = |known: f64| known.max(self.error_bar) > 2.0 * known.min(self.error_bar);
+        self.from_undivided.is_some_and(|known| known.max(self.error_bar) > self.allowed && off(known))
+    }
+
+    /// In units of what is allowed.
+    fn excess(&self) -> f64 {
+        if self.error() == 0.0 { 0.0 } else { self.error() / self.allowed }
+    }
+
+    fn words(&self) -> String {
+        let at = if self.at.is_finite() { format!(", at t = {} s", three(self.at)) } else { String::new() };
+        format!("`{}` with {} of its largest value{at}", self.name, percent(self.relative(0.0)))
+    }
+}
+
+/// The energy defect of a bond beside the error.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct BondJudged {
+    pub name: String,
+    /// The energy defect as a share of the energy exchanged, with all three steps.
+    pub energy_defects: [f64; 3],
+    /// How it falls.
+    pub order: Option<f64>,
+    /// Joules, with all three steps.
+    pub exchanged_energy: [f64; 3],
+    /// Joules.
+    pub transmitted_energy: f64,
+    pub transmitted_energy_error_bar: f64,
+    /// The worst relative error among the outputs of the components that it joins, as far as they are judged.
+    pub worst_error: f64,
+    /// Whose it is.
+    pub worst_signal: Option<String>,
+    pub agreement: Agreement,
+    /// All of this for people.
+    pub words: String,
+}
+
+/// Whether defect and error say the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub enum Agreement {
+    /// Nothing is transmitted, or what is goes to zero with the step: the defect says nothing.
+    #[serde(rename = "nothing-transmitted")]
+    Nothing,
+    #[serde(rename = "agree")]
+    Agree,
+    /// The defect does not show the error.
+    #[serde(rename = "defect-small-error-large")]
+    DefectSmall,
+    /// Energy is not conserved, but signals hardly feel it.
+    #[serde(rename = "defect-large-error-small")]
+    DefectLarge,
+}
+
+/// Runs the system, reruns it, and judges. The truth is that of the undivided model, where the system has one.
+pub fn verify(
+    system: &System,
+    registry: &Registry,
+    truth: Result<Truth<'_>, String>,
+    wish: &Wish<'_>,
+) -> Result<Verification, VerifyError> {
+    // Rows are not written; every signal is looked at where all runs meet.
+    let mut system = system.clone();
+    let recorded = std::mem::take(&mut system.results);
+    let first = planned(&system, registry).map_err(|error| VerifyError::Refused(Rerun::Itself, error))?;
+    let steady = is_steady(&first.layout);
+    refuse(&system, &first.layout, steady, registry)?;
+    let base = run_itself(first, &system, &recorded, wish)?;
+    if base.instants.len() < 5 {
+        return Err(VerifyError::TooShort(base.instants.len() - 1));
+    }
+    let along = Along { base: &base, steady, registry, watch: wish.watch };
+    let Reruns { half, quarter, sequence, strong } = along.reruns(&system, truth.is_err(), wish.jobs)?;
+    let undivided = match truth {
+        Ok(truth) => {
+            truth(&base.kept_instants()).map(|solution| (Undivided::Reference, base.columns_of(&solution)))
+        }
+        Err(reason) => strong
+            .map(|found| (Undivided::Strong, found.values))
+            .map_err(|cause| format!("{reason}; {cause}")),
+    };
+    let three = Three { base: &base, half: &half, quarter: &quarter };
+    let known = undivided.as_ref().ok().map(|(_, values)| values.as_slice());
+    let other = sequence.as_ref().ok().map(|(_, found)| found.values.as_slice());
+    let judged: Vec<Judged> =
+        (0..base.signals.len()).map(|column| three.signal(column, known, other, wish)).collect();
+    let chosen = chosen(&base.signals, wish);
+    let bonds = base.bonds.iter().enumerate();
+    let bonds = bonds.map(|(k, bond)| three.bond(k, bond, &judged, &chosen, wish)).collect();
+    let signals = judged.into_iter().zip(&chosen).filter(|(_, chosen)| **chosen);
+    let mut signals: Vec<Judged> = signals.map(|(judged, _)| judged).collect();
+    if signals.is_empty() && !wish.signals.is_empty() {
+        let named: Vec<String> = wish.signals.iter().map(|pattern| format!("`{pattern}`")).collect();
+        return Err(VerifyError::NoSignal(named.join(" or ")));
+    }
+    signals.sort_by(|a, b| b.excess().total_cmp(&a.excess()).then(a.name.cmp(&b.name)));
+    let sizes = base.instants.windows(2).map(|pair| pair[1] - pair[0]);
+    let delays = system.bonds.iter().filter_map(|bond| bond.line.as_ref()).map(|line| line.delay);
+    let delays = delays.fold(None, |ends, delay| {
+        let (shortest, longest): (f64, f64) = ends.unwrap_or((f64::INFINITY, 0.0));
+        Some((shortest.min(delay), longest.max(delay)))
+    });
+    let (from, to) = three.span();
+    Ok(Verification {
+        believed: signals.iter().all(|signal| signal.believed),
+        words: verdict(&signals, wish.tolerance, delays.is_some()),
+        tolerance: wish.tolerance,
+        absolute: wish.absolute,
+        steps: base.instants.len() - 1,
+        smallest_step: sizes.clone().fold(f64::INFINITY, f64::min),
+        largest_step: sizes.fold(0.0, f64::max),
+        controlled: base.controlled,
+        delays,
+        instants: three.common().count(),
+        from,
+        to,
+        other_sequence: sequence.as_ref().ok().map(|(name, _)| *name),
+        no_other_sequence: sequence.err(),
+        undivided: undivided.as_ref().ok().map(|(which, _)| *which),
+        no_undivided: undivided.err(),
+        signals,
+        bonds,
+    })
+}
+
+/// Which signals are judged; what bonds transmit never is.
+fn chosen(signals: &[(String, Signal)], wish: &Wish<'_>) -> Vec<bool> {
+    let patterns: Vec<WildMatch> = wish.signals.iter().map(|pattern| WildMatch::new(pattern)).collect();
+    let named = |name: &String| patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches(name));
+    let wanted = |(name, signal): &(String, Signal)| named(name) && !matches!(signal, Signal::Transmitted(_));
+    signals.iter().map(wanted).collect()
+}
+
+fn verdict(signals: &[Judged], tolerance: f64, lines: bool) -> String {
+    let doubtful = signals.iter().filter(|signal| !signal.believed).count();
+    let at = percent(tolerance);
+    let count = format!("{} signal{}", signals.len(), if signals.len() == 1 { "" } else { "s" });
+    match (signals.first(), doubtful) {
+        (None, _) => "there is no signal to judge.".into(),
+        (Some(worst), 0) => format!(
+            "to be believed at {at}: no error of {count} is larger, the worst is {}. What simulators get wrong inside, \
+             whatever the step, is not in it.",
+            worst.words()
+        ),
+        (Some(worst), _) => format!(
+            "NOT to be believed at {at}: {doubtful} of {count} {} a larger error, the worst is {}. Take {}; or judge only \
+             the signals that you use by `--vars`, or allow more by `--tolerance`.",
+            if doubtful == 1 { "has" } else { "have" },
+            worst.words(),
+            if lines { "shorter delays" } else { "smaller steps, a correction or another cut" }
+        ),
+    }
+}
+
+/// A share in percent, for people.
+pub fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent == 0.0 || (0.001..1e4).contains(&percent) {
+        format!("{percent:.3} %")
+    } else {
+        format!("{percent:.1e} %")
+    }
+}

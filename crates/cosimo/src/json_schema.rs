@@ -1,0 +1,105 @@
+//! JSON schemas, draft 2020-12, of what programs read: each follows from the struct that is written.
+
+use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema};
+use serde_json::{Value as Json, json};
+
+/// Structs that are written, with every member required and no other allowed. Where a struct has arguments, each member
+/// says what it is made of, and `new` makes them all.
+macro_rules! objects {
+    () => {};
+    ($(#[$attribute:meta])* pub struct $name:ident { $($members:tt)* } $($more:tt)*) => {
+        #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+        #[schemars(deny_unknown_fields)]
+        $(#[$attribute])*
+        pub struct $name { $($members)* }
+        objects! { $($more)* }
+    };
+    ($(#[$attribute:meta])* pub struct $name:ident($($argument:ident: $type:ty),*) {
+        $($(#[$about:meta])* $member:ident: $kind:ty = $value:expr,)*
+    } $($more:tt)*) => {
+        objects! { $(#[$attribute])* pub struct $name { $($(#[$about])* pub $member: $kind,)* } }
+        impl $name {
+            pub fn new($($argument: $type),*) -> $name {
+                $name { $($member: $value,)* }
+            }
+        }
+        objects! { $($more)* }
+    };
+}
+pub(crate) use objects;
+
+/// What there is a schema of.
+#[derive(Debug)]
+pub struct Described {
+    pub name: &'static str,
+    pub summary: &'static str,
+    pub schema: fn() -> Json,
+}
+
+/// All schemas; the first is that of system files.
+pub const SCHEMAS: &[Described] = &[
+    Described {
+        name: "system",
+        summary: "System files",
+        schema: || cosimo_system::schema::json_schema(&crate::registry()),
+    },
+    Described {
+        name: "certificate",
+        summary: "What `cosimo run --certificate` writes",
+        schema: crate::certificate::schema,
+    },
+    Described {
+        name: "summary",
+        summary: "What `cosimo run --summary-json` writes",
+        schema: || schema::<crate::observers::RunSummary>(true),
+    },
+    #[cfg(feature = "analysis")]
+    Described {
+        name: "check",
+        summary: "What `cosimo check --json` prints",
+        schema: || schema::<crate::check::CheckReport>(true),
+    },
+    #[cfg(feature = "analysis")]
+    Described {
+        name: "verify",
+        summary: "What `cosimo verify --json` prints",
+        schema: || schema::<About<'_, cosimo_analysis::verify::Verification>>(true),
+    },
+    Described {
+        name: "compare",
+        summary: "What `cosimo compare --json` prints",
+        schema: || schema::<cosimo_record::compare::Comparison>(true),
+    },
+    #[cfg(feature = "fmi")]
+    Described {
+        name: "info",
+        summary: "What `cosimo info --json` prints",
+        schema: || schema::<crate::info::FmuInfo>(true),
+    },
+];
+
+/// What was found, behind the system that it is about.
+#[derive(Debug, serde::Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct About<'a, T> {
+    /// As on the command line.
+    pub file: &'a str,
+    #[serde(flatten)]
+    pub found: T,
+}
+
+/// The schema of a struct. JSON has neither infinities nor NaN: they are null, where any number can be one.
+pub(crate) fn schema<T: JsonSchema>(null_numbers: bool) -> Json {
+    let mut settings = SchemaSettings::draft2020_12().for_serialize();
+    settings.inline_subschemas = true;
+    // `double` and `uint64` are formats of OpenAPI, and titles would be names of Rust types.
+    let plain = move |schema: &mut Schema| {
+        ["format", "title"].iter().for_each(|key| drop(schema.remove(*key)));
+        if null_numbers && schema.get("type") == Some(&json!("number")) {
+            schema.insert("type".into(), json!(["number", "null"]));
+        }
+    };
+    settings.with_transform(RecursiveTransform(plain)).into_generator().into_root_schema_for::<T>().into()
+}
