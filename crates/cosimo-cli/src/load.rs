@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use cosimo::core::Registry;
+use cosimo::core::entry::endings_text;
 pub(crate) use cosimo::open::Loaded;
 use cosimo::open::{self, OpenOptions};
+use cosimo::record::{self, Table, TableError};
 use cosimo::system::{Asked, Document, EndRule, Overrides};
 
-use crate::report;
+use crate::{exit, report};
 
 /// Changes to the file that every command which plans a system understands.
 #[derive(Debug, Default, clap::Args)]
@@ -112,4 +114,17 @@ pub(crate) fn draft(what: &[String], changes: &Changes, registry: &Registry) -> 
 /// Opens and plans a system.
 pub(crate) fn load(what: &[String], changes: &Changes, registry: &Registry) -> Result<Loaded, u8> {
     open::load(what, &changes.options(), registry).map_err(|error| report::failure(&error))
+}
+
+/// Endings of result files, for help; with what each format is good at.
+pub(crate) fn endings(strengths: bool) -> String {
+    endings_text(&cosimo::registry().formats, strengths)
+}
+
+/// The rows of a result file.
+pub(crate) fn table(file: &Path) -> Result<Table, u8> {
+    record::read(file, &cosimo::registry().formats).map_err(|error| {
+        report::error(&error.to_string(), Some(&error.hint()));
+        if matches!(error, TableError::Unknown(_)) { exit::BAD_INPUT } else { exit::NO_FILE }
+    })
 }

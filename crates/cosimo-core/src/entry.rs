@@ -389,6 +389,11 @@ pub trait Source: Send + Sync {
         Vec::new()
     }
 
+    /// The kind with these formats of result files, where it reads such files.
+    fn with_formats(&self, _formats: &[&'static FormatEntry]) -> Option<Arc<dyn Source>> {
+        None
+    }
+
     /// Makes one simulator of several, if the kind can solve what its simulators exchange inside of one.
     fn join(&self, _request: &JoinRequest<'_>) -> Option<Joined> {
         None
@@ -553,6 +558,8 @@ pub struct FormatEntry {
     pub summary: &'static str,
     /// Without the dot, the usual one first.
     pub endings: &'static [&'static str],
+    /// People write it, too: units are not in it, all NaN are one, and it may end after any line.
+    pub text: bool,
     /// Creates the file, complete but for rows.
     pub create: fn(&Path, &Columns) -> Created,
     /// Opens a file of the same columns again and cuts off what was written behind the bookmark.
@@ -606,6 +613,21 @@ pub fn format_of(
     })
 }
 
+/// The usual endings of formats, as in `.csv, .arrow or .mat`, each with what is behind the colon of its summary where that
+/// is wanted.
+pub fn endings_text(formats: &[&'static FormatEntry], strengths: bool) -> String {
+    let ending = |format: &&'static FormatEntry| {
+        let strength = format.summary.split_once(": ").filter(|_| strengths);
+        let strength = strength.map_or(String::new(), |(_, strength)| format!(" ({strength})"));
+        format!(".{}{strength}", format.endings.first().unwrap_or(&""))
+    };
+    match formats.iter().map(ending).collect::<Vec<_>>().split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, before)) => format!("{} or {last}", before.join(", ")),
+        None => String::new(),
+    }
+}
+
 /// All entries. The order is the order in which people see them.
 #[derive(Debug, Default, Clone)]
 pub struct Registry {
@@ -653,9 +675,26 @@ impl Registry {
         self.sources.push(Arc::new(source));
     }
 
+    /// All kinds of simulators, with the formats that are here.
+    pub fn kinds(&self) -> impl Iterator<Item = Arc<dyn Source>> {
+        let kind =
+            |kind: &Arc<dyn Source>| kind.with_formats(&self.formats).unwrap_or_else(|| Arc::clone(kind));
+        self.sources.iter().map(kind)
+    }
+
+    /// For messages about a source that no kind claims.
+    pub fn known_kinds(&self) -> String {
+        let kinds: Vec<String> =
+            self.kinds().map(|kind| format!("`{}` ({})", kind.name(), kind.summary())).collect();
+        match kinds.is_empty() {
+            true => "no kind of simulator is known".into(),
+            false => format!("known kinds are {}", kinds.join(", ")),
+        }
+    }
+
     /// The kind that claims a source.
-    pub fn source(&self, source: &str) -> Option<&dyn Source> {
-        self.sources.iter().find(|kind| kind.claims(source)).map(|kind| &**kind)
+    pub fn source(&self, source: &str) -> Option<Arc<dyn Source>> {
+        self.kinds().find(|kind| kind.claims(source))
     }
 
     /// Every axis with its entries.

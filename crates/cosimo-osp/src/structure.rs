@@ -211,10 +211,8 @@ fn path((source, span): &Spelled, registry: &Registry, page: &mut Page) -> Optio
         return None;
     };
     if registry.source(&file).is_none() {
-        let kinds: Vec<String> =
-            registry.sources.iter().map(|kind| format!("`{}` ({})", kind.name(), kind.summary())).collect();
         page.error("osp/source", format!("no kind of simulator takes the source `{file}`"), span.clone())
-            .hint = Some(format!("known kinds are {}", kinds.join(", ")));
+            .hint = Some(registry.known_kinds());
         return None;
     }
     Some(file)

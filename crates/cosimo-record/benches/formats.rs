@@ -48,7 +48,7 @@ fn main() {
             files.finish().unwrap();
             writing = writing.min(begun.elapsed().as_secs_f64());
             let begun = Instant::now();
-            let table = read(&path).unwrap();
+            let table = read(&path, FORMATS).unwrap();
             reading = reading.min(begun.elapsed().as_secs_f64());
             assert_eq!(table.row(rows - 1), values[rows - 1]);
         }

@@ -24,6 +24,7 @@ pub const ARROW: FormatEntry = FormatEntry {
     name: "arrow",
     summary: "Arrow IPC file: fastest",
     endings: &["arrow", "feather", "ipc"],
+    text: false,
     create: |path, columns| Ok(Box::new(Arrow::create(path, columns)?)),
     resume: |path, columns, bookmark| Ok(Box::new(Arrow::resume(path, columns, bookmark)?)),
     read: |path| crate::guarded(path, "Arrow", read),

@@ -17,6 +17,7 @@ pub const CSV: FormatEntry = FormatEntry {
     name: "csv",
     summary: "comma-separated values",
     endings: &["csv"],
+    text: true,
     create: |path, columns| Ok(Box::new(Csv::create(path, columns)?)),
     resume: |path, _, bookmark| {
         let (tail, _) = Tail::resume(path, bookmark)?;

@@ -32,7 +32,7 @@ pub use memory::Memory;
 pub use parquet::PARQUET;
 #[cfg(not(feature = "parquet"))]
 pub use parquet_missing::PARQUET;
-pub use playback::TABLE;
+pub use playback::Tables;
 pub use recover::{Recovered, recover};
 pub use tee::Tee;
 
@@ -46,13 +46,13 @@ pub const FORMATS: &[&FormatEntry] = &[&CSV, &ARROW, &PARQUET, &MAT];
 
 pub fn register(registry: &mut Registry) {
     registry.formats.extend(FORMATS);
-    registry.add_source(&TABLE);
+    registry.add_source(Tables::new(FORMATS));
 }
 
-/// A whole file; the format follows from the ending of its name. Rows that a process left in the journal are put where
+/// A whole file in one of the formats, by the ending of its name. Rows that a process left in the journal are put where
 /// they belong.
-pub fn read(path: &Path) -> Result<Table, TableError> {
-    let format = format_of(FORMATS, path)?;
+pub fn read(path: &Path, formats: &[&'static FormatEntry]) -> Result<Table, TableError> {
+    let format = format_of(formats, path)?;
     regular(path).map_err(|cause| TableError::Unreadable { file: path.into(), cause })?;
     recover::read(path, format)
 }

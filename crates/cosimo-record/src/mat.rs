@@ -20,6 +20,7 @@ pub const MAT: FormatEntry = FormatEntry {
     name: "mat",
     summary: "MATLAB v4, as Dymola and OpenModelica write it",
     endings: &["mat"],
+    text: false,
     create: |path, columns| Ok(Box::new(Mat::create(path, columns)?)),
     resume: |path, columns, bookmark| Ok(Box::new(Mat::resume(path, columns, bookmark)?)),
     read: |path| crate::guarded(path, "MATLAB v4", read),

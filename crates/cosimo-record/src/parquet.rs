@@ -33,6 +33,7 @@ pub const PARQUET: FormatEntry = FormatEntry {
     name: "parquet",
     summary: "Parquet, compressed: smallest",
     endings: &["parquet"],
+    text: false,
     create: |path, columns| Ok(Box::new(Parquet::create(path, columns)?)),
     resume: |path, columns, bookmark| Ok(Box::new(Parquet::resume(path, columns, bookmark)?)),
     read: |path| crate::guarded(path, "Parquet", read),

@@ -17,6 +17,7 @@ pub const PARQUET: FormatEntry = FormatEntry {
     name: "parquet",
     summary: "Parquet: not in this build (feature `parquet`)",
     endings: &["parquet"],
+    text: false,
     create: |path, _| Err(unwritten(path)),
     resume: |path, _, _| Err(unwritten(path)),
     read: |path| Err(TableError::Unreadable { file: path.into(), cause: missing() }),

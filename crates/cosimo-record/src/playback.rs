@@ -2,31 +2,63 @@
 //! a system this way.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use cosimo_core::abilities;
-use cosimo_core::entry::{OpenProblem, OpenRequest, Opened, SourceEntry};
+use cosimo_core::entry::{
+    FormatEntry, OpenProblem, OpenRequest, Opened, Parameter, Source, endings_text, format_of,
+};
 use cosimo_core::simulator::{Events, Memory, Rollback, SerializeState};
 use cosimo_core::{
     Abilities, Inputs, Interface, Options, Outputs, Port, Reached, Setup, Simulator, SimulatorError, Spec,
     Suggested, Time, Unit, Window,
 };
 
-use crate::{FORMATS, Table};
+use crate::Table;
 
 /// A corner is a change of slope by this part of the steepest one; this many are always heeded.
 const CORNER: f64 = 0.1;
 const MOST_CORNERS: usize = 20;
 
 /// Sources such as `drive.csv`, relative to the system file.
-pub const TABLE: SourceEntry = SourceEntry {
-    name: "table",
-    summary: "a table of numbers over time: .csv, .arrow or .parquet",
-    claims: |source| cosimo_core::entry::format_of(FORMATS, Path::new(source)).is_ok(),
-    open,
-    parameters: |_, _| PARAMETERS.iter().map(Into::into).collect(),
-    models: Vec::new,
-    join: None,
-};
+#[derive(Debug)]
+pub struct Tables {
+    formats: Vec<&'static FormatEntry>,
+    summary: String,
+}
+
+impl Tables {
+    pub fn new(formats: &[&'static FormatEntry]) -> Tables {
+        let summary = format!("a table of numbers over time: {}", endings_text(formats, false));
+        Tables { formats: formats.to_vec(), summary }
+    }
+}
+
+impl Source for Tables {
+    fn name(&self) -> &str {
+        "table"
+    }
+
+    fn summary(&self) -> &str {
+        &self.summary
+    }
+
+    fn claims(&self, source: &str) -> bool {
+        format_of(&self.formats, Path::new(source)).is_ok()
+    }
+
+    fn open(&self, request: &OpenRequest<'_>) -> Opened {
+        open(request, &self.formats)
+    }
+
+    fn parameters(&self, _source: &str, _folder: &Path) -> Vec<Parameter> {
+        PARAMETERS.iter().map(Into::into).collect()
+    }
+
+    fn with_formats(&self, formats: &[&'static FormatEntry]) -> Option<Arc<dyn Source>> {
+        Some(Arc::new(Tables::new(formats)))
+    }
+}
 
 const PARAMETERS: &[Spec] = &[Spec::choice(
     "interpolation",
@@ -57,7 +89,7 @@ struct Place {
     behind: bool,
 }
 
-fn open(request: &OpenRequest<'_>) -> Opened {
+fn open(request: &OpenRequest<'_>, formats: &[&'static FormatEntry]) -> Opened {
     let whole = |message: String, hint: Option<String>| OpenProblem { parameter: None, message, hint };
     let mut problems = Vec::new();
     let options = Options::resolve("a table", PARAMETERS, request.parameters).unwrap_or_else(|wrong| {
@@ -68,7 +100,7 @@ fn open(request: &OpenRequest<'_>) -> Opened {
         }));
         Options::default()
     });
-    let table = match crate::read(&request.folder.join(request.source)) {
+    let table = match crate::read(&request.folder.join(request.source), formats) {
         Ok(table) => table,
         Err(error) => {
             problems.push(whole(error.to_string(), Some(error.hint())));

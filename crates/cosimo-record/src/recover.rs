@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use cosimo_core::entry::{FormatEntry, format_of};
 use cosimo_core::recorder::{Table, TableError};
 
-use crate::FORMATS;
 use crate::journal::{self, Left};
 
 /// What was done about a journal.
@@ -23,8 +22,11 @@ pub enum Recovered {
 }
 
 /// Makes a result file whole after its process was ended from outside, or crashed.
-pub fn recover(path: &Path) -> Result<Recovered, TableError> {
-    let format = format_of(FORMATS, path)?;
+pub fn recover(path: &Path, formats: &[&'static FormatEntry]) -> Result<Recovered, TableError> {
+    recover_as(path, format_of(formats, path)?)
+}
+
+fn recover_as(path: &Path, format: &FormatEntry) -> Result<Recovered, TableError> {
     let unreadable = |cause| TableError::Unreadable { file: path.into(), cause };
     let journal = journal::path_of(path);
     let file = match OpenOptions::new().read(true).write(true).open(&journal) {
@@ -72,7 +74,7 @@ fn put_back(path: &Path, format: &FormatEntry, left: &Left) -> Result<Recovered,
 
 /// A table with the rows of its journal.
 pub(crate) fn read(path: &Path, format: &FormatEntry) -> Result<Table, TableError> {
-    if journal::path_of(path).exists() && recover(path).is_err() {
+    if journal::path_of(path).exists() && recover_as(path, format).is_err() {
         // It may be that nothing can be written here; or it is not the file that the journal is about.
         if let Some(table) = read_copy(path, format) {
             return Ok(table);

@@ -376,7 +376,7 @@ impl<'a> Loader<'a> {
         let source = path.strip_prefix(&self.root).unwrap_or(&path).to_string_lossy().into_owned();
         if self.registry.source(&source).is_none() {
             let message = format!("no kind of simulator takes `{source}`");
-            let known: Vec<&str> = self.registry.sources.iter().map(|kind| kind.summary()).collect();
+            let known: Vec<String> = self.registry.kinds().map(|kind| kind.summary().to_owned()).collect();
             page.log.hinted("ssp/type", message, span, format!("known are {}", known.join(", ")));
             return Content::Unknown;
         }

@@ -141,7 +141,7 @@ pub fn drive(system: &mut System, file: &str, registry: &Registry) -> Vec<Proble
     };
     let table = Component { name: (*name).into(), source: file.into(), ..Component::default() };
     if !is_source(file, registry) {
-        let kinds: Vec<&str> = registry.sources.iter().map(|kind| kind.summary()).collect();
+        let kinds: Vec<String> = registry.kinds().map(|kind| kind.summary().to_owned()).collect();
         return vec![wrong("nothing can open this".into()).hint(format!("wanted: {}", kinds.join("; ")))];
     }
     let Some(columns) = interface(&table, &system.folder, registry) else {

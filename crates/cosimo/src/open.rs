@@ -203,14 +203,9 @@ fn read_scenario(file: &Path) -> Result<(String, String, Scenario), Error> {
 pub fn exist(what: &[String], registry: &Registry) -> Result<(), Error> {
     for text in what {
         if !sources::is_source(text, registry) {
-            let kinds: Vec<String> = registry
-                .sources
-                .iter()
-                .map(|kind| format!("`{}` ({})", kind.name(), kind.summary()))
-                .collect();
             let message =
                 format!("`{text}` is no simulator; wanted is one system file, or nothing but simulators");
-            let hint = format!("known kinds are {}", kinds.join(", "));
+            let hint = registry.known_kinds();
             return Err(Error::new(ErrorKind::Input, message, Some(hint)));
         }
         if let Some(file) = sources::file(text)

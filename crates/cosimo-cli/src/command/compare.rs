@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use cosimo::record::compare::{Comparison, Difference, Tube, compare};
-use cosimo::record::{self, Table};
 
+use crate::load::{endings, table};
 use crate::{exit, output, report};
 
 /// How many signals are listed unless all are asked for.
@@ -13,7 +13,7 @@ const SHOWN: usize = 10;
 /// Compare two result files: every signal of the second inside a tube around that of the first
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The reference: .csv, .arrow, .parquet or .mat
+    #[arg(help = format!("The reference: {}", endings(false)))]
     reference: PathBuf,
     /// What is compared with it; rows may lie at other instants
     found: PathBuf,
@@ -45,7 +45,8 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
             return Err(exit::BAD_INPUT);
         }
     }
-    let (reference, found) = (table(&args.reference)?, table(&args.found)?);
+    let read = |file: &Path| table(file).map_err(|_| exit::NO_FILE);
+    let (reference, found) = (read(&args.reference)?, read(&args.found)?);
     let tube = Tube { relative, absolute, time };
     let comparison = compare(&reference, &found, tube, &args.vars).map_err(|error| {
         let message = format!("`{}` and `{}`: {error}", args.reference.display(), args.found.display());
@@ -58,13 +59,6 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         print(&comparison, args);
     }
     if comparison.agrees { Ok(()) } else { Err(exit::FAILED) }
-}
-
-fn table(file: &Path) -> Result<Table, u8> {
-    record::read(file).map_err(|error| {
-        report::error(&error.to_string(), Some(&error.hint()));
-        exit::NO_FILE
-    })
 }
 
 fn print(comparison: &Comparison, args: &Args) {

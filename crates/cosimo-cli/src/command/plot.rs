@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use console::Term;
 use cosimo::overlay::{Source, Wanted, overlay};
 use cosimo::plot::{Figure, Paper};
-use cosimo::record::{self, TableError};
 
+use crate::load::{endings, table};
 use crate::{exit, output, picture, report};
 
 /// Letters in a line where nobody can tell how many there are.
@@ -17,8 +17,8 @@ const ROWS: (usize, usize) = (18, 10);
 /// Look at result files: curves in the terminal, or as SVG or PNG
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Result files (.csv, .arrow, .parquet or .mat); several are laid upon each other
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required = true, value_name = "FILE",
+          help = format!("Result files ({}); several are laid upon each other", endings(false)))]
     files: Vec<PathBuf>,
     /// Signals that are called so, as in `wheel.*`; can be repeated [default: the first eight]
     #[arg(long, value_name = "PATTERN")]
@@ -41,11 +41,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     check(args)?;
     let mut sources = Vec::new();
     for (file, name) in args.files.iter().zip(names(&args.files)) {
-        let table = record::read(file).map_err(|error| {
-            report::error(&error.to_string(), Some(&error.hint()));
-            if matches!(error, TableError::Unknown(_)) { exit::BAD_INPUT } else { exit::NO_FILE }
-        })?;
-        sources.push(Source { name, table });
+        sources.push(Source { name, table: table(file)? });
     }
     let wanted = Wanted { patterns: &args.vars, from: args.from, to: args.to, difference: args.difference };
     let seen = overlay(&sources, &wanted).map_err(|error| refused(&error.to_string(), error.hint()))?;

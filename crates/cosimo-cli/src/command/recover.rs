@@ -4,20 +4,20 @@ use std::path::PathBuf;
 
 use cosimo::record::{Recovered, TableError, recover};
 
+use crate::load::endings;
 use crate::{exit, report};
 
 /// Put the last rows of a run that was killed or crashed into its result files; every command that reads them does so, too
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Result files: .csv, .arrow, .parquet or .mat
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required = true, value_name = "FILE", help = format!("Result files: {}", endings(false)))]
     files: Vec<PathBuf>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let mut code = Ok(());
     for file in &args.files {
-        match recover(file) {
+        match recover(file, &cosimo::registry().formats) {
             Ok(Recovered::Whole) => println!("{}: nothing to recover", file.display()),
             Ok(Recovered::Rows { rows, recovered }) => {
                 println!("{}: {rows} rows, {recovered} of them recovered", file.display());

@@ -8,7 +8,7 @@ use cosimo::core::recorder::{Columns, Table};
 use cosimo::system::Asked;
 use cosimo::{record, reference};
 
-use crate::load::read;
+use crate::load::{endings, read};
 use crate::{exit, report};
 
 /// Write the undivided solution of a system, for comparison or as a start history
@@ -25,8 +25,7 @@ pub(crate) struct Args {
     /// Last instant [default: the stop of the file]
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     stop: Option<f64>,
-    /// Result file, by its ending: .csv, .arrow, .parquet or .mat
-    #[arg(long, value_name = "FILE")]
+    #[arg(help = format!("Result file, by its ending: {}", endings(false)), long, value_name = "FILE")]
     out: PathBuf,
 }
 

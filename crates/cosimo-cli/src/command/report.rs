@@ -2,17 +2,16 @@
 
 use std::path::PathBuf;
 
-use cosimo::record::{self, TableError};
+use cosimo::observers::write_results_report;
 use cosimo::report::Results;
 
-use cosimo::observers::write_results_report;
-
+use crate::load::{endings, table};
 use crate::{exit, report};
 
 /// Write a report of a result file: one HTML file with its curves, and the ledger as far as the file has it
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A result file: .csv, .arrow, .parquet or .mat
+    #[arg(help = format!("A result file: {}", endings(false)))]
     results: PathBuf,
     /// Where the page goes [default: beside the results, with the ending .html]
     #[arg(short, long = "out", value_name = "FILE")]
@@ -21,11 +20,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let file = &args.results;
-    let table = record::read(file).map_err(|error| {
-        report::error(&error.to_string(), Some(&error.hint()));
-        if matches!(error, TableError::Unknown(_)) { exit::BAD_INPUT } else { exit::NO_FILE }
-    })?;
-    let results = Results::of(&table).map_err(|cause| {
+    let results = Results::of(&table(file)?).map_err(|cause| {
         report::error(&format!("`{}` has nothing to report: {cause}", file.display()), None);
         exit::BAD_INPUT
     })?;

@@ -12,7 +12,7 @@ use cosimo::report::{Apart, Undivided};
 use cosimo::system::Experiment;
 use cosimo::{Outcome, Simulation};
 
-use crate::load::Changes;
+use crate::load::{Changes, endings};
 use crate::progress::{Mode, Watched};
 use crate::signals::Interruption;
 use crate::{messages, report};
@@ -32,8 +32,8 @@ pub(crate) struct Args {
 /// Everything around a run that changes none of its numbers.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Manner {
-    /// Result file, by its ending: .csv, .arrow (fastest), .parquet (smallest) or .mat; may be given several times
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE",
+          help = format!("Result file, by its ending: {}; may be given several times", endings(true)))]
     out: Vec<PathBuf>,
     /// The closing summary as JSON
     #[arg(long, value_name = "FILE")]

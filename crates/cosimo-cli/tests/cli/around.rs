@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use cosimo::export::{Design, Variant, Version, built_library, write};
-use cosimo::record::read;
+use cosimo::record::{FORMATS, read};
 use insta::assert_snapshot;
 
 use crate::common::{complaint, cosimo, folder, root, system};
@@ -22,7 +22,11 @@ fn run(folder: &Path, args: &[&str]) -> String {
 /// Results in another folder are the same, those without a choice of chunks to the last byte.
 fn assert_same_results(one: &Path, other: &Path) {
     for file in OUT.iter().filter(|word| word.starts_with("rows")) {
-        assert_eq!(read(&one.join(file)).unwrap(), read(&other.join(file)).unwrap(), "{file}");
+        assert_eq!(
+            read(&one.join(file), FORMATS).unwrap(),
+            read(&other.join(file), FORMATS).unwrap(),
+            "{file}"
+        );
     }
     for file in ["rows.csv", "rows.mat"] {
         assert!(std::fs::read(one.join(file)).unwrap() == std::fs::read(other.join(file)).unwrap(), "{file}");
@@ -132,7 +136,7 @@ fn a_finished_run_goes_on_to_a_later_end() {
     assert!(told.contains("checkpoint in end.checkpoint"), "{told}");
     run(&longer, &["resume", "end.checkpoint", "--stop", "0.3", "--out", "rest.csv"]);
     assert_same_results(&whole, &longer);
-    assert_eq!(read(&longer.join("rest.csv")).unwrap().values[0][0], 0.201);
+    assert_eq!(read(&longer.join("rest.csv"), FORMATS).unwrap().values[0][0], 0.201);
 }
 
 /// Islands with clocks of their own, from a point in the middle of the run, on another number of threads.
@@ -256,7 +260,7 @@ fn scenarios_are_told_and_recorded() {
     assert!(json.contains("\"action\": \"sensor sticks\"") && json.contains("\"tampered_bonds\""), "{json}");
     let page = std::fs::read_to_string(folder.join("r.html")).unwrap();
     assert!(page.contains("<h2 id=events>Scenario</h2>") && page.contains("t = 0.1 s: sensor sticks"));
-    let table = read(&folder.join("rows.csv")).unwrap();
+    let table = read(&folder.join("rows.csv"), FORMATS).unwrap();
     let active = table.column("scenario.active").unwrap();
     assert!(active.contains(&1.0) && active.first() == Some(&0.0) && active.last() == Some(&0.0));
     assert_snapshot!("explained-scenario", run(&folder, &["explain", "system.toml", "--scenario", "s.toml"]));

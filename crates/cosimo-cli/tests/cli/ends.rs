@@ -80,7 +80,7 @@ fn whoever_ends_the_process_is_named_and_no_row_is_lost() {
                 );
                 assert!(said.contains(&format!("`unit` in {function}")), "{name} {function} {fault}: {said}");
                 let file = folder.join("rows.csv");
-                let found = if file.exists() { read(&file).unwrap().rows() } else { 0 };
+                let found = if file.exists() { read(&file, FORMATS).unwrap().rows() } else { 0 };
                 // An integrator asks for derivatives many times between two rows.
                 let enough = if rows == 1 { found >= 1 } else { found == rows };
                 assert!(enough, "{name} {function} {fault}: {found} rows, {said}");
@@ -104,7 +104,7 @@ fn every_signal_of_a_crash_takes_its_course() {
         assert_eq!(output.status.signal(), Some(signal), "{}", complaint(&output));
         let said = complaint(&output);
         assert!(said.contains(&format!("`unit` in fmi2DoStep at t = 0.5 s crashed: {name}")), "{said}");
-        assert_eq!(read(&folder.join("rows.csv")).unwrap().rows(), 51);
+        assert_eq!(read(&folder.join("rows.csv"), FORMATS).unwrap().rows(), 51);
     }
 }
 
@@ -158,7 +158,7 @@ fn a_killed_run_leaves_whole_files() {
     let method = ["run", "system.toml", "--method", "law=fixed", "--step", "1e-6", "--stop", "10"];
     let whole = cosimo(&folder, &[&method[..7], &["0.2", "--out", "whole.arrow"]].concat());
     assert!(whole.status.success(), "{}", complaint(&whole));
-    let whole = read(&folder.join("whole.arrow")).unwrap();
+    let whole = read(&folder.join("whole.arrow"), FORMATS).unwrap();
     for format in FORMATS {
         let file = format!("rows.{}", format.endings[0]);
         for kill in 0..kills {
@@ -180,8 +180,8 @@ fn a_killed_run_leaves_whole_files() {
             child.kill().unwrap();
             child.wait().unwrap();
             opens_elsewhere(&folder.join(&file));
-            let found =
-                read(&folder.join(&file)).unwrap_or_else(|error| panic!("{file}, kill {kill}: {error}"));
+            let found = read(&folder.join(&file), FORMATS)
+                .unwrap_or_else(|error| panic!("{file}, kill {kill}: {error}"));
             let times = found.column("time").unwrap();
             assert!(times.windows(2).all(|pair| pair[0] < pair[1]), "{file}, kill {kill}: out of order");
             for row in (0..found.rows().min(whole.rows())).step_by(101) {
@@ -369,7 +369,8 @@ fn a_full_disk_is_a_failure_that_keeps_all_rows() {
                 let after = folder.join("after");
                 // On the smallest disks there is no room for as much as a header.
                 if after.join(&file).metadata().is_ok_and(|found| found.len() > 0) {
-                    let table = read(&after.join(&file)).unwrap_or_else(|error| panic!("{what}: {error}"));
+                    let table =
+                        read(&after.join(&file), FORMATS).unwrap_or_else(|error| panic!("{what}: {error}"));
                     let last = table.column("time").unwrap().last().copied();
                     let steps = last.map_or(0.0, |last| (last / 1e-6).round() + 1.0);
                     assert_eq!(table.rows(), steps as usize, "{what}");

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use cosimo::record::{Table, read};
+use cosimo::record::{FORMATS, Table, read};
 use insta::assert_snapshot;
 
 use crate::common::{complaint, cosimo, folder, system};
@@ -29,7 +29,7 @@ fn all_formats_at_once_hold_the_same_numbers() {
     let folder = folder("formats");
     system(&folder, &[]);
     run(&folder, &["--out", ALL[0], "--out", ALL[1], "--out", ALL[2]]);
-    let [csv, arrow, parquet] = ALL.map(|file| read(&folder.join(file)).unwrap());
+    let [csv, arrow, parquet] = ALL.map(|file| read(&folder.join(file), FORMATS).unwrap());
     assert_eq!(csv.values, arrow.values);
     assert_eq!(arrow, parquet);
     assert_eq!(arrow.columns.units[0], "s");
@@ -70,14 +70,14 @@ fn chosen_columns_and_rows_are_those_of_the_whole() {
     let constant = ["--method", "law=fixed", "--step", "1e-3", "--stop", "0.1004"];
     system(&folder, &[]);
     run(&folder, &[&["--out", "whole.csv"], &constant[..]].concat());
-    let whole = read(&folder.join("whole.csv")).unwrap();
+    let whole = read(&folder.join("whole.csv"), FORMATS).unwrap();
     let all: Vec<usize> = (0..whole.rows()).collect();
 
     run(
         &folder,
         &[&["--out", "rows.csv", "--record", "chassis.*", "--record", "!*.F"], &constant[..]].concat(),
     );
-    let part = read(&folder.join("rows.csv")).unwrap();
+    let part = read(&folder.join("rows.csv"), FORMATS).unwrap();
     assert!(part.columns.names.len() > 2 && part.columns.names[0] == "time");
     assert!(part.columns.names[1..].iter().all(|name| name.starts_with("chassis.") && name != "chassis.F"));
     assert_part(&part, &whole, &all);
@@ -85,7 +85,7 @@ fn chosen_columns_and_rows_are_those_of_the_whole() {
     // The start, each hundredth of a second, and the end.
     let every: Vec<usize> = (0..=100).step_by(10).chain([101]).collect();
     run(&folder, &[&["--out", "rows.arrow", "--record-every", "0.01"], &constant[..]].concat());
-    let part = read(&folder.join("rows.arrow")).unwrap();
+    let part = read(&folder.join("rows.arrow"), FORMATS).unwrap();
     assert_eq!(part.columns.names, whole.columns.names);
     assert_part(&part, &whole, &every);
 
@@ -93,12 +93,12 @@ fn chosen_columns_and_rows_are_those_of_the_whole() {
     let table = "[results]\nvariables = [\"wheel.v\", \"step.*\"]\nevery = 0.02\n\n[method]";
     system(&folder, &[("[method]", table)]);
     run(&folder, &[&["--out", "rows.parquet"], &constant[..]].concat());
-    let part = read(&folder.join("rows.parquet")).unwrap();
+    let part = read(&folder.join("rows.parquet"), FORMATS).unwrap();
     assert_eq!(part.columns.names, ["time", "wheel.v", "step.size", "step.indicator"]);
     assert_part(&part, &whole, &(0..=100).step_by(20).chain([101]).collect::<Vec<_>>());
     let beats = ["--out", "rows.parquet", "--record", "!bond.*", "--record-every", "0.01"];
     run(&folder, &[&beats[..], &constant[..]].concat());
-    let part = read(&folder.join("rows.parquet")).unwrap();
+    let part = read(&folder.join("rows.parquet"), FORMATS).unwrap();
     assert!(part.columns.names.len() > 5 && !part.columns.names.iter().any(|name| name.starts_with("bond.")));
     assert_part(&part, &whole, &every);
 }
@@ -144,7 +144,7 @@ fn a_killed_run_leaves_its_finished_chunks_in_every_format() {
     std::thread::sleep(Duration::from_millis(300));
     child.kill().unwrap();
     assert!(child.wait().unwrap().code().is_none(), "the run was not killed");
-    let tables = ALL.map(|file| read(&folder.join(file)).unwrap_or_else(|error| panic!("{error}")));
+    let tables = ALL.map(|file| read(&folder.join(file), FORMATS).unwrap_or_else(|error| panic!("{error}")));
     let rows = tables.iter().map(Table::rows).min().unwrap();
     assert!(rows > 1000, "only {rows} rows");
     for (table, file) in tables.iter().zip(ALL) {
@@ -182,7 +182,7 @@ fn a_full_disk_ends_the_run_and_keeps_what_was_written() {
             .unwrap();
         let told = complaint(&output);
         assert!(told.starts_with("exit 3\n") && told.contains(&format!("cannot write `{file}`")), "{told}");
-        let table = read(&folder.join(file)).unwrap_or_else(|error| panic!("{error}"));
+        let table = read(&folder.join(file), FORMATS).unwrap_or_else(|error| panic!("{error}"));
         assert!(table.rows() > 10_000, "{file}: {}", table.rows());
         assert!(table.column("time").unwrap().windows(2).all(|pair| pair[0] < pair[1]));
     }
@@ -209,7 +209,7 @@ fn a_full_disk_is_not_overlooked_by_checkpoints() {
                 told.starts_with("exit 3\n") && told.contains(&format!("cannot write `{file}`")),
                 "{told}"
             );
-            let table = read(&folder.join(file)).unwrap_or_else(|error| panic!("{error}"));
+            let table = read(&folder.join(file), FORMATS).unwrap_or_else(|error| panic!("{error}"));
             assert!(table.column("time").unwrap().windows(2).all(|pair| pair[0] < pair[1]));
             let certificate = std::fs::read_to_string(folder.join("cert.json")).unwrap();
             let certificate: serde_json::Value = serde_json::from_str(&certificate).unwrap();
@@ -228,7 +228,7 @@ fn a_simulator_that_fails_costs_no_row() {
     let output = cosimo(&folder, &["run", "system.toml", "--out", ALL[0], "--out", ALL[1], "--out", ALL[2]]);
     assert_eq!(output.status.code(), Some(1), "{}", complaint(&output));
     for file in ALL {
-        let table = read(&folder.join(file)).unwrap();
+        let table = read(&folder.join(file), FORMATS).unwrap();
         assert!(table.rows() > 1, "{file}: {:?}", table.values);
         assert!(table.values.iter().flatten().all(|value| value.is_finite()), "{file}");
     }

@@ -90,7 +90,7 @@ fn rows_reach_the_file_while_an_fmu_computes() {
         let mut child = started(&folder, Command::new(env!("CARGO_BIN_EXE_cosimo")).args(args).args(rest));
         std::thread::sleep(Duration::from_secs(2));
         // The process lives, so this is what is in the file itself.
-        let rows = cosimo::record::read(&folder.join(file)).unwrap().rows();
+        let rows = cosimo::record::read(&folder.join(file), cosimo::record::FORMATS).unwrap().rows();
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(rows, 10, "{file}");

@@ -1,6 +1,8 @@
 //! Strong coupling: components that are to be integrated together become one simulator before anything is planned.
 //! What they exchange among themselves leaves the coupling matrix, and no method sees it.
 
+use std::sync::Arc;
+
 use cosimo_core::entry::{InnerWire, JoinRequest, OpenRequest, Registry, Source, suggest};
 use cosimo_core::{End, Simulator, Value};
 use cosimo_system::{Component, Problem, Span, StrongDecl, System};
@@ -10,12 +12,12 @@ use super::resolve::{Links, Moves};
 use super::{Draft, span_of, values};
 
 /// Components that a group names, if the group can be made.
-fn members<'r>(
+fn members(
     group: &StrongDecl,
     system: &System,
-    registry: &'r Registry,
+    registry: &Registry,
     problems: &mut Vec<Problem>,
-) -> Option<(Vec<usize>, &'r dyn Source)> {
+) -> Option<(Vec<usize>, Arc<dyn Source>)> {
     let before = problems.len();
     let mut members = Vec::new();
     for (name, span) in &group.components {
@@ -107,7 +109,7 @@ pub(super) fn fuse(
                 return None;
             }
         }
-        draft = join(draft, group, &members, kind, problems)?;
+        draft = join(draft, group, &members, &*kind, problems)?;
         // Whoever spoke of a member speaks of the group now.
         for (name, _) in draft.system.to_mut().islands.iter_mut().flat_map(|island| &mut island.components) {
             if group.components.iter().any(|(member, _)| member == name) {

@@ -12,14 +12,14 @@ fn a_file_is_complete_after_every_chunk() {
         let path = folder.join(format!("table.{}", format.endings[0]));
         let mut table = Table { columns: columns(&["time", "x"]), values: vec![vec![], vec![]] };
         let mut writer = (format.create)(&path, &table.columns).unwrap();
-        assert_same(&read(&path).unwrap(), &table, format.name == "csv");
+        assert_same(&read(&path, FORMATS).unwrap(), &table, format.text);
         for chunk in 0..20u32 {
             let times: Vec<f64> = (0..chunk * 7).map(|n| f64::from(chunk) + f64::from(n) / 1000.0).collect();
             let values: Vec<f64> = times.iter().map(|t| t.sin()).collect();
             writer.append(&[&times, &values]).unwrap();
             table.values[0].extend(times);
             table.values[1].extend(values);
-            assert_same(&read(&path).unwrap(), &table, format.name == "csv");
+            assert_same(&read(&path, FORMATS).unwrap(), &table, format.text);
         }
     }
 }
@@ -42,7 +42,7 @@ fn a_recorder_writes_chunks_as_they_fill() {
         if n == 700_000 {
             // Finished chunks are there although nobody finished the file.
             for path in &paths {
-                let found = read(path).unwrap();
+                let found = read(path, FORMATS).unwrap();
                 assert!(
                     found.rows() >= 300_000 && found.rows() <= n + 1,
                     "{}: {}",
@@ -55,7 +55,7 @@ fn a_recorder_writes_chunks_as_they_fill() {
     files.finish().unwrap();
     let check = |rows: usize| {
         for path in &paths {
-            let found = read(path).unwrap();
+            let found = read(path, FORMATS).unwrap();
             assert_eq!(found.rows(), rows, "{}", path.display());
             for n in (0..rows).step_by(997).chain([rows - 1]) {
                 assert_eq!(found.row(n), row(n), "{}", path.display());
@@ -94,5 +94,5 @@ fn one_file_that_cannot_be_written_does_not_cost_the_other() {
     let error = files.begin(&columns(&["time"])).unwrap_err();
     assert!(error.to_string().contains("full.csv"), "{error}");
     // Known before the first step; what was created so far is a table without rows.
-    assert_eq!(read(&paths[0]).unwrap().rows(), 0);
+    assert_eq!(read(&paths[0], FORMATS).unwrap().rows(), 0);
 }

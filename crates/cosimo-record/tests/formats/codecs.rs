@@ -3,13 +3,13 @@
 
 use std::path::Path;
 
-use cosimo_record::read;
+use cosimo_record::{FORMATS, read};
 
 #[test]
 fn every_usual_codec_is_read() {
     for file in ["zstd-v1", "zstd-v2", "gzip-v1", "lz4-v2", "snappy-v1"] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/fixtures/{file}.parquet"));
-        let table = read(&path).unwrap_or_else(|error| panic!("{error}"));
+        let table = read(&path, FORMATS).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(table.columns.names, ["time", "y", "step", "holes", "count"], "{file}");
         assert_eq!(table.rows(), 400, "{file}");
         for row in 0..400 {
@@ -36,7 +36,7 @@ fn broken_pages_are_a_message() {
         bytes[at] ^= 0x5a;
         let path = folder.join("broken.parquet");
         std::fs::write(&path, bytes).unwrap();
-        refused += usize::from(read(&path).is_err());
+        refused += usize::from(read(&path, FORMATS).is_err());
     }
     assert!(refused > 100, "{refused} of {} were refused", whole.len() / 11);
 }

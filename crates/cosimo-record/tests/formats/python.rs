@@ -30,7 +30,7 @@ fn run_into(folder: &Path) -> Vec<std::path::PathBuf> {
 fn pandas_and_pyarrow_read_what_we_write_and_we_read_what_they_write() {
     let folder = folder("python");
     let paths = run_into(&folder);
-    let tables: Vec<Table> = paths.iter().map(|path| read(path).unwrap()).collect();
+    let tables: Vec<Table> = paths.iter().map(|path| read(path, FORMATS).unwrap()).collect();
     assert!(tables[0].rows() > 3000);
     assert_eq!(tables[0].values, tables[1].values);
     assert_eq!(tables[1], tables[2]);
@@ -56,22 +56,22 @@ fn pandas_and_pyarrow_read_what_we_write_and_we_read_what_they_write() {
     );
     // The script has written the same table as pandas and pyarrow do when nobody tells them how.
     for name in ["pandas.csv", "pandas.feather", "pandas.parquet", "pyarrow.arrow"] {
-        let theirs = read(&folder.join(name)).unwrap_or_else(|error| panic!("{error}"));
+        let theirs = read(&folder.join(name), FORMATS).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(theirs.columns.names, tables[0].columns.names, "{name}");
         assert_eq!(theirs.values, tables[0].values, "{name}");
     }
-    let normal = read(&folder.join("normal.mat")).unwrap();
+    let normal = read(&folder.join("normal.mat"), FORMATS).unwrap();
     assert_eq!(normal.columns.names, ["time", "x", "minus x", "k"]);
     assert_eq!(normal.columns.units, ["s", "rad", "", "N/m"]);
     let wanted = [[0.0, 0.5, 1.0], [1.0, 2.0, 4.0], [-1.0, -2.0, -4.0], [7.5; 3]];
     assert_eq!(normal.values, wanted.map(Vec::from));
-    let error = read(&folder.join("five.mat")).unwrap_err().to_string();
+    let error = read(&folder.join("five.mat"), FORMATS).unwrap_err().to_string();
     assert!(error.contains("later version of MATLAB"), "{error}");
-    let mixed = read(&folder.join("mixed.parquet")).unwrap();
+    let mixed = read(&folder.join("mixed.parquet"), FORMATS).unwrap();
     assert_eq!(mixed.column("count").unwrap(), [1.0, 2.0, 3.0]);
     assert_eq!(mixed.column("single").unwrap(), [0.5, -0.5, 0.25]);
     let gaps = mixed.column("gaps").unwrap();
     assert!(gaps[0] == 1.0 && gaps[1].is_nan() && gaps[2] == 3.0, "{gaps:?}");
-    let error = read(&folder.join("words.parquet")).unwrap_err().to_string();
+    let error = read(&folder.join("words.parquet"), FORMATS).unwrap_err().to_string();
     assert!(error.contains("column `name` is BYTE_ARRAY; numbers are wanted"), "{error}");
 }

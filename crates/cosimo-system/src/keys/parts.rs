@@ -78,20 +78,14 @@ pub(super) fn source() -> Codec<(String, Span)> {
     checked(check, |_, registry| {
         let known = known_sources(registry);
         let named = known.iter().map(|(source, summary)| json!({ "const": source, "description": summary }));
+        let kinds: Vec<String> =
+            registry.kinds().map(|kind| format!("{} ({})", kind.name(), kind.summary())).collect();
         json!({
-            "description": format!("where the simulator comes from; kinds are {}", kinds(registry, "").join(", ")),
+            "description": format!("where the simulator comes from; kinds are {}", kinds.join(", ")),
             "anyOf": named.chain([json!({ "type": "string" })]).collect::<Vec<_>>(),
             "examples": known.iter().map(|(source, _)| source).collect::<Vec<_>>(),
         })
     })
-}
-
-/// Kinds of simulators, with quotes around their names, and what they are.
-fn kinds(registry: &Registry, quote: &str) -> Vec<String> {
-    let kind = |kind: &std::sync::Arc<dyn cosimo_core::Source>| {
-        format!("{quote}{}{quote} ({})", kind.name(), kind.summary())
-    };
-    registry.sources.iter().map(kind).collect()
 }
 
 /// Every model that can be had by name, as a source spells it.
@@ -114,10 +108,7 @@ fn suggest_source(source: &str, registry: &Registry) -> String {
     if near.starts_with("did you mean") {
         return near;
     }
-    match &kinds(registry, "`")[..] {
-        [] => "no kind of simulator is known".into(),
-        kinds => format!("known kinds are {}", kinds.join(", ")),
-    }
+    registry.known_kinds()
 }
 
 /// An output, or several whose sum is wanted: ports, or tables with one in them.

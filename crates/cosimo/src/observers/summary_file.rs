@@ -207,11 +207,9 @@ objects! {
 impl From<&Error> for FailureSummary {
     fn from(error: &Error) -> FailureSummary {
         match error.run_error() {
-            Some(RunError::Step(step)) => FailureSummary {
-                code: step.code(),
-                message: step.to_string(),
-                hint: Some(step.hint().into()),
-            },
+            Some(RunError::Step(step)) => {
+                FailureSummary { code: step.code(), message: step.to_string(), hint: Some(step.hint()) }
+            }
             _ => FailureSummary { code: "record", message: error.to_string(), hint: None },
         }
     }

@@ -4,6 +4,7 @@
 mod common;
 
 mod fmpy;
+mod formats;
 mod results;
 mod saved;
 mod simulation;

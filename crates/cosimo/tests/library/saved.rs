@@ -48,7 +48,7 @@ fn recorder(folder: &Path) -> Box<Files> {
 }
 
 fn tables(folder: &Path) -> Vec<Table> {
-    files(folder).iter().map(|file| read(file).unwrap()).collect()
+    files(folder).iter().map(|file| read(file, FORMATS).unwrap()).collect()
 }
 
 /// Tables of an uninterrupted run; of one that was left after `steps` and went on `more` for nothing; and whether files
