@@ -14,6 +14,7 @@ pub mod interface;
 pub mod line;
 pub mod linearised;
 pub mod link;
+pub mod markup;
 pub mod method;
 pub mod printable;
 pub mod recorder;

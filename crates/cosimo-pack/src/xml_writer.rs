@@ -1,6 +1,8 @@
 //! XML as text, with indents: the one way in which Cosimo writes it.
 
-use std::fmt::{self, Display, Write};
+use std::fmt::{Display, Write};
+
+use cosimo_core::markup::Escaped;
 
 /// Elements with their ends and indents.
 #[derive(Debug)]
@@ -50,7 +52,7 @@ impl XmlWriter {
     /// An element with nothing but a text in it.
     pub fn text(&mut self, name: &str, text: &str) {
         self.start(name);
-        let _ = writeln!(self.text, ">{}</{name}>", Escaped(text));
+        let _ = writeln!(self.text, ">{}</{name}>", Escaped(text, space));
     }
 
     /// Text as it is, without an indent.
@@ -78,7 +80,7 @@ impl XmlWriter {
 
 impl Tag<'_> {
     pub fn set(&mut self, key: &str, value: impl Display) -> &mut Self {
-        let _ = write!(self.text, " {key}=\"{}\"", Escaped(value));
+        let _ = write!(self.text, " {key}=\"{}\"", Escaped(value, space));
         self
     }
 
@@ -97,36 +99,13 @@ impl Drop for Tag<'_> {
     }
 }
 
-/// Shows a value such that none of it can be taken for markup, in content and in attributes.
-#[derive(Debug, Clone, Copy)]
-pub struct Escaped<T>(pub T);
-
-impl<T: Display> Display for Escaped<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(Escaping(f), "{}", self.0)
-    }
-}
-
-struct Escaping<'a, 'f>(&'a mut fmt::Formatter<'f>);
-
-impl Write for Escaping<'_, '_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        let mut rest = text;
-        while let Some(at) = rest.find(['&', '<', '>', '"', '\t', '\n', '\r']) {
-            self.0.write_str(&rest[..at])?;
-            self.0.write_str(match rest.as_bytes()[at] {
-                b'&' => "&amp;",
-                b'<' => "&lt;",
-                b'>' => "&gt;",
-                b'"' => "&quot;",
-                // A parser would make spaces of these in an attribute.
-                b'\t' => "&#9;",
-                b'\n' => "&#10;",
-                _ => "&#13;",
-            })?;
-            rest = &rest[at + 1..];
-        }
-        self.0.write_str(rest)
+/// What a parser would make spaces of in an attribute.
+fn space(letter: char) -> Option<&'static str> {
+    match letter {
+        '\t' => Some("&#9;"),
+        '\n' => Some("&#10;"),
+        '\r' => Some("&#13;"),
+        _ => None,
     }
 }
 

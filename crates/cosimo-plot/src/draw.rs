@@ -442,7 +442,7 @@ fn label(out: &mut String, label: &Label, (x, y): (f64, f64), anchor: &str) {
     );
     match label {
         Label::None => {}
-        Label::Text(text) => out.push_str(&escape(text)),
+        Label::Text(text) => drop(write!(out, "{}", escape(text))),
         Label::Power(power) => {
             let power = crate::text::number(f64::from(*power));
             let _ = write!(out, "10<tspan dy=\"-4\" font-size=\"8.5\">{power}</tspan>");

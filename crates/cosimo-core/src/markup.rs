@@ -1,0 +1,51 @@
+//! Texts of others inside of markup: XML, HTML and SVG.
+
+use std::fmt::{self, Display, Write};
+
+/// Shows a value such that none of it can be taken for markup, in content and in quoted attributes. What else is replaced
+/// depends on who reads it.
+#[derive(Debug, Clone, Copy)]
+pub struct Escaped<T>(pub T, pub fn(char) -> Option<&'static str>);
+
+impl<T: Display> Display for Escaped<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(Escaping(f, self.1), "{}", self.0)
+    }
+}
+
+struct Escaping<'a, 'f>(&'a mut fmt::Formatter<'f>, fn(char) -> Option<&'static str>);
+
+impl Write for Escaping<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let mut plain = 0;
+        for (at, letter) in text.char_indices() {
+            let replaced = match letter {
+                '&' => Some("&amp;"),
+                '<' => Some("&lt;"),
+                '>' => Some("&gt;"),
+                '"' => Some("&quot;"),
+                other => self.1(other),
+            };
+            if let Some(replaced) = replaced {
+                self.0.write_str(&text[plain..at])?;
+                self.0.write_str(replaced)?;
+                plain = at + letter.len_utf8();
+            }
+        }
+        self.0.write_str(&text[plain..])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markup_becomes_text() {
+        let evil = r#"<img src=x onerror="a('b')"> & ü"#;
+        let apostrophe = |letter: char| (letter == '\'').then_some("&#39;");
+        let shown = "&lt;img src=x onerror=&quot;a(&#39;b&#39;)&quot;&gt; &amp; ü";
+        assert_eq!(Escaped(evil, apostrophe).to_string(), shown);
+        assert_eq!(Escaped(0.5, |_| None).to_string(), "0.5");
+    }
+}
