@@ -14,19 +14,19 @@ use arrow_ipc::writer::FileWriter;
 use arrow_ipc::{Block, FooterBuilder, MetadataVersion, root_as_footer, root_as_message};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use cosimo_core::entry::FormatEntry;
-use cosimo_core::recorder::{Columns, RecordError, Table, TableError, TableWriter};
+use cosimo_core::recorder::{Columns, Table, TableError};
 use flatbuffers::FlatBufferBuilder;
 
 use crate::limits::{LARGEST_FILE, Room};
-use crate::tail::Tail;
+use crate::tail::{self, Encoder, Failure};
 
 pub const ARROW: FormatEntry = FormatEntry {
     name: "arrow",
     summary: "Arrow IPC file: fastest",
     endings: &["arrow", "feather", "ipc"],
     text: false,
-    create: |path, columns| Ok(Box::new(Arrow::create(path, columns)?)),
-    resume: |path, columns, bookmark| Ok(Box::new(Arrow::resume(path, columns, bookmark)?)),
+    create: tail::create::<Arrow>,
+    resume: tail::resume::<Arrow>,
     read: |path| crate::guarded(path, "Arrow", read),
 };
 
@@ -34,7 +34,6 @@ const VERSION: &str = "cosimo.version";
 const UNIT: &str = "unit";
 
 struct Arrow {
-    tail: Tail,
     schema: SchemaRef,
     /// Writes the header and the batches. It would write the footer only once, so that is done here.
     pieces: FileWriter<Vec<u8>>,
@@ -44,40 +43,45 @@ struct Arrow {
     end: usize,
 }
 
-impl Arrow {
-    fn create(path: &Path, columns: &Columns) -> Result<Arrow, RecordError> {
-        let tail = Tail::create(path)?;
+impl Encoder for Arrow {
+    fn new(columns: &Columns) -> Result<Arrow, Failure> {
         let schema = Arc::new(schema(columns));
-        let pieces = FileWriter::try_new(Vec::new(), &schema).map_err(|cause| tail.failed(cause))?;
-        let mut arrow = Arrow { tail, schema, pieces, blocks: Vec::new(), end: 0 };
-        let header = std::mem::take(arrow.pieces.get_mut());
-        arrow.put(header)?;
+        Ok(Arrow { pieces: FileWriter::try_new(Vec::new(), &schema)?, schema, blocks: Vec::new(), end: 0 })
+    }
+
+    fn resume(columns: &Columns, footer: &[u8], end: u64) -> Result<Arrow, Failure> {
+        let mut arrow = Arrow::new(columns)?;
+        arrow.pieces.get_mut().clear(); // the header is in the file
+        (arrow.blocks, arrow.end) = (listed(footer).ok_or("the bookmark is damaged")?, end as usize);
         Ok(arrow)
     }
 
-    /// The batches so far are listed in the footer of the bookmark.
-    fn resume(path: &Path, columns: &Columns, bookmark: &[u8]) -> Result<Arrow, RecordError> {
-        let (tail, footer) = Tail::resume(path, bookmark)?;
-        let schema = Arc::new(schema(columns));
-        let mut pieces = FileWriter::try_new(Vec::new(), &schema).map_err(|cause| tail.failed(cause))?;
-        pieces.get_mut().clear(); // the header is in the file
-        let blocks = listed(&footer).ok_or_else(|| tail.failed("the bookmark is damaged"))?;
-        let end = tail.end() as usize;
-        Ok(Arrow { tail, schema, pieces, blocks, end })
-    }
-
-    /// Puts encoded pieces and the footer for all of the file.
-    fn put(&mut self, mut bytes: Vec<u8>) -> Result<(), RecordError> {
+    fn encode(&mut self, columns: &[&[f64]]) -> Result<(Vec<u8>, usize), Failure> {
+        if !columns.is_empty() {
+            let arrays =
+                columns.iter().map(|column| Arc::new(Float64Array::from(column.to_vec())) as ArrayRef);
+            self.pieces.write(&RecordBatch::try_new(Arc::clone(&self.schema), arrays.collect())?)?;
+        }
+        let mut bytes = std::mem::take(self.pieces.get_mut());
         let data = bytes.len();
+        if !columns.is_empty() {
+            // A message begins with a continuation mark and the length of its header.
+            let header = 8 + bytes[4..].first_chunk().map_or(0, |length| i32::from_le_bytes(*length));
+            self.blocks.push(Block::new(self.end as i64, header, data as i64 - i64::from(header)));
+        }
         self.footer(&mut bytes);
         self.end += data;
-        self.tail.put(&bytes, bytes.len() - data)?;
-        // The buffer goes back: the next chunk is about as large.
-        bytes.clear();
-        *self.pieces.get_mut() = bytes;
-        Ok(())
+        let footer = bytes.len() - data;
+        Ok((bytes, footer))
     }
 
+    fn give_back(&mut self, mut buffer: Vec<u8>) {
+        buffer.clear();
+        *self.pieces.get_mut() = buffer;
+    }
+}
+
+impl Arrow {
     /// The end of the stream, the list of batches, its length and the magic word: what `FileWriter::finish` writes.
     fn footer(&self, bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(&[0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
@@ -96,31 +100,6 @@ impl Arrow {
         bytes.extend_from_slice(footer);
         bytes.extend_from_slice(&(footer.len() as i32).to_le_bytes());
         bytes.extend_from_slice(b"ARROW1");
-    }
-}
-
-impl TableWriter for Arrow {
-    fn append(&mut self, columns: &[&[f64]]) -> Result<(), RecordError> {
-        let arrays = columns.iter().map(|column| Arc::new(Float64Array::from(column.to_vec())) as ArrayRef);
-        let batch = RecordBatch::try_new(Arc::clone(&self.schema), arrays.collect());
-        batch.and_then(|batch| self.pieces.write(&batch)).map_err(|cause| self.tail.failed(cause))?;
-        let bytes = std::mem::take(self.pieces.get_mut());
-        // A message begins with a continuation mark and the length of its header.
-        let header = 8 + bytes[4..].first_chunk().map_or(0, |length| i32::from_le_bytes(*length));
-        self.blocks.push(Block::new(self.end as i64, header, bytes.len() as i64 - i64::from(header)));
-        self.put(bytes)
-    }
-
-    fn place(&mut self) -> Result<Vec<u8>, RecordError> {
-        self.tail.place()
-    }
-
-    fn sync(&mut self) -> Result<(), RecordError> {
-        self.tail.sync()
-    }
-
-    fn wants_large_chunks(&self) -> bool {
-        true
     }
 }
 

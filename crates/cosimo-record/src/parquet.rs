@@ -10,7 +10,7 @@ use arrow_schema::Schema;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use cosimo_core::entry::FormatEntry;
-use cosimo_core::recorder::{Columns, RecordError, Table, TableError, TableWriter};
+use cosimo_core::recorder::{Columns, Table, TableError};
 use parquet::basic::{Compression, Encoding, Repetition, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::{DataType, DoubleType};
@@ -26,7 +26,7 @@ use parquet::schema::types::Type;
 
 use crate::arrow;
 use crate::limits::Room;
-use crate::tail::Tail;
+use crate::tail::{self, Encoder, Failure};
 use crate::zstd_pages::ZstdPages;
 
 pub const PARQUET: FormatEntry = FormatEntry {
@@ -34,8 +34,8 @@ pub const PARQUET: FormatEntry = FormatEntry {
     summary: "Parquet, compressed: smallest",
     endings: &["parquet"],
     text: false,
-    create: |path, columns| Ok(Box::new(Parquet::create(path, columns)?)),
-    resume: |path, columns, bookmark| Ok(Box::new(Parquet::resume(path, columns, bookmark)?)),
+    create: tail::create::<Parquet>,
+    resume: tail::resume::<Parquet>,
     read: |path| crate::guarded(path, "Parquet", read),
 };
 
@@ -43,38 +43,43 @@ pub const PARQUET: FormatEntry = FormatEntry {
 const ARROW_SCHEMA: &str = "ARROW:schema";
 
 struct Parquet {
-    tail: Tail,
     /// Encodes row groups and knows where they lie. It would write the footer only once, so that is done here.
     groups: SerializedFileWriter<Vec<u8>>,
     /// Row groups of an earlier process.
     before: Vec<RowGroupMetaData>,
 }
 
-impl Parquet {
-    fn create(path: &Path, columns: &Columns) -> Result<Parquet, RecordError> {
-        let tail = Tail::create(path)?;
-        let groups = open(columns).map_err(|cause| tail.failed(cause))?;
-        let mut parquet = Parquet { tail, groups, before: Vec::new() };
-        parquet.put()?;
-        Ok(parquet)
+impl Encoder for Parquet {
+    fn new(columns: &Columns) -> Result<Parquet, Failure> {
+        Ok(Parquet { groups: open(columns)?, before: Vec::new() })
     }
 
-    /// The row groups so far are listed in the footer of the bookmark.
-    fn resume(path: &Path, columns: &Columns, bookmark: &[u8]) -> Result<Parquet, RecordError> {
-        let (tail, footer) = Tail::resume(path, bookmark)?;
+    fn resume(columns: &Columns, footer: &[u8], end: u64) -> Result<Parquet, Failure> {
         // Behind the list stand its length and the magic word.
         let listed = footer.get(..footer.len().saturating_sub(8)).unwrap_or_default();
-        let before = ParquetMetaDataReader::decode_metadata(listed).map_err(|cause| tail.failed(cause))?;
-        let mut groups = open(columns).map_err(|cause| tail.failed(cause))?;
-        count_up(&mut groups, tail.end()).map_err(|cause| tail.failed(cause))?;
-        Ok(Parquet { tail, groups, before: before.row_groups().to_vec() })
+        let before = ParquetMetaDataReader::decode_metadata(listed)?;
+        let mut groups = open(columns)?;
+        count_up(&mut groups, end)?;
+        Ok(Parquet { groups, before: before.row_groups().to_vec() })
     }
 
-    /// Puts what was encoded and the footer for all of the file.
-    fn put(&mut self) -> Result<(), RecordError> {
-        let (bytes, footer) =
-            encoded_with_footer(&mut self.groups, &self.before).map_err(|cause| self.tail.failed(cause))?;
-        self.tail.put(&bytes, footer)
+    fn encode(&mut self, columns: &[&[f64]]) -> Result<(Vec<u8>, usize), Failure> {
+        if !columns.is_empty() {
+            let mut group = self.groups.next_row_group()?;
+            for column in columns {
+                if let Some(mut leaf) = group.next_column()? {
+                    leaf.typed::<DoubleType>().write_batch(column, None, None)?;
+                    leaf.close()?;
+                }
+            }
+            group.close()?;
+        }
+        self.groups.flush()?;
+        let mut bytes = std::mem::take(self.groups.inner_mut());
+        let data = bytes.len();
+        footer(&self.groups, &self.before, &mut bytes)?;
+        let footer = bytes.len() - data;
+        Ok((bytes, footer))
     }
 }
 
@@ -107,19 +112,6 @@ fn open(columns: &Columns) -> Result<SerializedFileWriter<Vec<u8>>, ParquetError
         )]))
         .build();
     SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties))
-}
-
-/// What was encoded since the last time, the footer behind it, and the footer's length.
-fn encoded_with_footer(
-    groups: &mut SerializedFileWriter<Vec<u8>>,
-    before: &[RowGroupMetaData],
-) -> Result<(Vec<u8>, usize), ParquetError> {
-    groups.flush()?;
-    let mut bytes = std::mem::take(groups.inner_mut());
-    let data = bytes.len();
-    footer(groups, before, &mut bytes)?;
-    let footer = bytes.len() - data;
-    Ok((bytes, footer))
 }
 
 /// Lets the writer believe that it wrote all of the file up to `end`: it counts bytes to know where groups lie.
@@ -158,35 +150,6 @@ fn footer(
         None,
     );
     ParquetMetaDataWriter::new(bytes, &ParquetMetaData::new(metadata, flushed)).finish()
-}
-
-impl TableWriter for Parquet {
-    fn append(&mut self, columns: &[&[f64]]) -> Result<(), RecordError> {
-        let encode = |groups: &mut SerializedFileWriter<Vec<u8>>| -> Result<(), ParquetError> {
-            let mut group = groups.next_row_group()?;
-            for column in columns {
-                if let Some(mut leaf) = group.next_column()? {
-                    leaf.typed::<DoubleType>().write_batch(column, None, None)?;
-                    leaf.close()?;
-                }
-            }
-            group.close().map(drop)
-        };
-        encode(&mut self.groups).map_err(|cause| self.tail.failed(cause))?;
-        self.put()
-    }
-
-    fn place(&mut self) -> Result<Vec<u8>, RecordError> {
-        self.tail.place()
-    }
-
-    fn sync(&mut self) -> Result<(), RecordError> {
-        self.tail.sync()
-    }
-
-    fn wants_large_chunks(&self) -> bool {
-        true
-    }
 }
 
 /// A schema as a message with its length before it, in letters.

@@ -5,9 +5,69 @@ use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use cosimo_core::recorder::RecordError;
+use cosimo_core::entry::Created;
+use cosimo_core::recorder::{Columns, RecordError, TableWriter};
 
 use crate::bookmark;
+
+/// Why rows could not be encoded.
+pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// What makes bytes of rows, in a format with a list of chunks behind them.
+pub(crate) trait Encoder: Send + Sized + 'static {
+    /// For a new file.
+    fn new(columns: &Columns) -> Result<Self, Failure>;
+
+    /// For a file whose chunks so far are listed in its footer, and end where the footer begins.
+    fn resume(columns: &Columns, footer: &[u8], end: u64) -> Result<Self, Failure>;
+
+    /// A chunk, or without columns what stands before the first one; and the footer for all of the file, with its length.
+    fn encode(&mut self, columns: &[&[f64]]) -> Result<(Vec<u8>, usize), Failure>;
+
+    /// The buffer goes back: the next chunk is about as large.
+    fn give_back(&mut self, _buffer: Vec<u8>) {}
+}
+
+/// A file of an encoder. Each chunk leaves an entry in its list for ever.
+struct Chunked<E> {
+    tail: Tail,
+    encoder: E,
+}
+
+pub(crate) fn create<E: Encoder>(path: &Path, columns: &Columns) -> Created {
+    let tail = Tail::create(path)?;
+    let encoder = E::new(columns).map_err(|cause| tail.failed(cause))?;
+    let mut file = Chunked { tail, encoder };
+    file.append(&[])?;
+    Ok(Box::new(file))
+}
+
+pub(crate) fn resume<E: Encoder>(path: &Path, columns: &Columns, bookmark: &[u8]) -> Created {
+    let (tail, footer) = Tail::resume(path, bookmark)?;
+    let encoder = E::resume(columns, &footer, tail.end).map_err(|cause| tail.failed(cause))?;
+    Ok(Box::new(Chunked { tail, encoder }))
+}
+
+impl<E: Encoder> TableWriter for Chunked<E> {
+    fn append(&mut self, columns: &[&[f64]]) -> Result<(), RecordError> {
+        let (bytes, footer) = self.encoder.encode(columns).map_err(|cause| self.tail.failed(cause))?;
+        self.tail.put(&bytes, footer)?;
+        self.encoder.give_back(bytes);
+        Ok(())
+    }
+
+    fn place(&mut self) -> Result<Vec<u8>, RecordError> {
+        self.tail.place()
+    }
+
+    fn sync(&mut self) -> Result<(), RecordError> {
+        self.tail.sync()
+    }
+
+    fn wants_large_chunks(&self) -> bool {
+        true
+    }
+}
 
 #[derive(Debug)]
 pub(crate) struct Tail {
@@ -50,10 +110,6 @@ impl Tail {
         resumed.map_err(|cause| RecordError { file: path.into(), cause })
     }
 
-    pub(crate) fn end(&self) -> u64 {
-        self.end
-    }
-
     /// Puts bytes over the old footer, of which the last ones are the new footer. If it fails the old file is restored.
     ///
     /// The old footer is first repeated where the new one will be, so that the file has one at its end while the data is
@@ -86,7 +142,7 @@ impl Tail {
     }
 
     /// An encoder's failure, as one of this file.
-    pub(crate) fn failed(&self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> RecordError {
+    pub(crate) fn failed(&self, cause: impl Into<Failure>) -> RecordError {
         let cause = cause.into();
         let cause = match cause.downcast::<std::io::Error>() {
             Ok(cause) => *cause,
