@@ -16,8 +16,6 @@ use cosimo_system::{
 use super::fmu::Exported;
 use super::{Cell, ReproduceError};
 
-const CELLS: &str = include_str!("ecco-nepce.json");
-
 const FILES: [[&str; 2]; 2] = [
     [
         include_str!("../../../examples/quarter-car/reticulation-1.toml"),
@@ -84,19 +82,9 @@ pub struct Changes {
     pub fmus: Option<Arc<Exported>>,
 }
 
-/// All cells of the tables, in the papers' order.
-pub fn cells() -> Vec<Cell> {
-    super::cells(CELLS)
-}
-
 /// The tables that rows belong to.
 pub fn tables() -> Vec<&'static str> {
     TABLES.iter().map(|table| table.id).chain(["003/instability"]).collect()
-}
-
-/// The rows, each with its cells, whose ids begin with `prefix` at a boundary; all for an empty one.
-pub fn rows(prefix: &str) -> Result<Vec<(String, Vec<Cell>)>, ReproduceError> {
-    super::rows(cells(), prefix)
 }
 
 /// Measures all cells of one row.
@@ -341,13 +329,13 @@ fn neutral_step(system: &System, registry: &Registry) -> Result<f64, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::ECCO_NEPCE;
 
     #[test]
     fn rows_are_found_at_boundaries_only() {
-        assert_eq!(cells().len(), 163);
-        assert!(rows("003/V").unwrap().iter().all(|(row, _)| row.starts_with("003/V/")));
-        assert_eq!(rows("003/III/constant/E").unwrap()[0].1.len(), 1);
-        assert!(rows("003/II").is_err());
+        assert_eq!(ECCO_NEPCE.cells().len(), 163);
+        assert!(ECCO_NEPCE.rows("003/V").unwrap().iter().all(|(row, _)| row.starts_with("003/V/")));
+        assert_eq!(ECCO_NEPCE.rows("003/III/constant/E").unwrap()[0].1.len(), 1);
+        assert!(ECCO_NEPCE.rows("003/II").is_err());
     }
 }

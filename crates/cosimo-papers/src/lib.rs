@@ -17,8 +17,8 @@ pub struct Study {
     /// The tables that rows belong to, and a row of them.
     pub tables: fn() -> Vec<&'static str>,
     pub example: &'static str,
-    /// The rows whose ids begin so.
-    pub rows: fn(&str) -> Result<Vec<Row>, ReproduceError>,
+    /// All cells, as they are written.
+    cells: &'static str,
     /// Measures all cells of one row.
     pub measure: fn(&str, &[Cell], &Changes, &Registry) -> Measured,
     /// Figures with their file names.
@@ -38,7 +38,7 @@ impl std::fmt::Debug for Study {
 pub const ECCO_NEPCE: Study = Study {
     tables: ecco_nepce::tables,
     example: "003/III/constant",
-    rows: ecco_nepce::rows,
+    cells: include_str!("ecco-nepce.json"),
     measure: ecco_nepce::measure,
     draw: figures::draw,
     tolerances: true,
@@ -48,7 +48,7 @@ pub const ECCO_NEPCE: Study = Study {
 pub const PRE_STEP: Study = Study {
     tables: pre_step::tables,
     example: "B2/STIFF/ZOH",
-    rows: pre_step::rows,
+    cells: include_str!("pre-step.json"),
     measure: pre_step::measure,
     draw: pre_step::draw,
     tolerances: false,
@@ -58,9 +58,9 @@ pub const PRE_STEP: Study = Study {
 pub const THESIS: Study = Study {
     tables: thesis::tables,
     example: "A2/SET1/stale",
-    rows: thesis::rows,
+    cells: include_str!("thesis.json"),
     measure: thesis::measure,
-    draw: thesis::draw,
+    draw: thesis_figures::draw,
     tolerances: false,
     fmus: false,
 };
@@ -68,7 +68,7 @@ pub const THESIS: Study = Study {
 pub const TLM: Study = Study {
     tables: tlm::tables,
     example: "spring/kappa8",
-    rows: tlm::rows,
+    cells: include_str!("tlm.json"),
     measure: tlm::measure,
     draw: tlm::draw,
     tolerances: false,
@@ -137,23 +137,32 @@ fn cells(text: &str) -> Vec<Cell> {
     parsed.as_array().map(|cells| cells.iter().map(cell).collect()).unwrap_or_default()
 }
 
-/// The rows, each with its cells, whose ids begin with `prefix` at a boundary; all for an empty one.
-fn rows(cells: Vec<Cell>, prefix: &str) -> Result<Vec<Row>, ReproduceError> {
-    let mut rows: Vec<Row> = Vec::new();
-    for cell in cells {
-        let inside = cell.id == prefix
-            || prefix.is_empty()
-            || cell.id.strip_prefix(prefix.trim_end_matches('/')).is_some_and(|rest| rest.starts_with('/'));
-        if !inside {
-            continue;
-        }
-        let row = cell.id.rsplit_once('/').map_or("", |(row, _)| row).to_owned();
-        match rows.last_mut() {
-            Some((last, cells)) if *last == row => cells.push(cell),
-            _ => rows.push((row, vec![cell])),
-        }
+impl Study {
+    pub fn cells(&self) -> Vec<Cell> {
+        cells(self.cells)
     }
-    if rows.is_empty() { Err(ReproduceError::NoSuchRow(prefix.into())) } else { Ok(rows) }
+
+    /// The rows, each with its cells, whose ids begin with `prefix` at a boundary; all for an empty one.
+    pub fn rows(&self, prefix: &str) -> Result<Vec<Row>, ReproduceError> {
+        let mut rows: Vec<Row> = Vec::new();
+        for cell in self.cells() {
+            let inside = cell.id == prefix
+                || prefix.is_empty()
+                || cell
+                    .id
+                    .strip_prefix(prefix.trim_end_matches('/'))
+                    .is_some_and(|rest| rest.starts_with('/'));
+            if !inside {
+                continue;
+            }
+            let row = cell.id.rsplit_once('/').map_or("", |(row, _)| row).to_owned();
+            match rows.last_mut() {
+                Some((last, cells)) if *last == row => cells.push(cell),
+                _ => rows.push((row, vec![cell])),
+            }
+        }
+        if rows.is_empty() { Err(ReproduceError::NoSuchRow(prefix.into())) } else { Ok(rows) }
+    }
 }
 
 /// A failure in the middle of a table, in words.
@@ -175,7 +184,7 @@ mod tests {
 
     fn tables_come_out(study: &Study, tables: &[&str], count: usize) {
         let registry = cosimo::registry();
-        let rows: Vec<Row> = tables.iter().flat_map(|table| (study.rows)(table).unwrap()).collect();
+        let rows: Vec<Row> = tables.iter().flat_map(|table| study.rows(table).unwrap()).collect();
         assert_eq!(rows.iter().map(|(_, cells)| cells.len()).sum::<usize>(), count);
         let mut wrong = Vec::new();
         for (row, cells) in rows {

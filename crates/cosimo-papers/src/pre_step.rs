@@ -12,9 +12,7 @@ use cosimo_plot::{Axis, Figure, Panel, Series};
 use cosimo_system::{Choice, PerInput, System, toml};
 
 use super::ecco_nepce::{self, Changes, apply, check};
-use super::{Cell, Drawn, Measured, ReproduceError, Row};
-
-const CELLS: &str = include_str!("pre-step.json");
+use super::{Cell, Drawn, Measured, ReproduceError};
 
 /// What is before the method in an id, and the system it stands for.
 const SYSTEMS: [(&str, &str, Option<f64>); 5] = [
@@ -32,19 +30,9 @@ const MILD: f64 = 0.1;
 /// The nonlinear pendulum takes micro steps of at most this, in seconds.
 const MICRO_STEP: f64 = 1e-3;
 
-/// All cells, in the order of their ids.
-pub fn cells() -> Vec<Cell> {
-    super::cells(CELLS)
-}
-
 /// The tables that rows belong to.
 pub fn tables() -> Vec<&'static str> {
     SYSTEMS.iter().map(|(id, ..)| *id).collect()
-}
-
-/// As [`ecco_nepce::rows`].
-pub fn rows(prefix: &str) -> Result<Vec<Row>, ReproduceError> {
-    super::rows(cells(), prefix)
 }
 
 /// Measures all cells of one row, each with its own step size.
@@ -154,7 +142,7 @@ fn figure(table: &str, title: &str, changes: &Changes, registry: &Registry) -> R
     let mut errors = Panel::new("Mean error", size(), Axis::log("mean absolute error"));
     let mut factors = Panel::new("Longer step for the error of hold", size(), Axis::log("factor"));
     let mut hold = Vec::new();
-    for (row, cells) in rows(table).map_err(|error| error.to_string())? {
+    for (row, cells) in crate::PRE_STEP.rows(table).map_err(|error| error.to_string())? {
         let measured = measure(&row, &cells, changes, registry).map_err(|error| error.to_string())?;
         let sizes = cells.iter().filter_map(|cell| cell.id.rsplit_once("H=")?.1.parse::<f64>().ok());
         let points: Vec<(f64, f64)> = sizes.zip(measured).collect();

@@ -13,13 +13,10 @@ use cosimo_core::entry::{OpenRequest, Registry, Value};
 use cosimo_core::{Inputs, Outputs, Segment, Simulator, Time, Window};
 use cosimo_engine::history::History;
 use cosimo_engine::{Run, RunError, plan};
-use cosimo_plot::Figure;
 use cosimo_system::{Choice, EndRule, Origin, PerInput, System, toml};
 
 use super::ecco_nepce::{Changes, apply, check};
 use super::{Cell, ReproduceError};
-
-const CELLS: &str = include_str!("thesis.json");
 
 const DUAL_MASS: &str = include_str!("../../../examples/dual-mass/system.toml");
 const STEERING: [&str; 4] = [
@@ -45,20 +42,6 @@ const LOST: f64 = 10.0;
 
 const ONES: [f64; 4] = [1.0; 4];
 const GENERAL: [f64; 4] = [1.0, 0.0, 0.0, 0.0];
-
-pub fn cells() -> Vec<Cell> {
-    super::cells(CELLS)
-}
-
-/// The rows, each with its cells, whose ids begin with `prefix` at a boundary; all for an empty one.
-pub fn rows(prefix: &str) -> Result<Vec<super::Row>, ReproduceError> {
-    super::rows(cells(), prefix)
-}
-
-/// All figures with their file names.
-pub fn draw(changes: &Changes, registry: &Registry) -> Result<Vec<(String, Figure)>, String> {
-    super::thesis_figures::draw(changes, registry)
-}
 
 /// The chapters that rows belong to.
 pub fn tables() -> Vec<&'static str> {

@@ -17,9 +17,7 @@ use cosimo_plot::{Axis, Figure, Panel, Series, Style};
 use cosimo_system::{Boundary, Impedances, LineDecl, System, toml};
 
 use super::ecco_nepce::{Changes, apply, check};
-use super::{Cell, Drawn, Measured, ReproduceError, Row};
-
-const CELLS: &str = include_str!("tlm.json");
+use super::{Cell, Drawn, Measured, ReproduceError};
 
 const SPRING: &str = include_str!("tlm-spring.toml");
 const DRIVE: &str = include_str!("tlm-drive.toml");
@@ -39,18 +37,9 @@ const COUNTS: f64 = 200.0;
 const PHASES: usize = 21;
 const PHASE: f64 = 1.07e-4;
 
-/// All cells, in the order of their ids.
-pub fn cells() -> Vec<Cell> {
-    super::cells(CELLS)
-}
-
 /// The tables that rows belong to.
 pub fn tables() -> Vec<&'static str> {
     vec!["spring", "drive", "robot", "ssi", "passivity", "fmi", "extrapolations"]
-}
-
-pub fn rows(prefix: &str) -> Result<Vec<Row>, ReproduceError> {
-    super::rows(cells(), prefix)
 }
 
 /// Measures all cells of one row.

@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let fmus = args.fmu.map(Exported::new).transpose().map_err(|message| bad(&message))?.map(Arc::new);
     let changes = Changes { sets: args.sets.clone(), step: args.step, tolerance: args.tolerance, fmus };
     let changed = !changes.sets.is_empty() || changes.step.is_some() || changes.tolerance.is_some();
-    let rows = (study.rows)(&args.row).map_err(|error| {
+    let rows = study.rows(&args.row).map_err(|error| {
         let hint = format!("tables are {}; rows as in `{}`", (study.tables)().join(", "), study.example);
         report::error(&error.to_string(), Some(&hint));
         exit::BAD_INPUT

@@ -324,7 +324,7 @@ fn opposite_is_a_gain_of_minus_one_that_the_ledger_knows() {
 
 fn measured(row: &str, changes: &Changes) -> Vec<(String, f64)> {
     let registry = cosimo::registry();
-    let found = ecco_nepce::rows(row).unwrap();
+    let found = cosimo_papers::ECCO_NEPCE.rows(row).unwrap();
     let (row, cells) = &found[0];
     let values = ecco_nepce::measure(row, cells, changes, &registry).unwrap();
     cells.iter().map(|cell| cell.id.rsplit_once('/').unwrap().1.to_owned()).zip(values).collect()
