@@ -116,9 +116,27 @@ impl Subject {
         self.what.join(" ")
     }
 
-    /// What was found about it, for programs.
-    fn json(&self, found: &impl Serialize) {
-        output::json(&About { file: &self.name(), found });
+    /// Looks at the system where it cannot take the command with it, and shows what was found.
+    fn show<F: Serialize>(
+        &self,
+        step: Option<&str>,
+        look: impl Fn(&System, &Registry) -> Result<F, u8>,
+        print: impl Fn(&str, &F),
+    ) -> Result<(), u8> {
+        let registry = cosimo::registry();
+        let system = self.system(one_step(step)?, &registry)?;
+        isolated(|| {
+            self.print(&look(&system, &registry)?, &print);
+            Ok(())
+        })
+    }
+
+    /// What was found, for programs or for people.
+    fn print<F: Serialize>(&self, found: &F, print: impl Fn(&str, &F)) {
+        match self.json {
+            true => output::json(&About { file: &self.name(), found }),
+            false => print(&self.name(), found),
+        }
     }
 }
 

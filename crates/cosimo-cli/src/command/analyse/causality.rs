@@ -8,7 +8,7 @@ use cosimo::core::Registry;
 use cosimo::system::System;
 use serde::Serialize;
 
-use super::{Subject, coded, constant_step, isolated, one_step, refused};
+use super::{Subject, coded, constant_step, refused};
 
 /// Soft or stiff interfaces, who should receive the effort, and degrees for the inputs
 #[derive(Debug, clap::Args)]
@@ -24,13 +24,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
-    let registry = cosimo::registry();
-    let system = args.subject.system(one_step(args.step.as_deref())?, &registry)?;
-    let size = constant_step(&system)?;
-    isolated(|| look(args, &system, &registry, size))
+    args.subject.show(args.step.as_deref(), |system, registry| look(args, system, registry), print)
 }
 
-fn look(args: &Args, system: &System, registry: &Registry, size: f64) -> Result<(), u8> {
+fn look(args: &Args, system: &System, registry: &Registry) -> Result<Causality, u8> {
+    let size = constant_step(system)?;
     let mut run = started(system, registry, args.at).map_err(|error| coded(error.code(), &error, None))?;
     let linearised =
         linearise(system, registry, &mut run, size).map_err(|error| coded(error.code(), &error, None))?;
@@ -44,13 +42,7 @@ fn look(args: &Args, system: &System, registry: &Registry, size: f64) -> Result<
         ));
     }
     let methods = other_inputs(system, registry, args.at, size);
-    let found = Causality { step: size, bonds: advice, methods };
-    if args.subject.json {
-        args.subject.json(&found);
-    } else {
-        print(&args.subject.name(), &found);
-    }
-    Ok(())
+    Ok(Causality { step: size, bonds: advice, methods })
 }
 
 fn print(name: &str, found: &Causality) {

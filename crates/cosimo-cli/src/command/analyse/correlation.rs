@@ -4,7 +4,7 @@ use cosimo::analysis::correlation::{CorrelationError, Correlations, measure};
 use cosimo::core::Registry;
 use cosimo::system::System;
 
-use super::{Subject, coded, isolated, one_step};
+use super::{Subject, coded};
 
 /// Residual power of bonds against the error of outputs (Pearson), for a system with a `[reference]`
 #[derive(Debug, clap::Args)]
@@ -20,16 +20,14 @@ const WORDS: &str = "1 means that both rise and fall together, 0 that neither te
 falls when the other rises.\nResidual energy does not bound the error: a coupling can conserve energy and be wrong.";
 
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
-    let registry = cosimo::registry();
-    let system = args.subject.system(one_step(args.step.as_deref())?, &registry)?;
-    isolated(|| look(args, &system, &registry))
+    args.subject.show(args.step.as_deref(), look, print)
 }
 
-fn look(args: &Args, system: &System, registry: &Registry) -> Result<(), u8> {
+fn look(system: &System, registry: &Registry) -> Result<Correlations, u8> {
     let solve = |times: &[f64]| {
         cosimo::reference::solve(system, times, registry).map(|solution| (solution.names, solution.rows))
     };
-    let found = measure(system, registry, &solve).map_err(|error| {
+    measure(system, registry, &solve).map_err(|error| {
         let hint = match &error {
             CorrelationError::NoBond => {
                 Some("declare a `[[bond]]`; `cosimo bonds` finds pairs that could be one")
@@ -40,13 +38,7 @@ fn look(args: &Args, system: &System, registry: &Registry) -> Result<(), u8> {
             CorrelationError::Variant(_) => None,
         };
         coded(error.code(), &error, hint)
-    })?;
-    if args.subject.json {
-        args.subject.json(&found);
-    } else {
-        print(&args.subject.name(), &found);
-    }
-    Ok(())
+    })
 }
 
 fn print(name: &str, found: &Correlations) {

@@ -4,7 +4,7 @@ use cosimo::analysis::order::{Against, Orders, measure};
 use cosimo::core::Registry;
 use cosimo::system::System;
 
-use super::{Subject, coded, constant_step, isolated, one_step};
+use super::{Subject, coded, constant_step};
 
 /// How errors fall with the step: slopes per output, against the undivided model or the next smaller step
 #[derive(Debug, clap::Args)]
@@ -20,26 +20,17 @@ pub(crate) struct Args {
 const HALVINGS: u32 = 3;
 
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
-    let registry = cosimo::registry();
-    let system = args.subject.system(one_step(args.step.as_deref())?, &registry)?;
-    let size = constant_step(&system)?;
-    isolated(|| look(args, &system, &registry, size))
+    args.subject.show(args.step.as_deref(), look, print)
 }
 
-fn look(args: &Args, system: &System, registry: &Registry, size: f64) -> Result<(), u8> {
+fn look(system: &System, registry: &Registry) -> Result<Orders, u8> {
     let solve = |times: &[f64]| {
         cosimo::reference::solve(system, times, registry).map(|solution| (solution.names, solution.rows))
     };
     let truth: Option<cosimo::analysis::order::Truth<'_>> =
         if system.reference.is_some() { Some(&solve) } else { None };
-    let orders = measure(system, registry, size, HALVINGS, truth)
-        .map_err(|error| coded(error.code(), &error, None))?;
-    if args.subject.json {
-        args.subject.json(&orders);
-    } else {
-        print(&args.subject.name(), &orders);
-    }
-    Ok(())
+    measure(system, registry, constant_step(system)?, HALVINGS, truth)
+        .map_err(|error| coded(error.code(), &error, None))
 }
 
 fn print(name: &str, orders: &Orders) {

@@ -72,11 +72,7 @@ fn look(args: &Args, system: &System, registry: &Registry, sizes: &[f64]) -> Res
         }
     }
     let found = Stability { methods };
-    if args.subject.json {
-        args.subject.json(&found);
-    } else {
-        print(&args.subject.name(), &found.methods, args.at.len() > 1);
-    }
+    args.subject.print(&found, |name, found| print(name, &found.methods, args.at.len() > 1));
     match &args.out {
         Some(out) => picture::write(&figure(&args.subject.name(), &found.methods), out),
         None => Ok(()),
