@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use cosimo_core::{End, Side};
-use cosimo_engine::{BondSummary, Layout, Verdict};
+use cosimo_engine::{BondSummary, Layout, Topology, Verdict};
 
 use crate::escape::Text;
 use crate::page::number;
@@ -78,37 +78,34 @@ pub struct Delayed {
 impl Diagram {
     /// What a plan couples.
     pub fn of(layout: &Layout) -> Diagram {
-        let (topology, ports) = (&layout.topology, layout.ports());
-        let mut diagram = Diagram {
-            units: topology.names.iter().map(|name| Unit { name: name.clone(), ..Unit::default() }).collect(),
-            ..Diagram::default()
-        };
-        for bond in &topology.bonds {
-            let ends = bond.sides.iter().map(|side| topology.owner(side.effort)).collect();
+        let ports = layout.ports();
+        let Topology { names, interfaces, owners, couplings, bonds, parcels, .. } = &layout.topology;
+        let owner = |end: End| layout.topology.owner(end);
+        let unit = |name: &String| Unit { name: name.clone(), ..Unit::default() };
+        let mut diagram = Diagram { units: names.iter().map(unit).collect(), ..Diagram::default() };
+        for bond in bonds {
+            let ends = bond.sides.iter().map(|side| owner(side.effort)).collect();
             diagram.bonds.push(Tie { name: bond.name.clone(), ends });
         }
         let has = |side: &Side, end: End| side.effort == end || side.flow == end;
-        for input in 0..topology.couplings.inputs() {
-            let to = topology.owner(End::Input(input));
-            for term in topology.couplings.terms(input) {
+        for input in 0..couplings.inputs() {
+            let to = owner(End::Input(input));
+            for term in couplings.terms(input) {
                 let ends = [End::Input(input), End::Output(term.output)];
-                let tied = topology
-                    .bonds
+                let tied = bonds
                     .iter()
                     .any(|bond| ends.iter().all(|end| bond.sides.iter().any(|side| has(side, *end))));
                 if !tied {
                     let signal = format!("{} → {}", ports.path(ends[1]), ports.path(ends[0]));
-                    diagram.wire(topology.owners[term.output], to, signal);
+                    diagram.wire(owners[term.output], to, signal);
                 }
             }
         }
-        for wire in &topology.parcels {
+        for wire in parcels {
             let ((from, out), (to, into)) = (wire.from, wire.to);
-            let (out, into) = (
-                &topology.interfaces[from].parcels_out[out].name,
-                &topology.interfaces[to].parcels_in[into].name,
-            );
-            diagram.wire(from, to, format!("{}.{out} → {}.{into}", topology.names[from], topology.names[to]));
+            let (out, into) =
+                (&interfaces[from].parcels_out[out].name, &interfaces[to].parcels_in[into].name);
+            diagram.wire(from, to, format!("{}.{out} → {}.{into}", names[from], names[to]));
         }
         diagram
     }
@@ -488,18 +485,8 @@ impl Line {
             let out = from.0.max(to.0) + 44.0;
             (from, to, ((out, from.1), (out, to.1)), (out - 6.0, (from.1 + to.1) / 2.0), "start")
         };
-        let ((p, q), n) = (lean, number_of);
-        let curve = format!(
-            "M{} {}C{} {} {} {} {} {}",
-            n(from.0),
-            n(from.1),
-            n(p.0),
-            n(p.1),
-            n(q.0),
-            n(q.1),
-            n(to.0),
-            n(to.1)
-        );
+        let (p, q) = lean;
+        let curve = format!("M{}C{} {} {}", point(from), point(p), point(q), point(to));
         let _ = write!(
             out,
             "<g class=\"line {}{}\"><title>{}</title><path d=\"{curve}\" stroke-width={:.1} />",
@@ -518,17 +505,12 @@ impl Line {
         if self.heads.1 {
             head(out, from, (from.0 - p.0, from.1 - p.1), tip);
         }
-        if !self.label.is_empty() {
-            let text = short(&self.label, 20);
-            let (x, y) = (n(label.0), n(label.1));
-            let _ =
-                write!(labels, "<text class=label x={x} y={y} text-anchor={anchor}>{}</text>", Text(&text));
-        }
-        if !self.below.is_empty() {
-            let under = if anchor == "middle" { self.width + 18.0 } else { 15.0 };
-            let (x, y) = (n(label.0), n(label.1 + under));
-            let _ =
-                write!(labels, "<text class=label x={x} y={y} text-anchor={anchor}>{}</text>", self.below);
+        let under = if anchor == "middle" { self.width + 18.0 } else { 15.0 };
+        for (text, y) in [(short(&self.label, 20), label.1), (self.below.clone(), label.1 + under)] {
+            let (x, y, text) = (tenths(label.0), tenths(y), Text(&text));
+            if !text.0.is_empty() {
+                let _ = write!(labels, "<text class=label x={x} y={y} text-anchor={anchor}>{text}</text>");
+            }
         }
         out.push_str("</g>");
     }
@@ -537,7 +519,6 @@ impl Line {
 /// A triangle with its tip at a place, along a direction that follows an axis.
 fn head(out: &mut String, (x, y): (f64, f64), (dx, dy): (f64, f64), width: f64) {
     let (long, wide) = (6.0 + width, 3.0 + width);
-    let n = number_of;
     let (a, b) = if dx.abs() >= dy.abs() {
         let back = x - dx.signum() * long;
         ((back, y - wide), (back, y + wide))
@@ -545,21 +526,16 @@ fn head(out: &mut String, (x, y): (f64, f64), (dx, dy): (f64, f64), width: f64) 
         let back = y - dy.signum() * long;
         ((x - wide, back), (x + wide, back))
     };
-    let _ = write!(
-        out,
-        "<path class=head d=\"M{} {}L{} {}L{} {}z\" />",
-        n(x),
-        n(y),
-        n(a.0),
-        n(a.1),
-        n(b.0),
-        n(b.1)
-    );
+    let _ = write!(out, "<path class=head d=\"M{}L{}L{}z\" />", point((x, y)), point(a), point(b));
 }
 
 /// Tenths of a pixel are enough.
-fn number_of(value: f64) -> f64 {
+fn tenths(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
+}
+
+fn point((x, y): (f64, f64)) -> String {
+    format!("{} {}", tenths(x), tenths(y))
 }
 
 fn joules(energy: f64) -> String {
