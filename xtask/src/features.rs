@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::{Outcome, command, no_arguments};
 
 /// All but `cvode`, which needs more than cargo and has a task of its own. The command only passes them on.
-const CHOICES: [(&str, &str); 12] = [
+const CHOICES: [(&str, &str); 13] = [
     ("cosimo", ""),
     ("cosimo", "analysis"),
     ("cosimo", "export"),
@@ -15,6 +15,7 @@ const CHOICES: [(&str, &str); 12] = [
     ("cosimo", "parquet"),
     ("cosimo", "plot"),
     ("cosimo", "png"),
+    ("cosimo", "report"),
     ("cosimo", "ssp"),
     ("cosimo", "zstd"),
     ("cosimo-cli", ""),

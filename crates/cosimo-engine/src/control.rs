@@ -40,6 +40,18 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// What decides the size of a step, in words, with how often it did.
+    pub fn reasons(&self) -> [(&'static str, u64); 6] {
+        [
+            ("accepted above tolerance", self.above_one),
+            ("at the smallest size", self.at_minimum),
+            ("at the largest size", self.at_maximum),
+            ("held back in growing", self.growth_limited),
+            ("held back in shrinking", self.shrink_limited),
+            ("cut at an event", self.events),
+        ]
+    }
+
     /// In the order of checkpoints.
     pub(crate) fn all(&mut self) -> [&mut u64; 11] {
         [

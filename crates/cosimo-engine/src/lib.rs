@@ -20,6 +20,7 @@ mod run;
 mod scenario;
 mod settling;
 pub mod summary;
+mod undivided;
 mod walk;
 mod workers;
 
@@ -32,3 +33,4 @@ pub use plan::{Findings, Layout, Plan, Topology, check, plan};
 pub use run::{ChangeError, Ended, LoopResidual, Run, RunError};
 pub use scenario::Scenario;
 pub use summary::{BondSummary, OwnSteps, Summary, Verdict};
+pub use undivided::{Apart, Undivided};

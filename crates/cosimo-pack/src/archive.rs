@@ -12,8 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::SystemTime;
 
-use sha2::{Digest, Sha256};
-
+use crate::hash::sha256_of;
 use crate::manifest::{self, Found};
 use crate::problem::Problem;
 use crate::store::{self, MOST};
@@ -153,7 +152,7 @@ impl Cache {
             return Err(Problem::new(format!("{shown} is a folder, wanted a zip archive"))
                 .hint(format!("zip the contents of the folder, so that {} is at the top", self.kind.proof)));
         }
-        let hash = hash(&mut source).map_err(unreadable)?;
+        let hash = sha256_of(&mut source).map_err(unreadable)?;
         let folder = self.folder.join(&hash);
         if folder.is_dir() {
             touch(&folder);
@@ -500,19 +499,6 @@ pub fn inside(name: &str) -> Option<PathBuf> {
     path.components()
         .all(plain)
         .then(|| path.components().filter(|part| *part != Component::CurDir).collect())
-}
-
-pub(crate) fn hash(source: &mut impl Read) -> io::Result<String> {
-    let mut hasher = Sha256::new();
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        let count = source.read(&mut buffer)?;
-        if count == 0 {
-            break;
-        }
-        hasher.update(&buffer[..count]);
-    }
-    Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Marks an archive as used now.

@@ -2,6 +2,7 @@
 //! place. Shared by everything that reads standards made of both; `xml_writer` is for all that writes XML.
 
 pub mod archive;
+pub mod hash;
 mod manifest;
 pub mod problem;
 pub mod store;

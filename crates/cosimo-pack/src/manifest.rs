@@ -5,7 +5,8 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::archive::{MARKER, hash};
+use crate::archive::MARKER;
+use crate::hash::{sha256_of, sha256_of_file};
 use crate::store::COPY;
 
 /// A file of ours in every unpacked archive.
@@ -25,7 +26,7 @@ pub(crate) fn seal(folder: &Path, name: &str) -> io::Result<()> {
         rights.set_readonly(true);
         fs::set_permissions(path, rights)?;
         opened.sync_all()?;
-        files.push((file.to_owned(), hash(&mut &opened)?));
+        files.push((file.to_owned(), sha256_of(&mut &opened)?));
         Ok(())
     })?;
     let mut to = File::create(folder.join(MANIFEST))?;
@@ -67,7 +68,7 @@ pub(crate) fn check(folder: &Path) -> Found {
     };
     let mut files = Vec::new();
     let walked = walk(folder, "", &mut |path, file| {
-        files.push((file.to_owned(), hash(&mut File::open(path)?)?));
+        files.push((file.to_owned(), sha256_of_file(path)?));
         Ok(())
     });
     if let Err(error) = walked {

@@ -70,7 +70,7 @@ pub(crate) fn data(report: &Report<'_>) -> Value {
 
 /// Those that there were, with the groups of steps in which they were.
 fn reasons(report: &Report<'_>) -> Value {
-    let all = crate::reasons(&report.summary.counters);
+    let all = report.summary.counters.reasons();
     let there: Vec<usize> =
         (0..all.len()).filter(|k| report.why.groups().iter().any(|group| group.counts[*k] > 0)).collect();
     let names: Vec<&str> = there.iter().map(|k| all[*k].0).collect();

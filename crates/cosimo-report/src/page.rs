@@ -10,7 +10,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use cosimo_engine::summary::Verdict;
-use cosimo_engine::{BondSummary, Summary};
+use cosimo_engine::{Apart, BondSummary, Summary, Undivided};
 use sha2::{Digest, Sha256};
 
 use crate::curves::Curves;
@@ -20,7 +20,6 @@ use crate::escape::{self, Text};
 use crate::lines;
 use crate::reasons::Reasons;
 use crate::rejections::Rejections;
-use crate::undivided::{Apart, Undivided};
 
 const STYLE: &str = include_str!("../assets/page.css");
 const SCRIPT: &str = include_str!("../assets/page.js");

@@ -6,18 +6,6 @@ use cosimo_engine::Counters;
 /// Groups that a picture can hold.
 const GROUPS: usize = 1024;
 
-/// What decides the size of a step, in words, with how often it did.
-pub fn reasons(counters: &Counters) -> [(&'static str, u64); 6] {
-    [
-        ("accepted above tolerance", counters.above_one),
-        ("at the smallest size", counters.at_minimum),
-        ("at the largest size", counters.at_maximum),
-        ("held back in growing", counters.growth_limited),
-        ("held back in shrinking", counters.shrink_limited),
-        ("cut at an event", counters.events),
-    ]
-}
-
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reasons {
     groups: Vec<Group>,
@@ -42,7 +30,7 @@ impl Reasons {
         *self = Reasons {
             groups: Vec::with_capacity(GROUPS),
             share: 1,
-            seen: reasons(counters).map(|(_, count)| count),
+            seen: counters.reasons().map(|(_, count)| count),
             steps: counters.steps,
         };
         self.groups.push(Group { from: time, to: time, steps: 0, counts: [0; 6] });
@@ -50,7 +38,7 @@ impl Reasons {
 
     /// To be called after every step with the end of it and the counts so far.
     pub fn look(&mut self, time: f64, counters: &Counters) {
-        let now = reasons(counters).map(|(_, count)| count);
+        let now = counters.reasons().map(|(_, count)| count);
         let steps = counters.steps.saturating_sub(self.steps);
         if self.groups.last().is_some_and(|group| group.steps >= self.share) {
             if self.groups.len() == GROUPS {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cosimo_report::sha256;
+use cosimo_pack::hash::sha256;
 use cosimo_system::{Files, Problem, regular, sources};
 
 use crate::error::{Error, ErrorKind};

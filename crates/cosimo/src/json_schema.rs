@@ -90,6 +90,13 @@ pub struct About<'a, T> {
     pub found: T,
 }
 
+/// The schema of a struct inside of another.
+pub(crate) fn part<T: JsonSchema>() -> Json {
+    let mut part = schema::<T>(true);
+    part.as_object_mut().and_then(|part| part.shift_remove("$schema"));
+    part
+}
+
 /// The schema of a struct. JSON has neither infinities nor NaN: they are null, where any number can be one.
 pub(crate) fn schema<T: JsonSchema>(null_numbers: bool) -> Json {
     let mut settings = SchemaSettings::draft2020_12().for_serialize();

@@ -32,9 +32,11 @@ pub use cosimo_fmi_check as fmi_check;
 pub use cosimo_native as native;
 #[cfg(feature = "osp")]
 pub use cosimo_osp as osp;
+pub use cosimo_pack::hash;
 #[cfg(feature = "plot")]
 pub use cosimo_plot as plot;
 pub use cosimo_record as record;
+#[cfg(feature = "report")]
 pub use cosimo_report as report;
 #[cfg(feature = "ssp")]
 pub use cosimo_ssp as ssp;

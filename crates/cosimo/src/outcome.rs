@@ -4,8 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use cosimo_core::recorder::Table;
-use cosimo_engine::Summary;
-use cosimo_report::{Apart, Undivided};
+use cosimo_engine::{Apart, Summary, Undivided};
 use cosimo_system::Problem;
 
 use crate::error::Error;
@@ -55,8 +54,7 @@ impl Outcome {
 
     /// Why steps had the size they had, in words; empty where there is nothing to say.
     pub fn step_reasons(&self) -> String {
-        let reasons =
-            cosimo_report::reasons(&self.summary.counters).into_iter().filter(|(_, count)| *count > 0);
+        let reasons = self.summary.counters.reasons().into_iter().filter(|(_, count)| *count > 0);
         reasons.map(|(words, count)| format!("{count} {words}")).collect::<Vec<_>>().join(", ")
     }
 }

@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use cosimo_engine::{Checkpoint, CheckpointError};
-use cosimo_report::sha256;
+use cosimo_pack::hash::sha256;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 

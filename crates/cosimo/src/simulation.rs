@@ -13,7 +13,7 @@ use cosimo_system::{Document, Files, Problem, System};
 use crate::error::{Error, ErrorKind};
 use crate::input_files;
 use crate::observer::{Moment, Observer, OnStep, Warn};
-use crate::observers::{CertificateFile, CheckpointSchedule, Checkpointing, HtmlReport, SummaryFile};
+use crate::observers::{CertificateFile, CheckpointSchedule, Checkpointing, SummaryFile};
 use crate::open::{self, OpenOptions};
 use crate::outcome::Outcome;
 use crate::run::Run;
@@ -256,8 +256,9 @@ impl<'o> Simulation<'o> {
 
     /// The HTML report.
     #[must_use]
+    #[cfg(feature = "report")]
     pub fn report(self, file: impl Into<PathBuf>) -> Self {
-        self.observe(HtmlReport::new(file))
+        self.observe(crate::observers::HtmlReport::new(file))
     }
 
     /// The certificate, for `cosimo gate` and archives.

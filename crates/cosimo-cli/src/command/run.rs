@@ -6,9 +6,8 @@ use cosimo::analysis::forecast::three;
 use cosimo::core::entry::number_text;
 use cosimo::core::method::Learned;
 use cosimo::engine::lines::{EndTotals, IsleTotals, NetTotals};
-use cosimo::engine::{BondSummary, Ended, OwnSteps, Summary};
+use cosimo::engine::{Apart, BondSummary, Ended, OwnSteps, Summary, Undivided};
 use cosimo::observers::CheckpointSchedule;
-use cosimo::report::{Apart, Undivided};
 use cosimo::system::Experiment;
 use cosimo::{Outcome, Simulation};
 

@@ -95,7 +95,7 @@ fn the_same_inputs_have_the_same_certificate_on_any_number_of_threads() {
     assert_eq!(first, without_machine(threads));
     let bytes = std::fs::read(folder.join("system.toml")).unwrap();
     assert_eq!(first["inputs"][0]["file"], "system.toml");
-    assert_eq!(first["inputs"][0]["sha256"], cosimo::report::sha256(&bytes));
+    assert_eq!(first["inputs"][0]["sha256"], cosimo::hash::sha256(&bytes));
     let bond = &first["bonds"][0];
     assert_eq!((&bond["name"], &bond["verdict"]), (&"strut".into(), &first["verdict"]["word"]));
     assert!(bond["words"].as_str().unwrap().starts_with("energy defect of bond `strut`"));
@@ -138,7 +138,7 @@ fn everything_that_went_in_is_hashed() {
     assert_eq!(files, ["system.toml", "s.toml", "before.csv", "drive.csv", "mass.fmu", "spring.fmu"]);
     for input in found["inputs"].as_array().unwrap() {
         let bytes = std::fs::read(folder.join(input["file"].as_str().unwrap())).unwrap();
-        assert_eq!(input["sha256"], cosimo::report::sha256(&bytes), "{input}");
+        assert_eq!(input["sha256"], cosimo::hash::sha256(&bytes), "{input}");
     }
     assert_eq!(found["bonds"][0]["changed_by_scenario"], true);
     assert_eq!(found["components"][0]["facts"]["FMI"], "2.0");

@@ -29,7 +29,7 @@ fn a_report_holds_verdict_plan_and_origin() {
         "aria-label=\"2 simulators, 1 bond, 0 wires\"",
         "<th scope=row>everything else</th>",
         plan.trim_end(),
-        &cosimo::report::sha256(read(&folder, "system.toml").as_bytes()),
+        &cosimo::hash::sha256(read(&folder, "system.toml").as_bytes()),
         "<code>native:quarter-car/wheel</code>",
         "<code>cosimo run system.toml --out rows.csv --report page.html --set mc=500</code>",
         env!("CARGO_PKG_VERSION"),
@@ -109,7 +109,7 @@ fn results_alone_have_a_report() {
     let reported = cosimo(&folder, &["report", "rows.parquet"]);
     assert_eq!(String::from_utf8(reported.stdout).unwrap(), "report in rows.html\n");
     let page = read(&folder, "rows.html");
-    let hash = cosimo::report::sha256(&std::fs::read(folder.join("rows.parquet")).unwrap());
+    let hash = cosimo::hash::sha256(&std::fs::read(folder.join("rows.parquet")).unwrap());
     for wanted in ["<h1>rows</h1>", verdict, &hash, "0 to 0.1 s"] {
         assert!(page.contains(wanted), "`{wanted}` is not in the page");
     }

@@ -61,7 +61,7 @@ impl Certificate {
             methods: Methods::new(system, layout, &registry.axes()),
             connections: connections(system, layout, registry),
             inputs: sources.to_vec(),
-            system_sha256: cosimo_report::sha256(text.as_bytes()),
+            system_sha256: cosimo_pack::hash::sha256(text.as_bytes()),
             bonds: layout.topology.bonds.iter().map(|bond| bond.name.clone()).collect(),
             span: (system.experiment.start, system.experiment.stop),
             steps: Steps::default(),

@@ -16,7 +16,7 @@ pub fn sealed(mut certificate: CertificateData) -> String {
 }
 
 fn with_checksum(text: &str) -> String {
-    let checksum = cosimo_report::sha256(text.as_bytes());
+    let checksum = cosimo_pack::hash::sha256(text.as_bytes());
     match place(text) {
         Some(at) => format!("{}{checksum}{}", &text[..at], &text[at + DIGITS..]),
         None => text.to_owned(),
@@ -36,7 +36,7 @@ pub fn unchanged(text: &str) -> Check {
         None => ("a certificate without a checksum", false),
         Some(at) => {
             let blank = format!("{}{}{}", &text[..at], "0".repeat(DIGITS), &text[at + DIGITS..]);
-            match cosimo_report::sha256(blank.as_bytes()) == text[at..at + DIGITS] {
+            match cosimo_pack::hash::sha256(blank.as_bytes()) == text[at..at + DIGITS] {
                 true => ("its checksum fits", true),
                 false => ("its checksum does not fit: it was changed or damaged", false),
             }
@@ -51,7 +51,7 @@ pub fn results(certificate: &Value, folder: &Path) -> Vec<Check> {
     let listed = certificate["machine"]["results"].as_array().into_iter().flatten();
     let check = |result: &Value| {
         let (file, wanted) = (result["file"].as_str().unwrap_or(""), result["sha256"].as_str().unwrap_or(""));
-        let (found, pass) = match cosimo_report::sha256_of_file(&folder.join(file)) {
+        let (found, pass) = match cosimo_pack::hash::sha256_of_file(&folder.join(file)) {
             Ok(found) if found == wanted => ("the same file".to_owned(), true),
             Ok(_) => ("another content".to_owned(), false),
             Err(cause) => (format!("none that can be read: {cause}"), false),

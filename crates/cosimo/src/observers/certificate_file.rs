@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use cosimo_report::sha256;
+use cosimo_pack::hash::sha256;
 use cosimo_system::Problem;
 
 use crate::certificate::{Certificate, CertificateData, Ending, Machine, ResultFile, Source, sealed};
@@ -54,7 +54,7 @@ impl CertificateFile {
         let mut listed = Vec::new();
         for (file, rows) in &outcome.results {
             let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
-            let sha256 = match cosimo_report::sha256_of_file(&file) {
+            let sha256 = match cosimo_pack::hash::sha256_of_file(&file) {
                 Ok(sha256) => sha256,
                 // A run that failed may have failed because of it.
                 Err(_) if !matches!(ending, Ending::Finished) => continue,

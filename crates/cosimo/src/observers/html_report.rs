@@ -6,10 +6,11 @@ use std::time::SystemTime;
 
 use cosimo_core::entry::number_text;
 use cosimo_core::recorder::Recorder;
-use cosimo_engine::{Layout, Run, RunError};
+use cosimo_engine::{Layout, Run, RunError, Undivided};
+use cosimo_pack::hash::sha256;
 use cosimo_report::{
     Books, Component, Delayed, Diagram, Outcome as Ending, Reasons, Recording, Rejections, Remark, Report,
-    Results, Room, Tie, Undivided, Unit, sha256,
+    Results, Room, Tie, Unit,
 };
 use cosimo_system::{self as system, Severity, System};
 

@@ -2,6 +2,7 @@
 
 mod certificate_file;
 mod checkpointing;
+#[cfg(feature = "report")]
 mod html_report;
 mod real_time;
 mod reference;
@@ -9,6 +10,7 @@ mod summary_file;
 
 pub use certificate_file::CertificateFile;
 pub use checkpointing::{CheckpointSchedule, Checkpointing};
+#[cfg(feature = "report")]
 pub use html_report::{HtmlReport, write_results_report};
 pub use real_time::{RealTime, RealTimeStatistics};
 pub use reference::Reference;

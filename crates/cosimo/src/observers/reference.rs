@@ -1,7 +1,6 @@
 //! How far the coupled run is from the monolithic reference, port by port, where the system declares one.
 
-use cosimo_engine::Layout;
-use cosimo_report::Apart;
+use cosimo_engine::{Apart, Layout};
 use cosimo_system::System;
 
 use crate::error::Error;

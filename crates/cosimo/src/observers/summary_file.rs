@@ -1,6 +1,5 @@
 //! The summary of a run as JSON, for programs.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use cosimo_core::method::Learned;
@@ -14,7 +13,7 @@ use crate::certificate::{FmuMessage, ScenarioEvent, SizeReasons};
 use crate::draft_file;
 use crate::error::Error;
 use crate::fmu_messages::fmu_messages;
-use crate::json_schema::objects;
+use crate::json_schema::{objects, part};
 use crate::observer::{End, Moment, Observer, When};
 use crate::observers::RealTimeStatistics;
 use crate::outcome::Outcome;
@@ -56,6 +55,7 @@ impl Observer for SummaryFile {
 
 objects! {
     /// the summary of a run
+    #[schemars(extend("additionalProperties" = part::<LearnedModels>()))]
     pub struct RunSummary(end: &End<'_>, run: &Run, outcome: &Outcome, summary: &Summary, counters: &Counters) {
         /// as on the command line
         file: String = end.inputs.what.join(" "),
@@ -100,7 +100,7 @@ objects! {
             Some(LinearModels::new(counters)).filter(|models| models.renewed > 0),
         /// corrections that find out how simulators answer, by name
         #[serde(flatten)]
-        #[schemars(with = "BTreeMap<String, LearnedModels>")]
+        #[schemars(skip)]
         learned: Map<String, Value> = learned(&summary.learned),
         #[serde(skip_serializing_if = "Option::is_none")]
         real_time: Option<RealTimeStatistics> = outcome.real_time.clone(),

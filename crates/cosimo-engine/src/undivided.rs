@@ -1,6 +1,6 @@
 //! How far signals are from the undivided model, where the system has one, and what that has to do with the energy defect.
 
-use cosimo_engine::BondSummary;
+use crate::summary::BondSummary;
 
 /// A port and its largest error.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,7 +43,7 @@ impl Undivided<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cosimo_engine::BondTotals;
+    use crate::ledger::BondTotals;
 
     #[test]
     fn only_a_signal_that_is_worse_than_the_defect_needs_words() {
