@@ -19,7 +19,7 @@ use crate::run::{Ended, Run};
 const SMALL: f64 = 1e-3;
 const LARGE: f64 = 1e-2;
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Summary {
     /// Some input is driven by a simulator.
     pub coupled: bool,
@@ -73,9 +73,10 @@ pub struct BondSummary {
 }
 
 /// The better before the worse.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Verdict {
     /// No bond, or none that transmitted anything: nothing was measured.
+    #[default]
     Unmeasured,
     Small,
     Noticeable,

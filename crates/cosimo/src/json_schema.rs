@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 macro_rules! objects {
     () => {};
     ($(#[$attribute:meta])* pub struct $name:ident { $($members:tt)* } $($more:tt)*) => {
-        #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+        #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
         #[schemars(deny_unknown_fields)]
         $(#[$attribute])*
         pub struct $name { $($members)* }

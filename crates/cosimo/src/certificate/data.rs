@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use cosimo_core::{End, link};
 use cosimo_engine::rows::side_letter;
-use cosimo_engine::{BondSummary, Control, Counters, Layout, LoopResidual, OwnSteps, Summary, Verdict};
+use cosimo_engine::{
+    BondSummary, Control, Counters, Layout, LoopResidual, OwnSteps, Summary, Topology, Verdict,
+};
 use cosimo_system::{EndRule, IslandDecl, Problem, Recipe, Reject, System};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
-use super::{Axes, KIND, Steps, VERSION, finite, method, stages};
+use super::{Axes, KIND, Steps, VERSION, facts, finite, group, method, stages};
 use crate::json_schema::{self, objects};
 
 /// JSON schema, draft 2020-12. Nothing else than what it names is in a certificate.
@@ -213,15 +215,15 @@ objects! {
         action: String = event.1.clone(),
     }
 
-    pub struct Component {
-        pub name: String,
-        pub source: String,
+    pub struct Component(component: &cosimo_system::Component, topology: &Topology) {
+        name: String = component.name.clone(),
+        source: String = component.source.clone(),
         /// the group it is integrated in
-        pub integrated_in: Option<String>,
+        integrated_in: Option<String> = group(&component.name, topology),
         /// seconds
-        pub own_step: Option<f64>,
+        own_step: Option<f64> = component.step.as_ref().map(|(size, _)| *size),
         #[schemars(with = "BTreeMap<String, String>")]
-        pub facts: Map<String, Json>,
+        facts: Map<String, Json> = facts(&component.name, topology),
     }
 
     /// methods of the whole run

@@ -16,8 +16,8 @@ pub use steps::Steps;
 
 use cosimo_core::entry::{Listed, Options};
 use cosimo_core::{End, Registry, Value};
-use cosimo_engine::{BondSummary, BondTotals, Counters, Layout, LoopResidual, Run, Summary, Verdict};
-use cosimo_system::{Choice, Problem, Severity, System};
+use cosimo_engine::{BondSummary, BondTotals, Layout, LoopResidual, Run, Summary, Topology};
+use cosimo_system::{Choice, Problem, Recipe, Severity, System};
 use serde_json::{Map, Value as Json};
 
 use crate::error::Error;
@@ -40,38 +40,40 @@ pub enum Ending<'a> {
 #[derive(Debug)]
 pub struct Certificate {
     /// What is known before the run.
-    components: Vec<Component>,
-    methods: Methods,
-    connections: Vec<Connection>,
-    inputs: Vec<Source>,
-    system_sha256: String,
+    known: CertificateData,
     bonds: Vec<String>,
-    span: (f64, f64),
     steps: Steps,
-    /// Where this process took over a run that was begun by another.
-    resumed: Option<f64>,
 }
 
 impl Certificate {
     pub fn new(system: &System, layout: &Layout, registry: &Registry, sources: &[Source]) -> Certificate {
         // Parameters and methods of the command line go in, too: they are part of the system as it was run.
         let text = cosimo_system::write::to_toml(system);
-        Certificate {
-            components: components(system, layout),
-            methods: Methods::new(system, layout, &registry.axes()),
-            connections: connections(system, layout, registry),
+        let (axes, topology) = (registry.axes(), &layout.topology);
+        let driven = (0..topology.shape.inputs).filter(|input| !topology.couplings.terms(*input).is_empty());
+        let known = CertificateData {
+            certificate: KIND,
+            version: VERSION,
+            experiment: Experiment {
+                start: system.experiment.start,
+                stop: system.experiment.stop,
+                ..Experiment::default()
+            },
+            components: system.components.iter().map(|it| Component::new(it, topology)).collect(),
+            methods: Methods::new(system, layout, &axes),
+            connections: driven.map(|input| connection(input, &system.recipe, layout, &axes)).collect(),
             inputs: sources.to_vec(),
             system_sha256: cosimo_pack::hash::sha256(text.as_bytes()),
-            bonds: layout.topology.bonds.iter().map(|bond| bond.name.clone()).collect(),
-            span: (system.experiment.start, system.experiment.stop),
-            steps: Steps::default(),
-            resumed: None,
-        }
+            versions: Versions { cosimo: env!("CARGO_PKG_VERSION") },
+            ..CertificateData::default()
+        };
+        let bonds = topology.bonds.iter().map(|bond| bond.name.clone()).collect();
+        Certificate { known, bonds, steps: Steps::default() }
     }
 
     /// The run goes on from an earlier one: step sizes and residuals of loops are those from now on.
     pub fn resume(&mut self, from: f64) {
-        self.resumed = Some(from);
+        self.known.experiment.resumed_at = Some(from);
     }
 
     /// To be called after every step.
@@ -81,28 +83,13 @@ impl Certificate {
 
     /// Of a run that has not begun, or of which nobody knows how it ended.
     pub fn unfinished(&self, reason: &str, remarks: &[Problem], machine: Machine) -> CertificateData {
-        let bond = |name: &String| BondSummary {
-            name: name.clone(),
-            totals: BondTotals::default(),
-            share: 0.0,
-            power_error: 0.0,
-        };
+        let bond = |name: &String| BondSummary::of(name, &BondTotals::default(), 0.0);
+        let Experiment { start, resumed_at, .. } = self.known.experiment;
         let summary = Summary {
             coupled: true,
-            time: self.resumed.unwrap_or(self.span.0),
-            finished: false,
-            ended: None,
-            counters: Counters::default(),
-            mean_step: 0.0,
-            worst_indicator: 0.0,
+            time: resumed_at.unwrap_or(start),
             bonds: self.bonds.iter().map(bond).collect(),
-            verdict: Verdict::Unmeasured,
-            own_steps: Vec::new(),
-            net: None,
-            learned: Vec::new(),
-            events: Vec::new(),
-            more_events: 0,
-            tampered: Vec::new(),
+            ..Summary::default()
         };
         let outcome = Outcome { complete: false, word: "unfinished", reason: Some(reason.into()) };
         let mut all = self.all(&summary, outcome, &[], remarks, machine);
@@ -135,15 +122,8 @@ impl Certificate {
     ) -> CertificateData {
         let remarks = remarks.iter().filter(|remark| remark.severity == Severity::Remark);
         CertificateData {
-            certificate: KIND,
-            version: VERSION,
             outcome,
-            experiment: Experiment {
-                start: self.span.0,
-                stop: self.span.1,
-                reached: summary.time,
-                resumed_at: self.resumed,
-            },
+            experiment: Experiment { reached: summary.time, ..self.known.experiment.clone() },
             verdict: RunVerdict { word: summary.verdict.word(), words: summary.words() },
             bonds: summary.bonds.iter().map(|bond| Bond::new(bond, summary)).collect(),
             steps: StepSummary::new(summary, &summary.counters, &self.steps),
@@ -151,13 +131,8 @@ impl Certificate {
             remarks: remarks.map(Remark::new).collect(),
             messages: fmu_messages().into_iter().map(|(message, _)| message).collect(),
             scenario: Scenario::new(summary),
-            components: self.components.clone(),
-            methods: self.methods.clone(),
-            connections: self.connections.clone(),
-            inputs: self.inputs.clone(),
-            system_sha256: self.system_sha256.clone(),
-            versions: Versions { cosimo: env!("CARGO_PKG_VERSION") },
             machine,
+            ..self.known.clone()
         }
     }
 }
@@ -167,24 +142,17 @@ fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-fn components(system: &System, layout: &Layout) -> Vec<Component> {
-    let facts = |name: &String| {
-        let index = layout.topology.names.iter().position(|known| known == name);
-        let facts = index.map_or(&[][..], |index| &layout.topology.interfaces[index].facts);
-        facts.iter().map(|(word, value)| (word.clone(), value.as_str().into())).collect::<Map<_, _>>()
-    };
-    let component = |component: &cosimo_system::Component| {
-        let mut interfaces = layout.topology.interfaces.iter().zip(&layout.topology.names);
-        let joined = interfaces.find(|(interface, _)| interface.members.contains(&component.name));
-        Component {
-            name: component.name.clone(),
-            source: component.source.clone(),
-            integrated_in: joined.map(|(_, group)| group.clone()),
-            own_step: component.step.as_ref().map(|(size, _)| *size),
-            facts: facts(&component.name),
-        }
-    };
-    system.components.iter().map(component).collect()
+/// What is known of a component, be it alone or in a group.
+fn facts(name: &String, topology: &Topology) -> Map<String, Json> {
+    let mut known = topology.interfaces.iter().zip(&topology.names).filter(|(_, known)| *known == name);
+    let facts = known.next().map_or(&[][..], |(interface, _)| &interface.facts);
+    facts.iter().map(|(word, value)| (word.clone(), value.as_str().into())).collect()
+}
+
+/// The group that a component is integrated in.
+fn group(name: &String, topology: &Topology) -> Option<String> {
+    let mut groups = topology.interfaces.iter().zip(&topology.names);
+    groups.find(|(interface, _)| interface.members.contains(name)).map(|(_, group)| group.clone())
 }
 
 /// Who steps together, one stage after the other.
@@ -224,25 +192,19 @@ fn value(value: &Value) -> Json {
     }
 }
 
-/// Every input that somebody drives, and how it is made.
-fn connections(system: &System, layout: &Layout, registry: &Registry) -> Vec<Connection> {
-    let (axes, ports, recipe) = (registry.axes(), layout.ports(), &system.recipe);
-    let connection = |input: usize| {
-        let path = ports.path(End::Input(input));
-        let terms = layout.topology.couplings.terms(input).iter();
-        let (fit, correction) = (layout.methods.fit_names[input], layout.methods.correction_names[input]);
-        Connection {
-            from: terms.map(|term| Summand::new(term, layout)).collect(),
-            offset: layout.topology.couplings.constant(input),
-            fit: in_force("input", fit, recipe.input.of(&path), &axes),
-            correction: in_force("correction", correction, recipe.correction.of(&path), &axes),
-            exchange: if layout.methods.fresh[input] { "fresh" } else { "stale" },
-            input: path,
-        }
-    };
-    let driven =
-        (0..layout.topology.shape.inputs).filter(|input| !layout.topology.couplings.terms(*input).is_empty());
-    driven.map(connection).collect()
+/// An input that somebody drives, and how it is made.
+fn connection(input: usize, recipe: &Recipe, layout: &Layout, axes: &Axes) -> Connection {
+    let path = layout.ports().path(End::Input(input));
+    let (couplings, methods) = (&layout.topology.couplings, &layout.methods);
+    let (fit, correction) = (methods.fit_names[input], methods.correction_names[input]);
+    Connection {
+        from: couplings.terms(input).iter().map(|term| Summand::new(term, layout)).collect(),
+        offset: couplings.constant(input),
+        fit: in_force("input", fit, recipe.input.of(&path), axes),
+        correction: in_force("correction", correction, recipe.correction.of(&path), axes),
+        exchange: if methods.fresh[input] { "fresh" } else { "stale" },
+        input: path,
+    }
 }
 
 /// The plan may have chosen another method than was asked for, which then has its usual options.
