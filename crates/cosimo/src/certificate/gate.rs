@@ -210,44 +210,40 @@ impl<'a> Reader<'a> {
         self.problems.push(NoCertificate::Broken { place, wanted, found });
     }
 
-    fn flag(&mut self, place: &str) -> bool {
-        self.at(place).and_then(Json::as_bool).unwrap_or_else(|| {
-            self.broken(place, "true or false");
-            false
+    fn take<T: Default>(
+        &mut self,
+        place: &str,
+        wanted: &'static str,
+        read: impl Fn(&'a Json) -> Option<T>,
+    ) -> T {
+        self.at(place).and_then(read).unwrap_or_else(|| {
+            self.broken(place, wanted);
+            T::default()
         })
+    }
+
+    fn flag(&mut self, place: &str) -> bool {
+        self.take(place, "true or false", Json::as_bool)
     }
 
     fn text(&mut self, place: &str) -> String {
-        self.at(place).and_then(Json::as_str).map(str::to_owned).unwrap_or_else(|| {
-            self.broken(place, "a text");
-            String::new()
-        })
+        self.take(place, "a text", |found| found.as_str().map(str::to_owned))
     }
 
     fn count(&mut self, place: &str) -> u64 {
-        self.at(place).and_then(Json::as_u64).unwrap_or_else(|| {
-            self.broken(place, "a whole number not below 0");
-            0
-        })
+        self.take(place, "a whole number not below 0", Json::as_u64)
     }
 
     /// A number not below 0; nothing where it is not finite, which JSON can only say by `null`.
     fn share(&mut self, place: &str) -> Option<f64> {
-        match self.at(place) {
-            Some(Json::Null) => None,
-            Some(found) if found.as_f64().is_some_and(|number| number >= 0.0) => found.as_f64(),
-            _ => {
-                self.broken(place, "a number not below 0, or null");
-                None
-            }
-        }
+        self.take(place, "a number not below 0, or null", |found| match found {
+            Json::Null => Some(None),
+            found => found.as_f64().filter(|number| *number >= 0.0).map(Some),
+        })
     }
 
     fn list(&mut self, place: &str) -> usize {
-        self.at(place).and_then(Json::as_array).map(Vec::len).unwrap_or_else(|| {
-            self.broken(place, "a list");
-            0
-        })
+        self.take(place, "a list", |found| found.as_array().map(Vec::len))
     }
 }
 
