@@ -67,6 +67,7 @@ pub mod reference;
 mod run;
 pub mod saved;
 pub mod simulation;
+pub mod starter;
 
 pub use draft_file::DraftFile;
 pub use error::{Error, ErrorKind};
