@@ -13,7 +13,7 @@ use super::walk::{Codec, Reading, Written, codec};
 use crate::names::Lost;
 use crate::problem::Span;
 use crate::schema::{number, reference_to};
-use crate::toml::section::{self, Item};
+use crate::toml::section::{self, Item, or_tell};
 use crate::write;
 
 pub(crate) fn plain(text: impl Into<String>) -> Option<Written> {
@@ -77,7 +77,7 @@ pub(crate) fn pair() -> Codec<[f64; 2]> {
                 Some([a, b]) => number(a).zip(number(b)).map(|(a, b)| [a, b]),
                 Some(_) => None,
             };
-            item.or_wrong(pair, "a number of at least 1, or one for each side", at.out)
+            or_tell(pair, at.out, || item.wrong("a number of at least 1, or one for each side"))
         },
         |pair: &[f64; 2]| match pair.map(write::number) {
             [a, b] if a == b => plain(a),

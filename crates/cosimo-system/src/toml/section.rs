@@ -52,20 +52,8 @@ impl<'t> Item<'t> {
         self.value.get_ref().as_bool()
     }
 
-    pub(crate) fn flag(&self, problems: &mut Vec<Problem>) -> Option<bool> {
-        self.or_wrong(self.truth(), "true or false", problems)
-    }
-
-    pub(crate) fn or_wrong<T>(
-        &self,
-        value: Option<T>,
-        wanted: &str,
-        problems: &mut Vec<Problem>,
-    ) -> Option<T> {
-        if value.is_none() {
-            problems.push(self.wrong(wanted));
-        }
-        value
+    pub(crate) fn flag(&self, out: &mut Vec<Problem>) -> Option<bool> {
+        or_tell(self.truth(), out, || self.wrong("true or false"))
     }
 
     pub(crate) fn found(&self) -> String {
@@ -77,8 +65,8 @@ impl<'t> Item<'t> {
         Problem::error("system/value", message, self.span()).label(format!("wanted: {wanted}"))
     }
 
-    pub(crate) fn number(&self, range: Range, problems: &mut Vec<Problem>) -> Option<f64> {
-        self.within(range.words(), |number| range.holds(number), problems)
+    pub(crate) fn number(&self, range: Range, out: &mut Vec<Problem>) -> Option<f64> {
+        self.within(range.words(), |number| range.holds(number), out)
     }
 
     /// A number with limits of its own.
@@ -86,59 +74,57 @@ impl<'t> Item<'t> {
         &self,
         wanted: &str,
         holds: impl Fn(f64) -> bool,
-        problems: &mut Vec<Problem>,
+        out: &mut Vec<Problem>,
     ) -> Option<f64> {
         let number = number(self.value.get_ref()).filter(|number| number.is_finite() && holds(*number));
-        self.or_wrong(number, wanted, problems)
+        or_tell(number, out, || self.wrong(wanted))
     }
 
-    pub(crate) fn text(&self, problems: &mut Vec<Problem>) -> Option<(String, Span)> {
+    pub(crate) fn text(&self, out: &mut Vec<Problem>) -> Option<(String, Span)> {
         let text = self.value.get_ref().as_str().map(|text| (text.to_owned(), self.span()));
-        self.or_wrong(text, "a text in quotes", problems)
+        or_tell(text, out, || self.wrong("a text in quotes"))
     }
 
     /// A list of texts; those that are none are left out.
-    pub(crate) fn texts(&self, problems: &mut Vec<Problem>) -> Vec<(String, Span)> {
-        let Some(items) = self.list() else {
-            let hint = format!("write `{} = [\"...\"]`", self.key);
-            problems.push(self.wrong("a list of texts in quotes").hint(hint));
-            return Vec::new();
-        };
-        items.iter().filter_map(|item| item.text(problems)).collect()
+    pub(crate) fn texts(&self, out: &mut Vec<Problem>) -> Vec<(String, Span)> {
+        let hint = format!("write `{} = [\"...\"]`", self.key);
+        let items = or_tell(self.list(), out, || self.wrong("a list of texts in quotes").hint(hint));
+        items.unwrap_or_default().iter().filter_map(|item| item.text(out)).collect()
     }
 
-    pub(crate) fn one_of<T: Copy>(&self, words: &[(&str, T)], problems: &mut Vec<Problem>) -> Option<T> {
+    pub(crate) fn one_of<T: Copy>(&self, words: &[(&str, T)], out: &mut Vec<Problem>) -> Option<T> {
         let text = self.value.get_ref().as_str();
         let chosen = words.iter().find(|(word, _)| Some(*word) == text).map(|(_, meaning)| *meaning);
-        if chosen.is_none() {
+        or_tell(chosen, out, || {
             let quoted: Vec<String> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
-            let mut problem = self.wrong(&quoted.join(" or "));
-            if let Some(text) = text {
-                problem = problem.hint(suggest(text, words.iter().map(|(word, _)| *word)));
-            }
-            problems.push(problem);
-        }
-        chosen
+            let hint = text.map(|text| suggest(text, words.iter().map(|(word, _)| *word)));
+            Problem { hint, ..self.wrong(&quoted.join(" or ")) }
+        })
     }
 
     /// The tables of a `[[key]]`; `None` if it is no list.
-    pub(crate) fn tables(&self, problems: &mut Vec<Problem>) -> Option<Vec<Item<'t>>> {
-        let items = self.list();
-        if items.is_none() {
-            let hint = format!("write `[[{}]]`, once for each", self.key);
-            problems.push(self.wrong("a list of tables").hint(hint));
-        }
-        items
+    pub(crate) fn tables(&self, out: &mut Vec<Problem>) -> Option<Vec<Item<'t>>> {
+        let hint = format!("write `[[{}]]`, once for each", self.key);
+        or_tell(self.list(), out, || self.wrong("a list of tables").hint(hint))
     }
 
     /// The entries of a table with keys of the user's choice.
-    pub(crate) fn free(&self, problems: &mut Vec<Problem>) -> Vec<Item<'t>> {
-        self.entries().unwrap_or_else(|| {
-            let hint = format!("write `{} = {{ name = value }}`", self.key);
-            problems.push(self.wrong("a table").hint(hint));
-            Vec::new()
-        })
+    pub(crate) fn free(&self, out: &mut Vec<Problem>) -> Vec<Item<'t>> {
+        let hint = format!("write `{} = {{ name = value }}`", self.key);
+        or_tell(self.entries(), out, || self.wrong("a table").hint(hint)).unwrap_or_default()
     }
+}
+
+/// What is not there is a problem.
+pub(crate) fn or_tell<T>(
+    value: Option<T>,
+    out: &mut Vec<Problem>,
+    problem: impl FnOnce() -> Problem,
+) -> Option<T> {
+    if value.is_none() {
+        out.push(problem());
+    }
+    value
 }
 
 /// A table whose keys are known.
@@ -158,15 +144,15 @@ impl<'t> Section<'t> {
         title: impl Into<String>,
         value: &'t Spanned<DeValue<'t>>,
         keys: &[&'static str],
-        problems: &mut Vec<Problem>,
+        out: &mut Vec<Problem>,
     ) -> Option<Section<'t>> {
         let title = title.into();
         let Some(table) = value.get_ref().as_table() else {
             let message = format!("{title} must be a table, found {}", found(value.get_ref()));
-            problems.push(Problem::error("system/value", message, value.span()).label("wanted: a table"));
+            out.push(Problem::error("system/value", message, value.span()).label("wanted: a table"));
             return None;
         };
-        Some(Section::over(title, table, value.span(), keys, problems))
+        Some(Section::over(title, table, value.span(), keys, out))
     }
 
     pub(crate) fn over(
@@ -174,11 +160,11 @@ impl<'t> Section<'t> {
         table: &'t DeTable<'t>,
         span: Span,
         keys: &[&'static str],
-        problems: &mut Vec<Problem>,
+        out: &mut Vec<Problem>,
     ) -> Section<'t> {
         let title = title.into();
         for item in entries(table).iter().filter(|item| !keys.contains(&item.key)) {
-            problems.push(
+            out.push(
                 Problem::error(
                     "system/unknown-key",
                     format!("{title} has no key `{}`", item.key),
@@ -196,16 +182,12 @@ impl<'t> Section<'t> {
     }
 
     /// `example` is what could be written.
-    pub(crate) fn required(&self, key: &str, example: &str, problems: &mut Vec<Problem>) -> Option<Item<'t>> {
-        let item = self.get(key);
-        if item.is_none() {
-            problems.push(
-                Problem::error("system/missing", format!("{} needs `{key}`", self.title), self.span.clone())
-                    .label(format!("`{key}` is missing"))
-                    .hint(format!("write for example `{example}`")),
-            );
-        }
-        item
+    pub(crate) fn required(&self, key: &str, example: &str, out: &mut Vec<Problem>) -> Option<Item<'t>> {
+        or_tell(self.get(key), out, || {
+            Problem::error("system/missing", format!("{} needs `{key}`", self.title), self.span.clone())
+                .label(format!("`{key}` is missing"))
+                .hint(format!("write for example `{example}`"))
+        })
     }
 }
 
