@@ -13,14 +13,15 @@ use cosimo_system::Span;
 
 use crate::flatten::{Flat, Role, unknown_item};
 use crate::page::Log;
-use crate::tree::{Binding, Connector, Kind, Mapping, Transformation, Type};
+use crate::tree::{Binding, Connector, Kind, Mapping, Parameter, Transformation, Type};
 
-/// A value on its way to a variable.
+/// A value on its way to a variable, and what becomes of it there.
 #[derive(Debug, Clone)]
-struct Given {
+struct Given<'m> {
     value: Value,
     unit: Option<Unit>,
     span: Span,
+    mapping: Option<&'m Mapping>,
 }
 
 /// What a name means at some level.
@@ -34,67 +35,197 @@ enum Target {
 pub(crate) fn apply(flat: &mut Flat<'_>, log: &mut Log) {
     for (owner, bindings) in std::mem::take(&mut flat.levels) {
         for binding in bindings {
-            bind(flat, owner, binding, log);
+            Binder { flat, log }.bind(owner, binding);
         }
     }
 }
 
-fn bind(flat: &mut Flat<'_>, owner: usize, binding: &Binding, log: &mut Log) {
-    let mut unmapped = Vec::new();
-    let mut mapped: BTreeMap<&str, Vec<&Mapping>> = BTreeMap::new();
-    for entry in binding.mapping.iter().flatten() {
-        mapped.entry(&entry.source).or_default().push(entry);
-    }
-    for parameter in &binding.values {
-        let name = format!("{}{}", binding.prefix, parameter.name);
-        let given = Given {
-            value: parameter.value.clone(),
-            unit: parameter.unit.clone(),
-            span: parameter.span.clone(),
-        };
-        if binding.mapping.is_none() {
-            set(flat, owner, &name, given, None, log);
-            continue;
+struct Binder<'b, 't> {
+    flat: &'b mut Flat<'t>,
+    log: &'b mut Log,
+}
+
+impl Binder<'_, '_> {
+    fn bind(&mut self, owner: usize, binding: &Binding) {
+        let mut unmapped = Vec::new();
+        let mut mapped: BTreeMap<&str, Vec<&Mapping>> = BTreeMap::new();
+        for entry in binding.mapping.iter().flatten() {
+            mapped.entry(&entry.source).or_default().push(entry);
         }
-        // "If no mapping is supplied, the parameter names .. are used as is": with one, it alone says where values go.
-        match mapped.remove(name.as_str()) {
-            Some(entries) => {
-                entries
-                    .iter()
-                    .for_each(|entry| set(flat, owner, &entry.target, given.clone(), Some(entry), log));
+        for parameter in &binding.values {
+            let name = format!("{}{}", binding.prefix, parameter.name);
+            let Parameter { value, unit, span, .. } = parameter.clone();
+            let given = Given { value, unit, span, mapping: None };
+            if binding.mapping.is_none() {
+                self.set(owner, &name, given);
+                continue;
             }
-            None => unmapped.push((name, &parameter.span)),
+            // "If no mapping is supplied, the parameter names .. are used as is": with one, it alone says where values go.
+            match mapped.remove(name.as_str()) {
+                Some(entries) => {
+                    for entry in entries {
+                        self.set(owner, &entry.target, Given { mapping: Some(entry), ..given.clone() });
+                    }
+                }
+                None => unmapped.push((name, &parameter.span)),
+            }
+        }
+        if let Some((first, span)) = unmapped.first() {
+            let more = unmapped.len() - 1;
+            let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+            let message =
+                format!("the mapping has no entry for `{first}`{more}; what it does not map is not set");
+            self.log.remark("ssp/unmapped", message, span);
+        }
+        for entry in mapped.into_values().flatten() {
+            let message = format!("there is no parameter `{}` to be mapped", entry.source);
+            self.log.remark("ssp/unmapped", message, &entry.span);
         }
     }
-    if let Some((first, span)) = unmapped.first() {
-        let more = unmapped.len() - 1;
-        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        let message =
-            format!("the mapping has no entry for `{first}`{more}; what it does not map is not set");
-        log.remark("ssp/unmapped", message, span);
-    }
-    for entry in mapped.into_values().flatten() {
-        let message = format!("there is no parameter `{}` to be mapped", entry.source);
-        log.remark("ssp/unmapped", message, &entry.span);
-    }
-}
 
-fn set(
-    flat: &mut Flat<'_>,
-    owner: usize,
-    name: &str,
-    given: Given,
-    mapping: Option<&Mapping>,
-    log: &mut Log,
-) {
-    match target(flat, owner, name) {
-        Some(Target::Variable(part, variable)) => variable_of(flat, part, &variable, given, mapping, log),
-        Some(Target::Connector(owner, connector)) => {
-            connector_of(flat, owner, &connector, given, mapping, log)
+    fn set(&mut self, owner: usize, name: &str, given: Given<'_>) {
+        match target(self.flat, owner, name) {
+            Some(Target::Variable(part, variable)) => self.variable(part, &variable, given),
+            Some(Target::Connector(owner, connector)) => self.connector(owner, &connector, given),
+            None => {
+                let message = format!("nothing here is called `{name}`, so its value is not used");
+                self.log.remark("ssp/unknown-parameter", message, &given.span);
+            }
         }
-        None => {
-            let message = format!("nothing here is called `{name}`, so its value is not used");
-            log.remark("ssp/unknown-parameter", message, &given.span);
+    }
+
+    fn variable(&mut self, part: usize, name: &str, given: Given<'_>) {
+        let flat = &mut *self.flat;
+        let connector = flat.parts[part].connectors.get(name).copied();
+        let path = format!("{}.{name}", flat.parts[part].component.name);
+        let kind = match connector.map(|connector| connector.kind) {
+            Some(kind) => kind,
+            None if name.starts_with("cosimo.") || flat.parameter(part, name).is_some() => Kind::Parameter,
+            None => {
+                let is_input = flat
+                    .interface(part)
+                    .is_some_and(|known| known.inputs.iter().any(|port| port.name == name));
+                if is_input { Kind::Input } else { Kind::Either }
+            }
+        };
+        match kind {
+            Kind::Parameter => {
+                let unit = connector.and_then(|connector| connector.unit.clone()).or_else(|| {
+                    given.unit.as_ref()?; // looked up only if there is something to convert
+                    flat.parameter(part, name).cloned().flatten()
+                });
+                let Some(value) = converted(&given, unit, connector, &path, self.log) else { return };
+                put(&mut flat.parts[part].component.parameters, name, value, &given.span);
+            }
+            Kind::Input => self.start(part, name, &given, connector),
+            Kind::Output | Kind::Calculated => {
+                let message = format!("`{path}` is what the component gives, so it is not set");
+                self.log.remark("ssp/not-set", message, &given.span);
+            }
+            Kind::Either => {
+                let message =
+                    format!("`{path}` is neither a parameter nor an input, so its value is not used");
+                self.log.remark("ssp/unknown-parameter", message, &given.span);
+            }
+        }
+    }
+
+    /// The value of an input that nobody drives. Others get theirs from who drives them, from the start on.
+    fn start(&mut self, part: usize, name: &str, given: &Given<'_>, connector: Option<&Connector>) {
+        let flat = &mut *self.flat;
+        let path = format!("{}.{name}", flat.parts[part].component.name);
+        let unit = connector.and_then(|connector| connector.unit.clone()).or_else(|| {
+            given.unit.as_ref()?; // opened only if there is something to convert
+            let ports = &flat.interface(part)?.inputs;
+            ports.iter().find(|port| port.name == name)?.unit.clone()
+        });
+        let Some(value) = converted(given, unit, connector, &path, self.log) else { return };
+        let values = match value {
+            Value::List(values) => {
+                let sizes = connector.and_then(|connector| connector.sizes.clone()).unwrap_or_default();
+                let names = (0..values.len() as u64).map(|at| element(name, at, &sizes));
+                names.zip(values).collect()
+            }
+            value => vec![(name.to_owned(), value)],
+        };
+        for (port, value) in values {
+            let number = match (&value, connector.map(|connector| &connector.of)) {
+                (Value::Number(number), _) => Some(*number),
+                (Value::Flag(flag), _) => Some(f64::from(u8::from(*flag))),
+                (Value::Text(item), Some(Type::Enumeration(items))) => {
+                    if !items.contains_key(item) {
+                        unknown_item(name, item, items, &given.span, self.log);
+                    }
+                    items.get(item).copied()
+                }
+                _ => {
+                    let message =
+                        format!("the start of input `{path}` must be a number, found {}", value.describe());
+                    self.log.error("ssp/value", message, &given.span);
+                    None
+                }
+            };
+            let Some(number) = number else { continue };
+            if flat.is_driven(part, &port) {
+                let message = format!("`{path}` is connected, so its start value has no effect");
+                self.log.remark("ssp/not-set", message, &given.span);
+                continue;
+            }
+            put(&mut flat.parts[part].component.starts, &port, number, &given.span);
+        }
+    }
+
+    /// A value for the connector of a system goes on to everything that the connector leads to.
+    fn connector(&mut self, owner: usize, name: &str, given: Given<'_>) {
+        let flat = &*self.flat;
+        let Some(&connector) = flat.owners[owner].connectors.get(name) else { return };
+        if matches!(connector.kind, Kind::Output | Kind::Calculated) {
+            let message = format!("the connector `{name}` is what the system gives, so it is not set");
+            self.log.remark("ssp/not-set", message, &given.span);
+            return;
+        }
+        let span = given.span.clone();
+        let unit = connector.unit.clone();
+        let known = unit.clone().or(given.unit.clone());
+        let Some(value) = converted(&given, unit, Some(connector), name, self.log) else { return };
+        let Some(&first) = flat.owners[owner].nodes.get(name) else {
+            let message = format!("the connector `{name}` leads nowhere, so its value is not used");
+            self.log.remark("ssp/not-set", message, &span);
+            return;
+        };
+        if flat.edge_into(first).is_some() {
+            self.log.remark(
+                "ssp/not-set",
+                format!("`{name}` is connected, so its value has no effect"),
+                &span,
+            );
+            return;
+        }
+        let mut waiting = vec![(first, value, known)];
+        let mut seen = 0;
+        while let Some((node, value, unit)) = waiting.pop() {
+            seen += 1;
+            if seen > self.flat.nodes.len() {
+                return; // round in a circle, which is said where inputs look for what drives them
+            }
+            for next in self.flat.nodes[node].outgoing.clone() {
+                let Some(edge) = self.flat.edge_into(next).cloned() else { continue };
+                let to = self.flat.nodes[next].connector;
+                let transformation = match edge.map {
+                    Some(map) => Transformation::Map(map),
+                    None => Transformation::Linear { factor: edge.factor, offset: edge.offset },
+                };
+                let (source, target, suppress) = (String::new(), String::new(), edge.suppress);
+                let hop = Mapping { source, target, transformation, suppress, span: span.clone() };
+                let (value, unit) = (value.clone(), unit.clone());
+                let given = Given { value, unit, span: span.clone(), mapping: Some(&hop) };
+                if let Role::Component(part) = self.flat.nodes[next].role {
+                    let port = self.flat.nodes[next].port.clone();
+                    self.variable(part, &port, given);
+                } else if let Some(value) = converted(&given, to.unit.clone(), Some(to), &to.name, self.log) {
+                    waiting.push((next, value, to.unit.clone().or(given.unit)));
+                }
+            }
         }
     }
 }
@@ -117,106 +248,6 @@ fn target(flat: &Flat<'_>, owner: usize, name: &str) -> Option<Target> {
     }
 }
 
-fn variable_of(
-    flat: &mut Flat<'_>,
-    part: usize,
-    name: &str,
-    given: Given,
-    mapping: Option<&Mapping>,
-    log: &mut Log,
-) {
-    let connector = flat.parts[part].connectors.get(name).copied();
-    let path = format!("{}.{name}", flat.parts[part].component.name);
-    let kind = match connector.map(|connector| connector.kind) {
-        Some(kind) => kind,
-        None if name.starts_with("cosimo.") || flat.parameter(part, name).is_some() => Kind::Parameter,
-        None => {
-            let is_input =
-                flat.interface(part).is_some_and(|known| known.inputs.iter().any(|port| port.name == name));
-            if is_input { Kind::Input } else { Kind::Either }
-        }
-    };
-    match kind {
-        Kind::Parameter => {
-            let unit = connector.and_then(|connector| connector.unit.clone()).or_else(|| {
-                given.unit.as_ref()?; // looked up only if there is something to convert
-                flat.parameter(part, name).cloned().flatten()
-            });
-            let Some(value) = converted(given.clone(), unit, mapping, connector, &path, log) else { return };
-            let parameters = &mut flat.parts[part].component.parameters;
-            match parameters.iter_mut().find(|(known, ..)| known == name) {
-                Some((_, old, span)) => (*old, *span) = (value, given.span),
-                None => parameters.push((name.to_owned(), value, given.span)),
-            }
-        }
-        Kind::Input => start(flat, part, name, given, mapping, connector, log),
-        Kind::Output | Kind::Calculated => {
-            let message = format!("`{path}` is what the component gives, so it is not set");
-            log.remark("ssp/not-set", message, &given.span);
-        }
-        Kind::Either => {
-            let message = format!("`{path}` is neither a parameter nor an input, so its value is not used");
-            log.remark("ssp/unknown-parameter", message, &given.span);
-        }
-    }
-}
-
-/// The value of an input that nobody drives. Others get theirs from who drives them, from the start on.
-fn start(
-    flat: &mut Flat<'_>,
-    part: usize,
-    name: &str,
-    given: Given,
-    mapping: Option<&Mapping>,
-    connector: Option<&Connector>,
-    log: &mut Log,
-) {
-    let path = format!("{}.{name}", flat.parts[part].component.name);
-    let unit = connector.and_then(|connector| connector.unit.clone()).or_else(|| {
-        given.unit.as_ref()?; // opened only if there is something to convert
-        let ports = &flat.interface(part)?.inputs;
-        ports.iter().find(|port| port.name == name)?.unit.clone()
-    });
-    let Some(value) = converted(given.clone(), unit, mapping, connector, &path, log) else { return };
-    let values = match value {
-        Value::List(values) => {
-            let sizes = connector.and_then(|connector| connector.sizes.clone()).unwrap_or_default();
-            let names = (0..values.len() as u64).map(|at| element(name, at, &sizes));
-            names.zip(values).collect()
-        }
-        value => vec![(name.to_owned(), value)],
-    };
-    for (port, value) in values {
-        let number = match (&value, connector.map(|connector| &connector.of)) {
-            (Value::Number(number), _) => Some(*number),
-            (Value::Flag(flag), _) => Some(f64::from(u8::from(*flag))),
-            (Value::Text(item), Some(Type::Enumeration(items))) => {
-                if !items.contains_key(item) {
-                    unknown_item(name, item, items, &given.span, log);
-                }
-                items.get(item).copied()
-            }
-            _ => {
-                let message =
-                    format!("the start of input `{path}` must be a number, found {}", value.describe());
-                log.error("ssp/value", message, &given.span);
-                None
-            }
-        };
-        let Some(number) = number else { continue };
-        if flat.is_driven(part, &port) {
-            let message = format!("`{path}` is connected, so its start value has no effect");
-            log.remark("ssp/not-set", message, &given.span);
-            continue;
-        }
-        let starts = &mut flat.parts[part].component.starts;
-        match starts.iter_mut().find(|(known, ..)| *known == port) {
-            Some((_, old, span)) => (*old, *span) = (number, given.span.clone()),
-            None => starts.push((port, number, given.span.clone())),
-        }
-    }
-}
-
 /// Elements of arrays are listed row by row and counted from 1.
 fn element(name: &str, at: u64, sizes: &[u64]) -> String {
     let mut rest = at;
@@ -230,84 +261,23 @@ fn element(name: &str, at: u64, sizes: &[u64]) -> String {
     format!("{name}[{}]", indices.join(","))
 }
 
-/// A value for the connector of a system goes on to everything that the connector leads to.
-fn connector_of(
-    flat: &mut Flat<'_>,
-    owner: usize,
-    name: &str,
-    given: Given,
-    mapping: Option<&Mapping>,
-    log: &mut Log,
-) {
-    let Some(&connector) = flat.owners[owner].connectors.get(name) else { return };
-    if matches!(connector.kind, Kind::Output | Kind::Calculated) {
-        let message = format!("the connector `{name}` is what the system gives, so it is not set");
-        log.remark("ssp/not-set", message, &given.span);
-        return;
-    }
-    let span = given.span.clone();
-    let unit = connector.unit.clone();
-    let known = unit.clone().or(given.unit.clone());
-    let Some(value) = converted(given, unit, mapping, Some(connector), name, log) else { return };
-    let Some(&first) = flat.owners[owner].nodes.get(name) else {
-        log.remark(
-            "ssp/not-set",
-            format!("the connector `{name}` leads nowhere, so its value is not used"),
-            &span,
-        );
-        return;
-    };
-    if flat.edge_into(first).is_some() {
-        log.remark("ssp/not-set", format!("`{name}` is connected, so its value has no effect"), &span);
-        return;
-    }
-    let mut waiting = vec![(first, value, known)];
-    let mut seen = 0;
-    while let Some((node, value, unit)) = waiting.pop() {
-        seen += 1;
-        if seen > flat.nodes.len() {
-            return; // round in a circle, which is said where inputs look for what drives them
-        }
-        for next in flat.nodes[node].outgoing.clone() {
-            let Some(edge) = flat.edge_into(next).cloned() else { continue };
-            let to = flat.nodes[next].connector;
-            let transformation = match edge.map {
-                Some(map) => Transformation::Map(map),
-                None => Transformation::Linear { factor: edge.factor, offset: edge.offset },
-            };
-            let hop = Mapping {
-                source: String::new(),
-                target: String::new(),
-                transformation,
-                suppress: edge.suppress,
-                span: span.clone(),
-            };
-            let given = Given { value: value.clone(), unit: unit.clone(), span: span.clone() };
-            if let Role::Component(part) = flat.nodes[next].role {
-                let port = flat.nodes[next].port.clone();
-                variable_of(flat, part, &port, given, Some(&hop), log);
-            } else {
-                let known = to.unit.clone().or(unit.clone());
-                let Some(value) = converted(given, to.unit.clone(), Some(&hop), Some(to), &to.name, log)
-                else {
-                    continue;
-                };
-                waiting.push((next, value, known));
-            }
-        }
+/// Instead of what has this name, in its place.
+fn put<T>(list: &mut Vec<(String, T, Span)>, name: &str, value: T, span: &Span) {
+    match list.iter_mut().find(|(known, ..)| known == name) {
+        Some((_, old, place)) => (*old, *place) = (value, span.clone()),
+        None => list.push((name.to_owned(), value, span.clone())),
     }
 }
 
 /// A value in the unit of its target, and then transformed.
 fn converted(
-    given: Given,
+    given: &Given<'_>,
     wanted: Option<Unit>,
-    mapping: Option<&Mapping>,
     connector: Option<&Connector>,
     path: &str,
     log: &mut Log,
 ) -> Option<Value> {
-    let Given { mut value, unit, span } = given;
+    let Given { mut value, unit, span, mapping } = given.clone();
     let suppress = mapping.is_some_and(|mapping| mapping.suppress);
     match (&unit, &wanted) {
         // One name means one unit, whatever the files say of it.
