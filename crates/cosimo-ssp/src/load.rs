@@ -187,6 +187,15 @@ struct Shared {
     members: BTreeSet<PathBuf>,
 }
 
+/// A file as a description names it.
+#[derive(Clone, Copy)]
+pub(crate) struct Named<'n> {
+    pub(crate) source: &'n str,
+    /// That it is inside of.
+    pub(crate) component: Option<&'n str>,
+    pub(crate) span: &'n Span,
+}
+
 impl<'a> Loader<'a> {
     fn new(registry: &'a Registry, folder: &Path, shown: Shown) -> Loader<'a> {
         Loader {
@@ -446,54 +455,37 @@ impl<'a> Loader<'a> {
         structure.map_or(Content::Unknown, Content::Structure)
     }
 
-    pub(crate) fn values(
-        &mut self,
-        page: &mut Page<'_>,
-        source: &str,
-        component: Option<&str>,
-        span: &Span,
-    ) -> Option<Vec<Parameter>> {
-        let (mut inside, member) = self.base(page, source, component, span)?;
-        let path = inside.as_ref().map_or(&self.folder, |loader| &loader.folder).join(&member);
-        if let Some(known) = self.shared.borrow().values.get(&path) {
-            return Some(known.clone());
-        }
-        let loader = inside.as_mut().unwrap_or(self);
-        let read = loader.open(page.log, &member, Kind::Values, Some(span), |page, root, _| {
-            parameters::values(page, root)
-        })?;
-        self.shared.borrow_mut().values.insert(path, read.clone());
-        Some(read)
+    pub(crate) fn values(&mut self, page: &mut Page<'_>, file: Named<'_>) -> Option<Vec<Parameter>> {
+        self.once(page, file, Kind::Values, |shared| &mut shared.values, parameters::values)
     }
 
-    pub(crate) fn mapping(
+    pub(crate) fn mapping(&mut self, page: &mut Page<'_>, file: Named<'_>) -> Option<Vec<Mapping>> {
+        self.once(page, file, Kind::Mapping, |shared| &mut shared.mappings, parameters::mapping)
+    }
+
+    /// Reads a file, or remembers what was read.
+    fn once<T: Clone>(
         &mut self,
         page: &mut Page<'_>,
-        source: &str,
-        component: Option<&str>,
-        span: &Span,
-    ) -> Option<Vec<Mapping>> {
-        let (mut inside, member) = self.base(page, source, component, span)?;
+        file: Named<'_>,
+        kind: Kind,
+        known: fn(&mut Shared) -> &mut BTreeMap<PathBuf, Vec<T>>,
+        read: fn(&mut Page<'_>, Node<'_, '_>) -> Vec<T>,
+    ) -> Option<Vec<T>> {
+        let (mut inside, member) = self.base(page, file)?;
         let path = inside.as_ref().map_or(&self.folder, |loader| &loader.folder).join(&member);
-        if let Some(known) = self.shared.borrow().mappings.get(&path) {
+        if let Some(known) = known(&mut self.shared.borrow_mut()).get(&path) {
             return Some(known.clone());
         }
         let loader = inside.as_mut().unwrap_or(self);
-        let read = loader.open(page.log, &member, Kind::Mapping, Some(span), |page, root, _| {
-            parameters::mapping(page, root)
-        })?;
-        self.shared.borrow_mut().mappings.insert(path, read.clone());
+        let read = loader.open(page.log, &member, kind, Some(file.span), |page, root, _| read(page, root))?;
+        known(&mut self.shared.borrow_mut()).insert(path, read.clone());
         Some(read)
     }
 
     /// A file beside the description, or inside of a component.
-    fn base(
-        &mut self,
-        page: &mut Page<'_>,
-        source: &str,
-        component: Option<&str>,
-        span: &Span,
-    ) -> Option<(Option<Loader<'a>>, String)> {
+    fn base(&mut self, page: &mut Page<'_>, file: Named<'_>) -> Option<(Option<Loader<'a>>, String)> {
+        let Named { source, component, span } = file;
         let Some(component) = component else { return Some((None, self.find(page, source, span)?)) };
         let unit = self.find(page, component, span)?;
         match Cache::standard(&UNIT).unpack(&self.folder.join(&unit)) {
@@ -504,12 +496,8 @@ impl<'a> Loader<'a> {
                 Some((Some(inside), member))
             }
             Err(problem) => {
-                page.log.hinted(
-                    "ssp/unreadable",
-                    problem.sentence(),
-                    span,
-                    problem.hint.clone().unwrap_or_default(),
-                );
+                let hint = problem.hint.clone().unwrap_or_default();
+                page.log.hinted("ssp/unreadable", problem.sentence(), span, hint);
                 None
             }
         }

@@ -3,7 +3,7 @@
 use cosimo_core::Value;
 use roxmltree::Node;
 
-use crate::load::Loader;
+use crate::load::{Loader, Named};
 use crate::page::{Page, truth};
 use crate::ssd::{Definitions, transformation};
 use crate::tree::{Binding, Mapping, Parameter};
@@ -43,8 +43,9 @@ fn binding(
                 let message = "a binding has a `source` or `<ParameterValues>`, not both; the source is read";
                 page.log.remark("ssp/value", message, &page.span(inline));
             }
-            let base = base(page, node, component)?;
-            loader.values(page, source, base, &page.span_of(node, "source"))?
+            let component = base(page, node, component)?;
+            let span = &page.span_of(node, "source");
+            loader.values(page, Named { source, component, span })?
         }
         (None, Some(inline)) => match page.child(inline, "ParameterSet") {
             Some(set) => values(page, set),
@@ -65,8 +66,9 @@ fn binding(
         Some(node) if !of_type(page, node, MAPPING) => return None,
         Some(node) => Some(match node.attribute("source") {
             Some(source) => {
-                let base = base(page, node, component)?;
-                loader.mapping(page, source, base, &page.span_of(node, "source"))?
+                let component = base(page, node, component)?;
+                let span = &page.span_of(node, "source");
+                loader.mapping(page, Named { source, component, span })?
             }
             None => match page.child(node, "ParameterMapping") {
                 Some(inline) => mapping(page, inline),
