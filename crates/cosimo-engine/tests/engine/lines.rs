@@ -330,6 +330,62 @@ fn a_run_goes_on_where_it_was_saved() {
     assert!(refused.to_string().contains("damaged"), "{refused}");
 }
 
+/// What was set from outside is what an island has, also after it was saved; and setting it again changes nothing.
+#[test]
+fn inputs_that_nothing_drives_are_set_between_steps() {
+    let text = combined(1e-4)
+        + "[component.free]\nsource = \"test:mass\"\n[component.other]\nsource = \"native:spring-mass/right\"\n\
+           [[bond]]\nname = \"free\"\na = { effort = \"free.e\", flow = \"free.f\" }\n\
+           b = { effort = \"other.e\", flow = \"other.f\" }\nopposite = \"flow\"\n\
+           line = { delay = 1e-4, stiffness = 1e3 }\n";
+    let begun = |threads: usize| Run::new(planned(&text).unwrap().open_to_changes(), threads).unwrap();
+    let on = |run: &mut Run, steps: usize| -> Vec<u64> {
+        (0..steps)
+            .flat_map(|_| {
+                run.step().unwrap();
+                run.outputs().iter().map(|value| value.to_bits()).collect::<Vec<_>>()
+            })
+            .collect()
+    };
+    let mut whole = begun(1);
+    let still = on(&mut whole, 20);
+    assert_eq!(whole.output("free.v"), Some(0.0));
+    whole.set_inputs(&[("free.F", -2.0)]).unwrap();
+    assert_eq!(whole.input("free.F"), Some(-2.0));
+    let pushed = on(&mut whole, 20);
+    assert!(whole.output("free.v").unwrap() > 0.0);
+    let saved = whole.save().unwrap();
+    let wanted = on(&mut whole, 20);
+    for threads in [1, 3] {
+        let mut other = begun(threads);
+        assert_eq!(on(&mut other, 20), still);
+        other.set_inputs(&[("free.F", -2.0)]).unwrap();
+        other.set_inputs(&[("free.F", -2.0)]).unwrap();
+        assert_eq!(on(&mut other, 20), pushed);
+        let mut resumed = begun(threads);
+        resumed.load(&saved).unwrap();
+        assert_eq!(resumed.input("free.F"), Some(-2.0));
+        assert_eq!(on(&mut resumed, 20), wanted);
+    }
+}
+
+/// Wall time is that of islands, in the place of their first component, and changes no bit.
+#[test]
+fn times_of_islands_are_taken_where_asked_for() {
+    for threads in [1, 2] {
+        let (mut plain, mut timed) = (start(&combined(1e-4), threads), start(&combined(1e-4), threads));
+        timed.take_times();
+        for _ in 0..20 {
+            plain.step().unwrap();
+            timed.step().unwrap();
+        }
+        assert_eq!(plain.outputs(), timed.outputs());
+        assert_eq!(plain.spent().count(), 0);
+        let spent: Vec<(&str, bool)> = timed.spent().map(|(name, time)| (name, time.is_zero())).collect();
+        assert_eq!(spent, [("left", false), ("mass", false), ("spring", true), ("line.long", true)]);
+    }
+}
+
 #[test]
 fn an_island_without_bonds_has_steps_of_one_size() {
     let text = combined(1e-4)
