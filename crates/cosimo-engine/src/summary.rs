@@ -140,12 +140,8 @@ impl BondSummary {
     pub fn verdict(&self) -> Verdict {
         if self.totals.exchanged == 0.0 && self.totals.residual_absolute == 0.0 {
             Verdict::Unmeasured
-        } else if self.share <= SMALL {
-            Verdict::Small
-        } else if self.share <= LARGE {
-            Verdict::Noticeable
         } else {
-            Verdict::Large
+            Verdict::of(self.share)
         }
     }
 
