@@ -16,6 +16,8 @@ use cosimo_core::{
 };
 use cosimo_system::{Problem, System};
 
+use crate::walk::Walk;
+
 /// What rounding can do to a mean slope, in parts of value over step.
 const ROUNDING: f64 = 1e-12;
 
@@ -135,6 +137,20 @@ impl State {
         (self.version, self.own, self.lead, self.degree) = (from.version, from.own, from.lead, from.degree);
         (self.ahead, self.at, self.gap) = (from.ahead, from.at, from.gap);
         (self.event, self.next_event) = (from.event, from.next_event);
+    }
+
+    fn walk(&mut self, walk: &mut Walk<'_>) {
+        self.parcels.iter_mut().for_each(|parcel| walk.bytes(parcel));
+        walk.window(&mut self.own);
+        let (mut degree, mut event) = (u64::from(self.degree), self.next_event.map(Time::seconds));
+        walk.count(&mut degree);
+        walk.maybe(&mut event);
+        (self.degree, self.next_event) = (degree as u32, event.and_then(Time::new));
+        walk.flag(&mut self.ahead);
+        walk.flag(&mut self.event);
+        let State { at, gap, start, start_slopes, end, end_slopes, before, areas, .. } = self;
+        walk.numbers([at, gap]);
+        walk.numbers([start, start_slopes, end, end_slopes, before, areas].into_iter().flatten());
     }
 
     /// A new step begins: what was its end is its start.
@@ -567,35 +583,23 @@ impl SerializeState for Paced {
     fn serialize(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
         let mut inner = Vec::new();
         self.inner.need_serialize_state()?.serialize(&mut inner)?;
-        put(into, &inner);
-        for parcel in &self.state.parcels {
-            put(into, parcel);
-        }
-        let state = &self.state;
-        let flag = |flag: bool| f64::from(u8::from(flag));
-        let mut numbers = vec![state.own.from.seconds(), state.own.to.seconds(), state.own.size];
-        numbers.extend([f64::from(state.degree), flag(state.ahead), state.at, state.gap, flag(state.event)]);
-        numbers.push(state.next_event.map_or(f64::NAN, Time::seconds));
-        for part in
-            [&state.start, &state.start_slopes, &state.end, &state.end_slopes, &state.before, &state.areas]
-        {
-            numbers.extend(part);
-        }
-        into.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+        let mut walk = Walk::Write(into);
+        walk.bytes(&mut inner);
+        self.state.walk(&mut walk);
         Ok(())
     }
 
     fn deserialize(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
         self.touch();
-        let damaged = || SimulatorError::new("thaw", "the saved state of its own step is damaged");
-        let mut rest = from;
-        self.inner.need_serialize_state()?.deserialize(take(&mut rest).ok_or_else(damaged)?)?;
-        for parcel in &mut self.state.parcels {
-            *parcel = take(&mut rest).ok_or_else(damaged)?.to_vec();
+        let (mut walk, mut inner) = (Walk::Read(Some(from)), Vec::new());
+        walk.bytes(&mut inner);
+        if !walk.is_broken() {
+            self.inner.need_serialize_state()?.deserialize(&inner)?;
         }
-        let words = rest.chunks_exact(8).filter_map(|chunk| chunk.try_into().ok());
-        let mut numbers = words.map(f64::from_le_bytes);
-        read(&mut self.state, &mut numbers).ok_or_else(damaged)
+        self.state.walk(&mut walk);
+        self.state.lead = None;
+        let damaged = || SimulatorError::new("thaw", "the saved state of its own step is damaged");
+        walk.is_whole().then_some(()).ok_or_else(damaged)
     }
 }
 
@@ -650,34 +654,4 @@ fn step(
         (false, None) => inner.need_integrals()?.do_step_with_integrals(window, inputs, integrals),
         (false, Some(out)) => inner.need_integrals()?.do_step_and_get_all(window, inputs, integrals, out),
     }
-}
-
-fn put(into: &mut Vec<u8>, bytes: &[u8]) {
-    into.extend((bytes.len() as u64).to_le_bytes());
-    into.extend(bytes);
-}
-
-fn take<'a>(from: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let (length, rest) = from.split_first_chunk::<8>()?;
-    let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
-    let (bytes, rest) = rest.split_at_checked(length)?;
-    *from = rest;
-    Some(bytes)
-}
-
-fn read(state: &mut State, numbers: &mut impl Iterator<Item = f64>) -> Option<()> {
-    let (from, to) = (Time::new(numbers.next()?)?, Time::new(numbers.next()?)?);
-    state.own = Window { from, to, size: numbers.next()? };
-    state.lead = None;
-    state.degree = numbers.next()? as u32;
-    state.ahead = numbers.next()? != 0.0;
-    state.at = numbers.next()?;
-    state.gap = numbers.next()?;
-    state.event = numbers.next()? != 0.0;
-    state.next_event = Time::new(numbers.next()?);
-    let State { start, start_slopes, end, end_slopes, before, areas, .. } = state;
-    for slot in [start, start_slopes, end, end_slopes, before, areas].into_iter().flatten() {
-        *slot = numbers.next()?;
-    }
-    Some(())
 }

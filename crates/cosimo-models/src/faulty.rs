@@ -1,14 +1,11 @@
 //! Simulators that misbehave on purpose, so that the handling of it can be tested. Until their time comes
 //! they pass their input on. Deliberately no early return and no refusal: those are not faults.
 
-use std::any::Any;
-
 use cosimo_core::simulator::{Memory, Rollback, SerializeState};
 use cosimo_core::{
     Abilities, Inputs, Interface, Options, Outputs, Reached, Setup, Simulator, SimulatorError, Spec, Time,
     Window,
 };
-use cosimo_native::Hybrid;
 
 use crate::parameters::finite;
 use crate::{ModelEntry, Native, input, output};
@@ -55,15 +52,7 @@ fn build(options: &Options, fault: Fault) -> Box<dyn Native> {
     Box::new(Faulty { interface, fault, at: options.number("at"), memory: Memory::new([0.0; 2]) })
 }
 
-impl Native for Faulty {
-    fn equations(self: Box<Self>) -> Option<Box<dyn Hybrid>> {
-        None
-    }
-
-    fn into_any(self: Box<Self>) -> Box<dyn Any> {
-        self
-    }
-}
+impl Native for Faulty {}
 
 impl Simulator for Faulty {
     fn interface(&self) -> &Interface {

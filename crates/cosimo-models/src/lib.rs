@@ -61,14 +61,14 @@ impl std::fmt::Debug for ModelEntry {
 }
 
 /// A simulator that may be made of equations.
-trait Native: Simulator {
+trait Native: Simulator + Any {
     /// The equations without the solver; `None` where there are none.
-    fn equations(self: Box<Self>) -> Option<Box<dyn Hybrid>>;
+    fn equations(self: Box<Self>) -> Option<Box<dyn Hybrid>> {
+        None
+    }
 
     /// Learns what it was built from, so that parameters can change while it runs; those that cannot forget it.
     fn remember(&mut self, _recipe: Recipe) {}
-
-    fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
 impl<M: Model + 'static> Native for Ode<M> {
@@ -78,15 +78,12 @@ impl<M: Model + 'static> Native for Ode<M> {
 
     fn remember(&mut self, mut recipe: Recipe) {
         let tunable = recipe.tunable();
-        let rebuild = move |name: &str, value: f64| match recipe.rebuilt(name, value)?.into_any().downcast() {
-            Ok(ode) => Ok(*ode),
-            Err(_) => Err(SimulatorError::new("tune", "another value makes it another kind of model")),
-        };
+        let rebuild =
+            move |name: &str, value: f64| match (recipe.rebuilt(name, value)? as Box<dyn Any>).downcast() {
+                Ok(ode) => Ok(*ode),
+                Err(_) => Err(SimulatorError::new("tune", "another value makes it another kind of model")),
+            };
         self.make_tunable(tunable, cosimo_native::Recipe::new(rebuild));
-    }
-
-    fn into_any(self: Box<Self>) -> Box<dyn Any> {
-        self
     }
 }
 
@@ -100,10 +97,6 @@ impl Native for Integrated {
         let tunable = recipe.tunable();
         let rebuild = move |name: &str, value: f64| recipe.rebuilt(name, value)?.equations().ok_or_else(none);
         self.make_tunable(tunable, cosimo_native::Recipe::new(rebuild));
-    }
-
-    fn into_any(self: Box<Self>) -> Box<dyn Any> {
-        self
     }
 }
 

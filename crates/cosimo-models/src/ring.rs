@@ -1,14 +1,11 @@
 //! The least a simulator can do: turn a pair of numbers by a small angle. For benchmarks of the engine,
 //! where all time that is spent should be the engine's own. No physics, and no states to probe.
 
-use std::any::Any;
-
 use cosimo_core::abilities;
 use cosimo_core::simulator::{Jacobian, Memory, Rollback, SerializeState};
 use cosimo_core::{
     Abilities, Inputs, Interface, Outputs, Reached, Setup, Simulator, SimulatorError, Time, Window,
 };
-use cosimo_native::Hybrid;
 
 use crate::parameters::finite;
 use crate::{ModelEntry, Native, input, output};
@@ -47,15 +44,7 @@ pub(crate) const ROTOR: ModelEntry = ModelEntry {
     },
 };
 
-impl Native for Rotor {
-    fn equations(self: Box<Self>) -> Option<Box<dyn Hybrid>> {
-        None
-    }
-
-    fn into_any(self: Box<Self>) -> Box<dyn Any> {
-        self
-    }
-}
+impl Native for Rotor {}
 
 impl Simulator for Rotor {
     fn interface(&self) -> &Interface {
