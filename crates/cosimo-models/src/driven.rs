@@ -44,10 +44,6 @@ impl Model for Driven {
         y[1] = u[0] - x[0];
     }
 
-    fn jacobian(&self, _x: &[f64], _u: &[f64], into: &mut [f64]) {
-        into.copy_from_slice(&[0.0, 1.0]);
-    }
-
     fn tangent(&self, _x: &[f64], _u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
         dx[0] = (along.u[0] - along.x[0]) / self.lag;
         y[0] = along.x[0];

@@ -10,7 +10,7 @@ use std::f64::consts::PI;
 use cosimo_core::entry::ReferenceEntry;
 use cosimo_core::{Abilities, Interface, Options, Port, Spec};
 use cosimo_native::solver::MICRO_STEPS;
-use cosimo_native::{ABILITIES, Direction, Model, Motion, Ode, Solver};
+use cosimo_native::{ABILITIES, Direction, Model, Ode, Solver};
 
 use crate::parameters::{all, not_negative, parameters, positive};
 use crate::{ModelEntry, Native, input, output};
@@ -306,23 +306,6 @@ impl Model for Part {
 
     fn outputs(&self, x: &[f64], u: &[f64], y: &mut [f64]) {
         self.tell(x, u, y);
-    }
-
-    fn jacobian(&self, x: &[f64], u: &[f64], into: &mut [f64]) {
-        let (rest, mut unit, mut column) = ([0.0; STATES], [0.0; STATES], [0.0; STATES + 3]);
-        let (rows, ports) = (into.len() / u.len().max(1), u.len());
-        for port in 0..ports {
-            unit.fill(0.0);
-            unit[port] = 1.0;
-            self.tell(&rest[..x.len()], &unit[..ports], &mut column[..rows]);
-            for (row, value) in column[..rows].iter().enumerate() {
-                into[row * ports + port] = *value;
-            }
-        }
-    }
-
-    fn slopes(&self, motion: &Motion<'_>, dy: &mut [f64]) {
-        self.tell(motion.dx, motion.du, dy);
     }
 
     fn tangent(&self, x: &[f64], u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {

@@ -8,7 +8,7 @@ use cosimo_core::entry::ReferenceEntry;
 use cosimo_core::{Abilities, Interface, Options, Port, Spec};
 use cosimo_native::linear::undivided;
 use cosimo_native::solver::{EXACT, EXPLICIT, MICRO_STEPS};
-use cosimo_native::{ABILITIES, Direction, Linear, Model, Motion, Ode, Solver};
+use cosimo_native::{ABILITIES, Direction, Linear, Model, Ode, Solver};
 
 use crate::dormand_prince::sweep;
 use crate::parameters::{initial, not_negative, positive};
@@ -90,12 +90,6 @@ impl Model for Bob {
 
     fn outputs(&self, x: &[f64], _u: &[f64], y: &mut [f64]) {
         y.copy_from_slice(&self.displacement(x));
-    }
-
-    fn slopes(&self, motion: &Motion<'_>, dy: &mut [f64]) {
-        let ([phi, omega], [_, turned]) = ([motion.x[0], motion.x[1]], [motion.dx[0], motion.dx[1]]);
-        dy[0] = self.l * phi.cos() * omega;
-        dy[1] = self.l * (phi.cos() * turned - phi.sin() * omega * omega);
     }
 
     fn tangent(&self, x: &[f64], u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {

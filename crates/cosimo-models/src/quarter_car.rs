@@ -218,19 +218,6 @@ impl Model for WithStrut {
         y[2] = x[1];
     }
 
-    fn jacobian(&self, x: &[f64], u: &[f64], into: &mut [f64]) {
-        into.fill(0.0);
-        // The far end's motion counts with this sign in extension and rate.
-        let (sign, rate) = match self.body {
-            Body::Chassis { .. } => (-1.0, x[1] - u[0]),
-            Body::Wheel { .. } => (1.0, u[0] - x[1]),
-        };
-        into[0] = sign * self.strut.damping(rate);
-        if self.communicated {
-            into[1] = sign * self.strut.kc;
-        }
-    }
-
     fn tangent(&self, x: &[f64], u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
         let far = if self.communicated { along.u[1] } else { along.x[2] };
         let (z, v, w) = (along.x[0], along.x[1], along.u[0]);

@@ -7,7 +7,7 @@
 use cosimo_core::entry::ReferenceEntry;
 use cosimo_core::{Abilities, Interface, Options, Spec};
 use cosimo_native::solver::{EXACT, EXPLICIT, MICRO_STEPS};
-use cosimo_native::{ABILITIES, Direction, Linear, Model, Motion, Ode, Solver};
+use cosimo_native::{ABILITIES, Direction, Linear, Model, Ode, Solver};
 
 use crate::dormand_prince::sweep;
 use crate::parameters::{initial, not_negative, positive};
@@ -88,17 +88,6 @@ impl Model for Fed {
     fn outputs(&self, x: &[f64], u: &[f64], y: &mut [f64]) {
         y[0] = self.pipe.flow(self.difference(x, u));
         y[1] = x[0];
-    }
-
-    fn jacobian(&self, x: &[f64], u: &[f64], into: &mut [f64]) {
-        into[0] = self.pipe.slope(self.difference(x, u));
-        into[1] = 0.0;
-    }
-
-    fn slopes(&self, motion: &Motion<'_>, dy: &mut [f64]) {
-        let slope = self.pipe.slope(self.difference(motion.x, motion.u));
-        dy[0] = slope * self.difference(motion.dx, motion.du);
-        dy[1] = motion.dx[0];
     }
 
     fn tangent(&self, x: &[f64], u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {

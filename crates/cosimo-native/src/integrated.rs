@@ -12,9 +12,10 @@ use cosimo_core::{
 use cosimo_ode::{Absolute, Settings};
 
 use crate::hybrid::{Beginning, Equations, HybridSimulator, Method, Settled};
-use crate::model::{Direction, Hybrid, Point};
+use crate::model::{Hybrid, Point};
 use crate::ode::ABILITIES;
 use crate::recipe::Recipe;
+use crate::tangents::Tangents;
 
 /// The option `solver` of models that are integrated.
 pub const SOLVER: Spec = Spec::choice(
@@ -52,9 +53,7 @@ pub struct Native {
     u: Vec<f64>,
     /// What changes at events only.
     memory: Memory<Box<[f64]>>,
-    /// A direction of states and inputs, and how derivatives and outputs change along it.
-    along: Vec<f64>,
-    change: Vec<f64>,
+    tangents: Tangents,
     recipe: Option<Recipe<Box<dyn Hybrid>>>,
 }
 
@@ -114,8 +113,7 @@ impl Integrated {
             t: 0.0,
             u: vec![0.0; inputs],
             memory: Memory::new(memory.into()),
-            along: vec![0.0; states + inputs],
-            change: vec![0.0; states + interface.outputs.len()],
+            tangents: Tangents::new(states, &interface),
             recipe: None,
             model,
             x,
@@ -141,20 +139,6 @@ impl Integrated {
 impl Native {
     fn point(&self) -> Point<'_> {
         Point { t: self.t, x: &self.x, m: &self.memory.now, u: &self.u }
-    }
-
-    /// How derivatives and outputs change along each of some states and inputs.
-    fn tangents(&mut self, columns: std::ops::Range<usize>, mut each: impl FnMut(usize, &[f64], &[f64])) {
-        let Native { model, t, x, u, memory, along, change, .. } = self;
-        let point = Point { t: *t, x, m: &memory.now, u };
-        for column in columns {
-            along.fill(0.0);
-            along[column] = 1.0;
-            let (along_x, along_u) = along.split_at(x.len());
-            let (dx, y) = change.split_at_mut(x.len());
-            model.tangent(&point, &Direction { x: along_x, u: along_u }, dx, y);
-            each(column, dx, y);
-        }
     }
 }
 
@@ -199,19 +183,16 @@ impl Equations for Native {
     }
 
     fn jacobian(&mut self, _interface: &Interface, into: &mut [f64]) -> Result<(), SimulatorError> {
-        let (states, inputs) = (self.x.len(), self.u.len());
-        self.tangents(states..states + inputs, |column, _, y| {
-            for (output, y) in y.iter().enumerate() {
-                into[output * inputs + column - states] = *y;
-            }
-        });
+        let Native { model, t, x, u, memory, tangents, .. } = self;
+        let point = Point { t: *t, x, m: &memory.now, u };
+        tangents.jacobian(into, |along, dx, y| model.tangent(&point, along, dx, y));
         Ok(())
     }
 
     fn matrices(&mut self, into: &mut Matrices<'_>) -> Result<(), SimulatorError> {
-        self.tangents(0..self.along.len(), |column, dx, y| {
-            into.set_column(column, dx.iter().copied(), y.iter().copied());
-        });
+        let Native { model, t, x, u, memory, tangents, .. } = self;
+        let point = Point { t: *t, x, m: &memory.now, u };
+        tangents.matrices(into, |along, dx, y| model.tangent(&point, along, dx, y));
         Ok(())
     }
 

@@ -13,12 +13,13 @@ mod ode;
 mod phi;
 mod recipe;
 pub mod solver;
+mod tangents;
 
 pub use closure::{Blueprint, discrete, ode};
 pub use hybrid::{Beginning, CROWD, Completed, Equations, HybridSimulator, Method, Settled, crowded};
 pub use integrated::Integrated;
 pub use linear::Linear;
 pub use model::{Direction, Event, Hybrid, Kind, Known, Point, Unknown};
-pub use ode::{ABILITIES, Model, Motion, Ode};
+pub use ode::{ABILITIES, Model, Ode};
 pub use recipe::Recipe;
 pub use solver::Solver;

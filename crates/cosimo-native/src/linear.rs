@@ -6,7 +6,7 @@
 use cosimo_core::{Abilities, Interface, Options, Port};
 
 use crate::model::{Direction, Known, Unknown};
-use crate::ode::{ABILITIES, Model, Motion, Ode};
+use crate::ode::{ABILITIES, Model, Ode};
 use crate::phi::Phi;
 use crate::solver::Solver;
 
@@ -60,14 +60,6 @@ impl Model for Linear {
 
     fn outputs(&self, x: &[f64], u: &[f64], y: &mut [f64]) {
         combine(&self.c, x, &self.d, u, y);
-    }
-
-    fn jacobian(&self, _x: &[f64], _u: &[f64], into: &mut [f64]) {
-        into.copy_from_slice(&self.d);
-    }
-
-    fn slopes(&self, motion: &Motion<'_>, dy: &mut [f64]) {
-        combine(&self.c, motion.dx, &self.d, motion.du, dy);
     }
 
     fn tangent(&self, _x: &[f64], _u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {

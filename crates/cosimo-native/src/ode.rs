@@ -18,6 +18,7 @@ use crate::linear::Linear;
 use crate::model::{Direction, Known, Unknown};
 use crate::recipe::Recipe;
 use crate::solver::{Exact, Explicit, Solver};
+use crate::tangents::Tangents;
 
 /// Equations: x' = f(x, u), y = g(x, u).
 pub trait Model: Send {
@@ -45,18 +46,9 @@ pub trait Model: Send {
 
     fn outputs(&self, x: &[f64], u: &[f64], y: &mut [f64]);
 
-    /// Derivatives of outputs by inputs, row by row. All zero is right only without feedthrough.
-    fn jacobian(&self, _x: &[f64], _u: &[f64], into: &mut [f64]) {
-        into.fill(0.0);
-    }
-
-    /// Derivatives of outputs by time. Called only if the interface offers slopes. With feedthrough they are
-    /// as good as the slopes of the inputs: a hold says that the inputs stand still.
-    fn slopes(&self, _motion: &Motion<'_>, dy: &mut [f64]) {
-        dy.fill(f64::NAN);
-    }
-
-    /// How derivatives and outputs change when states and inputs move along a direction.
+    /// How derivatives and outputs change when states and inputs move along a direction. Derivatives of outputs by inputs
+    /// and by time follow from it; with feedthrough the latter are as good as the slopes of the inputs: a hold says that
+    /// the inputs stand still.
     fn tangent(&self, x: &[f64], u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]);
 
     /// Whether one value ever changes with another.
@@ -70,15 +62,6 @@ pub trait Model: Send {
     }
 }
 
-/// Where a model is and where it is going.
-#[derive(Debug, Clone, Copy)]
-pub struct Motion<'a> {
-    pub x: &'a [f64],
-    pub u: &'a [f64],
-    pub dx: &'a [f64],
-    pub du: &'a [f64],
-}
-
 /// A model with a solver.
 #[derive(Debug)]
 pub struct Ode<M> {
@@ -89,9 +72,7 @@ pub struct Ode<M> {
     memory: Memory<Box<[f64]>>,
     states: usize,
     slope: Vec<f64>,
-    /// A direction of states and inputs, and how f and g change along it.
-    along: Vec<f64>,
-    change: Vec<f64>,
+    tangents: Tangents,
     recipe: Option<Recipe<Ode<M>>>,
 }
 
@@ -113,10 +94,9 @@ impl<M: Model> Ode<M> {
         let (now, states) = (start(&model, &interface, Time::ZERO), model.initial().len());
         interface.insight = Some(Insight { states, derivatives: Derivatives::Declared, anywhere: true });
         let slope = vec![0.0; states];
-        let along = vec![0.0; states + interface.inputs.len()];
-        let change = vec![0.0; states + interface.outputs.len()];
+        let tangents = Tangents::new(states, &interface);
         let memory = Memory::new(now);
-        Ode { model, interface, stepper, memory, states, slope, along, change, recipe: None }
+        Ode { model, interface, stepper, memory, states, slope, tangents, recipe: None }
     }
 
     /// The equations without the solver.
@@ -202,7 +182,8 @@ impl<M: Model + 'static> Simulator for Ode<M> {
         self.model.outputs(x, u, out.values);
         if self.interface.abilities.slopes && !out.slopes.is_empty() {
             self.model.derivatives_at(*t, x, u, &mut self.slope);
-            self.model.slopes(&Motion { x, u, dx: &self.slope, du }, out.slopes);
+            let along = Direction { x: &self.slope, u: du };
+            self.model.tangent(x, u, &along, self.tangents.derivatives(), out.slopes);
         }
         Ok(())
     }
@@ -234,8 +215,12 @@ impl<M: Model + 'static> TunableParameters for Ode<M> {
 
 impl<M: Model + 'static> Jacobian for Ode<M> {
     fn fill(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
+        if self.interface.feedthrough.is_empty() {
+            into.fill(0.0);
+            return Ok(());
+        }
         let (x, _, u, _) = split(&mut self.memory.now, self.states);
-        self.model.jacobian(x, u, into);
+        self.tangents.jacobian(into, |along, dx, y| self.model.tangent(x, u, along, dx, y));
         Ok(())
     }
 }
@@ -265,14 +250,7 @@ impl<M: Model + 'static> StateSpace for Ode<M> {
 
     fn matrices(&mut self, u: &[f64], into: &mut Matrices<'_>) -> Result<(), SimulatorError> {
         let x = &self.memory.now[..self.states];
-        for column in 0..self.along.len() {
-            self.along.fill(0.0);
-            self.along[column] = 1.0;
-            let (along_x, along_u) = self.along.split_at(self.states);
-            let (dx, y) = self.change.split_at_mut(self.states);
-            self.model.tangent(x, u, &Direction { x: along_x, u: along_u }, dx, y);
-            into.set_column(column, dx.iter().copied(), y.iter().copied());
-        }
+        self.tangents.matrices(into, |along, dx, y| self.model.tangent(x, u, along, dx, y));
         Ok(())
     }
 }
