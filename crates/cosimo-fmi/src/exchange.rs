@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use cosimo_core::linearised::Matrices;
+use cosimo_core::simulator::Locals;
 use cosimo_core::{
     Abilities, Derivatives, Inputs, Insight, Interface, LineEnd, Local, Rehearsal, Setup, SimulatorError,
     Slot, Suggested, Time, Window,
@@ -355,18 +356,8 @@ impl<O: Origin> Equations for Exchange<O> {
         notices(lost, unreadable)
     }
 
-    fn locals(&self) -> Vec<Local> {
-        locals::all(self.origin.members())
-    }
-
-    fn choose_locals(&mut self, places: &[usize]) {
-        self.locals = Chosen::new(self.origin.members().map(|(description, _)| description), places);
-    }
-
-    fn read_locals(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
-        let instance = live(&mut self.instance)?;
-        self.locals
-            .read(into, |member, kind, references, values| O::get(instance, member, kind, references, values))
+    fn locals(&mut self) -> Option<&mut dyn Locals> {
+        Some(self)
     }
 
     fn rehearse(
@@ -378,6 +369,22 @@ impl<O: Origin> Equations for Exchange<O> {
             Rollback::Tried => rehearsal::rehearse(simulator, &simulator.setup(), window, inputs),
             _ => Ok(Rehearsal::Untried),
         }
+    }
+}
+
+impl<O: Origin> Locals for Exchange<O> {
+    fn list(&self) -> Vec<Local> {
+        locals::all(self.origin.members())
+    }
+
+    fn choose(&mut self, places: &[usize]) {
+        self.locals = Chosen::new(self.origin.members().map(|(description, _)| description), places);
+    }
+
+    fn read(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
+        let instance = live(&mut self.instance)?;
+        self.locals
+            .read(into, |member, kind, references, values| O::get(instance, member, kind, references, values))
     }
 }
 

@@ -501,17 +501,16 @@ impl Joined {
         self.members.iter_mut().try_for_each(|member| call(member.instance.as_mut()))
     }
 
-    /// Hands every member its part of a vector.
-    fn split<T>(
+    /// Lets every member fill its part of a vector.
+    fn split(
         &mut self,
-        mut all: T,
+        mut all: &mut [f64],
         size: fn(&Member) -> usize,
-        part: impl Fn(T, usize) -> (T, T),
-        mut call: impl FnMut(&mut dyn Exchanged, T) -> Result<(), SimulatorError>,
+        fill: fn(&mut dyn Exchanged, &mut [f64]) -> Result<(), SimulatorError>,
     ) -> Result<(), SimulatorError> {
         for member in &mut self.members {
-            let (own, rest) = part(all, size(member));
-            call(member.instance.as_mut(), own)?;
+            let (own, rest) = all.split_at_mut(size(member));
+            fill(member.instance.as_mut(), own)?;
             all = rest;
         }
         Ok(())
@@ -666,48 +665,32 @@ impl Exchanged for Joined {
         self.each(|member| member.set_time(t))
     }
 
-    fn set_states(&mut self, x: &[f64]) -> Result<(), SimulatorError> {
+    fn set_states(&mut self, mut x: &[f64]) -> Result<(), SimulatorError> {
         self.stale = true;
-        self.split(
-            x,
-            |member| member.states,
-            |all, size| all.split_at(size),
-            |member, x| member.set_states(x),
-        )
+        for member in &mut self.members {
+            let (own, rest) = x.split_at(member.states);
+            member.instance.set_states(own)?;
+            x = rest;
+        }
+        Ok(())
     }
 
     fn states(&mut self, x: &mut [f64]) -> Result<(), SimulatorError> {
-        self.split(
-            x,
-            |member| member.states,
-            |all, size| all.split_at_mut(size),
-            |member, x| member.states(x),
-        )
+        self.split(x, |member| member.states, |member, x| member.states(x))
     }
 
     fn nominals(&mut self, x: &mut [f64]) -> Result<(), SimulatorError> {
-        self.split(
-            x,
-            |member| member.states,
-            |all, size| all.split_at_mut(size),
-            |member, x| member.nominals(x),
-        )
+        self.split(x, |member| member.states, |member, x| member.nominals(x))
     }
 
     fn slopes(&mut self, dx: &mut [f64]) -> Result<(), SimulatorError> {
         self.resolve()?;
-        self.split(
-            dx,
-            |member| member.states,
-            |all, size| all.split_at_mut(size),
-            |member, dx| member.slopes(dx),
-        )
+        self.split(dx, |member| member.states, |member, dx| member.slopes(dx))
     }
 
     fn indicators(&mut self, z: &mut [f64]) -> Result<(), SimulatorError> {
         self.resolve()?;
-        let size = |member: &Member| member.indicators;
-        self.split(z, size, |all, size| all.split_at_mut(size), |member, z| member.indicators(z))
+        self.split(z, |member| member.indicators, |member, z| member.indicators(z))
     }
 
     fn completed_step(&mut self, never_back: bool) -> Result<Completed, SimulatorError> {

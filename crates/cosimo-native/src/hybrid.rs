@@ -18,8 +18,8 @@ use cosimo_core::simulator::{
     TunableParameters,
 };
 use cosimo_core::{
-    Inputs, Interface, LineEnd, Local, Outputs, Reached, Rehearsal, Segment, Setup, Simulator,
-    SimulatorError, Slot, Time, Window,
+    Inputs, Interface, LineEnd, Outputs, Reached, Rehearsal, Segment, Setup, Simulator, SimulatorError, Slot,
+    Time, Window,
 };
 use cosimo_ode::{Failure, Fault, Integrator, IntegratorEntry, Outcome, Roots, Settings, System};
 
@@ -115,14 +115,8 @@ pub trait Equations: Send + Sized {
         Vec::new()
     }
 
-    fn locals(&self) -> Vec<Local> {
-        Vec::new()
-    }
-
-    fn choose_locals(&mut self, _places: &[usize]) {}
-
-    fn read_locals(&mut self, _into: &mut [f64]) -> Result<(), SimulatorError> {
-        Ok(())
+    fn locals(&mut self) -> Option<&mut dyn Locals> {
+        None
     }
 
     fn rehearse(
@@ -246,10 +240,6 @@ impl Course {
         let Course { next_event, now, anchor, held, tuning, .. } = self;
         let inputs = held.iter_mut().flat_map(|segment| &mut segment.0);
         [next_event, now, anchor].into_iter().chain(inputs).chain(tuning.numbers_mut())
-    }
-
-    fn inputs_at(&self, t: f64, u: &mut [f64]) {
-        look(&self.held, t - self.anchor, u);
     }
 }
 
@@ -481,7 +471,7 @@ impl<E: Equations> HybridSimulator<E> {
     fn event(&mut self, at: f64) -> Result<(), SimulatorError> {
         let HybridSimulator { equations, course, work: Work { x, .. }, u, .. } = self;
         x.copy_from_slice(course.integrator.state());
-        course.inputs_at(at, u);
+        look(&course.held, at - course.anchor, u);
         let settled = equations.event(at, x, u)?;
         (course.next_event, course.due, self.ending) = (settled.next_event, false, settled.ended);
         course.integrator.restart(at, x);
@@ -698,7 +688,7 @@ impl<E: Equations> Simulator for HybridSimulator<E> {
         }
         if self.initialising {
             self.course.held.copy_from_slice(inputs.segments);
-            look(inputs.segments, 0.0, &mut self.u);
+            self.u.iter_mut().zip(inputs.segments).for_each(|(u, segment)| *u = segment.start());
             return self.equations.initialise(&self.u);
         }
         self.take(at.seconds(), inputs)?;
@@ -721,9 +711,13 @@ impl<E: Equations> Simulator for HybridSimulator<E> {
         self.output_slopes(out.slopes)
     }
 
+    fn locals(&mut self) -> Option<&mut dyn Locals> {
+        self.equations.locals()
+    }
+
     abilities! {
         self:
-        lifecycle, parameters, states, state_space, locals,
+        lifecycle, parameters, states, state_space,
         rollback if self.interface.abilities.rollback,
         serialize_state if self.interface.abilities.freeze,
         events if self.interface.abilities.events,
@@ -780,20 +774,6 @@ impl<E: Equations> Lifecycle for HybridSimulator<E> {
 
     fn ending(&mut self) -> Option<&'static str> {
         self.ending
-    }
-}
-
-impl<E: Equations> Locals for HybridSimulator<E> {
-    fn list(&self) -> Vec<Local> {
-        self.equations.locals()
-    }
-
-    fn choose(&mut self, places: &[usize]) {
-        self.equations.choose_locals(places);
-    }
-
-    fn read(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
-        self.equations.read_locals(into)
     }
 }
 
