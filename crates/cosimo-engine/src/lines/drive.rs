@@ -15,8 +15,9 @@ pub(crate) struct Drive {
     pub(crate) way: Boundary,
     /// Per end: effort per rate of the flow into the line. NaN where nobody knows.
     pub(crate) masses: Vec<f64>,
-    /// Per end: the rate of the flow into the line that the last step would have had without the effort.
-    rates: Vec<f64>,
+    /// Per end: the rate of the flow into the line that the last step would have had without the effort. Kept from step to
+    /// step, so that who rewinds the simulator rewinds it.
+    pub(super) rates: Vec<f64>,
     /// Per end: the flow at the start of the step, and guesses of it at the end.
     flows: Vec<f64>,
     guesses: [Vec<f64>; 2],
@@ -42,15 +43,6 @@ impl Drive {
             moves: interface.abilities.input_degree > 0,
             masses,
         }
-    }
-
-    /// What is kept from step to step, for whoever rewinds.
-    pub(crate) fn rates(&self) -> &[f64] {
-        &self.rates
-    }
-
-    pub(crate) fn rates_mut(&mut self) -> &mut [f64] {
-        &mut self.rates
     }
 
     /// A step of the simulator, its other inputs as in `segments`.

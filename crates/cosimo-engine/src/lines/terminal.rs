@@ -54,7 +54,7 @@ impl Terminal {
         interface.abilities.jacobian = false;
         interface.insight = None;
         interface.stretches.clear();
-        let saved = vec![drive.rates().to_vec(); Slot::COUNT];
+        let saved = vec![drive.rates.clone(); Slot::COUNT];
         let ends = Ends::clone(ends);
         Terminal { inner, interface, ends, own, drive, stepwise: false, plain, segments, saved }
     }
@@ -95,6 +95,13 @@ impl Terminal {
         check_masses(name, &self.drive, ends, size)?;
         self.drive.rest(ends.iter().map(|end| end.first_effort));
         Ok(())
+    }
+
+    /// Over the state of the simulator as bytes, and what is kept beside it.
+    fn walk(&mut self, inner: &mut Vec<u8>, mut walk: Walk<'_>) -> Result<(), SimulatorError> {
+        walk.bytes(inner);
+        walk.numbers(&mut self.drive.rates);
+        walk.end()
     }
 
     fn take(&mut self, inputs: &Inputs<'_>) {
@@ -167,12 +174,12 @@ impl StepIntegrals for Terminal {
 
 impl Rollback for Terminal {
     fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        self.saved[slot.index()].copy_from_slice(self.drive.rates());
+        self.saved[slot.index()].copy_from_slice(&self.drive.rates);
         self.inner.need_rollback()?.save(slot)
     }
 
     fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        self.drive.rates_mut().copy_from_slice(&self.saved[slot.index()]);
+        self.drive.rates.copy_from_slice(&self.saved[slot.index()]);
         self.inner.need_rollback()?.restore(slot)
     }
 }
@@ -181,18 +188,12 @@ impl SerializeState for Terminal {
     fn serialize(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
         let mut inner = Vec::new();
         self.inner.need_serialize_state()?.serialize(&mut inner)?;
-        let mut walk = Walk::Write(into);
-        walk.bytes(&mut inner);
-        walk.numbers(self.drive.rates_mut());
-        walk.end()
+        self.walk(&mut inner, Walk::Write(into))
     }
 
     fn deserialize(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
         let mut inner = Vec::new();
-        let mut walk = Walk::Read(Some(from));
-        walk.bytes(&mut inner);
-        walk.numbers(self.drive.rates_mut());
-        walk.end()?;
+        self.walk(&mut inner, Walk::Read(Some(from)))?;
         self.inner.need_serialize_state()?.deserialize(&inner)
     }
 }
