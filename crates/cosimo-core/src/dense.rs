@@ -409,6 +409,13 @@ mod tests {
     }
 
     #[test]
+    fn a_product_is_added_to_what_is_there() {
+        let mut into = [1.0, 2.0];
+        add_product(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[1.0, 10.0, 100.0], &mut into);
+        assert_eq!(into, [322.0, 656.0]);
+    }
+
+    #[test]
     fn zero_and_nothing_are_fine() {
         let zero = table(2, 2, &[0.0; 4], 1.0);
         assert_eq!(zero[..4], [1.0, 0.0, 0.0, 1.0]);

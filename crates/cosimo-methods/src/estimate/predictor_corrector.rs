@@ -92,4 +92,25 @@ mod tests {
             assert!((predicted - curve(1.1)).abs() < 1e-12, "degree {degree}: {predicted} {}", curve(1.1));
         }
     }
+
+    #[test]
+    fn the_degree_is_that_of_what_is_known_since_the_start_or_a_jump() {
+        let mut traces = Traces::new(1);
+        let mut put = |t: f64, y: f64| {
+            traces.open(Time::new(t).unwrap());
+            traces.put(0, &[y], &[]);
+            traces.commit();
+            let window = Window { from: Time::ZERO, to: Time::new(t).unwrap(), size: 0.5 };
+            (t > 0.0).then(|| predict(traces.trace(0), 3, window))
+        };
+        put(0.0, 1.0);
+        // One sample before: a constant. Two: a line. Three: a parabola.
+        assert_eq!(put(0.5, 2.0), Some(1.0));
+        assert_eq!(put(1.0, 4.0), Some(3.0));
+        assert!((put(1.5, 0.0).unwrap() - 7.0).abs() < 1e-14);
+        // Two samples of one instant are a jump: what lies before it predicts nothing.
+        put(1.5, 9.0);
+        assert_eq!(put(2.0, 11.0), Some(9.0));
+        assert_eq!(put(2.5, 0.0), Some(13.0));
+    }
 }

@@ -269,4 +269,21 @@ mod tests {
         let (_, whole, ..) = filled(30);
         assert!((arx.usual(&memory, 1) * 4.0 - arx.usual(&whole, 1) * 15f64.sqrt()).abs() < 1e-12);
     }
+
+    #[test]
+    fn what_is_left_over_belongs_to_its_own_output() {
+        let arx = Arx { inputs: 1, outputs: 2, order: 1 };
+        let (width, mut memory) = (arx.width(1), vec![0.0; arx.memory()]);
+        for k in 0..40 {
+            // Regressors that have nothing to do with the outputs, of which the second is thrice the first.
+            let mut row: Vec<f64> = (0..width).map(|j| ((7 * k + 3 * j * j + 1) as f64).sin()).collect();
+            let noise = ((k * k) as f64).cos();
+            row.extend([noise, 3.0 * noise]);
+            arx.add(&mut memory, 1.0, &mut row);
+        }
+        let [one, other] = [0, 1].map(|output| arx.left(1, &memory, output));
+        assert!(one > 0.1 && (other - 9.0 * one).abs() < 1e-12 * other, "{one} {other}");
+        let [one, other] = [0, 1].map(|output| arx.change(&memory, output));
+        assert!(one > 0.1 && (other - 9.0 * one).abs() < 1e-12 * other, "{one} {other}");
+    }
 }

@@ -369,4 +369,13 @@ mod tests {
             assert_eq!(solve([[0.0; 3]; 3], relaxation).unwrap(), (1, 0.0));
         }
     }
+
+    #[test]
+    fn aitken_is_right_at_once_where_there_is_one_mode() {
+        for mode in [0.4, -3.0] {
+            let a = [[mode, 0.0, 0.0], [0.0; 3], [0.0; 3]];
+            let (sweeps, error) = solve(a, Relaxation::Aitken).unwrap();
+            assert!(sweeps <= 4 && error < 1e-9, "{mode}: {error:e} after {sweeps}");
+        }
+    }
 }

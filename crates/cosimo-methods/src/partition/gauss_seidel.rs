@@ -76,4 +76,16 @@ mod tests {
         assert!(order(&["d"]).stages(&graph).unwrap_err().contains("no component"));
         assert!(order(&["a", "a"]).stages(&graph).unwrap_err().contains("twice"));
     }
+
+    #[test]
+    fn others_follow_the_file_unless_the_graph_is_asked_for() {
+        let simulators = ["a", "b"].map(String::from).to_vec();
+        let graph = CouplingGraph { simulators, edges: vec![(1, 0)] };
+        let stages = |given: &[(String, cosimo_core::Value)]| {
+            let options = cosimo_core::Options::resolve("it", ENTRY.options, given).unwrap();
+            (ENTRY.build)(&options).stages(&graph).unwrap()
+        };
+        assert_eq!(stages(&[]), [[0], [1]]);
+        assert_eq!(stages(&[("rest".into(), "graph".into())]), [[1], [0]]);
+    }
 }
