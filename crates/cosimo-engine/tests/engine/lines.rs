@@ -69,6 +69,16 @@ const STEADY: &str =
     "control = \"steady-state\", steady = { sliding-window = { window = 0.01, tolerance = 0.1 } }";
 
 #[test]
+fn a_thousand_rows_where_nothing_says_how_many() {
+    let text = spring("delay = 1e-4, stiffness = 1e3").replace(
+        "experiment.stop = 0.2\nresults.every = 1e-3",
+        "experiment.start = 0.1\nexperiment.stop = 0.2",
+    );
+    let (rows, _) = rows(&text, 1, &["left.f"]);
+    assert_eq!((rows.len(), rows[0][0], rows[1000][0]), (1001, 0.1, 0.2));
+}
+
+#[test]
 fn the_same_bits_for_any_number_of_threads_and_rows() {
     let line = format!("delay = 1e-4, stiffness = 1e3, {STEADY}");
     let text = spring_of("relative = 3e-5", "relative = 2e-4", &line);

@@ -164,3 +164,17 @@ fn a_map_waits_for_inputs_that_are_not_settled() {
     let failed = run(&sources, &wires("3 = 5")).run_until(Time::new(1.0).unwrap()).unwrap_err().to_string();
     assert!(failed.contains("`b.mode.seen` is 2, for which the map to `c.u` has no entry"), "{failed}");
 }
+
+#[test]
+fn a_single_pair_of_effort_and_flow_is_the_probable_bond() {
+    let text = "experiment.stop = 1\n\
+        component.spring = { source = \"native:oscillator/spring-damper\" }\n\
+        component.mass = { source = \"native:oscillator/mass\" }\n\
+        wire = [{ from = \"spring.F\", to = \"mass.F\" }, { from = \"mass.v\", to = \"spring.v\" }]\n";
+    let (system, problems) = toml::read(text, Path::new("."), &registry());
+    assert_eq!(problems, []);
+    let found = cosimo::engine::bonds::bonds(&system, &registry()).unwrap();
+    assert_eq!(found.len(), 1);
+    assert!(found[0].certain());
+    assert_eq!((&found[0].probable[..], found[0].candidates[0].wires), (&[0][..], [0, 1]));
+}
