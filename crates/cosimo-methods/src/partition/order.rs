@@ -1,34 +1,22 @@
 //! The order that the graph itself suggests: whoever drives comes before whom it drives, and simulators that
 //! drive each other stay together.
 
+use cosimo_core::graph::components;
 use cosimo_core::method::CouplingGraph;
 
 /// Groups of simulators that drive each other in a circle, those that depend on nobody first; inside a group and
 /// between independent groups in the order of the file.
 pub(super) fn groups(graph: &CouplingGraph) -> Vec<Vec<usize>> {
     let count = graph.simulators.len();
-    let (mut onward, mut backward) = (vec![Vec::new(); count], vec![Vec::new(); count]);
+    let mut backward = vec![Vec::new(); count];
     for &(from, to) in &graph.edges {
-        onward[from].push(to);
         backward[to].push(from);
     }
-    // Kosaraju: whoever is finished last in a search along the edges leads a circle in a search against them.
-    let mut finished = Vec::new();
-    let mut seen = vec![false; count];
-    for start in 0..count {
-        search(start, &onward, &mut seen, &mut finished);
-    }
-    let mut circle_of = vec![usize::MAX; count];
-    let mut circles: Vec<Vec<usize>> = Vec::new();
-    let mut seen = vec![false; count];
-    for &start in finished.iter().rev() {
-        let mut circle = Vec::new();
-        search(start, &backward, &mut seen, &mut circle);
-        if !circle.is_empty() {
-            circle.sort_unstable();
-            circle.iter().for_each(|&member| circle_of[member] = circles.len());
-            circles.push(circle);
-        }
+    let mut circles = components(count, |member, k| backward[member].get(k).copied());
+    let mut circle_of = vec![0; count];
+    for (place, circle) in circles.iter_mut().enumerate() {
+        circle.sort_unstable();
+        circle.iter().for_each(|&member| circle_of[member] = place);
     }
     // Of all circles whose sources are placed, the one that stands first in the file comes next.
     let mut placed = vec![false; circles.len()];
@@ -67,28 +55,6 @@ pub(super) fn levels(graph: &CouplingGraph) -> Vec<Vec<usize>> {
     (0..depth)
         .map(|level| (0..level_of.len()).filter(|&member| level_of[member] == level).collect())
         .collect()
-}
-
-/// Depth first from `start`; members in the order in which they are left. Without recursion: chains may be long.
-fn search(start: usize, edges: &[Vec<usize>], seen: &mut [bool], left: &mut Vec<usize>) {
-    if std::mem::replace(&mut seen[start], true) {
-        return;
-    }
-    let mut path = vec![(start, 0)];
-    while let Some((member, next)) = path.last_mut() {
-        match edges[*member].get(*next) {
-            Some(&to) => {
-                *next += 1;
-                if !std::mem::replace(&mut seen[to], true) {
-                    path.push((to, 0));
-                }
-            }
-            None => {
-                left.push(*member);
-                path.pop();
-            }
-        }
-    }
 }
 
 #[cfg(test)]
