@@ -21,8 +21,10 @@ pub trait Fit: Send + Sync {
     /// The degree of polynomial it gets right; the order of errors follows from it.
     fn degree(&self) -> u32;
 
-    /// How many samples it looks at.
-    fn history(&self) -> usize;
+    /// How many samples it looks at: as many as a polynomial of its degree goes through, unless it says otherwise.
+    fn history(&self) -> usize {
+        self.degree() as usize + 1
+    }
 
     fn fit(&self, known: Trace<'_>, window: Window) -> Segment;
 
@@ -53,10 +55,6 @@ pub struct Discrete;
 impl Fit for Discrete {
     fn degree(&self) -> u32 {
         0
-    }
-
-    fn history(&self) -> usize {
-        1
     }
 
     fn fit(&self, known: Trace<'_>, _window: Window) -> Segment {

@@ -15,10 +15,6 @@ impl Fit for Hold {
         0
     }
 
-    fn history(&self) -> usize {
-        1
-    }
-
     #[inline]
     fn fit(&self, known: Trace<'_>, _window: Window) -> Segment {
         Segment::constant(known.newest())

@@ -16,10 +16,6 @@ impl Fit for Linear {
         1
     }
 
-    fn history(&self) -> usize {
-        2
-    }
-
     #[inline]
     fn fit(&self, known: Trace<'_>, window: Window) -> Segment {
         of_degree(1, known, window)

@@ -16,10 +16,6 @@ impl Fit for Quadratic {
         2
     }
 
-    fn history(&self) -> usize {
-        3
-    }
-
     #[inline]
     fn fit(&self, known: Trace<'_>, window: Window) -> Segment {
         of_degree(2, known, window)
