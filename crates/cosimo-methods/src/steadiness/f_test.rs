@@ -1,6 +1,6 @@
 //! The F-test: the variance about the mean against that from sample to sample. Noise alone gives the same twice.
 
-use cosimo_core::entry::{Entry, Options, Range, Spec};
+use cosimo_core::entry::{Entry, Range, Spec};
 use cosimo_core::interface::Needs;
 use cosimo_core::line::Stamp;
 use cosimo_core::method::Steadiness;
@@ -19,7 +19,15 @@ pub const ENTRY: Entry<dyn Steadiness> = Entry {
         Spec::number("critical", 2.0, Range::Positive, "", "the ratio up to which it stands still"),
     ],
     needs: |_| Needs::NOTHING,
-    build: |options| Box::new(FTest::new(options)),
+    build: |options| {
+        Box::new(FTest {
+            window: options.number(WINDOW.name),
+            samples: options.count("samples"),
+            // As wide as a sliding window of that tolerance sees it.
+            noise: options.optional(TOLERANCE.name).unwrap_or(USUAL) / 4.0,
+            critical: options.number("critical"),
+        })
+    },
 };
 
 /// Where no tolerance is given.
@@ -31,18 +39,6 @@ struct FTest {
     samples: usize,
     noise: f64,
     critical: f64,
-}
-
-impl FTest {
-    fn new(options: &Options) -> FTest {
-        FTest {
-            window: options.number(WINDOW.name),
-            samples: options.count("samples"),
-            // As wide as a sliding window of that tolerance sees it.
-            noise: options.optional(TOLERANCE.name).unwrap_or(USUAL) / 4.0,
-            critical: options.number("critical"),
-        }
-    }
 }
 
 impl Steadiness for FTest {

@@ -1,6 +1,6 @@
 //! The R-test: the F-test with filters in the place of sums.
 
-use cosimo_core::entry::{Entry, Options, Range, Spec};
+use cosimo_core::entry::{Entry, Range, Spec};
 use cosimo_core::interface::Needs;
 use cosimo_core::line::Stamp;
 use cosimo_core::method::Steadiness;
@@ -23,7 +23,16 @@ pub const ENTRY: Entry<dyn Steadiness> = Entry {
         Spec::number("critical", 2.5, Range::Positive, "", "the ratio up to which it stands still"),
     ],
     needs: |_| Needs::NOTHING,
-    build: |options| Box::new(RTest::new(options)),
+    build: |options| {
+        let tolerance = options.optional(TOLERANCE.name).unwrap_or(USUAL);
+        Box::new(RTest {
+            window: options.number(WINDOW.name),
+            // So that it and a sliding window of that tolerance agree on ramps.
+            noise: 7.9 * tolerance / options.number("samples"),
+            lambda: ["lambda1", "lambda2", "lambda3"].map(|name| options.number(name)),
+            critical: options.number("critical"),
+        })
+    },
 };
 
 #[derive(Debug)]
@@ -32,19 +41,6 @@ struct RTest {
     noise: f64,
     lambda: [f64; 3],
     critical: f64,
-}
-
-impl RTest {
-    fn new(options: &Options) -> RTest {
-        let tolerance = options.optional(TOLERANCE.name).unwrap_or(USUAL);
-        RTest {
-            window: options.number(WINDOW.name),
-            // So that it and a sliding window of that tolerance agree on ramps.
-            noise: 7.9 * tolerance / options.number("samples"),
-            lambda: ["lambda1", "lambda2", "lambda3"].map(|name| options.number(name)),
-            critical: options.number("critical"),
-        }
-    }
 }
 
 /// Filtered value, variance about it, variance from sample to sample, last sample.

@@ -1,6 +1,6 @@
 //! The rectangular sliding window: all samples of the last seconds lie close together.
 
-use cosimo_core::entry::{Entry, Options, Range, Spec};
+use cosimo_core::entry::{Entry, Range, Spec};
 use cosimo_core::interface::Needs;
 use cosimo_core::line::Stamp;
 use cosimo_core::method::Steadiness;
@@ -24,7 +24,14 @@ pub const ENTRY: Entry<dyn Steadiness> = Entry {
         ),
     ],
     needs: |_| Needs::NOTHING,
-    build: |options| Box::new(SlidingWindow::new(options)),
+    build: |options| {
+        Box::new(SlidingWindow {
+            window: options.number(WINDOW.name),
+            tolerance: options.optional(TOLERANCE.name),
+            relative: options.number(RELATIVE.name),
+            effort_tolerance: options.optional("effort_tolerance"),
+        })
+    },
 };
 
 #[derive(Debug)]
@@ -33,17 +40,6 @@ struct SlidingWindow {
     tolerance: Option<f64>,
     relative: f64,
     effort_tolerance: Option<f64>,
-}
-
-impl SlidingWindow {
-    fn new(options: &Options) -> SlidingWindow {
-        SlidingWindow {
-            window: options.number(WINDOW.name),
-            tolerance: options.optional(TOLERANCE.name),
-            relative: options.number(RELATIVE.name),
-            effort_tolerance: options.optional("effort_tolerance"),
-        }
-    }
 }
 
 /// When it began, and the largest flow so far.
