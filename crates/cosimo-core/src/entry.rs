@@ -23,6 +23,15 @@ pub enum Value {
 }
 
 impl Value {
+    /// The number that it is, if it is one.
+    pub fn number(&self) -> Option<f64> {
+        if let Value::Number(number) = self { Some(*number) } else { None }
+    }
+
+    fn text(&self) -> Option<&str> {
+        if let Value::Text(text) = self { Some(text) } else { None }
+    }
+
     /// For messages.
     pub fn describe(&self) -> String {
         match self {
@@ -272,19 +281,20 @@ impl Options {
         self.0.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
     }
 
-    /// A declared number with a default. Asking for anything else is a bug in the entry, found by its first test.
+    /// A declared option with a value. Asking for anything else is a bug in the entry, found by its first test.
+    fn declared<'v, T>(&'v self, name: &str, kind: &str, of: fn(&'v Value) -> Option<T>) -> T {
+        let value = self.get(name);
+        value
+            .and_then(of)
+            .unwrap_or_else(|| unreachable!("option `{name}` is not a declared {kind}: {value:?}"))
+    }
+
     pub fn number(&self, name: &str) -> f64 {
-        match self.get(name) {
-            Some(Value::Number(number)) => *number,
-            other => unreachable!("option `{name}` is not a declared number: {other:?}"),
-        }
+        self.declared(name, "number", Value::number)
     }
 
     pub fn optional(&self, name: &str) -> Option<f64> {
-        match self.get(name) {
-            Some(Value::Number(number)) => Some(*number),
-            _ => None,
-        }
+        self.get(name).and_then(Value::number)
     }
 
     pub fn count(&self, name: &str) -> usize {
@@ -292,27 +302,18 @@ impl Options {
     }
 
     pub fn text(&self, name: &str) -> &str {
-        match self.get(name) {
-            Some(Value::Text(text)) => text,
-            other => unreachable!("option `{name}` is not a declared choice: {other:?}"),
-        }
+        self.declared(name, "choice", Value::text)
     }
 
     pub fn flag(&self, name: &str) -> bool {
-        match self.get(name) {
-            Some(Value::Flag(flag)) => *flag,
-            other => unreachable!("option `{name}` is not a declared flag: {other:?}"),
-        }
+        self.declared(name, "flag", |value| if let Value::Flag(flag) = value { Some(*flag) } else { None })
     }
 
     pub fn names(&self, name: &str) -> Vec<String> {
-        match self.get(name) {
-            Some(Value::List(items)) => items
-                .iter()
-                .filter_map(|item| if let Value::Text(text) = item { Some(text.clone()) } else { None })
-                .collect(),
-            other => unreachable!("option `{name}` is not a declared list: {other:?}"),
-        }
+        self.declared(name, "list", |value| match value {
+            Value::List(items) => Some(items.iter().filter_map(Value::text).map(str::to_owned).collect()),
+            _ => None,
+        })
     }
 
     /// All values, in the order of declaration.
@@ -412,6 +413,7 @@ impl std::fmt::Debug for dyn Source {
 }
 
 /// A kind of simulator that carries no data.
+#[derive(Debug)]
 pub struct SourceEntry {
     pub name: &'static str,
     pub summary: &'static str,
@@ -449,12 +451,6 @@ impl Source for &'static SourceEntry {
     }
     fn joins(&self) -> bool {
         self.join.is_some()
-    }
-}
-
-impl std::fmt::Debug for SourceEntry {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "SourceEntry({})", self.name)
     }
 }
 
@@ -532,6 +528,7 @@ pub struct ModelInfo {
 }
 
 /// The undivided form of a system, to compare with.
+#[derive(Debug)]
 pub struct ReferenceEntry {
     pub name: &'static str,
     pub summary: &'static str,
@@ -543,16 +540,11 @@ pub struct ReferenceEntry {
     pub history: bool,
 }
 
-impl std::fmt::Debug for ReferenceEntry {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "ReferenceEntry({})", self.name)
-    }
-}
-
 /// A result file, or why it could not be created.
 pub type Created = Result<Box<dyn TableWriter>, RecordError>;
 
 /// A format of result files, by the endings of their names.
+#[derive(Debug)]
 pub struct FormatEntry {
     pub name: &'static str,
     pub summary: &'static str,
@@ -565,12 +557,6 @@ pub struct FormatEntry {
     /// Opens a file of the same columns again and cuts off what was written behind the bookmark.
     pub resume: fn(&Path, &Columns, &[u8]) -> Created,
     pub read: fn(&Path) -> Result<Table, TableError>,
-}
-
-impl std::fmt::Debug for FormatEntry {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "FormatEntry({})", self.name)
-    }
 }
 
 /// A file name whose ending belongs to no format.

@@ -20,6 +20,7 @@ pub struct Written {
     pub remarks: Vec<Problem>,
 }
 
+#[derive(Debug)]
 pub struct SystemFormat {
     pub name: &'static str,
     pub summary: &'static str,
@@ -27,12 +28,6 @@ pub struct SystemFormat {
     pub endings: &'static [&'static str],
     pub read: fn(&Path, &Asked, &Registry) -> Result<Document, Unreadable>,
     pub write: Option<Write>,
-}
-
-impl std::fmt::Debug for SystemFormat {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "SystemFormat({})", self.name)
-    }
 }
 
 /// What to read of a file that holds several systems.
