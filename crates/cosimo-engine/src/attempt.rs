@@ -6,7 +6,7 @@ use cosimo_core::method::{Passes, Record, Shape, Trial};
 use cosimo_core::{End, Segment, Slot, Time, Window};
 
 use crate::board::{Board, known};
-use crate::crew::{Blamed, Crew, Fault, Task, Whose};
+use crate::crew::{Blamed, Buffers, Crew, Fault, Outcome, Task, Who, earlier};
 use crate::plan::Layout;
 use crate::rates::Limits;
 use crate::settling::{Instant, Settling};
@@ -56,10 +56,7 @@ impl Trial for Attempt<'_> {
 
     fn rewind(&mut self) -> Result<(), StepError> {
         self.board.rewind();
-        self.crew
-            .run(Task::Restore(Slot::Attempt), &mut self.board.buffers)
-            .map_err(|blamed| stepping(self.layout, blamed, self.window))?;
-        Ok(())
+        self.run(Task::Restore(Slot::Attempt), self.window)
     }
 
     fn record(&self) -> Record<'_> {
@@ -75,16 +72,11 @@ impl Passes for Attempt<'_> {
 
     fn mark(&mut self, window: Window) -> Result<(), StepError> {
         self.board.marked_event = self.board.next_event;
-        self.crew
-            .run(Task::Save(Slot::Window), &mut self.board.buffers)
-            .map_err(|blamed| stepping(self.layout, blamed, window))?;
-        Ok(())
+        self.run(Task::Save(Slot::Window), window)
     }
 
     fn again(&mut self, window: Window, ends: &[f64]) -> Result<(), StepError> {
-        self.crew
-            .run(Task::Restore(Slot::Window), &mut self.board.buffers)
-            .map_err(|blamed| stepping(self.layout, blamed, window))?;
+        self.run(Task::Restore(Slot::Window), window)?;
         let (values, slopes) = ends.split_at(self.layout.topology.shape.outputs);
         self.board.traces.put(0, values, slopes);
         self.board.next_event = self.board.marked_event;
@@ -114,6 +106,10 @@ impl Passes for Attempt<'_> {
 }
 
 impl Attempt<'_> {
+    fn run(&mut self, task: Task, window: Window) -> Result<(), StepError> {
+        self.crew.step(task, &mut self.board.buffers, self.layout, window).map(|_| ())
+    }
+
     /// Every stage once, on what the traces know by now.
     fn pass(&mut self, window: Window) -> Result<(), StepError> {
         let (layout, board) = (self.layout, &mut *self.board);
@@ -145,25 +141,17 @@ impl Attempt<'_> {
                 board.paces.go_on(layout, index, window, &mut board.buffers.segments);
             }
             if !layout.topology.parcels.is_empty() {
-                self.crew
-                    .run(Task::Take(Whose::Stage(index)), &mut board.buffers)
-                    .map_err(|blamed| stepping(layout, blamed, window))?;
+                self.crew.step(Task::Take(Who::Stage(index)), &mut board.buffers, layout, window)?;
             }
             let task = Task::Advance { window, stage: index };
-            let outcome =
-                self.crew.run(task, &mut board.buffers).map_err(|blamed| stepping(layout, blamed, window))?;
-            board.evaluations += outcome.evaluations;
+            let outcome = self.crew.step(task, &mut board.buffers, layout, window)?;
+            board.counters.evaluations += outcome.evaluations;
             board.event |= outcome.event;
             board.ended = board.ended.or(outcome.ended);
-            board.next_event = match (board.next_event.filter(|event| *event > window.to), outcome.next_event)
-            {
-                (Some(known), Some(new)) => Some(known.min(new)),
-                (known, new) => known.or(new),
-            };
+            let announced = board.next_event.filter(|event| *event > window.to);
+            board.next_event = earlier(announced, outcome.next_event);
             if !layout.topology.parcels.is_empty() {
-                self.crew
-                    .run(Task::Give(Whose::Stage(index)), &mut board.buffers)
-                    .map_err(|blamed| stepping(layout, blamed, window))?;
+                self.crew.step(Task::Give(Who::Stage(index)), &mut board.buffers, layout, window)?;
                 board.send(|wire| layout.methods.stage_of[layout.topology.parcels[wire].from.0] == index);
             }
             for outputs in &stage.outputs {
@@ -184,10 +172,7 @@ impl Attempt<'_> {
         for (segment, held) in board.buffers.segments.iter_mut().zip(&board.held) {
             *segment = Segment::constant(*held);
         }
-        self.crew
-            .run(Task::Jacobian { at: window.from }, &mut board.buffers)
-            .map_err(|blamed| stepping(self.layout, blamed, window))?;
-        Ok(())
+        self.run(Task::Jacobian { at: window.from }, window)
     }
 
     /// Linear models around where everybody stands, with the inputs that a perfect exchange would give.
@@ -199,12 +184,11 @@ impl Attempt<'_> {
         }
         let age =
             board.model_age.map(|age| age + 1).filter(|age| models.every.is_none_or(|every| *age < every));
-        self.crew
-            .run(Task::Linearise { matrices: age.is_none() }, &mut board.buffers)
-            .map_err(|blamed| stepping(self.layout, blamed, window))?;
+        let task = Task::Linearise { matrices: age.is_none() };
+        self.crew.step(task, &mut board.buffers, self.layout, window)?;
         board.model_age = Some(age.unwrap_or(0));
-        board.linearised += u64::from(age.is_none());
-        board.oldest_model = board.oldest_model.max(age.unwrap_or(0));
+        board.counters.linearised += u64::from(age.is_none());
+        board.counters.oldest_model = board.counters.oldest_model.max(age.unwrap_or(0));
         Ok(())
     }
 
@@ -215,7 +199,7 @@ impl Attempt<'_> {
         }
         let Board { paces, buffers, .. } = &mut *self.board;
         if paces.begin(self.layout, window, self.whole, self.limits, &mut buffers.leads) {
-            self.crew.run(Task::Lead, buffers).map_err(|blamed| stepping(self.layout, blamed, window))?;
+            self.run(Task::Lead, window)?;
         }
         Ok(())
     }
@@ -313,6 +297,20 @@ impl Attempt<'_> {
         }
         self.board.memory = memory;
         self.board.scratch = scratch;
+    }
+}
+
+impl Crew {
+    /// [`Crew::run`] while stepping a window.
+    #[inline]
+    pub(crate) fn step(
+        &mut self,
+        task: Task,
+        buffers: &mut Buffers,
+        layout: &Layout,
+        window: Window,
+    ) -> Result<Outcome, StepError> {
+        self.run(task, buffers).map_err(|blamed| stepping(layout, blamed, window))
     }
 }
 

@@ -4,17 +4,17 @@ use cosimo_core::linearised::Models;
 use cosimo_core::method::{Jacobian, Known, OwnStep, Record};
 use cosimo_core::{Rehearsal, Segment, Time, Traces, Window};
 
+use crate::control::Counters;
 use crate::crew::Buffers;
 use crate::ledger::Ledger;
 use crate::plan::{Layout, Order, PlannedModels};
 use crate::rates::Paces;
 use crate::settling::{Residual, Ripple, Room};
 
-#[derive(Debug)]
 pub struct Board {
     pub traces: Traces,
     /// Values that cross to simulators and back.
-    pub buffers: Buffers,
+    pub(crate) buffers: Buffers,
     /// One small segment per input, from the corrections.
     pub offsets: Vec<Segment>,
     /// Per input: a correction made all of it.
@@ -26,19 +26,16 @@ pub struct Board {
     /// Per output: what it shows can be believed. False for some only while a run starts.
     pub known: Vec<bool>,
     /// Room for loops, of the whole system and of what is renewed at communication points.
-    pub rooms: Vec<Option<Room>>,
-    pub renewal_rooms: Vec<Option<Room>>,
-    pub ripple: Ripple,
+    pub(crate) rooms: Vec<Room>,
+    pub(crate) renewal_rooms: Vec<Room>,
+    pub(crate) ripple: Ripple,
     /// Per input, of which those count that are unknowns of loops; never rewound.
-    pub residuals: Vec<Residual>,
+    pub(crate) residuals: Vec<Residual>,
     /// All memory of corrections, one slice after the other.
     pub memory: Vec<f64>,
     pub scratch: Vec<f64>,
     /// How many windows ago the matrices of linear models were new; `None` before the first.
     pub model_age: Option<u64>,
-    /// How often they were renewed, and how old they were at most; never rewound.
-    pub linearised: u64,
-    pub oldest_model: u64,
     /// Scratch of the iteration.
     pub sweeps: Vec<f64>,
     /// Outputs that the estimate put aside.
@@ -50,7 +47,7 @@ pub struct Board {
     /// How many signals are not what their sources say.
     pub changed: usize,
     pub ledger: Ledger,
-    pub paces: Paces,
+    pub(crate) paces: Paces,
     pub law: Vec<f64>,
     pub next_event: Option<Time>,
     /// Somebody stands at an event at the end of the window.
@@ -59,12 +56,11 @@ pub struct Board {
     pub ended: Option<(usize, &'static str)>,
     /// As of the mark that sweeps go back to.
     pub marked_event: Option<Time>,
-    /// Evaluations of right-hand sides; never rewound.
-    pub evaluations: u64,
+    /// Never rewound.
+    pub counters: Counters,
     bookmark: Bookmark,
 }
 
-#[derive(Debug)]
 struct Bookmark {
     held: Vec<f64>,
     matrices: Vec<f64>,
@@ -75,8 +71,14 @@ struct Bookmark {
     parcels: Vec<Vec<u8>>,
 }
 
+impl std::fmt::Debug for Board {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Board({:?})", self.counters)
+    }
+}
+
 impl Board {
-    pub fn new(layout: &Layout) -> Board {
+    pub(crate) fn new(layout: &Layout) -> Board {
         let Layout { topology, methods, rows, .. } = layout;
         let (inputs, outputs) = (topology.shape.inputs, topology.shape.outputs);
         let (simulators, parcels) = (topology.blocks.len(), topology.parcels.len());
@@ -122,8 +124,6 @@ impl Board {
             whole: vec![false; inputs],
             scratch: vec![0.0; methods.corrections.last().map_or(0, |last| last.scratch.end)],
             model_age: None,
-            linearised: 0,
-            oldest_model: 0,
             bookmark: Bookmark {
                 held: vec![0.0; inputs],
                 matrices: vec![0.0; matrices],
@@ -146,11 +146,11 @@ impl Board {
             event: false,
             ended: None,
             marked_event: None,
-            evaluations: 0,
+            counters: Counters::default(),
         }
     }
 
-    pub fn set_bookmark(&mut self) {
+    pub(crate) fn set_bookmark(&mut self) {
         self.bookmark.held.copy_from_slice(&self.held);
         self.bookmark.matrices.copy_from_slice(&self.buffers.matrices);
         self.bookmark.model_age = self.model_age;
@@ -161,7 +161,7 @@ impl Board {
         self.bookmark.parcels.clone_from_slice(&self.buffers.parcels);
     }
 
-    pub fn rewind(&mut self) {
+    pub(crate) fn rewind(&mut self) {
         self.traces.discard();
         self.held.copy_from_slice(&self.bookmark.held);
         self.buffers.matrices.copy_from_slice(&self.bookmark.matrices);
@@ -174,12 +174,12 @@ impl Board {
     }
 
     /// The first wire on which something new was shown.
-    pub fn unsent(&self) -> Option<usize> {
+    pub(crate) fn unsent(&self) -> Option<usize> {
         self.buffers.parcels.iter().zip(&self.buffers.given).position(|(sent, given)| sent != given)
     }
 
     /// Puts what was shown on its way; whether any of it is new.
-    pub fn send(&mut self, sent: impl Fn(usize) -> bool) -> bool {
+    pub(crate) fn send(&mut self, sent: impl Fn(usize) -> bool) -> bool {
         let mut new = false;
         for wire in (0..self.buffers.parcels.len()).filter(|wire| sent(*wire)) {
             if self.buffers.parcels[wire] != self.buffers.given[wire] {
@@ -192,7 +192,7 @@ impl Board {
 
     /// What an input would be if outputs were exchanged now. Slopes go along where they are offered: the
     /// slope of an output that depends on an input at once depends on that input's slope.
-    pub fn coupled(&self, layout: &Layout, input: usize) -> Segment {
+    pub(crate) fn coupled(&self, layout: &Layout, input: usize) -> Segment {
         let value = layout.topology.couplings.value(input, self.traces.newest());
         let mut slope = 0.0;
         if layout.topology.shape.slopes {
@@ -203,7 +203,7 @@ impl Board {
         if slope.is_finite() { Segment::line(value, slope) } else { Segment::constant(value) }
     }
 
-    pub fn record<'a>(&'a self, layout: &'a Layout, window: Window) -> Record<'a> {
+    pub(crate) fn record<'a>(&'a self, layout: &'a Layout, window: Window) -> Record<'a> {
         Record {
             window,
             applied: &self.buffers.segments,
@@ -223,7 +223,7 @@ impl Board {
 }
 
 /// What a correction may look at. Apart from `Board`, because its memory is lent at the same time.
-pub fn known<'a>(
+pub(crate) fn known<'a>(
     layout: &'a Layout,
     traces: &'a Traces,
     buffers: &'a Buffers,

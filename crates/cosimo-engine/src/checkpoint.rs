@@ -105,8 +105,6 @@ pub(crate) fn walk(
     if walk.is_broken() {
         return Err(CheckpointError::Damaged);
     }
-    (island.board.linearised, island.board.oldest_model) =
-        (island.counters.linearised, island.counters.oldest_model);
     if let Some(scenario) = scenario {
         scenario.redo(island)?;
     }
@@ -123,11 +121,11 @@ fn remembered(
     progress: &mut Progress,
     walk: &mut Walk<'_>,
 ) {
-    let Island { board, clock, counters, size, error, window, .. } = island;
+    let Island { board, clock, size, error, window, .. } = island;
     let buffers = &mut board.buffers;
     buffers.frozen.iter_mut().chain(&mut buffers.parcels).for_each(|bytes| walk.bytes(bytes));
-    counters.all().into_iter().for_each(|count| walk.count(count));
-    walk.count(&mut board.evaluations);
+    board.counters.all().into_iter().for_each(|count| walk.count(count));
+    walk.count(&mut board.counters.evaluations); // twice in this version
     let mut beat = progress.beat.unwrap_or(NO_BEAT);
     walk.count(&mut beat);
     progress.beat = Some(beat).filter(|beat| *beat != NO_BEAT);

@@ -13,25 +13,19 @@ use std::time::Duration;
 use cosimo_core::linearised::Place;
 use cosimo_core::{Rehearsal, Segment, Slot};
 
-pub use self::team::{
-    Blamed, Buffers, Fault, Member, Outcome, Seldom, Sources, Task, Who, Whose, in_simulator,
+pub use self::team::in_simulator;
+pub(crate) use self::team::{
+    Blamed, Buffers, Fault, Member, Outcome, Seldom, Sources, Task, Who, earlier, finite, guarded,
 };
 use self::team::{Team, perform};
-pub(crate) use self::team::{earlier, finite, guarded};
 use crate::workers::{self, Worker, shares};
 
 /// All simulators of an island.
-pub struct Crew {
+pub(crate) struct Crew {
     /// Those of the coordinator's own thread, working on the board's buffers.
     own: Team,
     shares: Vec<Share>,
     sources: Sources,
-}
-
-impl std::fmt::Debug for Crew {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Crew({} own, {} workers)", self.own.members.len(), self.shares.len())
-    }
 }
 
 /// What a worker has.
@@ -70,7 +64,7 @@ impl workers::Group for Group {
 
 impl Crew {
     /// Spreads the members over the threads, neighbours together.
-    pub fn new(members: Vec<Member>, threads: usize, sources: Sources) -> Crew {
+    pub(crate) fn new(members: Vec<Member>, threads: usize, sources: Sources) -> Crew {
         let seldoms = members.iter().map(|member| &member.seldom);
         let wires = seldoms.map(|seldom| seldom.takes.len()).sum();
         let mut shares = shares(members, threads).into_iter();
@@ -82,12 +76,12 @@ impl Crew {
         }
     }
 
-    pub fn threads(&self) -> usize {
+    pub(crate) fn threads(&self) -> usize {
         1 + self.shares.len()
     }
 
     /// From now on takes the wall time inside each simulator's calls. No number of a run depends on it.
-    pub fn take_times(&mut self) {
+    pub(crate) fn take_times(&mut self) {
         self.own.spent = Some(vec![Duration::ZERO; self.own.members.len()]);
         for share in &self.shares {
             share.worker.at_rest(|Group { team, .. }| {
@@ -97,7 +91,7 @@ impl Crew {
     }
 
     /// The times so far, simulator by simulator; empty where none are taken.
-    pub fn spent(&self) -> Vec<Duration> {
+    pub(crate) fn spent(&self) -> Vec<Duration> {
         let mut all = self.own.spent.clone().unwrap_or_default();
         for share in &self.shares {
             share.worker.at_rest(|group| all.extend(group.team.spent.iter().flatten()));
@@ -107,7 +101,7 @@ impl Crew {
 
     /// Runs a task on everybody. The board's buffers are the input and the output; a fault is that of the
     /// simulator with the smallest index, whatever the number of threads.
-    pub fn run(&mut self, task: Task, board: &mut Buffers) -> Result<Outcome, Blamed> {
+    pub(crate) fn run(&mut self, task: Task, board: &mut Buffers) -> Result<Outcome, Blamed> {
         for share in &self.shares {
             share.give(task, board);
         }
@@ -121,12 +115,7 @@ impl Crew {
 
 fn merge(a: Result<Outcome, Blamed>, b: Result<Outcome, Blamed>) -> Result<Outcome, Blamed> {
     match (a, b) {
-        (Ok(a), Ok(b)) => Ok(Outcome {
-            evaluations: a.evaluations + b.evaluations,
-            next_event: earlier(a.next_event, b.next_event),
-            event: a.event || b.event,
-            ended: a.ended.or(b.ended),
-        }),
+        (Ok(a), Ok(b)) => Ok(a.and(b)),
         (Err(a), Err(b)) => Err(if a.0 <= b.0 { a } else { b }),
         (Err(blamed), Ok(_)) | (Ok(_), Err(blamed)) => Err(blamed),
     }

@@ -8,10 +8,9 @@ use cosimo_core::error::StepError;
 use cosimo_core::{Clock, End, Segment, Setup, Slot, Time, Window};
 use cosimo_system::EndRule;
 
-use crate::attempt::{Attempt, resting, stepping};
+use crate::attempt::{Attempt, resting};
 use crate::board::Board;
-use crate::control::Counters;
-use crate::crew::{Blamed, Buffers, Crew, Task, Who, Whose, earlier};
+use crate::crew::{Buffers, Crew, Task, Who, earlier};
 use crate::plan::Layout;
 use crate::rates::Limits;
 use crate::settling::{Instant, Settling, Unsettled};
@@ -19,21 +18,25 @@ use crate::settling::{Instant, Settling, Unsettled};
 /// Rounds of an event that passes from simulator to simulator, or comes again at once.
 pub(crate) const ROUNDS: usize = 100;
 
-#[derive(Debug)]
 pub struct Island {
     pub layout: Layout,
     pub board: Board,
-    pub crew: Crew,
-    pub clock: Clock,
-    pub counters: Counters,
+    pub(crate) crew: Crew,
+    pub(crate) clock: Clock,
     /// The law's last answer, within the limits.
-    pub size: f64,
+    pub(crate) size: f64,
     /// The window that was committed last.
-    pub window: Window,
-    pub error: f64,
+    pub(crate) window: Window,
+    pub(crate) error: f64,
     /// No window crosses this instant, as somebody wants to act at it.
-    pub appointment: Option<Time>,
+    pub(crate) appointment: Option<Time>,
     crawl: Crawl,
+}
+
+impl std::fmt::Debug for Island {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Island({:?} at {})", self.layout, self.clock.now())
+    }
 }
 
 impl Island {
@@ -44,7 +47,6 @@ impl Island {
         Island {
             size: layout.limits.control.first(layout.limits.first_size),
             clock: Clock::starting_at(start),
-            counters: Counters::default(),
             window: Window { from: start, to: start, size: 0.0 },
             error: 0.0,
             appointment: None,
@@ -69,11 +71,11 @@ impl Island {
         }
         // Texts pass through as many simulators as there are at most.
         for _ in 0..=self.layout.topology.blocks.len().min(self.layout.topology.parcels.len()) {
-            self.rest(Task::Give(Whose::All))?;
+            self.rest(Task::Give(Who::All))?;
             if !self.board.send(|_| true) {
                 break;
             }
-            self.rest(Task::Take(Whose::All))?;
+            self.rest(Task::Take(Who::All))?;
         }
         self.board.traces.open(at);
         self.board.traces.put(0, &vec![0.0; self.layout.topology.shape.outputs], &[]);
@@ -141,13 +143,13 @@ impl Island {
     }
 
     /// Whether somebody stands at an event. Its outputs are those of before it.
-    pub fn due(&self) -> bool {
+    pub(crate) fn due(&self) -> bool {
         self.board.event
     }
 
     /// Handles what is due at the present instant: outputs jump, others hear of it at once, until nothing changes any
     /// more. No time passes, and nobody looks back beyond a jump.
-    pub fn handle_events(&mut self) -> Result<(), StepError> {
+    pub(crate) fn handle_events(&mut self) -> Result<(), StepError> {
         // The record shows the inputs of the step and the outputs it left, so both are put aside meanwhile.
         self.board.offsets.copy_from_slice(&self.board.buffers.segments);
         self.board.scratch_left.copy_from_slice(&self.board.buffers.left);
@@ -194,11 +196,11 @@ impl Island {
                 let mut pass = |task: Task, buffers: &mut Buffers| {
                     crew.run(task, buffers).map_err(|blamed| resting(layout, blamed, at))
                 };
-                pass(Task::Give(Whose::Lively), &mut board.buffers)?;
+                pass(Task::Give(Who::Lively), &mut board.buffers)?;
                 sent = board.unsent();
                 if sent.is_some() {
                     board.send(|_| true);
-                    pass(Task::Take(Whose::Lively), &mut board.buffers)?;
+                    pass(Task::Take(Who::Lively), &mut board.buffers)?;
                 }
             }
             let last = round == ROUNDS + layout.topology.order.depth;
@@ -238,7 +240,7 @@ impl Island {
                 Ok(error) => error,
                 Err(StepError::StoppedEarly { at, .. }) if self.layout.limits.rewinds && at > window.from => {
                     self.rewind(window)?;
-                    self.counters.events += 1;
+                    self.board.counters.events += 1;
                     limit = limit.and(at);
                     limits.known = limits.known.and(at);
                     continue;
@@ -250,7 +252,7 @@ impl Island {
                     match self.layout.limits.control.smaller(window.size) {
                         Some(smaller) if again => {
                             self.rewind(window)?;
-                            self.counters.rejected += 1;
+                            self.board.counters.rejected += 1;
                             self.size = smaller;
                             continue;
                         }
@@ -261,7 +263,7 @@ impl Island {
             let order = self.layout.methods.estimate.order(&self.layout.topology.shape);
             let factor = self.layout.methods.law.factor(&self.board.law, error, order);
             if let Some(smaller) =
-                self.layout.limits.control.retry(error, factor, window.size, &mut self.counters)
+                self.layout.limits.control.retry(error, factor, window.size, &mut self.board.counters)
             {
                 self.rewind(window)?;
                 self.size = smaller;
@@ -307,26 +309,20 @@ impl Island {
         self.board.traces.commit();
         self.window = Window { from, to: at, size: at.seconds() - from.seconds() };
         self.clock.accept(self.window);
-        self.counters.steps += 1;
+        self.board.counters.steps += 1;
         Ok(true)
     }
 
     /// Runs the window and measures it; 1 is just good enough.
     fn attempt(&mut self, window: Window, limits: Limits) -> Result<f64, StepError> {
         if self.layout.limits.rewinds {
-            self.crew
-                .run(Task::Save(Slot::Attempt), &mut self.board.buffers)
-                .map_err(|blamed| stepping(&self.layout, blamed, window))?;
+            self.run(Task::Save(Slot::Attempt), window)?;
             self.board.set_bookmark();
         }
         let Island { layout, board, crew, .. } = self;
         let mut attempt =
             Attempt { layout, board, crew, window, companions: false, whole: window.size, limits };
-        let result = layout.methods.estimate.attempt(&mut attempt, window);
-        self.counters.evaluations = self.board.evaluations;
-        self.counters.linearised = self.board.linearised;
-        self.counters.oldest_model = self.board.oldest_model;
-        let error = result?;
+        let error = layout.methods.estimate.attempt(&mut attempt, window)?;
         if error.is_finite() {
             Ok(error)
         } else {
@@ -336,10 +332,11 @@ impl Island {
 
     fn rewind(&mut self, window: Window) -> Result<(), StepError> {
         self.board.rewind();
-        self.crew
-            .run(Task::Restore(Slot::Attempt), &mut self.board.buffers)
-            .map_err(|blamed| stepping(&self.layout, blamed, window))?;
-        Ok(())
+        self.run(Task::Restore(Slot::Attempt), window)
+    }
+
+    fn run(&mut self, task: Task, window: Window) -> Result<(), StepError> {
+        self.crew.step(task, &mut self.board.buffers, &self.layout, window).map(|_| ())
     }
 
     fn commit(&mut self, window: Window, error: f64, factor: f64) {
@@ -353,10 +350,10 @@ impl Island {
         }
         self.board.traces.commit();
         self.clock.accept(window);
-        self.counters.steps += 1;
+        self.board.counters.steps += 1;
         self.window = window;
         self.error = error;
-        let next = self.layout.limits.control.next(window.size, factor, &mut self.counters);
+        let next = self.layout.limits.control.next(window.size, factor, &mut self.board.counters);
         // Cut short by an event or the end, not by the law: that is no reason to start small again.
         let cut = window.size < self.size && (error <= 1.0 || !self.layout.limits.control.adaptive);
         self.size = if cut { next.max(self.size) } else { next };
@@ -379,11 +376,8 @@ impl Island {
     }
 
     pub(crate) fn rest(&mut self, task: Task) -> Result<(), StepError> {
-        let at: Time = self.clock.now();
-        self.crew
-            .run(task, &mut self.board.buffers)
-            .map(|_| ())
-            .map_err(|blamed: Blamed| resting(&self.layout, blamed, at))
+        let done = self.crew.run(task, &mut self.board.buffers).map(|_| ());
+        done.map_err(|blamed| resting(&self.layout, blamed, self.clock.now()))
     }
 
     /// The numbers that one macro step maps onto themselves: states, samples of connected outputs as far
@@ -482,11 +476,5 @@ impl Island {
             *memory = *cell;
         }
         self.rest(Task::SetStates)
-    }
-}
-
-impl std::fmt::Debug for Attempt<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Attempt({})", self.window)
     }
 }

@@ -3,10 +3,10 @@
 //! The engine knows the traits of the methods and never a method: no method's name occurs in this crate.
 
 mod attempt;
-pub mod board;
+mod board;
 mod checkpoint;
 mod control;
-pub mod crew;
+mod crew;
 pub mod history;
 pub mod island;
 mod ledger;

@@ -53,7 +53,7 @@ struct Pace {
 
 /// All of an island, with the inputs that were made for the longer steps.
 #[derive(Debug, Clone)]
-pub struct Paces {
+pub(crate) struct Paces {
     all: Vec<Pace>,
     bookmark: Vec<Pace>,
     applied: Vec<Segment>,

@@ -9,10 +9,11 @@ use cosimo_system::{Problem, RecordPoint, Results};
 use wildmatch::WildMatch;
 
 use crate::island::Island;
+use crate::ledger::Ledger;
 use crate::plan::Ports;
 
 /// The chosen columns, the time first.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Default)]
 pub struct Rows {
     pub columns: Columns,
     sources: Vec<Source>,
@@ -23,7 +24,7 @@ pub struct Rows {
 }
 
 /// Where a value of a row comes from.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy)]
 enum Source {
     Time,
     Output(usize),
@@ -37,15 +38,8 @@ enum Source {
     Bond(usize, BondValue),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum BondValue {
-    TransmittedPower,
-    ResidualPower,
-    TransmittedEnergy,
-    ResidualEnergy,
-    LocalError,
-    Indicator,
-}
+/// Of a bond, by its place, after a step of a size.
+type BondValue = fn(&Ledger, usize, f64) -> f64;
 
 impl Rows {
     /// Chooses columns; a pattern that fits none of them is a problem.
@@ -80,7 +74,7 @@ impl Rows {
             }
         }
         for column in all {
-            if column.source == Source::Time || keeps(&patterns, &column.name) {
+            if matches!(column.source, Source::Time) || keeps(&patterns, &column.name) {
                 rows.columns.names.push(column.name);
                 rows.columns.units.push(column.unit);
                 rows.sources.push(column.source);
@@ -138,15 +132,7 @@ impl Rows {
             Source::Indicator => island.error,
             Source::Changed => board.changed as f64,
             Source::Side(side) => ledger.sides[side],
-            Source::Bond(bond, value) => match value {
-                BondValue::TransmittedPower => ledger.powers[bond].transmitted,
-                BondValue::ResidualPower => ledger.powers[bond].residual,
-                BondValue::TransmittedEnergy => ledger.totals[bond].transmitted,
-                BondValue::ResidualEnergy => ledger.totals[bond].residual,
-                // ECCO Eq. (13b): the mean of both sides' local errors in the transmitted energy.
-                BondValue::LocalError => -0.5 * ledger.powers[bond].residual * window.size,
-                BondValue::Indicator => ledger.indicators[bond],
-            },
+            Source::Bond(bond, value) => value(ledger, bond, window.size),
         }));
     }
 }
@@ -195,6 +181,16 @@ struct Column {
     source: Source,
 }
 
+const BOND_VALUES: [(&str, &str, BondValue); 6] = [
+    ("transmitted_power", "W", |ledger, bond, _| ledger.powers[bond].transmitted),
+    ("residual_power", "W", |ledger, bond, _| ledger.powers[bond].residual),
+    ("transmitted_energy", "J", |ledger, bond, _| ledger.totals[bond].transmitted),
+    ("residual_energy", "J", |ledger, bond, _| ledger.totals[bond].residual),
+    // ECCO Eq. (13b): the mean of both sides' local errors in the transmitted energy.
+    ("local_error", "J", |ledger, bond, size| -0.5 * ledger.powers[bond].residual * size),
+    ("indicator", "1", |ledger, bond, _| ledger.indicators[bond]),
+];
+
 /// Everything that a row could hold, in the order of the file.
 fn all(ports: &Ports<'_>, bonds: &[Bond], scenario: bool) -> Vec<Column> {
     let mut columns = Vec::new();
@@ -230,14 +226,7 @@ fn all(ports: &Ports<'_>, bonds: &[Bond], scenario: bool) -> Vec<Column> {
             add(format!("bond.{name}.power_{}", side_letter(side)), "W", Source::Side(sides + side));
         }
         sides += bond.sides.len();
-        for (value, unit, source) in [
-            ("transmitted_power", "W", BondValue::TransmittedPower),
-            ("residual_power", "W", BondValue::ResidualPower),
-            ("transmitted_energy", "J", BondValue::TransmittedEnergy),
-            ("residual_energy", "J", BondValue::ResidualEnergy),
-            ("local_error", "J", BondValue::LocalError),
-            ("indicator", "1", BondValue::Indicator),
-        ] {
+        for (value, unit, source) in BOND_VALUES {
             add(format!("bond.{name}.{value}"), unit, Source::Bond(k, source));
         }
     }

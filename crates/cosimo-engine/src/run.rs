@@ -315,7 +315,7 @@ impl Run {
     }
 
     pub fn counters(&self) -> Counters {
-        self.island.counters
+        self.island.board.counters
     }
 
     pub fn ledger(&self) -> &Ledger {

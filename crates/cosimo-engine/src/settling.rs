@@ -27,8 +27,7 @@ pub(crate) enum Instant {
 }
 
 /// Room for the solution of a loop.
-#[derive(Debug)]
-pub struct Room {
+pub(crate) struct Room {
     newton: Newton,
     u: Vec<f64>,
     /// What the discrete outputs are taken for.
@@ -36,15 +35,15 @@ pub struct Room {
 }
 
 impl Room {
-    pub fn of(layout: &Layout, found: &Loop) -> Option<Room> {
+    pub(crate) fn of(layout: &Layout, found: &Loop) -> Room {
         let size = if layout.topology.shape.slopes { 2 * found.unknowns.len() } else { found.unknowns.len() };
-        Some(Room { newton: Newton::new(size), u: vec![0.0; size], held: vec![0.0; found.discrete.len()] })
+        Room { newton: Newton::new(size), u: vec![0.0; size], held: vec![0.0; found.discrete.len()] }
     }
 }
 
 /// How far the unknown of a loop was left from what drives it, in its own unit. Solutions inside of rejected steps count.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Residual {
+pub(crate) struct Residual {
     pub start: Option<f64>,
     /// The worst after the start.
     pub later: Option<f64>,
@@ -53,8 +52,7 @@ pub struct Residual {
 }
 
 /// Derivatives along a loop, per output and per input.
-#[derive(Debug, Default)]
-pub struct Ripple {
+pub(crate) struct Ripple {
     pub outputs: Vec<f64>,
     pub inputs: Vec<f64>,
 }
@@ -198,14 +196,10 @@ impl<'a> Settling<'a> {
         self.now_known(&found.discrete); // to be what they are held at
         self.tell_all();
         // Lent beside the board: taken out, not copied.
-        let mut room = self.room(place).take();
-        let solved = match &mut room {
-            Some(Room { newton, u, held }) => {
-                Equation { settling: self, found, held }.solve(place, newton, u)
-            }
-            None => Ok(()),
-        };
-        *self.room(place) = room;
+        let mut rooms = std::mem::take(self.rooms());
+        let Room { newton, u, held } = &mut rooms[place];
+        let solved = Equation { settling: self, found, held }.solve(place, newton, u);
+        *self.rooms() = rooms;
         solved?;
         self.measure(found);
         if self.instant == Instant::Start {
@@ -241,10 +235,10 @@ impl<'a> Settling<'a> {
         }
     }
 
-    fn room(&mut self, place: usize) -> &mut Option<Room> {
+    fn rooms(&mut self) -> &mut Vec<Room> {
         match self.instant {
-            Instant::Exchange(_) => &mut self.board.renewal_rooms[place],
-            Instant::Start | Instant::Jump => &mut self.board.rooms[place],
+            Instant::Exchange(_) => &mut self.board.renewal_rooms,
+            Instant::Start | Instant::Jump => &mut self.board.rooms,
         }
     }
 

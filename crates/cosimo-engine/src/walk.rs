@@ -159,9 +159,7 @@ impl Walk<'_> {
         let length = self.length(stamps.len() as u64, 48);
         stamps.resize(length, Stamp::default());
         for Stamp { t, effort, flow, effort_slope, flow_slope, charge } in stamps {
-            for number in [t, effort, flow, effort_slope, flow_slope, charge] {
-                self.number(number);
-            }
+            self.numbers([t, effort, flow, effort_slope, flow_slope, charge]);
         }
     }
 

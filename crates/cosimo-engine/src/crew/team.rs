@@ -35,7 +35,7 @@ pub(crate) fn guarded<R>(work: impl FnOnce() -> R) -> Result<R, String> {
 }
 
 /// One simulator with the places of its values in the buffers it works on.
-pub struct Member {
+pub(crate) struct Member {
     pub index: usize,
     pub simulator: Box<dyn Simulator>,
     pub inputs: Range<usize>,
@@ -46,8 +46,7 @@ pub struct Member {
     pub seldom: Box<Seldom>,
 }
 
-#[derive(Debug)]
-pub struct Seldom {
+pub(crate) struct Seldom {
     pub stage: usize,
     pub states: Range<usize>,
     /// Where its recorded locals go.
@@ -68,7 +67,6 @@ pub struct Seldom {
 }
 
 /// Members of one thread, in the order of their indices.
-#[derive(Debug)]
 pub(super) struct Team {
     pub(super) members: Vec<Member>,
     /// Per stage: who steps in it, in runs of neighbours.
@@ -88,15 +86,9 @@ impl Team {
     }
 }
 
-impl std::fmt::Debug for Member {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Member({})", self.index)
-    }
-}
-
 /// What a group of members is told to do.
 #[derive(Debug, Clone, Copy)]
-pub enum Task {
+pub(crate) enum Task {
     Enter(Setup),
     Settle {
         at: Time,
@@ -123,8 +115,8 @@ pub enum Task {
         stage: usize,
     },
     /// Texts and bytes that have arrived, and those that are shown.
-    Take(Whose),
-    Give(Whose),
+    Take(Who),
+    Give(Who),
     Save(Slot),
     Restore(Slot),
     Jacobian {
@@ -149,35 +141,28 @@ pub enum Task {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Who {
+pub(crate) enum Who {
     All,
     Pass(usize),
+    Stage(usize),
     /// Those that answer without a step between, or have events.
     Lively,
 }
 
-/// Whose texts and bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whose {
-    All,
-    /// As [`Who::Lively`].
-    Lively,
-    Stage(usize),
-}
-
-impl Whose {
+impl Who {
     fn is(self, seldom: &Seldom) -> bool {
         match self {
-            Whose::All => true,
-            Whose::Lively => seldom.lively,
-            Whose::Stage(stage) => seldom.stage == stage,
+            Who::All => true,
+            Who::Pass(pass) => seldom.passes.get(pass).copied().unwrap_or(false),
+            Who::Stage(stage) => seldom.stage == stage,
+            Who::Lively => seldom.lively,
         }
     }
 }
 
 /// The buffers a group works on: the board's own, or a worker's copy of its share.
 #[derive(Debug, Default)]
-pub struct Buffers {
+pub(crate) struct Buffers {
     pub segments: Vec<Segment>,
     pub left: Vec<f64>,
     pub slopes: Vec<f64>,
@@ -208,7 +193,7 @@ pub struct Buffers {
 
 /// What came out of a task beside the buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Outcome {
+pub(crate) struct Outcome {
     pub evaluations: u64,
     pub next_event: Option<Time>,
     /// Somebody stands at an event.
@@ -217,8 +202,20 @@ pub struct Outcome {
     pub ended: Option<(usize, &'static str)>,
 }
 
+impl Outcome {
+    /// With what came out elsewhere.
+    pub(super) fn and(self, other: Outcome) -> Outcome {
+        Outcome {
+            evaluations: self.evaluations + other.evaluations,
+            next_event: earlier(self.next_event, other.next_event),
+            event: self.event || other.event,
+            ended: self.ended.or(other.ended),
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq)]
-pub enum Fault {
+pub(crate) enum Fault {
     Failed(SimulatorError),
     Panicked(String),
     NotFinite {
@@ -241,21 +238,15 @@ impl From<SimulatorError> for Fault {
 
 /// Where derivatives come from.
 #[derive(Clone, Default)]
-pub struct Sources {
+pub(crate) struct Sources {
     /// Those of outputs by inputs.
     pub interface: Option<Arc<dyn JacobianSource>>,
     /// Those of linear models.
     pub models: Option<Arc<dyn JacobianSource>>,
 }
 
-impl std::fmt::Debug for Sources {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Sources({}, {})", self.interface.is_some(), self.models.is_some())
-    }
-}
-
 /// A fault and whose it is.
-pub type Blamed = (usize, Fault);
+pub(crate) type Blamed = (usize, Fault);
 
 /// Runs a task on a team, in order, stopping at the first fault. Panics are caught once around all calls.
 pub(super) fn perform(
@@ -274,8 +265,7 @@ pub(super) fn perform(
         for (place, member) in team.members.iter_mut().enumerate() {
             current.set(member.index);
             let said = one(member, task, sources, buffers).map_err(|fault| (member.index, fault))?;
-            outcome.next_event = earlier(outcome.next_event, said.next_event);
-            outcome.ended = outcome.ended.or(said.ended.map(|function| (member.index, function)));
+            outcome = outcome.and(said);
             watch.lap(place);
         }
         Ok(outcome)
@@ -348,13 +338,13 @@ fn advance(
             outcome.evaluations += reached.evaluations;
             if reached.to < window.to {
                 let at = reached.to;
-                let ended = ending(member).map(|function| Fault::Ended { at, function });
+                let ended = ending(member).map(|(_, function)| Fault::Ended { at, function });
                 return Err((member.index, ended.unwrap_or(Fault::Stopped(at))));
             }
             outcome.next_event = earlier(outcome.next_event, reached.next_event);
             if reached.event {
-                if let Some(function) = ending(member) {
-                    outcome.ended = outcome.ended.or(Some((member.index, function)));
+                if let Some(ended) = ending(member) {
+                    outcome.ended = outcome.ended.or(Some(ended));
                     continue;
                 }
                 let own = member.simulator.multi_rate();
@@ -369,9 +359,10 @@ fn advance(
     Ok(outcome)
 }
 
-/// The function by which it asks to end the simulation.
-fn ending(member: &mut Member) -> Option<&'static str> {
-    member.simulator.lifecycle().and_then(|lifecycle| lifecycle.ending())
+/// Who asks to end the simulation, and by which function.
+fn ending(member: &mut Member) -> Option<(usize, &'static str)> {
+    let function = member.simulator.lifecycle()?.ending()?;
+    Some((member.index, function))
 }
 
 /// Takes the time from call to call: one look at the clock for each, and none where nobody wants to know.
@@ -407,16 +398,8 @@ pub(crate) fn earlier(one: Option<Time>, other: Option<Time>) -> Option<Time> {
     }
 }
 
-/// What a simulator says beside its outputs.
-#[derive(Debug, Default)]
-struct Said {
-    /// Where it was asked for.
-    next_event: Option<Time>,
-    ended: Option<&'static str>,
-}
-
 /// Everything but steps.
-fn one(member: &mut Member, task: Task, sources: &Sources, buffers: &mut Buffers) -> Result<Said, Fault> {
+fn one(member: &mut Member, task: Task, sources: &Sources, buffers: &mut Buffers) -> Result<Outcome, Fault> {
     let simulator = member.simulator.as_mut();
     let inputs = Inputs::of(&buffers.segments[member.inputs.clone()]);
     match task {
@@ -442,13 +425,13 @@ fn one(member: &mut Member, task: Task, sources: &Sources, buffers: &mut Buffers
                 own.begin_long_step(lead);
             }
         }
-        Task::Take(whose) => {
-            for (wire, port) in member.seldom.takes.iter().filter(|_| whose.is(&member.seldom)) {
+        Task::Take(who) => {
+            for (wire, port) in member.seldom.takes.iter().filter(|_| who.is(&member.seldom)) {
                 simulator.need_bytes()?.set_bytes(*port, &buffers.parcels[*wire])?;
             }
         }
-        Task::Give(whose) => {
-            for (wire, port) in member.seldom.gives.iter().filter(|_| whose.is(&member.seldom)) {
+        Task::Give(who) => {
+            for (wire, port) in member.seldom.gives.iter().filter(|_| who.is(&member.seldom)) {
                 simulator.need_bytes()?.get_bytes(*port, &mut buffers.given[*wire])?;
             }
         }
@@ -507,7 +490,7 @@ fn one(member: &mut Member, task: Task, sources: &Sources, buffers: &mut Buffers
         }
         Task::Tune { .. } => {}
     }
-    Ok(Said::default())
+    Ok(Outcome::default())
 }
 
 fn settle(
@@ -516,14 +499,9 @@ fn settle(
     who: Who,
     lenient: bool,
     buffers: &mut Buffers,
-) -> Result<Said, Fault> {
-    let wanted = match who {
-        Who::All => true,
-        Who::Pass(pass) => member.seldom.passes.get(pass).copied().unwrap_or(false),
-        Who::Lively => member.seldom.lively,
-    };
-    if !wanted {
-        return Ok(Said::default());
+) -> Result<Outcome, Fault> {
+    if !who.is(&member.seldom) {
+        return Ok(Outcome::default());
     }
     member.simulator.set_inputs(at, &Inputs::of(&buffers.segments[member.inputs.clone()]))?;
     let mut out = outputs(member, &mut buffers.left, &mut buffers.slopes);
@@ -534,10 +512,10 @@ fn settle(
     let ended = ending(member);
     let events = member.simulator.events().filter(|_| who == Who::Lively);
     let next_event = events.map_or(Ok(None), |events| events.next_event())?;
-    Ok(Said { next_event, ended })
+    Ok(Outcome { next_event, ended, ..Outcome::default() })
 }
 
-fn exit_initialization(member: &mut Member, buffers: &mut Buffers) -> Result<Said, Fault> {
+fn exit_initialization(member: &mut Member, buffers: &mut Buffers) -> Result<Outcome, Fault> {
     let values = &mut buffers.left[member.outputs.clone()];
     let lifecycle = member.simulator.lifecycle();
     if lifecycle.map_or(Ok(false), |lifecycle| lifecycle.exit_initialization())? {
@@ -547,7 +525,7 @@ fn exit_initialization(member: &mut Member, buffers: &mut Buffers) -> Result<Sai
     buffers.notices[member.index] = notices.unwrap_or_default();
     let ended = ending(member);
     finite(values)?;
-    Ok(Said { next_event: None, ended })
+    Ok(Outcome { ended, ..Outcome::default() })
 }
 
 /// The linear model of one simulator; without a place for new matrices, the old ones stay.

@@ -367,9 +367,7 @@ impl End {
 
     /// Over everything that changes.
     pub(crate) fn walk(&mut self, walk: &mut Walk<'_>) {
-        for number in [&mut self.factor, &mut self.other, &mut self.first_energy, &mut self.first_flow] {
-            walk.number(number);
-        }
+        walk.numbers([&mut self.factor, &mut self.other, &mut self.first_energy, &mut self.first_flow]);
         walk.table(&mut self.own);
         walk.table(&mut self.inbox);
         walk.stamps(&mut self.outbox);
@@ -391,9 +389,7 @@ impl End {
         for count in [stamps, grown, shrunk, taken_back] {
             walk.count(count);
         }
-        for number in [still, factor_time, largest, energy, exchanged] {
-            walk.number(number);
-        }
+        walk.numbers([still, factor_time, largest, energy, exchanged]);
         walk.flag(useless);
         if let Some(law) = &mut self.law {
             walk.numbers(&mut law.memory);

@@ -144,7 +144,7 @@ impl Isle {
                 }
                 // Its simulators at lines look at their ends.
                 drop(ends);
-                let before = island.counters.evaluations;
+                let before = island.board.counters.evaluations;
                 step_with_events(island)?;
                 let now = island.clock.now().seconds();
                 debug_assert!(now <= to || !to.is_finite() || (now - to).abs() < 1e-6 * (to - time));
@@ -153,7 +153,7 @@ impl Isle {
                     end.judge(&sample);
                     end.publish(sample);
                 }
-                Some((now, island.counters.evaluations - before))
+                Some((now, island.board.counters.evaluations - before))
             }
         };
         let Some((now, evaluations)) = stepped else { return Ok(false) };
@@ -280,7 +280,7 @@ impl Isle {
             Body::Solo(_) => {
                 (self.with_ends(|ends| ends.iter().map(|end| end.stats.taken_back).sum()), Vec::new())
             }
-            Body::Group(island) => (island.counters.rejected, BondSummary::all(island)),
+            Body::Group(island) => (island.board.counters.rejected, BondSummary::all(island)),
         };
         let (steps, evaluations) = (self.steps, self.evaluations);
         IsleTotals { name: String::new(), steps, taken_back, evaluations, bonds }
