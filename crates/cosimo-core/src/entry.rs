@@ -339,12 +339,13 @@ pub fn suggest<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> String 
         None if known.len() > 12 => {
             format!("known are {} and {} more", quoted(&known[..12]), known.len() - 12)
         }
-        None => format!("known are {}", quoted(&known)),
+        None => format!("known are {}", quoted(known)),
     }
 }
 
-fn quoted(words: &[&str]) -> String {
-    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+/// Words for a message, each in backticks.
+pub fn quoted<W: std::fmt::Display>(words: impl IntoIterator<Item = W>) -> String {
+    words.into_iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// A method in the registry.

@@ -8,13 +8,12 @@
 use cosimo_core::entry::{OpenRequest, Registry, Value, suggest};
 use cosimo_core::error::StepError;
 use cosimo_core::{Bond, Couplings, End, Time};
-use cosimo_system::expression::{Expression, Operator};
+use cosimo_system::expression::Expression;
 use cosimo_system::{Deed, Problem, Span, System, Trigger, WireDecl};
 
 use crate::crew::Task;
 use crate::island::Island;
-use crate::plan::Layout;
-use crate::plan::{Links, Ports};
+use crate::plan::{Layout, Links, Ports};
 use crate::settling::Instant;
 use crate::walk::Walk;
 
@@ -122,7 +121,7 @@ impl Scenario {
         let mut scenario = scenario.unwrap_or_else(|| Scenario::idle(layout.topology.shape.inputs, 0));
         for (member, interface) in layout.topology.interfaces.iter().enumerate() {
             for place in 0..interface.tunable.len() {
-                if !scenario.tuned.iter().any(|tuned| (tuned.0, tuned.1) == (member, place)) {
+                if scenario.place_of(member, place).is_none() {
                     scenario.tuned.push((member, place, None));
                 }
             }
@@ -140,8 +139,7 @@ impl Scenario {
         for &(input, value) in values {
             let now = island.layout.topology.couplings.value(input, island.board.traces.newest());
             if now.to_bits() != value.to_bits() {
-                self.changes[input] = Change { factor: 0.0, offset: value };
-                apply(input, self.changes[input], &self.untouched, island);
+                self.set(input, Change { factor: 0.0, offset: value }, island);
                 jumps = true;
             }
         }
@@ -158,9 +156,24 @@ impl Scenario {
         (member, parameter): (usize, usize),
         value: f64,
     ) -> Option<Result<(), StepError>> {
-        let tuned = self.tuned.iter_mut().find(|tuned| (tuned.0, tuned.1) == (member, parameter))?;
-        tuned.2 = Some(value);
-        Some(island.rest(Task::Tune { member, parameter, value }).and_then(|()| jump(island)))
+        let place = self.place_of(member, parameter)?;
+        Some(self.change(place, value, island).and_then(|()| jump(island)))
+    }
+
+    /// The place of a parameter in `tuned`.
+    fn place_of(&self, member: usize, parameter: usize) -> Option<usize> {
+        self.tuned.iter().position(|tuned| (tuned.0, tuned.1) == (member, parameter))
+    }
+
+    fn set(&mut self, input: usize, change: Change, island: &mut Island) {
+        self.changes[input] = change;
+        apply(input, change, &self.untouched, island);
+    }
+
+    fn change(&mut self, place: usize, value: f64, island: &mut Island) -> Result<(), StepError> {
+        let (member, parameter, now) = &mut self.tuned[place];
+        *now = Some(value);
+        island.rest(Task::Tune { member: *member, parameter: *parameter, value })
     }
 
     /// Resolves all names; everything that is wrong is told.
@@ -193,8 +206,7 @@ impl Scenario {
             let when = match &action.trigger {
                 Trigger::At(time, span) => instant(*time, span, system, problems),
                 Trigger::When { condition, once, .. } => {
-                    let mut ends = Vec::new();
-                    resolve(condition, ports, &mut ends, problems);
+                    let ends = places(condition, ports, problems);
                     Some(When::True { condition: condition.clone(), ends, once: *once, held: false })
                 }
             };
@@ -227,7 +239,7 @@ impl Scenario {
     ) -> Result<Followed, Vec<Problem>> {
         let (path, span) = &wire.to;
         let (member, place) = tunable((path, span), ports).map_err(|problem| vec![problem])?;
-        if self.tuned.iter().any(|known| (known.0, known.1) == (member, place)) {
+        if self.place_of(member, place).is_some() {
             let message = format!("parameter `{path}` is driven by two connections");
             return Err(vec![Problem::error("plan/driven-twice", message, span.clone())]);
         }
@@ -238,9 +250,7 @@ impl Scenario {
         // Where it begins with the right value, nothing has to be changed at the start.
         let name = &ports.interfaces[member].tunable[place];
         let given = system.components[member].parameters.iter().rev().find(|(known, ..)| known == name);
-        let known = given
-            .and_then(|(_, value, _)| if let Value::Number(number) = value { Some(*number) } else { None });
-        self.tuned.push((member, place, known));
+        self.tuned.push((member, place, given.and_then(|(_, value, _)| value.number())));
         Ok(Followed { place: self.tuned.len() - 1, terms, offset: wire.offset })
     }
 
@@ -273,8 +283,7 @@ impl Scenario {
             let messages: Vec<String> = found.into_iter().map(|problem| problem.message).collect();
             return Err(wrong(format!("component `{name}`: {}", messages.join("; "))));
         }
-        let known = self.tuned.iter().position(|tuned| (tuned.0, tuned.1) == (member, place));
-        let place = known.unwrap_or_else(|| {
+        let place = self.place_of(member, place).unwrap_or_else(|| {
             self.tuned.push((member, place, None));
             self.tuned.len() - 1
         });
@@ -296,7 +305,7 @@ impl Scenario {
                     !action.done && (island.clock.now() >= *time || island.clock.reached(*time))
                 }
                 When::True { condition, ends, once, held } => {
-                    let holds = value(condition, &mut ends.iter(), island) == 1.0;
+                    let holds = holds(condition, ends, island);
                     let rises = holds && !*held;
                     *held = holds;
                     rises && !(*once && action.done)
@@ -329,13 +338,12 @@ impl Scenario {
     /// Changes parameters whose wires carry another value now. Says whether there were any.
     fn keep_up(&mut self, island: &mut Island) -> Result<bool, StepError> {
         let mut changed = false;
-        for Followed { place, terms, offset } in &self.followed {
+        for index in 0..self.followed.len() {
+            let Followed { place, terms, offset } = &self.followed[index];
             let outputs = island.board.traces.newest();
             let value = terms.iter().fold(*offset, |sum, (output, gain)| sum + gain * outputs[*output]);
-            let (member, parameter, now) = &mut self.tuned[*place];
-            if *now != Some(value) {
-                *now = Some(value);
-                island.rest(Task::Tune { member: *member, parameter: *parameter, value })?;
+            if self.tuned[*place].2 != Some(value) {
+                self.change(*place, value, island)?;
                 changed = true;
             }
         }
@@ -345,10 +353,7 @@ impl Scenario {
     /// Says whether something was changed.
     fn perform(&mut self, index: usize, island: &mut Island) -> Result<bool, StepError> {
         match &self.actions[index].what {
-            What::Set { input, value } => {
-                self.changes[*input] = Change { factor: 0.0, offset: *value };
-                apply(*input, self.changes[*input], &self.untouched, island);
-            }
+            &What::Set { input, value } => self.set(input, Change { factor: 0.0, offset: value }, island),
             What::Signal { inputs, deed } => {
                 for &(input, gain) in inputs {
                     let change = match deed {
@@ -369,11 +374,7 @@ impl Scenario {
                     apply(input, change, &self.untouched, island);
                 }
             }
-            What::Tune { place, value } => {
-                let (member, parameter, now) = &mut self.tuned[*place];
-                *now = Some(*value);
-                island.rest(Task::Tune { member: *member, parameter: *parameter, value: *value })?;
-            }
+            &What::Tune { place, value } => self.change(place, value, island)?,
             What::Stop => {
                 self.stopped = true;
                 return Ok(false);
@@ -588,64 +589,28 @@ fn signal(target: (&str, &Span), deed: Deed, ports: &Ports<'_>, links: &Links) -
 }
 
 /// The places of all ports in a condition, in the order in which they stand there.
-fn resolve(condition: &Expression, ports: &Ports<'_>, ends: &mut Vec<End>, problems: &mut Vec<Problem>) {
-    match condition {
-        Expression::Number(_) | Expression::Time => {}
-        Expression::Port(path, span) => {
-            // Of a name that is both, the output: it is what the simulator says itself.
-            let end = ports.output(path, span).map(End::Output);
-            match end.or_else(|_| find((path, span), ports)) {
-                Ok(end) => ends.push(end),
-                Err(problem) => problems.push(problem),
-            }
-        }
-        Expression::Negative(inner) | Expression::Not(inner) => resolve(inner, ports, ends, problems),
-        Expression::Pair(_, left, right) => {
-            resolve(left, ports, ends, problems);
-            resolve(right, ports, ends, problems);
+fn places(condition: &Expression, ports: &Ports<'_>, problems: &mut Vec<Problem>) -> Vec<End> {
+    let mut ends = Vec::new();
+    for (path, span) in condition.ports() {
+        // Of a name that is both, the output: it is what the simulator says itself.
+        let end = ports.output(path, span).map(End::Output);
+        match end.or_else(|_| find((path, span), ports)) {
+            Ok(end) => ends.push(end),
+            Err(problem) => problems.push(problem),
         }
     }
+    ends
 }
 
-/// Of outputs as the others see them, and of inputs as they follow from them. True is 1.
-fn value<'e>(condition: &Expression, ends: &mut impl Iterator<Item = &'e End>, island: &Island) -> f64 {
-    let outputs = island.board.traces.newest();
-    match condition {
-        Expression::Number(number) => *number,
-        Expression::Time => island.clock.now().seconds(),
-        Expression::Port(..) => match ends.next() {
-            Some(End::Output(output)) => outputs[*output],
-            Some(End::Input(input)) => island.layout.topology.couplings.value(*input, outputs),
-            None => unreachable!("every port of a condition has a place"),
-        },
-        Expression::Negative(inner) => -value(inner, ends, island),
-        Expression::Not(inner) => truth(value(inner, ends, island) == 0.0),
-        Expression::Pair(operator, left, right) => {
-            let left = value(left, ends, island);
-            pair(*operator, left, value(right, ends, island))
-        }
-    }
-}
-
-fn pair(operator: Operator, left: f64, right: f64) -> f64 {
-    match operator {
-        Operator::Add => left + right,
-        Operator::Subtract => left - right,
-        Operator::Multiply => left * right,
-        Operator::Divide => left / right,
-        Operator::Less => truth(left < right),
-        Operator::LessOrEqual => truth(left <= right),
-        Operator::Greater => truth(left > right),
-        Operator::GreaterOrEqual => truth(left >= right),
-        Operator::Equal => truth(left == right),
-        Operator::NotEqual => truth(left != right),
-        Operator::And => truth(left != 0.0 && right != 0.0),
-        Operator::Or => truth(left != 0.0 || right != 0.0),
-    }
-}
-
-fn truth(holds: bool) -> f64 {
-    f64::from(u8::from(holds))
+/// Of outputs as the others see them, and of inputs as they follow from them.
+fn holds(condition: &Expression, ends: &[End], island: &Island) -> bool {
+    let (outputs, mut ends) = (island.board.traces.newest(), ends.iter());
+    let mut value = |_: &str| match ends.next() {
+        Some(End::Output(output)) => outputs[*output],
+        Some(End::Input(input)) => island.layout.topology.couplings.value(*input, outputs),
+        None => unreachable!("every port of a condition has a place"),
+    };
+    condition.value(island.clock.now().seconds(), &mut value) == 1.0
 }
 
 fn apply(input: usize, change: Change, untouched: &Couplings, island: &mut Island) {

@@ -9,8 +9,7 @@ use cosimo_ode::{Equations, Newton, Unsolved};
 
 use crate::board::Board;
 use crate::crew::{Blamed, Crew, Fault, Task, Who};
-use crate::plan::Layout;
-use crate::plan::{Loop, Order, Step};
+use crate::plan::{Layout, Loop, Order, Step};
 
 /// How often discrete values may go round a loop.
 const ROUNDS: u32 = 100;

@@ -42,6 +42,55 @@ impl Operator {
     fn joins(self) -> bool {
         matches!(self, Operator::And | Operator::Or)
     }
+
+    fn of(self, left: f64, right: f64) -> f64 {
+        match self {
+            Operator::Add => left + right,
+            Operator::Subtract => left - right,
+            Operator::Multiply => left * right,
+            Operator::Divide => left / right,
+            Operator::Less => truth(left < right),
+            Operator::LessOrEqual => truth(left <= right),
+            Operator::Greater => truth(left > right),
+            Operator::GreaterOrEqual => truth(left >= right),
+            Operator::Equal => truth(left == right),
+            Operator::NotEqual => truth(left != right),
+            Operator::And => truth(left != 0.0 && right != 0.0),
+            Operator::Or => truth(left != 0.0 || right != 0.0),
+        }
+    }
+}
+
+fn truth(holds: bool) -> f64 {
+    f64::from(u8::from(holds))
+}
+
+impl Expression {
+    /// Its value at a time, with the values of its ports, which are asked for in the order of [`Expression::ports`]. True
+    /// is 1.
+    pub fn value(&self, time: f64, port: &mut dyn FnMut(&str) -> f64) -> f64 {
+        match self {
+            Expression::Number(number) => *number,
+            Expression::Time => time,
+            Expression::Port(path, _) => port(path),
+            Expression::Negative(inner) => -inner.value(time, port),
+            Expression::Not(inner) => truth(inner.value(time, port) == 0.0),
+            Expression::Pair(operator, left, right) => {
+                let left = left.value(time, port);
+                operator.of(left, right.value(time, port))
+            }
+        }
+    }
+
+    /// All ports, in the order in which they stand there.
+    pub fn ports(&self) -> Vec<(&str, &Span)> {
+        match self {
+            Expression::Number(_) | Expression::Time => Vec::new(),
+            Expression::Port(path, span) => vec![(path, span)],
+            Expression::Negative(inner) | Expression::Not(inner) => inner.ports(),
+            Expression::Pair(_, left, right) => [left.ports(), right.ports()].concat(),
+        }
+    }
 }
 
 /// Parentheses inside each other. More are no condition that a person wrote, and would end the stack.
@@ -330,35 +379,11 @@ mod tests {
 
     /// The value at t = 2, with a.x = 3, `b-c.y[1]` = -1 and true as 1.
     fn value(expression: &Expression) -> f64 {
-        let truth = |holds: bool| f64::from(u8::from(holds));
-        match expression {
-            Expression::Number(number) => *number,
-            Expression::Time => 2.0,
-            Expression::Port(name, _) => match name.as_str() {
-                "a.x" => 3.0,
-                "b-c.y[1]" => -1.0,
-                other => panic!("{other}"),
-            },
-            Expression::Negative(inner) => -value(inner),
-            Expression::Not(inner) => 1.0 - value(inner),
-            Expression::Pair(operator, left, right) => {
-                let (left, right) = (value(left), value(right));
-                match operator {
-                    Operator::Add => left + right,
-                    Operator::Subtract => left - right,
-                    Operator::Multiply => left * right,
-                    Operator::Divide => left / right,
-                    Operator::Less => truth(left < right),
-                    Operator::LessOrEqual => truth(left <= right),
-                    Operator::Greater => truth(left > right),
-                    Operator::GreaterOrEqual => truth(left >= right),
-                    Operator::Equal => truth(left == right),
-                    Operator::NotEqual => truth(left != right),
-                    Operator::And => left * right,
-                    Operator::Or => left.max(right),
-                }
-            }
-        }
+        expression.value(2.0, &mut |name| match name {
+            "a.x" => 3.0,
+            "b-c.y[1]" => -1.0,
+            other => panic!("{other}"),
+        })
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub use format::{Asked, Document, SystemFormat, Unreadable, Unwritten, Written};
 pub use names::{Lost, Names};
 pub use overrides::Overrides;
 pub use problem::{About, Problem, Severity, Span, in_one_line};
-pub use recipe::{Choice, Exchange, Origin, PerInput, Recipe, Reject, Step};
+pub use recipe::{Choice, Exchange, Origin, PerInput, Recipe, Reject, Step, values};
 pub use regular::regular;
 pub use scenario::{Action, Deed, Scenario, Trigger};
 pub use system::{

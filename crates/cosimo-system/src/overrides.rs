@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ::toml::Spanned;
 use ::toml::de::DeValue;
-use cosimo_core::entry::{OpenProblem, Options, Range, Registry, suggest};
+use cosimo_core::entry::{OpenProblem, Options, Range, Registry, quoted, suggest};
 use cosimo_core::{Carries, Port, Value};
 
 use crate::keys::choice::{estimates_with_tolerance, has_tolerance, listed};
@@ -382,8 +382,7 @@ fn wanted(port: &Port) -> String {
     match port.carries {
         Carries::Boolean => "true, false, 1 or 0".to_owned(),
         Carries::Enumeration if !port.items.is_empty() => {
-            let names: Vec<&str> = port.items.iter().map(|(name, _)| name.as_str()).collect();
-            format!("one of {}", quoted(&names))
+            format!("one of {}", quoted(port.items.iter().map(|(name, _)| name)))
         }
         _ => "a number".to_owned(),
     }
@@ -497,8 +496,4 @@ fn parse(spelled: &str) -> Result<Spanned<DeValue<'_>>, String> {
         }
         Err(_) => Ok(Spanned::new(0..0, DeValue::String(Cow::Borrowed(spelled)))),
     }
-}
-
-fn quoted(words: &[&str]) -> String {
-    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }

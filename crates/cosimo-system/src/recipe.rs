@@ -35,6 +35,11 @@ impl Choice {
     }
 }
 
+/// Options or parameters as they were given, without their places.
+pub fn values(given: &[(String, Value, Span)]) -> Vec<(String, Value)> {
+    given.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect()
+}
+
 /// One choice for all inputs, and others for some.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PerInput<T> {

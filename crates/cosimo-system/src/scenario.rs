@@ -1,7 +1,7 @@
 //! What happens to a system while it runs: timed and conditional actions, and their spelling in a file of their own.
 
 use ::toml::de::DeTable;
-use cosimo_core::entry::Range;
+use cosimo_core::entry::{Range, quoted};
 
 use crate::expression::{self, Expression};
 use crate::problem::{Problem, Span};
@@ -155,8 +155,7 @@ fn deed(section: &Section<'_>, out: &mut Vec<Problem>) -> Option<(Deed, (String,
     let ((key, number, deed), item) = match found.as_slice() {
         [(verb, item)] => (*verb, item),
         [] => {
-            let known: Vec<String> = VERBS.iter().map(|(key, ..)| format!("`{key}`")).collect();
-            let hint = format!("known are {}", known.join(", "));
+            let hint = format!("known are {}", quoted(VERBS.iter().map(|(key, ..)| key)));
             out.push(wrong("an action must say what to do", section.span.clone(), &hint));
             return None;
         }

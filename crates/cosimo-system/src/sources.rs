@@ -8,7 +8,7 @@ use cosimo_core::{Interface, Outputs, Setup, Suggested, Time};
 
 use crate::names::{COMPONENT_RULE, is_component};
 use crate::problem::Problem;
-use crate::recipe::Origin;
+use crate::recipe::{Origin, values};
 use crate::system::{Component, System, WireDecl};
 
 /// Steps of a run where nobody says how large they are.
@@ -117,8 +117,7 @@ pub(crate) fn open(
     registry: &Registry,
 ) -> Option<Opened> {
     let kind = registry.source(&component.source)?;
-    let parameters: Vec<(String, Value)> =
-        component.parameters.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect();
+    let parameters = values(&component.parameters);
     let (name, source) = (&component.name, &component.source);
     Some(kind.open(&OpenRequest { name, source, folder, parameters: &parameters, joined }))
 }

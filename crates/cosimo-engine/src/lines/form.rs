@@ -4,12 +4,12 @@
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
-use cosimo_core::entry::{Options, Registry, Value, find};
+use cosimo_core::entry::{Options, Registry, find};
 use cosimo_core::interface::{Abilities, Interface, Port};
 use cosimo_core::method::Steadiness;
 use cosimo_core::{End as PortEnd, Setup, Simulator, Time};
 use cosimo_system::{
-    Boundary, Choice, Component, EndRule, Impedances, Problem, Recipe, Results, Span, System,
+    Boundary, Choice, Component, EndRule, Impedances, Problem, Recipe, Results, Span, System, values,
 };
 
 use super::drive::Drive;
@@ -474,15 +474,12 @@ fn steadiness(
     registry: &Registry,
     problems: &mut Vec<Problem>,
 ) -> Option<Box<dyn Steadiness>> {
-    let entry = find(&registry.steadiness, &choice.name);
-    let Some(entry) = entry else {
+    let Some(entry) = find(&registry.steadiness, &choice.name) else {
         let message = format!("line `{}`: `{}` is no way to tell that nothing moves", line.name, choice.name);
         problems.push(Problem::error("plan/unknown-method", message, line.decl.span.clone()));
         return None;
     };
-    let given: Vec<(String, Value)> =
-        choice.options.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect();
-    match Options::resolve(&format!("`{}`", entry.name), entry.options, &given) {
+    match Options::resolve(&format!("`{}`", entry.name), entry.options, &values(&choice.options)) {
         Ok(options) => Some((entry.build)(&options)),
         Err(wrong) => {
             problems.extend(

@@ -1,9 +1,9 @@
 //! The plan of an island of several simulators: its part of the whole system, under its own method.
 
-use cosimo_core::entry::{Options, Registry, Value, find};
+use cosimo_core::entry::{Options, Registry, find};
 use cosimo_core::interface::Interface;
 use cosimo_core::{End as PortEnd, Simulator};
-use cosimo_system::{Problem, Recipe, System};
+use cosimo_system::{Problem, Recipe, System, values};
 
 use super::form::Piece;
 use crate::plan::{Draft, Links, Moves, Plan, Ports, blocks};
@@ -51,8 +51,7 @@ pub(super) fn group(
     recipe.step.size = Some(step);
     let measures = find(&registry.estimates, &recipe.estimate.name);
     let needs_bonds = measures.is_some_and(|entry| {
-        let given: Vec<(String, Value)> =
-            recipe.estimate.options.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect();
+        let given = values(&recipe.estimate.options);
         Options::resolve("", entry.options, &given).is_ok_and(|options| (entry.needs)(&options).bonds)
     });
     if own.bonds.is_empty() && needs_bonds {

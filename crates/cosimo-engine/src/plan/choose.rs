@@ -10,13 +10,13 @@ use cosimo_core::link::Block;
 use cosimo_core::method::{CouplingGraph, Discrete, Estimate, Fit, Iteration, Law, Shape};
 use cosimo_core::recorder::TableError;
 use cosimo_core::{Carries, Couplings, End, Local, Time};
-use cosimo_system::{Choice, Component, Exchange, Problem, Reject, System};
+use cosimo_system::{Choice, Component, Exchange, Problem, Reject, System, values};
 
 use super::corrections::Corrections;
 use super::order::{Order, edges};
 use super::ports::Ports;
 use super::resolve::Links;
-use super::{Draft, FitRun, Layout, Methods, RunLimits, Stage, Topology, runs, span_of, values};
+use super::{Draft, FitRun, Layout, Methods, RunLimits, Stage, Topology, runs, span_of};
 use crate::control::Control;
 use crate::history::{self, History};
 use crate::rates::Rate;

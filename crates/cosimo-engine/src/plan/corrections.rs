@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use cosimo_core::End;
+use cosimo_core::entry::quoted;
 use cosimo_core::interface::{Insight, Interface};
 use cosimo_core::linearised::Place;
 use cosimo_core::method::Shape;
@@ -120,10 +121,8 @@ impl Planner<'_> {
     /// Derivatives that nobody gives are missing in the beginning, and their user should know.
     fn say_what_is_found(&self, correction: &str, source: &str, choice: &Choice) {
         let components = self.system.components.iter().zip(self.ports.interfaces);
-        let through: Vec<String> = components
-            .filter(|(_, interface)| !interface.feedthrough.is_empty())
-            .map(|(component, _)| format!("`{}`", component.name))
-            .collect();
+        let through = components.filter(|(_, interface)| !interface.feedthrough.is_empty());
+        let through = quoted(through.map(|(component, _)| &component.name));
         if through.is_empty() {
             return;
         }
@@ -133,9 +132,8 @@ impl Planner<'_> {
             Problem::remark(
                 "plan/identified-jacobian",
                 format!(
-                    "correction `{correction}` takes the Jacobian of {} from the source `{source}`: inputs and \
-                     outputs show it while the run goes on, and feed-through is left out until it is known",
-                    through.join(", ")
+                    "correction `{correction}` takes the Jacobian of {through} from the source `{source}`: inputs and \
+                     outputs show it while the run goes on, and feed-through is left out until it is known"
                 ),
                 choice.span.clone(),
             )

@@ -185,15 +185,7 @@ impl<'s> Draft<'s> {
     }
 }
 
-/// Options or parameters as they were given, with their places.
-type Given = [(String, Value, Span)];
-
-/// Without their places.
-fn values(given: &Given) -> Vec<(String, Value)> {
-    given.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect()
-}
-
-/// The place of one of them, or that of the whole.
-fn span_of(given: &Given, name: &str, whole: &Span) -> Span {
+/// The place of an option or a parameter, or that of the whole.
+fn span_of(given: &[(String, Value, Span)], name: &str, whole: &Span) -> Span {
     given.iter().find(|(known, ..)| known == name).map_or(whole, |(_, _, span)| span).clone()
 }

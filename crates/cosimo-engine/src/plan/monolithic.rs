@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use cosimo_core::entry::{InnerWire, JoinRequest, OpenRequest, Registry, Source, suggest};
 use cosimo_core::{End, Simulator, Value};
-use cosimo_system::{Component, Problem, Span, StrongDecl, System};
+use cosimo_system::{Component, Problem, Span, StrongDecl, System, values};
 
 use super::open::cannot_open;
 use super::resolve::{Links, Moves};
-use super::{Draft, span_of, values};
+use super::{Draft, span_of};
 
 /// Components that a group names, if the group can be made.
 fn members(

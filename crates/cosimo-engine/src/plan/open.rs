@@ -7,9 +7,9 @@ use cosimo_core::entry::{OpenProblem, OpenRequest, Registry, number_text, sugges
 use cosimo_core::interface::{Abilities, Interface};
 use cosimo_core::link::Block;
 use cosimo_core::{Carries, Local, Simulator, Unit};
-use cosimo_system::{Component, Names, Problem, System};
+use cosimo_system::{Component, Names, Problem, System, values};
 
-use super::{span_of, values};
+use super::span_of;
 use crate::{mapped, paced};
 
 /// In the order of the components; `None` where one did not open.

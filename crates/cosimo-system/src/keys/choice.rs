@@ -1,7 +1,7 @@
 //! Methods by name, with their options; for all inputs or for each.
 
 use cosimo_core::Value;
-use cosimo_core::entry::{Listed, Options, Range, Registry, suggest};
+use cosimo_core::entry::{Listed, Options, Range, Registry, quoted, suggest};
 use serde_json::json;
 
 use super::codec::{known_port, plain};
@@ -217,9 +217,8 @@ pub(crate) fn has_tolerance(registry: &Registry, estimate: &str) -> bool {
 }
 
 pub(crate) fn estimates_with_tolerance(registry: &Registry) -> String {
-    let names: Vec<String> = tolerant(registry).iter().map(|name| format!("`{name}`")).collect();
-    match names.is_empty() {
-        true => "no estimate has one".into(),
-        false => format!("estimates with a tolerance are {}", names.join(", ")),
+    match &tolerant(registry)[..] {
+        [] => "no estimate has one".into(),
+        names => format!("estimates with a tolerance are {}", quoted(names)),
     }
 }
