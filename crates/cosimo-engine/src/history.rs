@@ -32,18 +32,11 @@ pub fn of_table(
     if let Some(first) = names.first().filter(|first| *first != "time") {
         problems.push(problem(format!("the first column must be `time`, found `{first}`")));
     }
-    let mut columns = vec![None; names.len()];
-    for (column, name) in names.iter().enumerate().skip(1) {
-        match ports.find(name, span) {
-            Ok(End::Output(output)) => columns[column] = Some(output),
-            Ok(End::Input(_)) => {} // a result file may be used as it is; inputs follow from outputs
-            Err(_) => {
-                if let Ok(output) = ports.output(name, span) {
-                    columns[column] = Some(output);
-                }
-            }
-        }
-    }
+    // A result file may be used as it is: inputs follow from outputs.
+    let output =
+        |name| if let Ok(End::Output(output)) = ports.find(name, span) { Some(output) } else { None };
+    let columns = names.iter().skip(1).map(|name| output(name));
+    let columns: Vec<Option<usize>> = std::iter::once(None).chain(columns).collect();
     let mut history = History::default();
     for row in 0..table.rows() {
         let Some(time) = Time::new(table.values[0][row]) else {

@@ -527,16 +527,18 @@ fn find((path, span): (&str, &Span), ports: &Ports<'_>) -> Result<End, Problem> 
         Some(problem) => Problem { code: "scenario/port", ..*problem },
         None => {
             let message = format!("`{path}` cannot be looked up, because its component cannot be opened");
-            Problem::error("scenario/port", message, span.clone())
+            wrong_port(message, span)
         }
     })
 }
 
+fn wrong_port(message: String, span: &Span) -> Problem {
+    Problem::error("scenario/port", message, span.clone())
+}
+
 fn undriven(target: (&str, &Span), value: f64, ports: &Ports<'_>, links: &Links) -> Result<What, Problem> {
-    let wrong = |message: String, hint: String| {
-        Err(Problem::error("scenario/port", message, target.1.clone()).hint(hint))
-    };
-    let path = target.0;
+    let (path, span) = target;
+    let wrong = |message: String, hint: String| Err(wrong_port(message, span).hint(hint));
     match find(target, ports)? {
         End::Input(input) if links.rows[input].is_empty() => Ok(What::Set { input, value }),
         End::Input(input) => wrong(
@@ -551,10 +553,8 @@ fn undriven(target: (&str, &Span), value: f64, ports: &Ports<'_>, links: &Links)
 }
 
 fn signal(target: (&str, &Span), deed: Deed, ports: &Ports<'_>, links: &Links) -> Result<What, Problem> {
-    let wrong = |message: String, hint: String| {
-        Err(Problem::error("scenario/port", message, target.1.clone()).hint(hint))
-    };
-    let path = target.0;
+    let (path, span) = target;
+    let wrong = |message: String, hint: String| Err(wrong_port(message, span).hint(hint));
     let inputs = match find(target, ports)? {
         End::Input(input) if links.rows[input].is_empty() => {
             return wrong(

@@ -4,6 +4,7 @@
 //! not bound it.
 
 use cosimo_core::Bond;
+use cosimo_core::entry::quoted;
 use cosimo_core::method::Learned;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -217,16 +218,12 @@ impl Summary {
     pub fn words(&self) -> String {
         let worst = self.bonds.iter().max_by(|a, b| a.share.total_cmp(&b.share));
         let defect = worst.map_or(String::new(), BondSummary::defect);
-        let silent: Vec<String> = self
-            .bonds
-            .iter()
-            .filter(|bond| bond.verdict() == Verdict::Unmeasured)
-            .map(|bond| format!("`{}`", bond.name))
-            .collect();
+        let silent = self.bonds.iter().filter(|bond| bond.verdict() == Verdict::Unmeasured);
+        let silent = quoted(silent.map(|bond| &bond.name));
         let silence = if silent.is_empty() || self.verdict == Verdict::Unmeasured {
             String::new()
         } else {
-            format!(" Nothing is transmitted by {}, whose defect says nothing.", silent.join(", "))
+            format!(" Nothing is transmitted by {silent}, whose defect says nothing.")
         };
         let tampered = if self.tampered.is_empty() {
             String::new()
@@ -234,7 +231,7 @@ impl Summary {
             format!(
                 " The scenario changed signals of {}: what that did to the energy is in the defect, too, which says \
                  nothing about the coupling as long as it lasts.",
-                self.tampered.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+                quoted(&self.tampered)
             )
         };
         let limits = limits();
@@ -245,9 +242,8 @@ impl Summary {
                 )
             }
             Verdict::Unmeasured if !silent.is_empty() => format!(
-                "nothing is transmitted by {}, so that the energy defect says nothing: where no power flows, errors of \
-                 the coupling do not show in it.",
-                silent.join(", ")
+                "nothing is transmitted by {silent}, so that the energy defect says nothing: where no power flows, errors of \
+                 the coupling do not show in it."
             ),
             Verdict::Unmeasured => {
                 "nothing was measured: the system has no power bond. Declare a `[[bond]]` where an effort and a flow \

@@ -16,12 +16,12 @@ pub mod law;
 pub mod partition;
 pub mod steadiness;
 
-pub const PARTITIONS: &[&Entry<dyn Partition>] =
+const PARTITIONS: &[&Entry<dyn Partition>] =
     &[&partition::jacobi::ENTRY, &partition::gauss_seidel::ENTRY, &partition::levels::ENTRY];
 
-pub const ITERATIONS: &[&Entry<dyn Iteration>] = &[&iteration::once::ENTRY, &iteration::waveform::ENTRY];
+const ITERATIONS: &[&Entry<dyn Iteration>] = &[&iteration::once::ENTRY, &iteration::waveform::ENTRY];
 
-pub const INPUTS: &[&Entry<dyn Approximation>] = &[
+const INPUTS: &[&Entry<dyn Approximation>] = &[
     &fit::hold::ENTRY,
     &fit::linear::ENTRY,
     &fit::quadratic::ENTRY,
@@ -31,21 +31,21 @@ pub const INPUTS: &[&Entry<dyn Approximation>] = &[
     &fit::online::ENTRY,
 ];
 
-pub const CORRECTIONS: &[&Entry<dyn Correction>] = &[
+const CORRECTIONS: &[&Entry<dyn Correction>] = &[
     &correction::none::ENTRY,
     &correction::nepce::ENTRY,
     &correction::pre_step::ENTRY,
     &correction::identified::ENTRY,
 ];
 
-pub const JACOBIANS: &[&Entry<dyn JacobianSource>] = &[
+const JACOBIANS: &[&Entry<dyn JacobianSource>] = &[
     &jacobian::declared::ENTRY,
     &jacobian::directional::ENTRY,
     &jacobian::difference::ENTRY,
     &jacobian::auto::ENTRY,
 ];
 
-pub const ESTIMATES: &[&Entry<dyn Estimate>] = &[
+const ESTIMATES: &[&Entry<dyn Estimate>] = &[
     &estimate::none::ENTRY,
     &estimate::power_residual::ENTRY,
     &estimate::predictor_corrector::ENTRY,
@@ -55,10 +55,10 @@ pub const ESTIMATES: &[&Entry<dyn Estimate>] = &[
     &estimate::richardson::ENTRY,
 ];
 
-pub const LAWS: &[&Entry<dyn Law>] =
+const LAWS: &[&Entry<dyn Law>] =
     &[&law::fixed::ENTRY, &law::integral::ENTRY, &law::pi::ENTRY, &law::pid::ENTRY];
 
-pub const STEADINESS: &[&Entry<dyn Steadiness>] =
+const STEADINESS: &[&Entry<dyn Steadiness>] =
     &[&steadiness::sliding_window::ENTRY, &steadiness::f_test::ENTRY, &steadiness::r_test::ENTRY];
 
 /// Adds all methods of this crate.

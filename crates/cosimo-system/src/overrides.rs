@@ -475,9 +475,7 @@ fn set_record(system: &mut System, patterns: &[String]) -> Done {
 /// The parameters that are known of a component before it is planned.
 fn parameters(component: &Component, folder: &Path, registry: &Registry) -> Vec<String> {
     let own = component.parameters.iter().map(|(name, ..)| name.clone());
-    let kind = registry.source(&component.source);
-    let known = kind.map(|kind| kind.parameters(&component.source, folder)).unwrap_or_default();
-    own.chain(known.into_iter().map(|parameter| parameter.name)).collect()
+    own.chain(sources::parameters(component, folder, registry)).collect()
 }
 
 fn inputs(component: &Component, folder: &Path, registry: &Registry) -> Vec<Port> {

@@ -53,6 +53,11 @@ impl<T> PerInput<T> {
         PerInput { default, inputs: Vec::new() }
     }
 
+    /// The inputs with a choice of their own, and where they are named.
+    pub fn places(&self) -> impl Iterator<Item = (&String, &Span)> {
+        self.inputs.iter().map(|(name, _, span)| (name, span))
+    }
+
     pub fn of(&self, input: &str) -> &T {
         self.inputs.iter().find(|(name, ..)| name == input).map_or(&self.default, |(_, choice, _)| choice)
     }

@@ -231,12 +231,21 @@ fn paths(components: &[(String, Interface)], of: impl Fn(&Interface) -> Vec<&str
 
 fn fixed_parameters(system: &System, registry: &Registry) -> Vec<(String, String)> {
     let of = |component: &Component| -> Vec<(String, String)> {
-        let kind = registry.source(&component.source);
-        let known = kind.map(|kind| kind.parameters(&component.source, &system.folder)).unwrap_or_default();
         let path = |name: String| (format!("{}.{name}", component.name), name);
-        known.into_iter().map(|parameter| path(parameter.name)).collect()
+        parameters(component, &system.folder, registry).map(path).collect()
     };
     system.components.iter().flat_map(of).collect()
+}
+
+/// The parameters that the source of a component takes.
+pub(crate) fn parameters(
+    component: &Component,
+    folder: &Path,
+    registry: &Registry,
+) -> impl Iterator<Item = String> + use<> {
+    let kind = registry.source(&component.source);
+    let known = kind.map(|kind| kind.parameters(&component.source, folder)).unwrap_or_default();
+    known.into_iter().map(|parameter| parameter.name)
 }
 
 /// Parameters that a table changes have its value at the start already when their components are initialised.

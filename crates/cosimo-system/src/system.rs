@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use cosimo_core::line::Between;
 use cosimo_core::{Unit, Value};
 
-use crate::problem::Span;
+use crate::problem::{Problem, Span};
 use crate::recipe::{Choice, Recipe};
 use crate::scenario::Scenario;
 
@@ -95,6 +95,23 @@ pub struct Component {
     /// The size of its own steps in seconds, where they are not everybody's.
     pub step: Option<(f64, Span)>,
     pub span: Span,
+}
+
+impl Component {
+    /// The value that the file gives to an input at the start.
+    pub fn start(&self, port: &str) -> Option<f64> {
+        self.starts.iter().find(|(name, ..)| name == port).map(|(_, value, _)| *value)
+    }
+
+    /// What is wrong with it, at its place.
+    pub fn error(&self, code: &'static str, message: impl Into<String>) -> Problem {
+        Problem::error(code, message, self.span.clone()).about(&self.name)
+    }
+
+    /// What is odd about it, at its place.
+    pub fn remark(&self, code: &'static str, message: impl Into<String>) -> Problem {
+        Problem::remark(code, message, self.span.clone()).about(&self.name)
+    }
 }
 
 /// A signal: the input is the sum of what comes in, plus an offset.

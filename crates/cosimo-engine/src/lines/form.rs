@@ -36,6 +36,10 @@ pub(super) struct Piece {
 }
 
 impl Piece {
+    fn names<'a>(&self, ports: &Ports<'a>) -> Vec<&'a str> {
+        self.members.iter().map(|member| ports.names[*member].as_str()).collect()
+    }
+
     pub(super) fn recipe<'a>(&self, system: &'a System) -> &'a Recipe {
         self.island.map_or(&system.recipe, |island| &system.islands[island].recipe)
     }
@@ -373,8 +377,8 @@ fn first_effort(line: &Line, system: &System, ports: &Ports<'_>, problems: &mut 
     let given = line.sides.map(|side| {
         let (owner, _) = ports.place(PortEnd::Input(side.effort));
         let port = ports.port(PortEnd::Input(side.effort));
-        let said = system.components[owner].starts.iter().find(|(name, ..)| *name == port.name);
-        (said.map(|(_, value, _)| *value).or(port.start)).map(|value| value / side.scale)
+        let start = system.components[owner].start(&port.name).or(port.start);
+        start.map(|value| value / side.scale)
     });
     match given {
         [Some(a), Some(b)] if (a - b).abs() > 1e-9 * a.abs().max(b.abs()) => {
@@ -414,10 +418,9 @@ fn step(
     let name = &draft.links.lines[line].name;
     let span = draft.links.lines[line].decl.span.clone();
     let who = || {
-        let names: Vec<&str> = piece.members.iter().map(|member| ports.names[*member].as_str()).collect();
-        let who = match names[..] {
+        let who = match &piece.names(ports)[..] {
             [alone] => format!("`{alone}`"),
-            _ => format!("the island of {}", names.join(", ")),
+            names => format!("the island of {}", names.join(", ")),
         };
         let hidden = format!("line `{name}`: what {who} does inside of its steps is not published");
         (hidden, &ports.names[piece.members[0]])
@@ -482,11 +485,8 @@ fn steadiness(
     match Options::resolve(&format!("`{}`", entry.name), entry.options, &values(&choice.options)) {
         Ok(options) => Some((entry.build)(&options)),
         Err(wrong) => {
-            problems.extend(
-                wrong
-                    .into_iter()
-                    .map(|wrong| Problem::error("plan/bad-option", wrong.message, choice.span.clone())),
-            );
+            let problem = |message| Problem::error("plan/bad-option", message, choice.span.clone());
+            problems.extend(wrong.into_iter().map(|wrong| problem(wrong.message)));
             None
         }
     }
@@ -494,11 +494,8 @@ fn steadiness(
 
 /// Values of inputs that nobody drives.
 fn constants(component: usize, system: &System, interfaces: &[Interface]) -> Vec<f64> {
-    let said = &system.components[component].starts;
-    let value = |port: &Port| {
-        let given = said.iter().find(|(name, ..)| *name == port.name).map(|(_, value, _)| *value);
-        given.or(port.start).unwrap_or(0.0)
-    };
+    let given = |port: &Port| system.components[component].start(&port.name);
+    let value = |port: &Port| given(port).or(port.start).unwrap_or(0.0);
     interfaces[component].inputs.iter().map(value).collect()
 }
 
@@ -572,12 +569,8 @@ fn whole(
             ..Component::default()
         });
     }
-    let named = |piece: &Piece| {
-        let names: Vec<&str> = piece.members.iter().map(|member| ports.names[*member].as_str()).collect();
-        names.join(", ")
-    };
     let shown = Shown {
-        islands: pieces.iter().map(named).collect(),
+        islands: pieces.iter().map(|piece| piece.names(ports).join(", ")).collect(),
         lines: links.lines.iter().map(|line| line.name.clone()).collect(),
         first: pieces.iter().map(|piece| piece.members[0]).collect(),
         outputs: faces.iter().flat_map(|face| &face.outputs).map(|(_, place)| *place).collect(),

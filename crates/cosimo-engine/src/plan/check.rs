@@ -163,8 +163,7 @@ impl Inspection<'_> {
                 cosimo_system::write::key(&port.name),
                 number_text(value)
             );
-            let problem = Problem::remark("check/constant-input", message, component.span.clone());
-            found.push(self.ports.about(problem.hint(hint), end));
+            found.push(self.ports.about(component.remark("check/constant-input", message).hint(hint), end));
         }
     }
 
@@ -292,9 +291,8 @@ impl Inspection<'_> {
                 number_text(internal),
                 number_text(size)
             );
-            let problem = Problem::remark("check/step-size", message, component.span.clone());
             let hint = format!("the nearest size that fits is {} s", number_text(fitting));
-            found.push(problem.hint(hint).about(&component.name));
+            found.push(component.remark("check/step-size", message).hint(hint));
         }
     }
 
@@ -305,8 +303,7 @@ impl Inspection<'_> {
         for (index, component) in self.system.components.iter().enumerate().filter(|_| several) {
             if !joined.contains(&index) {
                 let message = format!("component `{}` is connected to nobody", component.name);
-                let problem = Problem::remark("check/lonely-component", message, component.span.clone());
-                found.push(problem.about(&component.name));
+                found.push(component.remark("check/lonely-component", message));
             }
         }
     }

@@ -181,18 +181,12 @@ impl<'a> Planner<'a> {
                 let port = self.ports.port(End::Input(input));
                 given[input].or(port.start).unwrap_or_else(|| {
                     let component = &self.system.components[self.receivers[input]];
-                    self.say(
-                        Problem::error(
-                            "plan/unconnected-input",
-                            format!("input `{}.{}` is driven by nobody and has no start value", component.name, port.name),
-                            component.span.clone(),
-                        )
-                        .hint(format!(
-                            "add a `[[wire]]` or `[[bond]]` to it, or `start = {{ {} = 0.0 }}` to the component",
-                            port.name
-                        ))
-                        .about_port(&component.name, &port.name),
-                    );
+                    let (owner, name) = (&component.name, &port.name);
+                    let message = format!("input `{owner}.{name}` is driven by nobody and has no start value");
+                    let problem = component.error("plan/unconnected-input", message).hint(format!(
+                        "add a `[[wire]]` or `[[bond]]` to it, or `start = {{ {name} = 0.0 }}` to the component"
+                    ));
+                    self.say(problem.about_port(owner, name));
                     0.0
                 })
             })

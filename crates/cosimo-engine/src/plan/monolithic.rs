@@ -143,9 +143,7 @@ fn join(
             if terms.is_empty() {
                 continue;
             }
-            let name = &interfaces[*index].inputs[port].name;
-            let said = &system.components[*index].starts;
-            let start = said.iter().find(|(start, ..)| start == name).map(|(_, value, _)| *value);
+            let start = system.components[*index].start(&interfaces[*index].inputs[port].name);
             wires.push(InnerWire {
                 to: (member, port),
                 outside: terms.len() < row.len(),

@@ -49,19 +49,12 @@ impl Planner<'_> {
                 ),
             ] {
                 if needed && !able {
-                    self.say(
-                        Problem::error(
-                            code,
-                            format!(
-                                "{axis} `{name}` needs every simulator to {what}, but `{}` cannot",
-                                component.name
-                            ),
-                            component.span.clone(),
-                        )
-                        .label(format!("`{}`", component.source))
-                        .about(&component.name)
-                        .hint(format!("choose another {axis}; `cosimo methods` lists what each one needs")),
-                    );
+                    let who = &component.name;
+                    let message =
+                        format!("{axis} `{name}` needs every simulator to {what}, but `{who}` cannot");
+                    let hint = format!("choose another {axis}; `cosimo methods` lists what each one needs");
+                    let problem = component.error(code, message).label(format!("`{}`", component.source));
+                    self.say(problem.hint(hint));
                 }
             }
         }
@@ -176,9 +169,7 @@ impl Planner<'_> {
 
     pub(super) fn check_input_names(&self) {
         let recipe = &self.system.recipe;
-        let named = (recipe.input.inputs.iter().map(|(name, _, span)| (name, span)))
-            .chain(recipe.correction.inputs.iter().map(|(name, _, span)| (name, span)))
-            .chain(recipe.exchange.inputs.iter().map(|(name, _, span)| (name, span)));
+        let named = recipe.input.places().chain(recipe.correction.places()).chain(recipe.exchange.places());
         let known: BTreeSet<&String> = self.paths.iter().collect();
         for (name, span) in named {
             let unknown = !known.contains(name) && self.ports.find(name, span) != Err(None);
@@ -272,19 +263,12 @@ impl Planner<'_> {
                 (format!("the Jacobian `{source}`"), hint)
             };
             let component = &self.system.components[index];
-            self.say(
-                Problem::remark(
-                    "plan/answers-between-steps",
-                    format!(
-                        "{who} reads outputs of `{}` after new inputs without a step between, and this kind of \
-                         simulator does not promise that they answer",
-                        component.name
-                    ),
-                    component.span.clone(),
-                )
-                .hint(hint)
-                .about(&component.name),
+            let message = format!(
+                "{who} reads outputs of `{}` after new inputs without a step between, and this kind of simulator does not \
+                 promise that they answer",
+                component.name
             );
+            self.say(component.remark("plan/answers-between-steps", message).hint(hint));
         }
     }
 
@@ -381,19 +365,12 @@ impl Planner<'_> {
                      states and give directional derivatives; the correction `{other}` needs none"
                 )
             };
-            self.say(
-                Problem::remark(
-                    "plan/no-linear-model",
-                    format!(
-                        "correction `{correction}` finds no linear model of `{}` by the Jacobian source `{source}`: \
-                         inputs that it takes or drives are applied as fitted",
-                        component.name
-                    ),
-                    component.span.clone(),
-                )
-                .hint(hint)
-                .about(&component.name),
+            let message = format!(
+                "correction `{correction}` finds no linear model of `{}` by the Jacobian source `{source}`: inputs that it \
+                 takes or drives are applied as fitted",
+                component.name
             );
+            self.say(component.remark("plan/no-linear-model", message).hint(hint));
         }
     }
 
@@ -410,20 +387,14 @@ impl Planner<'_> {
             let own = component.step.as_ref().map(|(every, _)| *every);
             let Some(size) = own.or(size) else { continue };
             if !interface.abilities.variable_step && !Clock::divides(size, start, stop) {
-                self.say(
-                    Problem::error(
-                        "plan/needs-variable-step",
-                        format!(
-                            "`{}` takes steps of one size only, but the last step is cut short: from {start} to {stop} \
-                             is no multiple of {size} s",
-                            component.name
-                        ),
-                        component.span.clone(),
-                    )
-                    .label(format!("`{}`", component.source))
-                    .about(&component.name)
-                    .hint("choose a size that divides the run, or `end = \"after\"` in `[experiment]`"),
+                let message = format!(
+                    "`{}` takes steps of one size only, but the last step is cut short: from {start} to {stop} is no \
+                     multiple of {size} s",
+                    component.name
                 );
+                let problem = component.error("plan/needs-variable-step", message);
+                let hint = "choose a size that divides the run, or `end = \"after\"` in `[experiment]`";
+                self.say(problem.label(format!("`{}`", component.source)).hint(hint));
             }
         }
     }

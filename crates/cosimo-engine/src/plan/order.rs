@@ -76,7 +76,9 @@ impl Order {
                     depths[node] = depths[node].max(depths[needed] + one);
                 }
                 if one == 1 && levels[node] > 0 {
-                    put(&mut order.passes, levels[node] - 1, node);
+                    let pass = levels[node] - 1;
+                    order.passes.resize(order.passes.len().max(pass + 1), Vec::new());
+                    order.passes[pass].push(node);
                 }
                 continue;
             }
@@ -121,13 +123,6 @@ impl Order {
             self.steps.extend(here.map(|(place, _)| Step::Loop(place)));
         }
     }
-}
-
-fn put(passes: &mut Vec<Vec<usize>>, place: usize, output: usize) {
-    if passes.len() <= place {
-        passes.resize(place + 1, Vec::new());
-    }
-    passes[place].push(output);
 }
 
 /// Nodes are outputs, then inputs.

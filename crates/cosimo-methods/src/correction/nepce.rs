@@ -332,11 +332,8 @@ fn build(options: &Options) -> Box<dyn Correction> {
         ("trapezoid", _) => Quadrature::Trapezoid,
         _ => Quadrature::Best,
     };
-    Box::new(Nepce { gain: options.number("gain"), form, quadrature, feedthrough: feedthrough(options) })
-}
-
-fn feedthrough(options: &Options) -> Feedthrough {
-    feedthrough_of(options.text("feedthrough"))
+    let feedthrough = feedthrough_of(options.text("feedthrough"));
+    Box::new(Nepce { gain: options.number("gain"), form, quadrature, feedthrough })
 }
 
 fn feedthrough_of(source: &str) -> Feedthrough {
@@ -387,7 +384,7 @@ pub const ENTRY: Entry<dyn Correction> = Entry {
              outputs alone while the run goes on, with steps of one size and held inputs",
         ),
     ],
-    needs: |options| match feedthrough(options) {
+    needs: |options| match feedthrough_of(options.text("feedthrough")) {
         Feedthrough::Source("declared") => Needs { jacobian: true, ..Needs::NOTHING },
         Feedthrough::Source(_) => Needs { rollback: true, ..Needs::NOTHING },
         Feedthrough::Off | Feedthrough::Found(_) => Needs::NOTHING,

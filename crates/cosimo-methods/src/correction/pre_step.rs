@@ -24,6 +24,8 @@ use cosimo_core::linearised::Model;
 use cosimo_core::method::{Correction, Known, ModelsWanted, Record, Shape};
 use cosimo_core::{Segment, Window};
 
+use crate::identify::rooms::parts_mut;
+
 /// Singular values below this part of the largest are none.
 const CUT: f64 = 1e-9;
 
@@ -89,13 +91,8 @@ fn sizes(shape: &Shape) -> [usize; 14] {
 
 impl<'a> Rooms<'a> {
     fn of(shape: &Shape, scratch: &'a mut [f64]) -> Rooms<'a> {
-        let mut rest = scratch;
         let [state, matrices, gains, g, glc, coupled, s, back, work, missed, v, q, end, states] =
-            sizes(shape).map(|size| {
-                let (part, behind) = std::mem::take(&mut rest).split_at_mut(size);
-                rest = behind;
-                part
-            });
+            sizes(shape).map(parts_mut(scratch));
         Rooms { state, matrices, gains, g, glc, coupled, s, back, work, missed, v, q, end, states }
     }
 

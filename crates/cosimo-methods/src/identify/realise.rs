@@ -13,6 +13,7 @@
 use cosimo_core::dense::{add_product, invert, logarithm, logarithm_work, multiply, phi, phi_work};
 
 use super::arx::Arx;
+use super::rooms::parts_mut;
 
 /// What is smaller than this after a window is forgotten within it.
 const FORGOTTEN: f64 = 1e-6;
@@ -54,12 +55,7 @@ impl<'a> Realised<'a> {
 
     pub fn of(arx: &Arx, order: usize, memory: &'a mut [f64]) -> Realised<'a> {
         let observed = order * arx.outputs;
-        let mut rest = memory;
-        let parts = sizes(observed, arx.inputs, arx.outputs).map(|size| {
-            let (part, behind) = std::mem::take(&mut rest).split_at_mut(size);
-            rest = behind;
-            part
-        });
+        let parts = sizes(observed, arx.inputs, arx.outputs).map(parts_mut(memory));
         let [states, f, g, k, c0, n, basis, a, b, drift, c, d, level] = parts;
         let states = &mut states[0];
         let (inputs, outputs) = (arx.inputs, arx.outputs);

@@ -10,6 +10,8 @@ use cosimo_core::interface::Needs;
 use cosimo_core::method::{Iteration, Passes, Shape};
 use cosimo_core::{StepError, Window};
 
+use crate::identify::rooms::parts_mut;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Relaxation {
     None,
@@ -96,25 +98,19 @@ struct Work<'a> {
 
 impl<'a> Work<'a> {
     fn new(vectors: &'a mut [f64], columns: &'a mut [f64], width: usize) -> Work<'a> {
-        let (guess, rest) = vectors.split_at_mut(width);
-        let (found, rest) = rest.split_at_mut(width);
-        let (scale, rest) = rest.split_at_mut(width);
-        let (residual, rest) = rest.split_at_mut(width);
-        let (last_residual, last_found) = rest.split_at_mut(width);
         let third = columns.len() / 3;
-        let (residual_changes, rest) = columns.split_at_mut(third);
-        let (found_changes, basis) = rest.split_at_mut(third);
+        let (mut vector, mut matrix) = (parts_mut(vectors), parts_mut(columns));
         Work {
             width,
-            guess,
-            found,
-            scale,
-            residual,
-            last_residual,
-            last_found,
-            residual_changes,
-            found_changes,
-            basis,
+            guess: vector(width),
+            found: vector(width),
+            scale: vector(width),
+            residual: vector(width),
+            last_residual: vector(width),
+            last_found: vector(width),
+            residual_changes: matrix(third),
+            found_changes: matrix(third),
+            basis: matrix(third),
         }
     }
 

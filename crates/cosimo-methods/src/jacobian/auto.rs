@@ -1,6 +1,6 @@
 //! Derivatives that simulators give, declared or along directions; differences of those that give none.
 
-use cosimo_core::entry::{Entry, Options};
+use cosimo_core::entry::Entry;
 use cosimo_core::interface::{Derivatives, Insight, Needs};
 use cosimo_core::linearised::Matrices;
 use cosimo_core::method::{JacobianSource, JacobianWork};
@@ -50,10 +50,6 @@ impl JacobianSource for Auto {
     }
 }
 
-fn build(options: &Options) -> Box<dyn JacobianSource> {
-    Box::new(Auto { difference: difference::of(options) })
-}
-
 pub const ENTRY: Entry<dyn JacobianSource> = Entry {
     name: "auto",
     summary: "derivatives that the simulators give, differences of those that give none",
@@ -61,5 +57,5 @@ pub const ENTRY: Entry<dyn JacobianSource> = Entry {
     order: "2 in the increment, where differences are taken",
     options: difference::ENTRY.options,
     needs: |_| Needs { rollback: true, ..Needs::NOTHING },
-    build,
+    build: |options| Box::new(Auto { difference: difference::of(options) }),
 };
