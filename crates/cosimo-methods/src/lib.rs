@@ -6,14 +6,14 @@ use cosimo_core::method::{
     Approximation, Correction, Estimate, Iteration, JacobianSource, Law, Partition, Steadiness,
 };
 
-pub mod correction;
-pub mod estimate;
-pub mod fit;
-pub mod identify;
-pub mod iteration;
-pub mod jacobian;
-pub mod law;
-pub mod partition;
+mod correction;
+mod estimate;
+mod fit;
+mod identify;
+mod iteration;
+mod jacobian;
+mod law;
+mod partition;
 pub mod steadiness;
 
 const PARTITIONS: &[&Entry<dyn Partition>] =

@@ -1,6 +1,6 @@
 //! Small segments on top of the assumed inputs.
 
-pub mod identified;
-pub mod nepce;
-pub mod none;
-pub mod pre_step;
+pub(crate) mod identified;
+pub(crate) mod nepce;
+pub(crate) mod none;
+pub(crate) mod pre_step;

@@ -20,7 +20,7 @@ use crate::identify::rooms::{parts, parts_mut, total};
 
 /// Which books are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub(crate) enum Form {
     /// What was not repaid stays owed and is divided by the upcoming step: under a changing step the
     /// memoryless form leaves a lasting error.
     Account,
@@ -29,8 +29,7 @@ pub enum Form {
 }
 
 /// Where J comes from.
-#[derive(Debug, Clone, Copy)]
-pub enum Feedthrough {
+pub(crate) enum Feedthrough {
     Off,
     /// A Jacobian source, by name.
     Source(&'static str),
@@ -47,8 +46,7 @@ const NOTHING: f64 = 1e-6;
 /// Windows to learn from, one after the other, before shares are uneven.
 const LEARNING: f64 = 3.0;
 
-#[derive(Debug, Clone, Copy)]
-pub struct Nepce {
+pub(crate) struct Nepce {
     pub gain: f64,
     pub form: Form,
     pub quadrature: Quadrature,
@@ -350,7 +348,7 @@ fn feedthrough_of(source: &str) -> Feedthrough {
     }
 }
 
-pub const ENTRY: Entry<dyn Correction> = Entry {
+pub(crate) const ENTRY: Entry<dyn Correction> = Entry {
     name: "nepce",
     summary: "repay, one step late, the integral lost by extrapolation",
     source: "Sadjina & Pedersen 2019 (NEPCE), Eqs. (11) and (12)",

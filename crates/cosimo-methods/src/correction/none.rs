@@ -5,8 +5,7 @@ use cosimo_core::interface::Needs;
 use cosimo_core::method::{Correction, Known, Record, Shape};
 use cosimo_core::{Segment, Window};
 
-#[derive(Debug, Clone, Copy)]
-pub struct None;
+pub(crate) struct None;
 
 impl Correction for None {
     fn memory(&self, _shape: &Shape) -> usize {
@@ -23,7 +22,7 @@ impl Correction for None {
     fn learn(&self, _: &Known<'_>, _: &Record<'_>, _: &mut [f64], _: &mut [f64]) {}
 }
 
-pub const ENTRY: Entry<dyn Correction> = Entry {
+pub(crate) const ENTRY: Entry<dyn Correction> = Entry {
     name: "none",
     summary: "inputs are applied as fitted",
     source: "-",

@@ -31,7 +31,7 @@ const CUT: f64 = 1e-9;
 
 /// Which held input is taken for the step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Held {
+pub(crate) enum Held {
     /// That which brings the states to where they should be at the end, Eq. (4).
     End,
     /// The mean of what the coupled outputs say over the step.
@@ -40,15 +40,14 @@ pub enum Held {
 
 /// What is more important where not all states can be met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Weight {
+pub(crate) enum Weight {
     /// An integral of another state counts 1/H as much: with all alike, the one input that a mass has is spent on the
     /// velocity, and the position drifts.
     Balanced,
     Identity,
 }
 
-#[derive(Debug, Clone, Copy)]
-pub struct PreStep {
+pub(crate) struct PreStep {
     pub held: Held,
     pub weight: Weight,
     pub models: ModelsWanted,
@@ -420,7 +419,7 @@ fn build(options: &Options) -> Box<dyn Correction> {
     Box::new(PreStep { held, weight, models: ModelsWanted { source, every } })
 }
 
-pub const ENTRY: Entry<dyn Correction> = Entry {
+pub(crate) const ENTRY: Entry<dyn Correction> = Entry {
     name: "pre-step",
     summary: "hold the inputs that bring linear models to where the coupled system goes",
     source: "Genser & Benedikt 2018 (pre-step), Eqs. (2) to (4)",

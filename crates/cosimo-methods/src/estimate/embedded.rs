@@ -1,18 +1,14 @@
 //! The same step with inputs of two degrees: where they agree, the degree does not matter. Two steps for one; the
 //! result of the inputs that were asked for is kept.
 
-use cosimo_core::entry::{Entry, Range, Spec};
+use cosimo_core::entry::Entry;
 use cosimo_core::interface::Needs;
 use cosimo_core::method::{Estimate, Record, Shape, Trial};
 use cosimo_core::{StepError, Window};
 
-use super::weighted;
+use super::{Scale, TOLERANCE, WEIGHT};
 
-#[derive(Debug, Clone, Copy)]
-pub struct Embedded {
-    pub tolerance: f64,
-    pub weight: f64,
-}
+pub(crate) struct Embedded(Scale);
 
 impl Estimate for Embedded {
     /// Neighbouring degrees differ by the power of the higher one; whatever integrates its input adds one.
@@ -29,21 +25,16 @@ impl Estimate for Embedded {
     }
 
     fn measure(&self, record: &Record<'_>) -> f64 {
-        weighted(record, self.tolerance, self.weight, |output| record.kept[output])
+        self.0.kept(record)
     }
 }
 
-pub const ENTRY: Entry<dyn Estimate> = Entry {
+pub(crate) const ENTRY: Entry<dyn Estimate> = Entry {
     name: "embedded",
     summary: "the step with inputs of two neighbouring degrees; two steps for one",
     source: "embedded pairs, as of Runge-Kutta methods, for inputs",
     order: "degree with feedthrough, else degree + 1",
-    options: &[
-        Spec::number("tolerance", 1e-4, Range::Positive, "", "of simulators without their own"),
-        Spec::number("weight", 1.0, Range::NotNegative, "", "weight of the relative part"),
-    ],
+    options: &[TOLERANCE, WEIGHT],
     needs: |_| Needs { rollback: true, ..Needs::NOTHING },
-    build: |options| {
-        Box::new(Embedded { tolerance: options.number("tolerance"), weight: options.number("weight") })
-    },
+    build: |options| Box::new(Embedded(Scale::new(options))),
 };

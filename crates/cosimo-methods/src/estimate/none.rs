@@ -4,8 +4,7 @@ use cosimo_core::entry::Entry;
 use cosimo_core::interface::Needs;
 use cosimo_core::method::{Estimate, Record, Shape};
 
-#[derive(Debug, Clone, Copy)]
-pub struct None;
+pub(crate) struct None;
 
 impl Estimate for None {
     fn idle(&self) -> bool {
@@ -21,7 +20,7 @@ impl Estimate for None {
     }
 }
 
-pub const ENTRY: Entry<dyn Estimate> = Entry {
+pub(crate) const ENTRY: Entry<dyn Estimate> = Entry {
     name: "none",
     summary: "no estimate; every step counts as good",
     source: "-",

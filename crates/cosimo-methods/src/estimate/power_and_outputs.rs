@@ -5,11 +5,11 @@ use cosimo_core::entry::{Entry, Range, Spec};
 use cosimo_core::interface::Needs;
 use cosimo_core::method::{Estimate, Record, Shape};
 
+use super::Scale;
 use super::power_residual::{self, PowerResidual};
 use super::predictor_corrector::{self, PredictorCorrector};
 
-#[derive(Debug, Clone, Copy)]
-pub struct PowerAndOutputs {
+pub(crate) struct PowerAndOutputs {
     pub power: PowerResidual,
     pub outputs: PredictorCorrector,
 }
@@ -30,7 +30,7 @@ impl Estimate for PowerAndOutputs {
     }
 }
 
-pub const ENTRY: Entry<dyn Estimate> = Entry {
+pub(crate) const ENTRY: Entry<dyn Estimate> = Entry {
     name: "power-and-outputs",
     summary: "power-residual and predictor-corrector together; the larger counts",
     source: "Sadjina et al. 2017 (ECCO), Eqs. (14) and (17)",
@@ -45,10 +45,10 @@ pub const ENTRY: Entry<dyn Estimate> = Entry {
     build: |options| {
         Box::new(PowerAndOutputs {
             power: PowerResidual::new(options),
-            outputs: PredictorCorrector {
+            outputs: PredictorCorrector(Scale {
                 tolerance: options.number("output_tolerance"),
                 weight: options.number("weight"),
-            },
+            }),
         })
     },
 };

@@ -7,8 +7,7 @@ use cosimo_core::entry::{Entry, Options, Range, Spec};
 use cosimo_core::interface::Needs;
 use cosimo_core::method::{Estimate, Record, Shape};
 
-#[derive(Debug, Clone, Copy)]
-pub struct PowerResidual {
+pub(crate) struct PowerResidual {
     /// r_k of Eq. (14) for bonds that have none of their own.
     pub tolerance: f64,
     /// E0_k of Eq. (14) for bonds that have none of their own, in joules.
@@ -52,7 +51,7 @@ impl PowerResidual {
     }
 }
 
-pub const ENTRY: Entry<dyn Estimate> = Entry {
+pub(crate) const ENTRY: Entry<dyn Estimate> = Entry {
     name: "power-residual",
     summary: "residual energy of the power bonds (ECCO)",
     source: "Sadjina et al. 2017 (ECCO), Eqs. (10) and (14)",

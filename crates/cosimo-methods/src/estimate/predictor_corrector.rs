@@ -8,13 +8,10 @@ use cosimo_core::interface::Needs;
 use cosimo_core::method::{Estimate, Record, Shape};
 use cosimo_core::{Trace, Window};
 
-#[derive(Debug, Clone, Copy)]
-pub struct PredictorCorrector {
-    /// TOL of Eq. (17) for simulators that have none of their own, in the unit of their outputs.
-    pub tolerance: f64,
-    /// rho of Eq. (17): weight of the relative part.
-    pub weight: f64,
-}
+use super::Scale;
+
+/// TOL and rho of Eq. (17).
+pub(crate) struct PredictorCorrector(pub Scale);
 
 impl Estimate for PredictorCorrector {
     fn order(&self, shape: &Shape) -> u32 {
@@ -22,17 +19,12 @@ impl Estimate for PredictorCorrector {
     }
 
     fn measure(&self, record: &Record<'_>) -> f64 {
-        let mut worst = 0.0f64;
-        for output in (0..record.connected.len()).filter(|&output| record.connected[output]) {
+        self.0.worst(record, |output| {
             let trace = record.traces.trace(output);
             let (new, old) = (trace.back(0).y, trace.back(1).y);
             let predicted = predict(trace, record.shape.degree as usize + 1, record.window);
-            let tolerance = record.tolerances[output].unwrap_or(self.tolerance);
-            let weight = record.weights[output].unwrap_or(self.weight);
-            let part = (new - predicted).abs() / (1.0 + weight * new.abs().max(old.abs())) / tolerance;
-            worst = if part.is_nan() { part } else { worst.max(part) };
-        }
-        worst
+            [new, predicted, new.abs().max(old.abs())]
+        })
     }
 }
 
@@ -52,7 +44,7 @@ fn predict(trace: Trace<'_>, degree: usize, window: Window) -> f64 {
 pub(super) const WEIGHT: Spec =
     Spec::number("weight", 1e-4, Range::NotNegative, "", "rho: weight of the relative part");
 
-pub const ENTRY: Entry<dyn Estimate> = Entry {
+pub(crate) const ENTRY: Entry<dyn Estimate> = Entry {
     name: "predictor-corrector",
     summary: "outputs against their extrapolation (Busch)",
     source: "Sadjina et al. 2017 (ECCO), Eqs. (16) and (17), after Busch & Schweizer",
@@ -62,12 +54,7 @@ pub const ENTRY: Entry<dyn Estimate> = Entry {
         WEIGHT,
     ],
     needs: |_| Needs::NOTHING,
-    build: |options| {
-        Box::new(PredictorCorrector {
-            tolerance: options.number("tolerance"),
-            weight: options.number("weight"),
-        })
-    },
+    build: |options| Box::new(PredictorCorrector(Scale::new(options))),
 };
 
 #[cfg(test)]

@@ -1,18 +1,14 @@
 //! One step against two of half the size: Richardson. Dear, three steps for one, and able to see what a cheaper
 //! estimate cannot: the error of everything that depends on the step size. The better result is kept.
 
-use cosimo_core::entry::{Entry, Range, Spec};
+use cosimo_core::entry::Entry;
 use cosimo_core::interface::Needs;
 use cosimo_core::method::{Estimate, Record, Shape, Trial};
 use cosimo_core::{StepError, Time, Window};
 
-use super::weighted;
+use super::{Scale, TOLERANCE, WEIGHT};
 
-#[derive(Debug, Clone, Copy)]
-pub struct Richardson {
-    pub tolerance: f64,
-    pub weight: f64,
-}
+pub(crate) struct Richardson(Scale);
 
 impl Estimate for Richardson {
     /// The local error of states falls with degree + 2, that of outputs that an input passes through to with
@@ -35,21 +31,16 @@ impl Estimate for Richardson {
     fn measure(&self, record: &Record<'_>) -> f64 {
         // Two halves have 2^(1 - order) of the error of the whole, so their distance is this part of it.
         let rest = 1.0 - 0.5f64.powi(self.order(&record.shape) as i32 - 1);
-        weighted(record, self.tolerance, self.weight, |output| record.kept[output]) / rest.max(0.5)
+        self.0.kept(record) / rest.max(0.5)
     }
 }
 
-pub const ENTRY: Entry<dyn Estimate> = Entry {
+pub(crate) const ENTRY: Entry<dyn Estimate> = Entry {
     name: "richardson",
     summary: "one step against two halves, of which the halves are kept; three steps for one",
     source: "Richardson extrapolation; step doubling as in Schierz, Arnold & Clauß 2012",
     order: "degree + 1 with feedthrough, else degree + 2",
-    options: &[
-        Spec::number("tolerance", 1e-4, Range::Positive, "", "of simulators without their own"),
-        Spec::number("weight", 1.0, Range::NotNegative, "", "weight of the relative part"),
-    ],
+    options: &[TOLERANCE, WEIGHT],
     needs: |_| Needs { rollback: true, variable_step: true, ..Needs::NOTHING },
-    build: |options| {
-        Box::new(Richardson { tolerance: options.number("tolerance"), weight: options.number("weight") })
-    },
+    build: |options| Box::new(Richardson(Scale::new(options))),
 };

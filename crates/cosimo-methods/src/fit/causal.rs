@@ -13,8 +13,7 @@ use super::hold::Hold;
 use super::linear::Linear;
 use super::quadratic::Quadratic;
 
-#[derive(Debug, Clone, Copy)]
-pub struct Causal {
+pub(crate) struct Causal {
     /// The degree of inputs that an output hears at once.
     pub through: usize,
     /// The degree of all others.
@@ -31,7 +30,7 @@ impl Approximation for Causal {
     }
 }
 
-pub const ENTRY: Entry<dyn Approximation> = Entry {
+pub(crate) const ENTRY: Entry<dyn Approximation> = Entry {
     name: "causal",
     summary: "linear where the input passes through to an output, held where it is integrated",
     source: "Wu 2018, Definition 7.2.1",

@@ -16,7 +16,7 @@ use super::polynomial::{of_degree, since_jump};
 const ROUNDING: f64 = 1e-12;
 
 #[derive(Debug, Clone, Copy)]
-pub struct Hermite;
+pub(crate) struct Hermite;
 
 impl Fit for Hermite {
     fn degree(&self) -> u32 {
@@ -69,7 +69,7 @@ fn cubic(new: Sample, old: Sample, window: Window) -> Segment {
     ])
 }
 
-pub const ENTRY: Entry<dyn Approximation> = Entry {
+pub(crate) const ENTRY: Entry<dyn Approximation> = Entry {
     name: "hermite",
     summary: "the cubic through two samples with offered slopes, which are checked against differences",
     source: "Hermite interpolation",

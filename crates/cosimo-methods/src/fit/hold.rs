@@ -8,7 +8,7 @@ use cosimo_core::method::{Approximation, Fit};
 use cosimo_core::{Couplings, Segment, Term, Trace, Traces, Window};
 
 #[derive(Debug, Clone, Copy)]
-pub struct Hold;
+pub(crate) struct Hold;
 
 impl Fit for Hold {
     fn degree(&self) -> u32 {
@@ -47,7 +47,7 @@ impl Fit for Hold {
     }
 }
 
-pub const ENTRY: Entry<dyn Approximation> = Entry {
+pub(crate) const ENTRY: Entry<dyn Approximation> = Entry {
     name: "hold",
     summary: "the newest value, held over the step",
     source: "Sadjina et al. 2017 (ECCO), Sec. II B",

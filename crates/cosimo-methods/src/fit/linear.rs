@@ -9,7 +9,7 @@ use cosimo_core::{Segment, Trace, Window};
 use super::polynomial::of_degree;
 
 #[derive(Debug, Clone, Copy)]
-pub struct Linear;
+pub(crate) struct Linear;
 
 impl Fit for Linear {
     fn degree(&self) -> u32 {
@@ -26,7 +26,7 @@ impl Fit for Linear {
     }
 }
 
-pub const ENTRY: Entry<dyn Approximation> = Entry {
+pub(crate) const ENTRY: Entry<dyn Approximation> = Entry {
     name: "linear",
     summary: "the line through the two newest samples",
     source: "Lagrange form on non-uniform history; Busch 2016",

@@ -1,10 +1,10 @@
 //! From what is known of an output to what is assumed of an input.
 
-pub mod causal;
-pub mod hermite;
-pub mod hold;
-pub mod linear;
-pub mod online;
+pub(crate) mod causal;
+pub(crate) mod hermite;
+pub(crate) mod hold;
+pub(crate) mod linear;
+pub(crate) mod online;
 mod polynomial;
-pub mod quadratic;
-pub mod taylor;
+pub(crate) mod quadratic;
+pub(crate) mod taylor;

@@ -19,7 +19,7 @@ const WEIGHTS: [f64; 2] = [2.0, 1.0];
 const BETTER: f64 = 0.5;
 
 #[derive(Debug, Clone, Copy)]
-pub struct Online;
+pub(crate) struct Online;
 
 impl Fit for Online {
     /// What it can always promise.
@@ -68,7 +68,7 @@ fn error(degree: usize, known: &Trace<'_>, left_out: usize, count: usize) -> f64
     if weights > 0.0 { sum / weights } else { f64::INFINITY }
 }
 
-pub const ENTRY: Entry<dyn Approximation> = Entry {
+pub(crate) const ENTRY: Entry<dyn Approximation> = Entry {
     name: "online",
     summary: "hold, linear or quadratic per input and step, whichever predicted the last two samples best",
     source: "in the spirit of CHOPtrey (Ben Khaled-El Feki et al. 2017) and F3ORNITS (Eguillon et al. 2021)",

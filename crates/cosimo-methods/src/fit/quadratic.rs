@@ -9,7 +9,7 @@ use cosimo_core::{Segment, Trace, Window};
 use super::polynomial::of_degree;
 
 #[derive(Debug, Clone, Copy)]
-pub struct Quadratic;
+pub(crate) struct Quadratic;
 
 impl Fit for Quadratic {
     fn degree(&self) -> u32 {
@@ -26,7 +26,7 @@ impl Fit for Quadratic {
     }
 }
 
-pub const ENTRY: Entry<dyn Approximation> = Entry {
+pub(crate) const ENTRY: Entry<dyn Approximation> = Entry {
     name: "quadratic",
     summary: "the parabola through the three newest samples; the least stable",
     source: "Lagrange form on non-uniform history; Wu 2018, Eq. (3.12)",

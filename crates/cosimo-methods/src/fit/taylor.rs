@@ -7,7 +7,7 @@ use cosimo_core::method::{Approximation, Fit};
 use cosimo_core::{Segment, Trace, Window};
 
 #[derive(Debug, Clone, Copy)]
-pub struct Taylor;
+pub(crate) struct Taylor;
 
 impl Fit for Taylor {
     fn degree(&self) -> u32 {
@@ -32,7 +32,7 @@ impl Fit for Taylor {
     }
 }
 
-pub const ENTRY: Entry<dyn Approximation> = Entry {
+pub(crate) const ENTRY: Entry<dyn Approximation> = Entry {
     name: "taylor",
     summary: "value and offered slope of the newest sample; no history",
     source: "first-order Taylor polynomial at the communication point",

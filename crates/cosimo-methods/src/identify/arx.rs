@@ -16,7 +16,7 @@ const NOTHING_NEW: f64 = 1e-12;
 
 /// The size of one simulator's least squares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Arx {
+pub(crate) struct Arx {
     pub inputs: usize,
     pub outputs: usize,
     /// The highest order.
@@ -25,34 +25,39 @@ pub struct Arx {
 
 impl Arx {
     /// Columns that an order needs.
-    pub fn width(&self, order: usize) -> usize {
+    pub(crate) fn width(&self, order: usize) -> usize {
         1 + self.inputs + order * (self.inputs + self.outputs)
     }
 
     /// Numbers to be kept: R with the outputs to its right, what even the highest order leaves over, and two counts.
-    pub fn memory(&self) -> usize {
+    pub(crate) fn memory(&self) -> usize {
         let width = self.width(self.order);
         width * (width + self.outputs) + self.outputs + 1
     }
 
     /// Column of D^level y(k-1), for the first output.
-    pub fn of_output(&self, level: usize) -> usize {
+    pub(crate) fn of_output(&self, level: usize) -> usize {
         1 + self.inputs + level * (self.inputs + self.outputs)
     }
 
     /// Column of D^level v(k), for the first input.
-    pub fn of_input(&self, level: usize) -> usize {
+    pub(crate) fn of_input(&self, level: usize) -> usize {
         if level == 0 { 1 } else { self.of_output(level - 1) + self.outputs }
     }
 
     /// How many rows there were.
-    pub fn rows(&self, memory: &[f64]) -> f64 {
+    pub(crate) fn rows(&self, memory: &[f64]) -> f64 {
         memory[self.memory() - 1]
     }
 
     /// One row of regressors and outputs, from samples that are counted backwards: `y(0)` belongs to the newest window,
     /// and as many as `order` + 1 are looked at, as they are of `v`.
-    pub fn row<'a>(&self, y: impl Fn(usize) -> &'a [f64], v: impl Fn(usize) -> &'a [f64], row: &mut [f64]) {
+    pub(crate) fn row<'a>(
+        &self,
+        y: impl Fn(usize) -> &'a [f64],
+        v: impl Fn(usize) -> &'a [f64],
+        row: &mut [f64],
+    ) {
         row[0] = 1.0;
         for level in 0..=self.order {
             for input in 0..self.inputs {
@@ -72,7 +77,7 @@ impl Arx {
 
     /// How new a row of regressors is: its square in units of all that was seen in its direction, for the columns of an
     /// order; infinite where nothing was.
-    pub fn novelty(&self, order: usize, memory: &[f64], row: &[f64], work: &mut [f64]) -> f64 {
+    pub(crate) fn novelty(&self, order: usize, memory: &[f64], row: &[f64], work: &mut [f64]) -> f64 {
         let work = &mut work[..self.width(order)];
         work.copy_from_slice(&row[..work.len()]);
         let known = (0..work.len()).all(|column| {
@@ -100,7 +105,7 @@ impl Arx {
     }
 
     /// The root mean square of a column.
-    pub fn usual(&self, memory: &[f64], column: usize) -> f64 {
+    pub(crate) fn usual(&self, memory: &[f64], column: usize) -> f64 {
         self.column(memory, column) / self.rows(memory).max(1.0).sqrt()
     }
 
@@ -116,7 +121,7 @@ impl Arx {
     }
 
     /// Adds a row by rotations, after all others were weighted by `keep`; the row is used up.
-    pub fn add(&self, memory: &mut [f64], keep: f64, row: &mut [f64]) {
+    pub(crate) fn add(&self, memory: &mut [f64], keep: f64, row: &mut [f64]) {
         let width = self.width(self.order);
         let stride = width + self.outputs;
         let (r, rest) = memory.split_at_mut(width * stride);
@@ -145,7 +150,7 @@ impl Arx {
     }
 
     /// The coefficients of an order, one row per column of it and one column per output.
-    pub fn solve(&self, order: usize, memory: &[f64], theta: &mut [f64]) {
+    pub(crate) fn solve(&self, order: usize, memory: &[f64], theta: &mut [f64]) {
         let (width, stride) = (self.width(order), self.width(self.order) + self.outputs);
         let right = self.width(self.order);
         for i in (0..width).rev() {
@@ -161,7 +166,7 @@ impl Arx {
     }
 
     /// The mean square that an order leaves over of an output, by rows that it did not need.
-    pub fn left(&self, order: usize, memory: &[f64], output: usize) -> f64 {
+    pub(crate) fn left(&self, order: usize, memory: &[f64], output: usize) -> f64 {
         let (width, most) = (self.width(order), self.width(self.order));
         let stride = most + self.outputs;
         let below: f64 = (width..most).map(|i| memory[i * stride + most + output].powi(2)).sum();
@@ -170,7 +175,7 @@ impl Arx {
     }
 
     /// The mean square of the changes of an output.
-    pub fn change(&self, memory: &[f64], output: usize) -> f64 {
+    pub(crate) fn change(&self, memory: &[f64], output: usize) -> f64 {
         let most = self.width(self.order);
         let stride = most + self.outputs;
         let all: f64 = (0..most).map(|i| memory[i * stride + most + output].powi(2)).sum();
@@ -179,7 +184,7 @@ impl Arx {
 
     /// How far an order's answers of the outputs to an input within the window are known: their standard deviation in
     /// units of what the order leaves over; infinite where the input never moved. It is in all its differences.
-    pub fn doubt(&self, order: usize, memory: &[f64], input: usize, work: &mut [f64]) -> f64 {
+    pub(crate) fn doubt(&self, order: usize, memory: &[f64], input: usize, work: &mut [f64]) -> f64 {
         if self.silent(memory, self.of_input(0) + input) {
             return f64::INFINITY;
         }

@@ -43,7 +43,7 @@ const REST: f64 = 1e-13;
 const UNEVEN: f64 = 0.2;
 
 #[derive(Debug, Clone, Copy)]
-pub struct Finder {
+pub(crate) struct Finder {
     pub order: usize,
     pub forgetting: f64,
     pub quality: f64,
@@ -53,7 +53,7 @@ pub struct Finder {
 
 /// Numbers of the whole: what the samples are of, and what people are told.
 #[derive(Debug, Clone, Copy)]
-pub enum Head {
+pub(crate) enum Head {
     /// The size of the windows that everything is about, and that of the window before.
     Size,
     Before,
@@ -99,7 +99,7 @@ const MARKS: usize = 4;
 
 /// What a window did to the model of a simulator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Change {
+pub(crate) enum Change {
     None,
     /// Other numbers for the same states.
     Renewed,
@@ -111,8 +111,7 @@ pub enum Change {
 const TITLE: usize = 2;
 
 /// All that is remembered.
-#[derive(Debug)]
-pub struct Found<T> {
+pub(crate) struct Found<T> {
     pub head: T,
     pub samples: T,
     pub models: T,
@@ -121,8 +120,7 @@ pub struct Found<T> {
 }
 
 /// One simulator, and where its numbers are in `models` and `fits`.
-#[derive(Debug)]
-pub struct Member {
+pub(crate) struct Member {
     pub simulator: usize,
     pub arx: Arx,
     model: Range<usize>,
@@ -136,20 +134,20 @@ pub struct Member {
 
 impl Member {
     /// The model, if it is in use, and its order.
-    pub fn model<'a>(&self, models: &'a mut [f64]) -> Option<(Realised<'a>, usize)> {
+    pub(crate) fn model<'a>(&self, models: &'a mut [f64]) -> Option<(Realised<'a>, usize)> {
         let (title, numbers) = models[self.model.clone()].split_at_mut(TITLE);
         let order = title[1] as usize;
         (title[0] == 1.0).then(|| (Realised::of(&self.arx, order, numbers), order))
     }
 
     /// By how much an input and an output usually change in a window.
-    pub fn usual(&self, fits: &[f64], input: usize, output: usize) -> (f64, f64) {
+    pub(crate) fn usual(&self, fits: &[f64], input: usize, output: usize) -> (f64, f64) {
         let squares = &fits[self.squares.clone()];
         (self.arx.usual(squares, self.arx.of_input(1) + input), self.arx.change(squares, output).sqrt())
     }
 
     /// By what part of them its answers may be wrong.
-    pub fn quality(&self, fits: &[f64]) -> f64 {
+    pub(crate) fn quality(&self, fits: &[f64]) -> f64 {
         fits[self.mark(Mark::Quality)]
     }
 
@@ -225,7 +223,7 @@ fn over_all(shape: &Shape, of: impl Fn(usize, usize) -> usize) -> usize {
 
 impl Finder {
     /// The highest order that a system of this size can have; 0 where it is too large.
-    pub fn order(&self, shape: &Shape) -> usize {
+    pub(crate) fn order(&self, shape: &Shape) -> usize {
         self.order.min(HIGHEST).min(PORTS / (shape.inputs + shape.outputs).max(1))
     }
 
@@ -234,7 +232,7 @@ impl Finder {
     }
 
     /// All rooms, by their sizes.
-    pub fn memory<T>(&self, shape: &Shape, mut next: impl FnMut(usize) -> T) -> Found<T> {
+    pub(crate) fn memory<T>(&self, shape: &Shape, mut next: impl FnMut(usize) -> T) -> Found<T> {
         let order = self.order(shape);
         let models = over_all(shape, |m, p| TITLE + Realised::memory(&self.arx(shape, m, p)));
         let fits = over_all(shape, |m, p| {
@@ -250,7 +248,7 @@ impl Finder {
     }
 
     /// How much [`Finder::observe`] writes on the side.
-    pub fn work(&self, shape: &Shape) -> usize {
+    pub(crate) fn work(&self, shape: &Shape) -> usize {
         let (m, p, order) = (shape.inputs, shape.outputs, self.order(shape));
         let width = 1 + m + order * (m + p);
         let largest = Arx { inputs: m, outputs: p, order };
@@ -258,7 +256,7 @@ impl Finder {
     }
 
     /// All simulators that are to be identified: they hear somebody, and somebody hears them.
-    pub fn members(&self, known: &Known<'_>, heard: &[f64], mut visit: impl FnMut(&Member)) {
+    pub(crate) fn members(&self, known: &Known<'_>, heard: &[f64], mut visit: impl FnMut(&Member)) {
         let (mut model, mut fit) = (0, 0);
         let order = self.order(&known.shape);
         for simulator in 0..known.blocks.len() {
@@ -280,7 +278,7 @@ impl Finder {
 
     /// One more window; what it did to the models. `None` if it was none to learn from: of another size, or with inputs
     /// that move.
-    pub fn observe(
+    pub(crate) fn observe(
         &self,
         known: &Known<'_>,
         record: &Record<'_>,
@@ -466,7 +464,7 @@ impl Finder {
     }
 
     /// All models out of use.
-    pub fn give_up(&self, known: &Known<'_>, found: &mut Found<&mut [f64]>, heard: &[f64]) {
+    pub(crate) fn give_up(&self, known: &Known<'_>, found: &mut Found<&mut [f64]>, heard: &[f64]) {
         self.members(known, heard, |member| {
             found.models[member.model.start] = 0.0;
             found.fits[member.mark(Mark::Streak)] = 0.0;
@@ -476,7 +474,7 @@ impl Finder {
     }
 
     /// Puts down what people are told; whether any model is in use.
-    pub fn tell(
+    pub(crate) fn tell(
         &self,
         known: &Known<'_>,
         change: Change,
@@ -519,7 +517,7 @@ impl Finder {
     }
 
     /// What people are told.
-    pub fn learned(&self, found: &Found<&[f64]>) -> Learned {
+    pub(crate) fn learned(&self, found: &Found<&[f64]>) -> Learned {
         let head = |which: Head| found.head[which as usize];
         Learned {
             wanted: head(Head::Wanted) as u64,
@@ -536,19 +534,19 @@ impl Finder {
     }
 
     /// By which factor the share of debts that the window to come repays differs from the usual one.
-    pub fn unevenness(&self, head: &[f64]) -> f64 {
+    pub(crate) fn unevenness(&self, head: &[f64]) -> f64 {
         1.0 + if head[Head::Windows as usize] % 2.0 == 1.0 { UNEVEN } else { -UNEVEN }
     }
 }
 
 impl Found<&mut [f64]> {
-    pub fn head(&mut self, which: Head) -> &mut f64 {
+    pub(crate) fn head(&mut self, which: Head) -> &mut f64 {
         &mut self.head[which as usize]
     }
 }
 
 /// Marks the outputs that drive inputs by 1.
-pub fn mark_heard(known: &Known<'_>, heard: &mut [f64]) {
+pub(crate) fn mark_heard(known: &Known<'_>, heard: &mut [f64]) {
     heard.fill(0.0);
     for term in (0..known.shape.inputs).flat_map(|input| known.couplings.terms(input)) {
         heard[term.output] = 1.0;
@@ -556,13 +554,16 @@ pub fn mark_heard(known: &Known<'_>, heard: &mut [f64]) {
 }
 
 /// The inputs of a simulator that outputs drive.
-pub fn hears<'a>(known: &Known<'a>, simulator: usize) -> impl Iterator<Item = usize> + Clone + use<'a> {
+pub(crate) fn hears<'a>(
+    known: &Known<'a>,
+    simulator: usize,
+) -> impl Iterator<Item = usize> + Clone + use<'a> {
     let known = *known;
     known.blocks[simulator].inputs.clone().filter(move |input| !known.couplings.terms(*input).is_empty())
 }
 
 /// The outputs of a simulator that drive inputs.
-pub fn heard_of<'a, 'b>(
+pub(crate) fn heard_of<'a, 'b>(
     known: &Known<'a>,
     heard: &'b [f64],
     simulator: usize,
@@ -571,13 +572,20 @@ pub fn heard_of<'a, 'b>(
 }
 
 /// The samples of one simulator out of those of all.
-pub fn gather(known: &Known<'_>, heard: &[f64], member: &Member, all: &[f64], y: &mut [f64], v: &mut [f64]) {
+pub(crate) fn gather(
+    known: &Known<'_>,
+    heard: &[f64],
+    member: &Member,
+    all: &[f64],
+    y: &mut [f64],
+    v: &mut [f64],
+) {
     let outputs = heard_of(known, heard, member.simulator).map(|output| all[known.shape.inputs + output]);
     y.iter_mut().zip(outputs).for_each(|(place, value)| *place = value);
     let inputs = hears(known, member.simulator).map(|input| all[input]);
     v.iter_mut().zip(inputs).for_each(|(place, value)| *place = value);
 }
 
-pub fn same_size(a: f64, b: f64) -> bool {
+pub(crate) fn same_size(a: f64, b: f64) -> bool {
     (a - b).abs() <= SAME * b.abs()
 }

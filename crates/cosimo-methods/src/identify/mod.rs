@@ -1,6 +1,6 @@
 //! Linear models of simulators from nothing but their inputs and outputs.
 
-pub mod arx;
-pub mod finder;
-pub mod realise;
-pub mod rooms;
+pub(crate) mod arx;
+pub(crate) mod finder;
+pub(crate) mod realise;
+pub(crate) mod rooms;

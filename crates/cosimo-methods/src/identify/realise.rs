@@ -19,8 +19,7 @@ use super::rooms::parts_mut;
 const FORGOTTEN: f64 = 1e-6;
 
 /// A linear model in parts of memory that is lent: as numbers, so that it can be rewound and saved.
-#[derive(Debug)]
-pub struct Realised<'a> {
+pub(crate) struct Realised<'a> {
     /// States of the observer form.
     pub observed: usize,
     pub inputs: usize,
@@ -49,11 +48,11 @@ fn sizes(n: usize, m: usize, p: usize) -> [usize; 13] {
 }
 
 impl<'a> Realised<'a> {
-    pub fn memory(arx: &Arx) -> usize {
+    pub(crate) fn memory(arx: &Arx) -> usize {
         sizes(arx.order * arx.outputs, arx.inputs, arx.outputs).iter().sum()
     }
 
-    pub fn of(arx: &Arx, order: usize, memory: &'a mut [f64]) -> Realised<'a> {
+    pub(crate) fn of(arx: &Arx, order: usize, memory: &'a mut [f64]) -> Realised<'a> {
         let observed = order * arx.outputs;
         let parts = sizes(observed, arx.inputs, arx.outputs).map(parts_mut(memory));
         let [states, f, g, k, c0, n, basis, a, b, drift, c, d, level] = parts;
@@ -62,7 +61,7 @@ impl<'a> Realised<'a> {
         Realised { observed, inputs, outputs, states, f, g, k, c0, n, basis, a, b, drift, c, d, level }
     }
 
-    pub fn work(arx: &Arx) -> usize {
+    pub(crate) fn work(arx: &Arx) -> usize {
         let n = arx.order * arx.outputs;
         let polynomials = (arx.order + 1) * arx.outputs * (arx.outputs + arx.inputs);
         let square = n * n;
@@ -71,7 +70,14 @@ impl<'a> Realised<'a> {
     }
 
     /// Fills all from the coefficients, for windows of the given size; whether there is such a model.
-    pub fn fill(&mut self, arx: &Arx, order: usize, theta: &[f64], size: f64, work: &mut [f64]) -> bool {
+    pub(crate) fn fill(
+        &mut self,
+        arx: &Arx,
+        order: usize,
+        theta: &[f64],
+        size: f64,
+        work: &mut [f64],
+    ) -> bool {
         *self.states = -1.0;
         self.observe(arx, order, theta, work);
         if !self.f.iter().chain(&*self.g).chain(&*self.n).all(|value| value.is_finite()) {
@@ -212,7 +218,7 @@ impl<'a> Realised<'a> {
     }
 
     /// The state from the newest samples, counted backwards: of as many as the order has, and they say all.
-    pub fn state<'b>(
+    pub(crate) fn state<'b>(
         &self,
         order: usize,
         y: impl Fn(usize) -> &'b [f64],

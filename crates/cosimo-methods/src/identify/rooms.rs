@@ -2,7 +2,7 @@
 //! and asks for the next so many numbers.
 
 /// Parts of what is lent for reading, one after the other.
-pub fn parts<'a>(mut lent: &'a [f64]) -> impl FnMut(usize) -> &'a [f64] {
+pub(crate) fn parts<'a>(mut lent: &'a [f64]) -> impl FnMut(usize) -> &'a [f64] {
     move |size| {
         let (part, behind) = lent.split_at(size);
         lent = behind;
@@ -11,7 +11,7 @@ pub fn parts<'a>(mut lent: &'a [f64]) -> impl FnMut(usize) -> &'a [f64] {
 }
 
 /// Parts of what is lent for writing.
-pub fn parts_mut<'a>(mut lent: &'a mut [f64]) -> impl FnMut(usize) -> &'a mut [f64] {
+pub(crate) fn parts_mut<'a>(mut lent: &'a mut [f64]) -> impl FnMut(usize) -> &'a mut [f64] {
     move |size| {
         let (part, behind) = std::mem::take(&mut lent).split_at_mut(size);
         lent = behind;
@@ -20,7 +20,7 @@ pub fn parts_mut<'a>(mut lent: &'a mut [f64]) -> impl FnMut(usize) -> &'a mut [f
 }
 
 /// How many numbers a list of rooms asks for.
-pub fn total<T>(list: impl FnOnce(&mut dyn FnMut(usize)) -> T) -> usize {
+pub(crate) fn total<T>(list: impl FnOnce(&mut dyn FnMut(usize)) -> T) -> usize {
     let mut sum = 0;
     list(&mut |size| sum += size);
     sum

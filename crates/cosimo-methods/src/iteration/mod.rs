@@ -1,4 +1,4 @@
 //! How often the stages are swept.
 
-pub mod once;
-pub mod waveform;
+pub(crate) mod once;
+pub(crate) mod waveform;

@@ -5,8 +5,7 @@ use cosimo_core::interface::Needs;
 use cosimo_core::method::{Iteration, Passes};
 use cosimo_core::{StepError, Window};
 
-#[derive(Debug, Clone, Copy)]
-pub struct Once;
+pub(crate) struct Once;
 
 impl Iteration for Once {
     fn run(&self, passes: &mut dyn Passes, window: Window, _scratch: &mut [f64]) -> Result<(), StepError> {
@@ -14,7 +13,7 @@ impl Iteration for Once {
     }
 }
 
-pub const ENTRY: Entry<dyn Iteration> = Entry {
+pub(crate) const ENTRY: Entry<dyn Iteration> = Entry {
     name: "once",
     summary: "every stage steps once; no rollback",
     source: "-",

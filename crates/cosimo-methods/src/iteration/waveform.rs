@@ -13,15 +13,14 @@ use cosimo_core::{StepError, Window};
 use crate::identify::rooms::parts_mut;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Relaxation {
+pub(crate) enum Relaxation {
     None,
     Constant,
     Aitken,
     QuasiNewton,
 }
 
-#[derive(Debug, Clone, Copy)]
-pub struct Waveform {
+pub(crate) struct Waveform {
     pub relaxation: Relaxation,
     /// Of a constant relaxation, and of the first step of the others.
     pub factor: f64,
@@ -233,7 +232,7 @@ fn norm(a: &[f64]) -> f64 {
     product(a, a).sqrt()
 }
 
-pub const ENTRY: Entry<dyn Iteration> = Entry {
+pub(crate) const ENTRY: Entry<dyn Iteration> = Entry {
     name: "waveform",
     summary: "sweeps the same step until the outputs settle: implicit in the coupling",
     source: "Kübler & Schiehlen 2000; relaxation by Irons & Tuck 1969, IQN-ILS by Degroote et al. 2009",

@@ -9,8 +9,7 @@ use cosimo_core::{Inputs, Simulator, SimulatorError, Time};
 
 use super::difference::{self, Difference};
 
-#[derive(Debug, Clone, Copy)]
-pub struct Auto {
+pub(crate) struct Auto {
     pub difference: Difference,
 }
 
@@ -50,7 +49,7 @@ impl JacobianSource for Auto {
     }
 }
 
-pub const ENTRY: Entry<dyn JacobianSource> = Entry {
+pub(crate) const ENTRY: Entry<dyn JacobianSource> = Entry {
     name: "auto",
     summary: "derivatives that the simulators give, differences of those that give none",
     source: "-",

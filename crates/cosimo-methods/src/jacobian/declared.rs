@@ -6,8 +6,7 @@ use cosimo_core::interface::{Derivatives, Insight, Needs};
 use cosimo_core::method::JacobianSource;
 
 /// Simulators that give derivatives of this kind give them themselves.
-#[derive(Debug, Clone, Copy)]
-pub struct Given(pub Derivatives);
+pub(crate) struct Given(pub Derivatives);
 
 impl JacobianSource for Given {
     fn sees(&self, insight: &Insight) -> bool {
@@ -15,7 +14,7 @@ impl JacobianSource for Given {
     }
 }
 
-pub const ENTRY: Entry<dyn JacobianSource> = Entry {
+pub(crate) const ENTRY: Entry<dyn JacobianSource> = Entry {
     name: "declared",
     summary: "derivatives that the simulators declare",
     source: "-",

@@ -9,8 +9,7 @@ use cosimo_core::method::{JacobianSource, JacobianWork};
 use cosimo_core::simulator::StateSpace;
 use cosimo_core::{Inputs, Outputs, Segment, Simulator, SimulatorError, Slot, Time};
 
-#[derive(Debug, Clone, Copy)]
-pub struct Difference {
+pub(crate) struct Difference {
     pub relative: f64,
     pub least: f64,
 }
@@ -95,7 +94,7 @@ pub(crate) fn of(options: &Options) -> Difference {
     Difference { relative: options.number("relative"), least: options.number("least") }
 }
 
-pub const ENTRY: Entry<dyn JacobianSource> = Entry {
+pub(crate) const ENTRY: Entry<dyn JacobianSource> = Entry {
     name: "difference",
     summary: "central differences of outputs by inputs through a saved state",
     source: "-",

@@ -6,7 +6,7 @@ use cosimo_core::method::JacobianSource;
 
 use super::declared::Given;
 
-pub const ENTRY: Entry<dyn JacobianSource> = Entry {
+pub(crate) const ENTRY: Entry<dyn JacobianSource> = Entry {
     name: "directional",
     summary: "directional derivatives of units",
     source: "FMI 2.0.4, 2.1.9; FMI 3.0.1, 2.2.11",

@@ -1,6 +1,6 @@
 //! Derivatives of outputs by inputs, and those of whole linear models, for corrections and analysis.
 
-pub mod auto;
-pub mod declared;
-pub mod difference;
-pub mod directional;
+pub(crate) mod auto;
+pub(crate) mod declared;
+pub(crate) mod difference;
+pub(crate) mod directional;

@@ -4,8 +4,7 @@ use cosimo_core::entry::Entry;
 use cosimo_core::interface::Needs;
 use cosimo_core::method::Law;
 
-#[derive(Debug, Clone, Copy)]
-pub struct Fixed;
+pub(crate) struct Fixed;
 
 impl Law for Fixed {
     fn factor(&self, _memory: &[f64], _error: f64, _order: u32) -> f64 {
@@ -17,7 +16,7 @@ impl Law for Fixed {
     }
 }
 
-pub const ENTRY: Entry<dyn Law> = Entry {
+pub(crate) const ENTRY: Entry<dyn Law> = Entry {
     name: "fixed",
     summary: "the step size stays as it is",
     source: "-",

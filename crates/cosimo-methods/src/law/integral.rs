@@ -6,7 +6,7 @@ use cosimo_core::method::Law;
 
 use super::soderlind::Soderlind;
 
-pub const ENTRY: Entry<dyn Law> = Entry {
+pub(crate) const ENTRY: Entry<dyn Law> = Entry {
     name: "i",
     summary: "step size from the newest error",
     source: "Sadjina & Pedersen 2019 (NEPCE), Eq. (13)",

@@ -1,7 +1,7 @@
 //! From an error to a factor for the step size. I, PI and PID are coefficients of one law.
 
-pub mod fixed;
-pub mod integral;
-pub mod pi;
-pub mod pid;
-pub mod soderlind;
+pub(crate) mod fixed;
+pub(crate) mod integral;
+pub(crate) mod pi;
+pub(crate) mod pid;
+pub(crate) mod soderlind;

@@ -6,7 +6,7 @@ use cosimo_core::method::Law;
 
 use super::soderlind::Soderlind;
 
-pub const ENTRY: Entry<dyn Law> = Entry {
+pub(crate) const ENTRY: Entry<dyn Law> = Entry {
     name: "pi",
     summary: "step size from the two newest errors",
     source: "Sadjina et al. 2017 (ECCO), Eq. (15)",

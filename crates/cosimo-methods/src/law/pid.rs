@@ -6,7 +6,7 @@ use cosimo_core::method::Law;
 
 use super::soderlind::Soderlind;
 
-pub const ENTRY: Entry<dyn Law> = Entry {
+pub(crate) const ENTRY: Entry<dyn Law> = Entry {
     name: "pid",
     summary: "step size from the three newest errors; smoother than PI",
     source: "Söderlind 2003; coefficients as in ARKODE",

@@ -7,8 +7,7 @@
 use cosimo_core::entry::Options;
 use cosimo_core::method::Law;
 
-#[derive(Debug, Clone, Copy)]
-pub struct Soderlind {
+pub(crate) struct Soderlind {
     pub safety: f64,
     pub integral: f64,
     pub proportional: f64,

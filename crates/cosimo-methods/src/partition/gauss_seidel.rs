@@ -5,8 +5,7 @@ use cosimo_core::entry::{Entry, Spec, suggest};
 use cosimo_core::interface::Needs;
 use cosimo_core::method::{CouplingGraph, Partition};
 
-#[derive(Debug, Clone)]
-pub struct GaussSeidel {
+pub(crate) struct GaussSeidel {
     /// Names of the first simulators.
     pub order: Vec<String>,
     /// The others follow whom they are driven by, as far as circles allow; else they follow the file.
@@ -39,7 +38,7 @@ impl Partition for GaussSeidel {
     }
 }
 
-pub const ENTRY: Entry<dyn Partition> = Entry {
+pub(crate) const ENTRY: Entry<dyn Partition> = Entry {
     name: "gauss-seidel",
     summary: "one simulator after the other, each on the new values of those before it",
     source: "Kübler & Schiehlen 2000",

@@ -4,8 +4,7 @@ use cosimo_core::entry::Entry;
 use cosimo_core::interface::Needs;
 use cosimo_core::method::{CouplingGraph, Partition};
 
-#[derive(Debug, Clone, Copy)]
-pub struct Jacobi;
+pub(crate) struct Jacobi;
 
 impl Partition for Jacobi {
     fn stages(&self, graph: &CouplingGraph) -> Result<Vec<Vec<usize>>, String> {
@@ -13,7 +12,7 @@ impl Partition for Jacobi {
     }
 }
 
-pub const ENTRY: Entry<dyn Partition> = Entry {
+pub(crate) const ENTRY: Entry<dyn Partition> = Entry {
     name: "jacobi",
     summary: "all simulators step at once, on old values",
     source: "Kübler & Schiehlen 2000",

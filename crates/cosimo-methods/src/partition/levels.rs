@@ -7,8 +7,7 @@ use cosimo_core::method::{CouplingGraph, Partition};
 
 use super::order;
 
-#[derive(Debug, Clone, Copy)]
-pub struct Levels;
+pub(crate) struct Levels;
 
 impl Partition for Levels {
     fn stages(&self, graph: &CouplingGraph) -> Result<Vec<Vec<usize>>, String> {
@@ -16,7 +15,7 @@ impl Partition for Levels {
     }
 }
 
-pub const ENTRY: Entry<dyn Partition> = Entry {
+pub(crate) const ENTRY: Entry<dyn Partition> = Entry {
     name: "levels",
     summary: "level by level along the connections; circles step together",
     source: "-",

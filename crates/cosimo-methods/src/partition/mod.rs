@@ -1,6 +1,6 @@
 //! Who steps with whom, in which order.
 
-pub mod gauss_seidel;
-pub mod jacobi;
-pub mod levels;
+pub(crate) mod gauss_seidel;
+pub(crate) mod jacobi;
+pub(crate) mod levels;
 mod order;

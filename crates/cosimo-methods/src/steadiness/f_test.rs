@@ -7,7 +7,7 @@ use cosimo_core::method::Steadiness;
 
 use super::{TOLERANCE, WINDOW, noise};
 
-pub const ENTRY: Entry<dyn Steadiness> = Entry {
+pub(crate) const ENTRY: Entry<dyn Steadiness> = Entry {
     name: "f-test",
     summary: "variance about the mean against variance from sample to sample, with white noise added to the flow",
     source: "Braun, Hällqvist & Fritzson 2023 (TLM), Eqs. (3) and (4) with the factor 1/2 that is missing in (4)",
@@ -33,7 +33,6 @@ pub const ENTRY: Entry<dyn Steadiness> = Entry {
 /// Where no tolerance is given.
 pub(super) const USUAL: f64 = 1e-2;
 
-#[derive(Debug)]
 struct FTest {
     window: f64,
     samples: usize,

@@ -1,8 +1,8 @@
 //! Whether the end of a line stands still.
 
-pub mod f_test;
+pub(crate) mod f_test;
 mod noise;
-pub mod r_test;
+pub(crate) mod r_test;
 pub mod sliding_window;
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@ use cosimo_core::method::Steadiness;
 use super::f_test::USUAL;
 use super::{TOLERANCE, WINDOW, noise};
 
-pub const ENTRY: Entry<dyn Steadiness> = Entry {
+pub(crate) const ENTRY: Entry<dyn Steadiness> = Entry {
     name: "r-test",
     summary: "variance about a filtered value against variance from sample to sample, both filtered",
     source: "Cao & Rhinehart 1995; Braun, Hällqvist & Fritzson 2023 (TLM), Eqs. (5) to (7), differences of the raw data",
@@ -35,7 +35,6 @@ pub const ENTRY: Entry<dyn Steadiness> = Entry {
     },
 };
 
-#[derive(Debug)]
 struct RTest {
     window: f64,
     noise: f64,

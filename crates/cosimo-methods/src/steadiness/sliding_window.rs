@@ -34,7 +34,6 @@ pub const ENTRY: Entry<dyn Steadiness> = Entry {
     },
 };
 
-#[derive(Debug)]
 struct SlidingWindow {
     window: f64,
     tolerance: Option<f64>,

@@ -45,8 +45,7 @@ const KEEP: usize = 64;
 /// beginning.
 const HELD: f64 = 3.0;
 
-#[derive(Debug, Clone, Copy)]
-pub struct Identified {
+pub(crate) struct Identified {
     pub finder: Finder,
     /// The share of what is owed that a window repays before models are there.
     pub gain: f64,
@@ -230,7 +229,7 @@ fn build(options: &Options) -> Box<dyn Correction> {
     Box::new(Identified { finder, gain: options.number("gain") })
 }
 
-pub const ENTRY: Entry<dyn Correction> = Entry {
+pub(crate) const ENTRY: Entry<dyn Correction> = Entry {
     name: "identified",
     summary: "pre-step from linear models that are found from inputs and outputs alone while the run goes on",
     source: "Genser & Benedikt 2018 (pre-step), Eqs. (2) and (3); least squares: Ljung, System Identification, 2nd ed., 11.2",
