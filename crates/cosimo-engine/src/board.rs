@@ -2,7 +2,7 @@
 
 use cosimo_core::linearised::Models;
 use cosimo_core::method::{Jacobian, Known, OwnStep, Record};
-use cosimo_core::{Rehearsal, Segment, Time, Traces, Window};
+use cosimo_core::{Segment, Time, Traces, Window};
 
 use crate::control::Counters;
 use crate::crew::Buffers;
@@ -81,7 +81,7 @@ impl Board {
     pub(crate) fn new(layout: &Layout) -> Board {
         let Layout { topology, methods, rows, .. } = layout;
         let (inputs, outputs) = (topology.shape.inputs, topology.shape.outputs);
-        let (simulators, parcels) = (topology.blocks.len(), topology.parcels.len());
+        let parcels = topology.parcels.len();
         let derivatives = |asked: bool| vec![0.0; if asked { topology.jacobian_size() } else { 0 }];
         let rooms = |order: &Order| order.loops.iter().map(|found| Room::of(layout, found)).collect();
         let mut memory = vec![0.0; methods.corrections.iter().map(|c| c.memory.len()).sum()];
@@ -95,23 +95,13 @@ impl Board {
         Board {
             traces: Traces::new(outputs),
             buffers: Buffers {
-                segments: vec![Segment::ZERO; inputs],
-                left: vec![0.0; outputs],
-                slopes: vec![f64::NAN; outputs],
-                integrals: vec![f64::NAN; outputs],
                 jacobian: derivatives(methods.sources.interface.is_some()),
                 through: derivatives(!topology.order.loops.is_empty()),
                 present: vec![0.0; present],
                 matrices: vec![0.0; matrices],
                 states: vec![0.0; topology.states],
                 locals: vec![0.0; rows.locals.iter().map(Vec::len).sum()],
-                frozen: vec![Vec::new(); simulators],
-                rehearsals: vec![Rehearsal::default(); simulators],
-                notices: vec![Vec::new(); simulators],
-                leads: vec![None; simulators],
-                due: vec![false; simulators],
-                parcels: vec![Vec::new(); parcels],
-                given: vec![Vec::new(); parcels],
+                ..Buffers::new(inputs, outputs, topology.blocks.len(), parcels)
             },
             offsets: vec![Segment::ZERO; inputs],
             held: vec![0.0; inputs],

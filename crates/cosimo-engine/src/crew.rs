@@ -10,8 +10,8 @@ mod team;
 use std::ops::Range;
 use std::time::Duration;
 
+use cosimo_core::Slot;
 use cosimo_core::linearised::Place;
-use cosimo_core::{Rehearsal, Segment, Slot};
 
 pub use self::team::in_simulator;
 pub(crate) use self::team::{
@@ -137,23 +137,13 @@ impl Share {
         members.iter_mut().for_each(|member| member.index -= first);
         let count = members.len();
         let buffers = Buffers {
-            segments: vec![Segment::ZERO; inputs.len()],
-            left: vec![0.0; outputs.len()],
-            slopes: vec![f64::NAN; outputs.len()],
-            integrals: vec![f64::NAN; outputs.len()],
             jacobian: vec![0.0; jacobian.len()],
             through: vec![0.0; jacobian.len()],
             present: vec![0.0; present.len()],
             matrices: vec![0.0; matrices.len()],
             states: vec![0.0; states.len()],
             locals: vec![0.0; locals.len()],
-            frozen: vec![Vec::new(); count],
-            rehearsals: vec![Rehearsal::default(); count],
-            notices: vec![Vec::new(); count],
-            leads: vec![None; count],
-            due: vec![false; count],
-            parcels: vec![Vec::new(); wires],
-            given: vec![Vec::new(); wires],
+            ..Buffers::new(inputs.len(), outputs.len(), count, wires)
         };
         let team = Team::new(members);
         let busy = team.stages.iter().map(|runs| !runs.is_empty()).collect();
@@ -331,20 +321,11 @@ mod tests {
     ) -> (Result<u64, usize>, Vec<f64>) {
         let member = |(index, &(number, stage))| member(index, number, stage);
         let members = numbers.iter().enumerate().map(member).collect();
-        let mut buffers = buffers(numbers.len());
+        let mut buffers = Buffers::new(0, numbers.len(), numbers.len(), 0);
         let window = Window { from: Time::ZERO, to: Time::ZERO, size: 0.0 };
         let result = Crew::new(members, threads, Sources::default())
             .run(Task::Advance { window, stage }, &mut buffers);
         (result.map(|outcome| outcome.evaluations).map_err(|(index, _)| index), buffers.left)
-    }
-
-    fn buffers(count: usize) -> Buffers {
-        Buffers {
-            left: vec![0.0; count],
-            slopes: vec![f64::NAN; count],
-            integrals: vec![f64::NAN; count],
-            ..Buffers::default()
-        }
     }
 
     fn member(index: usize, number: Option<f64>, stage: usize) -> Member {
@@ -387,7 +368,7 @@ mod tests {
         for threads in [1, 2, 3] {
             let mut crew =
                 Crew::new((0..3).map(|k| member(k, Some(1.0), k % 2)).collect(), threads, Sources::default());
-            let mut board = buffers(3);
+            let mut board = Buffers::new(0, 3, 3, 0);
             let window = Window { from: Time::ZERO, to: Time::ZERO, size: 0.0 };
             crew.run(Task::Advance { window, stage: 0 }, &mut board).unwrap();
             assert_eq!(crew.spent(), []);

@@ -191,6 +191,26 @@ pub(crate) struct Buffers {
     pub given: Vec<Vec<u8>>,
 }
 
+impl Buffers {
+    /// For so many ports, members and wires of texts and bytes, without derivatives, models, states and locals.
+    pub(crate) fn new(inputs: usize, outputs: usize, members: usize, wires: usize) -> Buffers {
+        Buffers {
+            segments: vec![Segment::ZERO; inputs],
+            left: vec![0.0; outputs],
+            slopes: vec![f64::NAN; outputs],
+            integrals: vec![f64::NAN; outputs],
+            frozen: vec![Vec::new(); members],
+            rehearsals: vec![Rehearsal::default(); members],
+            notices: vec![Vec::new(); members],
+            leads: vec![None; members],
+            due: vec![false; members],
+            parcels: vec![Vec::new(); wires],
+            given: vec![Vec::new(); wires],
+            ..Buffers::default()
+        }
+    }
+}
+
 /// What came out of a task beside the buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Outcome {

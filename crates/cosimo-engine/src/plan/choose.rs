@@ -10,7 +10,7 @@ use cosimo_core::link::Block;
 use cosimo_core::method::{CouplingGraph, Discrete, Estimate, Fit, Iteration, Law, Shape};
 use cosimo_core::recorder::TableError;
 use cosimo_core::{Carries, Couplings, End, Local, Time};
-use cosimo_system::{Choice, Component, Exchange, Problem, Reject, System, values};
+use cosimo_system::{Choice, Component, Exchange, Problem, Reject, Span, System, values};
 
 use super::corrections::Corrections;
 use super::order::{Order, edges};
@@ -128,6 +128,16 @@ impl<'a> Planner<'a> {
 
     pub(super) fn say(&self, problem: Problem) {
         self.problems.borrow_mut().push(problem);
+    }
+
+    /// What is wrong at a place, and what to do.
+    pub(super) fn refuse(&self, code: &'static str, span: &Span, [message, hint]: [&str; 2]) {
+        self.say(Problem::error(code, message, span.clone()).hint(hint));
+    }
+
+    /// What is odd at a place, and what to do.
+    pub(super) fn remark(&self, code: &'static str, span: &Span, [message, hint]: [&str; 2]) {
+        self.say(Problem::remark(code, message, span.clone()).hint(hint));
     }
 
     fn chosen(&self) -> Option<Layout> {
@@ -500,14 +510,9 @@ impl<'a> Planner<'a> {
         choice: &Choice,
     ) -> Option<(&'static Entry<T>, Options)> {
         let Some(entry) = find(entries, &choice.name) else {
-            self.say(
-                Problem::error(
-                    "plan/unknown-method",
-                    format!("no {axis} is called `{}`", choice.name),
-                    choice.span.clone(),
-                )
-                .hint(suggest(&choice.name, entries.iter().map(|entry| entry.name))),
-            );
+            let message = format!("no {axis} is called `{}`", choice.name);
+            let hint = suggest(&choice.name, entries.iter().map(|entry| entry.name));
+            self.refuse("plan/unknown-method", &choice.span, [&message, &hint]);
             return None;
         };
         match Options::resolve(&format!("`{}`", entry.name), entry.options, &values(&choice.options)) {
@@ -527,14 +532,9 @@ impl<'a> Planner<'a> {
         // A line that could not be made out would have given its islands steps of their own.
         let lines = self.system.bonds.iter().any(|bond| bond.line.is_some());
         if !adaptive && step.size.is_none() && !lines {
-            self.say(
-                Problem::error(
-                    "plan/no-step-size",
-                    "the step size is fixed, but none is given",
-                    step.span.clone(),
-                )
-                .hint("write `step = { size = 1e-3 }` in `[method]`, or `--step 1e-3`"),
-            );
+            let hint = "write `step = { size = 1e-3 }` in `[method]`, or `--step 1e-3`";
+            let words = ["the step size is fixed, but none is given", hint];
+            self.refuse("plan/no-step-size", &step.span, words);
         }
         if step.reject == Reject::AboveOne {
             let needs = Needs { rollback: true, ..Needs::NOTHING };

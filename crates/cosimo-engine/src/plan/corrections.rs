@@ -7,7 +7,7 @@ use cosimo_core::entry::quoted;
 use cosimo_core::interface::{Insight, Interface};
 use cosimo_core::linearised::Place;
 use cosimo_core::method::Shape;
-use cosimo_system::{Choice, Problem};
+use cosimo_system::Choice;
 
 use super::choose::Planner;
 use super::needs::example;
@@ -69,14 +69,10 @@ impl Planner<'_> {
             for (known, asked) in wanted.iter_mut().zip([correction.jacobian(), models.map(|m| m.source)]) {
                 let Some(source) = asked else { continue };
                 if let Some(other) = known.replace(source).filter(|other| *other != source) {
-                    self.say(
-                        Problem::error(
-                            "plan/two-jacobians",
-                            format!("corrections ask for two Jacobian sources, `{other}` and `{source}`"),
-                            choice.span.clone(),
-                        )
-                        .hint("use one source for all inputs"),
-                    );
+                    let message =
+                        format!("corrections ask for two Jacobian sources, `{other}` and `{source}`");
+                    let hint = "use one source for all inputs";
+                    self.refuse("plan/two-jacobians", &choice.span, [&message, hint]);
                 }
             }
             if let Some(models) = models {
@@ -128,20 +124,15 @@ impl Planner<'_> {
         }
         let given = example(&self.registry.jacobians, |source| !source.asks_between_steps());
         let taken = example(&self.registry.jacobians, |source| source.asks_between_steps());
-        self.say(
-            Problem::remark(
-                "plan/identified-jacobian",
-                format!(
-                    "correction `{correction}` takes the Jacobian of {through} from the source `{source}`: inputs and \
-                     outputs show it while the run goes on, and feed-through is left out until it is known"
-                ),
-                choice.span.clone(),
-            )
-            .hint(format!(
-                "it takes steps of one size and held inputs, and some twenty steps; derivatives that units give \
-                 (`{given}`) or that can be taken by rewinding (`{taken}`) are there at once",
-            )),
+        let message = format!(
+            "correction `{correction}` takes the Jacobian of {through} from the source `{source}`: inputs and outputs show it \
+             while the run goes on, and feed-through is left out until it is known"
         );
+        let hint = format!(
+            "it takes steps of one size and held inputs, and some twenty steps; derivatives that units give (`{given}`) or \
+             that can be taken by rewinding (`{taken}`) are there at once"
+        );
+        self.remark("plan/identified-jacobian", &choice.span, [&message, &hint]);
     }
 
     /// Where the linear models go of those simulators that show enough of themselves.

@@ -59,17 +59,12 @@ impl Planner<'_> {
             }
         }
         if needs.bonds && self.system.bonds.is_empty() && self.system.junctions.is_empty() {
-            self.say(
-                Problem::error(
-                    "plan/needs-bond",
-                    format!("{axis} `{name}` needs a power bond, but the system has none"),
-                    self.system.recipe.estimate.span.clone(),
-                )
-                .hint(format!(
-                    "declare a `[[bond]]` where an effort and a flow are exchanged (`cosimo bonds` finds such wires), or \
-                     choose an {axis} that needs none"
-                )),
+            let message = format!("{axis} `{name}` needs a power bond, but the system has none");
+            let hint = format!(
+                "declare a `[[bond]]` where an effort and a flow are exchanged (`cosimo bonds` finds such wires), or choose \
+                 an {axis} that needs none"
             );
+            self.refuse("plan/needs-bond", &self.system.recipe.estimate.span, [&message, &hint]);
         }
     }
 
@@ -174,10 +169,8 @@ impl Planner<'_> {
         for (name, span) in named {
             let unknown = !known.contains(name) && self.ports.find(name, span) != Err(None);
             if unknown {
-                self.say(
-                    Problem::error("plan/unknown-port", format!("`{name}` is no input"), span.clone())
-                        .hint(suggest(name, self.paths.iter().map(String::as_str))),
-                );
+                let hint = suggest(name, self.paths.iter().map(String::as_str));
+                self.refuse("plan/unknown-port", span, [&format!("`{name}` is no input"), &hint]);
             }
         }
     }
@@ -224,17 +217,10 @@ impl Planner<'_> {
                 ("no input passes through to an output", "the same comes from naming that degree")
             };
             let degree = degree(*feedthrough);
-            self.say(
-                Problem::remark(
-                    "plan/nothing-to-choose",
-                    format!(
-                        "input `{}` has nothing to choose by: {which}, so all are of degree {degree}",
-                        entry.name
-                    ),
-                    choice.span.clone(),
-                )
-                .hint(hint),
-            );
+            let name = entry.name;
+            let message =
+                format!("input `{name}` has nothing to choose by: {which}, so all are of degree {degree}");
+            self.remark("plan/nothing-to-choose", &choice.span, [&message, hint]);
         }
     }
 
@@ -278,18 +264,12 @@ impl Planner<'_> {
         let wanted = fits.iter().map(|fit| fit.history()).max().unwrap_or(1) - 1;
         let found = history.times.len();
         if found > 0 && found < wanted {
-            self.say(
-                Problem::remark(
-                    "plan/short-history",
-                    format!(
-                        "the inputs look back on {wanted} samples before the start, but `{}` has {found}; the first \
-                         steps are of a lower degree",
-                        file.display()
-                    ),
-                    span.clone(),
-                )
-                .hint("let the file begin earlier"),
+            let message = format!(
+                "the inputs look back on {wanted} samples before the start, but `{}` has {found}; the first steps are of a \
+                 lower degree",
+                file.display()
             );
+            self.remark("plan/short-history", span, [&message, "let the file begin earlier"]);
         }
     }
 
@@ -403,38 +383,26 @@ impl Planner<'_> {
         let recipe = &self.system.recipe;
         if adaptive && estimate.idle() {
             let law = example(&self.registry.laws, |law| !law.adaptive());
-            self.say(
-                Problem::remark(
-                    "plan/nothing-to-control",
-                    format!("law `{}` has nothing to go by: the estimate is `{name}`, so the step grows to its maximum", recipe.law.name),
-                    recipe.law.span.clone(),
-                )
-                .hint(format!("choose an estimate, or the law `{law}`")),
+            let message = format!(
+                "law `{}` has nothing to go by: the estimate is `{name}`, so the step grows to its maximum",
+                recipe.law.name
             );
+            let hint = format!("choose an estimate, or the law `{law}`");
+            self.remark("plan/nothing-to-control", &recipe.law.span, [&message, &hint]);
         }
         if adaptive && recipe.step.max.is_infinite() {
-            self.say(
-                Problem::remark(
-                    "plan/no-maximum",
-                    "the step size has no upper limit",
-                    recipe.step.span.clone(),
-                )
-                .hint("write `max` in `[method] step`"),
-            );
+            let words = ["the step size has no upper limit", "write `max` in `[method] step`"];
+            self.remark("plan/no-maximum", &recipe.step.span, words);
         }
         let scale_given = recipe.estimate.options.iter().any(|(name, ..)| name == "energy_scale");
         let scaled = find(&self.registry.estimates, &recipe.estimate.name)
             .is_some_and(|entry| entry.options.iter().any(|option| option.name == "energy_scale"));
         for bond in &self.links.bonds {
             if scaled && !scale_given && bond.energy_scale.is_none() {
-                self.say(
-                    Problem::remark(
-                        "plan/no-energy-scale",
-                        format!("bond `{}` has no `energy_scale`; 1 J is used", bond.name),
-                        recipe.estimate.span.clone(),
-                    )
-                    .hint("set it to an energy that is typical of the bond; below it, residuals do not count much"),
-                );
+                let message = format!("bond `{}` has no `energy_scale`; 1 J is used", bond.name);
+                let hint =
+                    "set it to an energy that is typical of the bond; below it, residuals do not count much";
+                self.remark("plan/no-energy-scale", &recipe.estimate.span, [&message, hint]);
             }
         }
     }
