@@ -12,7 +12,7 @@ use crate::rates::Paces;
 use crate::settling::{Residual, Ripple, Room};
 
 pub struct Board {
-    pub traces: Traces,
+    pub(crate) traces: Traces,
     /// Values that cross to simulators and back.
     pub(crate) buffers: Buffers,
     /// One small segment per input, from the corrections.
@@ -20,11 +20,11 @@ pub struct Board {
     /// Per input: a correction made all of it.
     pub whole: Vec<bool>,
     /// The inputs that simulators saw last, at the end of their step.
-    pub held: Vec<f64>,
+    pub(crate) held: Vec<f64>,
     /// Unknowns of algebraic loops, one segment per input.
-    pub unknowns: Vec<Segment>,
+    pub(crate) unknowns: Vec<Segment>,
     /// Per output: what it shows can be believed. False for some only while a run starts.
-    pub known: Vec<bool>,
+    pub(crate) known: Vec<bool>,
     /// Room for loops, of the whole system and of what is renewed at communication points.
     pub(crate) rooms: Vec<Room>,
     pub(crate) renewal_rooms: Vec<Room>,
@@ -33,31 +33,31 @@ pub struct Board {
     pub(crate) residuals: Vec<Residual>,
     /// All memory of corrections, one slice after the other.
     pub memory: Vec<f64>,
-    pub scratch: Vec<f64>,
+    pub(crate) scratch: Vec<f64>,
     /// How many windows ago the matrices of linear models were new; `None` before the first.
-    pub model_age: Option<u64>,
+    pub(crate) model_age: Option<u64>,
     /// Scratch of the iteration.
-    pub sweeps: Vec<f64>,
+    pub(crate) sweeps: Vec<f64>,
     /// Outputs that the estimate put aside.
-    pub kept: Vec<f64>,
+    pub(crate) kept: Vec<f64>,
     /// Outputs as the step left them, while simulators settle on new inputs.
-    pub scratch_left: Vec<f64>,
+    pub(crate) scratch_left: Vec<f64>,
     /// Inputs whose signal is not their sources', so that no correction of it makes sense.
-    pub overridden: Vec<usize>,
+    pub(crate) overridden: Vec<usize>,
     /// How many signals are not what their sources say.
-    pub changed: usize,
-    pub ledger: Ledger,
+    pub(crate) changed: usize,
+    pub(crate) ledger: Ledger,
     pub(crate) paces: Paces,
-    pub law: Vec<f64>,
-    pub next_event: Option<Time>,
+    pub(crate) law: Vec<f64>,
+    pub(crate) next_event: Option<Time>,
     /// Somebody stands at an event at the end of the window.
-    pub event: bool,
+    pub(crate) event: bool,
     /// Who asks to end the simulation at the end of the window, and by which function.
-    pub ended: Option<(usize, &'static str)>,
+    pub(crate) ended: Option<(usize, &'static str)>,
     /// As of the mark that sweeps go back to.
-    pub marked_event: Option<Time>,
+    pub(crate) marked_event: Option<Time>,
     /// Never rewound.
-    pub counters: Counters,
+    pub(crate) counters: Counters,
     bookmark: Bookmark,
 }
 

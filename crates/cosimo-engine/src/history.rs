@@ -16,7 +16,7 @@ pub struct History {
 }
 
 /// Takes the outputs from a table: `time`, then `component.port` columns.
-pub fn of_table(
+pub(crate) fn of_table(
     table: &Table,
     file: &Path,
     span: &Span,

@@ -417,13 +417,16 @@ fn step(
     let fixed = piece.members.iter().find(|member| !ports.interfaces[**member].abilities.variable_step);
     let name = &draft.links.lines[line].name;
     let span = draft.links.lines[line].decl.span.clone();
-    let who = || {
+    let hidden = || {
         let who = match &piece.names(ports)[..] {
             [alone] => format!("`{alone}`"),
             names => format!("the island of {}", names.join(", ")),
         };
-        let hidden = format!("line `{name}`: what {who} does inside of its steps is not published");
-        (hidden, &ports.names[piece.members[0]])
+        format!("line `{name}`: what {who} does inside of its steps is not published")
+    };
+    let inner = |message: String, hint: String| {
+        let problem = Problem::remark("plan/line-inner", message, span.clone());
+        problem.about(&ports.names[piece.members[0]]).hint(hint)
     };
     let half = 0.5 * delay;
     match given {
@@ -433,24 +436,20 @@ fn step(
                 ports.names[fixed.copied().unwrap_or_default()]
             );
             problems.push(
-                Problem::error("plan/line-step", message, span)
+                Problem::error("plan/line-step", message, span.clone())
                     .hint("no step may be longer than the delay: make the delay longer or the step shorter"),
             );
             size
         }
         Some(size) if piece.alone => {
             if hides && size.min(delay) > half * (1.0 + 1e-9) {
-                let (hidden, owner) = who();
                 let message = format!(
-                    "{hidden}, and steps of {:e} s are longer than half the delay: what it sends is a straight line for as \
-                     long as that",
+                    "{}, and steps of {:e} s are longer than half the delay: what it sends is a straight line for as long \
+                     as that",
+                    hidden(),
                     size.min(delay)
                 );
-                problems.push(
-                    Problem::remark("plan/line-inner", message, span)
-                        .about(owner)
-                        .hint(format!("leave the size out, or take at most {half:e} s")),
-                );
+                problems.push(inner(message, format!("leave the size out, or take at most {half:e} s")));
             }
             size.min(delay)
         }
@@ -458,13 +457,8 @@ fn step(
         None if shows => f64::INFINITY,
         _ => {
             if hides && usual > half * (1.0 + 1e-9) {
-                let (hidden, owner) = who();
-                let message = format!("{hidden}, so that they are of half the delay at most: {half:e} s");
-                problems.push(
-                    Problem::remark("plan/line-inner", message, span)
-                        .about(owner)
-                        .hint("a longer delay allows longer steps"),
-                );
+                let message = format!("{}, so that they are of half the delay at most: {half:e} s", hidden());
+                problems.push(inner(message, "a longer delay allows longer steps".into()));
             }
             usual.min(half)
         }

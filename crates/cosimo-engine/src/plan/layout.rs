@@ -171,12 +171,12 @@ impl Topology {
         }
     }
 
-    pub fn jacobian_size(&self) -> usize {
+    pub(crate) fn jacobian_size(&self) -> usize {
         self.blocks.iter().map(|block| block.inputs.len() * block.outputs.len()).sum()
     }
 
     /// Whether all simulators of a loop have an ability, or lack it.
-    pub fn throughout(&self, found: &Loop, ability: impl Fn(&Abilities) -> bool) -> bool {
+    pub(crate) fn throughout(&self, found: &Loop, ability: impl Fn(&Abilities) -> bool) -> bool {
         found.outputs.iter().all(|output| ability(&self.interfaces[self.owners[*output]].abilities))
     }
 

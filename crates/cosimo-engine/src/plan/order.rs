@@ -32,7 +32,7 @@ pub(crate) enum Step {
 
 /// Outputs and inputs each of which depends on each.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Loop {
+pub(crate) struct Loop {
     /// Inputs which, once known, make all the rest known; but for values without any between them.
     pub unknowns: Vec<usize>,
     /// Outputs that have such values.

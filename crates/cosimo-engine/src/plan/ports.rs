@@ -60,7 +60,7 @@ impl<'a> Ports<'a> {
         Ports { names, interfaces, blocks, closed: &[], index: OnceCell::new() }
     }
 
-    pub fn with_closed(self, closed: &'a [usize]) -> Ports<'a> {
+    pub(crate) fn with_closed(self, closed: &'a [usize]) -> Ports<'a> {
         Ports { closed, ..self }
     }
 
@@ -69,18 +69,18 @@ impl<'a> Ports<'a> {
     }
 
     /// The place of a component's input in the whole system.
-    pub fn input_of(&self, component: usize, port: &str) -> Option<usize> {
+    pub(crate) fn input_of(&self, component: usize, port: &str) -> Option<usize> {
         let at = self.index().inputs[component].get(port)?;
         Some(self.blocks[component].inputs.start + at)
     }
 
-    pub fn output_of(&self, component: usize, port: &str) -> Option<usize> {
+    pub(crate) fn output_of(&self, component: usize, port: &str) -> Option<usize> {
         let at = self.index().outputs[component].get(port)?;
         Some(self.blocks[component].outputs.start + at)
     }
 
     /// The component that a path begins with, whether it has such a port or not.
-    pub fn component_of(&self, path: &str) -> Option<usize> {
+    pub(crate) fn component_of(&self, path: &str) -> Option<usize> {
         let components = &self.index().components;
         components.split(path).ok().map(|(index, ..)| index).or_else(|| components.get(path))
     }
@@ -167,7 +167,7 @@ impl<'a> Ports<'a> {
     }
 
     /// A port for texts or bytes, by simulator and place.
-    pub fn parcel(&self, path: &str, input: bool) -> Option<((usize, usize), &ParcelPort)> {
+    pub(crate) fn parcel(&self, path: &str, input: bool) -> Option<((usize, usize), &ParcelPort)> {
         let (index, _, port) = self.owner(path).ok()?;
         let Interface { parcels_in, parcels_out, .. } = &self.interfaces[index];
         let list = if input { parcels_in } else { parcels_out };
@@ -202,7 +202,7 @@ impl<'a> Ports<'a> {
     }
 
     /// Says of a problem that it is this port's.
-    pub fn about(&self, problem: Problem, end: End) -> Problem {
+    pub(crate) fn about(&self, problem: Problem, end: End) -> Problem {
         problem.about_port(&self.names[self.place(end).0], &self.port(end).name)
     }
 
@@ -224,7 +224,7 @@ impl<'a> Ports<'a> {
     }
 
     /// A loop as the signal goes round it, closed; of a long one the beginning.
-    pub fn way_round(&self, path: &[usize]) -> String {
+    pub(crate) fn way_round(&self, path: &[usize]) -> String {
         // Found backwards: an output, the input it depends on, the output that drives it, ...
         let end = |(k, &at): (usize, &usize)| if k % 2 == 0 { End::Output(at) } else { End::Input(at) };
         let mut steps: Vec<String> = path.iter().enumerate().map(|step| self.path(end(step))).collect();

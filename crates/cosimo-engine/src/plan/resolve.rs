@@ -10,7 +10,7 @@ use super::ports::Ports;
 
 /// What the declarations of a system amount to.
 #[derive(Debug, Clone, Default)]
-pub struct Links {
+pub(crate) struct Links {
     /// Per input.
     pub rows: Vec<Vec<Term>>,
     /// Per input: what is added to its row.
@@ -29,7 +29,7 @@ pub struct Links {
 
 /// A bond that is a delayed line.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line {
+pub(crate) struct Line {
     pub name: String,
     pub sides: [LineSide; 2],
     pub decl: LineDecl,
@@ -37,7 +37,7 @@ pub struct Line {
 
 /// One side of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LineSide {
+pub(crate) struct LineSide {
     /// An input and an output.
     pub effort: usize,
     pub flow: usize,
