@@ -29,7 +29,7 @@ struct Point<const N: usize> {
 
 /// The solution from `start` at 0, at instants in rising order; those before 0 get the start. One sweep over
 /// multiples of `grid`, with a cubic between the two points around each instant.
-pub(crate) fn sweep<const N: usize>(
+pub fn sweep<const N: usize>(
     f: impl Fn(&[f64; N]) -> [f64; N],
     start: [f64; N],
     grid: f64,

@@ -440,63 +440,13 @@ fn rk4(f: impl Fn(f64, &[f64; STATES]) -> [f64; STATES], t: f64, z: &[f64; STATE
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{advance_from, defaults, options, outputs};
-    use cosimo_core::Segment;
-
-    #[test]
-    fn every_part_follows_the_reference_when_told_the_truth() {
-        let (fr, tb, tp, fb) = (10, 11, 12, 13);
-        let cases: [(&ModelEntry, &[usize], &[usize]); 8] = [
-            (&VEHICLE_ROD, &[XR, VR], &[fr, XW, VW, VY, WZ]),
-            (&STEERING_ALONE, &[fr], &[tp, DS, WS, XR, VR, ANGLE, WM]),
-            (&VEHICLE_ALONE, &[fr], &[XW, VW, VY, WZ]),
-            (&STEERING_ROD, &[XW, VW], &[fr, tp, DS, WS, XR, VR, ANGLE, WM]),
-            (&MECHANICS_BELT, &[ANGLE, WM], &[tb, tp, DS, WS, XR, VR, XW, VW, VY, WZ]),
-            (&MOTOR_ALONE, &[tb, tp], &[ANGLE, WM]),
-            (&MECHANICS_ALONE, &[fb], &[tp, DS, WS, XR, VR, XW, VW, VY, WZ]),
-            (&MOTOR_BELT, &[XR, VR, tp], &[fb, ANGLE, WM]),
-        ];
-        let step = 1e-4;
-        let instants: Vec<f64> = (0..=3000).map(|i| f64::from(i) * step).collect();
-        let truth = (REFERENCE.solve)(&defaults(REFERENCE.parameters), &instants);
-        let largest = |column: usize| truth.iter().map(|row| row[column].abs()).fold(0.0, f64::max);
-        for (model, told, shown) in cases {
-            let mut part = (model.build)(&options(model, &[]));
-            for i in 1..truth.len() {
-                let line = |column: &usize| {
-                    let (old, new) = (truth[i - 1][*column], truth[i][*column]);
-                    Segment::line(old, (new - old) / step)
-                };
-                let inputs: Vec<Segment> = told.iter().map(line).collect();
-                advance_from(&mut *part, instants[i - 1], step, &inputs);
-                let found = outputs(&mut *part);
-                assert_eq!(found.len(), shown.len());
-                for (found, column) in found.iter().zip(shown) {
-                    let wanted = truth[i][*column];
-                    let within = 1e-3 * largest(*column);
-                    assert!(
-                        (found - wanted).abs() < within,
-                        "{} step {i}, column {column}: {found} {wanted}",
-                        model.name
-                    );
-                }
-            }
-        }
-    }
 
     /// Masses and stiffnesses as felt at the rack: what makes II and IV hard is a light receiver.
     #[test]
     fn rack_wheels_and_motor_weigh_what_the_cases_are_about() {
-        let car = Car::of(&defaults(Car::PARAMETERS));
+        let car = Car::DEFAULT;
         assert!((car.jw * car.i_s * car.i_s - 20.4).abs() < 0.05);
         assert!((car.jm * car.eta() * car.eta() - 1762.0).abs() < 1.0);
         assert!((car.kb * car.eta() * car.eta() - 2.94e6).abs() < 1e4);
-    }
-
-    #[test]
-    fn without_a_driver_nothing_moves() {
-        let given = [("amplitude".to_owned(), cosimo_core::Value::Number(0.0))];
-        let options = Options::resolve("it", REFERENCE.parameters, &given).unwrap();
-        assert_eq!((REFERENCE.solve)(&options, &[0.5]), vec![vec![0.0; 14]]);
     }
 }

@@ -14,8 +14,6 @@ mod dual_mass;
 mod epas;
 mod faulty;
 mod gain_loop;
-#[cfg(test)]
-mod line_tests;
 mod oscillator;
 mod parameters;
 mod pendulum;
@@ -28,8 +26,6 @@ mod robot;
 mod spring_mass;
 mod stair;
 mod tanks;
-#[cfg(test)]
-mod tests;
 mod thermal_wall;
 mod thermostat;
 mod van_der_pol;
@@ -41,6 +37,7 @@ use cosimo_core::{Options, Port, Simulator, SimulatorError, SourceEntry, Spec, V
 use cosimo_native::{Hybrid, Integrated, Model, Ode, integrated, solver};
 
 pub use bouncing_ball::BouncingBall;
+pub use dormand_prince::sweep;
 pub use driven::lagging;
 pub use thermostat::Thermostat;
 

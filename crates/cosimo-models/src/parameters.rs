@@ -79,8 +79,9 @@ macro_rules! parameters {
         impl $model {
             const PARAMETERS: &'static [cosimo_core::Spec] = &[$($range($name, $default, $($more),+)),+];
 
+            /// With every parameter as it is where none is given.
             #[allow(dead_code, reason = "not every model looks at it")]
-            const DEFAULT: $model = $model { $($field: $default),+ };
+            $visible const DEFAULT: $model = $model { $($field: $default),+ };
 
             fn of(options: &cosimo_core::Options) -> $model {
                 $model { $($field: $crate::parameters::Read::read(options, $name)),+ }

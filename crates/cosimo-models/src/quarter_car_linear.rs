@@ -105,34 +105,3 @@ pub(crate) const WHEEL: ModelEntry = ModelEntry {
         Box::new(model.simulator(options))
     },
 };
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::quarter_car;
-    use crate::tests::{advance, options, outputs};
-    use cosimo_core::{Segment, Value};
-
-    /// The same equations as those that are solved step by step.
-    #[test]
-    fn they_move_as_the_others_do() {
-        let fine = [("solver", Value::Text("rk4".into())), ("micro_steps", Value::Number(200.0))];
-        for (exact, other) in [
-            (&WHEEL_STRUT, &quarter_car::WHEEL_STRUT),
-            (&CHASSIS_STRUT, &quarter_car::CHASSIS_STRUT),
-            (&WHEEL, &quarter_car::WHEEL),
-            (&CHASSIS, &quarter_car::CHASSIS),
-        ] {
-            let mut exact = (exact.build)(&options(exact, &[]));
-            let mut other = (other.build)(&options(other, &fine));
-            for step in 0..5 {
-                let input = [Segment([0.3, -1.0, f64::from(step), 2.0])];
-                advance(&mut *exact, 0.02, &input);
-                advance(&mut *other, 0.02, &input);
-                for (a, b) in outputs(&mut *exact).iter().zip(outputs(&mut *other)) {
-                    assert!((a - b).abs() < 1e-9 * (1.0 + b.abs()), "{a} {b}");
-                }
-            }
-        }
-    }
-}

@@ -90,25 +90,3 @@ const REFERENCE: &[[f64; 4]] = &[
     [36.0, 0.7264134373728829, 9.608594042390694e-06, 0.2735769540330762],
     [40.0, 0.7158270687194165, 9.185534764558227e-06, 0.2841637457458203],
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::dormand_prince::sweep;
-
-    /// An explicit method gets there too, in a hundred thousand steps.
-    #[test]
-    fn the_reference_is_found_again_and_loses_nothing() {
-        let model = Robertson::DEFAULT;
-        let f = |x: &[f64; 3]| {
-            let mut dx = [0.0; 3];
-            Model::derivatives(&model, x, &[], &mut dx);
-            dx
-        };
-        let instants: Vec<f64> = REFERENCE.iter().map(|row| row[0]).collect();
-        for (row, x) in REFERENCE.iter().zip(sweep(f, [model.a, model.b, model.c], 4e-4, 1e-9, &instants)) {
-            assert!((0..3).all(|i| (row[i + 1] - x[i]).abs() < 1e-11), "{row:?} {x:?}");
-            assert!((row[1..].iter().sum::<f64>() - 1.0).abs() < 1e-14);
-        }
-    }
-}

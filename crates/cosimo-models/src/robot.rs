@@ -394,7 +394,6 @@ pub(crate) const ARM: ModelEntry = ModelEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::defaults;
 
     #[test]
     fn the_lever_is_the_derivative_of_the_length() {
@@ -407,30 +406,13 @@ mod tests {
         }
     }
 
-    /// Nothing moves until it is told to.
-    #[test]
-    fn all_three_begin_in_equilibrium() {
-        for entry in [&LIFT, &SWING, &ARM] {
-            let Some(model) = (entry.build)(&defaults(entry.parameters)).equations() else { panic!() };
-            let (x, m) = model.initial();
-            let u: Vec<f64> = model.interface().inputs.iter().filter_map(|port| port.start).collect();
-            let mut dx = vec![f64::NAN; x.len()];
-            model.derivatives(&Point { t: 0.9, x: &x, m: &m, u: &u }, &mut dx);
-            let mut nominals = vec![1.0; x.len()];
-            model.nominals(&mut nominals);
-            for (dx, nominal) in dx.iter().zip(nominals) {
-                assert!(dx.abs() < 1e-12 * nominal, "{}: {dx}", entry.name);
-            }
-        }
-    }
-
     #[test]
     fn plans_end_where_they_should() {
-        let plan = Plan::lift(&defaults(LIFT.parameters));
+        let plan = Plan::lift(&Options::resolve("it", LIFT.parameters, &[]).unwrap());
         let up = Triangle { a: 0.5, b: 0.9 }.length(25f64.to_radians()) - (0.25f64 + 0.81).sqrt();
         assert_eq!([0.0, 1.0, 12.2, 20.0].map(|t| plan.wanted(t)), [0.0; 4]);
         assert!((plan.wanted(5.0) - up).abs() < 1e-15);
-        let plan = Plan::swing(&defaults(SWING.parameters));
+        let plan = Plan::swing(&Options::resolve("it", SWING.parameters, &[]).unwrap());
         assert_eq!((plan.wanted(4.5), plan.wanted(9.0)), (0.0, 90f64.to_radians()));
         assert!((plan.wanted(6.75) - 45f64.to_radians()).abs() < 1e-15);
     }

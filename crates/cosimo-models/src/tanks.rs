@@ -157,8 +157,6 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{defaults, follows, options, outputs, settle};
-    use cosimo_core::{Segment, Value};
 
     #[test]
     fn the_pipe_is_a_root_far_from_rest_and_straight_at_rest() {
@@ -170,35 +168,5 @@ mod tests {
             let difference = (pipe.flow(dp + 1e-3) - pipe.flow(dp - 1e-3)) / 2e-3;
             assert!((pipe.slope(dp) - difference).abs() < 1e-7 * difference, "{dp}"); // the quotient rounds to 1e-8
         }
-    }
-
-    /// Without the straight part, the root of the difference falls as a straight line in time.
-    #[test]
-    fn the_reference_keeps_the_water_and_falls_as_the_closed_form() {
-        let given = [("dp0".to_owned(), Value::Number(1e-3))];
-        let options = Options::resolve("it", REFERENCE.parameters, &given).unwrap();
-        let instants = [0.0, 0.0123456, 1.0, 3.0, 6.0];
-        for (t, row) in instants.iter().zip((REFERENCE.solve)(&options, &instants)) {
-            let root = 9810f64.sqrt() - 9810.0 * 1e-3 * (1.0 + 1.0 / 0.5) * t / 2.0;
-            let h2 = (2.5 - root * root / 9810.0) / 1.5;
-            assert!((row[0] + 0.5 * row[1] - 2.5).abs() < 1e-13, "{t}");
-            assert!((row[1] - h2).abs() < 1e-10 && (row[3] - 1e-3 * root).abs() < 1e-9, "{t}: {row:?} {h2}");
-        }
-        let rest = &(REFERENCE.solve)(&defaults(REFERENCE.parameters), &[30.0])[0];
-        assert!((rest[0] - rest[1]).abs() < 1e-12 && rest[3].abs() < 1e-12, "{rest:?}");
-    }
-
-    #[test]
-    fn every_component_follows_the_reference_when_told_the_truth() {
-        follows(&REFERENCE, 1e-3, 1e-4, &[(&FIRST, &[3], &[2, 0]), (&SECOND_PIPE, &[2], &[3, 1])]);
-    }
-
-    #[test]
-    fn water_flows_back_from_the_higher_tank() {
-        let mut second = (SECOND_PIPE.build)(&options(&SECOND_PIPE, &[]));
-        settle(&mut *second, &[Segment::constant(0.0)]);
-        let back = outputs(&mut *second)[0];
-        settle(&mut *second, &[Segment::constant(2.0 * 9810.0)]);
-        assert!(back < 0.0 && (back + outputs(&mut *second)[0]).abs() < 1e-16);
     }
 }

@@ -3,17 +3,13 @@
 
 use cosimo_core::line::{Between, LineEnd, Repay, Stamp, Table};
 use cosimo_core::{Inputs, Reached, Segment, Setup, Simulator, Slot, Time, Value, Window};
+use cosimo_models::HYBRID;
 use cosimo_native::Integrated;
 
-use crate::tests::{defaults, options, outputs};
-use crate::{HYBRID, ModelEntry, Native, REFERENCES, drive_cycle, robot, spring_mass};
+use crate::common::{equations, open, outputs, reference, time};
 
-fn time(seconds: f64) -> Time {
-    Time::new(seconds).unwrap()
-}
-
-fn begun(model: &ModelEntry, given: &[(&str, Value)]) -> Box<dyn Native> {
-    let mut simulator = (model.build)(&options(model, given));
+fn begun(model: &str, given: &[(&str, Value)]) -> Box<dyn Simulator> {
+    let mut simulator = open(model, given);
     simulator.initialize(&Setup { start: Time::ZERO, stop: None, meets: true, rewinds: true }).unwrap();
     let starts = |port: &cosimo_core::Port| Segment::constant(port.start.unwrap());
     let inputs: Vec<Segment> = simulator.interface().inputs.iter().map(starts).collect();
@@ -67,7 +63,7 @@ fn a_mass_at_a_quiet_line_slows_down_as_the_exponential_says() {
                 [("B", 0.0), ("F", 0.0), ("v0", 1.0), ("relative", 1e-8), ("absolute", 1e-8)]
                     .map(|(name, value)| number(name, value)),
             );
-            let mut mass = begun(&spring_mass::LEFT, &given);
+            let mut mass = begun("spring-mass/left", &given);
             let table = quiet(wave);
             let (mut t, mut steps) = (0.0, 0);
             while t < 0.02 {
@@ -87,7 +83,7 @@ fn a_mass_at_a_quiet_line_slows_down_as_the_exponential_says() {
 #[test]
 fn all_the_way_is_as_good_as_step_by_step() {
     let given = [number("F", 0.0), number("v0", 1.0), number("relative", 1e-9), number("absolute", 1e-9)];
-    let (mut far, table) = (begun(&spring_mass::LEFT, &given), quiet(0.0));
+    let (mut far, table) = (begun("spring-mass/left", &given), quiet(0.0));
     let window = Window { from: time(0.0), to: time(0.02), size: 0.02 };
     let (segments, ends) = ([Segment::ZERO], [end(&table, 0.0, 0.02, 0.3)]);
     let inputs = Inputs { segments: &segments, ends: &ends, stepwise: false };
@@ -99,7 +95,7 @@ fn all_the_way_is_as_good_as_step_by_step() {
 
 #[test]
 fn a_step_ends_at_the_event_and_not_beyond_and_settling_handles_it() {
-    let (mut mass, table) = (begun(&spring_mass::LEFT, &[number("t0", 0.0123)]), quiet(0.0));
+    let (mut mass, table) = (begun("spring-mass/left", &[number("t0", 0.0123)]), quiet(0.0));
     assert_eq!(mass.events().unwrap().next_event().unwrap(), Some(time(0.0123)));
     let (mut t, mut reached) = (0.0, None);
     while t < 0.0123 {
@@ -128,7 +124,7 @@ fn a_step_ends_at_the_event_and_not_beyond_and_settling_handles_it() {
 fn a_change_of_impedance_is_in_the_evaluations_and_rewinding_forgets_it() {
     for solver in ["bdf", "dormand-prince", "rk4"] {
         let given = [("solver", Value::Text(solver.into())), number("F", 0.0), number("v0", 1.0)];
-        let (mut mass, mut twin) = (begun(&spring_mass::LEFT, &given), begun(&spring_mass::LEFT, &given));
+        let (mut mass, mut twin) = (begun("spring-mass/left", &given), begun("spring-mass/left", &given));
         let table = quiet(0.5);
         let mut t = 0.0;
         for _ in 0..30 {
@@ -164,7 +160,7 @@ fn a_change_of_impedance_is_in_the_evaluations_and_rewinding_forgets_it() {
 /// What the first run leaves behind, a Jacobian among it, is nothing to the second.
 #[test]
 fn a_second_run_is_the_first_again() {
-    let (mut mass, table) = (begun(&spring_mass::LEFT, &[number("t0", 0.003)]), quiet(0.5));
+    let (mut mass, table) = (begun("spring-mass/left", &[number("t0", 0.003)]), quiet(0.5));
     let mut run = || {
         mass.initialize(&Setup { start: Time::ZERO, stop: None, meets: true, rewinds: true }).unwrap();
         mass.set_inputs(Time::ZERO, &Inputs::of(&[Segment::ZERO])).unwrap();
@@ -182,7 +178,7 @@ fn a_second_run_is_the_first_again() {
 
 /// A model with the ports that it has at lines: line, effort, flow.
 struct Party {
-    simulator: Box<dyn Native>,
+    simulator: Box<dyn Simulator>,
     ends: Vec<(usize, usize, usize)>,
     t: f64,
     evaluations: u64,
@@ -195,7 +191,7 @@ struct Line {
     impedance: f64,
 }
 
-fn party(model: &ModelEntry, ends: &[(usize, usize, usize)]) -> Party {
+fn party(model: &str, ends: &[(usize, usize, usize)]) -> Party {
     Party { simulator: begun(model, &[]), ends: ends.to_vec(), t: 0.0, evaluations: 0 }
 }
 
@@ -256,13 +252,12 @@ fn beyond(lines: &[Line]) -> u64 {
 /// Bounds of the published runs: evaluations of each side, and what a line of 0.1 ms is from a spring.
 #[test]
 fn spring_and_masses_at_a_line_move_as_with_a_spring() {
-    let mut parties = [party(&spring_mass::LEFT, &[(0, 0, 0)]), party(&spring_mass::RIGHT, &[(0, 0, 0)])];
+    let mut parties = [party("spring-mass/left", &[(0, 0, 0)]), party("spring-mass/right", &[(0, 0, 0)])];
     let mut lines = [line(1e-4, 1e3, 0.0)];
     together(&mut parties, &mut lines, 0.65);
     let counts = [&parties[0], &parties[1]].map(|party| party.evaluations);
     let instants: Vec<f64> = (0..=10_000).map(|i| 0.65e-4 * f64::from(i)).collect();
-    let reference = REFERENCES.iter().find(|reference| reference.name == "spring-mass").unwrap();
-    let truth = (reference.solve)(&defaults(reference.parameters), &instants);
+    let truth = reference("spring-mass", &[], &instants);
     let (mut most, mut sum, mut low, mut high) = (0.0f64, 0.0, 0.0f64, 0.0f64);
     for (t, row) in instants.iter().zip(&truth) {
         let error = lines[0].tables[0].at(*t).1 - row[1];
@@ -279,7 +274,7 @@ fn spring_and_masses_at_a_line_move_as_with_a_spring() {
 /// The first town of the cycle: the motor follows it, and so does the car behind it.
 #[test]
 fn the_car_follows_the_cycle() {
-    let mut parties = [party(&drive_cycle::MOTOR, &[(0, 0, 0)]), party(&drive_cycle::CAR, &[(0, 0, 0)])];
+    let mut parties = [party("drive-cycle/motor", &[(0, 0, 0)]), party("drive-cycle/car", &[(0, 0, 0)])];
     let mut lines = [line(1e-3, 1e3, 0.0)];
     for (stop, speed) in [(20.0, 15.0), (40.0, 0.0), (75.0, 32.0)] {
         together(&mut parties, &mut lines, stop);
@@ -295,9 +290,9 @@ fn the_car_follows_the_cycle() {
 #[test]
 fn the_robot_lifts_and_swings_its_arm() {
     let mut parties = [
-        party(&robot::LIFT, &[(0, 0, 0)]),
-        party(&robot::SWING, &[(1, 0, 0)]),
-        party(&robot::ARM, &[(0, 0, 0), (1, 1, 1)]),
+        party("robot/lift", &[(0, 0, 0)]),
+        party("robot/swing", &[(1, 0, 0)]),
+        party("robot/arm", &[(0, 0, 0), (1, 1, 1)]),
     ];
     let effort = parties[0].simulator.interface().inputs[0].start.unwrap();
     let mut lines = [line(1e-4, 1e7, effort), line(1e-4, 2e6, 0.0)];
@@ -315,7 +310,7 @@ fn the_robot_lifts_and_swings_its_arm() {
 #[test]
 fn every_model_without_a_solver_can_be_integrated_here() {
     for entry in HYBRID {
-        let model = (entry.build)(&defaults(entry.parameters));
+        let model = equations(entry.name, &[]).unwrap();
         let mut simulator = Integrated::solved(model, "bdf", None, 1e-8, 1e-10);
         simulator.initialize(&Setup { start: Time::ZERO, stop: None, meets: false, rewinds: true }).unwrap();
         let held: Vec<Segment> =
@@ -337,8 +332,7 @@ fn every_model_without_a_solver_can_be_integrated_here() {
 /// The undivided solution stands still until the push, and in the end the springs hold the force.
 #[test]
 fn the_undivided_masses_come_to_rest_where_the_springs_hold_the_force() {
-    let reference = REFERENCES.iter().find(|reference| reference.name == "spring-mass").unwrap();
-    let rows = (reference.solve)(&defaults(reference.parameters), &[0.05, 0.1, 0.1 + 1e-6, 10.0]);
+    let rows = reference("spring-mass", &[], &[0.05, 0.1, 0.1 + 1e-6, 10.0]);
     assert!(rows[..2].iter().all(|row| row.iter().all(|value| *value == 0.0)));
     assert!((rows[2][1] - 100.0 / 5e-3 * 1e-6).abs() < 1e-5);
     let wanted = [100.0 / 140.0 + 100.0 / 90.0 + 0.1, 0.0, 100.0 / 140.0 + 100.0 / 90.0, 0.0, 100.0 / 140.0];

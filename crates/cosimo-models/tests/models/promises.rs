@@ -1,89 +1,11 @@
 //! Promises that every model of the registry keeps, in every choice of its options.
 
-use std::path::Path;
+use cosimo_core::entry::{Kind, OpenProblem};
+use cosimo_core::{Outputs, Segment, Simulator, Slot, Value};
+use cosimo_models::{HYBRID, NATIVE, REFERENCES};
+use cosimo_native::{Direction, Hybrid, Known, Point, Unknown};
 
-use cosimo_core::entry::{Kind, OpenProblem, OpenRequest, ReferenceEntry};
-use cosimo_core::{Inputs, Options, Outputs, Reached, Segment, Simulator, Slot, Spec, Time, Value, Window};
-use cosimo_native::{Direction, Hybrid, Known, Linear, Model, Ode, Point, Solver, Unknown};
-use nalgebra::{DMatrix, DVector};
-
-use crate::{HYBRID, MODELS, ModelEntry, NATIVE, Native, REFERENCES};
-
-pub(crate) fn options(model: &ModelEntry, given: &[(&str, Value)]) -> Options {
-    let given: Vec<_> = given.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
-    Options::resolve(model.name, model.parameters, &given).unwrap()
-}
-
-pub(crate) fn defaults(specs: &[Spec]) -> Options {
-    Options::resolve("it", specs, &[]).unwrap()
-}
-
-fn time(seconds: f64) -> Time {
-    Time::new(seconds).unwrap()
-}
-
-pub(crate) fn advance_from(
-    simulator: &mut dyn Simulator,
-    from: f64,
-    size: f64,
-    segments: &[Segment],
-) -> Reached {
-    let window = Window { from: time(from), to: time(from + size), size };
-    simulator.do_step(window, &Inputs::of(segments)).unwrap()
-}
-
-pub(crate) fn advance(simulator: &mut dyn Simulator, size: f64, segments: &[Segment]) -> Reached {
-    advance_from(simulator, 0.0, size, segments)
-}
-
-/// Advances, and returns the integrals on offer, if there are any.
-pub(crate) fn integrals(simulator: &mut dyn Simulator, size: f64, segments: &[Segment]) -> Vec<f64> {
-    let mut integrals = vec![f64::NAN; simulator.interface().outputs.len()];
-    let window = Window { from: time(0.0), to: time(size), size };
-    if let Some(simulator) = simulator.integrals() {
-        simulator.do_step_with_integrals(window, &Inputs::of(segments), &mut integrals).unwrap();
-    }
-    integrals
-}
-
-pub(crate) fn settle(simulator: &mut dyn Simulator, segments: &[Segment]) {
-    simulator.set_inputs(time(0.0), &Inputs::of(segments)).unwrap();
-}
-
-pub(crate) fn outputs(simulator: &mut dyn Simulator) -> Vec<f64> {
-    let mut values = vec![f64::NAN; simulator.interface().outputs.len()];
-    simulator.get_outputs(&mut Outputs { values: &mut values, slopes: &mut [] }).unwrap();
-    values
-}
-
-/// Steps models that are told lines between true values, and compares what they show with the reference. A case
-/// is a model, the columns it is told and the columns it should show.
-pub(crate) fn follows(
-    reference: &ReferenceEntry,
-    step: f64,
-    within: f64,
-    cases: &[(&ModelEntry, &[usize], &[usize])],
-) {
-    let instants: Vec<f64> = (0..=1000).map(|i| f64::from(i) * step).collect();
-    let truth = (reference.solve)(&defaults(reference.parameters), &instants);
-    for (model, told, shown) in cases {
-        let mut simulator = (model.build)(&options(model, &[]));
-        for i in 1..truth.len() {
-            let line = |column: &usize| {
-                let (old, new) = (truth[i - 1][*column], truth[i][*column]);
-                Segment::line(old, (new - old) / step)
-            };
-            let inputs: Vec<Segment> = told.iter().map(line).collect();
-            advance_from(&mut *simulator, instants[i - 1], step, &inputs);
-            let found = outputs(&mut *simulator);
-            assert_eq!(found.len(), shown.len(), "{}", model.name);
-            for (found, column) in found.iter().zip(*shown) {
-                let wanted = truth[i][*column];
-                assert!((found - wanted).abs() < within, "{} step {i}: {found} {wanted}", model.name);
-            }
-        }
-    }
-}
+use crate::common::{self, advance, advance_from, equations, integrals, open, outputs, settle, try_open};
 
 fn slopes(simulator: &mut dyn Simulator) -> Vec<f64> {
     let count = simulator.interface().outputs.len();
@@ -93,9 +15,20 @@ fn slopes(simulator: &mut dyn Simulator) -> Vec<f64> {
 }
 
 /// Every model with every combination of its choices, and a damper with a root where there is one.
-fn variants() -> Vec<(String, Box<dyn Native>)> {
+fn variants() -> Vec<(String, Box<dyn Simulator>)> {
+    combinations().into_iter().map(|Variant { title, name, given }| (title, open(&name, &given))).collect()
+}
+
+/// A model with parameters.
+struct Variant {
+    title: String,
+    name: String,
+    given: Vec<(&'static str, Value)>,
+}
+
+fn combinations() -> Vec<Variant> {
     let mut variants = vec![];
-    for model in MODELS {
+    for model in (NATIVE.models)() {
         let mut combinations: Vec<Vec<(&str, Value)>> = vec![vec![]];
         for spec in model.parameters {
             let values: Vec<Value> = match spec.kind {
@@ -117,7 +50,7 @@ fn variants() -> Vec<(String, Box<dyn Native>)> {
         }
         for given in combinations {
             let title = format!("{} {given:?}", model.name);
-            variants.push((title, (model.build)(&options(model, &given))));
+            variants.push(Variant { title, name: model.name.to_string(), given });
         }
     }
     variants
@@ -133,7 +66,7 @@ fn cubics(count: usize, s: f64) -> Vec<Segment> {
     (0..count).map(cubic).collect()
 }
 
-fn bits(values: &[f64]) -> Vec<u64> {
+pub(crate) fn bits(values: &[f64]) -> Vec<u64> {
     values.iter().map(|value| value.to_bits()).collect()
 }
 
@@ -288,7 +221,7 @@ fn answers(model: &dyn Hybrid, at: &Point<'_>) -> Vec<f64> {
 }
 
 /// Tangents along every state and input against differences, and no change where no dependency is declared.
-pub(crate) fn check_tangents(title: &str, model: &dyn Hybrid, at: &Point<'_>) {
+fn check_tangents(title: &str, model: &dyn Hybrid, at: &Point<'_>) {
     let (states, inputs) = (at.x.len(), at.u.len());
     let mut nominals = vec![1.0; states + inputs];
     model.nominals(&mut nominals[..states]);
@@ -329,8 +262,8 @@ pub(crate) fn check_tangents(title: &str, model: &dyn Hybrid, at: &Point<'_>) {
 #[test]
 fn tangents_are_the_differences_of_the_equations() {
     let mut checked = 0;
-    for (title, native) in variants() {
-        let Some(model) = native.equations() else { continue };
+    for Variant { title, name, given } in combinations() {
+        let Some(model) = equations(&name, &given) else { continue };
         let (initial, memory) = model.initial();
         let names = model.states();
         assert_eq!(names.len(), initial.len(), "{title}");
@@ -351,7 +284,7 @@ fn tangents_are_the_differences_of_the_equations() {
 #[test]
 fn hybrid_models_have_tangents_names_and_references() {
     for entry in HYBRID {
-        let model = (entry.build)(&defaults(entry.parameters));
+        let model = equations(entry.name, &[]).unwrap();
         let interface = model.interface();
         let (mut x, mut m) = model.initial();
         let mut u: Vec<f64> = interface.inputs.iter().map(|port| port.start.unwrap_or(0.0)).collect();
@@ -455,129 +388,6 @@ fn offered_integrals_are_those_of_a_fine_quadrature() {
     assert!(offered >= 8);
 }
 
-/// The exact solver against the exponential of one large matrix, computed by someone else.
-#[test]
-fn the_exact_solver_is_the_exponential_of_the_augmented_matrix() {
-    let (n, m) = (3, 2);
-    let a = [-1.0, 4.0, 0.3, -7.0, -2.0, 1.0, 0.5, -3.0, -20.0];
-    let b = [1.0, -2.0, 0.0, 3.0, 5.0, 0.7];
-    let drift = [0.4, -3.0, 2.0];
-    let model = Linear {
-        inputs: vec![crate::input("p", "1", ""), crate::input("q", "1", "")],
-        outputs: vec![crate::output("y", "1", "")],
-        initial: vec![1.0, -0.5, 2.0],
-        a: a.to_vec(),
-        b: b.to_vec(),
-        c: vec![1.0, 2.0, 3.0],
-        d: vec![0.5, 0.0],
-        drift: drift.to_vec(),
-    };
-    let mut simulator = Ode::exact(model);
-    for h in [1e-6, 1e-3, 0.01, 0.1, 0.5, 0.1, 2.0] {
-        let segments = [Segment([1.0, -3.0, 2.0, 5.0]), Segment([-0.3, 0.2, 4.0, -1.0])];
-        // States, then per power of s both inputs' derivatives, then one.
-        let size = n + 4 * m + 1;
-        let mut whole = DMatrix::<f64>::zeros(size, size);
-        let mut start = DVector::zeros(size);
-        for i in 0..n {
-            for j in 0..n {
-                whole[(i, j)] = a[i * n + j] * h;
-            }
-            for port in 0..m {
-                whole[(i, n + port)] = b[i * m + port] * h;
-            }
-            whole[(i, size - 1)] = drift[i] * h;
-        }
-        for q in 0..4 {
-            for port in 0..m {
-                if q < 3 {
-                    whole[(n + q * m + port, n + (q + 1) * m + port)] = 1.0;
-                }
-                start[n + q * m + port] = segments[port].0[q] * [1.0, 1.0, 2.0, 6.0][q] * h.powi(q as i32);
-            }
-        }
-        start[size - 1] = 1.0;
-        let states = simulator.states().unwrap();
-        states.set(&[1.0, -0.5, 2.0]);
-        start.rows_mut(0, n).copy_from_slice(&[1.0, -0.5, 2.0]);
-        let wanted = whole.exp() * start;
-        assert_eq!(advance(&mut simulator, h, &segments).evaluations, 1);
-        let mut x = [0.0; 3];
-        simulator.states().unwrap().get(&mut x);
-        for i in 0..n {
-            assert!(
-                (x[i] - wanted[i]).abs() < 1e-13 * (1.0 + wanted[i].abs()),
-                "h = {h}: {} {}",
-                x[i],
-                wanted[i]
-            );
-        }
-    }
-}
-
-/// x' = -x |x| + u: something that no exact solver hides.
-struct Curved;
-
-impl Model for Curved {
-    fn interface(&self) -> cosimo_core::Interface {
-        cosimo_core::Interface {
-            inputs: vec![crate::input("u", "1", "")],
-            outputs: vec![crate::output("y", "1", "")],
-            feedthrough: vec![],
-            abilities: cosimo_native::ABILITIES,
-            ..cosimo_core::Interface::default()
-        }
-    }
-
-    fn initial(&self) -> Vec<f64> {
-        vec![1.0]
-    }
-
-    fn derivatives(&self, x: &[f64], u: &[f64], dx: &mut [f64]) {
-        dx[0] = -x[0] * x[0] + u[0];
-    }
-
-    fn outputs(&self, x: &[f64], _u: &[f64], y: &mut [f64]) {
-        y[0] = x[0];
-    }
-
-    fn tangent(&self, x: &[f64], _u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
-        dx[0] = -2.0 * x[0] * along.x[0] + along.u[0];
-        y[0] = along.x[0];
-    }
-}
-
-#[test]
-fn explicit_solvers_keep_their_order_with_inputs_that_move() {
-    let inputs = [Segment([0.5, 1.0, -2.0, 1.5])];
-    let end = |solver: Solver| {
-        let mut simulator = Ode::new(Curved, solver);
-        advance(&mut simulator, 1.0, &inputs);
-        outputs(&mut simulator)[0]
-    };
-    let truth = end(Solver::Rk4 { micro_steps: 20000 });
-    let order = |coarse: Solver, fine: Solver| ((end(coarse) - truth) / (end(fine) - truth)).abs().log2();
-    let rk4 = order(Solver::Rk4 { micro_steps: 20 }, Solver::Rk4 { micro_steps: 40 });
-    let euler = order(Solver::Euler { micro_steps: 400 }, Solver::Euler { micro_steps: 800 });
-    let euler_end = order(Solver::EulerEnd { micro_steps: 400 }, Solver::EulerEnd { micro_steps: 800 });
-    assert!((rk4 - 4.0).abs() < 0.15 && (euler - 1.0).abs() < 0.05, "rk4 {rk4}, euler {euler}");
-    assert!((euler_end - 1.0).abs() < 0.05, "euler-end {euler_end}");
-}
-
-#[test]
-fn euler_takes_the_input_at_the_start_of_each_micro_step_and_euler_end_at_its_end() {
-    let segment = Segment([0.5, 1.0, -2.0, 1.5]);
-    for (solver, ahead) in [(Solver::Euler { micro_steps: 7 }, 0), (Solver::EulerEnd { micro_steps: 7 }, 1)] {
-        let mut simulator = Ode::new(Curved, solver);
-        assert_eq!(advance(&mut simulator, 0.3, &[segment]).evaluations, 7);
-        let (mut x, h) = (1.0f64, 0.3 / 7.0);
-        for i in 0..7 {
-            x += h * (-x * x + segment.at(f64::from(i + ahead) * h));
-        }
-        assert_eq!(bits(&outputs(&mut simulator)), bits(&[x]), "{solver:?}");
-    }
-}
-
 #[test]
 fn a_hold_leaves_its_very_value_behind() {
     for (title, mut simulator) in variants() {
@@ -590,19 +400,16 @@ fn a_hold_leaves_its_very_value_behind() {
     }
 }
 
-fn refuse(source: &str, parameters: &[(&str, Value)]) -> Vec<OpenProblem> {
-    let parameters: Vec<_> = parameters.iter().map(|(key, value)| ((*key).into(), value.clone())).collect();
-    let request =
-        OpenRequest { name: "model", source, folder: Path::new("."), parameters: &parameters, joined: false };
-    match (NATIVE.open)(&request) {
-        Ok(_) => panic!("`{source}` opened"),
+fn refuse(name: &str, given: &[(&str, Value)]) -> Vec<OpenProblem> {
+    match try_open(name, given) {
+        Ok(_) => panic!("`{name}` opened"),
         Err(problems) => problems,
     }
 }
 
 #[test]
 fn unknown_models_get_a_suggestion() {
-    let problems = refuse("native:quarter-car/chasis", &[]);
+    let problems = refuse("quarter-car/chasis", &[]);
     assert_eq!(problems.len(), 1);
     assert_eq!(problems[0].parameter, None);
     assert_eq!(problems[0].message, "there is no native model `quarter-car/chasis`");
@@ -613,19 +420,12 @@ fn unknown_models_get_a_suggestion() {
 #[test]
 fn every_model_opens_and_refuses_what_it_does_not_know() {
     for model in (NATIVE.models)() {
-        let source = format!("native:{}", model.name);
-        let request = OpenRequest {
-            name: "model",
-            source: &source,
-            folder: Path::new("."),
-            parameters: &[],
-            joined: false,
-        };
-        assert!((NATIVE.open)(&request).is_ok(), "{source}");
+        let name = &*model.name;
+        assert!(try_open(name, &[]).is_ok(), "{name}");
 
-        let problems = refuse(&source, &[("nonsense", Value::Number(1.0))]);
+        let problems = refuse(name, &[("nonsense", Value::Number(1.0))]);
         assert_eq!(problems[0].parameter.as_deref(), Some("nonsense"));
-        assert_eq!(problems[0].message, format!("model `{}` has no `nonsense`", model.name));
+        assert_eq!(problems[0].message, format!("model `{name}` has no `nonsense`"));
 
         for spec in model.parameters {
             let wrong = match spec.kind {
@@ -633,12 +433,12 @@ fn every_model_opens_and_refuses_what_it_does_not_know() {
                 Kind::Count { least, .. } => Value::Number(f64::from(least) - 1.0),
                 _ => Value::Number(f64::NAN),
             };
-            let problems = refuse(&source, &[(spec.name, wrong)]);
+            let problems = refuse(name, &[(spec.name, wrong)]);
             assert_eq!(problems[0].parameter.as_deref(), Some(spec.name));
             assert!(problems[0].message.contains("must be"), "{}", problems[0].message);
         }
     }
-    let problems = refuse("native:dual-mass/right", &[("m2", Value::Number(0.0))]);
+    let problems = refuse("dual-mass/right", &[("m2", Value::Number(0.0))]);
     assert_eq!(
         problems[0].message,
         "`m2` of model `dual-mass/right` must be a finite number above 0, found 0"
@@ -649,7 +449,7 @@ fn every_model_opens_and_refuses_what_it_does_not_know() {
 fn references_have_a_row_per_instant_and_a_number_per_column() {
     for reference in REFERENCES {
         let instants: Vec<f64> = (0..=200).map(|i| f64::from(i) * 1e-4).collect();
-        let rows = (reference.solve)(&defaults(reference.parameters), &instants);
+        let rows = common::reference(reference.name, &[], &instants);
         assert_eq!(rows.len(), instants.len());
         for row in rows {
             assert_eq!(row.len(), reference.columns.len());
