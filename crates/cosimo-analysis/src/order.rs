@@ -146,16 +146,3 @@ pub fn slope(sizes: &[f64], errors: &[f64]) -> f64 {
     let over: f64 = x.iter().zip(&y).map(|(x, y)| (x - mx) * (y - my)).sum();
     over / x.iter().map(|x| (x - mx) * (x - mx)).sum::<f64>()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_power_has_its_exponent() {
-        let sizes = [0.1, 0.05, 0.025];
-        let found = slope(&sizes, &sizes.map(|size: f64| 7.0 * size.powf(2.5)));
-        assert!((found - 2.5).abs() < 1e-12);
-        assert!(slope(&sizes, &[1.0, 0.0, 1.0]).is_nan());
-    }
-}

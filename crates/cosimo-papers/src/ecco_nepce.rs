@@ -326,16 +326,3 @@ fn neutral_step(system: &System, registry: &Registry) -> Result<f64, String> {
     }
     cosimo_analysis::stability::neutral(&mut run, 1e-3, 1.0).map_err(|error| error.to_string())
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::ECCO_NEPCE;
-
-    #[test]
-    fn rows_are_found_at_boundaries_only() {
-        assert_eq!(ECCO_NEPCE.cells().len(), 163);
-        assert!(ECCO_NEPCE.rows("003/V").unwrap().iter().all(|(row, _)| row.starts_with("003/V/")));
-        assert_eq!(ECCO_NEPCE.rows("003/III/constant/E").unwrap()[0].1.len(), 1);
-        assert!(ECCO_NEPCE.rows("003/II").is_err());
-    }
-}

@@ -6,8 +6,6 @@
 mod eigen;
 mod matrix;
 mod svd;
-#[cfg(test)]
-mod tests;
 
 pub use eigen::{Complex, Eigen};
 pub use matrix::Matrix;

@@ -1,6 +1,6 @@
 //! Decompositions against what defines them, and against values that are known in closed form.
 
-use super::{Complex, Eigen, Matrix, Svd};
+use cosimo_analysis::linalg::{Complex, Eigen, Matrix, Svd};
 
 /// Repeatable numbers between -1 and 1.
 struct Random(u64);
