@@ -8,7 +8,7 @@ use cosimo_core::{Interface, Port, Spec};
 use cosimo_native::{Direction, Event, Hybrid, Kind, Known, Point, Unknown};
 
 use crate::parameters::{initial, not_negative, parameters, positive};
-use crate::{HybridEntry, output};
+use crate::{HybridEntry, interface, output};
 
 parameters! {
     /// The ball, and what is known of it in closed form.
@@ -74,7 +74,7 @@ impl Hybrid for BouncingBall {
         let mut outputs = self.states();
         outputs.push(output("bounces", "1", "how often it has touched the ground"));
         outputs.push(output("phase", "1", "whether it still flies"));
-        Interface { outputs, abilities: cosimo_native::ABILITIES, ..Interface::default() }
+        interface(vec![], outputs)
     }
 
     fn states(&self) -> Vec<Port> {

@@ -7,7 +7,7 @@ use cosimo_native::Linear;
 use cosimo_native::linear::undivided;
 use cosimo_native::solver::{EXACT, MICRO_STEPS};
 
-use crate::parameters::{finite, initial};
+use crate::parameters::{finite, initial, numbers};
 use crate::{ModelEntry, Native, input, output};
 
 const LAMBDA: Spec = finite("lambda", -1.0, "1/s", "own rate of the first equation");
@@ -19,33 +19,25 @@ const X20: Spec = initial("x20", 0.5, "1", "second state at the start");
 
 /// x' = rate x + gain u, y = x; parameter names of rate, gain and start.
 fn equation(options: &Options, names: [&str; 3]) -> Box<dyn Native> {
-    let [rate, gain, start] = names.map(|name| options.number(name));
-    let equation = Linear {
-        inputs: vec![input("u", "1", "state of the other equation")],
-        outputs: vec![output("y", "1", "state")],
-        initial: vec![start],
-        a: vec![rate],
-        b: vec![gain],
-        c: vec![1.0],
-        d: vec![0.0],
-        drift: vec![0.0],
-    };
-    Box::new(equation.simulator(options))
+    let [rate, gain, start] = numbers(options, names);
+    let (input, output) = (input("u", "1", "state of the other equation"), output("y", "1", "state"));
+    Box::new(Linear::first_order(input, output, start, [rate, gain, 0.0]).simulator(options))
 }
 
-pub(crate) const FIRST: ModelEntry = ModelEntry {
-    name: "dahlquist/first",
-    summary: "test equation x' = lambda x + c u",
-    parameters: &[LAMBDA, C, X10, EXACT, MICRO_STEPS],
-    build: |options| equation(options, ["lambda", "c", "x10"]),
-};
-
-pub(crate) const SECOND: ModelEntry = ModelEntry {
-    name: "dahlquist/second",
-    summary: "test equation x' = mu x + d u",
-    parameters: &[MU, D, X20, EXACT, MICRO_STEPS],
-    build: |options| equation(options, ["mu", "d", "x20"]),
-};
+pub(crate) const MODELS: &[ModelEntry] = &[
+    ModelEntry {
+        name: "dahlquist/first",
+        summary: "test equation x' = lambda x + c u",
+        parameters: &[LAMBDA, C, X10, EXACT, MICRO_STEPS],
+        build: |options| equation(options, ["lambda", "c", "x10"]),
+    },
+    ModelEntry {
+        name: "dahlquist/second",
+        summary: "test equation x' = mu x + d u",
+        parameters: &[MU, D, X20, EXACT, MICRO_STEPS],
+        build: |options| equation(options, ["mu", "d", "x20"]),
+    },
+];
 
 pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     name: "dahlquist",
@@ -53,8 +45,8 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     parameters: &[LAMBDA, C, MU, D, X10, X20],
     columns: &["x1", "x2"],
     solve: |options, instants| {
-        let a = ["lambda", "c", "d", "mu"].map(|name| options.number(name));
-        let start = ["x10", "x20"].map(|name| options.number(name));
+        let a = numbers(options, ["lambda", "c", "d", "mu"]);
+        let start = numbers(options, ["x10", "x20"]);
         undivided(&a, &start, instants, <[f64]>::to_vec)
     },
     history: true,

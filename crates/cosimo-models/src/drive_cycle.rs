@@ -9,64 +9,40 @@
 use std::f64::consts::TAU;
 
 use cosimo_core::{Interface, Port};
-use cosimo_native::{ABILITIES, Direction, Hybrid, Integrated, Model, Point};
+use cosimo_native::{Direction, Hybrid, Integrated, Model, Point};
 
 use crate::parameters::{INTEGRATED, all, finite, not_negative, parameters, positive};
-use crate::{ModelEntry, input, output};
+use crate::{ModelEntry, input, interface, output};
 
-/// Time in seconds and speed in km/h, with lines between: the urban part, driven four times.
-const URBAN: &[(f64, f64)] = &[
-    (0.0, 0.0),
-    (11.0, 0.0),
-    (15.0, 15.0),
-    (23.0, 15.0),
-    (25.0, 10.0),
-    (28.0, 0.0),
-    (49.0, 0.0),
-    (54.0, 15.0),
-    (56.0, 15.0),
-    (61.0, 32.0),
-    (85.0, 32.0),
-    (93.0, 10.0),
-    (96.0, 0.0),
-    (117.0, 0.0),
-    (122.0, 15.0),
-    (124.0, 15.0),
-    (133.0, 35.0),
-    (135.0, 35.0),
-    (143.0, 50.0),
-    (155.0, 50.0),
-    (163.0, 35.0),
-    (178.0, 35.0),
-    (185.0, 10.0),
-    (188.0, 0.0),
-];
+/// Instants in seconds and the speeds there in km/h, with lines between.
+struct Course {
+    times: &'static [f64],
+    speeds: &'static [f64],
+}
+
+/// The urban part, driven four times.
+const URBAN: Course = Course {
+    times: &[
+        0.0, 11.0, 15.0, 23.0, 25.0, 28.0, 49.0, 54.0, 56.0, 61.0, 85.0, 93.0, 96.0, 117.0, 122.0, 124.0,
+        133.0, 135.0, 143.0, 155.0, 163.0, 178.0, 185.0, 188.0,
+    ],
+    speeds: &[
+        0.0, 0.0, 15.0, 15.0, 10.0, 0.0, 0.0, 15.0, 15.0, 32.0, 32.0, 10.0, 0.0, 0.0, 15.0, 15.0, 35.0, 35.0,
+        50.0, 50.0, 35.0, 35.0, 10.0, 0.0,
+    ],
+};
 
 /// The part outside of towns, once.
-const EXTRA_URBAN: &[(f64, f64)] = &[
-    (0.0, 0.0),
-    (20.0, 0.0),
-    (25.0, 15.0),
-    (27.0, 15.0),
-    (36.0, 35.0),
-    (38.0, 35.0),
-    (46.0, 50.0),
-    (48.0, 50.0),
-    (61.0, 70.0),
-    (111.0, 70.0),
-    (119.0, 50.0),
-    (188.0, 50.0),
-    (201.0, 70.0),
-    (251.0, 70.0),
-    (286.0, 100.0),
-    (316.0, 100.0),
-    (336.0, 120.0),
-    (346.0, 120.0),
-    (362.0, 80.0),
-    (370.0, 50.0),
-    (380.0, 0.0),
-    (400.0, 0.0),
-];
+const EXTRA_URBAN: Course = Course {
+    times: &[
+        0.0, 20.0, 25.0, 27.0, 36.0, 38.0, 46.0, 48.0, 61.0, 111.0, 119.0, 188.0, 201.0, 251.0, 286.0, 316.0,
+        336.0, 346.0, 362.0, 370.0, 380.0, 400.0,
+    ],
+    speeds: &[
+        0.0, 0.0, 15.0, 15.0, 35.0, 35.0, 50.0, 50.0, 70.0, 70.0, 50.0, 50.0, 70.0, 70.0, 100.0, 100.0,
+        120.0, 120.0, 80.0, 50.0, 0.0, 0.0,
+    ],
+};
 
 /// How long one urban part takes, and how many there are.
 const LENGTH: f64 = 195.0;
@@ -75,13 +51,13 @@ const REPEATED: f64 = 4.0;
 /// The speed of the cycle in m/s. Before and behind it the car stands.
 fn cycle(t: f64) -> f64 {
     let lap = (t / LENGTH).floor().clamp(0.0, REPEATED);
-    let points = if lap < REPEATED { URBAN } else { EXTRA_URBAN };
+    let Course { times, speeds } = if lap < REPEATED { URBAN } else { EXTRA_URBAN };
     let since = t - lap * LENGTH;
-    let after = points.partition_point(|(instant, _)| *instant <= since);
-    if after == 0 || after == points.len() {
+    let after = times.partition_point(|instant| *instant <= since);
+    if after == 0 || after == times.len() {
         return 0.0;
     }
-    let ((from, slow), (to, fast)) = (points[after - 1], points[after]);
+    let ([from, to], [slow, fast]) = ([times[after - 1], times[after]], [speeds[after - 1], speeds[after]]);
     (slow + (fast - slow) * (since - from) / (to - from)) / 3.6
 }
 
@@ -125,8 +101,7 @@ const CURRENT: f64 = 1e5;
 impl Hybrid for Motor {
     fn interface(&self) -> Interface {
         let flow = output("f", "rad/s", "speed into the line");
-        let outputs = [flow].into_iter().chain(self.states()).collect();
-        Interface { inputs: effort(), outputs, abilities: ABILITIES, ..Interface::default() }
+        interface(effort(), [vec![flow], self.states()].concat())
     }
 
     fn states(&self) -> Vec<Port> {
@@ -210,8 +185,7 @@ impl Car {
 impl Model for Car {
     fn interface(&self) -> Interface {
         let flow = output("f", "rad/s", "speed into the line, that is against the motor's");
-        let outputs = [flow].into_iter().chain(Model::states(self)).collect();
-        Interface { inputs: effort(), outputs, abilities: ABILITIES, ..Interface::default() }
+        interface(effort(), [vec![flow], Model::states(self)].concat())
     }
 
     fn states(&self) -> Vec<Port> {
@@ -248,19 +222,20 @@ impl Model for Car {
     }
 }
 
-pub(crate) const MOTOR: ModelEntry = ModelEntry {
-    name: "drive-cycle/motor",
-    summary: "electric motor whose controller follows the driving cycle, told the torque of a line",
-    parameters: all!(Motor::PARAMETERS, &INTEGRATED),
-    build: |options| Box::new(Integrated::of(Motor::of(options), options)),
-};
-
-pub(crate) const CAR: ModelEntry = ModelEntry {
-    name: "drive-cycle/car",
-    summary: "car on hilly ground, told the torque of a line on its shaft",
-    parameters: all!(Car::PARAMETERS, &INTEGRATED),
-    build: |options| Box::new(Integrated::of(Car::of(options), options)),
-};
+pub(crate) const MODELS: &[ModelEntry] = &[
+    ModelEntry {
+        name: "drive-cycle/motor",
+        summary: "electric motor whose controller follows the driving cycle, told the torque of a line",
+        parameters: all!(Motor::PARAMETERS, &INTEGRATED),
+        build: |options| Box::new(Integrated::of(Motor::of(options), options)),
+    },
+    ModelEntry {
+        name: "drive-cycle/car",
+        summary: "car on hilly ground, told the torque of a line on its shaft",
+        parameters: all!(Car::PARAMETERS, &INTEGRATED),
+        build: |options| Box::new(Integrated::of(Car::of(options), options)),
+    },
+];
 
 #[cfg(test)]
 mod tests {

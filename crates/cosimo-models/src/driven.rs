@@ -1,30 +1,26 @@
 //! A lag with an input that may jump, T x' = u - x. What drives it, u - x, is shown too and answers at once.
 
 use cosimo_core::{Interface, Port};
-use cosimo_native::{ABILITIES, Direction, Known, Model, Unknown};
+use cosimo_native::{Direction, Known, Model, Unknown};
 
-use crate::parameters::{initial, positive};
-use crate::{HybridEntry, input, output};
+use crate::parameters::{initial, parameters, positive};
+use crate::{HybridEntry, input, interface, output};
 
-#[derive(Debug)]
-struct Driven {
-    lag: f64,
-    start: f64,
+parameters! {
+    struct Driven {
+        lag: f64 = positive["T", 0.8, "s", "time constant"];
+        start: f64 = initial["x0", 0.5, "1", "what has come through before the start"];
+    }
 }
 
-const X0: f64 = 0.5;
+/// The input, if nothing drives it.
 const U: f64 = 2.0;
-const T: f64 = 0.8;
 
 impl Model for Driven {
     fn interface(&self) -> Interface {
-        Interface {
-            inputs: vec![input("u", "1", "what the lag follows").starting_at(U)],
-            outputs: vec![output("x", "1", "what has come through"), output("e", "1", "what has not")],
-            feedthrough: vec![(1, 0)],
-            abilities: ABILITIES,
-            ..Interface::default()
-        }
+        let inputs = vec![input("u", "1", "what the lag follows").starting_at(U)];
+        let outputs = [Model::states(self), vec![output("e", "1", "what has not")]].concat();
+        Interface { feedthrough: vec![(1, 0)], ..interface(inputs, outputs) }
     }
 
     fn states(&self) -> Vec<Port> {
@@ -58,16 +54,13 @@ impl Model for Driven {
 pub(crate) const ENTRY: HybridEntry = HybridEntry {
     name: "driven",
     summary: "first-order lag that follows its input",
-    parameters: &[
-        positive("T", T, "s", "time constant"),
-        initial("x0", X0, "1", "what has come through before the start"),
-    ],
+    parameters: Driven::PARAMETERS,
     stop: 2.0,
-    build: |options| Box::new(Driven { lag: options.number("T"), start: options.number("x0") }),
+    build: |options| Box::new(Driven::of(options)),
     reference: || {
         let row = |i: i32| {
             let t = 0.1 * f64::from(i);
-            let x = lagging(t, X0, U, T);
+            let x = lagging(t, Driven::DEFAULT.start, U, Driven::DEFAULT.lag);
             vec![t, x, U - x]
         };
         (0..=20).map(row).collect()

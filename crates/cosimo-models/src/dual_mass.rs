@@ -11,7 +11,7 @@ use cosimo_native::linear::undivided;
 use cosimo_native::solver::{EXACT, MICRO_STEPS};
 use cosimo_native::{Linear, Ode};
 
-use crate::parameters::{initial, not_negative, positive};
+use crate::parameters::{initial, not_negative, numbers, positive};
 use crate::{ModelEntry, input, output};
 
 const M1: Spec = positive("m1", 100.0, "kg", "left mass");
@@ -33,23 +33,15 @@ const TWO: [&str; 5] = ["m2", "k2", "d2", "x20", "v20"];
 
 /// A mass on its own spring and damper, told the coupling force, which it feels with `sign`.
 fn told(options: &Options, names: [&str; 5], sign: f64, effect: &str) -> Linear {
-    let [m, k, d, x, v] = names.map(|name| options.number(name));
-    Linear {
-        inputs: vec![input("f", "N", effect)],
-        outputs: vec![output("v", "m/s", "velocity"), output("x", "m", "displacement")],
-        initial: vec![x, v],
-        a: vec![0.0, 1.0, -k / m, -d / m],
-        b: vec![0.0, sign / m],
-        c: vec![0.0, 1.0, 1.0, 0.0],
-        d: vec![0.0, 0.0],
-        drift: vec![0.0, 0.0],
-    }
+    let [m, k, d, x, v] = numbers(options, names);
+    let motion = [output("v", "m/s", "velocity"), output("x", "m", "displacement")];
+    Linear::second_order(input("f", "N", effect), motion, [x, v], [-k / m, -d / m, sign / m, 0.0])
 }
 
 /// A mass with the coupling spring and damper, told how the other mass moves. Its own motion counts with
 /// `sign` in the force.
 fn telling(options: &Options, names: [&str; 5], sign: f64, other: &str) -> Linear {
-    let [m, k, d, x, v] = names.map(|name| options.number(name));
+    let [m, k, d, x, v] = numbers(options, names);
     let (kc, dc) = (options.number("kc"), options.number("dc"));
     Linear {
         inputs: vec![
@@ -80,80 +72,69 @@ fn moving(options: &Options, names: [&str; 5], other: &str) -> Linear {
     moving
 }
 
-pub(crate) const LEFT_FORCE: ModelEntry = ModelEntry {
-    name: "dual-mass/left-force",
-    summary: "left mass with the coupling spring and damper, told the motion of the right mass",
-    parameters: &[M1, K1, D1, KC, DC, X10, V10, EXACT, MICRO_STEPS],
-    build: |options| Box::new(telling(options, ONE, 1.0, "right").simulator(options)),
-};
-
-pub(crate) const RIGHT: ModelEntry = ModelEntry {
-    name: "dual-mass/right",
-    summary: "right mass, told the coupling force",
-    parameters: &[M2, K2, D2, X20, V20, EXACT, MICRO_STEPS],
-    build: |options| {
-        Box::new(told(options, TWO, 1.0, "coupling force; pushes the mass along").simulator(options))
+pub(crate) const MODELS: &[ModelEntry] = &[
+    ModelEntry {
+        name: "dual-mass/left-force",
+        summary: "left mass with the coupling spring and damper, told the motion of the right mass",
+        parameters: &[M1, K1, D1, KC, DC, X10, V10, EXACT, MICRO_STEPS],
+        build: |options| Box::new(telling(options, ONE, 1.0, "right").simulator(options)),
     },
-};
-
-pub(crate) const LEFT: ModelEntry = ModelEntry {
-    name: "dual-mass/left",
-    summary: "left mass, told the coupling force",
-    parameters: &[M1, K1, D1, X10, V10, EXACT, MICRO_STEPS],
-    build: |options| {
-        Box::new(told(options, ONE, -1.0, "coupling force; pulls the mass back").simulator(options))
+    ModelEntry {
+        name: "dual-mass/right",
+        summary: "right mass, told the coupling force",
+        parameters: &[M2, K2, D2, X20, V20, EXACT, MICRO_STEPS],
+        build: |options| {
+            Box::new(told(options, TWO, 1.0, "coupling force; pushes the mass along").simulator(options))
+        },
     },
-};
-
-pub(crate) const RIGHT_FORCE: ModelEntry = ModelEntry {
-    name: "dual-mass/right-force",
-    summary: "right mass with the coupling spring and damper, told the motion of the left mass",
-    parameters: &[M2, K2, D2, KC, DC, X20, V20, EXACT, MICRO_STEPS],
-    build: |options| Box::new(telling(options, TWO, -1.0, "left").simulator(options)),
-};
-
-pub(crate) const LEFT_MOTION: ModelEntry = ModelEntry {
-    name: "dual-mass/left-motion",
-    summary: "left mass with a coupling spring and damper of its own; both sides tell their motion",
-    parameters: &[M1, K1, D1, KC, DC, X10, V10, EXACT, MICRO_STEPS],
-    build: |options| Box::new(moving(options, ONE, "right").simulator(options)),
-};
-
-pub(crate) const RIGHT_MOTION: ModelEntry = ModelEntry {
-    name: "dual-mass/right-motion",
-    summary: "right mass with a coupling spring and damper of its own; both sides tell their motion",
-    parameters: &[M2, K2, D2, KC, DC, X20, V20, EXACT, MICRO_STEPS],
-    build: |options| Box::new(moving(options, TWO, "left").simulator(options)),
-};
-
-/// The force twice, because a bond to each side takes an effort of its own.
-pub(crate) const COUPLING: ModelEntry = ModelEntry {
-    name: "dual-mass/coupling",
-    summary: "coupling spring and damper without a state, told the motion of both masses",
-    parameters: &[KC, DC],
-    build: |options| {
-        let (kc, dc) = (options.number("kc"), options.number("dc"));
-        let force = [kc, dc, -kc, -dc];
-        Box::new(Ode::exact(Linear {
-            inputs: vec![
+    ModelEntry {
+        name: "dual-mass/left",
+        summary: "left mass, told the coupling force",
+        parameters: &[M1, K1, D1, X10, V10, EXACT, MICRO_STEPS],
+        build: |options| {
+            Box::new(told(options, ONE, -1.0, "coupling force; pulls the mass back").simulator(options))
+        },
+    },
+    ModelEntry {
+        name: "dual-mass/right-force",
+        summary: "right mass with the coupling spring and damper, told the motion of the left mass",
+        parameters: &[M2, K2, D2, KC, DC, X20, V20, EXACT, MICRO_STEPS],
+        build: |options| Box::new(telling(options, TWO, -1.0, "left").simulator(options)),
+    },
+    ModelEntry {
+        name: "dual-mass/left-motion",
+        summary: "left mass with a coupling spring and damper of its own; both sides tell their motion",
+        parameters: &[M1, K1, D1, KC, DC, X10, V10, EXACT, MICRO_STEPS],
+        build: |options| Box::new(moving(options, ONE, "right").simulator(options)),
+    },
+    ModelEntry {
+        name: "dual-mass/right-motion",
+        summary: "right mass with a coupling spring and damper of its own; both sides tell their motion",
+        parameters: &[M2, K2, D2, KC, DC, X20, V20, EXACT, MICRO_STEPS],
+        build: |options| Box::new(moving(options, TWO, "left").simulator(options)),
+    },
+    // The force twice, because a bond to each side takes an effort of its own.
+    ModelEntry {
+        name: "dual-mass/coupling",
+        summary: "coupling spring and damper without a state, told the motion of both masses",
+        parameters: &[KC, DC],
+        build: |options| {
+            let (kc, dc) = (options.number("kc"), options.number("dc"));
+            let force = [kc, dc, -kc, -dc];
+            let inputs = vec![
                 input("x1", "m", "displacement of the left mass"),
                 input("v1", "m/s", "velocity of the left mass"),
                 input("x2", "m", "displacement of the right mass"),
                 input("v2", "m/s", "velocity of the right mass"),
-            ],
-            outputs: vec![
+            ];
+            let outputs = vec![
                 output("f1", "N", "coupling force; pulls the left mass back"),
                 output("f2", "N", "coupling force; pushes the right mass along"),
-            ],
-            initial: vec![],
-            a: vec![],
-            b: vec![],
-            c: vec![],
-            d: [force, force].concat(),
-            drift: vec![],
-        }))
+            ];
+            Box::new(Ode::exact(Linear::gains(inputs, outputs, [force, force].concat())))
+        },
     },
-};
+];
 
 pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     name: "dual-mass",
@@ -162,7 +143,7 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     columns: &["x1", "v1", "x2", "v2", "f"],
     solve: |options, instants| {
         let [m1, k1, d1, m2, k2, d2, kc, dc] =
-            ["m1", "k1", "d1", "m2", "k2", "d2", "kc", "dc"].map(|name| options.number(name));
+            numbers(options, ["m1", "k1", "d1", "m2", "k2", "d2", "kc", "dc"]);
         #[rustfmt::skip]
         let a = [
             0.0, 1.0, 0.0, 0.0,
@@ -170,7 +151,7 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
             0.0, 0.0, 0.0, 1.0,
             kc / m2, dc / m2, -(k2 + kc) / m2, -(d2 + dc) / m2,
         ];
-        let start = ["x10", "v10", "x20", "v20"].map(|name| options.number(name));
+        let start = numbers(options, ["x10", "v10", "x20", "v20"]);
         undivided(&a, &start, instants, |x| {
             vec![x[0], x[1], x[2], x[3], kc * (x[0] - x[2]) + dc * (x[1] - x[3])]
         })

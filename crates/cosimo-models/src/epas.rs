@@ -13,7 +13,7 @@ use cosimo_native::solver::MICRO_STEPS;
 use cosimo_native::{ABILITIES, Direction, Model, Ode, Solver};
 
 use crate::parameters::{all, not_negative, parameters, positive};
-use crate::{ModelEntry, Native, input, output};
+use crate::{ModelEntry, Native};
 
 parameters! {
     /// The parameters of the car. Parts look at what they need.
@@ -105,14 +105,15 @@ enum Signal {
 use Signal::{Belt, Pinion, Rod, Screw, State};
 
 impl Signal {
-    fn port(self) -> (&'static str, &'static str, &'static str) {
-        match self {
+    fn port(self) -> Port {
+        let (name, unit, description) = match self {
             State(state) => NAMES[state],
             Rod => ("Fr", "N", "force of the tie rods; pulls the rack back and the wheels along"),
             Belt => ("Tb", "N.m", "torque of the belt; pulls the motor back and the rack along"),
             Screw => ("Fb", "N", "force of the belt at the rack; pulls the motor back and the rack along"),
             Pinion => ("Tp", "N.m", "torque of the pinion, which the assist follows"),
-        }
+        };
+        Port::new(name, unit, description)
     }
 }
 
@@ -229,21 +230,9 @@ impl Part {
         (z, forces)
     }
 
-    /// Outputs are linear in states and inputs.
-    fn tell(&self, x: &[f64], u: &[f64], y: &mut [f64]) {
-        let (z, forces) = self.known(x, u);
-        let value = |signal: &Signal| match signal {
-            State(state) => z[*state],
-            Rod => forces.rod,
-            Belt => forces.belt,
-            Screw => self.car.eta() * forces.belt,
-            Pinion => forces.pinion,
-        };
-        for (y, signal) in
-            y.iter_mut().zip(self.tells.iter().copied().chain(self.own.iter().copied().map(State)))
-        {
-            *y = value(&signal);
-        }
+    /// Signals first, then all states.
+    fn shown(&self) -> impl Iterator<Item = Signal> {
+        self.tells.iter().copied().chain(self.own.iter().copied().map(State))
     }
 
     fn own(&self, rates: &[f64; STATES], dx: &mut [f64]) {
@@ -255,12 +244,6 @@ impl Part {
 
 impl Model for Part {
     fn interface(&self) -> Interface {
-        let named = |signal: &Signal, make: fn(&str, &str, &str) -> Port| {
-            let (name, unit, description) = signal.port();
-            make(name, unit, description)
-        };
-        let states: Vec<Signal> = self.own.iter().copied().map(State).collect();
-        let tells = || self.tells.iter().chain(&states);
         let mut feedthrough = Vec::new();
         for (place, signal) in self.tells.iter().enumerate() {
             let ends: &[usize] = match signal {
@@ -273,8 +256,8 @@ impl Model for Part {
             feedthrough.extend(inputs.map(|(port, _)| (place, port)));
         }
         Interface {
-            inputs: self.told.iter().map(|signal| named(signal, input)).collect(),
-            outputs: tells().map(|signal| named(signal, output)).collect(),
+            inputs: self.told.iter().copied().map(Signal::port).collect(),
+            outputs: self.shown().map(Signal::port).collect(),
             feedthrough,
             abilities: Abilities { slopes: true, ..ABILITIES },
             ..Interface::default()
@@ -287,11 +270,7 @@ impl Model for Part {
     }
 
     fn states(&self) -> Vec<Port> {
-        let state = |state: &usize| {
-            let (name, unit, description) = NAMES[*state];
-            Port::new(name, unit, description)
-        };
-        self.own.iter().map(state).collect()
+        self.own.iter().map(|state| State(*state).port()).collect()
     }
 
     fn derivatives(&self, x: &[f64], u: &[f64], dx: &mut [f64]) {
@@ -304,8 +283,18 @@ impl Model for Part {
         self.own(&self.car.rates(&z, &forces, &pushes), dx);
     }
 
+    /// Linear in states and inputs.
     fn outputs(&self, x: &[f64], u: &[f64], y: &mut [f64]) {
-        self.tell(x, u, y);
+        let (z, forces) = self.known(x, u);
+        for (y, signal) in y.iter_mut().zip(self.shown()) {
+            *y = match signal {
+                State(state) => z[state],
+                Rod => forces.rod,
+                Belt => forces.belt,
+                Screw => self.car.eta() * forces.belt,
+                Pinion => forces.pinion,
+            };
+        }
     }
 
     fn tangent(&self, x: &[f64], u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
@@ -313,7 +302,7 @@ impl Model for Part {
         let (dz, change) = self.known(along.x, along.u);
         let pushes = self.car.change(&z, forces.pinion, &dz, change.pinion);
         self.own(&self.car.rates(&dz, &change, &pushes), dx);
-        self.tell(along.x, along.u, y);
+        self.outputs(along.x, along.u, y);
     }
 }
 
@@ -333,61 +322,56 @@ fn part(
     Box::new(Ode::new(Part { car: Car::of(options), own, told, tells }, solver))
 }
 
-pub(crate) const VEHICLE_ROD: ModelEntry = ModelEntry {
-    name: "epas/vehicle-rod",
-    summary: "wheels and car with the tie rods, told the motion of the rack (case I)",
-    parameters: PART,
-    build: |options| part(options, VEHICLE, &[State(XR), State(VR)], &[Rod]),
-};
-
-pub(crate) const STEERING_ALONE: ModelEntry = ModelEntry {
-    name: "epas/steering",
-    summary: "column, rack and motor, told the force of the tie rods (case I)",
-    parameters: PART,
-    build: |options| part(options, STEERING, &[Rod], &[Pinion]),
-};
-
-pub(crate) const VEHICLE_ALONE: ModelEntry = ModelEntry {
-    name: "epas/vehicle",
-    summary: "wheels and car, told the force of the tie rods (case II)",
-    parameters: PART,
-    build: |options| part(options, VEHICLE, &[Rod], &[]),
-};
-
-pub(crate) const STEERING_ROD: ModelEntry = ModelEntry {
-    name: "epas/steering-rod",
-    summary: "column, rack and motor with the tie rods, told the motion of the wheels (case II)",
-    parameters: PART,
-    build: |options| part(options, STEERING, &[State(XW), State(VW)], &[Rod, Pinion]),
-};
-
-pub(crate) const MECHANICS_BELT: ModelEntry = ModelEntry {
-    name: "epas/mechanics-belt",
-    summary: "all but the motor, with the belt, told the motion of the motor (case III)",
-    parameters: PART,
-    build: |options| part(options, MECHANICS, &[State(ANGLE), State(WM)], &[Belt, Pinion]),
-};
-
-pub(crate) const MOTOR_ALONE: ModelEntry = ModelEntry {
-    name: "epas/motor",
-    summary: "assist motor, told the torques of belt and pinion (case III)",
-    parameters: PART,
-    build: |options| part(options, MOTOR, &[Belt, Pinion], &[]),
-};
-
-pub(crate) const MECHANICS_ALONE: ModelEntry = ModelEntry {
-    name: "epas/mechanics",
-    summary: "all but the motor and the belt, told the force of the belt (case IV)",
-    parameters: PART,
-    build: |options| part(options, MECHANICS, &[Screw], &[Pinion]),
-};
-
-pub(crate) const MOTOR_BELT: ModelEntry = ModelEntry {
-    name: "epas/motor-belt",
-    summary: "assist motor with the belt, told the motion of the rack and the torque of the pinion (case IV)",
-    parameters: PART,
-    build: |options| part(options, MOTOR, &[State(XR), State(VR), Pinion], &[Screw]),
-};
+pub(crate) const MODELS: &[ModelEntry] = &[
+    ModelEntry {
+        name: "epas/vehicle-rod",
+        summary: "wheels and car with the tie rods, told the motion of the rack (case I)",
+        parameters: PART,
+        build: |options| part(options, VEHICLE, &[State(XR), State(VR)], &[Rod]),
+    },
+    ModelEntry {
+        name: "epas/steering",
+        summary: "column, rack and motor, told the force of the tie rods (case I)",
+        parameters: PART,
+        build: |options| part(options, STEERING, &[Rod], &[Pinion]),
+    },
+    ModelEntry {
+        name: "epas/vehicle",
+        summary: "wheels and car, told the force of the tie rods (case II)",
+        parameters: PART,
+        build: |options| part(options, VEHICLE, &[Rod], &[]),
+    },
+    ModelEntry {
+        name: "epas/steering-rod",
+        summary: "column, rack and motor with the tie rods, told the motion of the wheels (case II)",
+        parameters: PART,
+        build: |options| part(options, STEERING, &[State(XW), State(VW)], &[Rod, Pinion]),
+    },
+    ModelEntry {
+        name: "epas/mechanics-belt",
+        summary: "all but the motor, with the belt, told the motion of the motor (case III)",
+        parameters: PART,
+        build: |options| part(options, MECHANICS, &[State(ANGLE), State(WM)], &[Belt, Pinion]),
+    },
+    ModelEntry {
+        name: "epas/motor",
+        summary: "assist motor, told the torques of belt and pinion (case III)",
+        parameters: PART,
+        build: |options| part(options, MOTOR, &[Belt, Pinion], &[]),
+    },
+    ModelEntry {
+        name: "epas/mechanics",
+        summary: "all but the motor and the belt, told the force of the belt (case IV)",
+        parameters: PART,
+        build: |options| part(options, MECHANICS, &[Screw], &[Pinion]),
+    },
+    ModelEntry {
+        name: "epas/motor-belt",
+        summary: "assist motor with the belt, told the motion of the rack and the torque of the pinion (case IV)",
+        parameters: PART,
+        build: |options| part(options, MOTOR, &[State(XR), State(VR), Pinion], &[Screw]),
+    },
+];
 
 /// Steps of the reference; the fastest motion of the default car turns by 1.6e-2 rad in one, the error of order four
 /// is far below every coupling error.

@@ -27,19 +27,20 @@ struct Faulty {
 
 const AT: Spec = finite("at", 0.5, "s", "instant from which on it fails");
 
-pub(crate) const NAN: ModelEntry = ModelEntry {
-    name: "faulty/nan",
-    summary: "passes its input on until a given time, then shows NaN; for tests",
-    parameters: &[AT],
-    build: |options| build(options, Fault::NotANumber),
-};
-
-pub(crate) const PANIC: ModelEntry = ModelEntry {
-    name: "faulty/panic",
-    summary: "passes its input on until a given time, then panics; for tests",
-    parameters: &[AT],
-    build: |options| build(options, Fault::Panic),
-};
+pub(crate) const MODELS: &[ModelEntry] = &[
+    ModelEntry {
+        name: "faulty/nan",
+        summary: "passes its input on until a given time, then shows NaN; for tests",
+        parameters: &[AT],
+        build: |options| build(options, Fault::NotANumber),
+    },
+    ModelEntry {
+        name: "faulty/panic",
+        summary: "passes its input on until a given time, then panics; for tests",
+        parameters: &[AT],
+        build: |options| build(options, Fault::Panic),
+    },
+];
 
 fn build(options: &Options, fault: Fault) -> Box<dyn Native> {
     let interface = Interface {

@@ -10,7 +10,7 @@ use cosimo_native::linear::undivided;
 use cosimo_native::solver::{EXACT, MICRO_STEPS};
 use cosimo_native::{Linear, Ode};
 
-use crate::parameters::{finite, initial, positive};
+use crate::parameters::{finite, initial, numbers, positive};
 use crate::{ModelEntry, Native, input, output};
 
 const A: Spec = finite("a", 0.5, "1", "gain from the second to the first");
@@ -20,54 +20,41 @@ const X0: Spec = initial("x0", 1.0, "1", "output of the lag at the start");
 
 /// y = sum of gain times input, without any state.
 fn gains(inputs: Vec<Port>, gains: Vec<f64>) -> Box<dyn Native> {
-    Box::new(Ode::exact(Linear {
-        inputs,
-        outputs: vec![output("y", "1", "sum of the inputs times their gains")],
-        initial: vec![],
-        a: vec![],
-        b: vec![],
-        c: vec![],
-        d: gains,
-        drift: vec![],
-    }))
+    let outputs = vec![output("y", "1", "sum of the inputs times their gains")];
+    Box::new(Ode::exact(Linear::gains(inputs, outputs, gains)))
 }
 
-pub(crate) const FIRST: ModelEntry = ModelEntry {
-    name: "gain-loop/first",
-    summary: "gain with a second input, y = a u + w, both felt at once",
-    parameters: &[A],
-    build: |options| {
-        let inputs = vec![input("u", "1", "output of the second gain"), input("w", "1", "output of the lag")];
-        gains(inputs, vec![options.number("a"), 1.0])
+pub(crate) const MODELS: &[ModelEntry] = &[
+    ModelEntry {
+        name: "gain-loop/first",
+        summary: "gain with a second input, y = a u + w, both felt at once",
+        parameters: &[A],
+        build: |options| {
+            let inputs =
+                vec![input("u", "1", "output of the second gain"), input("w", "1", "output of the lag")];
+            gains(inputs, vec![options.number("a"), 1.0])
+        },
     },
-};
-
-pub(crate) const SECOND: ModelEntry = ModelEntry {
-    name: "gain-loop/second",
-    summary: "gain, y = b u, felt at once",
-    parameters: &[B],
-    build: |options| gains(vec![input("u", "1", "output of the first gain")], vec![options.number("b")]),
-};
-
-pub(crate) const LAG: ModelEntry = ModelEntry {
-    name: "gain-loop/lag",
-    summary: "first-order lag, T x' = u - x",
-    parameters: &[T, X0, EXACT, MICRO_STEPS],
-    build: |options| {
-        let rate = 1.0 / options.number("T");
-        let lag = Linear {
-            inputs: vec![input("u", "1", "output of the second gain")],
-            outputs: vec![output("x", "1", "what has come through")],
-            initial: vec![options.number("x0")],
-            a: vec![-rate],
-            b: vec![rate],
-            c: vec![1.0],
-            d: vec![0.0],
-            drift: vec![0.0],
-        };
-        Box::new(lag.simulator(options))
+    ModelEntry {
+        name: "gain-loop/second",
+        summary: "gain, y = b u, felt at once",
+        parameters: &[B],
+        build: |options| gains(vec![input("u", "1", "output of the first gain")], vec![options.number("b")]),
     },
-};
+    ModelEntry {
+        name: "gain-loop/lag",
+        summary: "first-order lag, T x' = u - x",
+        parameters: &[T, X0, EXACT, MICRO_STEPS],
+        build: |options| {
+            let rate = 1.0 / options.number("T");
+            let ports =
+                [input("u", "1", "output of the second gain"), output("x", "1", "what has come through")];
+            let [input, output] = ports;
+            let lag = Linear::first_order(input, output, options.number("x0"), [-rate, rate, 0.0]);
+            Box::new(lag.simulator(options))
+        },
+    },
+];
 
 pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     name: "gain-loop",
@@ -75,7 +62,7 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     parameters: &[A, B, T, X0],
     columns: &["x", "y1", "y2"],
     solve: |options, instants| {
-        let [a, b, lag, x0] = ["a", "b", "T", "x0"].map(|name| options.number(name));
+        let [a, b, lag, x0] = numbers(options, ["a", "b", "T", "x0"]);
         let through = 1.0 / (1.0 - a * b); // infinite where there is no solution
         undivided(&[(b * through - 1.0) / lag], &[x0], instants, |x| {
             vec![x[0], through * x[0], b * through * x[0]]

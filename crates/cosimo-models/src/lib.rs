@@ -1,6 +1,6 @@
 //! Models written in Rust, and the undivided solutions to compare them with.
 //!
-//! A model is one file and one line in `MODELS`; a family of models has one reference. Equations come from
+//! A family of models is one file with a table `MODELS` and one line in `FAMILIES`; it has one reference. Equations come from
 //! papers on coupling, so that printed tables can be repeated. Models that need a solver with events, or for
 //! stiff equations, are lines in `HYBRID`. Deliberately not a modelling library: every model is here because a
 //! test, a paper or a benchmark needs it.
@@ -33,8 +33,8 @@ mod van_der_pol;
 use std::any::Any;
 
 use cosimo_core::entry::{self, ModelInfo, OpenProblem, OpenRequest, OptionProblem, ReferenceEntry, suggest};
-use cosimo_core::{Options, Port, Simulator, SimulatorError, SourceEntry, Spec, Value};
-use cosimo_native::{Hybrid, Integrated, Model, Ode, integrated, solver};
+use cosimo_core::{Interface, Options, Port, Simulator, SimulatorError, SourceEntry, Spec, Value};
+use cosimo_native::{ABILITIES, Hybrid, Integrated, Model, Ode, integrated, solver};
 
 pub use bouncing_ball::BouncingBall;
 pub use dormand_prince::sweep;
@@ -44,17 +44,12 @@ pub use thermostat::Thermostat;
 const PREFIX: &str = "native:";
 
 /// A model in the registry.
+#[derive(Debug)]
 struct ModelEntry {
     name: &'static str,
     summary: &'static str,
     parameters: &'static [Spec],
     build: fn(&Options) -> Box<dyn Native>,
-}
-
-impl std::fmt::Debug for ModelEntry {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "ModelEntry({})", self.name)
-    }
 }
 
 /// A simulator that may be made of equations.
@@ -128,61 +123,32 @@ impl Recipe {
     }
 }
 
-const MODELS: &[&ModelEntry] = &[
-    &quarter_car::CHASSIS,
-    &quarter_car::WHEEL_STRUT,
-    &quarter_car::CHASSIS_STRUT,
-    &quarter_car::WHEEL,
-    &quarter_car_linear::CHASSIS,
-    &quarter_car_linear::WHEEL_STRUT,
-    &quarter_car_linear::CHASSIS_STRUT,
-    &quarter_car_linear::WHEEL,
-    &dual_mass::LEFT_FORCE,
-    &dual_mass::RIGHT,
-    &dual_mass::LEFT,
-    &dual_mass::RIGHT_FORCE,
-    &dual_mass::LEFT_MOTION,
-    &dual_mass::RIGHT_MOTION,
-    &dual_mass::COUPLING,
-    &rc_rl::RC,
-    &rc_rl::RL,
-    &oscillator::SPRING_DAMPER,
-    &oscillator::MASS,
-    &dahlquist::FIRST,
-    &dahlquist::SECOND,
-    &gain_loop::FIRST,
-    &gain_loop::SECOND,
-    &gain_loop::LAG,
-    &tanks::FIRST,
-    &tanks::SECOND_PIPE,
-    &thermal_wall::LEFT_ROOM,
-    &thermal_wall::RIGHT_ROOM,
-    &thermal_wall::WALL,
-    &ring::ROTOR,
-    &pendulum::BOB,
-    &pendulum::BOB_LINEAR,
-    &pendulum::OSCILLATOR,
-    &epas::VEHICLE_ROD,
-    &epas::STEERING_ALONE,
-    &epas::VEHICLE_ALONE,
-    &epas::STEERING_ROD,
-    &epas::MECHANICS_BELT,
-    &epas::MOTOR_ALONE,
-    &epas::MECHANICS_ALONE,
-    &epas::MOTOR_BELT,
-    &spring_mass::LEFT,
-    &spring_mass::MIDDLE,
-    &spring_mass::RIGHT,
-    &drive_cycle::MOTOR,
-    &drive_cycle::CAR,
-    &robot::LIFT,
-    &robot::SWING,
-    &robot::ARM,
-    &faulty::NAN,
-    &faulty::PANIC,
+/// All families, in the order in which they are listed.
+const FAMILIES: &[&[ModelEntry]] = &[
+    quarter_car::MODELS,
+    quarter_car_linear::MODELS,
+    dual_mass::MODELS,
+    rc_rl::MODELS,
+    oscillator::MODELS,
+    dahlquist::MODELS,
+    gain_loop::MODELS,
+    tanks::MODELS,
+    thermal_wall::MODELS,
+    ring::MODELS,
+    pendulum::MODELS,
+    epas::MODELS,
+    spring_mass::MODELS,
+    drive_cycle::MODELS,
+    robot::MODELS,
+    faulty::MODELS,
 ];
 
+fn models() -> impl Iterator<Item = &'static ModelEntry> {
+    FAMILIES.iter().copied().flatten()
+}
+
 /// Equations in the registry, for whoever brings a solver.
+#[derive(Debug)]
 pub struct HybridEntry {
     pub name: &'static str,
     pub summary: &'static str,
@@ -192,12 +158,6 @@ pub struct HybridEntry {
     build: fn(&Options) -> Box<dyn Hybrid>,
     /// The time and all outputs at equal intervals from 0 on, with the parameters and inputs that it starts with.
     pub reference: fn() -> Vec<Vec<f64>>,
-}
-
-impl std::fmt::Debug for HybridEntry {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "HybridEntry({})", self.name)
-    }
 }
 
 /// Models that no solver here can run, because they are stiff or have events.
@@ -233,16 +193,16 @@ pub const NATIVE: SourceEntry = SourceEntry {
     claims: |source| source.starts_with(PREFIX),
     open,
     parameters: |source, _| {
-        let model = MODELS.iter().find(|model| source.strip_prefix(PREFIX) == Some(model.name));
+        let model = models().find(|model| source.strip_prefix(PREFIX) == Some(model.name));
         model.map_or(&[][..], |model| model.parameters).iter().map(Into::into).collect()
     },
     models: || {
-        let info = |model: &&ModelEntry| ModelInfo {
+        let info = |model: &ModelEntry| ModelInfo {
             name: model.name.into(),
             summary: model.summary,
             parameters: model.parameters,
         };
-        MODELS.iter().map(info).collect()
+        models().map(info).collect()
     },
     join: None,
 };
@@ -253,11 +213,11 @@ fn open(request: &OpenRequest<'_>) -> Result<Box<dyn Simulator>, Vec<OpenProblem
 
 fn build(request: &OpenRequest<'_>) -> Result<Box<dyn Native>, Vec<OpenProblem>> {
     let name = request.source.strip_prefix(PREFIX).unwrap_or(request.source);
-    let Some(model) = MODELS.iter().find(|model| model.name == name) else {
+    let Some(model) = models().find(|model| model.name == name) else {
         return Err(vec![OpenProblem {
             parameter: None,
             message: format!("there is no native model `{name}`"),
-            hint: Some(suggest(name, MODELS.iter().map(|model| model.name))),
+            hint: Some(suggest(name, models().map(|model| model.name))),
         }]);
     };
     let options = resolve(name, model.parameters, request.parameters)?;
@@ -291,6 +251,11 @@ pub fn equations(request: &OpenRequest<'_>) -> Result<Option<Box<dyn Hybrid>>, V
         }
         None => build(request).map(Native::equations),
     }
+}
+
+/// Ports without feedthrough, and what every model can do.
+fn interface(inputs: Vec<Port>, outputs: Vec<Port>) -> Interface {
+    Interface { inputs, outputs, abilities: ABILITIES, ..Interface::default() }
 }
 
 /// An input that something must drive.

@@ -8,7 +8,7 @@ use cosimo_core::entry::ReferenceEntry;
 use cosimo_native::linear::undivided;
 use cosimo_native::{Linear, Ode};
 
-use crate::parameters::{initial, not_negative, positive};
+use crate::parameters::{initial, not_negative, numbers, positive};
 use crate::{ModelEntry, input, output};
 
 const M: Spec = positive("m", 1.0, "kg", "mass");
@@ -17,45 +17,41 @@ const K: Spec = not_negative("k", 1.0, "N/m", "stiffness");
 const X0: Spec = initial("x0", 1.0, "m", "displacement at the start");
 const V0: Spec = initial("v0", 0.0, "m/s", "velocity at the start");
 
-pub(crate) const SPRING_DAMPER: ModelEntry = ModelEntry {
-    name: "oscillator/spring-damper",
-    summary: "spring and damper, told the velocity of the mass",
-    parameters: &[C, K, X0],
-    build: |options| {
-        let (c, k) = (options.number("c"), options.number("k"));
-        Box::new(Ode::exact(Linear {
-            inputs: vec![input("v", "m/s", "velocity of the mass")],
-            outputs: vec![
-                output("F", "N", "force on the mass"),
-                output("x", "m", "displacement of the spring's end"),
-            ],
-            initial: vec![options.number("x0")],
-            a: vec![0.0],
-            b: vec![1.0],
-            c: vec![-k, 1.0],
-            d: vec![-c, 0.0],
-            drift: vec![0.0],
-        }))
+pub(crate) const MODELS: &[ModelEntry] = &[
+    ModelEntry {
+        name: "oscillator/spring-damper",
+        summary: "spring and damper, told the velocity of the mass",
+        parameters: &[C, K, X0],
+        build: |options| {
+            let (c, k) = (options.number("c"), options.number("k"));
+            Box::new(Ode::exact(Linear {
+                inputs: vec![input("v", "m/s", "velocity of the mass")],
+                outputs: vec![
+                    output("F", "N", "force on the mass"),
+                    output("x", "m", "displacement of the spring's end"),
+                ],
+                initial: vec![options.number("x0")],
+                a: vec![0.0],
+                b: vec![1.0],
+                c: vec![-k, 1.0],
+                d: vec![-c, 0.0],
+                drift: vec![0.0],
+            }))
+        },
     },
-};
-
-pub(crate) const MASS: ModelEntry = ModelEntry {
-    name: "oscillator/mass",
-    summary: "mass, told the force of spring and damper",
-    parameters: &[M, X0, V0],
-    build: |options| {
-        Box::new(Ode::exact(Linear {
-            inputs: vec![input("F", "N", "force on the mass")],
-            outputs: vec![output("v", "m/s", "velocity"), output("x", "m", "displacement")],
-            initial: vec![options.number("x0"), options.number("v0")],
-            a: vec![0.0, 1.0, 0.0, 0.0],
-            b: vec![0.0, 1.0 / options.number("m")],
-            c: vec![0.0, 1.0, 1.0, 0.0],
-            d: vec![0.0, 0.0],
-            drift: vec![0.0, 0.0],
-        }))
+    ModelEntry {
+        name: "oscillator/mass",
+        summary: "mass, told the force of spring and damper",
+        parameters: &[M, X0, V0],
+        build: |options| {
+            let [m, x, v] = numbers(options, ["m", "x0", "v0"]);
+            let motion = [output("v", "m/s", "velocity"), output("x", "m", "displacement")];
+            let factors = [0.0, 0.0, 1.0 / m, 0.0];
+            let force = input("F", "N", "force on the mass");
+            Box::new(Ode::exact(Linear::second_order(force, motion, [x, v], factors)))
+        },
     },
-};
+];
 
 pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     name: "oscillator",
@@ -63,7 +59,7 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     parameters: &[M, C, K, X0, V0],
     columns: &["x", "v", "F"],
     solve: |options, instants| {
-        let [m, c, k, x0, v0] = ["m", "c", "k", "x0", "v0"].map(|name| options.number(name));
+        let [m, c, k, x0, v0] = numbers(options, ["m", "c", "k", "x0", "v0"]);
         let a = [0.0, 1.0, -k / m, -c / m];
         undivided(&a, &[x0, v0], instants, |x| vec![x[0], x[1], -(c * x[1] + k * x[0])])
     },

@@ -44,6 +44,11 @@ pub(crate) const fn joined<const N: usize>(first: &[Spec], second: &[Spec]) -> [
     all
 }
 
+/// Several numbers at once.
+pub(crate) fn numbers<const N: usize>(options: &Options, names: [&str; N]) -> [f64; N] {
+    names.map(|name| options.number(name))
+}
+
 /// A value that a parameter can have.
 pub(crate) trait Read {
     fn read(options: &Options, name: &str) -> Self;

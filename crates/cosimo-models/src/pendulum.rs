@@ -11,7 +11,7 @@ use cosimo_native::solver::{EXACT, EXPLICIT, MICRO_STEPS};
 use cosimo_native::{ABILITIES, Direction, Linear, Model, Ode, Solver};
 
 use crate::dormand_prince::sweep;
-use crate::parameters::{initial, not_negative, positive};
+use crate::parameters::{initial, not_negative, numbers, positive};
 use crate::{ModelEntry, input, output};
 
 const M1: Spec = positive("m1", 1.0, "kg", "mass of the pendulum");
@@ -51,7 +51,7 @@ struct Bob {
 
 impl Bob {
     fn of(options: &Options) -> Bob {
-        let [m, l, g, k, d, phi] = ["m1", "l", "g", "k", "d", "phi0"].map(|name| options.number(name));
+        let [m, l, g, k, d, phi] = numbers(options, ["m1", "l", "g", "k", "d", "phi0"]);
         Bob { m, l, g, k, d, phi }
     }
 
@@ -123,30 +123,30 @@ fn straightened(options: &Options) -> Linear {
 }
 
 fn oscillator(options: &Options) -> Linear {
-    let [m, c, k, d, x] = ["m2", "c", "k", "d", "x0"].map(|name| options.number(name));
+    let [m, c, k, d, x] = numbers(options, ["m2", "c", "k", "d", "x0"]);
     mass(m, c, k, d, x, "pendulum")
 }
 
-pub(crate) const BOB: ModelEntry = ModelEntry {
-    name: "pendulum/bob",
-    summary: "pendulum with a coupling spring and damper of its own, told the motion of the oscillator",
-    parameters: &[M1, L, G, K, D, PHI0, EXPLICIT, MICRO_STEPS],
-    build: |options| Box::new(Ode::new(Bob::of(options), Solver::of(options))),
-};
-
-pub(crate) const BOB_LINEAR: ModelEntry = ModelEntry {
-    name: "pendulum/bob-linear",
-    summary: "the same for small angles",
-    parameters: &[M1, L, G, K, D, PHI0, EXACT, MICRO_STEPS],
-    build: |options| Box::new(straightened(options).simulator(options)),
-};
-
-pub(crate) const OSCILLATOR: ModelEntry = ModelEntry {
-    name: "pendulum/oscillator",
-    summary: "mass on a spring with a coupling spring and damper of its own, told the motion of the pendulum",
-    parameters: &[M2, C, K, D, X0, EXACT, MICRO_STEPS],
-    build: |options| Box::new(oscillator(options).simulator(options)),
-};
+pub(crate) const MODELS: &[ModelEntry] = &[
+    ModelEntry {
+        name: "pendulum/bob",
+        summary: "pendulum with a coupling spring and damper of its own, told the motion of the oscillator",
+        parameters: &[M1, L, G, K, D, PHI0, EXPLICIT, MICRO_STEPS],
+        build: |options| Box::new(Ode::new(Bob::of(options), Solver::of(options))),
+    },
+    ModelEntry {
+        name: "pendulum/bob-linear",
+        summary: "the same for small angles",
+        parameters: &[M1, L, G, K, D, PHI0, EXACT, MICRO_STEPS],
+        build: |options| Box::new(straightened(options).simulator(options)),
+    },
+    ModelEntry {
+        name: "pendulum/oscillator",
+        summary: "mass on a spring with a coupling spring and damper of its own, told the motion of the pendulum",
+        parameters: &[M2, C, K, D, X0, EXACT, MICRO_STEPS],
+        build: |options| Box::new(oscillator(options).simulator(options)),
+    },
+];
 
 /// The reference is kept at multiples of this, and its steps go down to the other.
 const GRID: f64 = 1e-4;

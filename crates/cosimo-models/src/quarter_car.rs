@@ -8,11 +8,11 @@
 use cosimo_core::entry::ReferenceEntry;
 use cosimo_core::{Interface, Options, Spec};
 use cosimo_native::solver::{EXPLICIT, MICRO_STEPS};
-use cosimo_native::{ABILITIES, Direction, Model, Ode, Solver};
+use cosimo_native::{Direction, Model, Ode, Solver};
 
 use crate::dormand_prince::sweep;
-use crate::parameters::{finite, initial, not_negative, positive};
-use crate::{ModelEntry, Native, input, output};
+use crate::parameters::{finite, initial, not_negative, numbers, positive};
+use crate::{ModelEntry, Native, input, interface, output};
 
 pub(crate) const MC: Spec = positive("mc", 400.0, "kg", "mass of the chassis");
 pub(crate) const MW: Spec = positive("mw", 40.0, "kg", "mass of the wheel");
@@ -122,13 +122,8 @@ impl Model for Alone {
             Body::Chassis { .. } => "strut force; pulls the chassis down",
             Body::Wheel { .. } => "strut force; pulls the wheel up",
         };
-        Interface {
-            inputs: vec![input("F", "N", effect)],
-            outputs: vec![output("v", "m/s", "velocity"), output("z", "m", "displacement")],
-            feedthrough: vec![],
-            abilities: ABILITIES,
-            ..Interface::default()
-        }
+        let motion = vec![output("v", "m/s", "velocity"), output("z", "m", "displacement")];
+        interface(vec![input("F", "N", effect)], motion)
     }
 
     fn initial(&self) -> Vec<f64> {
@@ -166,15 +161,21 @@ struct WithStrut {
 }
 
 impl WithStrut {
-    /// The force, positive when the chassis is too high or rising against the wheel.
+    /// The extension and its rate, positive when the chassis is too high or rising against the wheel.
     #[inline]
-    fn force(&self, x: &[f64], u: &[f64]) -> f64 {
+    fn extension(&self, x: &[f64], u: &[f64]) -> (f64, f64) {
         let (z, v) = (x[0], x[1]);
         let far = if self.communicated { u[1] } else { x[2] };
         match self.body {
-            Body::Chassis { .. } => self.strut.force(z - far, v - u[0]),
-            Body::Wheel { .. } => self.strut.force(far - z, u[0] - v),
+            Body::Chassis { .. } => (z - far, v - u[0]),
+            Body::Wheel { .. } => (far - z, u[0] - v),
         }
+    }
+
+    #[inline]
+    fn force(&self, x: &[f64], u: &[f64]) -> f64 {
+        let (extension, rate) = self.extension(x, u);
+        self.strut.force(extension, rate)
     }
 }
 
@@ -195,7 +196,7 @@ impl Model for WithStrut {
             output("z", "m", "displacement"),
             output(name, "m/s", "velocity"),
         ];
-        Interface { inputs, outputs, feedthrough, abilities: ABILITIES, ..Interface::default() }
+        Interface { feedthrough, ..interface(inputs, outputs) }
     }
 
     fn initial(&self) -> Vec<f64> {
@@ -219,21 +220,16 @@ impl Model for WithStrut {
     }
 
     fn tangent(&self, x: &[f64], u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {
-        let far = if self.communicated { along.u[1] } else { along.x[2] };
-        let (z, v, w) = (along.x[0], along.x[1], along.u[0]);
         // The spring is linear, and the damper has its derivative at the rate of now.
-        let force = match self.body {
-            Body::Chassis { .. } => self.strut.kc * (z - far) + self.strut.damping(x[1] - u[0]) * (v - w),
-            Body::Wheel { .. } => self.strut.kc * (far - z) + self.strut.damping(u[0] - x[1]) * (w - v),
-        };
-        dx[0] = v;
-        dx[1] = self.body.change(z, force);
+        let (_, rate) = self.extension(x, u);
+        let (change, change_of_rate) = self.extension(along.x, along.u);
+        let force = self.strut.kc * change + self.strut.damping(rate) * change_of_rate;
+        dx[0] = along.x[1];
+        dx[1] = self.body.change(along.x[0], force);
         if !self.communicated {
-            dx[2] = w;
+            dx[2] = along.u[0];
         }
-        y[0] = force;
-        y[1] = z;
-        y[2] = v;
+        y.copy_from_slice(&[force, along.x[0], along.x[1]]);
     }
 }
 
@@ -241,49 +237,48 @@ fn simulator(model: impl Model + 'static, options: &Options) -> Box<dyn Native> 
     Box::new(Ode::new(model, Solver::of(options)))
 }
 
-pub(crate) const CHASSIS: ModelEntry = ModelEntry {
-    name: "quarter-car/chassis",
-    summary: "chassis alone, told the strut force",
-    parameters: &[MC, ZC0, VC0, EXPLICIT, MICRO_STEPS],
-    build: |options| {
-        let start = [options.number("zc0"), options.number("vc0")];
-        simulator(Alone { body: Body::chassis(options), start }, options)
+pub(crate) const MODELS: &[ModelEntry] = &[
+    ModelEntry {
+        name: "quarter-car/chassis",
+        summary: "chassis alone, told the strut force",
+        parameters: &[MC, ZC0, VC0, EXPLICIT, MICRO_STEPS],
+        build: |options| {
+            let start = [options.number("zc0"), options.number("vc0")];
+            simulator(Alone { body: Body::chassis(options), start }, options)
+        },
     },
-};
-
-pub(crate) const WHEEL_STRUT: ModelEntry = ModelEntry {
-    name: "quarter-car/wheel-strut",
-    summary: "wheel, tyre spring and strut, told the velocity of the chassis",
-    parameters: &[MW, KW, ROAD, KC, DC, P, ZW0, VW0, ZC0, DISPLACEMENT, EXPLICIT, MICRO_STEPS],
-    build: |options| {
-        let body = Body::wheel(options);
-        let start = [options.number("zw0"), options.number("vw0"), options.number("zc0")];
-        let communicated = options.text("displacement") == "communicated";
-        simulator(WithStrut { body, strut: Strut::of(options), start, communicated }, options)
+    ModelEntry {
+        name: "quarter-car/wheel-strut",
+        summary: "wheel, tyre spring and strut, told the velocity of the chassis",
+        parameters: &[MW, KW, ROAD, KC, DC, P, ZW0, VW0, ZC0, DISPLACEMENT, EXPLICIT, MICRO_STEPS],
+        build: |options| {
+            let body = Body::wheel(options);
+            let start = [options.number("zw0"), options.number("vw0"), options.number("zc0")];
+            let communicated = options.text("displacement") == "communicated";
+            simulator(WithStrut { body, strut: Strut::of(options), start, communicated }, options)
+        },
     },
-};
-
-pub(crate) const CHASSIS_STRUT: ModelEntry = ModelEntry {
-    name: "quarter-car/chassis-strut",
-    summary: "chassis and strut, told the velocity of the wheel",
-    parameters: &[MC, KC, DC, P, ZC0, VC0, ZW0, DISPLACEMENT, EXPLICIT, MICRO_STEPS],
-    build: |options| {
-        let body = Body::chassis(options);
-        let start = [options.number("zc0"), options.number("vc0"), options.number("zw0")];
-        let communicated = options.text("displacement") == "communicated";
-        simulator(WithStrut { body, strut: Strut::of(options), start, communicated }, options)
+    ModelEntry {
+        name: "quarter-car/chassis-strut",
+        summary: "chassis and strut, told the velocity of the wheel",
+        parameters: &[MC, KC, DC, P, ZC0, VC0, ZW0, DISPLACEMENT, EXPLICIT, MICRO_STEPS],
+        build: |options| {
+            let body = Body::chassis(options);
+            let start = [options.number("zc0"), options.number("vc0"), options.number("zw0")];
+            let communicated = options.text("displacement") == "communicated";
+            simulator(WithStrut { body, strut: Strut::of(options), start, communicated }, options)
+        },
     },
-};
-
-pub(crate) const WHEEL: ModelEntry = ModelEntry {
-    name: "quarter-car/wheel",
-    summary: "wheel and tyre spring, told the strut force",
-    parameters: &[MW, KW, ROAD, ZW0, VW0, EXPLICIT, MICRO_STEPS],
-    build: |options| {
-        let start = [options.number("zw0"), options.number("vw0")];
-        simulator(Alone { body: Body::wheel(options), start }, options)
+    ModelEntry {
+        name: "quarter-car/wheel",
+        summary: "wheel and tyre spring, told the strut force",
+        parameters: &[MW, KW, ROAD, ZW0, VW0, EXPLICIT, MICRO_STEPS],
+        build: |options| {
+            let start = [options.number("zw0"), options.number("vw0")];
+            simulator(Alone { body: Body::wheel(options), start }, options)
+        },
     },
-};
+];
 
 /// The reference is kept at multiples of this.
 const GRID: f64 = 1e-5;
@@ -308,7 +303,7 @@ fn solve(options: &Options, instants: &[f64]) -> Vec<Vec<f64>> {
         let force = force(x);
         [x[1], chassis.acceleration(x[0], force), x[3], wheel.acceleration(x[2], force)]
     };
-    let start = ["zc0", "vc0", "zw0", "vw0"].map(|name| options.number(name));
+    let start = numbers(options, ["zc0", "vc0", "zw0", "vw0"]);
     let row = |x: [f64; 4]| {
         let force = force(&x);
         let [zc, vc, zw, vw] = x;

@@ -7,7 +7,7 @@ use cosimo_native::Linear;
 use cosimo_native::linear::undivided;
 use cosimo_native::solver::{EXACT, MICRO_STEPS};
 
-use crate::parameters::{finite, initial, not_negative, positive};
+use crate::parameters::{finite, initial, not_negative, numbers, positive};
 use crate::{ModelEntry, input, output};
 
 const R1: Spec = positive("R1", 1.0, "Ohm", "resistor between source and capacitor");
@@ -18,45 +18,31 @@ const L: Spec = positive("L", 0.01, "H", "coil of the load");
 const V_START: Spec = initial("v0", 0.0, "V", "voltage of the capacitor at the start");
 const I_START: Spec = initial("i0", 0.0, "A", "current in the coil at the start");
 
-pub(crate) const RC: ModelEntry = ModelEntry {
-    name: "rc-rl/rc",
-    summary: "source, resistor and capacitor, told the current that is drawn",
-    parameters: &[R1, C, V0, V_START, EXACT, MICRO_STEPS],
-    build: |options| {
-        let (r, c) = (options.number("R1"), options.number("C"));
-        let rc = Linear {
-            inputs: vec![input("i", "A", "current drawn by the load")],
-            outputs: vec![output("v", "V", "voltage of the capacitor")],
-            initial: vec![options.number("v0")],
-            a: vec![-1.0 / (r * c)],
-            b: vec![-1.0 / c],
-            c: vec![1.0],
-            d: vec![0.0],
-            drift: vec![options.number("V0") / (r * c)],
-        };
-        Box::new(rc.simulator(options))
+pub(crate) const MODELS: &[ModelEntry] = &[
+    ModelEntry {
+        name: "rc-rl/rc",
+        summary: "source, resistor and capacitor, told the current that is drawn",
+        parameters: &[R1, C, V0, V_START, EXACT, MICRO_STEPS],
+        build: |options| {
+            let [r, c, source, start] = numbers(options, ["R1", "C", "V0", "v0"]);
+            let input = input("i", "A", "current drawn by the load");
+            let output = output("v", "V", "voltage of the capacitor");
+            let factors = [-1.0 / (r * c), -1.0 / c, source / (r * c)];
+            Box::new(Linear::first_order(input, output, start, factors).simulator(options))
+        },
     },
-};
-
-pub(crate) const RL: ModelEntry = ModelEntry {
-    name: "rc-rl/rl",
-    summary: "resistor and coil in series, told the voltage across both",
-    parameters: &[R2, L, I_START, EXACT, MICRO_STEPS],
-    build: |options| {
-        let (r, l) = (options.number("R2"), options.number("L"));
-        let rl = Linear {
-            inputs: vec![input("v", "V", "voltage across resistor and coil")],
-            outputs: vec![output("i", "A", "current in the coil")],
-            initial: vec![options.number("i0")],
-            a: vec![-r / l],
-            b: vec![1.0 / l],
-            c: vec![1.0],
-            d: vec![0.0],
-            drift: vec![0.0],
-        };
-        Box::new(rl.simulator(options))
+    ModelEntry {
+        name: "rc-rl/rl",
+        summary: "resistor and coil in series, told the voltage across both",
+        parameters: &[R2, L, I_START, EXACT, MICRO_STEPS],
+        build: |options| {
+            let [r, l, start] = numbers(options, ["R2", "L", "i0"]);
+            let input = input("v", "V", "voltage across resistor and coil");
+            let output = output("i", "A", "current in the coil");
+            Box::new(Linear::first_order(input, output, start, [-r / l, 1.0 / l, 0.0]).simulator(options))
+        },
     },
-};
+];
 
 pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     name: "rc-rl",
@@ -64,7 +50,7 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     parameters: &[R1, C, V0, R2, L, V_START, I_START],
     columns: &["v", "i", "P"],
     solve: |options, instants| {
-        let [r1, c, v0, r2, l] = ["R1", "C", "V0", "R2", "L"].map(|name| options.number(name));
+        let [r1, c, v0, r2, l] = numbers(options, ["R1", "C", "V0", "R2", "L"]);
         // The third state is the constant 1, which carries the source.
         #[rustfmt::skip]
         let a = [

@@ -21,7 +21,7 @@ struct Rotor {
     memory: Memory<[f64; 2]>,
 }
 
-pub(crate) const ROTOR: ModelEntry = ModelEntry {
+pub(crate) const MODELS: &[ModelEntry] = &[ModelEntry {
     name: "ring/rotor",
     summary: "turns a pair of numbers by an angle at every step; for benchmarks",
     parameters: &[finite("angle", 1e-3, "rad", "turn per step, whatever its size")],
@@ -42,7 +42,7 @@ pub(crate) const ROTOR: ModelEntry = ModelEntry {
         };
         Box::new(Rotor { interface, sin, cos, memory: Memory::new(START) })
     },
-};
+}];
 
 impl Native for Rotor {}
 

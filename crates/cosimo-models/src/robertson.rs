@@ -1,8 +1,8 @@
 //! Robertson's reaction of three species, A -> B, 2 B -> B + C, B + C -> A + C: rates nine orders of magnitude apart,
 //! the usual test of stiff solvers. Robertson 1966.
 
-use cosimo_core::{Interface, Port};
-use cosimo_native::{ABILITIES, Direction, Known, Model, Unknown};
+use cosimo_core::Port;
+use cosimo_native::{Direction, Known, Model, Unknown};
 
 use crate::parameters::{initial, not_negative, parameters};
 use crate::{HybridEntry, output};
@@ -19,10 +19,6 @@ parameters! {
 }
 
 impl Model for Robertson {
-    fn interface(&self) -> Interface {
-        Interface { outputs: Model::states(self), abilities: ABILITIES, ..Interface::default() }
-    }
-
     fn states(&self) -> Vec<Port> {
         ["A", "B", "C"].map(|name| output(name, "1", &format!("share of species {name}"))).to_vec()
     }
@@ -36,10 +32,6 @@ impl Model for Robertson {
         dx[0] = back - slow;
         dx[1] = slow - back - fast;
         dx[2] = fast;
-    }
-
-    fn outputs(&self, x: &[f64], _u: &[f64], y: &mut [f64]) {
-        y.copy_from_slice(x);
     }
 
     fn nominals(&self, into: &mut [f64]) {

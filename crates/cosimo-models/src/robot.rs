@@ -5,10 +5,10 @@
 //! count what goes into the line.
 
 use cosimo_core::{Interface, Options, Port, Spec};
-use cosimo_native::{ABILITIES, Direction, Hybrid, Integrated, Model, Point};
+use cosimo_native::{Direction, Hybrid, Integrated, Model, Point};
 
-use crate::parameters::{INTEGRATED, all, finite, initial, not_negative, positive};
-use crate::{ModelEntry, input, output};
+use crate::parameters::{INTEGRATED, all, finite, initial, not_negative, numbers, positive};
+use crate::{ModelEntry, input, interface, output};
 
 const SIDE_A: Spec = positive("a", 0.5, "m", "from the joint to the cylinder's foot");
 const SIDE_B: Spec = positive("b", 0.9, "m", "from the joint to the cylinder's head");
@@ -76,6 +76,12 @@ struct Actuator {
 }
 
 impl Actuator {
+    /// By the names of its parameters, in the order of the fields.
+    fn of(options: &Options, names: [&str; 9], grows: bool, effort: f64) -> Actuator {
+        let [area, volume, bulk, inertia, friction, leak, lag, gain, pressure] = numbers(options, names);
+        Actuator { area, volume, grows, bulk, inertia, friction, leak, lag, gain, pressure, effort }
+    }
+
     fn initial(&self) -> (Vec<f64>, Vec<f64>) {
         let difference = self.effort / self.area;
         (vec![0.0, 0.0, self.pressure + difference, self.pressure, self.leak * difference], Vec::new())
@@ -125,13 +131,12 @@ enum Plan {
 
 impl Plan {
     fn lift(options: &Options) -> Plan {
-        let [by, up_at, down_at, time] =
-            ["lift_by", "up_at", "down_at", "lift_time"].map(|name| options.number(name));
+        let [by, up_at, down_at, time] = numbers(options, ["lift_by", "up_at", "down_at", "lift_time"]);
         Plan::Lift { triangle: Triangle::of(options), by: by.to_radians(), up_at, down_at, time }
     }
 
     fn swing(options: &Options) -> Plan {
-        let [by, at, time] = ["swing_by", "swing_at", "swing_time"].map(|name| options.number(name));
+        let [by, at, time] = numbers(options, ["swing_by", "swing_at", "swing_time"]);
         Plan::Swing { by: by.to_radians(), at, time }
     }
 
@@ -166,15 +171,10 @@ impl Hybrid for Planned {
             Plan::Swing { .. } => ("N.m", "rad/s", "rad", "motor"),
         };
         let effort = input("e", effort, &format!("effort of the line against the {what}"));
-        let mut outputs = vec![output("f", flow, "speed into the line")];
-        outputs.extend(self.states());
-        outputs.push(output("wanted", place, &format!("where the {what} should be")));
-        Interface {
-            inputs: vec![effort.starting_at(self.actuator.effort)],
-            outputs,
-            abilities: ABILITIES,
-            ..Interface::default()
-        }
+        let flow = output("f", flow, "speed into the line");
+        let wanted = output("wanted", place, &format!("where the {what} should be"));
+        let inputs = vec![effort.starting_at(self.actuator.effort)];
+        interface(inputs, [vec![flow], self.states(), vec![wanted]].concat())
     }
 
     fn states(&self) -> Vec<Port> {
@@ -229,8 +229,7 @@ struct Arm {
 
 impl Arm {
     fn of(options: &Options) -> Arm {
-        let [weight, post, inertia, d1, d2] =
-            ["weight", "post", "arm", "d1", "d2"].map(|name| options.number(name));
+        let [weight, post, inertia, d1, d2] = numbers(options, ["weight", "post", "arm", "d1", "d2"]);
         Arm { triangle: Triangle::of(options), weight, post, inertia, drag: [d1, d2] }
     }
 }
@@ -238,20 +237,15 @@ impl Arm {
 impl Model for Arm {
     fn interface(&self) -> Interface {
         let force = self.triangle.holding(self.weight);
-        let mut outputs = vec![
+        let flows = vec![
             output("f_lift", "m/s", "speed into the line of the cylinder, that is against the piston's"),
             output("f_swing", "rad/s", "speed into the line of the motor, that is against the motor's"),
         ];
-        outputs.extend(Model::states(self));
-        Interface {
-            inputs: vec![
-                input("e_lift", "N", "force of the cylinder's line").starting_at(force),
-                input("e_swing", "N.m", "torque of the motor's line").starting_at(0.0),
-            ],
-            outputs,
-            abilities: ABILITIES,
-            ..Interface::default()
-        }
+        let efforts = vec![
+            input("e_lift", "N", "force of the cylinder's line").starting_at(force),
+            input("e_swing", "N.m", "torque of the motor's line").starting_at(0.0),
+        ];
+        interface(efforts, [flows, Model::states(self)].concat())
     }
 
     fn states(&self) -> Vec<Port> {
@@ -306,90 +300,82 @@ impl Model for Arm {
     }
 }
 
-pub(crate) const LIFT: ModelEntry = ModelEntry {
-    name: "robot/lift",
-    summary: "hydraulic cylinder with its pump and controller, told the force of a line",
-    parameters: all!(
-        &[
-            SIDE_A,
-            SIDE_B,
-            WEIGHT,
-            positive("A", 2e-3, "m2", "area of the piston"),
-            positive("V0", 8e-4, "m3", "volume of each chamber at the start"),
-            BULK,
-            positive("mass", 20.0, "kg", "mass of the piston"),
-            not_negative("friction", 4e3, "N.s/m", "friction of the piston"),
-            LEAK,
-            LAG,
-            not_negative("gain", 8.0, "1/s", "speed per missing way"),
-            PRESSURE,
-            finite("lift_by", 25.0, "deg", "how high the arm is lifted"),
-            finite("up_at", 1.0, "s", "when lifting begins"),
-            finite("down_at", 9.2, "s", "when the way down begins"),
-            positive("lift_time", 3.0, "s", "how long either takes"),
-        ],
-        &INTEGRATED
-    ),
-    build: |options| {
-        let [area, volume, bulk, inertia, friction, leak, lag, gain, pressure, weight] =
-            ["A", "V0", "bulk", "mass", "friction", "leak", "lag", "gain", "p0", "weight"]
-                .map(|name| options.number(name));
-        let effort = Triangle::of(options).holding(weight);
-        let grows = true;
-        let actuator =
-            Actuator { area, volume, grows, bulk, inertia, friction, leak, lag, gain, pressure, effort };
-        Box::new(Integrated::of(Planned { actuator, plan: Plan::lift(options) }, options))
+pub(crate) const MODELS: &[ModelEntry] = &[
+    ModelEntry {
+        name: "robot/lift",
+        summary: "hydraulic cylinder with its pump and controller, told the force of a line",
+        parameters: all!(
+            &[
+                SIDE_A,
+                SIDE_B,
+                WEIGHT,
+                positive("A", 2e-3, "m2", "area of the piston"),
+                positive("V0", 8e-4, "m3", "volume of each chamber at the start"),
+                BULK,
+                positive("mass", 20.0, "kg", "mass of the piston"),
+                not_negative("friction", 4e3, "N.s/m", "friction of the piston"),
+                LEAK,
+                LAG,
+                not_negative("gain", 8.0, "1/s", "speed per missing way"),
+                PRESSURE,
+                finite("lift_by", 25.0, "deg", "how high the arm is lifted"),
+                finite("up_at", 1.0, "s", "when lifting begins"),
+                finite("down_at", 9.2, "s", "when the way down begins"),
+                positive("lift_time", 3.0, "s", "how long either takes"),
+            ],
+            &INTEGRATED
+        ),
+        build: |options| {
+            let names = ["A", "V0", "bulk", "mass", "friction", "leak", "lag", "gain", "p0"];
+            let effort = Triangle::of(options).holding(options.number("weight"));
+            let actuator = Actuator::of(options, names, true, effort);
+            Box::new(Integrated::of(Planned { actuator, plan: Plan::lift(options) }, options))
+        },
     },
-};
-
-pub(crate) const SWING: ModelEntry = ModelEntry {
-    name: "robot/swing",
-    summary: "hydraulic motor with its pump and controller, told the torque of a line",
-    parameters: all!(
-        &[
-            positive("Dm", 1e-4, "m3/rad", "displacement of the motor"),
-            positive("V", 8e-4, "m3", "volume of each chamber"),
-            BULK,
-            positive("J", 1.0, "kg.m2", "inertia of the motor"),
-            not_negative("friction", 100.0, "N.m.s/rad", "friction of the motor"),
-            LEAK,
-            LAG,
-            not_negative("gain", 5.0, "1/s", "speed per missing angle"),
-            PRESSURE,
-            finite("swing_by", 90.0, "deg", "how far the arm is swung"),
-            finite("swing_at", 4.5, "s", "when swinging begins"),
-            positive("swing_time", 4.5, "s", "how long it takes"),
-        ],
-        &INTEGRATED
-    ),
-    build: |options| {
-        let [area, volume, bulk, inertia, friction, leak, lag, gain, pressure] =
-            ["Dm", "V", "bulk", "J", "friction", "leak", "lag", "gain", "p0"]
-                .map(|name| options.number(name));
-        let (grows, effort) = (false, 0.0);
-        let actuator =
-            Actuator { area, volume, grows, bulk, inertia, friction, leak, lag, gain, pressure, effort };
-        Box::new(Integrated::of(Planned { actuator, plan: Plan::swing(options) }, options))
+    ModelEntry {
+        name: "robot/swing",
+        summary: "hydraulic motor with its pump and controller, told the torque of a line",
+        parameters: all!(
+            &[
+                positive("Dm", 1e-4, "m3/rad", "displacement of the motor"),
+                positive("V", 8e-4, "m3", "volume of each chamber"),
+                BULK,
+                positive("J", 1.0, "kg.m2", "inertia of the motor"),
+                not_negative("friction", 100.0, "N.m.s/rad", "friction of the motor"),
+                LEAK,
+                LAG,
+                not_negative("gain", 5.0, "1/s", "speed per missing angle"),
+                PRESSURE,
+                finite("swing_by", 90.0, "deg", "how far the arm is swung"),
+                finite("swing_at", 4.5, "s", "when swinging begins"),
+                positive("swing_time", 4.5, "s", "how long it takes"),
+            ],
+            &INTEGRATED
+        ),
+        build: |options| {
+            let names = ["Dm", "V", "bulk", "J", "friction", "leak", "lag", "gain", "p0"];
+            let actuator = Actuator::of(options, names, false, 0.0);
+            Box::new(Integrated::of(Planned { actuator, plan: Plan::swing(options) }, options))
+        },
     },
-};
-
-pub(crate) const ARM: ModelEntry = ModelEntry {
-    name: "robot/arm",
-    summary: "arm that is swung and lifted, told force and torque of two lines",
-    parameters: all!(
-        &[
-            SIDE_A,
-            SIDE_B,
-            WEIGHT,
-            positive("post", 60.0, "kg.m2", "inertia of the turning post"),
-            positive("arm", 300.0, "kg.m2", "inertia of the arm"),
-            not_negative("d1", 40.0, "N.m.s/rad", "friction of the post"),
-            not_negative("d2", 200.0, "N.m.s/rad", "friction of the arm's joint"),
-        ],
-        &INTEGRATED
-    ),
-    build: |options| Box::new(Integrated::of(Arm::of(options), options)),
-};
+    ModelEntry {
+        name: "robot/arm",
+        summary: "arm that is swung and lifted, told force and torque of two lines",
+        parameters: all!(
+            &[
+                SIDE_A,
+                SIDE_B,
+                WEIGHT,
+                positive("post", 60.0, "kg.m2", "inertia of the turning post"),
+                positive("arm", 300.0, "kg.m2", "inertia of the arm"),
+                not_negative("d1", 40.0, "N.m.s/rad", "friction of the post"),
+                not_negative("d2", 200.0, "N.m.s/rad", "friction of the arm's joint"),
+            ],
+            &INTEGRATED
+        ),
+        build: |options| Box::new(Integrated::of(Arm::of(options), options)),
+    },
+];
 
 #[cfg(test)]
 mod tests {
@@ -408,11 +394,11 @@ mod tests {
 
     #[test]
     fn plans_end_where_they_should() {
-        let plan = Plan::lift(&Options::resolve("it", LIFT.parameters, &[]).unwrap());
+        let plan = Plan::lift(&Options::resolve("it", MODELS[0].parameters, &[]).unwrap());
         let up = Triangle { a: 0.5, b: 0.9 }.length(25f64.to_radians()) - (0.25f64 + 0.81).sqrt();
         assert_eq!([0.0, 1.0, 12.2, 20.0].map(|t| plan.wanted(t)), [0.0; 4]);
         assert!((plan.wanted(5.0) - up).abs() < 1e-15);
-        let plan = Plan::swing(&Options::resolve("it", SWING.parameters, &[]).unwrap());
+        let plan = Plan::swing(&Options::resolve("it", MODELS[1].parameters, &[]).unwrap());
         assert_eq!((plan.wanted(4.5), plan.wanted(9.0)), (0.0, 90f64.to_radians()));
         assert!((plan.wanted(6.75) - 45f64.to_radians()).abs() < 1e-15);
     }

@@ -7,10 +7,10 @@
 use cosimo_core::entry::ReferenceEntry;
 use cosimo_core::{Interface, Port, Spec};
 use cosimo_native::linear::undivided;
-use cosimo_native::{ABILITIES, Direction, Event, Hybrid, Integrated, Kind, Model, Point};
+use cosimo_native::{Direction, Event, Hybrid, Integrated, Kind, Model, Point};
 
-use crate::parameters::{INTEGRATED, all, finite, initial, not_negative, positive};
-use crate::{ModelEntry, input, output};
+use crate::parameters::{INTEGRATED, all, finite, initial, not_negative, numbers, positive};
+use crate::{ModelEntry, input, interface, output};
 
 const M1: Spec = positive("M1", 5e-3, "kg", "first mass");
 const M2: Spec = positive("M2", 5e-3, "kg", "second mass");
@@ -41,8 +41,7 @@ impl Hybrid for Left {
     fn interface(&self) -> Interface {
         let force = Port { discrete: true, ..output("force", "N", "force on the mass") };
         let flow = output("f", "m/s", "velocity into the line");
-        let outputs = [flow].into_iter().chain(self.states()).chain([force]).collect();
-        Interface { inputs: effort(), outputs, abilities: ABILITIES, ..Interface::default() }
+        interface(effort(), [vec![flow], self.states(), vec![force]].concat())
     }
 
     fn states(&self) -> Vec<Port> {
@@ -89,9 +88,8 @@ struct Right {
 
 impl Model for Right {
     fn interface(&self) -> Interface {
-        let outputs = [output("f", "m/s", "velocity into the line, that is to the left")];
-        let outputs = outputs.into_iter().chain(Model::states(self)).collect();
-        Interface { inputs: effort(), outputs, abilities: ABILITIES, ..Interface::default() }
+        let flow = output("f", "m/s", "velocity into the line, that is to the left");
+        interface(effort(), [vec![flow], Model::states(self)].concat())
     }
 
     fn states(&self) -> Vec<Port> {
@@ -141,13 +139,11 @@ impl Model for Middle {
             input("e", "N", "force of the line on the left"),
             input("e2", "N", "force of the line on the right"),
         ];
-        let outputs = vec![
+        let flows = vec![
             output("f", "m/s", "velocity into the line on the left"),
             output("f2", "m/s", "velocity into the line on the right"),
-            output("x", "m", "place of the mass"),
-            output("v", "m/s", "velocity of the mass"),
         ];
-        Interface { inputs, outputs, abilities: ABILITIES, ..Interface::default() }
+        interface(inputs, [flows, Model::states(self)].concat())
     }
 
     fn states(&self) -> Vec<Port> {
@@ -174,36 +170,35 @@ impl Model for Middle {
     }
 }
 
-pub(crate) const MIDDLE: ModelEntry = ModelEntry {
-    name: "spring-mass/middle",
-    summary: "mass with a line on either side, for chains",
-    parameters: all!(&[M1, B], &INTEGRATED),
-    build: |options| {
-        let [mass, damping] = ["M1", "B"].map(|name| options.number(name));
-        Box::new(Integrated::of(Middle { mass, damping }, options))
+pub(crate) const MODELS: &[ModelEntry] = &[
+    ModelEntry {
+        name: "spring-mass/left",
+        summary: "mass that a force pushes from an instant on, told the force of a line",
+        parameters: all!(&[M1, B, F, T0, V0], &INTEGRATED),
+        build: |options| {
+            let [mass, damping, force, begins, velocity] = numbers(options, ["M1", "B", "F", "t0", "v0"]);
+            Box::new(Integrated::of(Left { mass, damping, force, begins, velocity }, options))
+        },
     },
-};
-
-pub(crate) const LEFT: ModelEntry = ModelEntry {
-    name: "spring-mass/left",
-    summary: "mass that a force pushes from an instant on, told the force of a line",
-    parameters: all!(&[M1, B, F, T0, V0], &INTEGRATED),
-    build: |options| {
-        let [mass, damping, force, begins, velocity] =
-            ["M1", "B", "F", "t0", "v0"].map(|name| options.number(name));
-        Box::new(Integrated::of(Left { mass, damping, force, begins, velocity }, options))
+    ModelEntry {
+        name: "spring-mass/middle",
+        summary: "mass with a line on either side, for chains",
+        parameters: all!(&[M1, B], &INTEGRATED),
+        build: |options| {
+            let [mass, damping] = numbers(options, ["M1", "B"]);
+            Box::new(Integrated::of(Middle { mass, damping }, options))
+        },
     },
-};
-
-pub(crate) const RIGHT: ModelEntry = ModelEntry {
-    name: "spring-mass/right",
-    summary: "two masses with springs to each other and to the ground, told the force of a line",
-    parameters: all!(&[M2, M3, B, K1, K2], &INTEGRATED),
-    build: |options| {
-        let [m2, m3, damping, k1, k2] = ["M2", "M3", "B", "K1", "K2"].map(|name| options.number(name));
-        Box::new(Integrated::of(Right { masses: [m2, m3], damping, stiffness: [k1, k2] }, options))
+    ModelEntry {
+        name: "spring-mass/right",
+        summary: "two masses with springs to each other and to the ground, told the force of a line",
+        parameters: all!(&[M2, M3, B, K1, K2], &INTEGRATED),
+        build: |options| {
+            let [m2, m3, damping, k1, k2] = numbers(options, ["M2", "M3", "B", "K1", "K2"]);
+            Box::new(Integrated::of(Right { masses: [m2, m3], damping, stiffness: [k1, k2] }, options))
+        },
     },
-};
+];
 
 /// With a spring in the place of the line.
 pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
@@ -213,7 +208,7 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     columns: &["x1", "v1", "x2", "v2", "x3", "v3", "e"],
     solve: |options, instants| {
         let [m1, m2, m3, b, k1, k2, force, begins, velocity, k] =
-            ["M1", "M2", "M3", "B", "K1", "K2", "F", "t0", "v0", "k"].map(|name| options.number(name));
+            numbers(options, ["M1", "M2", "M3", "B", "K1", "K2", "F", "t0", "v0", "k"]);
         // The seventh state is 1, for the force.
         #[rustfmt::skip]
         let a = |force: f64| [

@@ -3,8 +3,8 @@
 use cosimo_core::{Interface, Port, Spec};
 use cosimo_native::{Direction, Event, Hybrid, Kind, Known, Point, Unknown};
 
-use crate::parameters::{finite, positive};
-use crate::{HybridEntry, output};
+use crate::parameters::{finite, numbers, positive};
+use crate::{HybridEntry, interface, output};
 
 #[derive(Debug)]
 struct Stair {
@@ -19,14 +19,8 @@ const EARLY: f64 = 1e-9;
 
 impl Hybrid for Stair {
     fn interface(&self) -> Interface {
-        Interface {
-            outputs: vec![
-                output("level", "1", "periods since 0"),
-                output("height", "m", "the level times the rise"),
-            ],
-            abilities: cosimo_native::ABILITIES,
-            ..Interface::default()
-        }
+        let height = output("height", "m", "the level times the rise");
+        interface(vec![], vec![output("level", "1", "periods since 0"), height])
     }
 
     fn states(&self) -> Vec<Port> {
@@ -76,7 +70,7 @@ pub(crate) const ENTRY: HybridEntry = HybridEntry {
     ],
     stop: 7.0,
     build: |options| {
-        let [period, rise, top] = ["period", "rise", "top"].map(|name| options.number(name));
+        let [period, rise, top] = numbers(options, ["period", "rise", "top"]);
         Box::new(Stair { period, rise, top })
     },
     reference: || {

@@ -10,7 +10,7 @@ use cosimo_native::solver::{EXACT, EXPLICIT, MICRO_STEPS};
 use cosimo_native::{ABILITIES, Direction, Linear, Model, Ode, Solver};
 
 use crate::dormand_prince::sweep;
-use crate::parameters::{initial, not_negative, positive};
+use crate::parameters::{initial, not_negative, numbers, positive};
 use crate::{ModelEntry, input, output};
 
 const A1: Spec = positive("A1", 1.0, "m2", "area of the first tank");
@@ -98,35 +98,36 @@ impl Model for Fed {
     }
 }
 
-pub(crate) const FIRST: ModelEntry = ModelEntry {
-    name: "tanks/first",
-    summary: "open tank, told the volume flow that leaves it",
-    parameters: &[A1, RHO_G, H10, EXACT, MICRO_STEPS],
-    build: |options| {
-        let tank = Linear {
-            inputs: vec![input("q", "m3/s", "volume flow out of this tank")],
-            outputs: vec![output("p", "Pa", "pressure at the bottom"), output("h", "m", "level")],
-            initial: vec![options.number("h10")],
-            a: vec![0.0],
-            b: vec![-1.0 / options.number("A1")],
-            c: vec![options.number("rho_g"), 1.0],
-            d: vec![0.0, 0.0],
-            drift: vec![0.0],
-        };
-        Box::new(tank.simulator(options))
+pub(crate) const MODELS: &[ModelEntry] = &[
+    ModelEntry {
+        name: "tanks/first",
+        summary: "open tank, told the volume flow that leaves it",
+        parameters: &[A1, RHO_G, H10, EXACT, MICRO_STEPS],
+        build: |options| {
+            let tank = Linear {
+                inputs: vec![input("q", "m3/s", "volume flow out of this tank")],
+                outputs: vec![output("p", "Pa", "pressure at the bottom"), output("h", "m", "level")],
+                initial: vec![options.number("h10")],
+                a: vec![0.0],
+                b: vec![-1.0 / options.number("A1")],
+                c: vec![options.number("rho_g"), 1.0],
+                d: vec![0.0, 0.0],
+                drift: vec![0.0],
+            };
+            Box::new(tank.simulator(options))
+        },
     },
-};
-
-pub(crate) const SECOND_PIPE: ModelEntry = ModelEntry {
-    name: "tanks/second-pipe",
-    summary: "pipe and the tank it leads to, told the pressure at the pipe's far end",
-    parameters: &[A2, RHO_G, K, DP0, H20, EXPLICIT, MICRO_STEPS],
-    build: |options| {
-        let [area, rho_g, start] = ["A2", "rho_g", "h20"].map(|name| options.number(name));
-        let fed = Fed { pipe: Pipe::of(options), area, rho_g, start };
-        Box::new(Ode::new(fed, Solver::of(options)))
+    ModelEntry {
+        name: "tanks/second-pipe",
+        summary: "pipe and the tank it leads to, told the pressure at the pipe's far end",
+        parameters: &[A2, RHO_G, K, DP0, H20, EXPLICIT, MICRO_STEPS],
+        build: |options| {
+            let [area, rho_g, start] = numbers(options, ["A2", "rho_g", "h20"]);
+            let fed = Fed { pipe: Pipe::of(options), area, rho_g, start };
+            Box::new(Ode::new(fed, Solver::of(options)))
+        },
     },
-};
+];
 
 /// The reference is kept at multiples of this.
 const GRID: f64 = 1e-3;
@@ -141,10 +142,10 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     columns: &["h1", "h2", "p1", "q", "P"],
     solve: |options, instants| {
         let pipe = Pipe::of(options);
-        let [a1, a2, rho_g] = ["A1", "A2", "rho_g"].map(|name| options.number(name));
+        let [a1, a2, rho_g] = numbers(options, ["A1", "A2", "rho_g"]);
         let flow = |[h1, h2]: [f64; 2]| pipe.flow(rho_g * (h1 - h2));
         let f = |h: &[f64; 2]| [-flow(*h) / a1, flow(*h) / a2];
-        let start = ["h10", "h20"].map(|name| options.number(name));
+        let start = numbers(options, ["h10", "h20"]);
         let row = |[h1, h2]: [f64; 2]| {
             let (p1, q) = (rho_g * h1, flow([h1, h2]));
             vec![h1, h2, p1, q, p1 * q]

@@ -9,7 +9,7 @@ use cosimo_native::Linear;
 use cosimo_native::linear::undivided;
 use cosimo_native::solver::{EXACT, MICRO_STEPS};
 
-use crate::parameters::{finite, initial, not_negative, positive};
+use crate::parameters::{finite, initial, not_negative, numbers, positive};
 use crate::{ModelEntry, Native, input, output};
 
 const C1: Spec = positive("C1", 1e5, "J/K", "heat capacity of the left room");
@@ -26,60 +26,53 @@ const TW0: Spec = initial("Tw0", 283.15, "K", "temperature of the wall at the st
 /// A room that heat leaves, or enters for `sign` 1, through the wall; parameter names of capacity, heating and
 /// start.
 fn room(options: &Options, names: [&str; 3], sign: f64, way: &str) -> Box<dyn Native> {
-    let [capacity, heating, start] = names.map(|name| options.number(name));
-    let room = Linear {
-        inputs: vec![input("q", "W", &format!("heat flow {way}"))],
-        outputs: vec![output("T", "K", "temperature of the room")],
-        initial: vec![start],
-        a: vec![0.0],
-        b: vec![sign / capacity],
-        c: vec![1.0],
-        d: vec![0.0],
-        drift: vec![heating / capacity],
-    };
-    Box::new(room.simulator(options))
+    let [capacity, heating, start] = numbers(options, names);
+    let input = input("q", "W", &format!("heat flow {way}"));
+    let output = output("T", "K", "temperature of the room");
+    let factors = [0.0, sign / capacity, heating / capacity];
+    Box::new(Linear::first_order(input, output, start, factors).simulator(options))
 }
 
-pub(crate) const LEFT_ROOM: ModelEntry = ModelEntry {
-    name: "thermal-wall/left-room",
-    summary: "heated room, told the heat flow into the wall",
-    parameters: &[C1, P1, T10, EXACT, MICRO_STEPS],
-    build: |options| room(options, ["C1", "P1", "T10"], -1.0, "from the room into the wall"),
-};
-
-pub(crate) const RIGHT_ROOM: ModelEntry = ModelEntry {
-    name: "thermal-wall/right-room",
-    summary: "room, told the heat flow out of the wall",
-    parameters: &[C2, P2, T20, EXACT, MICRO_STEPS],
-    build: |options| room(options, ["C2", "P2", "T20"], 1.0, "from the wall into the room"),
-};
-
-pub(crate) const WALL: ModelEntry = ModelEntry {
-    name: "thermal-wall/wall",
-    summary: "wall that stores heat, told the temperatures of both rooms",
-    parameters: &[CW, G1, G2, TW0, EXACT, MICRO_STEPS],
-    build: |options| {
-        let [cw, g1, g2, start] = ["Cw", "G1", "G2", "Tw0"].map(|name| options.number(name));
-        let wall = Linear {
-            inputs: vec![
-                input("T1", "K", "temperature of the left room"),
-                input("T2", "K", "temperature of the right room"),
-            ],
-            outputs: vec![
-                output("q1", "W", "heat flow from the left room into the wall"),
-                output("q2", "W", "heat flow from the wall into the right room"),
-                output("Tw", "K", "temperature of the wall"),
-            ],
-            initial: vec![start],
-            a: vec![-(g1 + g2) / cw],
-            b: vec![g1 / cw, g2 / cw],
-            c: vec![-g1, g2, 1.0],
-            d: vec![g1, 0.0, 0.0, -g2, 0.0, 0.0],
-            drift: vec![0.0],
-        };
-        Box::new(wall.simulator(options))
+pub(crate) const MODELS: &[ModelEntry] = &[
+    ModelEntry {
+        name: "thermal-wall/left-room",
+        summary: "heated room, told the heat flow into the wall",
+        parameters: &[C1, P1, T10, EXACT, MICRO_STEPS],
+        build: |options| room(options, ["C1", "P1", "T10"], -1.0, "from the room into the wall"),
     },
-};
+    ModelEntry {
+        name: "thermal-wall/right-room",
+        summary: "room, told the heat flow out of the wall",
+        parameters: &[C2, P2, T20, EXACT, MICRO_STEPS],
+        build: |options| room(options, ["C2", "P2", "T20"], 1.0, "from the wall into the room"),
+    },
+    ModelEntry {
+        name: "thermal-wall/wall",
+        summary: "wall that stores heat, told the temperatures of both rooms",
+        parameters: &[CW, G1, G2, TW0, EXACT, MICRO_STEPS],
+        build: |options| {
+            let [cw, g1, g2, start] = numbers(options, ["Cw", "G1", "G2", "Tw0"]);
+            let wall = Linear {
+                inputs: vec![
+                    input("T1", "K", "temperature of the left room"),
+                    input("T2", "K", "temperature of the right room"),
+                ],
+                outputs: vec![
+                    output("q1", "W", "heat flow from the left room into the wall"),
+                    output("q2", "W", "heat flow from the wall into the right room"),
+                    output("Tw", "K", "temperature of the wall"),
+                ],
+                initial: vec![start],
+                a: vec![-(g1 + g2) / cw],
+                b: vec![g1 / cw, g2 / cw],
+                c: vec![-g1, g2, 1.0],
+                d: vec![g1, 0.0, 0.0, -g2, 0.0, 0.0],
+                drift: vec![0.0],
+            };
+            Box::new(wall.simulator(options))
+        },
+    },
+];
 
 pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     name: "thermal-wall",
@@ -87,9 +80,8 @@ pub(crate) const REFERENCE: ReferenceEntry = ReferenceEntry {
     parameters: &[C1, C2, CW, G1, G2, P1, P2, T10, T20, TW0],
     columns: &["T1", "T2", "Tw", "q1", "q2"],
     solve: |options, instants| {
-        let [c1, c2, cw, g1, g2, p1, p2] =
-            ["C1", "C2", "Cw", "G1", "G2", "P1", "P2"].map(|name| options.number(name));
-        let [t1, t2, tw] = ["T10", "T20", "Tw0"].map(|name| options.number(name));
+        let [c1, c2, cw, g1, g2, p1, p2] = numbers(options, ["C1", "C2", "Cw", "G1", "G2", "P1", "P2"]);
+        let [t1, t2, tw] = numbers(options, ["T10", "T20", "Tw0"]);
         // The fourth state is the constant 1, which carries the heating.
         #[rustfmt::skip]
         let a = [

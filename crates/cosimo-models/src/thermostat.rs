@@ -4,7 +4,7 @@ use cosimo_core::{Interface, Port};
 use cosimo_native::{Direction, Event, Hybrid, Kind, Known, Point, Unknown};
 
 use crate::parameters::{initial, not_negative, parameters, positive};
-use crate::{HybridEntry, input, output};
+use crate::{HybridEntry, input, interface, output};
 
 parameters! {
     /// The room, and what is known of it in closed form.
@@ -43,16 +43,12 @@ impl Thermostat {
 
 impl Hybrid for Thermostat {
     fn interface(&self) -> Interface {
+        let flow = output("q", "W", "heat flow to the outside");
+        let heating = output("heating", "1", "whether the heater is on");
+        let inputs = vec![input("ambient", "K", "temperature outside").starting_at(AMBIENT)];
         Interface {
-            inputs: vec![input("ambient", "K", "temperature outside").starting_at(AMBIENT)],
-            outputs: vec![
-                output("T", "K", "temperature of the room"),
-                output("q", "W", "heat flow to the outside"),
-                output("heating", "1", "whether the heater is on"),
-            ],
             feedthrough: vec![(1, 0)],
-            abilities: cosimo_native::ABILITIES,
-            ..Interface::default()
+            ..interface(inputs, [self.states(), vec![flow, heating]].concat())
         }
     }
 

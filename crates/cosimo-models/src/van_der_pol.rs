@@ -1,7 +1,7 @@
 //! Van der Pol's oscillator, x'' = mu (1 - x^2) x' - x: smooth, and the stiffer the larger mu.
 
-use cosimo_core::{Interface, Port};
-use cosimo_native::{ABILITIES, Direction, Known, Model, Unknown};
+use cosimo_core::Port;
+use cosimo_native::{Direction, Known, Model, Unknown};
 
 use crate::parameters::{finite, initial, parameters};
 use crate::{HybridEntry, output};
@@ -15,10 +15,6 @@ parameters! {
 }
 
 impl Model for VanDerPol {
-    fn interface(&self) -> Interface {
-        Interface { outputs: Model::states(self), abilities: ABILITIES, ..Interface::default() }
-    }
-
     fn states(&self) -> Vec<Port> {
         vec![output("x", "1", "deflection"), output("v", "1/s", "its rate of change")]
     }
@@ -30,10 +26,6 @@ impl Model for VanDerPol {
     fn derivatives(&self, x: &[f64], _u: &[f64], dx: &mut [f64]) {
         dx[0] = x[1];
         dx[1] = self.mu * (1.0 - x[0] * x[0]) * x[1] - x[0];
-    }
-
-    fn outputs(&self, x: &[f64], _u: &[f64], y: &mut [f64]) {
-        y.copy_from_slice(x);
     }
 
     fn tangent(&self, x: &[f64], _u: &[f64], along: &Direction<'_>, dx: &mut [f64], y: &mut [f64]) {

@@ -24,6 +24,45 @@ pub struct Linear {
 }
 
 impl Linear {
+    /// x' = rate x + gain u + drift, y = x.
+    pub fn first_order(input: Port, output: Port, start: f64, [rate, gain, drift]: [f64; 3]) -> Linear {
+        Linear {
+            inputs: vec![input],
+            outputs: vec![output],
+            initial: vec![start],
+            a: vec![rate],
+            b: vec![gain],
+            c: vec![1.0],
+            d: vec![0.0],
+            drift: vec![drift],
+        }
+    }
+
+    /// x' = v, v' = stiffness x + damping v + gain u + drift; outputs are v and x, which also are where it starts.
+    pub fn second_order(
+        input: Port,
+        [velocity, place]: [Port; 2],
+        [x, v]: [f64; 2],
+        [stiffness, damping, gain, drift]: [f64; 4],
+    ) -> Linear {
+        Linear {
+            inputs: vec![input],
+            outputs: vec![velocity, place],
+            initial: vec![x, v],
+            a: vec![0.0, 1.0, stiffness, damping],
+            b: vec![0.0, gain],
+            c: vec![0.0, 1.0, 1.0, 0.0],
+            d: vec![0.0; 2],
+            drift: vec![0.0, drift],
+        }
+    }
+
+    /// y = D u, without any state.
+    pub fn gains(inputs: Vec<Port>, outputs: Vec<Port>, d: Vec<f64>) -> Linear {
+        let [initial, a, b, c, drift] = std::array::from_fn(|_| Vec::new());
+        Linear { inputs, outputs, initial, a, b, c, d, drift }
+    }
+
     /// With the solver that the options name.
     pub fn simulator(self, options: &Options) -> Ode<Linear> {
         match options.text("solver") {

@@ -22,8 +22,11 @@ use crate::tangents::Tangents;
 
 /// Equations: x' = f(x, u), y = g(x, u).
 pub trait Model: Send {
-    /// Ports and feedthrough, and whether `jacobian` and `slopes` may be asked for.
-    fn interface(&self) -> Interface;
+    /// Ports and feedthrough, and whether `jacobian` and `slopes` may be asked for. The states are the outputs, if nothing
+    /// else is said.
+    fn interface(&self) -> Interface {
+        Interface { outputs: self.states(), abilities: ABILITIES, ..Interface::default() }
+    }
 
     fn initial(&self) -> Vec<f64>;
 
@@ -44,7 +47,9 @@ pub trait Model: Send {
         self.derivatives(x, u, dx);
     }
 
-    fn outputs(&self, x: &[f64], u: &[f64], y: &mut [f64]);
+    fn outputs(&self, x: &[f64], _u: &[f64], y: &mut [f64]) {
+        y.copy_from_slice(x);
+    }
 
     /// How derivatives and outputs change when states and inputs move along a direction. Derivatives of outputs by inputs
     /// and by time follow from it; with feedthrough the latter are as good as the slopes of the inputs: a hold says that
