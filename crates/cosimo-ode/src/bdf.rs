@@ -529,26 +529,22 @@ impl Bdf {
 
     /// The polynomial through the last points, as many as the order of the step needs.
     pub(crate) fn at(&self, t: f64, x: &mut [f64]) {
-        let n = x.len();
-        let factors = self.factors(t);
-        for i in 0..n {
-            let mut sum = 0.0;
-            for row in (0..=self.memory.shown).rev() {
-                sum += factors[row].0 * self.rows[row * n + i];
-            }
-            x[i] = sum;
-        }
+        self.combine(0, self.factors(t).map(|(value, _)| value), x);
     }
 
     pub(crate) fn slope_at(&self, t: f64, dx: &mut [f64]) {
-        let n = dx.len();
-        let factors = self.factors(t);
+        self.combine(1, self.factors(t).map(|(_, slope)| slope), dx);
+    }
+
+    /// The sum of rows from `first` on times factors, the largest last.
+    fn combine(&self, first: usize, factors: [f64; ROWS], out: &mut [f64]) {
+        let n = out.len();
         for i in 0..n {
             let mut sum = 0.0;
-            for row in (1..=self.memory.shown).rev() {
-                sum += factors[row].1 * self.rows[row * n + i];
+            for row in (first..=self.memory.shown).rev() {
+                sum += factors[row] * self.rows[row * n + i];
             }
-            dx[i] = sum;
+            out[i] = sum;
         }
     }
 

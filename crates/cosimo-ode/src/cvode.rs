@@ -143,6 +143,11 @@ impl Cvode {
         self.memory.order = 1;
     }
 
+    /// A start takes a new one.
+    pub(crate) fn refresh_jacobian(&mut self) {
+        self.forget();
+    }
+
     /// Whether the next step goes on from the ones before.
     pub(crate) fn is_live(&self) -> bool {
         self.live
@@ -288,26 +293,22 @@ impl Cvode {
 
     /// Taylor's polynomial around the anchor, by Horner's rule.
     pub(crate) fn at(&self, t: f64, x: &mut [f64]) {
-        let n = x.len();
-        let s = t - self.memory.anchor;
-        for i in 0..n {
-            let mut sum = 0.0;
-            for row in (0..=self.memory.shown).rev() {
-                sum = sum * s / (row + 1) as f64 + self.rows[row * n + i];
-            }
-            x[i] = sum;
-        }
+        self.derivative_at(0, t, x);
     }
 
     pub(crate) fn slope_at(&self, t: f64, dx: &mut [f64]) {
-        let n = dx.len();
+        self.derivative_at(1, t, dx);
+    }
+
+    fn derivative_at(&self, degree: usize, t: f64, out: &mut [f64]) {
+        let n = out.len();
         let s = t - self.memory.anchor;
         for i in 0..n {
             let mut sum = 0.0;
-            for row in (1..=self.memory.shown).rev() {
-                sum = sum * s / row as f64 + self.rows[row * n + i];
+            for row in (degree..=self.memory.shown).rev() {
+                sum = sum * s / (row + 1 - degree) as f64 + self.rows[row * n + i];
             }
-            dx[i] = sum;
+            out[i] = sum;
         }
     }
 

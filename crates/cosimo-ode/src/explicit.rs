@@ -156,6 +156,9 @@ impl Explicit {
         self.memory.failed = false;
     }
 
+    /// It has none.
+    pub(crate) fn refresh_jacobian(&mut self) {}
+
     pub(crate) fn attempt(
         &mut self,
         frame: &mut Frame,

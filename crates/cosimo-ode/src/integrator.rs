@@ -74,6 +74,18 @@ pub(crate) enum Method {
     Cvode(Box<Cvode>),
 }
 
+/// The same call, whichever method it is.
+macro_rules! each {
+    ($method:expr, $name:ident => $call:expr) => {
+        match $method {
+            Method::Explicit($name) => $call,
+            Method::Bdf($name) => $call,
+            #[cfg(feature = "cvode")]
+            Method::Cvode($name) => $call,
+        }
+    };
+}
+
 impl Integrator {
     /// Begins at t = 0 with all states 0; call `restart`.
     pub fn new(entry: &IntegratorEntry, states: usize, settings: &Settings) -> Result<Self, Refusal> {
@@ -112,12 +124,7 @@ impl Integrator {
     pub fn begin_anew(&mut self) {
         self.frame.place.fresh = true;
         self.frame.place.slope_known = false;
-        match &mut self.method {
-            Method::Explicit(explicit) => explicit.forget(),
-            Method::Bdf(bdf) => bdf.forget(),
-            #[cfg(feature = "cvode")]
-            Method::Cvode(cvode) => cvode.forget(),
-        }
+        each!(&mut self.method, method => method.forget())
     }
 
     /// The derivatives changed a little, in value or slope, while the states did not: what is known of them is asked for
@@ -128,12 +135,7 @@ impl Integrator {
 
     /// The next step takes a new Jacobian, if the method has one.
     pub fn refresh_jacobian(&mut self) {
-        match &mut self.method {
-            Method::Explicit(_) => {}
-            Method::Bdf(bdf) => bdf.refresh_jacobian(),
-            #[cfg(feature = "cvode")]
-            Method::Cvode(cvode) => cvode.forget(), // a start takes a new one
-        }
+        each!(&mut self.method, method => method.refresh_jacobian())
     }
 
     /// Above 0, from the next step on. It is rewound like the place.
@@ -190,12 +192,8 @@ impl Integrator {
         let time = self.frame.place.time;
         let mut starts = 0;
         while self.frame.place.fresh {
-            let order = match &self.method {
-                Method::Explicit(explicit) => explicit.order(),
-                Method::Bdf(_) => 1,
-                #[cfg(feature = "cvode")]
-                Method::Cvode(_) => 1,
-            };
+            // Implicit methods begin with the lowest.
+            let order = if let Method::Explicit(explicit) = &self.method { explicit.order() } else { 1 };
             match self.frame.plan_first(system, order, limit) {
                 Ok(()) => {}
                 Err(Obstacle::Fatal(message)) => return Err(Failure::Fatal { time, message }),
@@ -235,12 +233,7 @@ impl Integrator {
 
     /// The order of the next step.
     pub fn order(&self) -> usize {
-        match &self.method {
-            Method::Explicit(explicit) => explicit.order(),
-            Method::Bdf(bdf) => bdf.order(),
-            #[cfg(feature = "cvode")]
-            Method::Cvode(cvode) => cvode.order(),
-        }
+        each!(&self.method, method => method.order())
     }
 
     /// The state anywhere in the last step; at its ends, the exact bits. Outside it the polynomial goes on. Before the
@@ -252,12 +245,7 @@ impl Integrator {
         } else if t == start {
             x.copy_from_slice(&self.frame.previous);
         } else {
-            match &self.method {
-                Method::Explicit(explicit) => explicit.at(t, x),
-                Method::Bdf(bdf) => bdf.at(t, x),
-                #[cfg(feature = "cvode")]
-                Method::Cvode(cvode) => cvode.at(t, x),
-            }
+            each!(&self.method, method => method.at(t, x))
         }
     }
 
@@ -267,12 +255,7 @@ impl Integrator {
             dx.fill(0.0);
             return;
         }
-        match &self.method {
-            Method::Explicit(explicit) => explicit.slope_at(t, dx),
-            Method::Bdf(bdf) => bdf.slope_at(t, dx),
-            #[cfg(feature = "cvode")]
-            Method::Cvode(cvode) => cvode.slope_at(t, dx),
-        }
+        each!(&self.method, method => method.slope_at(t, dx))
     }
 
     /// Whether derivatives that jumped to `dx` would make the next step, as it is planned, go wrong by more than is
@@ -297,12 +280,7 @@ impl Integrator {
     /// An explicit method has been held back by stability, not by accuracy: a stiff system, better left to `bdf`.
     /// Once true it stays true; it is a remark about the system and not rewound.
     pub fn stiff(&self) -> bool {
-        match &self.method {
-            Method::Explicit(explicit) => explicit.stiff(),
-            Method::Bdf(_) => false,
-            #[cfg(feature = "cvode")]
-            Method::Cvode(_) => false,
-        }
+        matches!(&self.method, Method::Explicit(explicit) if explicit.stiff())
     }
 
     /// As its entry says.
@@ -337,12 +315,7 @@ impl Integrator {
         writer.numbers(&self.frame.state);
         writer.numbers(&self.frame.previous);
         writer.numbers(&self.frame.slope);
-        match &self.method {
-            Method::Explicit(explicit) => explicit.freeze(&mut writer),
-            Method::Bdf(bdf) => bdf.freeze(&mut writer),
-            #[cfg(feature = "cvode")]
-            Method::Cvode(cvode) => cvode.freeze(&mut writer),
-        }
+        each!(&self.method, method => method.freeze(&mut writer))
     }
 
     /// Goes to a frozen place. Nothing changes if the bytes are not those of such an integrator.
@@ -364,12 +337,7 @@ impl Integrator {
         reader.numbers(&mut self.frame.state)?;
         reader.numbers(&mut self.frame.previous)?;
         reader.numbers(&mut self.frame.slope)?;
-        match &mut self.method {
-            Method::Explicit(explicit) => explicit.thaw(&mut reader)?,
-            Method::Bdf(bdf) => bdf.thaw(&mut reader)?,
-            #[cfg(feature = "cvode")]
-            Method::Cvode(cvode) => cvode.thaw(&mut reader)?,
-        }
+        each!(&mut self.method, method => method.thaw(&mut reader))?;
         reader.end()
     }
 }

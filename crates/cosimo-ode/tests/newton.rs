@@ -38,10 +38,7 @@ fn a_nonlinear_loop_needs_damping_far_from_its_solution() {
 fn an_exponential_is_climbed_down() {
     let (u, solved) =
         solve(&[0.0], |u, g| g[0] = 1e-12 * (((5.0 - 1000.0 * u[0]) / 0.025).exp() - 1.0)).unwrap();
-    assert!(
-        (1e-12 * (((5.0 - 1000.0 * u[0]) / 0.025).exp() - 1.0) - u[0]).abs() < 1e-12,
-        "{u:?} {solved:?}"
-    );
+    assert!((1e-12 * (((5.0 - 1000.0 * u[0]) / 0.025).exp() - 1.0) - u[0]).abs() < 1e-12, "{u:?} {solved:?}");
     let stuck =
         solve(&[0.0], |u, g| g[0] = 1e-12 * (((8.0 - 1000.0 * u[0]) / 0.025).exp() - 1.0)).unwrap_err();
     assert!(matches!(stuck, Unsolved::Stuck { .. }), "{stuck:?}");

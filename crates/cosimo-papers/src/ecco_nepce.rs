@@ -4,17 +4,14 @@
 //! A row is an example file with methods and micro steps replaced, as on the command line. What a table has
 //! in common stands in `TABLES`; what a row adds is read from its id, as in `NEPCE mod. a=0.95 r=1.6e-06`.
 
-use std::path::Path;
-use std::sync::Arc;
-
 use cosimo_core::entry::{Registry, Value};
-use cosimo_engine::{Run, plan};
-use cosimo_system::{
-    Choice, EndRule, Origin, Overrides, PerInput, Problem, System, in_one_line, overrides, toml,
-};
+use cosimo_engine::plan;
+use cosimo_system::{Choice, EndRule, PerInput, Problem, System};
 
-use super::fmu::Exported;
-use super::{Cell, ReproduceError};
+use super::setup::{apply, constant, read, reference, started, step};
+use super::{Cell, Measured, ReproduceError};
+
+pub use super::setup::Changes;
 
 const FILES: [[&str; 2]; 2] = [
     [
@@ -71,35 +68,18 @@ const TABLES: &[Table] = &[
 /// The papers' constant step.
 const CONSTANT_STEP: f64 = 1e-3;
 
-/// What a caller may change about every row.
-#[derive(Debug, Clone, Default)]
-pub struct Changes {
-    /// As on the command line of `cosimo run`.
-    pub sets: Vec<String>,
-    pub step: Option<f64>,
-    pub tolerance: Option<f64>,
-    /// Run FMUs made from the native models instead of the models themselves.
-    pub fmus: Option<Arc<Exported>>,
-}
-
 /// The tables that rows belong to.
 pub fn tables() -> Vec<&'static str> {
     TABLES.iter().map(|table| table.id).chain(["003/instability"]).collect()
 }
 
 /// Measures all cells of one row.
-pub fn measure(
-    row: &str,
-    cells: &[Cell],
-    changes: &Changes,
-    registry: &Registry,
-) -> Result<Vec<f64>, ReproduceError> {
+pub fn measure(row: &str, cells: &[Cell], changes: &Changes, registry: &Registry) -> Measured {
     let failed = |message: String| ReproduceError::Row { row: row.into(), message };
     if let Some(reticulation) = row.strip_prefix("003/instability/") {
         let mut system = base(if reticulation == "1" { "003/III" } else { "003/VI" }).map_err(&failed)?;
         constant(&mut system, CONSTANT_STEP);
-        apply(&mut system, &Changes { step: None, tolerance: None, ..changes.clone() }, registry)
-            .map_err(&failed)?;
+        apply(&mut system, &changes.of_models(), registry).map_err(&failed)?;
         let neutral = neutral_step(&system, registry).map_err(&failed)?;
         return Ok(vec![neutral * 1e3]);
     }
@@ -118,8 +98,8 @@ pub fn measure(
     Ok(cells
         .iter()
         .map(|cell| {
-            let quantity = cell.id.rsplit_once('/').map_or("", |(_, quantity)| quantity);
-            let mut values: Vec<f64> = measured.iter().map(|outcome| outcome.quantity(quantity)).collect();
+            let mut values: Vec<f64> =
+                measured.iter().map(|outcome| outcome.quantity(cell.quantity())).collect();
             values.sort_by(f64::total_cmp);
             values[values.len() / 2]
         })
@@ -182,10 +162,7 @@ fn facts(table: &str) -> Result<&'static Table, String> {
 /// The example of a table with the table's micro steps and limits, uncorrected.
 fn base(table: &str) -> Result<System, String> {
     let facts = facts(table)?;
-    let registry = cosimo::registry();
-    let file = FILES[facts.reticulation - 1][usize::from(facts.nonlinear)];
-    let (mut system, problems) = toml::read(file, Path::new("."), &registry);
-    check(&problems)?;
+    let mut system = read(FILES[facts.reticulation - 1][usize::from(facts.nonlinear)], &cosimo::registry())?;
     for (component, micro_steps) in system.components.iter_mut().zip(facts.micro_steps) {
         component.parameters.retain(|(name, ..)| name != "micro_steps");
         component.parameters.push(("micro_steps".into(), Value::Number(micro_steps), 0..0));
@@ -195,33 +172,6 @@ fn base(table: &str) -> Result<System, String> {
     let step = &mut system.recipe.step;
     (step.min, step.max, step.size) = (facts.min, facts.max, Some(facts.min));
     Ok(system)
-}
-
-pub(super) fn constant(system: &mut System, size: f64) {
-    system.recipe.estimate = Choice::named("none");
-    system.recipe.law = Choice::named("fixed");
-    system.recipe.step.size = Some(size);
-    system.recipe.step.size_origin = Origin::Default;
-}
-
-pub(super) fn apply(system: &mut System, changes: &Changes, registry: &Registry) -> Result<(), String> {
-    let asked = Overrides {
-        sets: changes.sets.clone(),
-        step: changes.step,
-        // A tolerance says nothing to a row of constant steps.
-        tolerance: changes.tolerance.filter(|_| system.recipe.estimate.name != "none"),
-        ..Overrides::default()
-    };
-    check(&overrides::apply(system, &asked, registry))?;
-    match &changes.fmus {
-        Some(exported) => exported.replace(system),
-        None => Ok(()),
-    }
-}
-
-pub(super) fn check(problems: &[Problem]) -> Result<(), String> {
-    let errors = in_one_line(problems);
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
 /// The first number after a mark, or in the text.
@@ -286,11 +236,10 @@ pub struct Step {
 
 /// Runs a system with one bond to its end.
 pub fn trajectory(system: &System, registry: &Registry) -> Result<Vec<Step>, String> {
-    let plan = plan(system, registry).map_err(|problems| check(&problems).err().unwrap_or_default())?;
-    let mut run = Run::new(plan, 1).map_err(|error| error.coded())?;
+    let mut run = started(system, registry)?;
     let mut trajectory = Vec::new();
     while !run.finished() {
-        run.step().map_err(|error| error.coded())?;
+        step(&mut run)?;
         let power = run.ledger().powers[0];
         trajectory.push(Step {
             time: run.time().seconds(),
@@ -304,11 +253,8 @@ pub fn trajectory(system: &System, registry: &Registry) -> Result<Vec<Step>, Str
 
 /// P12 of the undivided system at the same instants.
 pub fn exact_power(system: &System, trajectory: &[Step], registry: &Registry) -> Result<Vec<f64>, String> {
-    let (entry, options) = cosimo::reference::entry(system, registry)?;
-    let column = power_column(system);
-    let at = entry.columns.iter().position(|known| *known == column).ok_or("the reference has no power")?;
     let times: Vec<f64> = trajectory.iter().map(|step| step.time).collect();
-    Ok((entry.solve)(&options, &times).into_iter().map(|row| row[at]).collect())
+    Ok(reference(system, [power_column(system)], &times, registry)?.into_iter().flatten().collect())
 }
 
 /// Reticulation 1 cuts at the chassis, reticulation 2 at the wheel.
@@ -319,10 +265,9 @@ pub(super) fn power_column(system: &System) -> &'static str {
 
 /// The step size at which the linear quarter car neither decays nor grows, by probing the engine.
 fn neutral_step(system: &System, registry: &Registry) -> Result<f64, String> {
-    let plan = plan(system, registry).map_err(|problems| check(&problems).err().unwrap_or_default())?;
-    let mut run = Run::new(plan, 1).map_err(|error| error.coded())?;
+    let mut run = started(system, registry)?;
     for _ in 0..4 {
-        run.step().map_err(|error| error.coded())?;
+        step(&mut run)?;
     }
     cosimo_analysis::stability::neutral(&mut run, 1e-3, 1.0).map_err(|error| error.to_string())
 }

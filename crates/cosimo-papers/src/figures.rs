@@ -2,73 +2,54 @@
 //! and the error over the step size beside its residual estimate (ECCO Fig. 4).
 
 use cosimo_core::Registry;
-use cosimo_engine::{Run, plan};
 use cosimo_plot::{Axis, Figure, Panel, Series, Style};
 use cosimo_record::{Memory, Table};
 use cosimo_system::System;
 
-use super::ecco_nepce::{self, Changes};
+use super::setup::{Changes, apply, reference, started, step};
+use super::{Drawn, ecco_nepce};
 
-/// Rows of the tables that are drawn together.
-struct Drawn {
-    title: &'static str,
-    file: &'static str,
-    constant: &'static str,
-    ecco: &'static str,
-    nepce: &'static str,
+/// Rows of the tables that are drawn together: a constant step, ECCO, and NEPCE with it.
+struct Together {
+    reticulation: u32,
+    linear: bool,
+    rows: [&'static str; 3],
 }
 
-const DRAWN: &[Drawn] = &[
-    Drawn {
-        title: "Quarter car, reticulation 1, linear",
-        file: "reticulation-1-linear.svg",
-        constant: "000/6/constant",
-        ecco: "003/III/ECCO 2.8e-06",
-        nepce: "000/6/NEPCE mod. a=0.95 r=1.6e-06",
-    },
-    Drawn {
-        title: "Quarter car, reticulation 1, nonlinear damper",
-        file: "reticulation-1-nonlinear.svg",
-        constant: "000/8/constant",
-        ecco: "003/V/ECCO 7.5e-06",
-        nepce: "000/8/NEPCE mod. a=0.6 r=4.6e-06",
-    },
-    Drawn {
-        title: "Quarter car, reticulation 2, linear",
-        file: "reticulation-2-linear.svg",
-        constant: "000/7/constant",
-        ecco: "003/VI/ECCO 9.1e-07",
-        nepce: "000/7/NEPCE mod. a=0.85 r=1.4e-06",
-    },
-    Drawn {
-        title: "Quarter car, reticulation 2, nonlinear damper",
-        file: "reticulation-2-nonlinear.svg",
-        constant: "000/9/constant",
-        ecco: "003/VII/ECCO 2.4e-05",
-        nepce: "000/9/NEPCE mod. a=0.4 r=2.7e-05",
-    },
+const fn together(reticulation: u32, linear: bool, rows: [&'static str; 3]) -> Together {
+    Together { reticulation, linear, rows }
+}
+
+const FIGURES: [Together; 4] = [
+    together(1, true, ["000/6/constant", "003/III/ECCO 2.8e-06", "000/6/NEPCE mod. a=0.95 r=1.6e-06"]),
+    together(1, false, ["000/8/constant", "003/V/ECCO 7.5e-06", "000/8/NEPCE mod. a=0.6 r=4.6e-06"]),
+    together(2, true, ["000/7/constant", "003/VI/ECCO 9.1e-07", "000/7/NEPCE mod. a=0.85 r=1.4e-06"]),
+    together(2, false, ["000/9/constant", "003/VII/ECCO 2.4e-05", "000/9/NEPCE mod. a=0.4 r=2.7e-05"]),
 ];
 
 /// All figures with their file names.
-pub fn draw(changes: &Changes, registry: &Registry) -> Result<Vec<(String, Figure)>, String> {
+pub fn draw(changes: &Changes, registry: &Registry) -> Drawn {
     let mut figures = vec![("error-over-step.svg".to_owned(), error_over_step(changes, registry)?)];
-    for drawn in DRAWN {
-        figures.push((drawn.file.to_owned(), one(drawn, changes, registry)?));
+    for together in &FIGURES {
+        let kind = if together.linear { "linear" } else { "nonlinear" };
+        let file = format!("reticulation-{}-{kind}.svg", together.reticulation);
+        figures.push((file, one(together, changes, registry)?));
     }
     Ok(figures)
 }
 
-fn one(drawn: &Drawn, changes: &Changes, registry: &Registry) -> Result<Figure, String> {
-    let rows = [("constant step", drawn.constant), ("ECCO", drawn.ecco), ("NEPCE + ECCO", drawn.nepce)];
+fn one(together: &Together, changes: &Changes, registry: &Registry) -> Result<Figure, String> {
     let time = || Axis::linear("time in s");
     let mut displacement = Panel::new("Displacements", time(), Axis::linear("z in m"));
     let mut power = Panel::new("Transmitted power", time(), Axis::linear("P in W"));
     let mut energy = Panel::new("Residual energy, summed", time(), Axis::linear("E in J"));
     let mut size = Panel::new("Step size", time(), Axis::log("step in s"));
     let mut undivided = Vec::new(); // drawn last, on top of the others
-    for (k, (name, row)) in rows.iter().enumerate() {
+    for (k, (name, row)) in
+        ["constant step", "ECCO", "NEPCE + ECCO"].into_iter().zip(together.rows).enumerate()
+    {
         let mut system = ecco_nepce::system(row)?;
-        ecco_nepce::apply(&mut system, changes, registry)?;
+        apply(&mut system, changes, registry)?;
         let table = record(&system, registry)?;
         let series = |column: &str, name: &str| -> Result<Series, String> {
             Ok(Series::new(name, points(&table, column)?))
@@ -88,7 +69,9 @@ fn one(drawn: &Drawn, changes: &Changes, registry: &Registry) -> Result<Figure, 
     };
     displacement = displacement.with(dashed("chassis, undivided", 0)).with(dashed("wheel, undivided", 1));
     power = power.with(dashed("undivided", 2));
-    Ok(Figure::new(drawn.title, vec![displacement, power, energy, size]))
+    let damper = if together.linear { "linear" } else { "nonlinear damper" };
+    let title = format!("Quarter car, reticulation {}, {damper}", together.reticulation);
+    Ok(Figure::new(title, vec![displacement, power, energy, size]))
 }
 
 /// ECCO Fig. 4: the mean error of the transmitted power, and half the mean absolute residual power.
@@ -97,11 +80,7 @@ fn error_over_step(changes: &Changes, registry: &Registry) -> Result<Figure, Str
     for k in 0..=26 {
         let step = 1e-4 * 10f64.powf(f64::from(k) / 10.0);
         let mut system = ecco_nepce::system("003/III/constant")?;
-        ecco_nepce::apply(
-            &mut system,
-            &Changes { step: Some(step), tolerance: None, ..changes.clone() },
-            registry,
-        )?;
+        apply(&mut system, &Changes { step: Some(step), tolerance: None, ..changes.clone() }, registry)?;
         let trajectory = ecco_nepce::trajectory(&system, registry)?;
         let exact = ecco_nepce::exact_power(&system, &trajectory, registry)?;
         let end = trajectory.last().map_or(1.0, |last| last.time);
@@ -122,13 +101,11 @@ fn error_over_step(changes: &Changes, registry: &Registry) -> Result<Figure, Str
 }
 
 fn record(system: &System, registry: &Registry) -> Result<Table, String> {
-    let plan =
-        plan(system, registry).map_err(|problems| ecco_nepce::check(&problems).err().unwrap_or_default())?;
-    let mut run = Run::new(plan, 1).map_err(|error| error.coded())?;
+    let mut run = started(system, registry)?;
     let memory = Memory::default();
     run.record(Box::new(memory.clone())).map_err(|error| error.coded())?;
     while !run.finished() {
-        run.step().map_err(|error| error.coded())?;
+        step(&mut run)?;
     }
     Ok(memory.table())
 }
@@ -143,16 +120,7 @@ fn points(table: &Table, column: &str) -> Result<Vec<(f64, f64)>, String> {
 
 /// Instants with chassis and wheel displacement and transmitted power of the undivided model.
 fn exact(system: &System, table: &Table, registry: &Registry) -> Result<Vec<(f64, [f64; 3])>, String> {
-    let (entry, options) = cosimo::reference::entry(system, registry)?;
     let times = table.column("time").ok_or("the results have no time")?;
-    let place = |name: &str| {
-        entry
-            .columns
-            .iter()
-            .position(|known| *known == name)
-            .ok_or_else(|| format!("the reference has no `{name}`"))
-    };
-    let columns = [place("zc")?, place("zw")?, place(ecco_nepce::power_column(system))?];
-    let rows = (entry.solve)(&options, times);
-    Ok(times.iter().zip(rows).map(|(t, row)| (*t, columns.map(|column| row[column]))).collect())
+    let rows = reference(system, ["zc", "zw", ecco_nepce::power_column(system)], times, registry)?;
+    Ok(times.iter().copied().zip(rows).collect())
 }

@@ -4,15 +4,17 @@ pub mod ecco_nepce;
 pub mod figures;
 pub mod fmu;
 pub mod pre_step;
+mod setup;
 pub mod thesis;
 mod thesis_figures;
 pub mod tlm;
 
 use cosimo_core::Registry;
 use cosimo_plot::Figure;
-use ecco_nepce::Changes;
+use setup::Changes;
 
 /// Tables that are reproduced by one command.
+#[derive(Debug)]
 pub struct Study {
     /// The tables that rows belong to, and a row of them.
     pub tables: fn() -> Vec<&'static str>,
@@ -27,12 +29,6 @@ pub struct Study {
     pub tolerances: bool,
     /// It can run FMUs instead of native models.
     pub fmus: bool,
-}
-
-impl std::fmt::Debug for Study {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Study({})", self.example)
-    }
 }
 
 pub const ECCO_NEPCE: Study = Study {
@@ -107,6 +103,11 @@ pub enum Accepted {
 }
 
 impl Cell {
+    /// The last part of the id.
+    fn quantity(&self) -> &str {
+        self.id.rsplit_once('/').map_or(&self.id, |(_, quantity)| quantity)
+    }
+
     pub fn agrees(&self, measured: f64) -> bool {
         match self.accepted {
             Accepted::Relative(tolerance) => {

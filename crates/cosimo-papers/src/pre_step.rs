@@ -4,14 +4,11 @@
 //! The paper has a figure and no table, and does not say all of its parameters; the reference numbers were computed
 //! independently of Cosimo for those of the models here. NEPCE takes the exact integral of the outputs.
 
-use std::path::Path;
-
 use cosimo_core::entry::{Registry, Value};
-use cosimo_engine::{Run, plan};
 use cosimo_plot::{Axis, Figure, Panel, Series};
-use cosimo_system::{Choice, PerInput, System, toml};
+use cosimo_system::{Choice, PerInput, System};
 
-use super::ecco_nepce::{self, Changes, apply, check};
+use super::setup::{Changes, apply, constant, read, started};
 use super::{Cell, Drawn, Measured, ReproduceError};
 
 /// What is before the method in an id, and the system it stands for.
@@ -49,14 +46,13 @@ pub fn measure(row: &str, cells: &[Cell], changes: &Changes, registry: &Registry
 /// The mean absolute error of the compared outputs at all communication points; infinite where the run fails.
 fn error(row: &str, size: f64, changes: &Changes, registry: &Registry) -> Result<f64, String> {
     let mut system = system(row, size)?;
-    apply(&mut system, &Changes { step: None, tolerance: None, ..changes.clone() }, registry)?;
+    apply(&mut system, &changes.of_models(), registry)?;
     let ports: Vec<String> = system
         .reference
         .iter()
         .flat_map(|reference| reference.ports.iter().map(|(port, ..)| port.clone()))
         .collect();
-    let plan = plan(&system, registry).map_err(|problems| check(&problems).err().unwrap_or_default())?;
-    let mut run = Run::new(plan, 1).map_err(|error| error.coded())?;
+    let mut run = started(&system, registry)?;
     let (mut times, mut values) = (Vec::new(), Vec::new());
     loop {
         times.push(run.time().seconds());
@@ -81,15 +77,14 @@ fn system(row: &str, size: f64) -> Result<System, String> {
         .iter()
         .find_map(|(id, text, mass)| Some((row.strip_prefix(id)?.strip_prefix('/')?, *text, *mass, *id)));
     let (method, text, mass, id) = known.ok_or_else(|| format!("there is no table of `{row}`"))?;
-    let (mut system, problems) = toml::read(text, Path::new("."), &cosimo::registry());
-    check(&problems)?;
+    let mut system = read(text, &cosimo::registry())?;
     let parameter = |name: &str, value: f64| (name.to_owned(), Value::Number(value), 0..0);
     system.components[1].parameters.extend(mass.map(|mass| parameter("m2", mass)));
     if id.starts_with("B3") {
         let count = (size / MICRO_STEP - 1e-9).ceil().max(1.0);
         system.components[0].parameters.push(parameter("micro_steps", count));
     }
-    ecco_nepce::constant(&mut system, size);
+    constant(&mut system, size);
     system.recipe.correction = PerInput::all(correction(method)?);
     Ok(system)
 }

@@ -12,11 +12,11 @@ use cosimo_analysis::{correlation, order, stability};
 use cosimo_core::entry::{OpenRequest, Registry, Value};
 use cosimo_core::{Inputs, Outputs, Segment, Simulator, Time, Window};
 use cosimo_engine::history::History;
-use cosimo_engine::{Run, RunError, plan};
-use cosimo_system::{Choice, EndRule, Origin, PerInput, System, toml};
+use cosimo_engine::{Run, RunError};
+use cosimo_system::{Choice, EndRule, PerInput, System};
 
-use super::ecco_nepce::{Changes, apply, check};
-use super::{Cell, ReproduceError};
+use super::setup::{Changes, apply, constant, planned, read, step};
+use super::{Cell, Measured, ReproduceError};
 
 const DUAL_MASS: &str = include_str!("../../../examples/dual-mass/system.toml");
 const STEERING: [&str; 4] = [
@@ -49,15 +49,10 @@ pub fn tables() -> Vec<&'static str> {
 }
 
 /// Measures all cells of one row.
-pub fn measure(
-    row: &str,
-    cells: &[Cell],
-    changes: &Changes,
-    registry: &Registry,
-) -> Result<Vec<f64>, ReproduceError> {
+pub fn measure(row: &str, cells: &[Cell], changes: &Changes, registry: &Registry) -> Measured {
     let failed = |message: String| ReproduceError::Row { row: row.into(), message };
     let bench = Bench { changes, registry };
-    let quantities: Vec<&str> = cells.iter().filter_map(|cell| cell.id.rsplit('/').next()).collect();
+    let quantities: Vec<&str> = cells.iter().map(Cell::quantity).collect();
     let parts: Vec<&str> = row.split('/').collect();
     match parts[..] {
         ["A2", set, scheme] => quantities.iter().map(|method| bench.limit(set, scheme, method)).collect(),
@@ -139,7 +134,7 @@ impl Bench<'_> {
         let dual = Dual { set, start: GENERAL, scheme, method, size: STEP, stop: LONG };
         let mut run = self.start(&self.system(&dual)?, false)?;
         for _ in 0..4 {
-            run.step().map_err(|error| error.coded())?;
+            step(&mut run)?;
         }
         Ok(run)
     }
@@ -250,7 +245,7 @@ impl Bench<'_> {
         if !linear {
             return lost(&mut run, size);
         }
-        run.step().map_err(|error| error.coded())?;
+        step(&mut run)?;
         stability::radius(&mut run, size).map(|found| found.radius).map_err(|error| error.to_string())
     }
 
@@ -258,7 +253,7 @@ impl Bench<'_> {
     pub(super) fn steered(&self, rule: &str, case: &str, size: f64, linear: bool) -> Result<System, String> {
         let cases = ["I", "II", "III", "IV"];
         let place = cases.iter().position(|known| *known == case).ok_or("cases are I, II, III and IV")?;
-        let mut system = self.read(STEERING[place])?;
+        let mut system = read(STEERING[place], self.registry)?;
         if rule == "held" {
             system.recipe.input = PerInput::all(Choice::named("hold"));
         }
@@ -274,7 +269,7 @@ impl Bench<'_> {
 
     /// The dual mass as a row wants it.
     fn system(&self, dual: &Dual<'_>) -> Result<System, String> {
-        let mut system = self.read(DUAL_MASS)?;
+        let mut system = read(DUAL_MASS, self.registry)?;
         system.experiment.history = None;
         system.experiment.stop = dual.stop;
         system.experiment.end = EndRule::After;
@@ -304,12 +299,6 @@ impl Bench<'_> {
         Ok(system)
     }
 
-    fn read(&self, text: &str) -> Result<System, String> {
-        let (system, problems) = toml::read(text, Path::new("."), self.registry);
-        check(&problems)?;
-        Ok(system)
-    }
-
     /// Parameters of the row, and then those of the caller.
     fn set(&self, system: &mut System, sets: &[&str]) -> Result<(), String> {
         let sets: Vec<String> =
@@ -318,8 +307,7 @@ impl Bench<'_> {
     }
 
     fn start(&self, system: &System, history: bool) -> Result<Run, String> {
-        let mut plan =
-            plan(system, self.registry).map_err(|problems| check(&problems).err().unwrap_or_default())?;
+        let mut plan = planned(system, self.registry)?;
         if history {
             plan.layout.limits.history = self.before(system, &plan.layout)?;
         }
@@ -353,7 +341,7 @@ impl Bench<'_> {
             if run.finished() {
                 break;
             }
-            run.step().map_err(|error| error.coded())?;
+            step(&mut run)?;
         }
         let truth = self.undivided(&system, &times)?;
         Ok(Trajectory { times, run: rows, truth })
@@ -426,13 +414,6 @@ fn input(method: &str) -> Choice {
     }
 }
 
-pub(super) fn constant(system: &mut System, size: f64) {
-    system.recipe.estimate = Choice::named("none");
-    system.recipe.law = Choice::named("fixed");
-    system.recipe.step.size = Some(size);
-    system.recipe.step.size_origin = Origin::Default;
-}
-
 fn number(text: &str, mark: &str) -> Result<f64, String> {
     let number = text.strip_prefix(mark).and_then(|number| number.parse().ok());
     number.ok_or_else(|| format!("`{text}` has no number"))
@@ -453,7 +434,7 @@ fn lost(run: &mut Run, size: f64) -> Result<f64, String> {
                 return Ok(start + part);
             }
         }
-        run.step().map_err(|error| error.coded())?;
+        step(run)?;
     }
     Ok(f64::INFINITY)
 }

@@ -3,10 +3,10 @@
 
 use cosimo_analysis::stability;
 use cosimo_core::Registry;
-use cosimo_engine::{Run, plan};
 use cosimo_plot::{Axis, Figure, Panel, Series, Style};
 
-use super::ecco_nepce::{Changes, check};
+use super::Drawn;
+use super::setup::{Changes, reference, started, step};
 use super::thesis::{Bench, parameters};
 
 const METHODS: [&str; 4] = ["constant", "causality", "linear", "quadratic"];
@@ -14,7 +14,7 @@ const METHODS: [&str; 4] = ["constant", "causality", "linear", "quadratic"];
 const SHOWN: f64 = 0.03;
 
 /// All figures with their file names.
-pub(super) fn draw(changes: &Changes, registry: &Registry) -> Result<Vec<(String, Figure)>, String> {
+pub(super) fn draw(changes: &Changes, registry: &Registry) -> Drawn {
     let bench = Bench { changes, registry };
     Ok(vec![
         ("radius-over-step.svg".into(), radius(&bench)?),
@@ -87,21 +87,17 @@ fn rack(bench: &Bench<'_>) -> Result<Figure, String> {
     let mut panels = Vec::new();
     for case in ["I", "II", "III", "IV"] {
         let system = bench.steered("continued", case, 5e-3, false)?;
-        let plan =
-            plan(&system, bench.registry).map_err(|problems| check(&problems).err().unwrap_or_default())?;
-        let mut run = Run::new(plan, 1).map_err(|error| error.coded())?;
+        let mut run = started(&system, bench.registry)?;
         let owner = if case.len() < 3 && case != "IV" { "steering.vR" } else { "mechanics.vR" };
         let mut points: Vec<(f64, f64)> = vec![(0.0, 0.0)];
         // What has left the picture does not come back.
         while !run.finished() && points.last().is_some_and(|(_, speed)| speed.abs() < SHOWN) {
-            run.step().map_err(|error| error.coded())?;
+            step(&mut run)?;
             points.push((run.time().seconds(), run.output(owner).unwrap_or(f64::NAN)));
         }
-        let (entry, options) = cosimo::reference::entry(&system, bench.registry)?;
         let times: Vec<f64> = (0..=1000).map(|n| f64::from(n) * 5e-3).collect();
-        let speed = entry.columns.iter().position(|column| *column == "vR").ok_or("no column `vR`")?;
-        let rows = (entry.solve)(&options, &times);
-        let undivided = times.iter().zip(rows).map(|(t, row)| (*t, row[speed])).collect();
+        let speeds = reference(&system, ["vR"], &times, bench.registry)?;
+        let undivided = times.into_iter().zip(speeds.into_iter().flatten()).collect();
         let y = Axis::linear("speed of the rack in m/s").between(-SHOWN, SHOWN);
         panels.push(
             Panel::new(format!("Case {case}, steps of 5 ms"), Axis::linear("time in s"), y)

@@ -6,17 +6,15 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::rc::Rc;
 
 use cosimo_core::entry::{Options, Registry, Value, find};
 use cosimo_core::line::Stamp;
 use cosimo_engine::lines::NetTotals;
-use cosimo_engine::{Run, plan};
 use cosimo_plot::{Axis, Figure, Panel, Series, Style};
-use cosimo_system::{Boundary, Impedances, LineDecl, System, toml};
+use cosimo_system::{Boundary, Impedances, LineDecl, System};
 
-use super::ecco_nepce::{Changes, apply, check};
+use super::setup::{Changes, apply, read, started, step};
 use super::{Cell, Drawn, Measured, ReproduceError};
 
 const SPRING: &str = include_str!("tlm-spring.toml");
@@ -57,7 +55,7 @@ pub fn measure(row: &str, cells: &[Cell], changes: &Changes, registry: &Registry
     };
     let values = values.map_err(failed)?;
     let value = |cell: &Cell| {
-        let quantity = cell.id.rsplit_once('/').map_or(cell.id.as_str(), |(_, quantity)| quantity);
+        let quantity = cell.quantity();
         let found = values.iter().find(|(name, _)| *name == quantity);
         found.map(|(_, value)| *value).ok_or_else(|| failed(format!("nothing measures `{quantity}`")))
     };
@@ -111,10 +109,9 @@ fn set(system: &mut System, component: usize, name: &str, value: Value) {
 
 impl Bench<'_> {
     fn system(&self, text: &str, change: impl Fn(&mut LineDecl)) -> Result<System, String> {
-        let (mut system, problems) = toml::read(text, Path::new("."), self.registry);
-        check(&problems)?;
+        let mut system = read(text, self.registry)?;
         system.bonds.iter_mut().filter_map(|bond| bond.line.as_mut()).for_each(change);
-        apply(&mut system, &Changes { step: None, tolerance: None, ..self.changes.clone() }, self.registry)?;
+        apply(&mut system, &self.changes.of_models(), self.registry)?;
         Ok(system)
     }
 
@@ -135,9 +132,7 @@ impl Bench<'_> {
     fn run_anew(&self, system: &System, points: f64, signals: &[&str]) -> Result<Trajectory, String> {
         let mut system = system.clone();
         system.results.every = Some((system.experiment.stop - system.experiment.start) / points);
-        let plan =
-            plan(&system, self.registry).map_err(|problems| check(&problems).err().unwrap_or_default())?;
-        let mut run = Run::new(plan, 1).map_err(|error| error.coded())?;
+        let mut run = started(&system, self.registry)?;
         let (mut times, mut values) = (Vec::new(), vec![Vec::new(); signals.len()]);
         let (mut counts, every) = (Vec::new(), (points / COUNTS).ceil() as usize);
         loop {
@@ -153,7 +148,7 @@ impl Bench<'_> {
             if run.finished() {
                 break;
             }
-            run.step().map_err(|error| error.coded())?;
+            step(&mut run)?;
         }
         let net = run.net().ok_or("the system has no line")?;
         if net.beyond > 0 {
