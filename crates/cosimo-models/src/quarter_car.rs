@@ -233,7 +233,15 @@ impl Model for WithStrut {
     }
 }
 
-fn simulator(model: impl Model + 'static, options: &Options) -> Box<dyn Native> {
+/// A body that is told the force, with the names of what it starts with.
+fn alone(options: &Options, body: Body, start: [&str; 2]) -> Box<dyn Native> {
+    Box::new(Ode::new(Alone { body, start: numbers(options, start) }, Solver::of(options)))
+}
+
+/// The same with the strut.
+fn with_strut(options: &Options, body: Body, start: [&str; 3]) -> Box<dyn Native> {
+    let communicated = options.text("displacement") == "communicated";
+    let model = WithStrut { body, strut: Strut::of(options), start: numbers(options, start), communicated };
     Box::new(Ode::new(model, Solver::of(options)))
 }
 
@@ -242,41 +250,25 @@ pub(crate) const MODELS: &[ModelEntry] = &[
         name: "quarter-car/chassis",
         summary: "chassis alone, told the strut force",
         parameters: &[MC, ZC0, VC0, EXPLICIT, MICRO_STEPS],
-        build: |options| {
-            let start = [options.number("zc0"), options.number("vc0")];
-            simulator(Alone { body: Body::chassis(options), start }, options)
-        },
+        build: |options| alone(options, Body::chassis(options), ["zc0", "vc0"]),
     },
     ModelEntry {
         name: "quarter-car/wheel-strut",
         summary: "wheel, tyre spring and strut, told the velocity of the chassis",
         parameters: &[MW, KW, ROAD, KC, DC, P, ZW0, VW0, ZC0, DISPLACEMENT, EXPLICIT, MICRO_STEPS],
-        build: |options| {
-            let body = Body::wheel(options);
-            let start = [options.number("zw0"), options.number("vw0"), options.number("zc0")];
-            let communicated = options.text("displacement") == "communicated";
-            simulator(WithStrut { body, strut: Strut::of(options), start, communicated }, options)
-        },
+        build: |options| with_strut(options, Body::wheel(options), ["zw0", "vw0", "zc0"]),
     },
     ModelEntry {
         name: "quarter-car/chassis-strut",
         summary: "chassis and strut, told the velocity of the wheel",
         parameters: &[MC, KC, DC, P, ZC0, VC0, ZW0, DISPLACEMENT, EXPLICIT, MICRO_STEPS],
-        build: |options| {
-            let body = Body::chassis(options);
-            let start = [options.number("zc0"), options.number("vc0"), options.number("zw0")];
-            let communicated = options.text("displacement") == "communicated";
-            simulator(WithStrut { body, strut: Strut::of(options), start, communicated }, options)
-        },
+        build: |options| with_strut(options, Body::chassis(options), ["zc0", "vc0", "zw0"]),
     },
     ModelEntry {
         name: "quarter-car/wheel",
         summary: "wheel and tyre spring, told the strut force",
         parameters: &[MW, KW, ROAD, ZW0, VW0, EXPLICIT, MICRO_STEPS],
-        build: |options| {
-            let start = [options.number("zw0"), options.number("vw0")];
-            simulator(Alone { body: Body::wheel(options), start }, options)
-        },
+        build: |options| alone(options, Body::wheel(options), ["zw0", "vw0"]),
     },
 ];
 

@@ -1,0 +1,398 @@
+//! The loop: from event to event up to the end of a window, or one step of the integrator.
+
+use std::borrow::Cow;
+
+use cosimo_core::ends::exert;
+use cosimo_core::{Inputs, LineEnd, Segment, SimulatorError, Slot, Time, Window};
+use cosimo_ode::{Failure, Fault, Integrator, IntegratorEntry, Outcome, Roots, Settings, System};
+
+use super::saved::Course;
+use super::{Beginning, Equations, HybridSimulator, Method, Work};
+
+/// Events so close to each other that time hardly goes on.
+pub const CROWD: usize = 100;
+/// An event this part of a window before its end counts as one at its end.
+const NEAR: f64 = 1e-6;
+/// How far aside the slopes of outputs are taken, as a part of the integrator's step.
+const ASIDE: f64 = 1e-3;
+/// Points and weights of Gauss and Legendre on 0 to 1, exact up to degree 5.
+const GAUSS: [(f64, f64); 3] =
+    [(0.112_701_665_379_258_31, 5.0 / 18.0), (0.5, 8.0 / 18.0), (0.887_298_334_620_741_7, 5.0 / 18.0)];
+
+fn look(held: &[Segment], s: f64, u: &mut [f64]) {
+    for (u, segment) in u.iter_mut().zip(held) {
+        *u = segment.at(s);
+    }
+}
+
+/// Equations as a system of differential equations, with inputs as they are assumed to move.
+struct Driven<'a, E> {
+    equations: &'a mut E,
+    held: &'a [Segment],
+    anchor: f64,
+    ends: &'a [LineEnd<'a>],
+    u: &'a mut [f64],
+    flows: &'a mut [f64],
+    method: &'a Method,
+    /// What made the integrator give up, in the words of the equations.
+    fault: Option<SimulatorError>,
+}
+
+impl<E: Equations> Driven<'_, E> {
+    /// First the flows, then the efforts that answer them.
+    fn stand(&mut self, t: f64, x: &[f64]) -> Result<(), SimulatorError> {
+        look(self.held, t - self.anchor, self.u);
+        self.equations.stand(t, x, self.u)?;
+        if self.ends.is_empty() {
+            return Ok(());
+        }
+        self.equations.flows(self.ends, self.flows)?;
+        exert(self.ends, t, self.flows, self.u);
+        self.equations.take_efforts(self.ends, self.u)
+    }
+
+    #[cold]
+    fn fault(&mut self, error: SimulatorError) -> Fault {
+        if error.discarded() {
+            return Fault::Retry(Cow::Owned(error.to_string()));
+        }
+        self.fault = Some(error);
+        Fault::Fatal(Cow::Borrowed("the equations failed"))
+    }
+
+    /// What the equations said, if it was them.
+    fn failed(self, failure: &Failure) -> SimulatorError {
+        self.fault.unwrap_or_else(|| SimulatorError::new("integrate", failure.naming(&self.method.names)))
+    }
+}
+
+impl<E: Equations> System for Driven<'_, E> {
+    fn derivatives(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Fault> {
+        self.stand(t, x).and_then(|()| self.equations.derivatives(dx)).map_err(|error| self.fault(error))
+    }
+
+    fn indicators(&mut self, t: f64, x: &[f64], z: &mut [f64]) -> Result<(), Fault> {
+        self.stand(t, x).and_then(|()| self.equations.indicators(z)).map_err(|error| self.fault(error))
+    }
+
+    fn jacobian(&mut self, t: f64, x: &[f64], out: &mut [f64]) -> Result<bool, Fault> {
+        // What is known is how they answer a state while an effort stays, not while that follows the flow.
+        if !self.method.state_jacobian || !self.ends.is_empty() {
+            return Ok(false);
+        }
+        let filled = self.stand(t, x).and_then(|()| self.equations.state_jacobian(out));
+        filled.map(|()| true).map_err(|error| self.fault(error))
+    }
+}
+
+pub(super) fn integrator(
+    solver: &IntegratorEntry,
+    states: usize,
+    settings: &Settings,
+) -> Result<Integrator, SimulatorError> {
+    Integrator::new(solver, states, settings)
+        .map_err(|refusal| SimulatorError::new("integrate", refusal.to_string()))
+}
+
+impl<E: Equations> HybridSimulator<E> {
+    /// Ends initialisation, if it did not end yet.
+    pub(super) fn run(&mut self) -> Result<(), SimulatorError> {
+        if !std::mem::take(&mut self.initialising) {
+            return Ok(());
+        }
+        let at = self.setup.start.seconds();
+        let Beginning { settled, due, settings } = self.equations.begin(at, &mut self.work.x)?;
+        (self.course.next_event, self.course.due) = (settled.next_event, due);
+        self.ending = settled.ended;
+        if self.ending.is_none() {
+            let settings = Settings { largest: self.method.largest_step, ..settings };
+            self.course.integrator = integrator(self.method.solver, self.method.states, &settings)?;
+            self.course.integrator.restart(at, &self.work.x);
+            if due { self.stand()? } else { self.look_again()? }
+        }
+        self.saved = vec![self.course.clone(); Slot::COUNT];
+        Ok(())
+    }
+
+    /// The integrator, the equations that it integrates, and room.
+    fn parts<'a>(
+        &'a mut self,
+        ends: &'a [LineEnd<'a>],
+    ) -> (&'a mut Integrator, &'a mut Roots, Driven<'a, E>, &'a mut Work) {
+        let Course { integrator, roots, anchor, held, .. } = &mut self.course;
+        let driven = Driven {
+            equations: &mut self.equations,
+            held,
+            anchor: *anchor,
+            ends,
+            u: &mut self.u,
+            flows: &mut self.flows,
+            method: &self.method,
+            fault: None,
+        };
+        (integrator, roots, driven, &mut self.work)
+    }
+
+    /// The signs of the indicators from here on.
+    fn look_again(&mut self) -> Result<(), SimulatorError> {
+        let (integrator, roots, mut driven, _) = self.parts(&[]);
+        roots.start(integrator, &mut driven).map_err(|failure| driven.failed(&failure))
+    }
+
+    /// Puts the equations where the integrator is.
+    pub(super) fn stand(&mut self) -> Result<(), SimulatorError> {
+        let now = self.course.now;
+        let (integrator, _, mut driven, _) = self.parts(&[]);
+        driven.stand(now, integrator.state())
+    }
+
+    /// The integrator forgets the past.
+    fn restart(&mut self, at: f64) {
+        self.work.x.copy_from_slice(self.course.integrator.state());
+        self.course.integrator.restart(at, &self.work.x);
+    }
+
+    /// Takes new inputs at an instant, and returns how often it asked the equations. A jump that the integrator would
+    /// notice is an event, or makes it start anew. Efforts of lines do not jump but at events of their own, and those
+    /// that follow a flow are not taken.
+    pub(super) fn take(&mut self, at: f64, inputs: &Inputs<'_>) -> Result<u64, SimulatorError> {
+        let Course { integrator, held, anchor, now, tuning, due, .. } = &mut self.course;
+        let (mut event, mut jumps, mut moves) = (*due, false, false);
+        for (port, (held, new)) in held.iter_mut().zip(inputs.segments).enumerate() {
+            let (old, before) = (*held, held.at(at - *anchor));
+            let (jumped, bends) = (before != new.start(), old.0[1..] != [0.0; 3] || new.0[1..] != [0.0; 3]);
+            match (tuning.holds(port), self.method.discrete[port]) {
+                (true, _) => {}
+                (false, true) => event |= before.round() != new.start().round(),
+                (false, false) => (jumps, moves) = (jumps || jumped, moves || jumped || bends),
+            }
+            let follows = inputs.ends.iter().any(|end| end.effort == port);
+            *held = if follows { Segment::constant(before) } else { *new };
+        }
+        (*now, *anchor) = (at, at);
+        let due = event;
+        event |= (integrator.time() - at).abs() > NEAR * integrator.planned().abs();
+        let mut asked = 0;
+        if jumps && !event && self.method.micro_steps.is_none() {
+            asked = 1;
+            event = self.notices(at)?;
+        }
+        if event && self.equations.needs_event(due) {
+            self.event(at)?;
+        } else if event {
+            self.restart(at);
+            if self.method.indicators > 0 {
+                self.look_again()?;
+            }
+        } else if moves {
+            self.course.integrator.renew();
+        }
+        Ok(asked)
+    }
+
+    /// Whether the derivatives changed so much that the step which the integrator has in mind would go wrong by more
+    /// than it allows itself.
+    fn notices(&mut self, at: f64) -> Result<bool, SimulatorError> {
+        let (integrator, _, mut driven, Work { slopes: [dx, ..], .. }) = self.parts(&[]);
+        if let Err(fault) = driven.derivatives(at, integrator.state(), dx) {
+            // Refused here, it may be accepted a little later: the integrator will see.
+            return driven.fault.take().map_or_else(|| Ok(matches!(fault, Fault::Retry(_))), Err);
+        }
+        Ok(integrator.notices(dx))
+    }
+
+    /// What happens at an instant, with the inputs as they are there.
+    pub(super) fn event(&mut self, at: f64) -> Result<(), SimulatorError> {
+        let HybridSimulator { equations, course, work: Work { x, .. }, u, .. } = self;
+        x.copy_from_slice(course.integrator.state());
+        look(&course.held, at - course.anchor, u);
+        let settled = equations.event(at, x, u)?;
+        (course.next_event, course.due, self.ending) = (settled.next_event, false, settled.ended);
+        course.integrator.restart(at, x);
+        if self.ending.is_some() { Ok(()) } else { self.look_again() }
+    }
+
+    /// One step, cut at the first event. Whether there is one at its end.
+    fn inner_step(
+        &mut self,
+        limit: f64,
+        size: f64,
+        ends: &[LineEnd<'_>],
+        integrals: &mut [f64],
+    ) -> Result<bool, SimulatorError> {
+        let (next_event, micro_steps) = (self.course.next_event, self.method.micro_steps);
+        let (integrator, roots, mut driven, work) = self.parts(ends);
+        let mut evaluations = 0;
+        let mut go = || {
+            if let Some(micro_steps) = micro_steps {
+                evaluations = fixed_steps(integrator, &mut driven, work, limit, size, micro_steps)?;
+                return Ok(limit == next_event);
+            }
+            let outcome = integrator.step(&mut driven, limit)?;
+            let crossed = roots.search(integrator, &mut driven)?.is_some();
+            Ok(crossed || (outcome == Outcome::Reached && limit == next_event))
+        };
+        let mut event = match go() {
+            Ok(event) => event,
+            Err(failure) => return Err(driven.failed(&failure)),
+        };
+        let (start, end) = integrator.span();
+        let points = if integrals.is_empty() { &[][..] } else { &GAUSS };
+        for (share, weight) in points {
+            let t = start + share * (end - start);
+            integrator.at(t, &mut work.x);
+            driven.stand(t, &work.x)?;
+            driven.equations.outputs(&mut work.y)?;
+            for (integral, y) in integrals.iter_mut().zip(&work.y) {
+                *integral += weight * (end - start) * y;
+            }
+        }
+        driven.stand(end, integrator.state())?;
+        let completed = driven.equations.completed_step()?;
+        event |= completed.event;
+        self.ending = completed.ended;
+        self.evaluations += evaluations;
+        self.course.now = end;
+        // Efforts stay as the step left them, for outputs and events.
+        for end in ends {
+            self.course.held[end.effort] = Segment::constant(self.u[end.effort]);
+        }
+        Ok(event)
+    }
+
+    /// One step of the integrator, no longer than `size` and not beyond an event or the end of the run: an end nearer
+    /// than that would make it shorter.
+    pub(super) fn one_step(
+        &mut self,
+        window: &Window,
+        ends: &[LineEnd<'_>],
+        integrals: &mut [f64],
+    ) -> Result<(), SimulatorError> {
+        self.course.integrator.set_largest(window.size.min(self.method.largest_step));
+        let stop = self.setup.stop.map_or(f64::MAX, Time::seconds);
+        let limit = if self.method.micro_steps.is_some() { window.to.seconds() } else { stop };
+        self.course.due = self.inner_step(limit.min(self.course.next_event), window.size, ends, integrals)?;
+        Ok(())
+    }
+
+    /// From event to event up to the end of the window. An event that others are to hear of at once is not passed; one at
+    /// the end is left for later, so that a step which is taken back never holds it.
+    pub(super) fn go(
+        &mut self,
+        window: &Window,
+        ends: &[LineEnd<'_>],
+        integrals: &mut [f64],
+    ) -> Result<(), SimulatorError> {
+        let (to, size) = (window.to.seconds(), window.size);
+        self.course.integrator.set_largest(self.method.largest_step);
+        let from = self.course.integrator.time();
+        let (mut last, mut crowd) = (f64::NEG_INFINITY, 0);
+        while self.course.integrator.time() < to {
+            let found = self.inner_step(to.min(self.course.next_event), size, ends, integrals)?;
+            let time = self.course.integrator.time();
+            if self.ending.is_some() {
+                return Ok(());
+            }
+            // The second time round rounding may put the event a little behind the end, where nothing finds it.
+            let met = time == to && to == self.met;
+            if !found && !met {
+                continue;
+            }
+            if to - time <= NEAR * size {
+                if time < to {
+                    self.restart(to);
+                    self.course.now = to;
+                    self.stand()?;
+                }
+                self.course.due = true;
+                return Ok(());
+            }
+            if self.setup.meets && time - from > NEAR * size {
+                self.met = time;
+                return Ok(());
+            }
+            self.event(time)?;
+            if self.ending.is_some() {
+                return Ok(());
+            }
+            crowd = if time - last <= 1e-12 * time.abs().max(size) { crowd + 1 } else { 0 };
+            last = time;
+            if crowd > CROWD {
+                return Err(crowded(time));
+            }
+        }
+        Ok(())
+    }
+
+    /// How the outputs move: a little after against a little before, along the derivatives and the inputs. No equations
+    /// may be asked for anything past the end, nor before their last step.
+    pub(super) fn output_slopes(&mut self, slopes: &mut [f64]) -> Result<(), SimulatorError> {
+        let stop = self.setup.stop.map_or(f64::INFINITY, Time::seconds);
+        let (integrator, _, mut driven, Work { x, y, slopes: [dx, ..], .. }) = self.parts(&[]);
+        let (at, planned) = (integrator.time(), integrator.planned());
+        driven.equations.derivatives(dx)?;
+        let aside = ASIDE * if planned.is_finite() && planned > 0.0 { planned } else { 1e-3 };
+        let after = if at + aside > stop { 0.0 } else { aside };
+        let before = if at - aside < integrator.span().0 { 0.0 } else { aside };
+        slopes.fill(0.0);
+        for (shift, sign) in [(after, 1.0), (-before, -1.0)].into_iter().filter(|_| after + before > 0.0) {
+            for ((x, state), dx) in x.iter_mut().zip(integrator.state()).zip(&*dx) {
+                *x = state + shift * dx;
+            }
+            driven.stand(at + shift, x)?;
+            driven.equations.outputs(y)?;
+            for (slope, y) in slopes.iter_mut().zip(&*y) {
+                *slope += sign * y / (after + before);
+            }
+        }
+        driven.stand(at, integrator.state())
+    }
+
+    /// All evaluations of derivatives inside steps so far.
+    pub(super) fn evaluations(&self) -> u64 {
+        self.evaluations + self.course.integrator.counters().evaluations
+    }
+}
+
+/// Steps of equal size to a limit, as many as belong to that part of the window, by the classical method. Returns the
+/// evaluations.
+fn fixed_steps(
+    integrator: &mut Integrator,
+    system: &mut impl System,
+    Work { x, stage, slopes, .. }: &mut Work,
+    limit: f64,
+    size: f64,
+    micro_steps: usize,
+) -> Result<u64, Failure> {
+    let from = integrator.time();
+    let share = ((limit - from) / size).min(1.0) * micro_steps as f64;
+    let (steps, rest) = ((share - NEAR).ceil().max(1.0) as u64, limit - from);
+    let h = rest / steps as f64;
+    let [k1, k2, k3, k4] = slopes;
+    let mut ask = |time: f64, x: &[f64], dx: &mut [f64]| {
+        let failed = |(Fault::Retry(message) | Fault::Fatal(message))| Failure::Fatal { time, message };
+        system.derivatives(time, x, dx).map_err(failed)
+    };
+    x.copy_from_slice(integrator.state());
+    let n = x.len();
+    for step in 0..steps {
+        let t = from + step as f64 * h;
+        ask(t, x, k1)?;
+        (0..n).for_each(|i| stage[i] = x[i] + h / 2.0 * k1[i]);
+        ask(t + h / 2.0, stage, k2)?;
+        (0..n).for_each(|i| stage[i] = x[i] + h / 2.0 * k2[i]);
+        ask(t + h / 2.0, stage, k3)?;
+        (0..n).for_each(|i| stage[i] = x[i] + h * k3[i]);
+        let end = if step + 1 == steps { limit } else { from + (step + 1) as f64 * h };
+        ask(end, stage, k4)?;
+        (0..n).for_each(|i| x[i] += h / 6.0 * (k1[i] + 2.0 * k2[i] + 2.0 * k3[i] + k4[i]));
+    }
+    integrator.restart(limit, x);
+    Ok(4 * steps)
+}
+
+/// Events so near to each other that time does not go on.
+pub fn crowded(time: f64) -> SimulatorError {
+    let words = format!("events accumulate at t = {time} s: {CROWD} of them, and time does not go on");
+    SimulatorError::new("event", words)
+}

@@ -1,0 +1,288 @@
+//! The one loop that integrates equations with events: those of native models and those of FMUs for model exchange.
+//!
+//! The integrator sees inputs as they are assumed to move, at its own stages, and goes on from window to window as if
+//! there were none; it starts anew only where an input jumps or an event changes the equations. Events happen inside a
+//! window, at their time: state events where an indicator changes its sign, time events that were announced, and those
+//! that are asked for after a step. At the end of a line the effort follows from the flow at every stage, so that the
+//! line's impedance is part of what is integrated. The classical method of order four with fixed steps is there, too:
+//! papers on coupling state numbers of steps.
+
+mod equations;
+mod integration;
+mod saved;
+
+use std::fmt;
+
+use cosimo_core::abilities;
+use cosimo_core::ends::Tuning;
+use cosimo_core::linearised::{Matrices, Present};
+use cosimo_core::simulator::{
+    Events, Jacobian, Lifecycle, Locals, StateSpace, States, StepIntegrals, TunableParameters,
+};
+use cosimo_core::{
+    Inputs, Interface, Outputs, Reached, Segment, Setup, Simulator, SimulatorError, Slot, Time, Window,
+};
+use cosimo_ode::{Roots, Settings};
+
+pub use equations::{Beginning, Completed, Equations, Method, Settled};
+use integration::integrator;
+pub use integration::{CROWD, crowded};
+use saved::Course;
+
+/// Equations and what integrates them, as one simulator.
+pub struct HybridSimulator<E> {
+    pub equations: E,
+    pub interface: Interface,
+    method: Method,
+    setup: Setup,
+    initialising: bool,
+    course: Course,
+    /// One per slot, made when initialisation ends: no step allocates.
+    saved: Vec<Course>,
+    u: Vec<f64>,
+    flows: Vec<f64>,
+    work: Work,
+    /// Evaluations in steps of fixed size.
+    evaluations: u64,
+    /// The event at which the last step stopped; all components are brought there. Not rewound: it tells where to go again.
+    met: f64,
+    /// The function by which the equations ask to end the simulation. They may be looked at, but not moved any more.
+    ending: Option<&'static str>,
+}
+
+impl<E> fmt::Debug for HybridSimulator<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HybridSimulator({:?})", self.interface)
+    }
+}
+
+/// Room to work in.
+struct Work {
+    x: Vec<f64>,
+    y: Vec<f64>,
+    stage: Vec<f64>,
+    /// Derivatives; those of all stages in steps of fixed size.
+    slopes: [Vec<f64>; 4],
+}
+
+impl<E: Equations> HybridSimulator<E> {
+    pub fn new(equations: E, interface: Interface, method: Method) -> HybridSimulator<E> {
+        let (inputs, outputs) = (interface.inputs.len(), interface.outputs.len());
+        let room = || vec![0.0; method.states];
+        // Another takes its place when tolerances are known; default ones suit every method.
+        let placeholder = integrator(method.solver, method.states, &Settings::default());
+        let course = Course {
+            integrator: placeholder.unwrap_or_else(|refusal| unreachable!("{refusal}")),
+            roots: Roots::new(method.indicators, method.states),
+            next_event: f64::INFINITY,
+            due: false,
+            now: 0.0,
+            anchor: 0.0,
+            held: vec![Segment::ZERO; inputs],
+            tuning: Tuning::new(inputs),
+        };
+        HybridSimulator {
+            setup: Setup { start: Time::ZERO, stop: None, meets: false, rewinds: true },
+            initialising: false,
+            saved: vec![course.clone(); Slot::COUNT],
+            course,
+            u: vec![0.0; inputs],
+            flows: vec![0.0; outputs],
+            work: Work {
+                x: room(),
+                y: vec![0.0; outputs],
+                stage: room(),
+                slopes: std::array::from_fn(|_| room()),
+            },
+            evaluations: 0,
+            met: f64::NAN,
+            ending: None,
+            equations,
+            interface,
+            method,
+        }
+    }
+
+    /// As it was entered last.
+    pub fn setup(&self) -> Setup {
+        self.setup
+    }
+}
+
+impl<E: Equations> Simulator for HybridSimulator<E> {
+    fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
+    fn initialize(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
+        let HybridSimulator { equations, interface, method, course, .. } = self;
+        let waits = equations.enter(setup)?;
+        let at = setup.start.seconds();
+        (course.next_event, course.due, course.now, course.anchor) = (f64::INFINITY, false, at, at);
+        course.roots = Roots::new(method.indicators, method.states);
+        course.tuning = Tuning::new(interface.inputs.len());
+        for (held, port) in course.held.iter_mut().zip(&interface.inputs) {
+            *held = Segment::constant(port.start.unwrap_or(0.0));
+        }
+        (self.setup, self.initialising, self.met, self.ending) = (*setup, true, f64::NAN, None);
+        if waits { Ok(()) } else { self.run() }
+    }
+
+    fn set_inputs(&mut self, at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError> {
+        if self.ending.is_some() {
+            return Ok(());
+        }
+        if self.initialising {
+            self.course.held.copy_from_slice(inputs.segments);
+            self.u.iter_mut().zip(inputs.segments).for_each(|(u, segment)| *u = segment.start());
+            return self.equations.initialise(&self.u);
+        }
+        self.take(at.seconds(), inputs)?;
+        if self.ending.is_some() { Ok(()) } else { self.stand() }
+    }
+
+    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+        self.do_step_with_integrals(window, inputs, &mut [])
+    }
+
+    fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
+        self.equations.outputs(out.values)?;
+        if out.slopes.is_empty() || !self.interface.abilities.slopes {
+            return Ok(());
+        }
+        if self.initialising || self.ending.is_some() {
+            out.slopes.fill(0.0); // equations that initialise or have ended cannot be asked how they move
+            return Ok(());
+        }
+        self.output_slopes(out.slopes)
+    }
+
+    fn locals(&mut self) -> Option<&mut dyn Locals> {
+        self.equations.locals()
+    }
+
+    abilities! {
+        self:
+        lifecycle, parameters, states, state_space,
+        rollback if self.interface.abilities.rollback,
+        serialize_state if self.interface.abilities.freeze,
+        events if self.interface.abilities.events,
+        jacobian if self.interface.abilities.jacobian,
+        integrals if self.interface.abilities.integrals,
+    }
+}
+
+impl<E: Equations> StepIntegrals for HybridSimulator<E> {
+    fn do_step_with_integrals(
+        &mut self,
+        window: Window,
+        inputs: &Inputs<'_>,
+        integrals: &mut [f64],
+    ) -> Result<Reached, SimulatorError> {
+        integrals.fill(0.0);
+        self.equations.check_ends(&self.interface, inputs.ends)?;
+        self.run()?;
+        let ended =
+            |function: Option<&'static str>| function.map_or(Ok(()), |name| Err(SimulatorError::end(name)));
+        ended(self.ending)?;
+        let before = self.evaluations();
+        if self.course.tuning.differs(inputs.ends) {
+            self.course.integrator.refresh_jacobian();
+            self.course.integrator.renew();
+        }
+        let asked = self.take(window.from.seconds(), inputs)?;
+        ended(self.ending)?;
+        if inputs.stepwise {
+            self.one_step(&window, inputs.ends, integrals)?;
+        } else {
+            self.go(&window, inputs.ends, integrals)?;
+        }
+        let Course { now, next_event, due, .. } = &self.course;
+        Ok(Reached {
+            to: Time::new(*now).unwrap_or(window.to),
+            next_event: Time::new(*next_event).filter(|_| next_event.is_finite()),
+            event: *due || self.ending.is_some(),
+            evaluations: self.evaluations() - before + asked,
+        })
+    }
+}
+
+impl<E: Equations> Lifecycle for HybridSimulator<E> {
+    fn exit_initialization(&mut self) -> Result<bool, SimulatorError> {
+        let initialising = self.initialising;
+        self.run()?;
+        Ok(initialising)
+    }
+
+    fn notices(&mut self) -> Vec<(&'static str, String)> {
+        self.equations.notices()
+    }
+
+    fn ending(&mut self) -> Option<&'static str> {
+        self.ending
+    }
+}
+
+impl<E: Equations> Events for HybridSimulator<E> {
+    fn next_event(&mut self) -> Result<Option<Time>, SimulatorError> {
+        self.run()?;
+        let next = self.course.next_event;
+        Ok(Time::new(next).filter(|_| next.is_finite()))
+    }
+}
+
+impl<E: Equations> TunableParameters for HybridSimulator<E> {
+    /// Equations are others now, and what is in the course stays; they may announce another event.
+    fn set_parameter(&mut self, parameter: usize, value: f64) -> Result<(), SimulatorError> {
+        self.equations.tune(&self.interface, parameter, value)?;
+        self.event(self.course.now)?;
+        self.stand()
+    }
+}
+
+impl<E: Equations> Jacobian for HybridSimulator<E> {
+    fn fill(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
+        self.run()?;
+        self.equations.jacobian(&self.interface, into)
+    }
+}
+
+/// Equations are asked about any states and inputs all day; afterwards they are put back where they were.
+impl<E: Equations> StateSpace for HybridSimulator<E> {
+    fn present(&mut self, into: &mut Present<'_>) -> Result<(), SimulatorError> {
+        self.run()?;
+        into.x.copy_from_slice(self.course.integrator.state());
+        self.motion(into.x, into.u, into.f, into.g)
+    }
+
+    fn motion(&mut self, x: &[f64], u: &[f64], f: &mut [f64], g: &mut [f64]) -> Result<(), SimulatorError> {
+        self.run()?;
+        self.equations.stand(self.course.now, x, u)?;
+        self.equations.derivatives(f)?;
+        self.equations.outputs(g)?;
+        self.stand()
+    }
+
+    fn matrices(&mut self, u: &[f64], into: &mut Matrices<'_>) -> Result<(), SimulatorError> {
+        self.run()?;
+        self.equations.stand(self.course.now, self.course.integrator.state(), u)?;
+        self.equations.matrices(into)?;
+        self.stand()
+    }
+}
+
+impl<E: Equations> States for HybridSimulator<E> {
+    fn count(&mut self) -> usize {
+        self.method.states
+    }
+
+    fn get(&mut self, x: &mut [f64]) {
+        x.copy_from_slice(self.course.integrator.state());
+    }
+
+    fn set(&mut self, x: &[f64]) {
+        self.course.integrator.restart(self.course.now, x);
+        // If the equations refuse to stand there, the next step says so.
+        let _ = self.stand();
+    }
+}

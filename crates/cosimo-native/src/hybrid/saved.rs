@@ -1,0 +1,113 @@
+//! Where the loop stands, as it is saved, restored and written as bytes.
+
+use cosimo_core::ends::Tuning;
+use cosimo_core::simulator::{Rollback, SerializeState};
+use cosimo_core::{Inputs, Rehearsal, Segment, SimulatorError, Slot, Window};
+use cosimo_ode::{Integrator, Roots};
+
+use super::{Equations, HybridSimulator};
+
+/// Everything that rewinding brings back, but for what is inside the equations.
+#[derive(Clone)]
+pub(super) struct Course {
+    pub(super) integrator: Integrator,
+    pub(super) roots: Roots,
+    /// Infinite where none is known.
+    pub(super) next_event: f64,
+    /// An event is to be handled where the integrator stands.
+    pub(super) due: bool,
+    /// Where outputs are shown: the integrator may be a rounding away.
+    pub(super) now: f64,
+    /// The inputs, from this time on.
+    pub(super) anchor: f64,
+    pub(super) held: Vec<Segment>,
+    pub(super) tuning: Tuning,
+}
+
+impl Course {
+    pub(super) fn copy_from(&mut self, other: &Course) {
+        self.integrator.copy_from(&other.integrator);
+        self.roots.copy_from(&other.roots);
+        (self.next_event, self.due) = (other.next_event, other.due);
+        (self.now, self.anchor) = (other.now, other.anchor);
+        self.held.copy_from_slice(&other.held);
+        self.tuning.copy_from(&other.tuning);
+    }
+
+    /// All numbers beside those of integrator and indicators.
+    fn numbers(&mut self) -> impl Iterator<Item = &mut f64> {
+        let Course { next_event, now, anchor, held, tuning, .. } = self;
+        let inputs = held.iter_mut().flat_map(|segment| &mut segment.0);
+        [next_event, now, anchor].into_iter().chain(inputs).chain(tuning.numbers_mut())
+    }
+}
+
+impl<E: Equations> Rollback for HybridSimulator<E> {
+    fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        self.run()?;
+        self.saved[slot.index()].copy_from(&self.course);
+        self.equations.save(slot)
+    }
+
+    fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+        self.run()?;
+        self.equations.restore(slot)?;
+        self.course.copy_from(&self.saved[slot.index()]);
+        self.ending = None;
+        self.stand()
+    }
+
+    fn check(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Rehearsal, SimulatorError> {
+        E::rehearse(self, window, inputs)
+    }
+}
+
+impl<E: Equations> SerializeState for HybridSimulator<E> {
+    /// Pieces with their lengths: inputs and events, integrator, indicators, and what is inside the equations.
+    fn serialize(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+        self.run()?;
+        let mut pieces = [const { Vec::new() }; 4];
+        pieces[0].push(u8::from(self.course.due));
+        for number in self.course.numbers() {
+            pieces[0].extend(number.to_le_bytes());
+        }
+        self.course.integrator.freeze(&mut pieces[1]);
+        if !self.course.integrator.rewinds_exactly() {
+            // What goes on from these bytes starts anew, and so must this run, to be the same.
+            self.course.integrator.begin_anew();
+        }
+        self.course.roots.freeze(&mut pieces[2]);
+        self.equations.freeze(&mut pieces[3])?;
+        for piece in &pieces {
+            into.extend((piece.len() as u64).to_le_bytes());
+            into.extend(piece);
+        }
+        Ok(())
+    }
+
+    fn deserialize(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
+        let foreign = || SimulatorError::new("thaw", E::foreign(from.len()));
+        let (mut rest, mut pieces) = (from, [&[][..]; 4]);
+        for piece in &mut pieces {
+            let (length, behind) = rest.split_first_chunk().ok_or_else(foreign)?;
+            let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| foreign())?;
+            (*piece, rest) = behind.split_at_checked(length).ok_or_else(foreign)?;
+        }
+        self.run()?;
+        let mut course = self.course.clone();
+        let (due, mut numbers) = pieces[0].split_first().ok_or_else(foreign)?;
+        for number in course.numbers() {
+            let (bytes, behind) = numbers.split_first_chunk().ok_or_else(foreign)?;
+            (*number, numbers) = (f64::from_le_bytes(*bytes), behind);
+        }
+        if *due > 1 || !numbers.is_empty() || !rest.is_empty() {
+            return Err(foreign());
+        }
+        course.due = *due == 1;
+        course.integrator.thaw(pieces[1]).map_err(|_| foreign())?;
+        course.roots.thaw(pieces[2]).map_err(|_| foreign())?;
+        self.equations.thaw(pieces[3])?;
+        self.course.copy_from(&course);
+        self.stand()
+    }
+}
