@@ -11,7 +11,7 @@ use cosimo_system::System;
 use serde::Serialize;
 
 use crate::linalg::Matrix;
-use crate::linearise::{Linearised, exponential};
+use crate::linearise::{Linearised, held_flow};
 use crate::stability::radius;
 use crate::variant::{started, with_methods};
 
@@ -124,7 +124,6 @@ struct Swapped {
     /// How the effort moves the states of the one who told it before, and how these make the effort.
     push: Matrix,
     pull: Matrix,
-    a: Matrix,
 }
 
 impl Cut {
@@ -213,7 +212,7 @@ impl Cut {
             (row, column) => d[(row, column)],
         });
         let system = Linearised {
-            a: new_a.clone(),
+            a: new_a,
             b: new_b,
             c: new_c,
             d: new_d,
@@ -221,20 +220,15 @@ impl Cut {
             owners: linearised.owners.clone(),
             counts: linearised.counts.clone(),
         };
-        Some(Swapped { system, push, pull, a: new_a })
+        Some(Swapped { system, push, pull })
     }
 }
 
 impl Swapped {
     /// As [`Cut::gain`], for the side that told the effort before.
     fn gain(&self, size: f64) -> f64 {
-        let x = self.a.nrows();
-        let generator = Matrix::from_fn(x + 1, x + 1, |row, column| match (row < x, column < x) {
-            (true, true) => self.a[(row, column)],
-            (true, false) => self.push[(row, 0)],
-            _ => 0.0,
-        });
-        let flow = exponential(&generator, size);
+        let x = self.system.a.nrows();
+        let flow = held_flow(&self.system.a, &self.push, size);
         (0..x).map(|row| self.pull[(0, row)] * flow[(row, x)]).sum()
     }
 }

@@ -2,12 +2,12 @@
 //! the system at hand: residual energy does not bound the error. Wu 2018, Sec. 6.
 
 use cosimo_core::Registry;
-use cosimo_engine::{Run, plan};
+use cosimo_engine::Run;
 use cosimo_system::System;
 use serde::Serialize;
 
 use crate::order::Truth;
-use crate::variant::{VariantError, refuse_lines};
+use crate::variant::{self, VariantError};
 
 #[derive(Debug, Clone, Serialize)]
 pub struct Correlations {
@@ -57,9 +57,7 @@ pub fn measure(
     registry: &Registry,
     truth: Truth<'_>,
 ) -> Result<Correlations, CorrelationError> {
-    refuse_lines(system)?;
-    let mut run =
-        Run::new(plan(system, registry).map_err(VariantError::Plan)?, 1).map_err(VariantError::Run)?;
+    let mut run = variant::run(system, registry)?;
     let names: Vec<String> = run.layout().topology.bonds.iter().map(|bond| bond.name.clone()).collect();
     if names.is_empty() {
         return Err(CorrelationError::NoBond);

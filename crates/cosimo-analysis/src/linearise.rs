@@ -130,13 +130,7 @@ impl Linearised {
     /// One step with held inputs and outputs as the step leaves them, on states and outputs. Wu 2018, (3.4).
     pub fn held_step(&self, size: f64) -> Matrix {
         let (x, y) = (self.a.nrows(), self.d.nrows());
-        let generator = Matrix::from_fn(x + y, x + y, |row, column| match (row < x, column < x) {
-            (true, true) => self.a[(row, column)],
-            (true, false) => self.b[(row, column - x)],
-            _ => 0.0,
-        });
-        let flow = exponential(&generator, size);
-        let states = flow.block(0, 0, x, x + y);
+        let states = held_flow(&self.a, &self.b, size);
         let mut told = &self.c * &states;
         for row in 0..y {
             for column in 0..y {
@@ -188,6 +182,17 @@ fn logarithm(matrix: &Matrix, factor: f64) -> Matrix {
         sum = &sum + &power.map(|entry| sign * entry);
     }
     sum.map(|entry| factor * entry)
+}
+
+/// What states x' = A x + B u become in a step with held inputs: a matrix for states and inputs.
+pub(crate) fn held_flow(a: &Matrix, b: &Matrix, size: f64) -> Matrix {
+    let (x, all) = (a.nrows(), a.nrows() + b.ncols());
+    let generator = Matrix::from_fn(all, all, |row, column| match (row < x, column < x) {
+        (true, true) => a[(row, column)],
+        (true, false) => b[(row, column - x)],
+        _ => 0.0,
+    });
+    exponential(&generator, size).block(0, 0, x, all)
 }
 
 /// e^(M h), by the series of a part of it and squaring.

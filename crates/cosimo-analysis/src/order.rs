@@ -2,12 +2,11 @@
 //! an undivided solution, or where there is none the differences of neighbouring sizes (Richardson), which fall alike.
 
 use cosimo_core::{End, Registry};
-use cosimo_engine::{Run, plan};
 use cosimo_system::{Choice, EndRule, System};
 
 use serde::Serialize;
 
-use crate::variant::{VariantError, refuse_lines};
+use crate::variant::{self, VariantError};
 
 /// Values of named outputs at given instants, one row per instant.
 pub type Truth<'a> = &'a dyn Fn(&[f64]) -> Result<(Vec<String>, Vec<Vec<f64>>), String>;
@@ -79,7 +78,6 @@ pub fn measure(
     let steps = steps as usize;
     let sizes: Vec<f64> = (0..=halvings).map(|k| size * 0.5f64.powi(k as i32)).collect();
     let mut names = Vec::new();
-    refuse_lines(system)?;
     let mut runs = Vec::new();
     for (k, &size) in sizes.iter().enumerate() {
         let mut constant = system.clone();
@@ -88,8 +86,7 @@ pub fn measure(
         constant.recipe.step.size = Some(size);
         constant.experiment.end = EndRule::After;
         let every = 1usize << k;
-        let mut run =
-            Run::new(plan(&constant, registry).map_err(VariantError::Plan)?, 1).map_err(VariantError::Run)?;
+        let mut run = variant::run(&constant, registry)?;
         let mut rows = Vec::with_capacity(steps);
         for step in 1..=steps * every {
             run.step().map_err(VariantError::Run)?;

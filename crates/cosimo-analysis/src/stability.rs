@@ -163,23 +163,14 @@ fn by_impulses(run: &mut Run, size: f64) -> Result<Radius, StabilityError> {
     let mut answers = vec![Matrix::zeros(told, cells); 2 * HORIZON];
     let mut point = vec![0.0; cells];
     island.read_cells(&mut point).map_err(RunError::from)?;
-    let (mut above, mut below) = (vec![0.0; 2 * HORIZON * cells], vec![0.0; 2 * HORIZON * cells]);
-    for column in 0..cells {
-        let kept = point[column];
-        let perturbation = PERTURBATION * kept.abs().max(1.0);
-        let (high, low) = (kept + perturbation, kept - perturbation);
-        point[column] = high;
-        island.respond(size, Some(&point), &mut above).map_err(RunError::from)?;
-        point[column] = low;
-        island.respond(size, Some(&point), &mut below).map_err(RunError::from)?;
-        point[column] = kept;
+    let respond = |point: &[f64], into: &mut [f64]| island.respond(size, Some(point), into);
+    differences(&mut point, PERTURBATION, 2 * HORIZON * cells, respond, |column, quotient| {
         for (step, answer) in answers.iter_mut().enumerate() {
             for row in 0..told {
-                let at = step * cells + states + row;
-                answer[(row, column)] = (above[at] - below[at]) / (high - low);
+                answer[(row, column)] = quotient[step * cells + states + row];
             }
         }
-    }
+    })?;
     let finite = |answer: &Matrix| answer.is_finite();
     if !answers.iter().all(finite) {
         return Err(StabilityError::NotFinite(size));
@@ -444,21 +435,37 @@ pub fn step_matrix_at(
 ) -> Result<Matrix, StabilityError> {
     let island = run.island();
     let cells = island.cells();
-    let mut above = vec![0.0; cells];
-    let mut below = vec![0.0; cells];
     let mut matrix = Matrix::zeros(cells, cells);
-    for column in 0..cells {
-        let kept = point[column];
+    let map = |point: &[f64], into: &mut [f64]| island.map(size, Some(point), into);
+    differences(point, relative, cells, map, |column, quotient| {
+        matrix.column_mut(column).copy_from_slice(quotient);
+    })?;
+    if matrix.is_finite() { Ok(matrix) } else { Err(StabilityError::NotFinite(size)) }
+}
+
+/// Central differences of so many answers by every cell of a point, one cell after the other.
+fn differences<Error>(
+    point: &mut [f64],
+    relative: f64,
+    answers: usize,
+    mut ask: impl FnMut(&[f64], &mut [f64]) -> Result<(), Error>,
+    mut each: impl FnMut(usize, &[f64]),
+) -> Result<(), StabilityError>
+where
+    RunError: From<Error>,
+{
+    let (mut above, mut below) = (vec![0.0; answers], vec![0.0; answers]);
+    for cell in 0..point.len() {
+        let kept = point[cell];
         let perturbation = relative * kept.abs().max(1.0);
         let (high, low) = (kept + perturbation, kept - perturbation);
-        point[column] = high;
-        island.map(size, Some(point), &mut above).map_err(RunError::from)?;
-        point[column] = low;
-        island.map(size, Some(point), &mut below).map_err(RunError::from)?;
-        point[column] = kept;
-        for row in 0..cells {
-            matrix[(row, column)] = (above[row] - below[row]) / (high - low);
-        }
+        point[cell] = high;
+        ask(point, &mut above).map_err(RunError::from)?;
+        point[cell] = low;
+        ask(point, &mut below).map_err(RunError::from)?;
+        point[cell] = kept;
+        above.iter_mut().zip(&below).for_each(|(above, below)| *above = (*above - below) / (high - low));
+        each(cell, &above);
     }
-    if matrix.is_finite() { Ok(matrix) } else { Err(StabilityError::NotFinite(size)) }
+    Ok(())
 }

@@ -111,6 +111,12 @@ pub fn describe(system: &System) -> String {
     words.join(", ")
 }
 
+/// A run of the system as it is, at its start; with lines there are no common steps to look at.
+pub(crate) fn run(system: &System, registry: &Registry) -> Result<Run, VariantError> {
+    refuse_lines(system)?;
+    Ok(Run::new(plan(system, registry).map_err(VariantError::Plan)?, 1)?)
+}
+
 /// A run of the system at an instant, or a few short steps after its start.
 pub fn started(system: &System, registry: &Registry, at: Option<f64>) -> Result<Run, VariantError> {
     refuse_lines(system)?;
