@@ -253,6 +253,12 @@ pub fn equations(request: &OpenRequest<'_>) -> Result<Option<Box<dyn Hybrid>>, V
     }
 }
 
+/// The numbers of a table with a line of names above them.
+fn rows(text: &str) -> Vec<Vec<f64>> {
+    let number = |cell: &str| cell.parse().unwrap_or(f64::NAN);
+    text.lines().skip(1).map(|line| line.split(',').map(number).collect()).collect()
+}
+
 /// Ports without feedthrough, and what every model can do.
 fn interface(inputs: Vec<Port>, outputs: Vec<Port>) -> Interface {
     Interface { inputs, outputs, abilities: ABILITIES, ..Interface::default() }

@@ -5,7 +5,7 @@ use cosimo_core::Port;
 use cosimo_native::{Direction, Known, Model, Unknown};
 
 use crate::parameters::{initial, not_negative, parameters};
-use crate::{HybridEntry, output};
+use crate::{HybridEntry, output, rows};
 
 parameters! {
     struct Robertson {
@@ -63,22 +63,8 @@ pub(crate) const ENTRY: HybridEntry = HybridEntry {
     parameters: Robertson::PARAMETERS,
     stop: 40.0,
     build: |options| Box::new(Robertson::of(options)),
-    reference: || REFERENCE.iter().map(|row| row.to_vec()).collect(),
+    // By scipy 1.17.1 with the exact Jacobian, and DOP853 agrees within 3e-14:
+    // `solve_ivp(lambda t, y: [-0.04*y[0] + 1e4*y[1]*y[2], 0.04*y[0] - 1e4*y[1]*y[2] - 3e7*y[1]**2, 3e7*y[1]**2],
+    // (0, 40), [1, 0, 0], "Radau", arange(0, 41, 4.0), rtol=1e-12, atol=1e-16, jac=...)`.
+    reference: || rows(include_str!("robertson.csv")),
 };
-
-/// By scipy 1.17.1 with the exact Jacobian, and DOP853 agrees within 3e-14:
-/// `solve_ivp(lambda t, y: [-0.04*y[0] + 1e4*y[1]*y[2], 0.04*y[0] - 1e4*y[1]*y[2] - 3e7*y[1]**2, 3e7*y[1]**2],
-/// (0, 40), [1, 0, 0], "Radau", arange(0, 41, 4.0), rtol=1e-12, atol=1e-16, jac=...)`.
-const REFERENCE: &[[f64; 4]] = &[
-    [0.0, 1.0, 0.0, 0.0],
-    [4.0, 0.9055186785842534, 2.2404756875602693e-05, 0.09445891665887193],
-    [8.0, 0.8585488445671129, 1.766377954583213e-05, 0.14143349165334174],
-    [12.0, 0.8266583571128081, 1.5120541110025783e-05, 0.17332652234608267],
-    [16.0, 0.8022756295902596, 1.3475917272584651e-05, 0.19771089449246873],
-    [20.0, 0.7824221993684367, 1.2299274165110108e-05, 0.21756550135739916],
-    [24.0, 0.7656143044807865, 1.1402411367736602e-05, 0.23437429310784683],
-    [28.0, 0.7510028034519681, 1.0688509273521356e-05, 0.24898650803875924],
-    [32.0, 0.7380548732665079, 1.0102043550124926e-05, 0.26193502468994323],
-    [36.0, 0.7264134373728829, 9.608594042390694e-06, 0.2735769540330762],
-    [40.0, 0.7158270687194165, 9.185534764558227e-06, 0.2841637457458203],
-];

@@ -4,7 +4,7 @@ use cosimo_core::Port;
 use cosimo_native::{Direction, Known, Model, Unknown};
 
 use crate::parameters::{finite, initial, parameters};
-use crate::{HybridEntry, output};
+use crate::{HybridEntry, output, rows};
 
 parameters! {
     struct VanDerPol {
@@ -50,22 +50,8 @@ pub(crate) const ENTRY: HybridEntry = HybridEntry {
     parameters: VanDerPol::PARAMETERS,
     stop: 20.0,
     build: |options| Box::new(VanDerPol::of(options)),
-    reference: || REFERENCE.iter().map(|row| row.to_vec()).collect(),
+    // By scipy 1.17.1, and Radau agrees within 4e-13:
+    // `solve_ivp(lambda t, y: [y[1], 5*(1 - y[0]**2)*y[1] - y[0]], (0, 20), [2, 0], "DOP853", arange(0, 21, 2.0),
+    // rtol=1e-13, atol=1e-14)`.
+    reference: || rows(include_str!("van_der_pol.csv")),
 };
-
-/// By scipy 1.17.1, and Radau agrees within 4e-13:
-/// `solve_ivp(lambda t, y: [y[1], 5*(1 - y[0]**2)*y[1] - y[0]], (0, 20), [2, 0], "DOP853", arange(0, 21, 2.0),
-/// rtol=1e-13, atol=1e-14)`.
-const REFERENCE: &[[f64; 3]] = &[
-    [0.0, 2.0, 0.0],
-    [2.0, 1.7092338721249822, -0.17438654047602745],
-    [4.0, 1.2352815521938167, -0.3640868892541918],
-    [6.0, -1.9829583186519963, 0.1336636970911866],
-    [8.0, -1.6747611177007462, 0.1813548559878387],
-    [10.0, -1.1587012660309721, 0.43046980897916853],
-    [12.0, 1.956682520022724, -0.13718816774125],
-    [14.0, 1.638849562713776, -0.18926043881968108],
-    [16.0, 1.0658731141848035, -0.5360344134059326],
-    [18.0, -1.929772599183194, 0.1404245575572221],
-    [20.0, -1.6012968795428302, 0.19832667633866816],
-];
