@@ -1,35 +1,50 @@
 //! Why an integrator could not go on.
 
 use std::borrow::Cow;
-use std::fmt;
 
 /// The integrator stays at the end of its last accepted step.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Failure {
     /// The system said so: handed through at once.
+    #[error("{message} (in a step from t = {time})")]
     Fatal { time: f64, message: Cow<'static, str> },
     /// From `time` not even a step of `step` succeeded, and smaller ones are not allowed.
+    #[error("no step from t = {time} succeeded, down to h = {step:e}: {cause}")]
     Stalled { time: f64, step: f64, cause: Cause },
     /// Steps go forward, to a finite limit.
+    #[error("a step from t = {time} needs a finite limit that is not earlier, not {limit}")]
     Limit { time: f64, limit: f64 },
     /// An indicator was not a number at a place that the derivatives accepted.
+    #[error("the indicator z[{index}] is not a number at t = {time}")]
     Indicator { time: f64, index: usize },
     /// Nor do indicators have a smaller step to try instead.
+    #[error("the system refuses its indicators at t = {time}: {message}")]
     Refused { time: f64, message: Cow<'static, str> },
     /// Events that come faster and faster: time goes on no further than `time`.
+    #[error(
+        "events accumulate at t = {time}: the last {events} came within {gap:e} of each other; \
+         the model has to come to rest there"
+    )]
     Accumulation { time: f64, events: u32, gap: f64 },
 }
 
 /// What stood in the way of a step.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Cause {
     /// The error was too large, this state's most of all.
+    #[error(
+        "the error stays above tolerance, most in x[{state}]; \
+         is there a discontinuity without an event, or a solution that grows without bound?"
+    )]
     Error { state: usize },
     /// Newton's method did not converge, in this state least of all.
+    #[error("Newton's method does not converge, least in x[{state}]")]
     Newton { state: usize },
     /// The derivative of this state was not a finite number.
+    #[error("the derivative of x[{state}] is not a finite number")]
     NotFinite { state: usize },
     /// `Fault::Retry`.
+    #[error("the system refuses: {message}")]
     Refused { message: Cow<'static, str> },
 }
 
@@ -43,44 +58,3 @@ impl Failure {
         words
     }
 }
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Failure::Fatal { time, message } => write!(f, "{message} (in a step from t = {time})"),
-            Failure::Stalled { time, step, cause } => {
-                write!(f, "no step from t = {time} succeeded, down to h = {step:e}: ")?;
-                match cause {
-                    Cause::Error { state } => write!(
-                        f,
-                        "the error stays above tolerance, most in x[{state}]; \
-                         is there a discontinuity without an event, or a solution that grows without bound?"
-                    ),
-                    Cause::Newton { state } => {
-                        write!(f, "Newton's method does not converge, least in x[{state}]")
-                    }
-                    Cause::NotFinite { state } => {
-                        write!(f, "the derivative of x[{state}] is not a finite number")
-                    }
-                    Cause::Refused { message } => write!(f, "the system refuses: {message}"),
-                }
-            }
-            Failure::Limit { time, limit } => {
-                write!(f, "a step from t = {time} needs a finite limit that is not earlier, not {limit}")
-            }
-            Failure::Indicator { time, index } => {
-                write!(f, "the indicator z[{index}] is not a number at t = {time}")
-            }
-            Failure::Refused { time, message } => {
-                write!(f, "the system refuses its indicators at t = {time}: {message}")
-            }
-            Failure::Accumulation { time, events, gap } => write!(
-                f,
-                "events accumulate at t = {time}: the last {events} came within {gap:e} of each other; \
-                 the model has to come to rest there"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for Failure {}

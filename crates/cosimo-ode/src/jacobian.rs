@@ -210,15 +210,4 @@ mod tests {
         let curved = errors(|x| (1e9 * (x - 1.0)).sin(), 1e9);
         assert!(curved[0] > 0.1 && curved[4] < 1e-3, "{curved:?}");
     }
-
-    #[test]
-    fn columns_share_an_evaluation_if_they_share_no_row() {
-        // An arrow: the first state is in all rows, the others in the first and their own.
-        let arrow = Pattern::new(4, (0..4).flat_map(|i| [(i, 0), (0, i), (i, i)]));
-        assert_eq!(arrow.evaluations(), 4);
-        // Without its shaft, and with a place outside the square that counts for nothing.
-        let diagonal = Pattern::new(4, (0..4).map(|i| (i, i)).chain([(7, 0)]));
-        assert_eq!(diagonal.evaluations(), 1);
-        assert_eq!(Pattern::new(4, []).evaluations(), 0);
-    }
 }

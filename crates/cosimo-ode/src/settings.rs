@@ -1,7 +1,5 @@
 //! What the user asks of an integrator: tolerances, step sizes, order.
 
-use std::fmt;
-
 use crate::jacobian::Pattern;
 
 /// The highest order of `bdf`: beyond five, formulas with backward differences are hardly stable (Hairer & Wanner,
@@ -112,13 +110,6 @@ impl Settings {
 }
 
 /// Why an integrator was not made: every reason.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.join("; "))]
 pub struct Refusal(pub Vec<String>);
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.join("; "))
-    }
-}
-
-impl std::error::Error for Refusal {}

@@ -1,7 +1,5 @@
 //! A place as bytes: numbers in little-endian order behind a line that says whose they are.
 
-use std::fmt;
-
 /// Changed whenever bytes written before could be misread.
 const FORM: &str = "cosimo-ode 1";
 
@@ -100,13 +98,6 @@ impl<'a> Reader<'a> {
 }
 
 /// Bytes that are not what was frozen.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the bytes cannot be thawed: {0}")]
 pub struct Unreadable(pub(crate) String);
-
-impl fmt::Display for Unreadable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the bytes cannot be thawed: {}", self.0)
-    }
-}
-
-impl std::error::Error for Unreadable {}

@@ -1,7 +1,6 @@
 //! What is integrated: the differential equations, lent to an integrator for the length of one call.
 
 use std::borrow::Cow;
-use std::fmt;
 
 /// `dx/dt = f(t, x)` with indicators whose sign changes are events.
 ///
@@ -24,20 +23,12 @@ pub trait System {
 }
 
 /// Why a system gave no answer. Texts are borrowed where they can be: a fault need not allocate.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// Not here; a smaller step may avoid this place.
+    #[error("{0}")]
     Retry(Cow<'static, str>),
     /// Not any more.
+    #[error("{0}")]
     Fatal(Cow<'static, str>),
 }
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Fault::Retry(message) | Fault::Fatal(message) => f.write_str(message),
-        }
-    }
-}
-
-impl std::error::Error for Fault {}

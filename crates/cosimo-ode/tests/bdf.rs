@@ -282,3 +282,14 @@ fn a_jacobian_is_taken_where_the_system_has_answers() {
     integrator.step(&mut system, 1.0).unwrap();
     assert_eq!((system.refused, integrator.counters().rejected), (1, 0));
 }
+
+#[test]
+fn columns_share_an_evaluation_if_they_share_no_row() {
+    // An arrow: the first state is in all rows, the others in the first and their own.
+    let arrow = Pattern::new(4, (0..4).flat_map(|i| [(i, 0), (0, i), (i, i)]));
+    assert_eq!(arrow.evaluations(), 4);
+    // Without its shaft, and with a place outside the square that counts for nothing.
+    let diagonal = Pattern::new(4, (0..4).map(|i| (i, i)).chain([(7, 0)]));
+    assert_eq!(diagonal.evaluations(), 1);
+    assert_eq!(Pattern::new(4, []).evaluations(), 0);
+}
