@@ -128,18 +128,14 @@ pub(crate) fn priority(model: &Model<'_>, report: &mut Report) {
 /// FMI 3.0 lets other attributes stand here, which hides those that are spelled as in FMI 2.0.
 pub(crate) fn misspelt_flag(model: &Model<'_>, report: &mut Report) {
     for kind in &model.kinds {
-        let element = match kind.tag_name().name() {
-            "ModelExchange" => &schema::EXCHANGE3,
-            "CoSimulation" => &schema::COSIMULATION3,
-            _ => &schema::SCHEDULED3,
-        };
+        let Some(element) = schema::FMI3.element(kind.tag_name().name()) else { continue };
         for attribute in kind.attributes().filter(|attribute| attribute.namespace().is_none()) {
             let name = attribute.name();
             let near = |known: &str| {
                 let (a, b) = (known.to_ascii_lowercase(), name.to_ascii_lowercase());
                 known != name && a.trim_end_matches('s') == b.trim_end_matches('s')
             };
-            let known = element.attributes.iter().flat_map(|group| group.iter()).map(|known| known.name);
+            let known = element.attributes.iter().map(|known| known.name);
             if element.attribute(name).is_none()
                 && let Some(meant) = known.into_iter().find(|known| near(known))
             {

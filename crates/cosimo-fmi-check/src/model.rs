@@ -110,19 +110,19 @@ impl<'a> Model<'a> {
         terminals: Option<(&'a Source<'a>, Node<'a, 'a>)>,
         build: Option<(&'a Source<'a>, Node<'a, 'a>)>,
     ) -> Option<Model<'a>> {
-        let fmi = version(root).filter(|_| root.tag_name().name() == schema::DESCRIPTION2.name)?;
+        let fmi = version(root).filter(|_| root.tag_name().name() == schema::DESCRIPTION)?;
         // Older versions have neither of these files.
         let (terminals, build) = if fmi == Fmi::Three { (terminals, build) } else { (None, None) };
         let mut found = Vec::new();
-        let description = match fmi {
-            Fmi::One => &schema::DESCRIPTION1,
-            Fmi::Two => &schema::DESCRIPTION2,
-            Fmi::Three => &schema::DESCRIPTION3,
+        let schema = match fmi {
+            Fmi::One => &schema::FMI1,
+            Fmi::Two => &schema::FMI2,
+            Fmi::Three => &schema::FMI3,
         };
-        defects(source, root, description, &mut found);
-        for (file, schema) in [(terminals, &schema::TERMINALS_AND_ICONS), (build, &schema::BUILD)] {
+        defects(source, root, (schema, schema::DESCRIPTION), &mut found);
+        for (file, name) in [(terminals, schema::TERMINALS_AND_ICONS), (build, schema::BUILD)] {
             if let Some((source, root)) = file {
-                defects(source, root, schema, &mut found);
+                defects(source, root, (schema, name), &mut found);
             }
         }
         let variables: Vec<Variable<'_>> = children_of(root, "ModelVariables")

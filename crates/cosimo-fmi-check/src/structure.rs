@@ -8,7 +8,7 @@ use roxmltree::Node;
 use crate::model::Model;
 use crate::package::{Package, Text};
 use crate::report::{Report, Source, Spot};
-use crate::schema::{self, Content, Element};
+use crate::schema::{self, Content, Element, Schema};
 
 /// What can be wrong with an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,32 +37,36 @@ const MOST_DEFECTS: usize = 10_000;
 /// As deep as the schemas go, and somewhat more for what is misplaced.
 const DEEPEST: usize = 64;
 
-/// Compares a document with its schema.
+/// Compares a document with its schema, in which its root has this name.
 pub(crate) fn defects(
     source: &Source<'_>,
     root: Node<'_, '_>,
-    schema: &'static Element,
+    (schema, name): (&Schema, &str),
     into: &mut Vec<Defect>,
 ) {
-    Walk { source, into }.element(root, schema, 0);
+    if let Some(element) = schema.element(name) {
+        Walk { source, schema, into }.element(root, element, 0);
+    }
 }
 
 struct Walk<'w, 's> {
     source: &'w Source<'s>,
+    schema: &'w Schema,
     into: &'w mut Vec<Defect>,
 }
 
-impl Walk<'_, '_> {
+impl<'w> Walk<'w, '_> {
     fn add(&mut self, kind: Kind, spot: Spot, message: String, found: String, wanted: String) {
         if self.into.len() < MOST_DEFECTS {
             self.into.push(Defect { kind, spot, message, found, wanted });
         }
     }
 
-    fn element(&mut self, node: Node<'_, '_>, schema: &'static Element, depth: usize) {
+    fn element(&mut self, node: Node<'_, '_>, schema: &'w Element, depth: usize) {
+        let whole = self.schema;
         self.attributes(node, schema);
         let particles = match &schema.content {
-            Content::Sequence(particles) => *particles,
+            Content::Sequence(particles) => particles,
             Content::Any(most) => return self.any(node, schema, *most),
             Content::Text => return self.any(node, schema, 0),
         };
@@ -85,12 +89,12 @@ impl Walk<'_, '_> {
             }
             let name = child.tag_name().name();
             let known = particles.iter().enumerate().find_map(|(index, particle)| {
-                particle.of.iter().find(|element| element.name == name).map(|element| (index, *element))
+                whole.one_of(particle).find(|element| element.name == name).map(|element| (index, element))
             });
             let Some((index, element)) = known else {
                 let names: Vec<String> = particles
                     .iter()
-                    .flat_map(|particle| particle.of.iter())
+                    .flat_map(|particle| whole.one_of(particle))
                     .map(|element| format!("`<{}>`", element.name))
                     .collect();
                 let wanted = if names.is_empty() { "no elements".into() } else { names.join(", ") };
@@ -107,7 +111,7 @@ impl Walk<'_, '_> {
                 self.add(Kind::RepeatedElement, self.source.element(child), message, found, wanted);
             } else if index < furthest {
                 let before: Vec<&str> =
-                    particles[furthest].of.iter().map(|element| element.name).take(3).collect();
+                    whole.one_of(&particles[furthest]).map(|element| element.name).take(3).collect();
                 let message = format!("`<{name}>` is in the wrong place");
                 let found = format!("it comes after `<{}>`", before.join(">` or `<"));
                 self.add(
@@ -124,7 +128,7 @@ impl Walk<'_, '_> {
         for (particle, count) in particles.iter().zip(counts) {
             if count < particle.least {
                 let names: Vec<String> =
-                    particle.of.iter().map(|element| format!("`<{}>`", element.name)).collect();
+                    whole.one_of(particle).map(|element| format!("`<{}>`", element.name)).collect();
                 let message = match node.attribute("name") {
                     Some(name) => format!("`<{tag}>` `{name}` lacks an element"),
                     None => format!("`<{tag}>` lacks an element"),
@@ -136,7 +140,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    fn any(&mut self, node: Node<'_, '_>, schema: &'static Element, most: usize) {
+    fn any(&mut self, node: Node<'_, '_>, schema: &Element, most: usize) {
         if let Some(child) = node.children().filter(Node::is_element).nth(most) {
             let message = format!("`<{}>` has several elements in it", schema.name);
             let found = format!("`<{}>` after another", child.tag_name().name());
@@ -150,7 +154,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    fn attributes(&mut self, node: Node<'_, '_>, schema: &'static Element) {
+    fn attributes(&mut self, node: Node<'_, '_>, schema: &Element) {
         let tag = schema.name;
         for attribute in node.attributes() {
             // Names of other namespaces, such as that of the schema's own place, are nobody's business.
@@ -162,12 +166,7 @@ impl Walk<'_, '_> {
             match schema.attribute(name) {
                 None if schema.open => {}
                 None => {
-                    let known: Vec<&str> = schema
-                        .attributes
-                        .iter()
-                        .flat_map(|group| group.iter())
-                        .map(|known| known.name)
-                        .collect();
+                    let known: Vec<&str> = schema.attributes.iter().map(|known| known.name).collect();
                     let near = known.iter().find(|known| known.eq_ignore_ascii_case(name));
                     let wanted = match near {
                         Some(near) => format!("`{near}`"),
@@ -188,7 +187,7 @@ impl Walk<'_, '_> {
                 }
             }
         }
-        let required = schema.attributes.iter().flat_map(|group| group.iter()).filter(|known| known.required);
+        let required = schema.attributes.iter().filter(|known| known.required);
         for known in required.filter(|known| !node.has_attribute(known.name)) {
             let of = node.attribute("name").map_or(String::new(), |name| format!(" `{name}`"));
             let message = format!("`<{tag}>`{of} lacks an attribute");
@@ -260,7 +259,7 @@ pub(crate) fn root(package: &Package, report: &mut Report) {
     let Ok(document) = cosimo_pack::xml::parse(content, entry) else { return };
     let (source, root) = (Source::new(entry, content), document.root_element());
     let tag = root.tag_name().name();
-    if tag != schema::DESCRIPTION2.name {
+    if tag != schema::DESCRIPTION {
         let message = "the description has another root element";
         report.find(source.element(root), message, format!("`<{tag}>`"), "`<fmiModelDescription>`");
     } else if super::model::version(root).is_none() {
