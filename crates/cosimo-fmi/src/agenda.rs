@@ -4,7 +4,7 @@
 use cosimo_core::{SimulatorError, Slot};
 
 use crate::description::{Causality, Clock, Description, Interval, Kind};
-use crate::exchange::{ROUNDS, announced, unsettled};
+use crate::exchange::{ROUNDS, announced, settle_events, unsettled};
 use crate::instance::{Stepping, Told};
 use crate::ports::{Group, Ports};
 
@@ -268,10 +268,7 @@ impl Agenda {
             if !group.clocks.is_empty() && !group.clocks.iter().any(|clock| self.active.contains(clock)) {
                 continue;
             }
-            for (place, port) in group.values.iter_mut().zip(&group.ports) {
-                *place = value(*port);
-            }
-            instance.set(group.kind, &group.references, &group.values)?;
+            group.set(instance, &value)?;
         }
         for (told, port) in self.now.told.iter_mut().zip(&self.discrete) {
             *told = value(*port);
@@ -343,20 +340,11 @@ impl Agenda {
         let at = self.now.time;
         instance.enter_event_mode()?;
         instance.set(kind, &[reference], &[value])?;
-        let mut rounds = 0;
-        self.now.announced = loop {
-            let update = instance.update()?;
-            if let Some(function) = update.ended {
-                return Err(SimulatorError::end(function));
-            }
-            if !update.again {
-                break announced(&update, at)?;
-            }
-            rounds += 1;
-            if rounds == ROUNDS {
-                return Err(unsettled(at));
-            }
-        };
+        let (settled, _) = settle_events(instance, at)?;
+        if let Some(function) = settled.ended {
+            return Err(SimulatorError::end(function));
+        }
+        self.now.announced = settled.next_event;
         for place in 0..self.timers.len() {
             if self.timers[place].clock.interval != Interval::Changing {
                 self.ask_again(instance, place, at)?;

@@ -21,6 +21,7 @@ use cosimo_native::{CROWD, crowded};
 
 use crate::agenda::Agenda;
 use crate::description::{Description, Fmi, Kind, Use};
+use crate::exchange::live;
 use crate::feedthrough;
 use crate::instance::{Life, Stepped, Stepping};
 use crate::jacobian::{Column, Tangents, columns};
@@ -207,7 +208,7 @@ impl<I: Stepping> Cosim<I> {
     /// The instance, past its initialisation.
     #[inline]
     fn running(&mut self) -> Result<&mut I, SimulatorError> {
-        let instance = self.instance.as_mut().ok_or_else(not_entered)?;
+        let instance = live(&mut self.instance)?;
         if self.initialising {
             let start = self.setup.map_or(0.0, |setup| setup.start.seconds());
             if let Some(agenda) = &mut self.agenda {
@@ -231,26 +232,18 @@ impl<I: Stepping> Cosim<I> {
         inputs: &Inputs<'_>,
         value: impl Fn(&Segment) -> f64,
     ) -> Result<(), SimulatorError> {
-        let instance = self.instance.as_mut().ok_or_else(not_entered)?;
+        let instance = live(&mut self.instance)?;
         for group in &mut self.ports.inputs {
-            for (place, port) in group.values.iter_mut().zip(&group.ports) {
-                *place = value(&inputs.segments[*port]);
-            }
-            instance.set(group.kind, &group.references, &group.values)?;
+            group.set(instance, |port| value(&inputs.segments[port]))?;
         }
         Ok(())
     }
 
     /// Sets what may be set between events.
     fn set_smooth(&mut self, value: impl Fn(usize) -> f64) -> Result<(), SimulatorError> {
-        let instance = self.instance.as_mut().ok_or_else(not_entered)?;
-        for group in self.ports.inputs.iter_mut().filter(|group| !group.discrete) {
-            for (place, port) in group.values.iter_mut().zip(&group.ports) {
-                *place = value(*port);
-            }
-            instance.set(group.kind, &group.references, &group.values)?;
-        }
-        Ok(())
+        let instance = live(&mut self.instance)?;
+        let mut smooth = self.ports.inputs.iter_mut().filter(|group| !group.discrete);
+        smooth.try_for_each(|group| group.set(instance, &value))
     }
 
     /// Takes inputs at an instant: in event mode if something is due or changes there, else those that may change
@@ -283,7 +276,7 @@ impl<I: Stepping> Cosim<I> {
                     Err(SimulatorError::end(function))
                 };
             }
-            let Some(agenda) = &mut self.agenda else { return Err(not_entered()) };
+            let agenda = live(&mut self.agenda)?;
             agenda.move_on();
             let (next, met) = (agenda.next(), agenda.met);
             let limit = if next > at { next.min(to) } else { to };
@@ -306,7 +299,7 @@ impl<I: Stepping> Cosim<I> {
             if crowd > CROWD {
                 return Err(crowded(reached));
             }
-            let Some(agenda) = &mut self.agenda else { return Err(not_entered()) };
+            let agenda = live(&mut self.agenda)?;
             if to - reached <= NEAR * window.size {
                 agenda.stand(to);
                 let event = event || agenda.ticks_at(to);
@@ -324,7 +317,7 @@ impl<I: Stepping> Cosim<I> {
                 let to = Time::new(at).unwrap_or(window.to);
                 return Ok(Reached { to, next_event: None, event: false, evaluations: steps });
             }
-            let Some(instance) = &mut self.instance else { return Err(not_entered()) };
+            let instance = live(&mut self.instance)?;
             if event {
                 self.ending = agenda.handle(instance, &mut self.ports, at, value, false)?;
             } else {
@@ -336,13 +329,10 @@ impl<I: Stepping> Cosim<I> {
     /// A window of a unit that solves for efforts itself: one step, or as far as its solver goes at once if that is
     /// enough and it can return there.
     fn advance_by_waves(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
-        let instance = self.instance.as_mut().ok_or_else(not_entered)?;
+        let instance = live(&mut self.instance)?;
         let told = self.waves.tell(instance, &window, inputs)?;
         for group in &mut self.ports.inputs {
-            for (place, port) in group.values.iter_mut().zip(&group.ports) {
-                *place = told[*port].start();
-            }
-            instance.set(group.kind, &group.references, &group.values)?;
+            group.set(instance, |port| told[port].start())?;
         }
         let from = window.from.seconds();
         let told = Inputs { segments: told, ..*inputs };
@@ -364,7 +354,7 @@ impl<I: Stepping> Cosim<I> {
         if count == 0 {
             return Ok(());
         }
-        let instance = self.instance.as_mut().ok_or_else(not_entered)?;
+        let instance = live(&mut self.instance)?;
         instance.set_slopes(&references[..count], &orders[..count], &values[..count])
     }
 }
@@ -384,11 +374,7 @@ impl<I: Stepping> Simulator for Cosim<I> {
     fn initialize(&mut self, setup: &Setup) -> Result<(), SimulatorError> {
         self.instance = None;
         let mut instance: I = self.unit.instantiate(Use::CoSimulation, &self.name, &self.ports.fed)?;
-        instance.set_up(setup.start.seconds(), setup.stop.map(Time::seconds))?;
-        for setting in &self.parameters.settings {
-            instance.configure(setting)?;
-        }
-        instance.initialise()?;
+        instance.enter(setup.start.seconds(), setup.stop.map(Time::seconds), &self.parameters.settings)?;
         // FMUs exist that do not advance while a return before the current point is announced.
         instance.promise(!(setup.rewinds && self.ports.interface.abilities.rollback));
         self.instance = Some(instance);
@@ -454,7 +440,7 @@ impl<I: Stepping> Simulator for Cosim<I> {
     }
 
     fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
-        let instance = self.instance.as_mut().ok_or_else(not_entered)?;
+        let instance = live(&mut self.instance)?;
         if let Some(agenda) = &self.agenda {
             agenda.show(out.values);
         }
@@ -462,16 +448,12 @@ impl<I: Stepping> Simulator for Cosim<I> {
             if !group.clocks.is_empty() {
                 continue; // shown as they were when their clock ticked
             }
-            let Group { kind, references, ports, values, .. } = group;
-            if let Some(first) = *run {
-                let values = &mut out.values[first..first + ports.len()];
-                instance.get(*kind, references, values)?;
+            let Some(first) = *run else {
+                group.get(instance, out.values)?;
                 continue;
-            }
-            instance.get(*kind, references, values)?;
-            for (port, value) in ports.iter().zip(values.iter()) {
-                out.values[*port] = *value;
-            }
+            };
+            let values = &mut out.values[first..first + group.ports.len()];
+            instance.get(group.kind, &group.references, values)?;
         }
         Ok(())
     }
@@ -551,7 +533,7 @@ impl<I: Stepping> Locals for Cosim<I> {
     }
 
     fn read(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
-        let instance = self.instance.as_mut().ok_or_else(not_entered)?;
+        let instance = live(&mut self.instance)?;
         self.locals.read(into, |_, kind, references, values| instance.get(kind, references, values))
     }
 }
@@ -564,7 +546,7 @@ impl<I: Stepping> Bytes for Cosim<I> {
                 Ok(())
             }
             _ => {
-                let instance = self.instance.as_mut().ok_or_else(not_entered)?;
+                let instance = live(&mut self.instance)?;
                 let (kind, reference) = self.ports.parcels_in[port];
                 instance.set_parcel(kind, reference, content)?;
                 self.agenda.iter_mut().for_each(|agenda| agenda.told_parcel(port, content));
@@ -574,7 +556,7 @@ impl<I: Stepping> Bytes for Cosim<I> {
     }
 
     fn get_bytes(&mut self, port: usize, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
-        let instance = self.instance.as_mut().ok_or_else(not_entered)?;
+        let instance = live(&mut self.instance)?;
         let (kind, reference) = self.ports.parcels_out[port];
         instance.get_parcel(kind, reference, into)
     }
@@ -642,7 +624,7 @@ impl<I: Stepping> TunableParameters for Cosim<I> {
         let unknown = || SimulatorError::new("tune", "there is no such parameter");
         let (reference, kind) = *self.tunable.get(parameter).ok_or_else(unknown)?;
         self.running()?;
-        let instance = self.instance.as_mut().ok_or_else(not_entered)?;
+        let instance = live(&mut self.instance)?;
         match &mut self.agenda {
             Some(agenda) => agenda.tune(instance, kind, reference, value),
             None => instance.set(kind, &[reference], &[value]),
@@ -655,7 +637,7 @@ impl<I: Stepping> Jacobian for Cosim<I> {
         let width = self.ports.interface.inputs.len();
         into.fill(0.0);
         self.running()?;
-        let instance = self.instance.as_mut().ok_or_else(not_entered)?;
+        let instance = live(&mut self.instance)?;
         for column in &mut self.columns {
             column.fill(instance, into, width)?;
         }
@@ -668,7 +650,7 @@ impl<I: Stepping> Jacobian for Cosim<I> {
 impl<I: Stepping> StateSpace for Cosim<I> {
     fn present(&mut self, into: &mut Present<'_>) -> Result<(), SimulatorError> {
         self.running()?;
-        let instance = self.instance.as_mut().ok_or_else(not_entered)?;
+        let instance = live(&mut self.instance)?;
         self.tangents.as_ref().ok_or_else(no_insight)?.look(instance, into)
     }
 
@@ -678,7 +660,7 @@ impl<I: Stepping> StateSpace for Cosim<I> {
 
     fn matrices(&mut self, _u: &[f64], into: &mut Matrices<'_>) -> Result<(), SimulatorError> {
         self.running()?;
-        let instance = self.instance.as_mut().ok_or_else(not_entered)?;
+        let instance = live(&mut self.instance)?;
         self.tangents.as_mut().ok_or_else(no_insight)?.fill(instance, into)
     }
 }
@@ -697,11 +679,6 @@ fn listed_states(about: &Description) -> Option<(Vec<u32>, Vec<u32>)> {
 #[cold]
 fn no_insight() -> SimulatorError {
     SimulatorError::new("linearise", "this unit does not list its states")
-}
-
-#[cold]
-fn not_entered() -> SimulatorError {
-    SimulatorError::new("enter", "the unit was not instantiated")
 }
 
 fn reached(

@@ -121,11 +121,7 @@ impl<I: Made + Exchanged> Origin for Single<I> {
 
     fn make(&self, start: f64, stop: Option<f64>) -> Result<I, SimulatorError> {
         let mut instance: I = self.unit.instantiate(Use::ModelExchange, &self.name, &[])?;
-        instance.set_up(start, stop)?;
-        for setting in &self.settings {
-            instance.configure(setting)?;
-        }
-        instance.initialise()?;
+        instance.enter(start, stop, &self.settings)?;
         Ok(instance)
     }
 
@@ -161,30 +157,9 @@ fn smooth(group: &Group) -> bool {
     group.kind == Kind::Float64 && !group.discrete
 }
 
-impl Group {
-    /// Tells the unit these of the inputs.
-    fn set(&mut self, instance: &mut impl Instance, u: &[f64]) -> Result<(), SimulatorError> {
-        for (value, port) in self.values.iter_mut().zip(&self.ports) {
-            *value = u[*port];
-        }
-        instance.set(self.kind, &self.references, &self.values)
-    }
-
-    /// Reads these of the outputs.
-    fn get(&mut self, instance: &mut impl Instance, y: &mut [f64]) -> Result<(), SimulatorError> {
-        instance.get(self.kind, &self.references, &mut self.values)?;
-        for (port, value) in self.ports.iter().zip(&self.values) {
-            y[*port] = *value;
-        }
-        Ok(())
-    }
-
-    fn has(&self, port: impl Fn(&usize) -> bool) -> bool {
-        self.ports.iter().any(port)
-    }
-}
-
-fn live<I>(instance: &mut Option<I>) -> Result<&mut I, SimulatorError> {
+/// The instance, if there is one.
+#[inline]
+pub(crate) fn live<I>(instance: &mut Option<I>) -> Result<&mut I, SimulatorError> {
     instance.as_mut().ok_or_else(|| SimulatorError::new("enter", "the unit was not instantiated"))
 }
 
@@ -199,7 +174,7 @@ impl<O: Origin> Equations for Exchange<O> {
 
     fn initialise(&mut self, u: &[f64]) -> Result<(), SimulatorError> {
         let instance = live(&mut self.instance)?;
-        self.inputs.iter_mut().try_for_each(|group| group.set(instance, u))
+        self.inputs.iter_mut().try_for_each(|group| group.set(instance, |port| u[port]))
     }
 
     /// A unit leaves initialisation in event mode.
@@ -225,19 +200,22 @@ impl<O: Origin> Equations for Exchange<O> {
         let instance = live(&mut self.instance)?;
         instance.set_time(t)?;
         instance.set_states(x)?;
-        self.inputs.iter_mut().filter(|group| smooth(group)).try_for_each(|group| group.set(instance, u))
+        let mut smooth = self.inputs.iter_mut().filter(|group| smooth(group));
+        smooth.try_for_each(|group| group.set(instance, |port| u[port]))
     }
 
     fn flows(&mut self, ends: &[LineEnd<'_>], y: &mut [f64]) -> Result<(), SimulatorError> {
         let instance = live(&mut self.instance)?;
-        let shows = |group: &&mut Group| group.has(|port| ends.iter().any(|end| end.flow == *port));
+        let shows =
+            |group: &&mut Group| group.ports.iter().any(|port| ends.iter().any(|end| end.flow == *port));
         self.outputs.iter_mut().filter(shows).try_for_each(|group| group.get(instance, y))
     }
 
     fn take_efforts(&mut self, ends: &[LineEnd<'_>], u: &[f64]) -> Result<(), SimulatorError> {
         let instance = live(&mut self.instance)?;
-        let takes = |group: &&mut Group| group.has(|port| ends.iter().any(|end| end.effort == *port));
-        self.inputs.iter_mut().filter(takes).try_for_each(|group| group.set(instance, u))
+        let takes =
+            |group: &&mut Group| group.ports.iter().any(|port| ends.iter().any(|end| end.effort == *port));
+        self.inputs.iter_mut().filter(takes).try_for_each(|group| group.set(instance, |port| u[port]))
     }
 
     fn derivatives(&mut self, dx: &mut [f64]) -> Result<(), SimulatorError> {
@@ -289,7 +267,7 @@ impl<O: Origin> Equations for Exchange<O> {
         instance.set_time(at)?;
         instance.set_states(x)?;
         instance.enter_event_mode()?;
-        self.inputs.iter_mut().try_for_each(|group| group.set(instance, u))?;
+        self.inputs.iter_mut().try_for_each(|group| group.set(instance, |port| u[port]))?;
         let (settled, states_changed) = settle_events(instance, at)?;
         if states_changed {
             instance.states(x)?;
@@ -401,7 +379,7 @@ fn allowed(relative: f64, nominal: f64) -> f64 {
 }
 
 /// The event iteration: what it came to, and whether states changed.
-fn settle_events(instance: &mut impl Evented, at: f64) -> Result<(Settled, bool), SimulatorError> {
+pub(crate) fn settle_events(instance: &mut impl Evented, at: f64) -> Result<(Settled, bool), SimulatorError> {
     let mut states_changed = false;
     for _ in 0..ROUNDS {
         let update = instance.update()?;

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use cosimo_core::{Interface, SimulatorError, trial};
 
 use crate::description::{Kind, Use};
-use crate::instance::Made;
+use crate::instance::{Instance, Made};
 use crate::parameters::Parameters;
 use crate::ports::{Group, Ports};
 use crate::unit::Unit;
@@ -79,7 +79,10 @@ fn found<I: Made>(
     ports: &Ports,
     declared: &Pairs,
 ) -> Result<Pairs, SimulatorError> {
-    let mut trial: Trial<'_, I> = Trial::begin(unit, usage, parameters, ports)?;
+    let mut instance: I = unit.instantiate(usage, "feedthrough", &[])?;
+    instance.enter(unit.description.experiment.start.unwrap_or(0.0), None, &parameters.settings)?;
+    let mut own = ports.clone();
+    let mut answer = |inputs: &[f64]| answer(&mut instance, &mut own, inputs);
     let kinds = kinds(&ports.inputs, ports.interface.inputs.len());
     // An item of an enumeration that is not there could be anything to the unit.
     let untried = |input: usize| kinds[input] == Kind::Enumeration;
@@ -87,19 +90,18 @@ fn found<I: Made>(
     for point in POINTS {
         let at = |input: usize, moves| near(kinds[input], ports.interface.inputs[input].start, moves);
         let base: Vec<f64> = (0..kinds.len()).map(|input| at(input, point)).collect();
-        let mut still = trial.answer(&base)?;
+        let mut still = answer(&base)?;
         for input in (0..kinds.len()).filter(|input| !untried(*input)) {
             let mut moved = base.clone();
             moved[input] = at(input, point + 0.5);
             if !differs(moved[input], base[input]) {
                 moved[input] = at(input, 0.0);
             }
-            let answer = trial.answer(&moved)?;
-            let again = trial.answer(&base)?;
-            for output in 0..answer.len() {
+            let (moved, again) = (answer(&moved)?, answer(&base)?);
+            for output in 0..moved.len() {
                 // What changes by itself cannot be told from what the input changes.
-                let [still, answer, again] = [&still, &answer, &again].map(|values| values[output]);
-                if differs(answer, again) || differs(still, again) {
+                let [still, moved, again] = [&still, &moved, &again].map(|values| values[output]);
+                if differs(moved, again) || differs(still, again) {
                     found.insert((output, input));
                 }
             }
@@ -126,43 +128,16 @@ fn near(kind: Kind, start: Option<f64>, moves: f64) -> f64 {
     }
 }
 
-/// An instance in initialisation mode.
-struct Trial<'a, I> {
-    instance: I,
-    ports: &'a Ports,
-}
-
-impl<I: Made> Trial<'_, I> {
-    fn begin<'a>(
-        unit: &Unit,
-        usage: Use,
-        parameters: &Parameters,
-        ports: &'a Ports,
-    ) -> Result<Trial<'a, I>, SimulatorError> {
-        let mut instance: I = unit.instantiate(usage, "feedthrough", &[])?;
-        instance.set_up(unit.description.experiment.start.unwrap_or(0.0), None)?;
-        for setting in &parameters.settings {
-            instance.configure(setting)?;
-        }
-        instance.initialise()?;
-        Ok(Trial { instance, ports })
-    }
-
-    fn answer(&mut self, inputs: &[f64]) -> Result<Vec<f64>, SimulatorError> {
-        for Group { kind, references, ports, .. } in &self.ports.inputs {
-            let values: Vec<f64> = ports.iter().map(|port| inputs[*port]).collect();
-            self.instance.set(*kind, references, &values)?;
-        }
-        let mut outputs = vec![0.0; self.ports.interface.outputs.len()];
-        for Group { kind, references, ports, .. } in &self.ports.outputs {
-            let mut values = vec![0.0; ports.len()];
-            self.instance.get(*kind, references, &mut values)?;
-            for (port, value) in ports.iter().zip(values) {
-                outputs[*port] = value;
-            }
-        }
-        Ok(outputs)
-    }
+/// What an instance in initialisation mode answers to inputs.
+fn answer(
+    instance: &mut impl Instance,
+    ports: &mut Ports,
+    inputs: &[f64],
+) -> Result<Vec<f64>, SimulatorError> {
+    ports.inputs.iter_mut().try_for_each(|group| group.set(instance, |port| inputs[port]))?;
+    let mut outputs = vec![0.0; ports.interface.outputs.len()];
+    ports.outputs.iter_mut().try_for_each(|group| group.get(instance, &mut outputs))?;
+    Ok(outputs)
 }
 
 /// The type of each port.

@@ -76,6 +76,13 @@ pub(crate) trait Instance: Send {
     /// Enters initialisation mode.
     fn initialise(&mut self) -> Result<(), SimulatorError>;
 
+    /// From the instance as it was made into initialisation mode.
+    fn enter(&mut self, start: f64, stop: Option<f64>, settings: &[Setting]) -> Result<(), SimulatorError> {
+        self.set_up(start, stop)?;
+        settings.iter().try_for_each(|setting| self.configure(setting))?;
+        self.initialise()
+    }
+
     /// Leaves initialisation mode.
     fn ready(&mut self) -> Result<(), SimulatorError>;
 
@@ -382,6 +389,56 @@ pub(crate) fn refusal(unit: &Unit, usage: Use, log: &Log) -> String {
 pub(crate) fn other_version(function: &'static str) -> SimulatorError {
     SimulatorError::new(function, "the library was bound as another version of FMI")
 }
+
+/// What an instance lets its handle do, alike in all versions and, with `states`, in those that have states.
+macro_rules! by_handle {
+    () => {
+        fn life(&self) -> Life {
+            self.handle.life
+        }
+
+        fn forgive(&mut self, life: Life) {
+            if self.handle.life == Life::Failed {
+                self.handle.life = life;
+            }
+        }
+    };
+    (states) => {
+        by_handle!();
+
+        fn ready(&mut self) -> Result<(), SimulatorError> {
+            // SAFETY: no arguments.
+            guard::around(|| unsafe { self.handle.exit_initialization() })?;
+            self.handle.life = Life::Stepping;
+            if let (Some(quiet), Some(function)) = (&self.quiet, self.handle.functions.set_debug_logging) {
+                let names: Vec<*const c_char> = quiet.iter().map(|name| name.as_ptr()).collect();
+                // Only a wish: what it answers does not matter.
+                self.handle.site.enter(function as usize);
+                // SAFETY: the instance is alive, the names live through the call.
+                unsafe { function(self.handle.pointer, true.into(), names.len(), names.as_ptr()) };
+                self.handle.site.leave();
+            }
+            Ok(())
+        }
+
+        fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+            self.handle.keep(slot.index())
+        }
+
+        fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
+            self.handle.bring_back(slot.index())
+        }
+
+        fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
+            self.handle.freeze_state(into)
+        }
+
+        fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
+            self.handle.thaw_state(from)
+        }
+    };
+}
+pub(crate) use by_handle;
 
 /// Saving, restoring and bytes: the same in both versions that have states, but for the type of a byte.
 macro_rules! states {

@@ -48,10 +48,7 @@ enum Phase {
 
 struct Member {
     instance: Box<dyn Exchanged>,
-    states: usize,
-    indicators: usize,
-    completed_steps: bool,
-    keeps_state: bool,
+    known: Known,
 }
 
 pub(crate) struct Joined {
@@ -115,13 +112,10 @@ pub(crate) fn join(
         tolerance: parts.iter().filter_map(|part| part.known.tolerance).reduce(f64::min),
     };
     let whole = whole(&ports, &parts, &net);
-    let paths = |side: fn(&Interface) -> &[cosimo_core::Port]| {
-        let parts = parts.iter().zip(&ports);
-        parts.flat_map(move |(part, ports)| {
-            side(&ports.interface).iter().map(move |port| format!("{}.{}", part.name, port.name))
-        })
-    };
-    let names = paths(|interface| &interface.inputs).collect();
+    let inputs = parts.iter().zip(&ports).flat_map(|(part, ports)| {
+        ports.interface.inputs.iter().map(move |port| format!("{}.{}", part.name, port.name))
+    });
+    let names = inputs.collect();
     let start = |member: usize, input: usize| {
         let said = request.wires.iter().find(|wire| wire.to == (member, input)).and_then(|wire| wire.start);
         said.or(ports[member].interface.inputs[input].start).unwrap_or(0.0)
@@ -183,16 +177,7 @@ fn whole(members: &[Ports], parts: &[Part], net: &Net) -> Ports {
     };
     let (input_kinds, output_kinds) = (kinds(&net.inputs, net.sources.len()), kinds(&net.outputs, net.shown));
     let add = |groups: &mut Vec<Group>, kind: Kind, discrete: bool, port: usize| {
-        let fits = |group: &Group| (group.kind, group.discrete) == (kind, discrete);
-        let place = groups.iter().position(fits).unwrap_or_else(|| {
-            groups.push(Group::new(kind, discrete));
-            groups.len() - 1
-        });
-        let group = &mut groups[place];
-        group.references.push(port as u32);
-        group.sizes.push(1);
-        group.ports.push(port);
-        group.values.push(0.0);
+        Group::add(groups, (kind, discrete, &[]), port as u32, port..port + 1);
     };
     let mut place = 0;
     for (ports, part) in members.iter().zip(parts) {
@@ -223,17 +208,7 @@ fn whole(members: &[Ports], parts: &[Part], net: &Net) -> Ports {
         interface.remarks.extend(said);
         interface.members.push(part.name.clone());
     }
-    Ports {
-        interface,
-        inputs,
-        outputs,
-        fed: Vec::new(),
-        parcels_in: Vec::new(),
-        parcels_out: Vec::new(),
-        clocks_in: Vec::new(),
-        clocks_out: Vec::new(),
-        undeclared: Default::default(),
-    }
+    Ports { interface, inputs, outputs, ..Ports::default() }
 }
 
 impl Origin for Together {
@@ -250,13 +225,7 @@ impl Origin for Together {
                     Box::new(Single::<Fmi3Instance>::new(unit.clone(), name, settings).make(start, stop)?)
                 }
             };
-            members.push(Member {
-                instance,
-                states: known.states,
-                indicators: known.indicators,
-                completed_steps: known.completed_steps,
-                keeps_state: known.keeps_state,
-            });
+            members.push(Member { instance, known: known.clone() });
         }
         let loops = self.net.turns.iter().filter_map(|turn| match turn {
             Turn::Plain { .. } => None,
@@ -575,21 +544,21 @@ impl Instance for Joined {
 
     fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
         self.saved[slot.index()].copy_from_slice(&self.inputs);
-        let keeping = self.members.iter_mut().filter(|member| member.keeps_state);
+        let keeping = self.members.iter_mut().filter(|member| member.known.keeps_state);
         keeping.into_iter().try_for_each(|member| member.instance.save(slot))
     }
 
     fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
         self.inputs.copy_from_slice(&self.saved[slot.index()]);
         self.stale = true;
-        let keeping = self.members.iter_mut().filter(|member| member.keeps_state);
+        let keeping = self.members.iter_mut().filter(|member| member.known.keeps_state);
         keeping.into_iter().try_for_each(|member| member.instance.restore(slot))
     }
 
     /// Inputs, then the members' bytes with their lengths.
     fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
         into.extend(self.inputs.iter().flat_map(|input| input.to_le_bytes()));
-        for member in self.members.iter_mut().filter(|member| member.keeps_state) {
+        for member in self.members.iter_mut().filter(|member| member.known.keeps_state) {
             let start = into.len();
             into.extend([0; 8]);
             member.instance.freeze(into)?;
@@ -606,7 +575,7 @@ impl Instance for Joined {
             *input = f64::from_le_bytes(*bytes);
         }
         self.stale = true;
-        for member in self.members.iter_mut().filter(|member| member.keeps_state) {
+        for member in self.members.iter_mut().filter(|member| member.known.keeps_state) {
             let (length, behind) = rest.split_first_chunk().ok_or_else(damaged)?;
             let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| damaged())?;
             let (own, behind) = behind.split_at_checked(length).ok_or_else(damaged)?;
@@ -668,7 +637,7 @@ impl Exchanged for Joined {
     fn set_states(&mut self, mut x: &[f64]) -> Result<(), SimulatorError> {
         self.stale = true;
         for member in &mut self.members {
-            let (own, rest) = x.split_at(member.states);
+            let (own, rest) = x.split_at(member.known.states);
             member.instance.set_states(own)?;
             x = rest;
         }
@@ -676,27 +645,27 @@ impl Exchanged for Joined {
     }
 
     fn states(&mut self, x: &mut [f64]) -> Result<(), SimulatorError> {
-        self.split(x, |member| member.states, |member, x| member.states(x))
+        self.split(x, |member| member.known.states, |member, x| member.states(x))
     }
 
     fn nominals(&mut self, x: &mut [f64]) -> Result<(), SimulatorError> {
-        self.split(x, |member| member.states, |member, x| member.nominals(x))
+        self.split(x, |member| member.known.states, |member, x| member.nominals(x))
     }
 
     fn slopes(&mut self, dx: &mut [f64]) -> Result<(), SimulatorError> {
         self.resolve()?;
-        self.split(dx, |member| member.states, |member, dx| member.slopes(dx))
+        self.split(dx, |member| member.known.states, |member, dx| member.slopes(dx))
     }
 
     fn indicators(&mut self, z: &mut [f64]) -> Result<(), SimulatorError> {
         self.resolve()?;
-        self.split(z, |member| member.indicators, |member, z| member.indicators(z))
+        self.split(z, |member| member.known.indicators, |member, z| member.indicators(z))
     }
 
     fn completed_step(&mut self, never_back: bool) -> Result<Completed, SimulatorError> {
         self.resolve()?;
         let mut all = Completed::default();
-        for member in self.members.iter_mut().filter(|member| member.completed_steps) {
+        for member in self.members.iter_mut().filter(|member| member.known.completed_steps) {
             let completed = member.instance.completed_step(never_back)?;
             all.event |= completed.event;
             all.ended = all.ended.or(completed.ended);

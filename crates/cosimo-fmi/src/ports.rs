@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use cosimo_core::{Carries, Content, Interface, ParcelPort, Port};
+use cosimo_core::{Carries, Content, Interface, ParcelPort, Port, SimulatorError};
 
 use crate::description::{Causality, Description, Interval, Kind, Variability, Variable};
-use crate::instance::Fed;
+use crate::instance::{Fed, Instance};
 
 /// Ports of one type, set or read by one call.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,16 +25,52 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    pub(crate) fn new(kind: Kind, discrete: bool) -> Group {
-        Group {
-            kind,
-            discrete,
-            clocks: vec![],
-            references: vec![],
-            sizes: vec![],
-            ports: vec![],
-            values: vec![],
+    /// Adds a variable with its ports to the group that it fits into, or to a new one.
+    pub(crate) fn add(
+        groups: &mut Vec<Group>,
+        (kind, discrete, clocks): (Kind, bool, &[u32]),
+        reference: u32,
+        ports: Range<usize>,
+    ) {
+        let fits = |group: &Group| (group.kind, group.discrete) == (kind, discrete) && group.clocks == clocks;
+        let place = groups.iter().position(fits).unwrap_or_else(|| {
+            let clocks = clocks.to_vec();
+            let (references, sizes, ports, values) = Default::default();
+            groups.push(Group { kind, discrete, clocks, references, sizes, ports, values });
+            groups.len() - 1
+        });
+        let group = &mut groups[place];
+        group.references.push(reference);
+        group.sizes.push(ports.len());
+        group.ports.extend(ports);
+        group.values.resize(group.ports.len(), 0.0);
+    }
+
+    /// Tells the unit these of the inputs.
+    #[inline]
+    pub(crate) fn set(
+        &mut self,
+        instance: &mut impl Instance,
+        value: impl Fn(usize) -> f64,
+    ) -> Result<(), SimulatorError> {
+        for (place, port) in self.values.iter_mut().zip(&self.ports) {
+            *place = value(*port);
         }
+        instance.set(self.kind, &self.references, &self.values)
+    }
+
+    /// Reads these of the outputs.
+    #[inline]
+    pub(crate) fn get(
+        &mut self,
+        instance: &mut impl Instance,
+        outputs: &mut [f64],
+    ) -> Result<(), SimulatorError> {
+        instance.get(self.kind, &self.references, &mut self.values)?;
+        for (port, value) in self.ports.iter().zip(&self.values) {
+            outputs[*port] = *value;
+        }
+        Ok(())
     }
 
     /// The first port, if the ports follow each other: then values need not be copied.
@@ -175,18 +211,7 @@ impl Ports {
             let discrete = variable.causality == Causality::Input
                 && (variable.variability != Variability::Continuous || !variable.kind.is_float());
             let clocked: &[u32] = if clocks { &variable.clocks } else { &[] };
-            let fits = |group: &Group| {
-                (group.kind, group.discrete) == (variable.kind, discrete) && group.clocks == clocked
-            };
-            let place = groups.iter().position(fits).unwrap_or_else(|| {
-                groups.push(Group { clocks: clocked.to_vec(), ..Group::new(variable.kind, discrete) });
-                groups.len() - 1
-            });
-            let group = &mut groups[place];
-            group.references.push(variable.reference);
-            group.sizes.push(range.len());
-            group.ports.extend(range);
-            group.values.resize(group.ports.len(), 0.0);
+            Group::add(groups, (variable.kind, discrete, clocked), variable.reference, range);
         }
         if !ignore_structure {
             ports.depend(description, &input_ports, &output_ports);

@@ -19,7 +19,7 @@ use crate::fmi1::logger::{Listening, while_beginning};
 use crate::guard;
 use crate::instance::{
     Ending, Evented, Fed, Handle, Instance, Life, Made, Scratch, Setting, Spelling, Stepped, Stepping, Table,
-    Values, absent, c_string, copy_text, other_version, refusal, uri, whole,
+    Values, absent, by_handle, c_string, copy_text, other_version, refusal, uri, whole,
 };
 use crate::log::Log;
 use crate::site::Names;
@@ -396,15 +396,7 @@ impl Fmi1Instance {
 }
 
 impl Instance for Fmi1Instance {
-    fn life(&self) -> Life {
-        self.handle.life
-    }
-
-    fn forgive(&mut self, life: Life) {
-        if self.handle.life == Life::Failed {
-            self.handle.life = life;
-        }
-    }
+    by_handle!();
 
     /// The call that tells the experiment also initialises, so it waits until inputs are known.
     fn set_up(&mut self, start: f64, stop: Option<f64>) -> Result<(), SimulatorError> {

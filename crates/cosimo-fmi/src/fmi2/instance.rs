@@ -11,7 +11,8 @@ use crate::fmi2::ffi::{self, Functions};
 use crate::guard;
 use crate::instance::{
     FOR_BYTES, Fed, Handle, Instance, Life, Made, ROUNDING, Scratch, Setting, Spelling, Stepped, Stepping,
-    Table, Values, absent, c_string, copy_text, failures_only, other_version, refusal, states, uri, whole,
+    Table, Values, absent, by_handle, c_string, copy_text, failures_only, other_version, refusal, states,
+    uri, whole,
 };
 use crate::log::{self, Listening, Log};
 use crate::unit::{Binding, Unit};
@@ -177,15 +178,7 @@ impl Fmi2Instance {
 }
 
 impl Instance for Fmi2Instance {
-    fn life(&self) -> Life {
-        self.handle.life
-    }
-
-    fn forgive(&mut self, life: Life) {
-        if self.handle.life == Life::Failed {
-            self.handle.life = life;
-        }
-    }
+    by_handle!(states);
 
     fn set_up(&mut self, start: f64, stop: Option<f64>) -> Result<(), SimulatorError> {
         let (bounded, stop) = (c_int::from(stop.is_some()), stop.unwrap_or(start));
@@ -196,21 +189,6 @@ impl Instance for Fmi2Instance {
     fn initialise(&mut self) -> Result<(), SimulatorError> {
         // SAFETY: no arguments.
         guard::around(|| unsafe { self.handle.enter_initialization() })
-    }
-
-    fn ready(&mut self) -> Result<(), SimulatorError> {
-        // SAFETY: no arguments.
-        guard::around(|| unsafe { self.handle.exit_initialization() })?;
-        self.handle.life = Life::Stepping;
-        if let (Some(quiet), Some(function)) = (&self.quiet, self.handle.functions.set_debug_logging) {
-            let names: Vec<*const c_char> = quiet.iter().map(|name| name.as_ptr()).collect();
-            // Only a wish: what it answers does not matter.
-            self.handle.site.enter(function as usize);
-            // SAFETY: the instance is alive, the names live through the call.
-            unsafe { function(self.handle.pointer, 1, names.len(), names.as_ptr()) };
-            self.handle.site.leave();
-        }
-        Ok(())
     }
 
     fn configure(&mut self, setting: &Setting) -> Result<(), SimulatorError> {
@@ -273,22 +251,6 @@ impl Instance for Fmi2Instance {
             copy_text(text, into);
         }
         Ok(())
-    }
-
-    fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        self.handle.keep(slot.index())
-    }
-
-    fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        self.handle.bring_back(slot.index())
-    }
-
-    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
-        self.handle.freeze_state(into)
-    }
-
-    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
-        self.handle.thaw_state(from)
     }
 
     fn derivatives(&mut self, of: &[u32], by: u32, into: &mut [f64]) -> Result<(), SimulatorError> {

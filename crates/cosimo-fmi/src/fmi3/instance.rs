@@ -16,7 +16,8 @@ use crate::fmi3::ffi::{Functions, Get, References, Set};
 use crate::guard;
 use crate::instance::{
     FOR_BYTES, Fed, Handle, Instance, Life, Made, ROUNDING, Scratch, Setting, Spelling, Stepped, Stepping,
-    Table, Told, Values, absent, c_string, copy_text, failures_only, other_version, refusal, states, whole,
+    Table, Told, Values, absent, by_handle, c_string, copy_text, failures_only, other_version, refusal,
+    states, whole,
 };
 use crate::log::{self, Listening, Log};
 use crate::unit::{Binding, Unit};
@@ -319,15 +320,7 @@ impl Fmi3Instance {
 }
 
 impl Instance for Fmi3Instance {
-    fn life(&self) -> Life {
-        self.handle.life
-    }
-
-    fn forgive(&mut self, life: Life) {
-        if self.handle.life == Life::Failed {
-            self.handle.life = life;
-        }
-    }
+    by_handle!(states);
 
     /// FMI 3.0 hears of it with the next call.
     fn set_up(&mut self, start: f64, stop: Option<f64>) -> Result<(), SimulatorError> {
@@ -340,21 +333,6 @@ impl Instance for Fmi3Instance {
         let (bounded, stop) = (stop.is_some(), stop.unwrap_or(start));
         // SAFETY: nothing but numbers.
         guard::around(|| unsafe { self.handle.enter_initialization(false, 0.0, start, bounded, stop) })
-    }
-
-    fn ready(&mut self) -> Result<(), SimulatorError> {
-        // SAFETY: no arguments.
-        guard::around(|| unsafe { self.handle.exit_initialization() })?;
-        self.handle.life = Life::Stepping;
-        if let (Some(quiet), Some(function)) = (&self.quiet, self.handle.functions.set_debug_logging) {
-            let names: Vec<*const c_char> = quiet.iter().map(|name| name.as_ptr()).collect();
-            // Only a wish: what it answers does not matter.
-            self.handle.site.enter(function as usize);
-            // SAFETY: the instance is alive, the names live through the call.
-            unsafe { function(self.handle.pointer, true, names.len(), names.as_ptr()) };
-            self.handle.site.leave();
-        }
-        Ok(())
     }
 
     fn configure(&mut self, setting: &Setting) -> Result<(), SimulatorError> {
@@ -454,22 +432,6 @@ impl Instance for Fmi3Instance {
             }
         }
         Ok(())
-    }
-
-    fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        self.handle.keep(slot.index())
-    }
-
-    fn restore(&mut self, slot: Slot) -> Result<(), SimulatorError> {
-        self.handle.bring_back(slot.index())
-    }
-
-    fn freeze(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
-        self.handle.freeze_state(into)
-    }
-
-    fn thaw(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
-        self.handle.thaw_state(from)
     }
 
     fn derivatives(&mut self, of: &[u32], by: u32, into: &mut [f64]) -> Result<(), SimulatorError> {
