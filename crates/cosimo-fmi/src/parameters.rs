@@ -118,22 +118,16 @@ pub(crate) fn read(
     wish: Option<Use>,
 ) -> Result<Parameters, Vec<OpenProblem>> {
     let mut parameters = Parameters::default();
-    let mut problems = Vec::new();
-    for (name, value) in given {
-        let outcome = if name.starts_with(PREFIX) {
-            option(name, value, &mut parameters)
-        } else {
-            setting(description, name, value).map(|setting| {
-                parameters
-                    .doubts
-                    .extend(beyond(description, name, &setting).map(|doubt| (name.clone(), doubt)));
-                parameters.settings.push(setting);
-            })
-        };
-        if let Err((message, hint)) = outcome {
-            problems.push(OpenProblem { parameter: Some(name.clone()), message, hint });
+    let mut problems = wrong(given, |name, value| {
+        if name.starts_with(PREFIX) {
+            return option(name, value, &mut parameters);
         }
-    }
+        let setting = setting(description, name, value)?;
+        let doubt = beyond(description, name, &setting);
+        parameters.doubts.extend(doubt.map(|doubt| (name.to_owned(), doubt)));
+        parameters.settings.push(setting);
+        Ok(())
+    });
     let usage = parameters.usage.or(wish.filter(|wish| description.offer(*wish).is_some()));
     problems.extend(misplaced(description, given, usage));
     if problems.is_empty() { Ok(parameters) } else { Err(problems) }
@@ -142,19 +136,24 @@ pub(crate) fn read(
 /// Options of units that are integrated together.
 pub(crate) fn of_joined(given: &[(String, Value)]) -> Result<Parameters, Vec<OpenProblem>> {
     let mut parameters = Parameters::default();
-    let mut problems = Vec::new();
-    for (name, value) in given {
-        let outcome = if MODEL_EXCHANGE.contains(&name.as_str()) {
-            option(name, value, &mut parameters)
-        } else {
-            let hint = suggest(name, MODEL_EXCHANGE.into_iter());
-            Err((format!("there is no option `{name}` of units that are integrated together"), Some(hint)))
-        };
-        if let Err((message, hint)) = outcome {
-            problems.push(OpenProblem { parameter: Some(name.clone()), message, hint });
+    let problems = wrong(given, |name, value| {
+        if MODEL_EXCHANGE.contains(&name) {
+            return option(name, value, &mut parameters);
         }
-    }
+        let hint = suggest(name, MODEL_EXCHANGE.into_iter());
+        Err((format!("there is no option `{name}` of units that are integrated together"), Some(hint)))
+    });
     if problems.is_empty() { Ok(parameters) } else { Err(problems) }
+}
+
+/// What is wrong with each of the parameters that are not taken.
+fn wrong(
+    given: &[(String, Value)],
+    mut take: impl FnMut(&str, &Value) -> Result<(), Wrong>,
+) -> Vec<OpenProblem> {
+    let problem =
+        |name: &String, (message, hint)| OpenProblem { parameter: Some(name.clone()), message, hint };
+    given.iter().filter_map(|(name, value)| Some(problem(name, take(name, value).err()?))).collect()
 }
 
 /// Options that are for another use than that of the unit.
@@ -201,16 +200,16 @@ fn option(name: &str, value: &Value, parameters: &mut Parameters) -> Result<(), 
             if number.fract() == 0.0 && (1.0..=1e6).contains(number) =>
         {
             parameters.substep = Some(*number as u32);
-            Ok(())
         }
-        ("cosimo.substep", other) => Err((
-            format!("`{name}` must be a whole number from 1 to 1e6, found {}", other.describe()),
-            Some("it splits each macro step, so that assumed inputs reach a unit that holds them".into()),
-        )),
+        ("cosimo.substep", other) => {
+            let hint = "it splits each macro step, so that assumed inputs reach a unit that holds them";
+            let found = other.describe();
+            let message = format!("`{name}` must be a whole number from 1 to 1e6, found {found}");
+            return Err((message, Some(hint.into())));
+        }
         ("cosimo.use", other) => {
             let known = [("co-simulation", Use::CoSimulation), ("model-exchange", Use::ModelExchange)];
             parameters.usage = Some(word(name, other, &known)?);
-            Ok(())
         }
         ("cosimo.solver", other) => {
             if let Some((absent, remedy)) =
@@ -221,7 +220,6 @@ fn option(name: &str, value: &Value, parameters: &mut Parameters) -> Result<(), 
             }
             let known: Vec<_> = INTEGRATORS.iter().map(|entry| (entry.name, *entry)).collect();
             parameters.solver = word(name, other, &known)?;
-            Ok(())
         }
         ("cosimo.relative" | "cosimo.absolute" | "cosimo.largest_step", Value::Number(number))
             if number.is_finite() && *number > 0.0 =>
@@ -232,10 +230,10 @@ fn option(name: &str, value: &Value, parameters: &mut Parameters) -> Result<(), 
                 _ => &mut parameters.largest_step,
             };
             *place = Some(*number);
-            Ok(())
         }
         ("cosimo.relative" | "cosimo.absolute" | "cosimo.largest_step", other) => {
-            Err((format!("`{name}` must be a finite number above 0, found {}", other.describe()), None))
+            let found = other.describe();
+            return Err((format!("`{name}` must be a finite number above 0, found {found}"), None));
         }
         ("cosimo.feedthrough", other) => {
             let known = [
@@ -244,16 +242,18 @@ fn option(name: &str, value: &Value, parameters: &mut Parameters) -> Result<(), 
                 ("none", Feedthrough::None),
             ];
             parameters.feedthrough = word(name, other, &known)?;
-            Ok(())
         }
         ("cosimo.rollback", other) => {
             let known =
                 [("tried", Rollback::Tried), ("trusted", Rollback::Trusted), ("none", Rollback::None)];
             parameters.rollback = word(name, other, &known)?;
-            Ok(())
         }
-        _ => Err((format!("there is no option `{name}`"), Some(suggest(name, OPTIONS.into_iter())))),
+        _ => {
+            let hint = suggest(name, OPTIONS.into_iter());
+            return Err((format!("there is no option `{name}`"), Some(hint)));
+        }
     }
+    Ok(())
 }
 
 fn word<T: Copy>(name: &str, value: &Value, known: &[(&str, T)]) -> Result<T, Wrong> {
@@ -289,29 +289,18 @@ fn setting(description: &Description, name: &str, value: &Value) -> Result<Setti
         let hint = suggest(name, known.map(|variable| variable.name.as_str()));
         return Err((format!("unit `{model}` has no variable `{name}`"), Some(hint)));
     };
-    let causality = variable.causality.name();
-    match variable.causality {
-        _ if settable(variable) => {}
-        Causality::StructuralParameter => {
-            return Err((
-                format!(
-                    "`{name}` of unit `{model}` is a structural parameter; Cosimo cannot resize a unit yet"
-                ),
-                None,
-            ));
-        }
-        Causality::Input => {
-            return Err((
-                format!("`{name}` of unit `{model}` is an input, not a parameter"),
-                Some("connect it, or give it a value as an input".into()),
-            ));
-        }
-        _ => {
-            return Err((
-                format!("`{name}` of unit `{model}` cannot be set: the unit computes this {causality}"),
-                None,
-            ));
-        }
+    if !settable(variable) {
+        let (why, hint) = match variable.causality {
+            Causality::StructuralParameter => {
+                ("is a structural parameter; Cosimo cannot resize a unit yet".to_owned(), None)
+            }
+            Causality::Input => (
+                "is an input, not a parameter".to_owned(),
+                Some("connect it, or give it a value as an input".to_owned()),
+            ),
+            other => (format!("cannot be set: the unit computes this {}", other.name()), None),
+        };
+        return Err((format!("`{name}` of unit `{model}` {why}"), hint));
     }
     let wrong = |wanted: String| {
         Err((format!("`{name}` of unit `{model}` must be {wanted}, found {}", value.describe()), None))

@@ -147,6 +147,22 @@ pub(crate) fn listed(
     Vec::new()
 }
 
+/// The elements of the variables, which FMI 2.0 and 3.0 require.
+pub(crate) fn model_variables<'a, 'i>(
+    reader: &mut Reader<'_>,
+    root: Node<'a, 'i>,
+) -> impl Iterator<Item = Node<'a, 'i>> + use<'a, 'i> {
+    if child(root, "ModelVariables").is_none() {
+        reader.problem(root, "there is no `<ModelVariables>`");
+    }
+    children_of(root, "ModelVariables")
+}
+
+pub(crate) fn derivative_of_nothing(reader: &mut Reader<'_>, node: Node<'_, '_>, derivative: &Variable) {
+    let name = &derivative.name;
+    reader.problem(node, format!("`{name}` is listed as a derivative, but does not say of which state"));
+}
+
 /// Name and value reference of a variable.
 pub(crate) fn identity<'a>(reader: &mut Reader<'_>, node: Node<'a, '_>) -> Option<(&'a str, u32)> {
     let (name, _) = (reader.text(node, "name"), reader.text(node, "valueReference")?);

@@ -8,7 +8,8 @@ use crate::description::{Causality, Description, Exchange, Fmi, Kind, Output, Va
 use crate::problem::Place;
 use crate::quantity::{Units, definitions};
 use crate::schema::{
-    declared_types, head, identity, interfaces, listed, offer, read_nature, typed, variable,
+    declared_types, derivative_of_nothing, head, identity, interfaces, listed, model_variables, offer,
+    read_nature, typed, variable,
 };
 use crate::xml::{Reader, child, children_of};
 
@@ -51,13 +52,7 @@ fn states(reader: &mut Reader<'_>, root: Node<'_, '_>, variables: &[Variable]) -
         };
         match of.get(derivative).copied().flatten().and_then(index) {
             Some(state) => found.push((state, derivative)),
-            None => {
-                let name = &variables[derivative].name;
-                reader.problem(
-                    node,
-                    format!("`{name}` is listed as a derivative, but does not say of which state"),
-                );
-            }
+            None => derivative_of_nothing(reader, node, &variables[derivative]),
         }
     }
     found
@@ -65,11 +60,8 @@ fn states(reader: &mut Reader<'_>, root: Node<'_, '_>, variables: &[Variable]) -
 
 fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> Vec<Variable> {
     let mut types = declared_types(root);
-    if child(root, "ModelVariables").is_none() {
-        reader.problem(root, "there is no `<ModelVariables>`");
-    }
     let mut found = Vec::new();
-    for node in children_of(root, "ModelVariables") {
+    for node in model_variables(reader, root) {
         let Some((name, reference)) = identity(reader, node) else { continue };
         let Some((typed, kind)) = typed(node) else {
             reader.problem(

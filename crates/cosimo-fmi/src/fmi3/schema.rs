@@ -7,7 +7,9 @@ use roxmltree::Node;
 use crate::declared_types::DeclaredTypes;
 use crate::description::{Clock, Description, Exchange, Fmi, INTERVALS, Kind, Output, Variable};
 use crate::quantity::{Units, definitions};
-use crate::schema::{head, identity, interfaces, listed, offer, read_nature, variable};
+use crate::schema::{
+    derivative_of_nothing, head, identity, interfaces, listed, model_variables, offer, read_nature, variable,
+};
 use crate::xml::{Reader, child, children_of};
 
 /// More elements in one variable are a mistake or an attack.
@@ -69,13 +71,7 @@ fn states(reader: &mut Reader<'_>, root: Node<'_, '_>, variables: &[Variable]) -
         let state = of.get(&variables[derivative].reference);
         match state.and_then(|state| variables.iter().position(|variable| variable.reference == *state)) {
             Some(state) => found.push((state, derivative)),
-            None => {
-                let name = &variables[derivative].name;
-                reader.problem(
-                    node,
-                    format!("`{name}` is listed as a derivative, but does not say of which state"),
-                );
-            }
+            None => derivative_of_nothing(reader, node, &variables[derivative]),
         }
     }
     found
@@ -90,14 +86,11 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
     let mut types = DeclaredTypes::new(
         children_of(root, "TypeDefinitions").filter_map(|node| Some((node.attribute("name")?, node))),
     );
-    if child(root, "ModelVariables").is_none() {
-        reader.problem(root, "there is no `<ModelVariables>`");
-    }
     let sizes = structural_sizes(root);
     let mut found: Vec<Variable> = Vec::new();
     let mut references: BTreeMap<u32, usize> = BTreeMap::new();
     let mut sum = 0;
-    for node in children_of(root, "ModelVariables") {
+    for node in model_variables(reader, root) {
         let tag = node.tag_name().name();
         let Some((kind, _)) = Kind::ALL.iter().find(|(_, name)| *name == tag) else {
             reader.remark(node, format!("`<{tag}>` is not a type of FMI 3.0 and is left out"));
