@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cosimo_fmi::description::{
-    CAUSALITIES, Causality, Fmi, INITIALS, Initial, Kind, VARIABILITIES, Variability, typed,
+    CAUSALITIES, Causality, Fmi, INITIALS, Initial, KINDS, Kind, VARIABILITIES, Variability, typed,
 };
 use cosimo_pack::xml::{child, children_of};
 use roxmltree::Node;
@@ -279,7 +279,7 @@ impl<'a> Variable<'a> {
 
     fn three(node: Node<'a, 'a>) -> Variable<'a> {
         let tag = node.tag_name().name();
-        let kind = Kind::ALL.iter().find(|(_, name)| *name == tag).map(|(kind, _)| *kind);
+        let kind = KINDS.iter().find(|(name, _)| *name == tag).map(|(_, kind)| *kind);
         let start = if matches!(kind, Some(Kind::String | Kind::Binary)) {
             let starts = node.children().filter(|child| child.tag_name().name() == "Start");
             let values: Vec<&str> = starts.filter_map(|start| start.attribute("value")).collect();

@@ -22,6 +22,30 @@ pub const TERMINALS: &str = "terminalsAndIcons/terminalsAndIcons.xml";
 /// `fmiUndefinedValueReference` of FMI 1.0: there is no value.
 pub const UNDEFINED_REFERENCE: u32 = u32::MAX;
 
+/// An enumeration of which each value is a word of the standard, and a table of these words.
+macro_rules! words {
+    ($(#[$about:meta])* $visible:vis enum $name:ident in $table:ident {
+        $($(#[$doc:meta])* $variant:ident = $word:literal,)*
+    }) => {
+        $(#[$about])*
+        $visible enum $name {
+            $($(#[$doc])* $variant,)*
+        }
+
+        $visible const $table: &[(&str, $name)] = &[$(($word, $name::$variant)),*];
+
+        impl $name {
+            #[allow(dead_code, reason = "not every enumeration is shown")]
+            $visible fn name(self) -> &'static str {
+                match self {
+                    $($name::$variant => $word,)*
+                }
+            }
+        }
+    };
+}
+pub(crate) use words;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fmi {
     One,
@@ -143,48 +167,29 @@ pub struct UnitDefinition {
     pub place: Place,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    Float64,
-    Float32,
-    Int8,
-    UInt8,
-    Int16,
-    UInt16,
-    Int32,
-    UInt32,
-    Int64,
-    UInt64,
-    Boolean,
-    String,
-    Binary,
-    Enumeration,
-    Clock,
+words! {
+    /// The type of a variable, as FMI 3.0 calls it.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Kind in KINDS {
+        Float64 = "Float64",
+        Float32 = "Float32",
+        Int8 = "Int8",
+        UInt8 = "UInt8",
+        Int16 = "Int16",
+        UInt16 = "UInt16",
+        Int32 = "Int32",
+        UInt32 = "UInt32",
+        Int64 = "Int64",
+        UInt64 = "UInt64",
+        Boolean = "Boolean",
+        String = "String",
+        Binary = "Binary",
+        Enumeration = "Enumeration",
+        Clock = "Clock",
+    }
 }
 
 impl Kind {
-    pub const ALL: [(Kind, &'static str); 15] = [
-        (Kind::Float64, "Float64"),
-        (Kind::Float32, "Float32"),
-        (Kind::Int8, "Int8"),
-        (Kind::UInt8, "UInt8"),
-        (Kind::Int16, "Int16"),
-        (Kind::UInt16, "UInt16"),
-        (Kind::Int32, "Int32"),
-        (Kind::UInt32, "UInt32"),
-        (Kind::Int64, "Int64"),
-        (Kind::UInt64, "UInt64"),
-        (Kind::Boolean, "Boolean"),
-        (Kind::String, "String"),
-        (Kind::Binary, "Binary"),
-        (Kind::Enumeration, "Enumeration"),
-        (Kind::Clock, "Clock"),
-    ];
-
-    pub fn name(self) -> &'static str {
-        Kind::ALL.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
-    }
-
     pub fn is_float(self) -> bool {
         matches!(self, Kind::Float64 | Kind::Float32)
     }
@@ -195,73 +200,36 @@ impl Kind {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Causality {
-    StructuralParameter,
-    Parameter,
-    CalculatedParameter,
-    Input,
-    Output,
-    Local,
-    Independent,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Variability {
-    Constant,
-    Fixed,
-    Tunable,
-    Discrete,
-    Continuous,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Initial {
-    Exact,
-    Approx,
-    Calculated,
-}
-
-pub const CAUSALITIES: &[(&str, Causality)] = &[
-    ("structuralParameter", Causality::StructuralParameter),
-    ("parameter", Causality::Parameter),
-    ("calculatedParameter", Causality::CalculatedParameter),
-    ("input", Causality::Input),
-    ("output", Causality::Output),
-    ("local", Causality::Local),
-    ("independent", Causality::Independent),
-];
-
-pub const VARIABILITIES: &[(&str, Variability)] = &[
-    ("constant", Variability::Constant),
-    ("fixed", Variability::Fixed),
-    ("tunable", Variability::Tunable),
-    ("discrete", Variability::Discrete),
-    ("continuous", Variability::Continuous),
-];
-
-pub const INITIALS: &[(&str, Initial)] =
-    &[("exact", Initial::Exact), ("approx", Initial::Approx), ("calculated", Initial::Calculated)];
-
-fn word<T: PartialEq>(words: &[(&'static str, T)], value: &T) -> &'static str {
-    words.iter().find(|(_, known)| known == value).map_or("", |(word, _)| word)
-}
-
-impl Causality {
-    pub fn name(self) -> &'static str {
-        word(CAUSALITIES, &self)
+words! {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Causality in CAUSALITIES {
+        StructuralParameter = "structuralParameter",
+        Parameter = "parameter",
+        CalculatedParameter = "calculatedParameter",
+        Input = "input",
+        Output = "output",
+        Local = "local",
+        Independent = "independent",
     }
 }
 
-impl Variability {
-    pub fn name(self) -> &'static str {
-        word(VARIABILITIES, &self)
+words! {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Variability in VARIABILITIES {
+        Constant = "constant",
+        Fixed = "fixed",
+        Tunable = "tunable",
+        Discrete = "discrete",
+        Continuous = "continuous",
     }
 }
 
-impl Initial {
-    pub fn name(self) -> &'static str {
-        word(INITIALS, &self)
+words! {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Initial in INITIALS {
+        Exact = "exact",
+        Approx = "approx",
+        Calculated = "calculated",
     }
 }
 
@@ -305,26 +273,18 @@ pub struct Clock {
     pub shift: f64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Interval {
-    Constant,
-    Fixed,
-    Calculated,
-    Tunable,
-    Changing,
-    Countdown,
-    Triggered,
+words! {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Interval in INTERVALS {
+        Constant = "constant",
+        Fixed = "fixed",
+        Calculated = "calculated",
+        Tunable = "tunable",
+        Changing = "changing",
+        Countdown = "countdown",
+        Triggered = "triggered",
+    }
 }
-
-pub(crate) const INTERVALS: &[(&str, Interval)] = &[
-    ("constant", Interval::Constant),
-    ("fixed", Interval::Fixed),
-    ("calculated", Interval::Calculated),
-    ("tunable", Interval::Tunable),
-    ("changing", Interval::Changing),
-    ("countdown", Interval::Countdown),
-    ("triggered", Interval::Triggered),
-];
 
 impl Variable {
     /// The value reference as the description has it.

@@ -6,7 +6,7 @@ use roxmltree::Node;
 
 use crate::description::{
     Capabilities, Causality, Description, Fmi, Initial, Kind, Offer, Output, UNDEFINED_REFERENCE,
-    UnitDefinition, Variability, Variable,
+    UnitDefinition, Variability, Variable, words,
 };
 use crate::quantity::Units;
 use crate::schema::{
@@ -14,49 +14,38 @@ use crate::schema::{
 };
 use crate::xml::{Reader, child, children_of};
 
-/// Causality as FMI 1.0 has it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Direction {
-    Input,
-    Output,
-    Internal,
-    /// Without influence on the simulation, such as a switch for logging.
-    None,
+words! {
+    /// Causality as FMI 1.0 has it.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) enum Direction in DIRECTIONS {
+        Input = "input",
+        Output = "output",
+        Internal = "internal",
+        /// Without influence on the simulation, such as a switch for logging.
+        None = "none",
+    }
 }
 
-/// Variability as FMI 1.0 has it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Change {
-    Constant,
-    Parameter,
-    Discrete,
-    Continuous,
+words! {
+    /// Variability as FMI 1.0 has it.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) enum Change in CHANGES {
+        Constant = "constant",
+        Parameter = "parameter",
+        Discrete = "discrete",
+        Continuous = "continuous",
+    }
 }
 
-/// How a variable refers to one with the same value reference.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Alias {
-    None,
-    Same,
-    Negated,
+words! {
+    /// How a variable refers to one with the same value reference.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) enum Alias in ALIASES {
+        None = "noAlias",
+        Same = "alias",
+        Negated = "negatedAlias",
+    }
 }
-
-pub(crate) const DIRECTIONS: &[(&str, Direction)] = &[
-    ("input", Direction::Input),
-    ("output", Direction::Output),
-    ("internal", Direction::Internal),
-    ("none", Direction::None),
-];
-
-pub(crate) const CHANGES: &[(&str, Change)] = &[
-    ("constant", Change::Constant),
-    ("parameter", Change::Parameter),
-    ("discrete", Change::Discrete),
-    ("continuous", Change::Continuous),
-];
-
-pub(crate) const ALIASES: &[(&str, Alias)] =
-    &[("noAlias", Alias::None), ("alias", Alias::Same), ("negatedAlias", Alias::Negated)];
 
 pub(crate) fn read(reader: &mut Reader<'_>, root: Node<'_, '_>, version: &str) -> Option<Description> {
     let head = head(reader, root, (Fmi::One, version), "guid");

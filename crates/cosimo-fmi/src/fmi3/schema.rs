@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use roxmltree::Node;
 
 use crate::declared_types::DeclaredTypes;
-use crate::description::{Clock, Description, Exchange, Fmi, INTERVALS, Kind, Output, Variable};
+use crate::description::{Clock, Description, Exchange, Fmi, INTERVALS, KINDS, Kind, Output, Variable};
 use crate::quantity::{Units, definitions};
 use crate::schema::{
     derivative_of_nothing, head, identity, interfaces, listed, model_variables, offer, read_nature, variable,
@@ -92,7 +92,7 @@ fn variables(reader: &mut Reader<'_>, root: Node<'_, '_>, units: &Units<'_>) -> 
     let mut sum = 0;
     for node in model_variables(reader, root) {
         let tag = node.tag_name().name();
-        let Some((kind, _)) = Kind::ALL.iter().find(|(_, name)| *name == tag) else {
+        let Some((_, kind)) = KINDS.iter().find(|(name, _)| *name == tag) else {
             reader.remark(node, format!("`<{tag}>` is not a type of FMI 3.0 and is left out"));
             continue;
         };
