@@ -4,23 +4,85 @@ use std::ffi::CString;
 
 use crate::variables::Type;
 
-/// A value with its type.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Datum {
-    Single(f32),
-    Real(f64),
-    Int8(i8),
-    UInt8(u8),
-    Int16(i16),
-    UInt16(u16),
-    Int32(i32),
-    UInt32(u32),
+/// Rust's types by what they hold.
+pub(crate) trait Plain: Copy {
+    /// Reals may be set where nothing else may.
+    const REAL: bool;
+
+    fn hold(self) -> Datum;
+    fn of(held: &Datum) -> Option<Self>;
+}
+
+/// Implements [`Plain`] for the type of a value.
+macro_rules! plain {
+    ($name:ident, $type:ty, $real:literal) => {
+        impl Plain for $type {
+            const REAL: bool = $real;
+
+            fn hold(self) -> Datum {
+                Datum::$name(self)
+            }
+
+            fn of(held: &Datum) -> Option<$type> {
+                match held {
+                    Datum::$name(value) => Some(*value),
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+/// Makes [`Datum`] out of the types of numbers; with each, whether it is real.
+macro_rules! numbers {
+    ($($(#[$about:meta])* $name:ident($type:ty): $real:literal,)*) => {
+        /// A value with its type.
+        #[derive(Debug, Clone, PartialEq)]
+        pub(crate) enum Datum {
+            $($(#[$about])* $name($type),)*
+            Boolean(bool),
+            Text(CString),
+            Binary(Vec<u8>),
+        }
+
+        $(plain!($name, $type, $real);)*
+        plain!(Boolean, bool, false);
+
+        impl Datum {
+            fn bytes(&self) -> Vec<u8> {
+                match self {
+                    $(Datum::$name(value) => value.to_le_bytes().to_vec(),)*
+                    Datum::Boolean(value) => vec![u8::from(*value)],
+                    Datum::Text(text) => text.as_bytes().to_vec(),
+                    Datum::Binary(bytes) => bytes.clone(),
+                }
+            }
+
+            /// The same type with other bytes.
+            fn with(&self, bytes: &[u8]) -> Option<Datum> {
+                Some(match self {
+                    $(Datum::$name(_) => Datum::$name(<$type>::from_le_bytes(bytes.try_into().ok()?)),)*
+                    Datum::Boolean(_) => Datum::Boolean(bytes.first()? != &0),
+                    Datum::Text(_) => Datum::Text(CString::new(bytes).ok()?),
+                    Datum::Binary(_) => Datum::Binary(bytes.to_vec()),
+                })
+            }
+        }
+    };
+}
+
+numbers! {
+    Single(f32): true,
+    Real(f64): true,
+    Int8(i8): false,
+    UInt8(u8): false,
+    Int16(i16): false,
+    UInt16(u16): false,
+    Int32(i32): false,
+    UInt32(u32): false,
     /// Enumerations too.
-    Int64(i64),
-    UInt64(u64),
-    Boolean(bool),
-    Text(CString),
-    Binary(Vec<u8>),
+    Int64(i64): false,
+    UInt64(u64): false,
 }
 
 impl Datum {
@@ -43,43 +105,6 @@ impl Datum {
             Type::Binary | Type::Clock => Datum::Binary(Vec::new()),
         }
     }
-
-    fn bytes(&self) -> Vec<u8> {
-        match self {
-            Datum::Single(value) => value.to_le_bytes().to_vec(),
-            Datum::Real(value) => value.to_le_bytes().to_vec(),
-            Datum::Int8(value) => value.to_le_bytes().to_vec(),
-            Datum::UInt8(value) => vec![*value],
-            Datum::Int16(value) => value.to_le_bytes().to_vec(),
-            Datum::UInt16(value) => value.to_le_bytes().to_vec(),
-            Datum::Int32(value) => value.to_le_bytes().to_vec(),
-            Datum::UInt32(value) => value.to_le_bytes().to_vec(),
-            Datum::Int64(value) => value.to_le_bytes().to_vec(),
-            Datum::UInt64(value) => value.to_le_bytes().to_vec(),
-            Datum::Boolean(value) => vec![u8::from(*value)],
-            Datum::Text(text) => text.as_bytes().to_vec(),
-            Datum::Binary(bytes) => bytes.clone(),
-        }
-    }
-
-    /// The same type with other bytes.
-    fn with(&self, bytes: &[u8]) -> Option<Datum> {
-        Some(match self {
-            Datum::Single(_) => Datum::Single(f32::from_le_bytes(bytes.try_into().ok()?)),
-            Datum::Real(_) => Datum::Real(f64::from_le_bytes(bytes.try_into().ok()?)),
-            Datum::Int8(_) => Datum::Int8(i8::from_le_bytes(bytes.try_into().ok()?)),
-            Datum::UInt8(_) => Datum::UInt8(u8::from_le_bytes(bytes.try_into().ok()?)),
-            Datum::Int16(_) => Datum::Int16(i16::from_le_bytes(bytes.try_into().ok()?)),
-            Datum::UInt16(_) => Datum::UInt16(u16::from_le_bytes(bytes.try_into().ok()?)),
-            Datum::Int32(_) => Datum::Int32(i32::from_le_bytes(bytes.try_into().ok()?)),
-            Datum::UInt32(_) => Datum::UInt32(u32::from_le_bytes(bytes.try_into().ok()?)),
-            Datum::Int64(_) => Datum::Int64(i64::from_le_bytes(bytes.try_into().ok()?)),
-            Datum::UInt64(_) => Datum::UInt64(u64::from_le_bytes(bytes.try_into().ok()?)),
-            Datum::Boolean(_) => Datum::Boolean(bytes.first()? != &0),
-            Datum::Text(_) => Datum::Text(CString::new(bytes).ok()?),
-            Datum::Binary(_) => Datum::Binary(bytes.to_vec()),
-        })
-    }
 }
 
 /// All values, as bytes with their lengths before them.
@@ -101,39 +126,6 @@ pub(crate) fn thaw<'a>(values: &[Datum], mut from: &'a [u8]) -> Option<(Vec<Datu
         from = rest;
     }
     Some((found, from))
-}
-
-/// Rust's types by what they hold.
-pub(crate) trait Plain: Copy {
-    /// Reals may be set where nothing else may.
-    const REAL: bool;
-
-    fn hold(self) -> Datum;
-    fn of(held: &Datum) -> Option<Self>;
-}
-
-macro_rules! plain {
-    ($real:literal: $($name:ident $type:ty)*) => {$(
-        impl Plain for $type {
-            const REAL: bool = $real;
-
-            fn hold(self) -> Datum {
-                Datum::$name(self)
-            }
-
-            fn of(held: &Datum) -> Option<$type> {
-                match held {
-                    Datum::$name(value) => Some(*value),
-                    _ => None,
-                }
-            }
-        }
-    )*};
-}
-
-plain! { true: Single f32 Real f64 }
-plain! { false:
-    Int8 i8 UInt8 u8 Int16 i16 UInt16 u16 Int32 i32 UInt32 u32 Int64 i64 UInt64 u64 Boolean bool
 }
 
 #[cfg(test)]

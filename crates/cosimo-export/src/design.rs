@@ -3,6 +3,30 @@
 
 use std::fmt::Write as _;
 
+/// An enumeration whose values have names in files: all of them in `ALL`, the name of one by `text`.
+#[macro_export]
+macro_rules! named {
+    ($(#[$about:meta])* pub enum $enum:ident {
+        $($(#[$doc:meta])* $value:ident = $name:literal,)*
+    }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum $enum {
+            $($(#[$doc])* $value,)*
+        }
+
+        impl $enum {
+            pub const ALL: [$enum; [$($name),*].len()] = [$($enum::$value),*];
+
+            pub fn text(self) -> &'static str {
+                match self {
+                    $($enum::$value => $name,)*
+                }
+            }
+        }
+    };
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
     /// Stand-alone slaves for co-simulation only.
@@ -26,84 +50,50 @@ impl Version {
     }
 }
 
-/// Who solves the equations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// The FMU.
-    CoSimulation,
-    /// The importer.
-    ModelExchange,
-    /// Whoever the importer says.
-    Both,
+named! {
+    /// Who solves the equations.
+    pub enum Kind {
+        /// The FMU.
+        CoSimulation = "co-simulation",
+        /// The importer.
+        ModelExchange = "exchange",
+        /// Whoever the importer says.
+        Both = "both",
+    }
 }
 
 impl Kind {
-    pub const ALL: [Kind; 3] = [Kind::CoSimulation, Kind::ModelExchange, Kind::Both];
-
-    pub fn text(self) -> &'static str {
-        match self {
-            Kind::CoSimulation => "co-simulation",
-            Kind::ModelExchange => "exchange",
-            Kind::Both => "both",
-        }
-    }
-
     /// Whether an FMU of this kind can be used as `one`.
     pub(crate) fn offers(self, one: Kind) -> bool {
         self == one || self == Kind::Both
     }
 }
 
-/// What an FMU declares beyond, or short of, what its model can do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Variant {
-    /// All that the model can do, with inputs held over a step.
-    Plain,
-    /// No FMU state.
-    NoRollback,
-    /// Every step as long as the first.
-    FixedStep,
-    /// FMI 1.0 and 2.0 only: takes derivatives of inputs.
-    Interpolates,
-    /// FMI 3.0 only: asks for inputs inside a step.
-    Intermediate,
-    /// Model exchange: wants to hear of every completed step.
-    Completed,
-    /// Model exchange: the same, and asks for an event after every fifth.
-    StepEvents,
-    /// Model exchange: an event takes three rounds, and happens in the second.
-    Iterates,
-    /// Model exchange: no derivatives by states and inputs.
-    NoDerivatives,
+named! {
+    /// What an FMU declares beyond, or short of, what its model can do.
+    pub enum Variant {
+        /// All that the model can do, with inputs held over a step.
+        Plain = "plain",
+        /// No FMU state.
+        NoRollback = "norollback",
+        /// Every step as long as the first.
+        FixedStep = "fixedstep",
+        /// FMI 1.0 and 2.0 only: takes derivatives of inputs.
+        Interpolates = "interpolates",
+        /// FMI 3.0 only: asks for inputs inside a step.
+        Intermediate = "intermediate",
+        /// Model exchange: wants to hear of every completed step.
+        Completed = "completed",
+        /// Model exchange: the same, and asks for an event after every fifth.
+        StepEvents = "stepevents",
+        /// Model exchange: an event takes three rounds, and happens in the second.
+        Iterates = "iterates",
+        /// Model exchange: no derivatives by states and inputs.
+        NoDerivatives = "noderivatives",
+    }
 }
 
 impl Variant {
-    pub const ALL: [Variant; 9] = [
-        Variant::Plain,
-        Variant::NoRollback,
-        Variant::FixedStep,
-        Variant::Interpolates,
-        Variant::Intermediate,
-        Variant::Completed,
-        Variant::StepEvents,
-        Variant::Iterates,
-        Variant::NoDerivatives,
-    ];
-
-    pub fn text(self) -> &'static str {
-        match self {
-            Variant::Plain => "plain",
-            Variant::NoRollback => "norollback",
-            Variant::FixedStep => "fixedstep",
-            Variant::Interpolates => "interpolates",
-            Variant::Intermediate => "intermediate",
-            Variant::Completed => "completed",
-            Variant::StepEvents => "stepevents",
-            Variant::Iterates => "iterates",
-            Variant::NoDerivatives => "noderivatives",
-        }
-    }
-
     /// For co-simulation.
     pub fn exists_in(self, version: Version) -> bool {
         self.exists_for(Kind::CoSimulation, version)

@@ -58,7 +58,7 @@ const SHIFT: f64 = 0.25;
 const COUNTDOWN: f64 = 0.1;
 
 /// The clocks of one instance.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct State {
     start: f64,
     ticks: i32,
@@ -81,15 +81,7 @@ fn name(clock: usize) -> &'static str {
 
 impl State {
     fn new(start: f64) -> State {
-        State {
-            start,
-            ticks: 0,
-            alarms: 0,
-            tick_active: false,
-            alarm_active: false,
-            countdown: None,
-            untold: false,
-        }
+        State { start, ..State::default() }
     }
 
     fn next_tick(&self) -> f64 {

@@ -143,29 +143,6 @@ exported! { Three:
         },
         show(references, count);
 
-    fn fmi3GetDirectionalDerivative(
-        unknowns: *const u32, rows: usize, knowns: *const u32, columns: usize,
-        seed: *const f64, seeds: usize, into: *mut f64, room: usize
-    )
-        |instance| {
-            as_many(columns, seeds)?;
-            as_many(rows, room)?;
-            let (unknowns, knowns) = (list(unknowns, rows)?, list(knowns, columns)?);
-            instance.tangent(unknowns, knowns, list(seed, seeds)?, list_mut(into, room)?, false)
-        },
-        format!("{}, {}, {}, {}", show(unknowns, rows), show(knowns, columns), show(seed, seeds), show(into, room));
-    fn fmi3GetAdjointDerivative(
-        unknowns: *const u32, rows: usize, knowns: *const u32, columns: usize,
-        seed: *const f64, seeds: usize, into: *mut f64, room: usize
-    )
-        |instance| {
-            as_many(rows, seeds)?;
-            as_many(columns, room)?;
-            let (unknowns, knowns) = (list(unknowns, rows)?, list(knowns, columns)?);
-            instance.tangent(unknowns, knowns, list(seed, seeds)?, list_mut(into, room)?, true)
-        },
-        format!("{}, {}, {}, {}", show(unknowns, rows), show(knowns, columns), show(seed, seeds), show(into, room));
-
     fn fmi3GetIntervalDecimal(
         references: *const u32, count: usize, intervals: *mut f64, qualifiers: *mut c_int
     )
@@ -217,6 +194,29 @@ exported! { Three:
             instance.output_derivatives(list(references, count)?, list(orders, count)?, list_mut(values, room)?)
         },
         format!("{}, {}, {}", show(references, count), show(orders, count), show(values, room));
+}
+
+/// Partial derivatives, forwards or adjoint.
+macro_rules! tangents {
+    ($($name:ident $adjoint:literal;)*) => { exported! { Three: $(
+        fn $name(
+            unknowns: *const u32, rows: usize, knowns: *const u32, columns: usize,
+            seed: *const f64, seeds: usize, into: *mut f64, room: usize
+        )
+            |instance| {
+                let (from, to) = if $adjoint { (rows, columns) } else { (columns, rows) };
+                as_many(from, seeds)?;
+                as_many(to, room)?;
+                let (unknowns, knowns) = (list(unknowns, rows)?, list(knowns, columns)?);
+                instance.tangent(unknowns, knowns, list(seed, seeds)?, list_mut(into, room)?, $adjoint)
+            },
+            format!("{}, {}, {}, {}", show(unknowns, rows), show(knowns, columns), show(seed, seeds), show(into, room));
+    )*}};
+}
+
+tangents! {
+    fmi3GetDirectionalDerivative false;
+    fmi3GetAdjointDerivative true;
 }
 
 modes! { Three:

@@ -22,7 +22,7 @@ pub(super) struct Exchange {
 }
 
 /// All that a saved state brings back.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Now {
     pub(super) x: Vec<f64>,
     /// What changes at events only.
@@ -55,18 +55,7 @@ pub struct Update {
 impl Exchange {
     pub(super) fn new(equations: Box<dyn Hybrid>, start: f64) -> Exchange {
         let (x, m) = equations.initial();
-        let now = Now {
-            x,
-            m,
-            round: 0,
-            settled: false,
-            ended: false,
-            next: None,
-            completed: [start; 2],
-            event: start,
-            steps: 0,
-            due: false,
-        };
+        let now = Now { x, m, completed: [start; 2], event: start, ..Now::default() };
         let (indicators, u) = (equations.indicator_count(), vec![0.0; equations.interface().inputs.len()]);
         Exchange { equations, now, indicators, u }
     }

@@ -16,7 +16,7 @@ use crate::kappa::Control;
 pub(crate) const SAMPLES: usize = 4;
 
 /// What is known of a step that has begun.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Pending {
     from: f64,
     size: f64,
@@ -58,18 +58,7 @@ pub(crate) struct End {
 
 impl Pending {
     pub(super) fn new(inputs: usize) -> Pending {
-        let samples = vec![[0.0; SAMPLES]; inputs];
-        Pending {
-            from: 0.0,
-            size: 0.0,
-            promise: false,
-            at: 0.0,
-            piece: (0.0, 0.0),
-            finished: false,
-            samples,
-            walked: false,
-            end: End::default(),
-        }
+        Pending { samples: vec![[0.0; SAMPLES]; inputs], ..Pending::default() }
     }
 
     /// The instant at which the step began.
