@@ -8,6 +8,7 @@ mod clocks;
 mod common;
 mod coupled;
 mod descriptions;
+mod elf;
 mod exchange;
 mod exported;
 mod fmi1;
