@@ -1,6 +1,6 @@
 //! An FMU compared with the FMI standard, clause by clause: all that is wrong with it, not only what keeps it from running.
 //!
-//! `package` reads the archive, `model` the description as it is written, `schema` holds the schemas as tables; the other
+//! `package` reads the archive, `model` the description as it is written, `schema` the schemas of the standard; the other
 //! files are rules, one function each. A new rule is a function and an entry in `rules`. Nothing here runs code of the FMU
 //! or writes to disk.
 

@@ -10,12 +10,7 @@ use crate::report::Report;
 
 /// The variables of a list.
 fn listed(model: &Model<'_>, list: List) -> BTreeSet<usize> {
-    model
-        .unknowns
-        .iter()
-        .filter(|unknown| unknown.list == list)
-        .filter_map(|unknown| unknown.variable)
-        .collect()
+    of(model, list).map(|(_, variable)| variable).collect()
 }
 
 fn of<'m, 'a>(model: &'m Model<'a>, list: List) -> impl Iterator<Item = (&'m Unknown<'a>, usize)> {
@@ -42,6 +37,19 @@ fn missing(model: &Model<'_>, report: &mut Report, variable: usize, list: List, 
     );
 }
 
+/// An entry for a variable that cannot be there.
+fn misplaced(
+    model: &Model<'_>,
+    report: &mut Report,
+    (unknown, variable): (&Unknown<'_>, usize),
+    what: &str,
+    found: impl Into<String>,
+    wanted: &str,
+) {
+    let spot = model.source.attribute(unknown.node, key(model));
+    report.find(spot, format!("`{}` {what}", model.variables[variable].name), found, wanted);
+}
+
 pub(crate) fn reference(model: &Model<'_>, report: &mut Report) {
     for unknown in model.unknowns.iter().filter(|unknown| unknown.variable.is_none()) {
         let Some(number) = unknown.written else { continue };
@@ -59,13 +67,9 @@ pub(crate) fn repeated(model: &Model<'_>, report: &mut Report) {
     for unknown in &model.unknowns {
         let Some(variable) = unknown.variable else { continue };
         if !seen.insert((unknown.list as usize, variable)) {
-            let list = unknown.list.name(model.fmi);
-            report.find(
-                model.source.attribute(unknown.node, key(model)),
-                format!("`{}` is twice in a list of the model structure", model.variables[variable].name),
-                format!("it again as `<{list}>`"),
-                "each variable once",
-            );
+            let found = format!("it again as `<{}>`", unknown.list.name(model.fmi));
+            let what = "is twice in a list of the model structure";
+            misplaced(model, report, (unknown, variable), what, found, "each variable once");
         }
     }
 }
@@ -83,15 +87,12 @@ pub(crate) fn outputs_missing(model: &Model<'_>, report: &mut Report) {
 }
 
 pub(crate) fn outputs_extra(model: &Model<'_>, report: &mut Report) {
-    for (unknown, variable) in of(model, List::Outputs) {
-        let variable = &model.variables[variable];
-        if let Some(causality) = variable.causality.filter(|causality| *causality != Causality::Output) {
-            report.find(
-                model.source.attribute(unknown.node, key(model)),
-                format!("`{}` is listed as an output and is none", variable.name),
-                format!("causality {}", causality.name()),
-                "causality output",
-            );
+    for entry in of(model, List::Outputs) {
+        let causality = model.variables[entry.1].causality;
+        if let Some(causality) = causality.filter(|causality| *causality != Causality::Output) {
+            let found = format!("causality {}", causality.name());
+            let what = "is listed as an output and is none";
+            misplaced(model, report, entry, what, found, "causality output");
         }
     }
 }
@@ -112,8 +113,8 @@ pub(crate) fn derivatives_missing(model: &Model<'_>, report: &mut Report) {
 }
 
 pub(crate) fn derivatives_extra(model: &Model<'_>, report: &mut Report) {
-    for (unknown, variable) in of(model, List::Derivatives) {
-        let variable = &model.variables[variable];
+    for entry in of(model, List::Derivatives) {
+        let variable = &model.variables[entry.1];
         let found = if !variable.typed.has_attribute("derivative") {
             "no attribute `derivative`"
         } else if !variable.is_float() || variable.variability.is_some_and(|it| it != Variability::Continuous)
@@ -122,12 +123,8 @@ pub(crate) fn derivatives_extra(model: &Model<'_>, report: &mut Report) {
         } else {
             continue;
         };
-        report.find(
-            model.source.attribute(unknown.node, key(model)),
-            format!("`{}` is listed as a state's derivative and is none", variable.name),
-            found,
-            "a continuous real variable with the attribute `derivative`",
-        );
+        let wanted = "a continuous real variable with the attribute `derivative`";
+        misplaced(model, report, entry, "is listed as a state's derivative and is none", found, wanted);
     }
 }
 
@@ -177,12 +174,11 @@ pub(crate) fn initial_unknowns_extra(model: &Model<'_>, report: &mut Report) {
             let causality = variable.causality.map_or("", Causality::name);
             let initial =
                 variable.initial.map_or(String::new(), |initial| format!(", initial {}", initial.name()));
-            report.find(
-                model.source.attribute(unknown.node, key(model)),
-                format!("`{}` is listed as an initial unknown and is none", variable.name),
-                format!("causality {causality}{initial}"),
-                "an output, state or derivative with initial approx or calculated, or a calculated parameter",
-            );
+            let (found, what) =
+                (format!("causality {causality}{initial}"), "is listed as an initial unknown and is none");
+            let wanted =
+                "an output, state or derivative with initial approx or calculated, or a calculated parameter";
+            misplaced(model, report, (unknown, index), what, found, wanted);
         }
     }
 }
@@ -192,12 +188,9 @@ pub(crate) fn initial_unknowns_order(model: &Model<'_>, report: &mut Report) {
     let mut highest = 0;
     for (unknown, index) in of(model, List::InitialUnknowns) {
         if index < highest {
-            report.find(
-                model.source.attribute(unknown.node, key(model)),
-                format!("`{}` is out of order among the initial unknowns", model.variables[index].name),
-                format!("index {} after {}", index + 1, highest + 1),
-                "ascending indices",
-            );
+            let found = format!("index {} after {}", index + 1, highest + 1);
+            let what = "is out of order among the initial unknowns";
+            misplaced(model, report, (unknown, index), what, found, "ascending indices");
         }
         highest = highest.max(index);
     }
@@ -301,31 +294,24 @@ pub(crate) fn dependencies_kind(model: &Model<'_>, report: &mut Report) {
 }
 
 pub(crate) fn event_indicators(model: &Model<'_>, report: &mut Report) {
-    for (unknown, index) in of(model, List::EventIndicators) {
-        let variable = &model.variables[index];
+    for entry in of(model, List::EventIndicators) {
+        let variable = &model.variables[entry.1];
         if !variable.is_float() || variable.variability != Some(Variability::Continuous) {
             let kind = variable.kind.map_or("no type", Kind::name);
-            report.find(
-                model.source.attribute(unknown.node, key(model)),
-                format!("`{}` cannot be an event indicator", variable.name),
-                format!("{kind}, variability {}", variable.variability.map_or("", Variability::name)),
-                "a continuous variable of type Float32 or Float64",
-            );
+            let found = format!("{kind}, variability {}", variable.variability.map_or("", Variability::name));
+            let wanted = "a continuous variable of type Float32 or Float64";
+            misplaced(model, report, entry, "cannot be an event indicator", found, wanted);
         }
     }
 }
 
 pub(crate) fn clocked_states(model: &Model<'_>, report: &mut Report) {
     let there = listed(model, List::ClockedStates);
-    for (unknown, index) in of(model, List::ClockedStates) {
-        let variable = &model.variables[index];
-        if !variable.node.has_attribute("previous") {
-            report.find(
-                model.source.attribute(unknown.node, key(model)),
-                format!("`{}` is listed as a clocked state and is none", variable.name),
-                "no attribute `previous`",
-                "a clocked variable with the attribute `previous`",
-            );
+    for entry in of(model, List::ClockedStates) {
+        if !model.variables[entry.1].node.has_attribute("previous") {
+            let (what, found) = ("is listed as a clocked state and is none", "no attribute `previous`");
+            let wanted = "a clocked variable with the attribute `previous`";
+            misplaced(model, report, entry, what, found, wanted);
         }
     }
     for (index, variable) in model.variables.iter().enumerate() {
