@@ -19,6 +19,18 @@ fn at<'a>(model: &Model<'a>, variable: &Variable<'a>, name: &str) -> crate::repo
     model.source.attribute(node, name)
 }
 
+/// What is wrong with a variable, at one of its attributes.
+fn complain(
+    model: &Model<'_>,
+    report: &mut Report,
+    (variable, name): (&Variable<'_>, &str),
+    what: &str,
+    found: impl Into<String>,
+    wanted: impl Into<String>,
+) {
+    report.find(at(model, variable, name), format!("`{}` {what}", variable.name), found, wanted);
+}
+
 /// All elements that name a variable: the variables and, in FMI 3.0, their aliases.
 fn names<'a>(model: &Model<'a>) -> Vec<(Node<'a, 'a>, &'a str)> {
     let mut found = Vec::new();
@@ -283,12 +295,9 @@ pub(crate) fn start_forbidden(model: &Model<'_>, report: &mut Report) {
             (Some(Initial::Calculated), _) => "initial calculated",
             _ => continue,
         };
-        report.find(
-            at(model, variable, "start"),
-            format!("`{}` must not have a start value", variable.name),
-            format!("a start value with {because}"),
-            "no start value",
-        );
+        let found = format!("a start value with {because}");
+        let what = "must not have a start value";
+        complain(model, report, (variable, "start"), what, found, "no start value");
     }
 }
 
@@ -298,15 +307,10 @@ pub(crate) fn continuous_type(model: &Model<'_>, report: &mut Report) {
         if variable.variability == Some(Variability::Continuous) {
             let given = variable.node.has_attribute("variability");
             let kind = if model.fmi == Fmi::Two { variable.typed.tag_name().name() } else { kind.name() };
-            report.find(
-                at(model, variable, "variability"),
-                format!("`{}` cannot be continuous", variable.name),
-                format!(
-                    "{kind} with variability continuous{}",
-                    if given { "" } else { ", which is the default" }
-                ),
-                "a variability such as discrete",
-            );
+            let how = if given { "" } else { ", which is the default" };
+            let found = format!("{kind} with variability continuous{how}");
+            let (what, wanted) = ("cannot be continuous", "a variability such as discrete");
+            complain(model, report, (variable, "variability"), what, found, wanted);
         }
     }
 }
@@ -403,12 +407,9 @@ pub(crate) fn start_size(model: &Model<'_>, report: &mut Report) {
             continue;
         };
         if start.len() != 1 && start.len() as u64 != elements {
-            report.find(
-                at(model, variable, "start"),
-                format!("`{}` has another number of start values than elements", variable.name),
-                start.len().to_string(),
-                if elements == 1 { "1".into() } else { format!("1 or {elements}") },
-            );
+            let what = "has another number of start values than elements";
+            let wanted = if elements == 1 { "1".into() } else { format!("1 or {elements}") };
+            complain(model, report, (variable, "start"), what, start.len().to_string(), wanted);
         }
     }
 }
@@ -511,12 +512,9 @@ pub(crate) fn derivative(model: &Model<'_>, report: &mut Report) {
                 format!("`{}`, which is not a continuous real variable", state.name)
             }
         };
-        report.find(
-            at(model, variable, "derivative"),
-            format!("`{}` is the derivative of what has none", variable.name),
-            found,
-            "another variable that is real and continuous",
-        );
+        let (what, wanted) =
+            ("is the derivative of what has none", "another variable that is real and continuous");
+        complain(model, report, (variable, "derivative"), what, found, wanted);
     }
 }
 
@@ -525,12 +523,10 @@ pub(crate) fn reinit(model: &Model<'_>, report: &mut Report) {
         (0..model.variables.len()).filter_map(|index| model.derivative_of(index)).collect();
     for (index, variable) in model.variables.iter().enumerate() {
         if variable.typed.has_attribute("reinit") && !states.contains(&index) {
-            report.find(
-                at(model, variable, "reinit"),
-                format!("`{}` has `reinit` and is no continuous state", variable.name),
-                "`reinit` on a variable of which nothing is the derivative",
-                "`reinit` on continuous states only",
-            );
+            let what = "has `reinit` and is no continuous state";
+            let found = "`reinit` on a variable of which nothing is the derivative";
+            let wanted = "`reinit` on continuous states only";
+            complain(model, report, (variable, "reinit"), what, found, wanted);
         }
     }
 }
@@ -539,12 +535,9 @@ pub(crate) fn multiple_set(model: &Model<'_>, report: &mut Report) {
     for variable in &model.variables {
         let name = "canHandleMultipleSetPerTimeInstant";
         if variable.node.has_attribute(name) && variable.causality.is_some_and(|it| it != Causality::Input) {
-            report.find(
-                at(model, variable, name),
-                format!("`{}` has `{name}` and is no input", variable.name),
-                variable.causality.map_or("", Causality::name),
-                "causality input",
-            );
+            let what = format!("has `{name}` and is no input");
+            let found = variable.causality.map_or("", Causality::name);
+            complain(model, report, (variable, name), &what, found, "causality input");
         }
     }
 }
@@ -677,12 +670,8 @@ pub(crate) fn previous(model: &Model<'_>, report: &mut Report) {
                 None => continue,
             },
         };
-        report.find(
-            at(model, variable, "previous"),
-            format!("`{}` cannot have this previous value", variable.name),
-            found,
-            "on a discrete clocked variable, a discrete variable of the same type that is no input and used once",
-        );
+        let wanted = "on a discrete clocked variable, a discrete variable of the same type that is no input and used once";
+        complain(model, report, (variable, "previous"), "cannot have this previous value", found, wanted);
     }
 }
 
@@ -705,12 +694,8 @@ pub(crate) fn clocks(model: &Model<'_>, report: &mut Report) {
             None if !slow => format!("variability {}", variable.variability.map_or("", Variability::name)),
             None => continue,
         };
-        report.find(
-            at(model, variable, "clocks"),
-            format!("`{}` cannot be clocked like this", variable.name),
-            found,
-            "value references of clocks, on a discrete or tunable variable",
-        );
+        let wanted = "value references of clocks, on a discrete or tunable variable";
+        complain(model, report, (variable, "clocks"), "cannot be clocked like this", found, wanted);
     }
 }
 
