@@ -68,16 +68,3 @@ mod drawn {
         picture.encode_png().map_err(|error| failed(&error))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::PngError;
-    use crate::Figure;
-
-    #[test]
-    fn a_build_without_png_says_so() {
-        let drawn = Figure::new("", Vec::new()).png();
-        assert_eq!(drawn == Err(PngError::NoFeature), !Figure::DRAWS_PNG);
-        assert_eq!(PngError::NoFeature.to_string(), "this build of Cosimo draws no PNG files");
-    }
-}

@@ -1,6 +1,6 @@
 //! What a reader of the file may rely on: well-formed XML, nothing lost that could be seen, same bytes each time.
 
-use cosimo_plot::{Axis, Figure, Panel, Series, Style};
+use cosimo_plot::{Axis, Figure, Panel, PngError, Series, Style};
 use roxmltree::{Document, Node};
 
 fn panel(series: Vec<Series>) -> Panel {
@@ -216,4 +216,11 @@ fn both_backgrounds_are_served_and_the_bytes_repeat() {
     let figure = one((0..500).map(|i| (f64::from(i), f64::from(i).sin())).collect(), Style::Line);
     assert!(figure.svg().contains("prefers-color-scheme:dark"));
     assert_eq!(figure.svg(), figure.svg());
+}
+
+#[test]
+fn a_build_without_png_says_so() {
+    let drawn = Figure::new("", Vec::new()).png();
+    assert_eq!(drawn == Err(PngError::NoFeature), !Figure::DRAWS_PNG);
+    assert_eq!(PngError::NoFeature.to_string(), "this build of Cosimo draws no PNG files");
 }

@@ -5,10 +5,12 @@ mod broken;
 mod chunks;
 #[cfg(feature = "parquet")]
 mod codecs;
+mod compare;
 mod python;
 mod round_trip;
 #[path = "../../../cosimo-pack/tests/common/scratch.rs"]
 mod scratch;
+mod tee;
 
 use cosimo_core::recorder::{Columns, Table};
 

@@ -5,6 +5,9 @@ mod common;
 
 mod fmpy;
 mod formats;
+mod gate;
+#[cfg(feature = "plot")]
+mod overlay;
 mod results;
 mod saved;
 mod simulation;
