@@ -10,6 +10,7 @@ pub mod ends;
 pub mod entry;
 pub mod error;
 pub mod graph;
+pub mod groups;
 pub mod interface;
 pub mod line;
 pub mod linearised;

@@ -11,3 +11,4 @@ mod overlay;
 mod results;
 mod saved;
 mod simulation;
+mod steps;
