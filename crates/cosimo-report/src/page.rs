@@ -243,24 +243,35 @@ fn undivided(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
          point{}.</p>",
         if about.is_empty() { String::new() } else { format!(" ({})", Text(about)) }
     )?;
+    let rows = ports.iter().map(|Apart { name, unit, error, share, at }| {
+        let error = known(*error, |value| format!("{value:.3e}"));
+        let share = known(*share, |share| format!("{:.4}", 100.0 * share));
+        vec![Text(name).to_string(), Text(unit).to_string(), error, share, instant(*at).to_string()]
+    });
+    let heads = "signal, unit, largest error, of largest value<br>%, at t<br>s";
+    table("Errors of signals", "numbers", heads, rows, to)?;
+    writeln!(to, "</section>")
+}
+
+/// A table that can be scrolled where it is wide. Its heads have commas between them; the first cell of a row is what the row is about.
+pub(crate) fn table(
+    label: &str,
+    class: &str,
+    heads: &str,
+    rows: impl Iterator<Item = Vec<String>>,
+    to: &mut impl Write,
+) -> io::Result<()> {
     writeln!(
         to,
-        "<div class=wide tabindex=0 role=region aria-label=\"Errors of signals\">\n<table class=numbers>\n<thead><tr>\
-         <th scope=col>signal</th><th scope=col>unit</th><th scope=col>largest error</th>\
-         <th scope=col>of largest value<br>%</th><th scope=col>at t<br>s</th></tr></thead>\n<tbody>"
+        "<div class=wide tabindex=0 role=region aria-label=\"{label}\">\n<table class={class}>\n<thead><tr>\
+         <th scope=col>{}</th></tr></thead>\n<tbody>",
+        heads.replace(", ", "</th><th scope=col>")
     )?;
-    for Apart { name, unit, error, share, at } in ports {
-        writeln!(
-            to,
-            "<tr><th scope=row>{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
-            Text(name),
-            Text(unit),
-            known(*error, |value| format!("{value:.3e}")),
-            known(*share, |share| format!("{:.4}", 100.0 * share)),
-            instant(*at)
-        )?;
+    for cells in rows {
+        let (about, cells) = cells.split_first().map_or(("", &[][..]), |(about, cells)| (about, cells));
+        writeln!(to, "<tr><th scope=row>{about}</th><td>{}</td></tr>", cells.join("</td><td>"))?;
     }
-    writeln!(to, "</tbody>\n</table>\n</div>\n</section>")
+    writeln!(to, "</tbody>\n</table>\n</div>")
 }
 
 /// What a scenario did.
@@ -335,30 +346,20 @@ fn times(report: &Report<'_>, diagram: &Diagram, to: &mut impl Write) -> io::Res
     };
     writeln!(
         to,
-        "<details{open}>\n<summary>Time per simulator: {} s inside their calls{threads}</summary>\n<div class=wide \
-         tabindex=0 role=region aria-label=\"Time per simulator\">\n<table class=\"numbers times\">\n<thead><tr>\
-         <th scope=col>simulator</th><th scope=col>source</th><th scope=col>time<br>s</th>\
-         <th scope=col>of computing<br>%</th></tr></thead>\n<tbody>",
+        "<details{open}>\n<summary>Time per simulator: {} s inside their calls{threads}</summary>",
         number(all)
     )?;
-    let mut row = |name: &str, about: &str, seconds: f64| {
+    let row = |name: &str, about: &str, seconds: f64| {
         let share = if whole > 0.0 { format!("{:.1}", 100.0 * seconds / whole) } else { "–".into() };
-        writeln!(
-            to,
-            "<tr><th scope=row>{}</th><td>{}</td><td>{}</td><td>{share}</td></tr>",
-            Text(name),
-            Text(about),
-            number(seconds)
-        )
+        vec![Text(name).to_string(), Text(about).to_string(), number(seconds), share]
     };
-    for Unit { name, about, seconds } in units {
-        row(name, about, seconds.unwrap_or(0.0))?;
-    }
     // With several threads units overlap, and there is no rest to speak of.
-    if report.threads == 1 && whole > all {
-        row("everything else", "coupling, start, results, this report", whole - all)?;
-    }
-    writeln!(to, "</tbody>\n</table>\n</div>\n</details>")
+    let rest = (report.threads == 1 && whole > all)
+        .then(|| row("everything else", "coupling, start, results, this report", whole - all));
+    let rows = units.iter().map(|unit| row(&unit.name, &unit.about, unit.seconds.unwrap_or(0.0))).chain(rest);
+    let heads = "simulator, source, time<br>s, of computing<br>%";
+    table("Time per simulator", "\"numbers times\"", heads, rows, to)?;
+    writeln!(to, "</details>")
 }
 
 /// Opens the part of the page that has curves; the tools stay in sight down to its end.
@@ -395,26 +396,22 @@ fn energy(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
          through it either way. Residual energy is what the coupling created (positive) or destroyed (negative) on the way; \
          its absolute value, summed over all steps, is the energy defect. It says how well the coupling conserved energy and \
          is no bound on the error of any signal. The local error is half the mean absolute residual power: an estimate of the \
-         error in the transmitted power.</p>\n\
-         <div class=wide tabindex=0 role=region aria-label=\"Energy ledger\">\n<table class=numbers>\n<thead><tr>\
-         <th scope=col>bond</th><th scope=col>transmitted<br>J</th><th scope=col>exchanged<br>J</th>\
-         <th scope=col>residual<br>J</th><th scope=col>|residual|<br>J</th><th scope=col>of exchanged<br>%</th>\
-         <th scope=col>local error<br>W</th></tr></thead>\n<tbody>"
+         error in the transmitted power.</p>"
     )?;
-    for BondSummary { name, totals, share, power_error } in &report.summary.bonds {
-        writeln!(
-            to,
-            "<tr><th scope=row>{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
-            Text(name),
-            known(totals.transmitted, |value| format!("{value:.6e}")),
-            known(totals.exchanged, |value| format!("{value:.6e}")),
-            known(totals.residual, |value| format!("{value:.6e}")),
-            known(totals.residual_absolute, |value| format!("{value:.6e}")),
+    let rows = report.summary.bonds.iter().map(|BondSummary { name, totals, share, power_error }| {
+        let joules = |energy: f64| known(energy, |value| format!("{value:.6e}"));
+        vec![
+            Text(name).to_string(),
+            joules(totals.transmitted),
+            joules(totals.exchanged),
+            joules(totals.residual),
+            joules(totals.residual_absolute),
             known(*share, |share| format!("{:.4}", share * 100.0)),
-            known(*power_error, |value| format!("{value:.3e}"))
-        )?;
-    }
-    writeln!(to, "</tbody>\n</table>\n</div>")?;
+            known(*power_error, |value| format!("{value:.3e}")),
+        ]
+    });
+    let heads = "bond, transmitted<br>J, exchanged<br>J, residual<br>J, |residual|<br>J, of exchanged<br>%, local error<br>W";
+    table("Energy ledger", "numbers", heads, rows, to)?;
     // Of bonds inside islands and of lines only the totals are known.
     if !report.books.columns.names.iter().any(|name| name.starts_with("bond.")) {
         return writeln!(to, "</section>");
@@ -480,25 +477,14 @@ fn origin(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
         to,
         "<div class=wide tabindex=0 role=region aria-label=\"Files and components\">\n<table class=facts>"
     )?;
-    for (file, hash) in report.inputs {
-        writeln!(
-            to,
-            "<tr><th scope=row>{}</th><td>SHA-256</td><td><code>{}</code></td></tr>",
-            Text(file),
-            Text(hash)
-        )?;
-    }
-    for component in report.components {
-        for (k, (fact, value)) in component.facts.iter().enumerate() {
-            let name = if k == 0 { component.name } else { "" };
-            writeln!(
-                to,
-                "<tr><th scope=row>{}</th><td>{}</td><td><code>{}</code></td></tr>",
-                Text(name),
-                Text(fact),
-                Text(value)
-            )?;
-        }
+    let files = report.inputs.iter().map(|(file, hash)| (file.as_str(), "SHA-256", hash));
+    let facts = report.components.iter().flat_map(|component| {
+        let names = std::iter::once(component.name).chain(std::iter::repeat(""));
+        names.zip(&component.facts).map(|(name, (fact, value))| (name, fact.as_str(), value))
+    });
+    for (about, fact, value) in files.chain(facts) {
+        let (about, fact, value) = (Text(about), Text(fact), Text(value));
+        writeln!(to, "<tr><th scope=row>{about}</th><td>{fact}</td><td><code>{value}</code></td></tr>")?;
     }
     writeln!(to, "</table>\n</div>\n<h2>How it was made</h2>\n<dl class=made>")?;
     for (name, value) in report.origin {
