@@ -5,12 +5,40 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use cosimo::core::Registry;
 use cosimo::core::entry::endings_text;
+use cosimo::core::trial::{self, Crash};
 pub(crate) use cosimo::open::Loaded;
 use cosimo::open::{self, OpenOptions};
 use cosimo::record::{self, Table, TableError};
 use cosimo::system::{Asked, Document, EndRule, Overrides};
 
 use crate::{exit, report};
+
+/// A system, and what is changed about it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Subject {
+    /// A system (.toml, .ssp, .ssd, OspSystemStructure.xml); or simulators, as in `a.fmu`, `left=a.fmu`, `native:ring/rotor`
+    #[arg(required = true, value_name = "FILE")]
+    pub what: Vec<String>,
+    #[command(flatten)]
+    pub changes: Changes,
+}
+
+impl Subject {
+    /// As on the command line.
+    pub(crate) fn name(&self) -> String {
+        self.what.join(" ")
+    }
+
+    /// As much of the system as could be understood, with its problems.
+    pub(crate) fn draft(&self, registry: &Registry) -> Result<Document, u8> {
+        draft(&self.what, &self.changes, registry)
+    }
+
+    /// Opens and plans the system.
+    pub(crate) fn load(&self, registry: &Registry) -> Result<Loaded, u8> {
+        load(&self.what, &self.changes, registry)
+    }
+}
 
 /// Changes to the file that every command which plans a system understands.
 #[derive(Debug, Default, clap::Args)]
@@ -114,6 +142,32 @@ pub(crate) fn draft(what: &[String], changes: &Changes, registry: &Registry) -> 
 /// Opens and plans a system.
 pub(crate) fn load(what: &[String], changes: &Changes, registry: &Registry) -> Result<Loaded, u8> {
     open::load(what, &changes.options(), registry).map_err(|error| report::failure(&error))
+}
+
+/// A task that may die of what it executes: in another process where that can be done.
+pub(crate) fn isolated(
+    task: impl Fn() -> Result<(), u8>,
+    crashed: impl FnOnce(Crash) -> Result<(), u8>,
+) -> Result<(), u8> {
+    match trial::isolated(&mut || vec![task().err().unwrap_or(0)]) {
+        Some(Ok(code)) => match code.first() {
+            Some(0) => Ok(()),
+            code => Err(code.copied().unwrap_or(exit::FAILED)),
+        },
+        Some(Err(crash)) => crashed(crash),
+        None => task(),
+    }
+}
+
+/// Numbers that must be finite and not below 0, with their options.
+pub(crate) fn not_negative(options: &[(&str, f64)]) -> Result<(), u8> {
+    match options.iter().find(|(_, value)| !(value.is_finite() && *value >= 0.0)) {
+        Some((option, value)) => {
+            let message = format!("`{option}` must be a finite number not below 0, found {value}");
+            Err(report::refused(message, None))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Endings of result files, for help; with what each format is good at.

@@ -1,6 +1,7 @@
 //! Problems as people see them: what, where in the file, and what to do. All of a file at once.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::sync::Once;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
@@ -143,6 +144,18 @@ fn of_remarks(problems: &[Problem]) -> impl Iterator<Item = &Problem> {
 /// An error without a place in a file.
 pub(crate) fn error(message: &str, hint: Option<&str>) {
     titled(Group::with_title(Level::ERROR.primary_title(printable(message))), hint);
+}
+
+/// The same where the command line or a file is wrong: what the process ends with.
+pub(crate) fn refused(message: impl Display, hint: Option<&str>) -> u8 {
+    error(&message.to_string(), hint);
+    exit::BAD_INPUT
+}
+
+/// The same where a file cannot be read or written.
+pub(crate) fn no_file(message: impl Display, hint: Option<&str>) -> u8 {
+    error(&message.to_string(), hint);
+    exit::NO_FILE
 }
 
 /// An error of a run or a plan, which may have a code but has no place in a file. Where several are told in one line, each

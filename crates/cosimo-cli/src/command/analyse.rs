@@ -7,13 +7,13 @@ mod order;
 mod stability;
 
 use cosimo::analysis::variant::refuse_lines;
+use cosimo::core::Registry;
 use cosimo::core::entry::number_text;
-use cosimo::core::{Registry, trial};
 use cosimo::json_schema::About;
 use cosimo::system::{Document, System};
 use serde::Serialize;
 
-use crate::load::{Changes, draft};
+use crate::load::{self, Changes, draft};
 use crate::{exit, output, report};
 
 /// Analyse a coupling: stability, order, correlation, causality
@@ -42,19 +42,12 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
 
 /// The part of an analysis that executes simulators: in another process where that can be done, as it may die of it.
 fn isolated(part: impl Fn() -> Result<(), u8>) -> Result<(), u8> {
-    match trial::isolated(&mut || vec![part().err().unwrap_or(0)]) {
-        Some(Ok(code)) => match code.first() {
-            Some(0) => Ok(()),
-            code => Err(code.copied().unwrap_or(exit::FAILED)),
-        },
-        Some(Err(crash)) => {
-            let hint = "an analysis goes back to saved states far more often than a run; an FMU that does not survive that \
-                        can still be run with methods that never go back";
-            report::error(&format!("no analysis: {crash}"), Some(hint));
-            Err(exit::FAILED)
-        }
-        None => part(),
-    }
+    load::isolated(part, |crash| {
+        let hint = "an analysis goes back to saved states far more often than a run; an FMU that does not survive that \
+                    can still be run with methods that never go back";
+        report::error(&format!("no analysis: {crash}"), Some(hint));
+        Err(exit::FAILED)
+    })
 }
 
 /// What is analysed.
@@ -142,7 +135,7 @@ impl Subject {
 
 /// The step that is looked at: steps of one size are wanted.
 fn constant_step(system: &System) -> Result<f64, u8> {
-    refuse_lines(system).map_err(|error| refused(&error, None))?;
+    refuse_lines(system).map_err(|error| report::refused(error, None))?;
     let step = &system.recipe.step;
     step.size.ok_or_else(|| {
         let (least, most) = (number_text(step.min), number_text(step.max));
@@ -150,7 +143,7 @@ fn constant_step(system: &System) -> Result<f64, u8> {
             "one step size is wanted, and those of the system vary: law `{}`, {least} to {most} s",
             system.recipe.law.name
         );
-        refused(&message, Some("say which one to look at, as in `--step 1e-3`"))
+        report::refused(message, Some("say which one to look at, as in `--step 1e-3`"))
     })
 }
 
@@ -159,19 +152,11 @@ fn one_step(text: Option<&str>) -> Result<Option<f64>, u8> {
     let Some(text) = text else { return Ok(None) };
     match text.parse::<f64>() {
         Ok(size) if size.is_finite() && size > 0.0 => Ok(Some(size)),
-        _ => {
-            report::error(&format!("`--step {text}`: must be a finite number above 0"), None);
-            Err(exit::BAD_INPUT)
-        }
+        _ => Err(report::refused(format!("`--step {text}`: must be a finite number above 0"), None)),
     }
 }
 
-/// What an analysis could not do: a wrong system or a wrong wish.
-fn refused(error: &dyn std::fmt::Display, hint: Option<&str>) -> u8 {
-    coded(None, error, hint)
-}
-
-/// The same with the code of a plan that could not be made, or of a run that failed.
+/// What an analysis could not do, with the code of a plan that could not be made, or of a run that failed.
 fn coded(code: Option<&str>, error: &dyn std::fmt::Display, hint: Option<&str>) -> u8 {
     report::coded(code, &error.to_string(), hint);
     if code.is_some_and(|code| code.starts_with("step/")) { exit::FAILED } else { exit::BAD_INPUT }

@@ -7,17 +7,14 @@ use cosimo::engine::bonds::{Candidate, Suggestion, bonds};
 use cosimo::system::toml::TOML;
 use cosimo::system::{Document, Files, Opposite, System, SystemFormat, edit, format, write};
 
-use crate::load::{Changes, draft};
+use crate::load::Subject;
 use crate::{exit, report};
 
 /// Find power bonds among plain wires: pairs that go opposite ways and whose units multiply to a power
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A system (.toml, .ssp, .ssd, OspSystemStructure.xml); or simulators, as in `a.fmu`, `left=a.fmu`, `native:ring/rotor`
-    #[arg(required = true, value_name = "FILE")]
-    what: Vec<String>,
     #[command(flatten)]
-    changes: Changes,
+    subject: Subject,
     /// Write those that are certain into the system file, in place of their wires
     #[arg(long)]
     apply: bool,
@@ -25,7 +22,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let registry = cosimo::registry();
-    let document = draft(&args.what, &args.changes, &registry)?;
+    let document = args.subject.draft(&registry)?;
     let Document { files, system, problems, .. } = &document;
     let refuse = |problems: &[_]| {
         report::problems(problems, files);
@@ -59,19 +56,20 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
 }
 
 fn apply(files: &Files, args: &Args, found: &[&Candidate]) -> Result<(), u8> {
-    let given = args.changes.connects.is_empty() && args.changes.input.is_none();
+    let given = args.subject.changes.connects.is_empty() && args.subject.changes.input.is_none();
     let Some(file) = files.main().filter(|_| given) else {
         let hint =
             "leave `--apply` out, and take the lines that are printed; `cosimo explain --toml` makes a file";
-        report::error("`--apply` replaces wires of a system file, not those of the command line", Some(hint));
-        return Err(exit::BAD_INPUT);
+        return Err(report::refused(
+            "`--apply` replaces wires of a system file, not those of the command line",
+            Some(hint),
+        ));
     };
     let (path, text) = (&file.name, &file.text);
     let toml = |format: &&SystemFormat| format.name == TOML.name;
     if format::of_file(cosimo::SYSTEM_FORMATS, Path::new(path)).is_some_and(|format| !toml(&format)) {
         let hint = "leave it out, and change the file by hand";
-        report::error("`--apply` changes files of TOML only", Some(hint));
-        return Err(exit::BAD_INPUT);
+        return Err(report::refused("`--apply` changes files of TOML only", Some(hint)));
     }
     if found.is_empty() {
         eprintln!("{path}: nothing that is certain; the file is as it was");
@@ -80,16 +78,13 @@ fn apply(files: &Files, args: &Args, found: &[&Candidate]) -> Result<(), u8> {
     let replacements: Vec<edit::Replacement<'_>> =
         found.iter().map(|candidate| (&candidate.bond, candidate.wires)).collect();
     let changed = edit::replace_wires(text, &replacements).map_err(|message| {
-        report::error(
-            &format!("cannot change `{path}`: {message}"),
+        report::refused(
+            format!("cannot change `{path}`: {message}"),
             Some("leave `--apply` out, and paste by hand"),
-        );
-        exit::BAD_INPUT
+        )
     })?;
-    replace(Path::new(path), changed.as_bytes()).map_err(|cause| {
-        report::error(&format!("cannot write `{path}`: {cause}"), None);
-        exit::NO_FILE
-    })?;
+    replace(Path::new(path), changed.as_bytes())
+        .map_err(|cause| report::no_file(format!("cannot write `{path}`: {cause}"), None))?;
     let (bonds, wires) = (found.len(), 2 * found.len());
     eprintln!("{path}: {bonds} bond{} in place of {wires} wires", if bonds == 1 { "" } else { "s" });
     Ok(())

@@ -6,21 +6,17 @@ use cosimo::analysis::stability::How;
 use cosimo::analysis::survey;
 use cosimo::check::{self, CheckReport, MaybeForecast};
 use cosimo::core::entry::number_text;
-use cosimo::core::trial::isolated;
 use cosimo::engine::Findings;
 use cosimo::system::{Document, Files, Severity};
 
-use crate::load::{Changes, draft};
+use crate::load::{Subject, isolated};
 use crate::{exit, output, report};
 
 /// Check a system before it runs: every problem and every remark, with its place, and a forecast
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A system (.toml, .ssp, .ssd, OspSystemStructure.xml); or simulators, as in `a.fmu`, `left=a.fmu`, `native:ring/rotor`
-    #[arg(required = true, value_name = "FILE")]
-    what: Vec<String>,
     #[command(flatten)]
-    changes: Changes,
+    subject: Subject,
     /// Make remarks count as errors
     #[arg(long)]
     strict: bool,
@@ -34,7 +30,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let registry = cosimo::registry();
-    let document = draft(&args.what, &args.changes, &registry)?;
+    let document = args.subject.draft(&registry)?;
     let found = check::findings(&document, &registry);
     let readable = found.is_some();
     let Document { files, system, problems, .. } = document;
@@ -50,14 +46,8 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         return answer(None);
     }
     // A simulator that dies of the forecast must not hide what was found before.
-    match isolated(&mut || vec![answer(Some(forecast(&system, &registry))).err().unwrap_or(0)]) {
-        Some(Ok(code)) => match code.first() {
-            Some(0) => Ok(()),
-            code => Err(code.copied().unwrap_or(exit::FAILED)),
-        },
-        Some(Err(crash)) => answer(Some(Err(crash.into()))),
-        None => answer(Some(forecast(&system, &registry))),
-    }
+    let told = || answer(Some(forecast(&system, &registry)));
+    isolated(told, |crash| answer(Some(Err(crash.into()))))
 }
 
 /// Remarks that differ in the component only are shown with their places up to this number, then once with a count.
@@ -70,7 +60,7 @@ fn show(
     readable: bool,
     files: &Files,
 ) -> Result<(), u8> {
-    let shown = args.what.join(" ");
+    let shown = args.subject.name();
     if args.json {
         output::json(&CheckReport::new(&shown, findings, forecast, files));
     } else {

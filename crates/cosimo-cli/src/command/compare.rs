@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use cosimo::record::compare::{Comparison, Difference, Tube, compare};
 
-use crate::load::{endings, table};
+use crate::load::{endings, not_negative, table};
 use crate::{exit, output, report};
 
 /// How many signals are listed unless all are asked for.
@@ -39,19 +39,13 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let Args { relative, absolute, time, .. } = *args;
-    for (option, value) in [("--relative", relative), ("--absolute", absolute), ("--time", time)] {
-        if !(value.is_finite() && value >= 0.0) {
-            report::error(&format!("`{option}` must be a finite number not below 0, found {value}"), None);
-            return Err(exit::BAD_INPUT);
-        }
-    }
+    not_negative(&[("--relative", relative), ("--absolute", absolute), ("--time", time)])?;
     let read = |file: &Path| table(file).map_err(|_| exit::NO_FILE);
     let (reference, found) = (read(&args.reference)?, read(&args.found)?);
     let tube = Tube { relative, absolute, time };
     let comparison = compare(&reference, &found, tube, &args.vars).map_err(|error| {
         let message = format!("`{}` and `{}`: {error}", args.reference.display(), args.found.display());
-        report::error(&message, None);
-        exit::BAD_INPUT
+        report::refused(message, None)
     })?;
     if args.json {
         output::json(&comparison);

@@ -34,18 +34,15 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
             })
             .collect();
         let message = format!("`{}` has no ending of a system that can be written", args.to.display());
-        report::error(&message, Some(&format!("known are {}", known.join(", "))));
-        return Err(exit::BAD_INPUT);
+        return Err(report::refused(message, Some(&format!("known are {}", known.join(", ")))));
     };
     let same = args.from.canonicalize().ok().zip(args.to.canonicalize().ok()).is_some_and(|(a, b)| a == b);
     if same {
-        report::error(&format!("`{}` would be written over itself", args.to.display()), None);
-        return Err(exit::BAD_INPUT);
+        return Err(report::refused(format!("`{}` would be written over itself", args.to.display()), None));
     }
     if args.to.exists() && !args.overwrite {
         let message = format!("`{}` is there already", args.to.display());
-        report::error(&message, Some("choose another name, or replace it with `--overwrite`"));
-        return Err(exit::BAD_INPUT);
+        return Err(report::refused(message, Some("choose another name, or replace it with `--overwrite`")));
     }
     let document = read(&args.from, &Asked { variant: args.variant.clone() }, &registry)?;
     report::remarks(&document.problems);
@@ -62,8 +59,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         Err(Unwritten::Failed { file, cause }) => {
             let why =
                 if file == args.to { String::new() } else { format!(" because of `{}`", file.display()) };
-            report::error(&format!("cannot write `{}`{why}: {cause}", args.to.display()), None);
-            Err(exit::NO_FILE)
+            Err(report::no_file(format!("cannot write `{}`{why}: {cause}", args.to.display()), None))
         }
     }
 }

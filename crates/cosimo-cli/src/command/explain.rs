@@ -2,17 +2,14 @@
 
 use cosimo::plan_text;
 
-use crate::load::{Changes, Loaded, load};
+use crate::load::{Loaded, Subject};
 use crate::report;
 
 /// Show the plan of a system without running it
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A system (.toml, .ssp, .ssd, OspSystemStructure.xml); or simulators, as in `a.fmu`, `left=a.fmu`, `native:ring/rotor`
-    #[arg(required = true, value_name = "FILE")]
-    what: Vec<String>,
     #[command(flatten)]
-    changes: Changes,
+    subject: Subject,
     /// Print the system as a file, with everything from the command line in it
     #[arg(long)]
     toml: bool,
@@ -20,7 +17,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let registry = cosimo::registry();
-    let Loaded { system, plan, .. } = load(&args.what, &args.changes, &registry)?;
+    let Loaded { system, plan, .. } = args.subject.load(&registry)?;
     if args.toml {
         print!("{}", cosimo::system::write::to_toml(&system));
         return Ok(());

@@ -1,6 +1,6 @@
 //! `cosimo explain-error`: what a code in brackets means, and what to do about it.
 
-use crate::{exit, output, report};
+use crate::{output, report};
 use cosimo::catalogue::families;
 use cosimo::core::entry::suggest;
 
@@ -48,8 +48,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
             1..=8 => format!("did you mean {}?", named.join(" or ")),
             _ => "`cosimo explain-error` without a code lists all of them".into(),
         };
-        report::error(&format!("no message has the code `{asked}`"), Some(&hint));
-        return Err(exit::BAD_INPUT);
+        return Err(report::refused(format!("no message has the code `{asked}`"), Some(&hint)));
     };
     if args.json {
         output::json(page);

@@ -110,17 +110,15 @@ fn read(file: &Path) -> Result<(String, Value), u8> {
     let text = read.map_err(|cause| {
         let hint =
             if file.is_dir() { "this is a folder; give the certificate in it" } else { "check the path" };
-        report::error(&format!("cannot read `{}`: {cause}", file.display()), Some(hint));
-        exit::NO_FILE
+        report::no_file(format!("cannot read `{}`: {cause}", file.display()), Some(hint))
     })?;
     let certificate = serde_json::from_str(&text).map_err(|cause| {
         let hint =
             "it may be cut off, or hold what JSON does not know, as NaN; run it again with `--certificate`";
-        report::error(
-            &format!("`{}` is no certificate: it is not JSON: {cause}", file.display()),
+        report::refused(
+            format!("`{}` is no certificate: it is not JSON: {cause}", file.display()),
             Some(hint),
-        );
-        exit::BAD_INPUT
+        )
     })?;
     Ok((text, certificate))
 }

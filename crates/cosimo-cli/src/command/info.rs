@@ -20,11 +20,10 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
     if !args.file.exists() {
-        report::error(
-            &format!("cannot read `{}`: it does not exist", args.file.display()),
+        return Err(report::no_file(
+            format!("cannot read `{}`: it does not exist", args.file.display()),
             Some("check the path: it begins at the folder in which the command is given"),
-        );
-        return Err(exit::NO_FILE);
+        ));
     }
     let unit = Unit::inspect(&args.file, &Cache::standard(&cosimo::fmi::UNIT)).map_err(|problems| {
         for problem in &problems {

@@ -3,7 +3,7 @@
 use cosimo::core::entry::{Kind, Listed, Options, Spec, suggest};
 use serde::Serialize;
 
-use crate::{exit, output, report};
+use crate::{output, report};
 
 /// List the methods of every axis, or show one with its options
 #[derive(Debug, clap::Args)]
@@ -36,8 +36,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let found: Vec<(&'static str, Listed)> = all.filter(|(_, entry)| entry.name == name).collect();
     if found.is_empty() {
         let known = axes.iter().flat_map(|(_, entries)| entries.iter().map(|entry| entry.name));
-        report::error(&format!("no method is called `{name}`"), Some(&suggest(name, known)));
-        return Err(exit::BAD_INPUT);
+        return Err(report::refused(format!("no method is called `{name}`"), Some(&suggest(name, known))));
     }
     if args.json {
         json(&found);

@@ -6,7 +6,7 @@ use cosimo::core::entry::{ModelInfo, OpenRequest, suggest};
 use cosimo::core::interface::Port;
 
 use crate::command::methods::options;
-use crate::{exit, report};
+use crate::report;
 
 /// List the native models, or show one with its ports and parameters
 #[derive(Debug, clap::Args)]
@@ -35,8 +35,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let bare = name.split_once(':').map_or(name.as_str(), |(_, bare)| bare);
     let Some((source, model)) = all.iter().find(|(_, model)| model.name == bare) else {
         let known = all.iter().map(|(_, model)| model.name.as_str());
-        report::error(&format!("no model is called `{name}`"), Some(&suggest(bare, known)));
-        return Err(exit::BAD_INPUT);
+        return Err(report::refused(format!("no model is called `{name}`"), Some(&suggest(bare, known))));
     };
     println!("{source}:{}: {}", model.name, model.summary);
     let opened = registry.sources.iter().find(|kind| kind.name() == *source).map(|kind| {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use cosimo::starter::Starter;
 
-use crate::{exit, report};
+use crate::report;
 
 /// Write a commented system file to begin with
 #[derive(Debug, clap::Args)]
@@ -31,8 +31,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
                 "choose another place, or check rights and space",
             )
         };
-        report::error(&message, Some(hint));
-        exit::NO_FILE
+        report::no_file(message, Some(hint))
     };
     if file.exists() {
         return Err(unwritable(io::ErrorKind::AlreadyExists.into()));

@@ -7,7 +7,7 @@ use cosimo::overlay::{Source, Wanted, overlay};
 use cosimo::plot::{Figure, Paper};
 
 use crate::load::{endings, table};
-use crate::{exit, output, picture, report};
+use crate::{output, picture, report};
 
 /// Letters in a line where nobody can tell how many there are.
 const COLUMNS: usize = 80;
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         sources.push(Source { name, table: table(file)? });
     }
     let wanted = Wanted { patterns: &args.vars, from: args.from, to: args.to, difference: args.difference };
-    let seen = overlay(&sources, &wanted).map_err(|error| refused(&error.to_string(), error.hint()))?;
+    let seen = overlay(&sources, &wanted).map_err(|error| report::refused(&error, error.hint()))?;
     for remark in &seen.remarks {
         eprintln!("remark: {remark}");
     }
@@ -63,25 +63,20 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
 fn check(args: &Args) -> Result<(), u8> {
     for (option, value) in [("--from", args.from), ("--to", args.to)] {
         if let Some(value) = value.filter(|value| !value.is_finite()) {
-            return Err(refused(&format!("`{option}` must be a finite number, found {value}"), None));
+            return Err(report::refused(format!("`{option}` must be a finite number, found {value}"), None));
         }
     }
     if let (Some(from), Some(to)) = (args.from, args.to)
         && from >= to
     {
-        return Err(refused(&format!("`--from {from}` must lie before `--to {to}`"), None));
+        return Err(report::refused(format!("`--from {from}` must lie before `--to {to}`"), None));
     }
     let Some(out) = &args.out else { return Ok(()) };
     picture::drawable(out)?;
     if args.files.iter().any(|file| cosimo::paths::same(out, file)) {
-        return Err(refused(&format!("`--out {}` would replace what is drawn", out.display()), None));
+        return Err(report::refused(format!("`--out {}` would replace what is drawn", out.display()), None));
     }
     Ok(())
-}
-
-fn refused(message: &str, hint: Option<&str>) -> u8 {
-    report::error(message, hint);
-    exit::BAD_INPUT
 }
 
 /// Names of the files alone where they differ, else their paths.

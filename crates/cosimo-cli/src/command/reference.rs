@@ -9,7 +9,7 @@ use cosimo::system::Asked;
 use cosimo::{record, reference};
 
 use crate::load::{endings, read};
-use crate::{exit, report};
+use crate::report;
 
 /// Write the undivided solution of a system, for comparison or as a start history
 #[derive(Debug, clap::Args)]
@@ -31,27 +31,24 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let registry = cosimo::registry();
-    let format = format_of(&registry.formats, &args.out).map_err(|problem| {
-        report::error(&format!("`--out`: {problem}"), Some(&problem.hint()));
-        exit::BAD_INPUT
-    })?;
+    let format = format_of(&registry.formats, &args.out)
+        .map_err(|problem| report::refused(format!("`--out`: {problem}"), Some(&problem.hint())))?;
     let system = read(&args.file, &Asked::default(), &registry)?.system;
     let from = args.from.unwrap_or(system.experiment.start);
     let stop = args.stop.unwrap_or(system.experiment.stop);
     if !(args.step.is_finite() && args.step > 0.0 && from.is_finite() && stop.is_finite() && stop >= from) {
-        report::error("`--step` must be a finite number above 0, and `--from` not after `--stop`", None);
-        return Err(exit::BAD_INPUT);
+        return Err(report::refused(
+            "`--step` must be a finite number above 0, and `--from` not after `--stop`",
+            None,
+        ));
     }
     let count = ((stop - from) / args.step * (1.0 + 1e-12)).floor() as u64;
     let times: Vec<f64> = (0..=count).map(|n| from + n as f64 * args.step).collect();
     let solution = reference::solve(&system, &times, &registry).map_err(|message| {
-        report::error(&message, Some("add `[reference]` with `model` and `ports` to the system file"));
-        exit::BAD_INPUT
+        report::refused(message, Some("add `[reference]` with `model` and `ports` to the system file"))
     })?;
-    record::write(&args.out, format, &table(times, &solution)).map_err(|error| {
-        report::error(&error.to_string(), None);
-        exit::NO_FILE
-    })?;
+    record::write(&args.out, format, &table(times, &solution))
+        .map_err(|error| report::no_file(error, None))?;
     println!("wrote {}: {} rows from {from} to {stop} s", args.out.display(), count + 1);
     Ok(())
 }

@@ -6,7 +6,7 @@ use cosimo::observers::write_results_report;
 use cosimo::report::Results;
 
 use crate::load::{endings, table};
-use crate::{exit, report};
+use crate::report;
 
 /// Write a report of a result file: one HTML file with its curves, and the ledger as far as the file has it
 #[derive(Debug, clap::Args)]
@@ -21,13 +21,11 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let file = &args.results;
     let results = Results::of(&table(file)?).map_err(|cause| {
-        report::error(&format!("`{}` has nothing to report: {cause}", file.display()), None);
-        exit::BAD_INPUT
+        report::refused(format!("`{}` has nothing to report: {cause}", file.display()), None)
     })?;
     let out = args.out.clone().unwrap_or_else(|| file.with_extension("html"));
     if cosimo::paths::same(&out, file) {
-        report::error(&format!("`--out {}` would replace the results", out.display()), None);
-        return Err(exit::BAD_INPUT);
+        return Err(report::refused(format!("`--out {}` would replace the results", out.display()), None));
     }
     write_results_report(file, &results, &out).map_err(|error| report::failure(&error))?;
     println!("report in {}", out.display());

@@ -67,18 +67,14 @@ impl Paper {
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let study = args.paper.study();
     let registry = cosimo::registry();
-    let bad = |error: &dyn std::fmt::Display| {
-        report::error(&error.to_string(), None);
-        exit::BAD_INPUT
-    };
+    let bad = |error: &dyn std::fmt::Display| report::refused(error, None);
     for (given, takes, option) in [
         (args.fmu.is_some(), study.fmus, "--fmu"),
         (args.tolerance.is_some(), study.tolerances, "--tolerance"),
     ] {
         if given && !takes {
             let words = format!("`{option}` does not apply to these tables");
-            report::error(&words, Some("leave it out"));
-            return Err(exit::BAD_INPUT);
+            return Err(report::refused(words, Some("leave it out")));
         }
     }
     let fmus = args.fmu.map(Exported::new).transpose().map_err(|message| bad(&message))?.map(Arc::new);
@@ -86,8 +82,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let changed = !changes.sets.is_empty() || changes.step.is_some() || changes.tolerance.is_some();
     let rows = study.rows(&args.row).map_err(|error| {
         let hint = format!("tables are {}; rows as in `{}`", (study.tables)().join(", "), study.example);
-        report::error(&error.to_string(), Some(&hint));
-        exit::BAD_INPUT
+        report::refused(error, Some(&hint))
     })?;
     let (rows, unseen): (Vec<_>, Vec<_>) =
         rows.into_iter().partition(|(row, _)| args.fmu.is_none() || !row.starts_with("003/instability"));
@@ -193,10 +188,7 @@ fn number(value: f64) -> String {
 }
 
 fn draw(study: &Study, folder: &std::path::Path, changes: &Changes, registry: &Registry) -> Result<(), u8> {
-    let figures = (study.draw)(changes, registry).map_err(|message| {
-        report::error(&message, None);
-        exit::BAD_INPUT
-    })?;
+    let figures = (study.draw)(changes, registry).map_err(|message| report::refused(message, None))?;
     let write = || -> std::io::Result<()> {
         std::fs::create_dir_all(folder)?;
         for (name, figure) in &figures {
@@ -205,8 +197,5 @@ fn draw(study: &Study, folder: &std::path::Path, changes: &Changes, registry: &R
         }
         Ok(())
     };
-    write().map_err(|cause| {
-        report::error(&format!("cannot write to `{}`: {cause}", folder.display()), None);
-        exit::NO_FILE
-    })
+    write().map_err(|cause| report::no_file(format!("cannot write to `{}`: {cause}", folder.display()), None))
 }

@@ -45,27 +45,25 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     }
     std::env::set_current_dir(&folder).map_err(|cause| {
         let message = format!("cannot go to `{}`, where the run was started: {cause}", folder.display());
-        report::error(&message, Some("the checkpoint must lie as it did beside the files of the run"));
-        exit::NO_FILE
+        report::no_file(message, Some("the checkpoint must lie as it did beside the files of the run"))
     })?;
     let mut begun = crate::run_args(&saved.origin.words).ok_or_else(|| {
         let message = format!("`{}` was made by a command line that is not understood", args.file.display());
         let hint = format!("it was: cosimo {}", saved.origin.words.join(" "));
-        report::error(&message, Some(&hint));
-        exit::BAD_INPUT
+        report::refused(message, Some(&hint))
     })?;
     if let Some(stop) =
         args.stop.filter(|stop| stop.partial_cmp(&saved.time).is_none_or(|order| order.is_le()))
     {
         let message = format!("`--stop {stop}` is not later than the checkpoint, t = {} s", saved.time);
-        report::error(&message, Some("give a later time, or none"));
-        return Err(exit::BAD_INPUT);
+        return Err(report::refused(message, Some("give a later time, or none")));
     }
     if !args.trust {
         confine(&saved.origin, &begun.manner, &inside)?;
     }
     input_files::compare(&saved.origin.inputs).map_err(|error| report::failure(&error))?;
-    begun.changes.stop = args.stop.or(saved.origin.stop).or(begun.changes.stop);
+    let changes = &mut begun.subject.changes;
+    changes.stop = args.stop.or(saved.origin.stop).or(changes.stop);
     let earlier = saved.origin.results.iter().map(PathBuf::from).collect();
     begun.manner = given.after(begun.manner, earlier);
     let words = saved.origin.words.clone();
@@ -95,8 +93,7 @@ fn confine(origin: &Origin, manner: &Manner, inside: &[PathBuf]) -> Result<(), u
     }
     let message =
         format!("the checkpoint names files outside of this folder and of its own: {}", outside.join(", "));
-    report::error(&message, Some("look at the command above; `--trust` resumes it all the same"));
-    Err(exit::BAD_INPUT)
+    Err(report::refused(message, Some("look at the command above; `--trust` resumes it all the same")))
 }
 
 /// As it was given, where it can still be found so.

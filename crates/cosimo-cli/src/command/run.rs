@@ -11,7 +11,7 @@ use cosimo::observers::CheckpointSchedule;
 use cosimo::system::Experiment;
 use cosimo::{Outcome, Simulation};
 
-use crate::load::{Changes, endings};
+use crate::load::{Subject, endings};
 use crate::progress::{Mode, Watched};
 use crate::signals::Interruption;
 use crate::{messages, report};
@@ -19,11 +19,8 @@ use crate::{messages, report};
 /// Run a system and show what its coupling did to the energy
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A system (.toml, .ssp, .ssd, OspSystemStructure.xml); or simulators, as in `a.fmu`, `left=a.fmu`, `native:ring/rotor`
-    #[arg(required = true, value_name = "FILE")]
-    what: Vec<String>,
     #[command(flatten)]
-    pub(crate) changes: Changes,
+    pub(crate) subject: Subject,
     #[command(flatten)]
     pub(crate) manner: Manner,
 }
@@ -128,7 +125,8 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
 
 /// What the options ask for.
 pub(crate) fn configure<'o>(args: &Args, words: &[String]) -> Result<Simulation<'o>, u8> {
-    let opened = Simulation::open_with(&args.what, args.changes.options(), cosimo::registry());
+    let opened =
+        Simulation::open_with(&args.subject.what, args.subject.changes.options(), cosimo::registry());
     let mut simulation = opened.map_err(|error| report::failure(&error))?.begun_by(words);
     let options = &args.manner;
     simulation = simulation.threads(options.threads.unwrap_or(1) as usize);

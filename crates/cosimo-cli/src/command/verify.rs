@@ -13,7 +13,7 @@ use cosimo::json_schema::About;
 use cosimo::reference;
 use indicatif::MultiProgress;
 
-use crate::load::{Changes, Loaded, load};
+use crate::load::{Changes, Loaded, load, not_negative};
 use crate::progress::{Mode, Progress};
 use crate::signals::Interruption;
 use crate::ticker::Ticker;
@@ -107,12 +107,7 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), u8> {
-    for (option, value) in [("--tolerance", args.tolerance), ("--absolute", args.absolute)] {
-        if !(value.is_finite() && value >= 0.0) {
-            report::error(&format!("`{option}` must be a finite number not below 0, found {value}"), None);
-            return Err(exit::BAD_INPUT);
-        }
-    }
+    not_negative(&[("--tolerance", args.tolerance), ("--absolute", args.absolute)])?;
     let (registry, interruption) = (cosimo::registry(), Interruption::watch());
     let Loaded { system, plan, .. } = load(&args.what, &args.changes(), &registry)?;
     report::remarks(&plan.remarks);

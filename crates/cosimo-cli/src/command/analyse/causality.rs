@@ -8,7 +8,8 @@ use cosimo::core::Registry;
 use cosimo::system::System;
 use serde::Serialize;
 
-use super::{Subject, coded, constant_step, refused};
+use super::{Subject, coded, constant_step};
+use crate::report;
 
 /// Soft or stiff interfaces, who should receive the effort, and degrees for the inputs
 #[derive(Debug, clap::Args)]
@@ -36,8 +37,8 @@ fn look(args: &Args, system: &System, registry: &Registry) -> Result<Causality, 
     if advice.is_empty() {
         let message =
             "the system has no bond between a component that tells the effort and one that receives it";
-        return Err(refused(
-            &message,
+        return Err(report::refused(
+            message,
             Some("declare a `[[bond]]`; `cosimo bonds` finds pairs that could be one"),
         ));
     }

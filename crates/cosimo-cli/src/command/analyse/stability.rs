@@ -12,8 +12,8 @@ use cosimo::plot::{Axis, Figure, Panel, Series, Style};
 use cosimo::system::System;
 use serde::Serialize;
 
-use super::{Subject, coded, constant_step, isolated, refused};
-use crate::picture;
+use super::{Subject, coded, constant_step, isolated};
+use crate::{picture, report};
 
 /// The spectral radius of a step as the engine takes it, over its size; the largest stable step, and what limits it
 #[derive(Debug, clap::Args)]
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         picture::drawable(out)?;
     }
     if let Some(wrong) = args.at.iter().find(|at| !at.is_finite()) {
-        return Err(refused(&format!("`--at {wrong}`: must be a finite number"), None));
+        return Err(report::refused(format!("`--at {wrong}`: must be a finite number"), None));
     }
     let system = args.subject.system(single.or(range.as_ref().map(|range| range[0])), &registry)?;
     let own = constant_step(&system)?;
@@ -87,8 +87,8 @@ fn steps(text: Option<&str>) -> Result<Steps, u8> {
     let wrong = || {
         let message =
             format!("`--step {text}`: must be a finite number above 0, or a range such as 1e-3:1e-1:20");
-        refused(
-            &message,
+        report::refused(
+            message,
             Some("from and to are finite numbers above 0 in rising order, count is from 2 to 1000"),
         )
     };
@@ -120,9 +120,9 @@ fn variants(args: &Args, system: &System, registry: &Registry) -> Result<Vec<(St
     let named = |names: &String| match with_methods(system, names, registry) {
         Ok(changed) => Ok((names.clone(), changed)),
         Err(VariantError::Unknown(name, hint)) => {
-            Err(refused(&format!("`--methods`: no method is called `{name}`"), Some(&hint)))
+            Err(report::refused(format!("`--methods`: no method is called `{name}`"), Some(&hint)))
         }
-        Err(error) => Err(refused(&error, None)),
+        Err(error) => Err(report::refused(error, None)),
     };
     args.compared.iter().map(named).collect()
 }
