@@ -17,8 +17,7 @@ pub(crate) fn drawable(out: &Path) -> Result<(), u8> {
     }
     let message =
         format!("`--out {}`: figures are SVG or PNG, the name must end in .svg or .png", out.display());
-    report::error(&message, None);
-    Err(exit::BAD_INPUT)
+    Err(report::refused(message, None))
 }
 
 pub(crate) fn write(figure: &Figure, out: &Path) -> Result<(), u8> {
@@ -28,8 +27,7 @@ pub(crate) fn write(figure: &Figure, out: &Path) -> Result<(), u8> {
         figure.svg().into_bytes()
     };
     cosimo::draft_file::replace(out, &bytes)
-        .map_err(|cause| Error::unwritable(format!("cannot write `{}`: {cause}", out.display()), out))
-        .map_err(|error| report::failure(&error))
+        .map_err(|cause| report::failure(&Error::cannot_write(out, &cause)))
 }
 
 fn undrawn(error: &PngError) -> u8 {

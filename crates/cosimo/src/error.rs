@@ -52,6 +52,11 @@ impl Error {
         Error::new(ErrorKind::File, message, Some(place_remedy(file)))
     }
 
+    /// The same, with its cause.
+    pub fn cannot_write(file: &Path, cause: &std::io::Error) -> Error {
+        Error::unwritable(format!("cannot write `{}`: {cause}", file.display()), file)
+    }
+
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }

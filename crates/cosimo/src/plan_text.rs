@@ -15,17 +15,12 @@ pub fn text(system: &System, layout: &Layout, registry: &Registry) -> String {
     let mut out = String::new();
     let lines = system.bonds.iter().any(|bond| bond.line.is_some());
     let written = simulators(&mut out, system, layout, lines)
-        .and_then(|()| if lines { self::lines(&mut out, system) } else { coupling(&mut out, layout) })
+        .and_then(|()| if lines { self::lines(&mut out, system) } else { inputs(&mut out, layout) })
+        .and_then(|()| if lines { Ok(()) } else { bonds(&mut out, layout) })
         .and_then(|()| methods(&mut out, system, layout, &registry.axes()))
         .and_then(|()| actions(&mut out, system));
     debug_assert!(written.is_ok(), "a string takes everything");
     out
-}
-
-/// How values and powers go from one to the other.
-fn coupling(out: &mut String, layout: &Layout) -> fmt::Result {
-    inputs(out, layout)?;
-    bonds(out, layout)
 }
 
 fn simulators(out: &mut String, system: &System, layout: &Layout, lines: bool) -> fmt::Result {
@@ -175,18 +170,12 @@ fn bonds(out: &mut String, layout: &Layout) -> fmt::Result {
                 format!("{}: {} x {} {way}", side_letter(k), ports.path(side.effort), ports.path(side.flow))
             })
             .collect();
-        let own = |name: &str, value: Option<f64>| {
-            value.map_or(String::new(), |value| format!("; {name} {}", number_text(value)))
+        let own = |name: &str, value: Option<f64>, unit: &str| {
+            value.map_or(String::new(), |value| format!("; {name} {}{unit}", number_text(value)))
         };
-        writeln!(
-            out,
-            "  {:<12} {}{}{}",
-            bond.name,
-            sides.join("; "),
-            own("tolerance", bond.tolerance),
-            bond.energy_scale
-                .map_or(String::new(), |scale| format!("; energy scale {} J", number_text(scale)))
-        )?;
+        let tolerance = own("tolerance", bond.tolerance, "");
+        let scale = own("energy scale", bond.energy_scale, " J");
+        writeln!(out, "  {:<12} {}{tolerance}{scale}", bond.name, sides.join("; "))?;
     }
     Ok(())
 }
@@ -287,16 +276,18 @@ fn origin(origin: Origin) -> &'static str {
     }
 }
 
-/// Every option of the choice, the defaults included.
-fn options(axis: &str, choice: &Choice, axes: &[(&str, Vec<Listed>)]) -> String {
-    let entry = axes
-        .iter()
-        .find(|(known, _)| *known == axis)
-        .and_then(|(_, entries)| entries.iter().find(|entry| entry.name == choice.name));
-    let Some(entry) = entry else { return String::new() };
+/// The options of a method as they are in force; `None` where there is no such method, or they do not fit it.
+pub(crate) fn resolved(axis: &str, choice: &Choice, axes: &[(&str, Vec<Listed>)]) -> Option<Options> {
+    let (_, entries) = axes.iter().find(|(known, _)| *known == axis)?;
+    let entry = entries.iter().find(|entry| entry.name == choice.name)?;
     let given: Vec<(String, Value)> =
         choice.options.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect();
-    let Ok(resolved) = Options::resolve(entry.name, entry.options, &given) else { return String::new() };
+    Options::resolve(entry.name, entry.options, &given).ok()
+}
+
+/// Every option of the choice, the defaults included.
+fn options(axis: &str, choice: &Choice, axes: &[(&str, Vec<Listed>)]) -> String {
+    let Some(resolved) = resolved(axis, choice, axes) else { return String::new() };
     let words: Vec<String> =
         resolved.values().iter().map(|(name, value)| format!("{name} = {}", value.describe())).collect();
     if words.is_empty() { String::new() } else { format!(": {}", words.join(", ")) }

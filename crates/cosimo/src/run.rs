@@ -86,8 +86,7 @@ impl<'o> Run<'o> {
         let started = observers.begin(&plan, &inputs, &results).and_then(|()| {
             #[cfg(feature = "fmi")]
             if let Some(file) = &simulation.call_log {
-                let failed = |cause| format!("cannot write `{}`: {cause}", file.display());
-                cosimo_fmi::record_calls(file).map_err(|cause| Error::unwritable(failed(cause), file))?;
+                cosimo_fmi::record_calls(file).map_err(|cause| Error::cannot_write(file, &cause))?;
             }
             let plan = if open_to_changes { plan.open_to_changes().rewinding() } else { plan };
             let mut run = cosimo_engine::Run::new(plan, inputs.threads)?;

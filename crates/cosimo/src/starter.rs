@@ -51,11 +51,7 @@ fn open(from: &[String], registry: &Registry) -> Result<(System, Vec<Interface>)
             Some(Ok(simulator)) => interfaces.push(simulator.interface().clone()),
             Some(Err(found)) => problems.extend(found.into_iter().map(|found| {
                 let message = format!("component `{}`: {}", component.name, found.message);
-                let problem = Problem::error("plan/cannot-open", message, 0..0);
-                match found.hint {
-                    Some(hint) => problem.hint(hint),
-                    None => problem,
-                }
+                Problem { hint: found.hint, ..Problem::error("plan/cannot-open", message, 0..0) }
             })),
             None => {}
         }

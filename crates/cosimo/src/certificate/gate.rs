@@ -34,6 +34,18 @@ pub struct Check {
     pub pass: bool,
 }
 
+impl Check {
+    /// About the whole run.
+    pub(crate) fn of_run(
+        criterion: &'static str,
+        wanted: impl Into<String>,
+        found: impl Into<String>,
+        pass: bool,
+    ) -> Check {
+        Check { criterion, about: String::new(), wanted: wanted.into(), found: found.into(), pass }
+    }
+}
+
 /// Why nothing can be said.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum NoCertificate {
@@ -85,8 +97,7 @@ fn complete(reader: &mut Reader<'_>, limits: &Limits, checks: &mut Vec<Check>) {
     let reason = reader.at("/outcome/reason").and_then(Json::as_str).unwrap_or("");
     if !limits.incomplete {
         let found = if reason.is_empty() { word } else { format!("{word}: {reason}") };
-        let wanted = "a run to its end".into();
-        checks.push(Check { criterion: "complete", about: String::new(), wanted, found, pass });
+        checks.push(Check::of_run("complete", "a run to its end", found, pass));
     }
 }
 
@@ -115,13 +126,8 @@ fn defects(reader: &mut Reader<'_>, limits: &Limits, checks: &mut Vec<Check>) {
         names.push(name);
     }
     if names.is_empty() && limits.defect.is_some() {
-        checks.push(Check {
-            criterion: "energy-defect",
-            about: String::new(),
-            wanted: "a power bond to measure".into(),
-            found: "no bond, so that nothing was measured".into(),
-            pass: false,
-        });
+        let found = "no bond, so that nothing was measured";
+        checks.push(Check::of_run("energy-defect", "a power bond to measure", found, false));
     }
     for (name, _) in limits.bonds.iter().filter(|(name, _)| !names.contains(name)) {
         let hint = suggest(name, names.iter().map(String::as_str));
@@ -141,22 +147,12 @@ fn steps(reader: &mut Reader<'_>, limits: &Limits, checks: &mut Vec<Check>) {
             Some(indicator) => format!("{indicator:e}"),
             None => "no finite number".into(),
         };
-        checks.push(Check {
-            criterion: "indicator",
-            about: String::new(),
-            wanted: format!("at most {limit:e} in every step"),
-            found,
-            pass: measured && indicator.is_some_and(|indicator| indicator <= limit),
-        });
+        let pass = measured && indicator.is_some_and(|indicator| indicator <= limit);
+        checks.push(Check::of_run("indicator", format!("at most {limit:e} in every step"), found, pass));
     }
     if let Some(limit) = limits.rejected {
-        checks.push(Check {
-            criterion: "rejected",
-            about: String::new(),
-            wanted: format!("at most {limit} steps rejected"),
-            found: rejected.to_string(),
-            pass: rejected <= limit,
-        });
+        let (wanted, found) = (format!("at most {limit} steps rejected"), rejected.to_string());
+        checks.push(Check::of_run("rejected", wanted, found, rejected <= limit));
     }
 }
 
@@ -181,14 +177,11 @@ fn remarks(reader: &mut Reader<'_>, limits: &Limits, checks: &mut Vec<Check>) {
     for place in 0..count {
         let message = reader.text(&format!("/remarks/{place}/message"));
         if limits.no_remarks {
-            let wanted = "no remark".into();
-            let about = String::new();
-            checks.push(Check { criterion: "remarks", about, wanted, found: message, pass: false });
+            checks.push(Check::of_run("remarks", "no remark", message, false));
         }
     }
     if limits.no_remarks && count == 0 {
-        let (wanted, found) = ("no remark".into(), "none".into());
-        checks.push(Check { criterion: "remarks", about: String::new(), wanted, found, pass: true });
+        checks.push(Check::of_run("remarks", "no remark", "none", true));
     }
 }
 
@@ -205,7 +198,6 @@ impl<'a> Reader<'a> {
 
     fn broken(&mut self, place: &str, wanted: &'static str) {
         let found = shown(self.at(place).unwrap_or(&Json::Null));
-        let found = if self.at(place).is_none() { "nothing".into() } else { found };
         let place = place.trim_start_matches('/').replace('/', ".");
         self.problems.push(NoCertificate::Broken { place, wanted, found });
     }

@@ -14,7 +14,7 @@ pub use gate::{Check, Limits, NoCertificate, gate};
 pub use sealed::{results, sealed, unchanged};
 pub use steps::Steps;
 
-use cosimo_core::entry::{Listed, Options};
+use cosimo_core::entry::Listed;
 use cosimo_core::{End, Registry, Value};
 use cosimo_engine::{BondSummary, BondTotals, Layout, LoopResidual, Run, Summary, Topology};
 use cosimo_system::{Choice, Problem, Recipe, Severity, System};
@@ -22,6 +22,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::error::Error;
 use crate::fmu_messages::fmu_messages;
+use crate::plan_text::resolved;
 
 /// What a file must call itself to be one.
 pub const KIND: &str = "cosimo-certificate";
@@ -167,13 +168,7 @@ type Axes = [(&'static str, Vec<Listed>)];
 
 /// A method by its name, with all of its options, the defaults included.
 fn method(axis: &str, choice: &Choice, axes: &Axes) -> Method {
-    let entries = axes.iter().find(|(known, _)| *known == axis).map_or(&[][..], |(_, entries)| entries);
-    let given: Vec<(String, Value)> =
-        choice.options.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect();
-    let options = entries
-        .iter()
-        .find(|entry| entry.name == choice.name)
-        .and_then(|entry| Options::resolve(entry.name, entry.options, &given).ok())
+    let options = resolved(axis, choice, axes)
         .map(|resolved| resolved.values().iter().map(|(name, v)| ((*name).to_string(), value(v))).collect())
         .unwrap_or_else(Map::new);
     Method { name: choice.name.clone(), options }

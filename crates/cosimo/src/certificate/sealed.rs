@@ -42,8 +42,7 @@ pub fn unchanged(text: &str) -> Check {
             }
         }
     };
-    let wanted = "the certificate as the run wrote it".into();
-    Check { criterion: "unchanged", about: String::new(), wanted, found: found.into(), pass }
+    Check::of_run("unchanged", "the certificate as the run wrote it", found, pass)
 }
 
 /// Whether the result files are those of the run. Paths start from the folder of the certificate.

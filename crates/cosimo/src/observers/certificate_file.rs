@@ -32,9 +32,8 @@ impl CertificateFile {
     }
 
     fn write(&self, certificate: CertificateData) -> Result<(), Error> {
-        draft_file::replace(&self.path, sealed(certificate).as_bytes()).map_err(|cause| {
-            Error::unwritable(format!("cannot write `{}`: {cause}", self.shown.display()), &self.shown)
-        })
+        draft_file::replace(&self.path, sealed(certificate).as_bytes())
+            .map_err(|cause| Error::cannot_write(&self.shown, &cause))
     }
 
     /// The run has not begun, or how it ends is not known.

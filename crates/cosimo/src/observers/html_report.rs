@@ -53,7 +53,8 @@ impl Observer for HtmlReport {
 
     /// Creates the file at once, as a run that cannot write its report should not start.
     fn begin(&mut self, _start: &Start<'_>) -> Result<(), Error> {
-        self.file = Some(DraftFile::create(&self.path).map_err(|cause| unwritten(&self.path, &cause))?);
+        self.file =
+            Some(DraftFile::create(&self.path).map_err(|cause| Error::cannot_write(&self.path, &cause))?);
         Ok(())
     }
 
@@ -81,7 +82,7 @@ impl Observer for HtmlReport {
         let (Some((run, outcome)), Some(mut file)) = (&end.started, self.file.take()) else { return Ok(()) };
         self.write(end.inputs, end.error, (run, outcome), &mut file)
             .and_then(|()| file.place())
-            .map_err(|cause| unwritten(&self.path, &cause))
+            .map_err(|cause| Error::cannot_write(&self.path, &cause))
     }
 }
 
@@ -180,8 +181,10 @@ pub fn write_results_report(file: &Path, results: &Results, out: &Path) -> Resul
         why: &Reasons::default(),
         rejections: &Rejections::default(),
     };
-    let mut to = DraftFile::create(out).map_err(|cause| unwritten(out, &cause))?;
-    cosimo_report::write(&page, &mut to).and_then(|()| to.place()).map_err(|cause| unwritten(out, &cause))
+    let mut to = DraftFile::create(out).map_err(|cause| Error::cannot_write(out, &cause))?;
+    cosimo_report::write(&page, &mut to)
+        .and_then(|()| to.place())
+        .map_err(|cause| Error::cannot_write(out, &cause))
 }
 
 /// A message with what its code means.
@@ -250,10 +253,6 @@ fn diagram(inputs: &RunInputs, run: &Run, outcome: &Outcome) -> Diagram {
         };
     }
     diagram
-}
-
-fn unwritten(path: &Path, cause: &std::io::Error) -> Error {
-    Error::unwritable(format!("cannot write `{}`: {cause}", path.display()), path)
 }
 
 /// What is known about a component's origin, be it alone or joined with others.

@@ -47,9 +47,7 @@ impl Observer for SummaryFile {
         let summary = RunSummary::new(end, run, outcome, &outcome.summary, &outcome.summary.counters);
         let text = serde_json::to_string_pretty(&summary).map_err(std::io::Error::from);
         let written = text.and_then(|text| draft_file::replace(&self.0, format!("{text}\n").as_bytes()));
-        written.map_err(|cause| {
-            Error::unwritable(format!("cannot write `{}`: {cause}", self.0.display()), &self.0)
-        })
+        written.map_err(|cause| Error::cannot_write(&self.0, &cause))
     }
 }
 
