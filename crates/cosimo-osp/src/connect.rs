@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use cosimo_core::entry::{Range, suggest};
 use cosimo_core::unit::DOMAINS;
 use cosimo_core::{Interface, Port};
-use cosimo_system::{BondDecl, Component, PowerPort, Span, Summand, System, WireDecl};
+use cosimo_system::{BondDecl, Component, PowerPort, Problem, Span, Summand, System, WireDecl};
 use roxmltree::Node;
 
 use crate::groups::{self, Groups};
@@ -43,6 +43,16 @@ struct Function {
     /// What its only input is called, without a number.
     plain: bool,
     span: Span,
+}
+
+impl Function {
+    fn sum(inputs: usize, dimension: Option<usize>, span: Span) -> Function {
+        Function { factor: 1.0, offset: 0.0, inputs, dimension, plain: false, span }
+    }
+
+    fn input(&self, input: usize) -> String {
+        if self.plain { "in".into() } else { format!("in[{input}]") }
+    }
 }
 
 /// A signal of a function: which input, or the output; and which element of it.
@@ -116,14 +126,8 @@ fn functions(root: Node<'_, '_>, page: &mut Page) -> BTreeMap<String, Function> 
             }
             "Sum" => {
                 page.only(node, &["name", "inputCount"], &[]);
-                page.count(node, "inputCount", MOST_SIGNALS).map(|inputs| Function {
-                    factor: 1.0,
-                    offset: 0.0,
-                    inputs,
-                    dimension: None,
-                    plain: false,
-                    span,
-                })
+                let inputs = page.count(node, "inputCount", MOST_SIGNALS);
+                inputs.map(|inputs| Function::sum(inputs, None, span))
             }
             "VectorSum" => {
                 page.only(node, &["name", "inputCount", "dimension"], &[]);
@@ -135,8 +139,7 @@ fn functions(root: Node<'_, '_>, page: &mut Page) -> BTreeMap<String, Function> 
                         page.error("osp/value", message, span.clone());
                         return None;
                     }
-                    let dimension = Some(dimension);
-                    Some(Function { factor: 1.0, offset: 0.0, inputs, dimension, plain: false, span })
+                    Some(Function::sum(inputs, Some(dimension), span))
                 })
             }
             _ => None,
@@ -188,18 +191,9 @@ impl Connector<'_> {
                     Some(found) => pairs.extend(found),
                     None => self.excuse(node),
                 },
-                "SignalConnection" => {
-                    self.page.only(node, &[], &["Variable", "Signal"]);
-                    match self.signal(node) {
-                        Some((function, signal, end)) => {
-                            self.at_function(function, signal, end, &mut inputs, &mut outputs);
-                        }
-                        None => self.excuse(node),
-                    }
-                }
-                "SignalGroupConnection" => {
-                    self.page.only(node, &[], &["VariableGroup", "SignalGroup"]);
-                    let signals = self.signals(node);
+                kind @ ("SignalConnection" | "SignalGroupConnection") => {
+                    let one = kind == "SignalConnection";
+                    let signals = if one { self.signal(node).map(|it| vec![it]) } else { self.signals(node) };
                     if signals.is_none() {
                         self.excuse(node);
                     }
@@ -405,6 +399,7 @@ impl Connector<'_> {
         one: &'static str,
         other: &'static str,
     ) -> Option<(Node<'a, 'i>, Node<'a, 'i>)> {
+        self.page.only(node, &[], &[one, other]);
         let found = (child(node, one), child(node, other));
         if let (Some(one), Some(other)) = found
             && node.children().filter(Node::is_element).count() == 2
@@ -446,24 +441,15 @@ impl Connector<'_> {
                 (0..function.inputs).flat_map(|input| (0..elements).map(move |at| Signal::Input(input, at)));
             let open = all.into_iter().find(|signal| !inputs.contains_key(&(name.clone(), *signal)));
             if let Some(Signal::Input(input, _)) = open {
-                let which = if function.plain { "in".into() } else { format!("in[{input}]") };
-                found.push((
-                    true,
-                    format!("nothing drives `{which}` of function `{name}`"),
-                    function.span.clone(),
-                ));
+                let message = format!("nothing drives `{}` of function `{name}`", function.input(input));
+                found.push(Problem::error("osp/open-function", message, function.span.clone()));
             }
             if !used.contains(name.as_str()) {
-                found.push((false, format!("nobody reads function `{name}`"), function.span.clone()));
+                let message = format!("nobody reads function `{name}`");
+                found.push(Problem::remark("osp/unread-function", message, function.span.clone()));
             }
         }
-        for (error, message, span) in found {
-            if error {
-                self.page.error("osp/open-function", message, span);
-            } else {
-                self.page.remark("osp/unread-function", message, span);
-            }
-        }
+        self.page.problems.extend(found);
     }
 
     fn wire(&mut self, pair: &Pair) -> WireDecl {
@@ -559,27 +545,20 @@ impl Connector<'_> {
 
 /// The signals of a function by name: single ones, or whole groups.
 fn named(function: &Function, whole: bool) -> BTreeMap<String, Signal> {
+    let inputs = (0..function.inputs).map(|input| (function.input(input), Some(input)));
+    let signal =
+        |input: Option<usize>, at| input.map_or(Signal::Output(at), |input| Signal::Input(input, at));
     let mut names = BTreeMap::new();
-    for input in 0..function.inputs {
-        let name = if function.plain { "in".to_owned() } else { format!("in[{input}]") };
+    for (name, input) in inputs.chain([("out".to_owned(), None)]) {
         match (function.dimension, whole) {
             (None, false) | (Some(_), true) => {
-                names.insert(name, Signal::Input(input, 0));
+                names.insert(name, signal(input, 0));
             }
             (Some(dimension), false) => {
-                names.extend((0..dimension).map(|at| (format!("{name}[{at}]"), Signal::Input(input, at))));
+                names.extend((0..dimension).map(|at| (format!("{name}[{at}]"), signal(input, at))));
             }
             (None, true) => {}
         }
-    }
-    match (function.dimension, whole) {
-        (None, false) | (Some(_), true) => {
-            names.insert("out".into(), Signal::Output(0));
-        }
-        (Some(dimension), false) => {
-            names.extend((0..dimension).map(|at| (format!("out[{at}]"), Signal::Output(at))));
-        }
-        (None, true) => {}
     }
     names
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use cosimo_core::entry::{Range, Registry, number_text, suggest};
 use cosimo_core::{Interface, Value, clock};
+use cosimo_pack::text::unescaped;
 use cosimo_pack::xml;
 use cosimo_system::names::{COMPONENT_RULE, is_component};
 use cosimo_system::{Component, Problem, Span, System, sources};
@@ -36,8 +37,7 @@ pub fn read(text: &str, file: &str, folder: &Path, registry: &Registry) -> (Syst
     let document = match xml::parse(text, file) {
         Ok(document) => document,
         Err(problem) => {
-            let found = page.error("osp/xml", problem.message.clone(), line(text, problem.place));
-            found.hint = problem.hint;
+            page.error("osp/xml", problem.message, line(text, problem.place)).hint = problem.hint;
             return (system, page.problems);
         }
     };
@@ -218,22 +218,9 @@ fn path((source, span): &Spelled, registry: &Registry, page: &mut Page) -> Optio
     Some(file)
 }
 
-/// `%20` and the like; `None` where that makes no sense.
+/// A path without escapes; `None` where that makes no sense.
 fn decoded(text: &str) -> Option<String> {
-    let bytes = text.as_bytes();
-    let mut found = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        if byte == b'%' {
-            let digits = text.get(at + 1..at + 3)?;
-            found.push(u8::from_str_radix(digits, 16).ok()?);
-            at += 3;
-        } else {
-            found.push(byte);
-            at += 1;
-        }
-    }
-    String::from_utf8(found).ok().filter(|text| !text.contains('\0'))
+    unescaped(text).filter(|text| !text.contains('\0'))
 }
 
 /// Values of inputs are start values, all others parameters.

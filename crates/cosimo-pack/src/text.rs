@@ -60,3 +60,20 @@ fn declares_latin(bytes: &[u8]) -> bool {
     let head = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]).to_lowercase();
     head.split("?>").next().is_some_and(|line| line.contains("iso-8859-1") || line.contains("windows-1252"))
 }
+
+/// The text of a URI: `my%20unit.fmu` is `my unit.fmu`. `None` where an escape makes no sense.
+pub fn unescaped(uri: &str) -> Option<String> {
+    let mut bytes = Vec::new();
+    let mut rest = uri.as_bytes();
+    while let Some((&first, more)) = rest.split_first() {
+        rest = more;
+        if first != b'%' {
+            bytes.push(first);
+            continue;
+        }
+        let digits = rest.get(..2).and_then(|digits| std::str::from_utf8(digits).ok())?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        rest = &rest[2..];
+    }
+    String::from_utf8(bytes).ok()
+}

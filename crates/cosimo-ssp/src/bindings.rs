@@ -249,7 +249,7 @@ fn target(flat: &Flat<'_>, owner: usize, name: &str) -> Option<Target> {
 }
 
 /// Elements of arrays are listed row by row and counted from 1.
-fn element(name: &str, at: u64, sizes: &[u64]) -> String {
+pub(crate) fn element(name: &str, at: u64, sizes: &[u64]) -> String {
     let mut rest = at;
     let mut indices = Vec::new();
     for size in sizes.iter().skip(1).rev() {

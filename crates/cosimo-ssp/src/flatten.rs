@@ -13,6 +13,7 @@ use cosimo_core::{Interface, Registry, Unit, Value};
 use cosimo_system::names::is_component;
 use cosimo_system::{Experiment, Problem, Span, Summand, System, WireDecl, sources};
 
+use crate::bindings::element;
 use crate::page::{Log, suggest};
 use crate::tree::{
     self, Binding, Connection, Connector, Content, Dictionary, Element, End, Items, Kind, Structure,
@@ -361,12 +362,9 @@ impl<'t> Flat<'t> {
         log: &mut Log,
     ) -> Option<Vec<String>> {
         let name = &connector.name;
-        let listed = |indices: &[u64]| {
-            let indices: Vec<String> = indices.iter().map(u64::to_string).collect();
-            format!("{name}[{}]", indices.join(","))
-        };
         if let Some(indices) = indices.filter(|indices| !indices.is_empty()) {
-            return Some(vec![listed(indices)]);
+            let indices: Vec<String> = indices.iter().map(u64::to_string).collect();
+            return Some(vec![format!("{name}[{}]", indices.join(","))]);
         }
         let Some(sizes) = &connector.sizes else {
             let message =
@@ -385,22 +383,7 @@ impl<'t> Flat<'t> {
             log.error("ssp/array", message, span);
             return None;
         };
-        // Row by row, counted from 1.
-        let element = |at: u64| {
-            let mut rest = at;
-            let mut indices: Vec<u64> = sizes
-                .iter()
-                .rev()
-                .map(|size| {
-                    let index = rest % size + 1;
-                    rest /= size;
-                    index
-                })
-                .collect();
-            indices.reverse();
-            listed(&indices)
-        };
-        Some((0..count).map(element).collect())
+        Some((0..count).map(|at| element(name, at, sizes)).collect())
     }
 
     /// One end of a connection: its connector, whose it is, and whether that is the system itself.

@@ -258,12 +258,8 @@ impl<'a> Loader<'a> {
             Ok(found) => found,
             Err(problem) => {
                 let message = format!("{name}: {}", problem.message);
-                log.push(match problem.hint {
-                    Some(hint) => {
-                        Problem::error("ssp/unreadable", message, span.cloned().unwrap_or(0..0)).hint(hint)
-                    }
-                    None => Problem::error("ssp/unreadable", message, span.cloned().unwrap_or(0..0)),
-                });
+                let error = Problem::error("ssp/unreadable", message, span.cloned().unwrap_or(0..0));
+                log.push(Problem { hint: problem.hint, ..error });
                 return None;
             }
         };
@@ -281,11 +277,7 @@ impl<'a> Loader<'a> {
             Err(problem) => {
                 let at = problem.place.map_or(0..content.len().min(1), |place| offset(&content, place));
                 let span = base + at.start..base + at.end;
-                let error = Problem::error("ssp/xml", problem.message, span);
-                log.push(match problem.hint {
-                    Some(hint) => error.hint(hint),
-                    None => error,
-                });
+                log.push(Problem { hint: problem.hint, ..Problem::error("ssp/xml", problem.message, span) });
                 return None;
             }
         };
@@ -296,7 +288,7 @@ impl<'a> Loader<'a> {
 
     /// A file of the present folder by its URI, checked to be there.
     fn find(&self, page: &mut Page<'_>, uri: &str, span: &Span) -> Option<String> {
-        let Some(member) = decode(uri) else {
+        let Some(member) = text::unescaped(uri) else {
             let message = format!("the URI `{uri}` has an escape that means nothing");
             page.log.error("ssp/uri", message, span);
             return None;
@@ -511,36 +503,5 @@ impl<'a> Loader<'a> {
     ) -> Option<Vec<Connector>> {
         let member = self.find(page, source, span)?;
         self.open(page.log, &member, Kind::Dictionary, Some(span), |page, root, _| ssd::entries(page, root))
-    }
-}
-
-/// `my%20unit.fmu` is `my unit.fmu`.
-fn decode(uri: &str) -> Option<String> {
-    let mut bytes = Vec::new();
-    let mut rest = uri.as_bytes();
-    while let Some((&first, more)) = rest.split_first() {
-        rest = more;
-        if first != b'%' {
-            bytes.push(first);
-            continue;
-        }
-        let digits = rest.get(..2).and_then(|digits| std::str::from_utf8(digits).ok())?;
-        bytes.push(u8::from_str_radix(digits, 16).ok()?);
-        rest = &rest[2..];
-    }
-    String::from_utf8(bytes).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn escapes_of_uris_are_read() {
-        assert_eq!(decode("resources/my%20unit.fmu").as_deref(), Some("resources/my unit.fmu"));
-        assert_eq!(decode("gr%C3%B6%C3%9Fe").as_deref(), Some("größe"));
-        for bad in ["%", "%2", "%zz", "%ff"] {
-            assert_eq!(decode(bad), None, "{bad}");
-        }
     }
 }

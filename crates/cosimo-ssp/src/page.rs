@@ -52,8 +52,11 @@ impl Log {
         span: &Span,
         hint: impl Into<String>,
     ) {
-        let hint = hint.into();
-        let problem = Problem::error(code, message, span.clone());
+        self.push_hinted(Problem::error(code, message, span.clone()), hint.into());
+    }
+
+    /// Without a hint where there is nothing to choose from.
+    pub(crate) fn push_hinted(&mut self, problem: Problem, hint: String) {
         self.push(if hint.is_empty() { problem } else { problem.hint(hint) });
     }
 

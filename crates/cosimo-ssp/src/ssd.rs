@@ -39,6 +39,9 @@ const USES: &[(&str, Option<&str>)] = &[
     ("ScheduledExecution", Some("scheduled-execution")),
 ];
 
+/// What may stand in a component or in a reference to a signal dictionary.
+const IN_ELEMENT: &[&str] =
+    &["Connectors", "ElementGeometry", "ParameterBindings", "Annotations", "MetaData", "Signature"];
 /// What may stand in a connector: its type, and what is not about values.
 const IN_CONNECTOR: &[&str] = &[
     "Real",
@@ -122,10 +125,7 @@ impl Definitions {
             if parsed.is_some() { "it is taken for what its name says" } else { "nothing is converted" };
         let message = format!("the unit `{name}` is not among the `<Units>` of this file; {what}");
         let problem = Problem::remark("ssp/unknown-unit", message, page.span_of(node, "unit"));
-        page.log.push(match suggest(name, self.units.keys().map(String::as_str)) {
-            none if none.is_empty() => problem,
-            hint => problem.hint(hint),
-        });
+        page.log.push_hinted(problem, suggest(name, self.units.keys().map(String::as_str)));
         parsed
     }
 
@@ -144,10 +144,8 @@ impl Definitions {
                 if !page.log.problems.iter().any(known) {
                     let problem =
                         Problem::remark("ssp/unknown-enumeration", message, page.span_of(node, "name"));
-                    page.log.push(match suggest(&name, self.enumerations.keys().map(String::as_str)) {
-                        none if none.is_empty() => problem,
-                        hint => problem.hint(hint),
-                    });
+                    let hint = suggest(&name, self.enumerations.keys().map(String::as_str));
+                    page.log.push_hinted(problem, hint);
                 }
                 (Type::Number, None)
             }
@@ -316,9 +314,7 @@ fn component(
             Content::Unknown
         }
     };
-    let inside =
-        ["Connectors", "ElementGeometry", "ParameterBindings", "Annotations", "MetaData", "Signature"];
-    for part in page.children(node, &inside) {
+    for part in page.children(node, IN_ELEMENT) {
         match part.tag_name().name() {
             "Connectors" => component.connectors = connectors(page, part, definitions),
             "ParameterBindings" => {
@@ -331,10 +327,8 @@ fn component(
 }
 
 fn reference(page: &mut Page<'_>, node: Node<'_, '_>, definitions: &Definitions) -> Reference {
-    let inside =
-        ["Connectors", "ElementGeometry", "ParameterBindings", "Annotations", "MetaData", "Signature"];
-    let parts = page.children(node, &inside);
-    let list = parts.into_iter().find(|part| part.tag_name().name() == "Connectors");
+    let list =
+        page.children(node, IN_ELEMENT).into_iter().find(|part| part.tag_name().name() == "Connectors");
     Reference {
         name: page.required(node, "name").unwrap_or_default(),
         span: page.span_of(node, "name"),

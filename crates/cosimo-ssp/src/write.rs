@@ -10,7 +10,8 @@ use cosimo_core::unit::BASE_UNITS;
 use cosimo_core::{Interface, Registry, Unit, Value};
 use cosimo_pack::XmlWriter;
 use cosimo_system::{
-    Common, Component, Names, Opposite, Problem, Summand, System, WireDecl, sources, write::to_supplement,
+    Common, Component, Names, Opposite, Problem, Span, Summand, System, WireDecl, sources,
+    write::to_supplement,
 };
 
 use crate::annotation::NAMESPACE;
@@ -160,20 +161,12 @@ impl<'a> Writer<'a> {
         for wire in &self.system.wires {
             if !self.wire(wire) {
                 self.rest.wires.push(wire.clone());
-                let message = format!(
-                    "what drives `{}` cannot be said in SSP 1.0; it stands in the annotation, for Cosimo alone",
-                    wire.to.0
-                );
-                self.remarks.push(Problem::remark("ssp/annotated", message, wire.to.1.clone()));
+                self.annotated(&format!("what drives `{}`", wire.to.0), &wire.to.1);
             }
         }
         for bond in &self.system.bonds {
             if bond.line.is_some() {
-                let message = format!(
-                    "line `{}` cannot be said in SSP 1.0; it stands in the annotation, for Cosimo alone",
-                    bond.name
-                );
-                self.remarks.push(Problem::remark("ssp/annotated", message, bond.span.clone()));
+                self.annotated(&format!("line `{}`", bond.name), &bond.span);
                 continue;
             }
             let effort = if bond.opposite == Opposite::Effort { -1.0 } else { 1.0 };
@@ -197,12 +190,14 @@ impl<'a> Writer<'a> {
                     self.both_ways(host, other, 1.0);
                 }
             }
-            let message = format!(
-                "the sum in junction `{}` cannot be said in SSP 1.0; it stands in the annotation, for Cosimo alone",
-                junction.name
-            );
-            self.remarks.push(Problem::remark("ssp/annotated", message, junction.span.clone()));
+            self.annotated(&format!("the sum in junction `{}`", junction.name), &junction.span);
         }
+    }
+
+    fn annotated(&mut self, what: &str, span: &Span) {
+        let message =
+            format!("{what} cannot be said in SSP 1.0; it stands in the annotation, for Cosimo alone");
+        self.remarks.push(Problem::remark("ssp/annotated", message, span.clone()));
     }
 
     fn wire(&mut self, wire: &WireDecl) -> bool {
