@@ -103,6 +103,23 @@ impl Span {
         }
     }
 
+    /// As many as there is room for: of neighbours with labels, each pair has to fit.
+    pub(crate) fn fitting(
+        &self,
+        mut wanted: usize,
+        minor: usize,
+        fits: impl Fn(&Tick, &Tick) -> bool,
+    ) -> Vec<Tick> {
+        loop {
+            let ticks = self.ticks(wanted, minor);
+            let labelled: Vec<&Tick> = ticks.iter().filter(|tick| tick.label != Label::None).collect();
+            if wanted <= 2 || labelled.windows(2).all(|pair| fits(pair[0], pair[1])) {
+                return ticks;
+            }
+            wanted -= 1;
+        }
+    }
+
     fn log_ticks(&self, wanted: usize, minor: usize) -> Vec<Tick> {
         let decades = self.hi - self.lo;
         if decades < 0.9 {

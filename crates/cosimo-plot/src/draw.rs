@@ -213,7 +213,10 @@ fn panel(out: &mut String, panel: &Panel, (x, y): &(Span, Span), y_ticks: &[Tick
         );
     }
 
-    let x_ticks = x_ticks(x, across);
+    let x_ticks = x.fitting((across / 60.0) as usize, (across / 40.0) as usize, |one, next| {
+        let needs = (one.label.width(SMALL) + next.label.width(SMALL)) / 2.0 + SMALL;
+        (next.place - one.place) * across >= needs
+    });
     grid(out, &x_ticks, y_ticks, place);
     for tick in x_ticks.iter().filter(|tick| tick.label != Label::None) {
         label(out, &tick.label, (left + tick.place * across, top + down + 16.0), "middle");
@@ -277,23 +280,6 @@ fn panel(out: &mut String, panel: &Panel, (x, y): &(Span, Span), y_ticks: &[Tick
         );
     }
     out.push_str("</g>");
-}
-
-/// As many ticks as there is room for between their labels.
-fn x_ticks(x: &Span, across: f64) -> Vec<Tick> {
-    let mut wanted = (across / 60.0) as usize;
-    loop {
-        let ticks = x.ticks(wanted, (across / 40.0) as usize);
-        let labelled: Vec<&Tick> = ticks.iter().filter(|tick| tick.label != Label::None).collect();
-        let free = |pair: &[&Tick]| {
-            let needs = (pair[0].label.width(SMALL) + pair[1].label.width(SMALL)) / 2.0 + SMALL;
-            (pair[1].place - pair[0].place) * across >= needs
-        };
-        if wanted <= 2 || labelled.windows(2).all(free) {
-            return ticks;
-        }
-        wanted -= 1;
-    }
 }
 
 /// Grid lines as one path per kind, and the frame on top of them.

@@ -90,22 +90,12 @@ fn panel(out: &mut String, panel: &Panel, paper: Paper) {
 /// The lower axis, its labels, and what it is.
 fn below(out: &mut String, panel: &Panel, x: &Span, margin: usize, columns: usize) {
     let wide = |tick: &Tick| text(&tick.label).chars().count();
-    let mut wanted = columns / 8;
-    let ticks = loop {
-        let mut ticks = x.ticks(wanted, 0);
-        ticks.retain(|tick| tick.label != Label::None);
-        let apart = |pair: &[Tick]| {
-            (pair[1].place - pair[0].place) * columns as f64
-                >= (wide(&pair[0]) + wide(&pair[1])) as f64 / 2.0 + 2.0
-        };
-        if wanted <= 2 || ticks.windows(2).all(apart) {
-            break ticks;
-        }
-        wanted -= 1;
-    };
+    let ticks = x.fitting(columns / 8, 0, |one, next| {
+        (next.place - one.place) * columns as f64 >= (wide(one) + wide(next)) as f64 / 2.0 + 2.0
+    });
     let mut axis = vec!['─'; columns];
     let mut labels = vec![' '; columns + margin + 2];
-    for tick in &ticks {
+    for tick in ticks.iter().filter(|tick| tick.label != Label::None) {
         let at = place(tick.place, columns);
         axis[at] = '┬';
         let label = text(&tick.label);

@@ -49,13 +49,7 @@ pub(crate) fn shorten(text: &str, size: f64, room: f64) -> String {
 
 /// A pixel coordinate: two decimals, no trailing zeros, never `-0`.
 pub(crate) fn pixel(value: f64) -> String {
-    let mut text = format!("{value:.2}");
-    while text.ends_with('0') {
-        text.pop();
-    }
-    if text.ends_with('.') {
-        text.pop();
-    }
+    let text = trim(format!("{value:.2}"));
     if text == "-0" { "0".into() } else { text }
 }
 
