@@ -17,7 +17,7 @@ use cosimo_core::entry::FormatEntry;
 use cosimo_core::recorder::{Columns, Table, TableError};
 use flatbuffers::FlatBufferBuilder;
 
-use crate::limits::{LARGEST_FILE, Room};
+use crate::limits::{Room, whole};
 use crate::tail::{self, Encoder, Failure};
 
 pub const ARROW: FormatEntry = FormatEntry {
@@ -129,14 +129,7 @@ pub(crate) fn columns(schema: &Schema) -> Columns {
 }
 
 fn read(path: &Path) -> Result<Table, TableError> {
-    let unreadable = |cause| TableError::Unreadable { file: path.into(), cause };
-    let size = std::fs::metadata(path).map_err(unreadable)?.len();
-    if size > LARGEST_FILE {
-        let message = format!("it has {size} bytes, at most {LARGEST_FILE} are allowed");
-        return Err(TableError::broken(path, "Arrow", message));
-    }
-    let bytes = std::fs::read(path).map_err(unreadable)?;
-    table(bytes.into()).map_err(|error| TableError::broken(path, "Arrow", error.to_string()))
+    table(whole(path, "Arrow")?.into()).map_err(|error| TableError::broken(path, "Arrow", error.to_string()))
 }
 
 fn table(file: Buffer) -> Result<Table, ArrowError> {

@@ -55,10 +55,14 @@ pub(crate) fn resume(path: &Path, bookmark: &[u8]) -> Result<(File, u64, Vec<u8>
 
 fn split(bookmark: &[u8]) -> Option<(u64, &[u8], &[u8])> {
     let (end, rest) = bookmark.split_first_chunk()?;
-    let (length, rest) = rest.split_first_chunk()?;
-    let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
-    let (last, more) = rest.split_at_checked(length)?;
+    let (last, more) = piece(rest)?;
     Some((u64::from_le_bytes(*end), last, more))
+}
+
+/// Bytes behind their length, and what follows them.
+pub(crate) fn piece(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = bytes.split_first_chunk()?;
+    rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)
 }
 
 fn last_bytes(file: &mut File, end: u64, count: u64) -> Result<Vec<u8>> {

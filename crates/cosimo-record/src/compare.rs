@@ -110,15 +110,7 @@ pub fn compare(
     let wild: Vec<WildMatch> = patterns.iter().map(|pattern| WildMatch::new(pattern)).collect();
     let wanted = |name: &str| wild.is_empty() || wild.iter().any(|pattern| pattern.matches(name));
     let (expected, given) = (times(reference, "the reference")?, times(found, "the other file")?);
-    let (from, to) = (expected[0].max(given[0]), expected[expected.len() - 1].min(given[given.len() - 1]));
-    if from > to {
-        return Err(Incomparable::Apart(
-            expected[0],
-            expected[expected.len() - 1],
-            given[0],
-            given[given.len() - 1],
-        ));
-    }
+    let (from, to) = common(expected, given)?;
     let names = |of: &Table, but: &Table| {
         let known = of.columns.names.iter().filter(|name| *name != "time" && wanted(name));
         known.filter(|name| but.column(name).is_none()).cloned().collect::<Vec<_>>()
@@ -159,11 +151,7 @@ pub fn apart(reference: &Table, found: &Table, signal: &str) -> Result<Vec<(f64,
     let (Some(before), Some(after)) = (reference.column(signal), found.column(signal)) else {
         return Ok(Vec::new());
     };
-    let (ends, others) = ((expected[0], expected[expected.len() - 1]), (given[0], given[given.len() - 1]));
-    let (from, to) = (ends.0.max(others.0), ends.1.min(others.1));
-    if from > to {
-        return Err(Incomparable::Apart(ends.0, ends.1, others.0, others.1));
-    }
+    let (from, to) = common(expected, given)?;
     let mut instants: Vec<f64> =
         expected.iter().chain(given).copied().filter(|t| *t >= from && *t <= to).collect();
     instants.sort_by(f64::total_cmp);
@@ -178,6 +166,13 @@ pub fn apart(reference: &Table, found: &Table, signal: &str) -> Result<Vec<(f64,
         }
     }
     Ok(points)
+}
+
+/// The part of time that both cover.
+fn common(one: &[f64], other: &[f64]) -> Result<(f64, f64), Incomparable> {
+    let (ends, others) = ((one[0], one[one.len() - 1]), (other[0], other[other.len() - 1]));
+    let (from, to) = (ends.0.max(others.0), ends.1.min(others.1));
+    if from > to { Err(Incomparable::Apart(ends.0, ends.1, others.0, others.1)) } else { Ok((from, to)) }
 }
 
 fn times<'a>(table: &'a Table, whose: &'static str) -> Result<&'a [f64], Incomparable> {

@@ -18,6 +18,7 @@ use cosimo_core::recorder::{Columns, RecordError};
 use cosimo_core::ring;
 use memmap2::{MmapOptions, MmapRaw};
 
+use crate::bookmark::piece;
 use crate::limits::Room;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"cosimoJ1");
@@ -327,8 +328,7 @@ fn encoded(columns: &Columns) -> Vec<u8> {
 
 fn decoded(mut bytes: &[u8], count: usize) -> Option<Columns> {
     let mut text = || {
-        let (length, rest) = bytes.split_first_chunk()?;
-        let (text, rest) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
+        let (text, rest) = piece(bytes)?;
         bytes = rest;
         String::from_utf8(text.to_vec()).ok()
     };

@@ -1,13 +1,28 @@
 //! How large a table that is read may be. Files say how large they are before they are that large; what they say is
 //! checked before memory is asked for.
 
+use std::path::Path;
+
+use cosimo_core::recorder::TableError;
+
 /// Numbers in one table: 4 GB of memory.
-pub(crate) const MOST_CELLS: u64 = 500_000_000;
-pub(crate) const MOST_COLUMNS: usize = 1_000_000;
+const MOST_CELLS: u64 = 500_000_000;
+const MOST_COLUMNS: usize = 1_000_000;
 /// Bytes of a file that is read as a whole.
-pub(crate) const LARGEST_FILE: u64 = 8 << 30;
+const LARGEST_FILE: u64 = 8 << 30;
 /// Bytes of one row of text, its header included; 1 000 000 names of 60 letters.
 pub(crate) const LONGEST_ROW: usize = 64 << 20;
+
+/// A file that is read as a whole.
+pub(crate) fn whole(path: &Path, format: &'static str) -> Result<Vec<u8>, TableError> {
+    let unreadable = |cause| TableError::Unreadable { file: path.into(), cause };
+    let size = std::fs::metadata(path).map_err(unreadable)?.len();
+    if size > LARGEST_FILE {
+        let message = format!("it has {size} bytes, at most {LARGEST_FILE} are allowed");
+        return Err(TableError::broken(path, format, message));
+    }
+    std::fs::read(path).map_err(unreadable)
+}
 
 /// Rows that a table may still grow by.
 #[derive(Debug)]

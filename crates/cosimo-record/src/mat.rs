@@ -14,7 +14,7 @@ use cosimo_core::entry::FormatEntry;
 use cosimo_core::recorder::{Columns, RecordError, Table, TableError, TableWriter};
 
 use crate::bookmark;
-use crate::limits::{LARGEST_FILE, Room};
+use crate::limits::{Room, whole};
 
 pub const MAT: FormatEntry = FormatEntry {
     name: "mat",
@@ -159,9 +159,7 @@ impl Mat {
         self.end += self.bytes.len() as u64;
         Ok(())
     }
-}
 
-impl Mat {
     /// Other programs take what follows the counted rows for a further matrix, and fail where it is none. So it is one
     /// while the rows are written: their first bytes, which are the header of it, come last.
     fn write_rows(&mut self) -> std::io::Result<()> {
@@ -257,13 +255,7 @@ impl Matrix {
 }
 
 fn read(path: &Path) -> Result<Table, TableError> {
-    let unreadable = |cause| TableError::Unreadable { file: path.into(), cause };
-    let broken = |message: String| TableError::broken(path, "MATLAB v4", message);
-    let size = std::fs::metadata(path).map_err(unreadable)?.len();
-    if size > LARGEST_FILE {
-        return Err(broken(format!("it has {size} bytes, at most {LARGEST_FILE} are allowed")));
-    }
-    table(&std::fs::read(path).map_err(unreadable)?).map_err(broken)
+    table(&whole(path, "MATLAB v4")?).map_err(|message| TableError::broken(path, "MATLAB v4", message))
 }
 
 fn table(bytes: &[u8]) -> Result<Table, String> {
