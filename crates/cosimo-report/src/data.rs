@@ -108,31 +108,25 @@ fn packed(curves: &Curves, column: usize, instants: usize, narrow: bool) -> Valu
 /// The heading under which a column is offered, and its name there.
 fn place<'a>(report: &Report<'_>, name: &'a str) -> (String, &'a str) {
     // `a` and `a.b` may both be components; the longer one is meant.
-    let of_component = report
-        .components
-        .iter()
-        .filter_map(|component| Some((component.name, inside(name, component.name)?)))
-        .max_by_key(|(component, _)| component.len());
-    if let Some((component, port)) = of_component {
-        return (component.to_owned(), port);
+    fn longest<'a, 'n>(
+        path: Option<&'a str>,
+        names: impl Iterator<Item = &'n str>,
+    ) -> Option<(&'n str, &'a str)> {
+        let path = path?;
+        names.filter_map(|name| Some((name, inside(path, name)?))).max_by_key(|(name, _)| name.len())
     }
-    let of_bond = report
-        .summary
-        .bonds
-        .iter()
-        .filter_map(|bond| Some((&bond.name, inside(inside(name, "bond")?, &bond.name)?)))
-        .max_by_key(|(bond, _)| bond.len());
-    let lines = report.summary.net.iter().flat_map(|net| &net.lines);
-    let of_line = lines
-        .filter_map(|line| Some((&line.name, inside(inside(name, "line")?, &line.name)?)))
-        .max_by_key(|(line, _)| line.len());
-    if let Some((line, quantity)) = of_line {
-        return (format!("line {line}"), quantity);
-    }
-    match (of_bond, inside(name, "step")) {
-        (Some((bond, quantity)), _) => (format!("bond {bond}"), quantity),
-        (None, Some(quantity)) => ("step".into(), quantity),
-        (None, None) => (String::new(), name),
+    let summary = report.summary;
+    let components = report.components.iter().map(|component| component.name);
+    let lines = summary.net.iter().flat_map(|net| &net.lines).map(|line| line.name.as_str());
+    let bonds = summary.bonds.iter().map(|bond| bond.name.as_str());
+    if let Some((component, port)) = longest(Some(name), components) {
+        (component.to_owned(), port)
+    } else if let Some((line, quantity)) = longest(inside(name, "line"), lines) {
+        (format!("line {line}"), quantity)
+    } else if let Some((bond, quantity)) = longest(inside(name, "bond"), bonds) {
+        (format!("bond {bond}"), quantity)
+    } else {
+        inside(name, "step").map_or((String::new(), name), |quantity| ("step".into(), quantity))
     }
 }
 

@@ -288,23 +288,17 @@ fn draw(
     );
     // Lines that join the same two are drawn beside each other.
     let mut lines: Vec<Line> = Vec::new();
-    let largest =
-        ledger.iter().map(|bond| bond.totals.exchanged).filter(|e| e.is_finite()).fold(0.0, f64::max);
-    for (k, bond) in diagram.bonds.iter().enumerate() {
-        let booked = ledger.iter().find(|booked| booked.name == bond.name);
-        match net.knots[k] {
-            None => lines.push(Line::bond(bond, booked, largest, (bond.ends[0], bond.ends[1]), true)),
+    for (bond, knot) in diagram.bonds.iter().zip(&net.knots) {
+        let one = |ends, named| Line::bond("bond", &bond.name, bond.ends.len() == 2, ledger, ends, named);
+        match knot {
+            None => lines.push(one((bond.ends[0], bond.ends[1]), true)),
             Some(knot) => {
-                let side =
-                    |(side, end): (usize, &usize)| Line::bond(bond, booked, largest, (*end, knot), side == 0);
-                lines.extend(bond.ends.iter().enumerate().map(side));
+                lines.extend(bond.ends.iter().enumerate().map(|(side, end)| one((*end, *knot), side == 0)));
             }
         }
     }
-    for delayed in diagram.lines.iter().filter(|line| line.ends.0 != line.ends.1) {
-        let booked = ledger.iter().find(|booked| booked.name == delayed.name);
-        lines.push(Line::delayed(delayed, booked, largest));
-    }
+    let delayed = diagram.lines.iter().filter(|line| line.ends.0 != line.ends.1);
+    lines.extend(delayed.map(|line| Line::delayed(line, ledger)));
     lines.extend(diagram.wires.iter().filter(|wire| wire.from != wire.to).map(Line::wire));
     // No line may cross a label.
     let mut labels = String::new();
@@ -362,6 +356,7 @@ fn short(text: &str, letters: usize) -> String {
 }
 
 /// What is drawn between two boxes.
+#[derive(Default)]
 struct Line {
     from: usize,
     to: usize,
@@ -377,18 +372,14 @@ struct Line {
 
 impl Line {
     /// Like a bond, but hollow, and with its delay.
-    fn delayed(line: &Delayed, booked: Option<&BondSummary>, largest: f64) -> Line {
+    fn delayed(line: &Delayed, ledger: &[BondSummary]) -> Line {
         let Delayed { name, ends, delay, most } = line;
-        let tie = Tie { name: name.clone(), ends: vec![ends.0, ends.1] };
-        let drawn = Line::bond(&tie, booked, largest, *ends, true);
+        let mut drawn = Line::bond("line", name, true, ledger, *ends, true);
         let grows = if *most > 1.0 { format!(", up to {} times that", number(*most)) } else { String::new() };
-        let title = drawn.title.replacen("bond ", "line ", 1);
-        Line {
-            width: drawn.width + HOLLOW,
-            below: format!("delay {delay:e} s"),
-            title: format!("{title}\ndelay {delay:e} s{grows}"),
-            ..drawn
-        }
+        drawn.width += HOLLOW;
+        drawn.below = format!("delay {delay:e} s");
+        drawn.title += &format!("\ndelay {delay:e} s{grows}");
+        drawn
     }
 
     fn wire(wire: &Wire) -> Line {
@@ -398,37 +389,26 @@ impl Line {
             }
             several => format!("{} signals", several.len()),
         };
-        Line {
-            from: wire.from,
-            to: wire.to,
-            class: "wire",
-            width: 1.2,
-            heads: (true, false),
-            label,
-            title: wire.signals.join("\n"),
-            below: String::new(),
-        }
+        let (from, to, title) = (wire.from, wire.to, wire.signals.join("\n"));
+        Line { from, to, class: "wire", width: 1.2, heads: (true, false), label, title, ..Line::default() }
     }
 
     /// The arrow says where the energy went on the whole, the width how much was exchanged.
     fn bond(
-        bond: &Tie,
-        booked: Option<&BondSummary>,
-        largest: f64,
+        kind: &str,
+        name: &str,
+        two_sides: bool,
+        ledger: &[BondSummary],
         (from, to): (usize, usize),
         named: bool,
     ) -> Line {
-        let mut line = Line {
-            from,
-            to,
-            class: "bond",
-            width: 2.0,
-            heads: (false, false),
-            label: if named { bond.name.clone() } else { String::new() },
-            title: format!("bond {}", bond.name),
-            below: String::new(),
-        };
+        let label = if named { name.to_owned() } else { String::new() };
+        let title = format!("{kind} {name}");
+        let mut line = Line { from, to, class: "bond", width: 2.0, label, title, ..Line::default() };
+        let booked = ledger.iter().find(|booked| booked.name == name);
         let Some(BondSummary { totals, share, .. }) = booked else { return line };
+        let exchanged = ledger.iter().map(|bond| bond.totals.exchanged);
+        let largest = exchanged.filter(|energy| energy.is_finite()).fold(0.0, f64::max);
         if largest > 0.0 && totals.exchanged.is_finite() {
             line.width = 2.0 + 4.0 * (totals.exchanged / largest).sqrt();
         }
@@ -439,11 +419,11 @@ impl Line {
             Verdict::Noticeable => "bond noticeable",
             Verdict::Large => "bond large",
         };
-        if bond.ends.len() == 2 {
+        if two_sides {
             line.heads = (totals.transmitted > 0.0, totals.transmitted < 0.0);
         }
         if named {
-            line.label = format!("{} {}", bond.name, joules(totals.transmitted.abs()));
+            line.label = format!("{name} {}", joules(totals.transmitted.abs()));
         }
         let _ = write!(
             line.title,

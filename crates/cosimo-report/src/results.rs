@@ -1,7 +1,7 @@
 //! What a result file alone tells: its curves, and the ledger of bonds as far as rows of every step are there.
 
 use cosimo_core::recorder::{Columns, Recorder, Table};
-use cosimo_engine::{BondSummary, BondTotals, Counters, Summary, Verdict};
+use cosimo_engine::{BondSummary, BondTotals, Summary, Verdict};
 
 use crate::curves::{Curves, Recording, Room, in_memory};
 
@@ -22,26 +22,15 @@ pub struct Results {
 }
 
 /// Why there is nothing to report.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum NoResults {
+    #[error("it has no column `time`")]
     NoTime,
+    #[error("it has no rows")]
     Empty,
+    #[error("its times are not in order: {0} s comes after {1} s")]
     Unordered(f64, f64),
 }
-
-impl std::fmt::Display for NoResults {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            NoResults::NoTime => write!(f, "it has no column `time`"),
-            NoResults::Empty => write!(f, "it has no rows"),
-            NoResults::Unordered(after, before) => {
-                write!(f, "its times are not in order: {after} s comes after {before} s")
-            }
-        }
-    }
-}
-
-impl std::error::Error for NoResults {}
 
 impl Results {
     pub fn of(table: &Table) -> Result<Results, NoResults> {
@@ -56,22 +45,15 @@ impl Results {
         let sizes = table.column("step.size");
         let taken = sizes.map_or(&[][..], |sizes| &sizes[1..]).iter().filter(|size| **size > 0.0);
         let indicators = table.column("step.indicator").unwrap_or(&[]);
-        let mut summary = Summary {
-            net: None,
-            learned: Vec::new(),
+        let summary = Summary {
             coupled: true,
             time: end,
             finished: true,
-            ended: None,
-            counters: Counters::default(),
             mean_step: taken.clone().sum::<f64>() / taken.count().max(1) as f64,
             worst_indicator: indicators.iter().copied().fold(0.0, f64::max),
             bonds,
             verdict: worst.map_or(Verdict::Unmeasured, Verdict::of),
-            own_steps: Vec::new(),
-            events: Vec::new(),
-            more_events: 0,
-            tampered: Vec::new(),
+            ..Summary::default()
         };
         let words = if summary.bonds.is_empty() {
             "the file holds no energies of bonds, so it says nothing about the coupling.".into()
@@ -82,9 +64,6 @@ impl Results {
              `step.size` and all of `bond.*` at every communication point, or ask the run itself for a report."
                 .into()
         };
-        if !measured {
-            summary.verdict = Verdict::Unmeasured;
-        }
         let ours = |name: &String| {
             let energy = name.ends_with(".transmitted_energy") || name.ends_with(".residual_energy");
             name.starts_with("step.") || (name.starts_with("bond.") && energy)
@@ -93,14 +72,13 @@ impl Results {
             let count = values.iter().filter(|value| !value.is_finite()).count();
             (count > 0).then(|| (name.clone(), count))
         });
-        let broken = broken.collect();
         Ok(Results {
             summary,
             words,
             start,
             curves: thinned(table, Room::SIGNALS, |_| true),
             books: thinned(table, Room::BOOKS, ours),
-            broken,
+            broken: broken.collect(),
         })
     }
 }
