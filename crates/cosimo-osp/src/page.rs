@@ -3,6 +3,7 @@
 
 use cosimo_core::entry::{Range, suggest};
 use cosimo_pack::Place;
+pub(crate) use cosimo_pack::xml::child;
 use cosimo_system::{Problem, Span};
 use roxmltree::Node;
 
@@ -107,10 +108,6 @@ impl Page {
         }
         number
     }
-}
-
-pub(crate) fn child<'a, 'i>(node: Node<'a, 'i>, name: &str) -> Option<Node<'a, 'i>> {
-    node.children().find(|child| child.is_element() && child.tag_name().name() == name)
 }
 
 pub(crate) fn children<'a, 'i>(node: Node<'a, 'i>, name: &'static str) -> impl Iterator<Item = Node<'a, 'i>> {

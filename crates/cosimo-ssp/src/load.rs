@@ -163,6 +163,14 @@ fn variant(folder: &Path, asked: &str) -> Result<String, Vec<String>> {
     }
 }
 
+fn unpack(kind: &'static Archive, file: &Path, span: &Span, log: &mut Log) -> Option<archive::Unpacked> {
+    let failed = |problem: cosimo_pack::Problem| {
+        let hint = problem.hint.clone().unwrap_or_default();
+        log.hinted("ssp/unreadable", problem.sentence(), span, hint);
+    };
+    Cache::standard(kind).unpack(file).map_err(failed).ok()
+}
+
 /// Opens what a description names. One per description.
 pub(crate) struct Loader<'a> {
     registry: &'a Registry,
@@ -406,14 +414,7 @@ impl<'a> Loader<'a> {
             };
             (folder, inner, shown)
         } else {
-            let unpacked = match Cache::standard(&PACKAGE).unpack(&path) {
-                Ok(unpacked) => unpacked,
-                Err(problem) => {
-                    let hint = problem.hint.clone().unwrap_or_default();
-                    page.log.hinted("ssp/unreadable", problem.sentence(), span, hint);
-                    return Content::Unknown;
-                }
-            };
+            let Some(unpacked) = unpack(&PACKAGE, &path, span, page.log) else { return Content::Unknown };
             let inner = match variant(&unpacked.folder, fragment.unwrap_or(DEFAULT)) {
                 Ok(inner) => inner,
                 Err(known) => {
@@ -480,19 +481,11 @@ impl<'a> Loader<'a> {
         let Named { source, component, span } = file;
         let Some(component) = component else { return Some((None, self.find(page, source, span)?)) };
         let unit = self.find(page, component, span)?;
-        match Cache::standard(&UNIT).unpack(&self.folder.join(&unit)) {
-            Ok(unpacked) => {
-                let shown = Shown::Archive(self.shown.of(&unit));
-                let inside = Loader::new(self.registry, &unpacked.keep(), shown);
-                let member = inside.find(page, source, span)?;
-                Some((Some(inside), member))
-            }
-            Err(problem) => {
-                let hint = problem.hint.clone().unwrap_or_default();
-                page.log.hinted("ssp/unreadable", problem.sentence(), span, hint);
-                None
-            }
-        }
+        let unpacked = unpack(&UNIT, &self.folder.join(&unit), span, page.log)?;
+        let shown = Shown::Archive(self.shown.of(&unit));
+        let inside = Loader::new(self.registry, &unpacked.keep(), shown);
+        let member = inside.find(page, source, span)?;
+        Some((Some(inside), member))
     }
 
     pub(crate) fn dictionary(
