@@ -11,7 +11,6 @@ mod picture;
 mod progress;
 mod report;
 mod signals;
-mod ticker;
 
 use clap::{Parser, Subcommand};
 

@@ -68,6 +68,7 @@ mod run;
 pub mod saved;
 pub mod simulation;
 pub mod starter;
+pub mod ticker;
 
 pub use draft_file::DraftFile;
 pub use error::{Error, ErrorKind};

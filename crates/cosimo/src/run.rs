@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use cosimo_core::Time;
 use cosimo_engine::{Plan, RunError, Summary};
@@ -16,12 +16,8 @@ use crate::observers::{RealTime, Reference};
 use crate::open::Loaded;
 use crate::outcome::Outcome;
 use crate::simulation::{RunInputs, Simulation};
+use crate::ticker::Ticker;
 use crate::{input_files, output_files};
-
-/// Steps between two looks at the wall clock, as long as they are faster than `FAST`: reading it costs more than a small
-/// step.
-const STEPS: u32 = 64;
-const FAST: Duration = Duration::from_millis(10);
 
 /// A simulation under way. It is bound to its thread; a [`Simulation`] can be sent to another one and started there.
 pub struct Run<'o> {
@@ -270,8 +266,7 @@ struct Observers<'o> {
     warn: Warn<'o>,
     interrupted: &'o AtomicBool,
     stop: Cell<bool>,
-    /// When the wall clock was read last, and how many steps later it is read again.
-    clock: (Instant, u32),
+    clock: Ticker,
 }
 
 struct Attached<'o> {
@@ -291,7 +286,7 @@ impl<'o> Observers<'o> {
             begun: false,
         };
         let list = list.into_iter().map(attach).collect();
-        Observers { list, warn, interrupted, stop: Cell::new(false), clock: (now, 1) }
+        Observers { list, warn, interrupted, stop: Cell::new(false), clock: Ticker::default() }
     }
 
     /// No file that is written may be one that is read, and no two may be one.
@@ -325,7 +320,7 @@ impl<'o> Observers<'o> {
         if self.list.is_empty() {
             return Ok(());
         }
-        let clock = self.read_clock();
+        let clock = self.clock.look();
         let Observers { list, warn, interrupted, stop, .. } = self;
         let mut moment = Moment { run, inputs, warn: &mut **warn, interrupted, stop, clock, start };
         for attached in list {
@@ -359,18 +354,5 @@ impl<'o> Observers<'o> {
             }
         }
         error
-    }
-
-    /// The wall clock, now and then.
-    fn read_clock(&mut self) -> Option<Instant> {
-        let (read, rest) = &mut self.clock;
-        *rest -= 1;
-        if *rest > 0 {
-            return None;
-        }
-        let now = Instant::now();
-        *rest = if now - *read < FAST { STEPS } else { 1 };
-        *read = now;
-        Some(now)
     }
 }

@@ -11,12 +11,12 @@ use cosimo::analysis::verify::{
 use cosimo::engine::Run;
 use cosimo::json_schema::About;
 use cosimo::reference;
+use cosimo::ticker::Ticker;
 use indicatif::MultiProgress;
 
 use crate::load::{Changes, Loaded, load, not_negative};
 use crate::progress::{Mode, Progress};
 use crate::signals::Interruption;
-use crate::ticker::Ticker;
 use crate::{exit, output, report};
 
 /// Why `cosimo run` can call a defect small where this command does not believe a signal.
@@ -126,7 +126,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     let (mode, span) =
         (args.progress.unwrap_or(Mode::Bar), (system.experiment.start, system.experiment.stop));
     let watch = |which: cosimo::analysis::verify::Rerun| -> Look {
-        let (stop, mut ticker) = (interruption.asked, Ticker::new());
+        let (stop, mut ticker) = (interruption.asked, Ticker::default());
         let mut progress = Some(Progress::among(&bars, which.words(), mode, span));
         Box::new(move |run: &Run| {
             if let Some((now, progress)) = ticker.look().zip(progress.as_mut()) {

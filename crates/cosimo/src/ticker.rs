@@ -7,19 +7,21 @@ const STEPS: u32 = 64;
 const FAST: Duration = Duration::from_millis(10);
 
 #[derive(Debug)]
-pub(crate) struct Ticker {
+pub struct Ticker {
     looked: Instant,
     /// Steps until the next look.
     rest: u32,
 }
 
-impl Ticker {
-    pub(crate) fn new() -> Ticker {
+impl Default for Ticker {
+    fn default() -> Ticker {
         Ticker { looked: Instant::now(), rest: 1 }
     }
+}
 
+impl Ticker {
     /// The time, if it was looked at. To be called after every step.
-    pub(crate) fn look(&mut self) -> Option<Instant> {
+    pub fn look(&mut self) -> Option<Instant> {
         self.rest -= 1;
         if self.rest > 0 {
             return None;
