@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use cosimo_core::recorder::Table;
-use cosimo_record::{FORMATS, read, write};
+use cosimo_record::{CSV, FORMATS, read, write};
 use proptest::prelude::*;
 
 use crate::{assert_same, columns, folder};
@@ -90,4 +90,27 @@ proptest! {
             .collect();
         survive("any", &Table { columns: columns(&names), values });
     }
+}
+
+#[test]
+fn numbers_of_texts_are_short_and_exact() {
+    let (numbers, wanted): (Vec<f64>, Vec<&str>) = [
+        (0.0, "0"),
+        (-0.0, "-0"),
+        (4.0, "4"),
+        (0.1, "0.1"),
+        (-1.0 / 3.0, "-0.3333333333333333"),
+        (1e-7, "1e-7"),
+        (5e-324, "5e-324"),
+        (1e300, "1e+300"),
+        (f64::NAN, "NaN"),
+        (f64::NEG_INFINITY, "-inf"),
+    ]
+    .into_iter()
+    .unzip();
+    let path = folder("numbers").join("numbers.csv");
+    let table = Table { columns: columns(&["x"]), values: vec![numbers] };
+    write(&path, &CSV, &table).unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(text.lines().skip(1).collect::<Vec<_>>(), wanted);
 }

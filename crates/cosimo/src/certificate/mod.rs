@@ -170,7 +170,7 @@ type Axes = [(&'static str, Vec<Listed>)];
 fn method(axis: &str, choice: &Choice, axes: &Axes) -> Method {
     let options = resolved(axis, choice, axes)
         .map(|resolved| resolved.values().iter().map(|(name, v)| ((*name).to_string(), value(v))).collect())
-        .unwrap_or_else(Map::new);
+        .unwrap_or_default();
     Method { name: choice.name.clone(), options }
 }
 

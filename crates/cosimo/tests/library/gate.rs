@@ -1,4 +1,5 @@
 //! Limits against certificates: what passes, what fails, and what is none.
+#![allow(clippy::unwrap_used)] // helpers of tests are tests
 
 use cosimo::certificate::{KIND, Limits, VERSION, gate};
 use serde_json::{Value as Json, json};

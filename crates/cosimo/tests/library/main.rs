@@ -10,5 +10,6 @@ mod gate;
 mod overlay;
 mod results;
 mod saved;
+mod sealed;
 mod simulation;
 mod steps;
