@@ -40,15 +40,36 @@ impl Subject {
     }
 }
 
-/// Changes to the file that every command which plans a system understands.
-#[derive(Debug, Default, clap::Args)]
-pub(crate) struct Changes {
+/// Which system, and up to when.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Span {
     /// Which system of a package that holds several, by the name of its description
     #[arg(long, value_name = "NAME")]
     pub variant: Option<String>,
     /// End of the run, in seconds
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub stop: Option<f64>,
+}
+
+/// Values of components, and what connects them.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Parts {
+    /// A parameter, or an input that nobody drives: component.name=value, or name=value for all that have it
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub sets: Vec<String>,
+    /// A connection from an output to an input: a.y=b.u
+    #[arg(long = "connect", value_name = "OUTPUT=INPUT")]
+    pub connects: Vec<String>,
+    /// A power bond: name=effort:flow~effort:flow, as in joint=a.F:a.v~b.F:b.v
+    #[arg(long = "bond", value_name = "NAME=PORTS")]
+    pub bonds: Vec<String>,
+}
+
+/// Changes to the file that every command which plans a system understands.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct Changes {
+    #[command(flatten)]
+    pub span: Span,
     /// Cut the last step to hit the stop time, or run to the first point at or after it
     #[arg(long, value_enum)]
     pub end: Option<End>,
@@ -64,15 +85,8 @@ pub(crate) struct Changes {
     /// The integrator of FMUs for model exchange: bdf, dormand-prince, bogacki-shampine or, where built in, cvode
     #[arg(long, value_name = "NAME")]
     pub solver: Option<String>,
-    /// A parameter, or an input that nobody drives: component.name=value, or name=value for all that have it
-    #[arg(long = "set", value_name = "NAME=VALUE")]
-    pub sets: Vec<String>,
-    /// A connection from an output to an input: a.y=b.u
-    #[arg(long = "connect", value_name = "OUTPUT=INPUT")]
-    pub connects: Vec<String>,
-    /// A power bond: name=effort:flow~effort:flow, as in joint=a.F:a.v~b.F:b.v
-    #[arg(long = "bond", value_name = "NAME=PORTS")]
-    pub bonds: Vec<String>,
+    #[command(flatten)]
+    pub parts: Parts,
     /// FMUs for model exchange that are integrated together, without any coupling error: a,b, or * for all
     #[arg(long = "strong", value_name = "NAMES")]
     pub strong: Vec<String>,
@@ -101,7 +115,7 @@ pub(crate) struct Changes {
 impl Changes {
     pub(crate) fn options(&self) -> OpenOptions {
         let overrides = Overrides {
-            stop: self.stop,
+            stop: self.span.stop,
             end: self.end.map(|end| match end {
                 End::Exact => EndRule::Exact,
                 End::After => EndRule::After,
@@ -109,17 +123,17 @@ impl Changes {
             step: self.step,
             own_steps: self.own_steps.clone(),
             tolerance: self.tolerance,
-            connects: self.connects.clone(),
-            bonds: self.bonds.clone(),
+            connects: self.parts.connects.clone(),
+            bonds: self.parts.bonds.clone(),
             strong: self.strong.clone(),
             input: self.input.clone(),
             solver: self.solver.clone(),
-            sets: self.sets.clone(),
+            sets: self.parts.sets.clone(),
             methods: self.methods.clone(),
             record: self.record.clone(),
             record_every: self.record_every,
         };
-        OpenOptions { variant: self.variant.clone(), scenario: self.scenario.clone(), overrides }
+        OpenOptions { variant: self.span.variant.clone(), scenario: self.scenario.clone(), overrides }
     }
 }
 

@@ -13,7 +13,7 @@ use cosimo::json_schema::About;
 use cosimo::system::{Document, System};
 use serde::Serialize;
 
-use crate::load::{self, Changes, draft};
+use crate::load::{self, Changes, Parts, Span, draft};
 use crate::{exit, output, report};
 
 /// Analyse a coupling: stability, order, correlation, causality
@@ -56,21 +56,10 @@ struct Subject {
     /// A system (.toml, .ssp, .ssd, OspSystemStructure.xml); or simulators, as in `a.fmu`, `left=a.fmu`, `native:ring/rotor`
     #[arg(required = true, value_name = "FILE")]
     what: Vec<String>,
-    /// Which system of a package that holds several, by the name of its description
-    #[arg(long, value_name = "NAME")]
-    variant: Option<String>,
-    /// End of the run, in seconds
-    #[arg(long, value_name = "T", allow_hyphen_values = true)]
-    stop: Option<f64>,
-    /// A parameter, or an input that nobody drives: component.name=value, or name=value for all that have it
-    #[arg(long = "set", value_name = "NAME=VALUE")]
-    sets: Vec<String>,
-    /// A connection from an output to an input: a.y=b.u
-    #[arg(long = "connect", value_name = "OUTPUT=INPUT")]
-    connects: Vec<String>,
-    /// A power bond: name=effort:flow~effort:flow, as in joint=a.F:a.v~b.F:b.v
-    #[arg(long = "bond", value_name = "NAME=PORTS")]
-    bonds: Vec<String>,
+    #[command(flatten)]
+    span: Span,
+    #[command(flatten)]
+    parts: Parts,
     /// A method: axis=name, or axis={ name = { option = value } } as in the file's [method]; `cosimo methods` lists all axes
     #[arg(long = "method", value_name = "AXIS=NAME")]
     methods: Vec<String>,
@@ -83,12 +72,9 @@ impl Subject {
     /// The system with the changes of the command line, or everything that is wrong with it.
     fn system(&self, step: Option<f64>, registry: &Registry) -> Result<System, u8> {
         let changes = Changes {
-            variant: self.variant.clone(),
-            stop: self.stop,
+            span: self.span.clone(),
             step,
-            sets: self.sets.clone(),
-            connects: self.connects.clone(),
-            bonds: self.bonds.clone(),
+            parts: self.parts.clone(),
             methods: self.methods.clone(),
             ..Changes::default()
         };

@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
 }
 
 fn apply(files: &Files, args: &Args, found: &[&Candidate]) -> Result<(), u8> {
-    let given = args.subject.changes.connects.is_empty() && args.subject.changes.input.is_none();
+    let given = args.subject.changes.parts.connects.is_empty() && args.subject.changes.input.is_none();
     let Some(file) = files.main().filter(|_| given) else {
         let hint =
             "leave `--apply` out, and take the lines that are printed; `cosimo explain --toml` makes a file";

@@ -62,8 +62,8 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         confine(&saved.origin, &begun.manner, &inside)?;
     }
     input_files::compare(&saved.origin.inputs).map_err(|error| report::failure(&error))?;
-    let changes = &mut begun.subject.changes;
-    changes.stop = args.stop.or(saved.origin.stop).or(changes.stop);
+    let stop = &mut begun.subject.changes.span.stop;
+    *stop = args.stop.or(saved.origin.stop).or(*stop);
     let earlier = saved.origin.results.iter().map(PathBuf::from).collect();
     begun.manner = given.after(begun.manner, earlier);
     let words = saved.origin.words.clone();

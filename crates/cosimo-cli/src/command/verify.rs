@@ -14,7 +14,7 @@ use cosimo::reference;
 use cosimo::ticker::Ticker;
 use indicatif::MultiProgress;
 
-use crate::load::{Changes, Loaded, load, not_negative};
+use crate::load::{Changes, Loaded, Parts, Span, load, not_negative};
 use crate::progress::{Mode, Progress};
 use crate::signals::Interruption;
 use crate::{exit, output, report};
@@ -46,27 +46,16 @@ pub(crate) struct Args {
     /// Runs at the same time; the results do not depend on it [default: as many as there are cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     jobs: Option<u32>,
-    /// Which system of a package that holds several, by the name of its description
-    #[arg(long, value_name = "NAME")]
-    variant: Option<String>,
-    /// End of the run, in seconds
-    #[arg(long, value_name = "T", allow_hyphen_values = true)]
-    stop: Option<f64>,
+    #[command(flatten)]
+    span: Span,
     /// Step size in seconds: the fixed one, or the first one where steps vary
     #[arg(long, value_name = "H", allow_hyphen_values = true)]
     step: Option<f64>,
     /// The integrator of FMUs for model exchange: bdf, dormand-prince, bogacki-shampine or, where built in, cvode
     #[arg(long, value_name = "NAME")]
     solver: Option<String>,
-    /// A parameter, or an input that nobody drives: component.name=value, or name=value for all that have it
-    #[arg(long = "set", value_name = "NAME=VALUE")]
-    sets: Vec<String>,
-    /// A connection from an output to an input: a.y=b.u
-    #[arg(long = "connect", value_name = "OUTPUT=INPUT")]
-    connects: Vec<String>,
-    /// A power bond: name=effort:flow~effort:flow, as in joint=a.F:a.v~b.F:b.v
-    #[arg(long = "bond", value_name = "NAME=PORTS")]
-    bonds: Vec<String>,
+    #[command(flatten)]
+    parts: Parts,
     /// A file of timed and conditional actions, as for `cosimo run`
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
@@ -90,13 +79,10 @@ pub(crate) struct Args {
 impl Args {
     fn changes(&self) -> Changes {
         Changes {
-            variant: self.variant.clone(),
-            stop: self.stop,
+            span: self.span.clone(),
             step: self.step,
             solver: self.solver.clone(),
-            sets: self.sets.clone(),
-            connects: self.connects.clone(),
-            bonds: self.bonds.clone(),
+            parts: self.parts.clone(),
             scenario: self.scenario.clone(),
             input: self.input.clone(),
             methods: self.methods.clone(),
