@@ -6,6 +6,7 @@ mod chunks;
 #[cfg(feature = "parquet")]
 mod codecs;
 mod compare;
+mod playback;
 mod python;
 mod round_trip;
 #[path = "../../../cosimo-pack/tests/common/scratch.rs"]

@@ -69,7 +69,7 @@ fn a_header_with_commas_is_quoted_as_rfc_4180_says() {
         columns: columns(&["time", "a.q[1,2]", "\""]),
         values: vec![vec![0.5], vec![1.0], vec![1e-7]],
     };
-    write(&path, &cosimo_record::CSV, &table).unwrap();
+    write(&path, &CSV, &table).unwrap();
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "time,\"a.q[1,2]\",\"\"\"\"\n0.5,1,1e-7\n");
 }
 
