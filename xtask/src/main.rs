@@ -14,6 +14,7 @@ mod generate;
 mod invariants;
 mod layers;
 mod leftovers;
+mod mutants;
 mod python;
 mod test;
 mod test_runner;
@@ -73,6 +74,12 @@ const TASKS: &[Task] = &[
         arguments: "[--kills N] [--levels N] [--seed N]",
         summary: "kill runs at random instants and fill disks to random levels, and look for lost rows",
         run: chaos::run,
+    },
+    Task {
+        name: "mutants",
+        arguments: "[--seed N] [--count N] [--crate NAME] [--at TEXT] [--list]",
+        summary: "change random operators of core, methods and engine, and look for a test that notices",
+        run: mutants::run,
     },
     Task {
         name: "browser",
