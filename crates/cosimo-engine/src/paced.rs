@@ -655,3 +655,6 @@ fn step(
         (false, Some(out)) => inner.need_integrals()?.do_step_and_get_all(window, inputs, integrals, out),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -227,3 +227,6 @@ fn mean(view: &LineEnd<'_>, window: Window) -> f64 {
     let at = |part: f64| view.wave(from + part * window.size);
     (at(0.0) + 4.0 * at(0.5) + at(1.0)) / 6.0
 }
+
+#[cfg(test)]
+mod tests;

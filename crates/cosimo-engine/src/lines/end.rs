@@ -494,3 +494,6 @@ impl End {
         sum / (4.0 * impedance)
     }
 }
+
+#[cfg(test)]
+mod tests;

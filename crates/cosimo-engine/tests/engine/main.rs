@@ -7,6 +7,8 @@ mod common;
 mod choices;
 mod detours;
 mod events;
+mod findings;
+mod ledger;
 mod lines;
 mod matrix;
 mod models;

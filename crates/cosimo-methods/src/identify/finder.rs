@@ -589,3 +589,6 @@ pub(crate) fn gather(
 pub(crate) fn same_size(a: f64, b: f64) -> bool {
     (a - b).abs() <= SAME * b.abs()
 }
+
+#[cfg(test)]
+mod tests;

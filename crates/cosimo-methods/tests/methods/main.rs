@@ -4,6 +4,7 @@
 mod common;
 
 mod energy;
+mod formulas;
 mod identified;
 mod order;
 mod pre_step;

@@ -326,7 +326,7 @@ pub(super) fn mean_over(n: usize, size: f64, coupled: &[f64], xe: &[f64], push: 
 }
 
 /// Whether a map grows in 64 more windows by more than anything does that neither moves by itself nor is moved.
-fn grows(n: usize, map: &[f64], work: &mut [f64]) -> bool {
+pub(super) fn grows(n: usize, map: &[f64], work: &mut [f64]) -> bool {
     let square = n * n;
     let (power, rest) = work.split_at_mut(square);
     let twice = &mut rest[..square];

@@ -27,6 +27,8 @@
 mod coupled;
 mod gate;
 mod repay;
+#[cfg(test)]
+mod tests;
 
 use cosimo_core::dense::add_product;
 use cosimo_core::entry::{Entry, Options, Range as Within, Spec};

@@ -14,7 +14,7 @@ use crate::identify::finder::{heard_of, hears};
 /// enough is taken.
 const REPAY: [usize; 5] = [2, 6, 14, 28, 36];
 /// Part of the usual power of a payment that is added to each: none is for nothing.
-const CHEAPEST: f64 = 0.1;
+pub(super) const CHEAPEST: f64 = 0.1;
 
 impl Identified {
     /// What takes the errors `e` away, window by window; in how many.
@@ -169,7 +169,7 @@ impl Identified {
 
 /// The least inputs of one simulator that take an error away in so many windows, by their price in each, added to
 /// `payments`; the energy that they move, in joules.
-fn repay(
+pub(super) fn repay(
     own: Range<usize>,
     inputs: impl Iterator<Item = usize> + Clone,
     (n, m, size, windows): (usize, usize, f64, usize),
@@ -248,7 +248,7 @@ fn repay(
 }
 
 /// What all bonds make or lose at an instant.
-fn residual(bonds: &[Bond], inputs: &[f64], outputs: &[f64]) -> f64 {
+pub(super) fn residual(bonds: &[Bond], inputs: &[f64], outputs: &[f64]) -> f64 {
     let value = |end: End| match end {
         End::Input(input) => inputs[input],
         End::Output(output) => outputs[output],
