@@ -1,9 +1,10 @@
-//! What bonds carried in a window, by hand.
+//! What bonds carried in a window, what is said of it, and how large steps may be, by hand.
 
 use cosimo::core::Segment;
 use cosimo::core::link::{Bond, Couplings, End, Side, Term};
 use cosimo::core::method::BondPower;
-use cosimo::engine::{BondTotals, Ledger};
+use cosimo::engine::{BondSummary, BondTotals, Control, Counters, Ledger, Summary, Verdict};
+use cosimo::system::Reject;
 
 #[test]
 fn powers_have_the_inputs_as_applied_and_energies_add_up() {
@@ -39,4 +40,90 @@ fn powers_have_the_inputs_as_applied_and_energies_add_up() {
     let mut copy = Ledger::new(&bonds);
     copy.copy_from(&ledger);
     assert_eq!(copy, ledger);
+}
+
+fn totals(exchanged: f64, residual: f64) -> BondTotals {
+    BondTotals { transmitted: 0.0, exchanged, residual, residual_absolute: residual.abs() }
+}
+
+#[test]
+fn a_defect_is_a_share_of_what_was_exchanged() {
+    let bond = BondSummary::of("joint", &totals(400.0, -2.0), 8.0);
+    assert_eq!((bond.share, bond.power_error, bond.verdict()), (0.005, 0.125, Verdict::Noticeable));
+    assert_eq!(BondSummary::of("joint", &totals(400.0, -2.0), 0.0).power_error, 0.0);
+    let verdict = |exchanged, residual| BondSummary::of("", &totals(exchanged, residual), 1.0).verdict();
+    assert_eq!(
+        (verdict(0.0, 0.0), verdict(1.0, 0.0), verdict(0.0, 1.0)),
+        (Verdict::Unmeasured, Verdict::Small, Verdict::Large)
+    );
+    assert_eq!([1e-3, 1.001e-3, 1e-2, 1.001e-2].map(Verdict::of), {
+        use Verdict::{Large, Noticeable, Small};
+        [Small, Noticeable, Noticeable, Large]
+    });
+    assert_eq!(Verdict::of(f64::NAN), Verdict::Large);
+    for (share, words) in
+        [(0.5, "50.000 %"), (1e-4, "0.010 %"), (9e-5, "9.00e-3 %"), (100.0, "1.00e4 %"), (99.0, "9900.000 %")]
+    {
+        let said = BondSummary::of("joint", &totals(1.0, share), 1.0).words();
+        assert!(said.contains(words), "{share}: {said}");
+    }
+}
+
+#[test]
+fn a_summary_says_which_bond_is_worst_and_which_carry_nothing() {
+    let bond = |name: &str, exchanged, residual| BondSummary::of(name, &totals(exchanged, residual), 1.0);
+    let summary = |coupled, bonds: Vec<BondSummary>, tampered: &[&str]| {
+        let verdict = bonds.iter().map(BondSummary::verdict).max().unwrap_or_default();
+        let tampered = tampered.iter().map(|name| (*name).to_owned()).collect();
+        Summary { coupled, bonds, verdict, tampered, ..Summary::default() }.words()
+    };
+    let alone = summary(false, Vec::new(), &[]);
+    let wired = summary(true, Vec::new(), &[]);
+    let idle = summary(true, vec![bond("idle", 0.0, 0.0)], &[]);
+    assert!(alone.contains("nothing is coupled") && wired.contains("no power bond"), "{alone} {wired}");
+    assert!(idle.contains("nothing is transmitted by `idle`") && !idle.contains("Nothing is"), "{idle}");
+    let bonds = || vec![bond("good", 1.0, 1e-5), bond("bad", 1.0, 5e-3), bond("idle", 0.0, 0.0)];
+    let mixed = summary(true, bonds(), &[]);
+    assert!(
+        mixed.contains("`bad`")
+            && !mixed.contains("`good`")
+            && mixed.contains("Nothing is transmitted by `idle`")
+    );
+    assert!(!mixed.contains("The scenario") && summary(true, bonds(), &["good"]).contains("The scenario"));
+}
+
+#[test]
+fn sizes_are_limited_in_their_change_and_then_in_themselves() {
+    let control =
+        Control { min: 0.1, max: 1.0, shrink: 0.5, grow: 2.0, reject: Reject::AboveOne, adaptive: true };
+    let next = |size: f64, factor: f64| {
+        let mut counters = Counters::default();
+        let next = control.next(size, factor, &mut counters);
+        (next, counters.reasons().map(|(_, count)| count))
+    };
+    // Above tolerance, at the smallest, at the largest, held back in growing and in shrinking, at an event.
+    assert_eq!(next(0.25, 1.5), (0.375, [0, 0, 0, 0, 0, 0]));
+    assert_eq!(next(0.25, 2.0), (0.5, [0, 0, 0, 0, 0, 0]));
+    assert_eq!(next(0.25, 3.0), (0.5, [0, 0, 0, 1, 0, 0]));
+    assert_eq!(next(0.25, 0.5), (0.125, [0, 0, 0, 0, 0, 0]));
+    assert_eq!(next(0.25, 0.25), (0.125, [0, 0, 0, 0, 1, 0]));
+    assert_eq!(next(0.5, 2.0), (1.0, [0, 0, 1, 0, 0, 0]));
+    assert_eq!(next(0.2, 0.5), (0.1, [0, 1, 0, 0, 0, 0]));
+    let retry = |error: f64, factor: f64, size: f64, control: &Control| {
+        let mut counters = Counters::default();
+        (control.retry(error, factor, size, &mut counters), counters.rejected, counters.above_one)
+    };
+    assert_eq!(retry(1.0, 0.7, 0.5, &control), (None, 0, 0));
+    assert_eq!(retry(1.1, 0.75, 0.5, &control), (Some(0.375), 1, 0));
+    assert_eq!(retry(1.1, 5.0, 0.5, &control), (Some(0.4), 1, 0));
+    assert_eq!(retry(1.1, 0.1, 0.5, &control), (Some(0.25), 1, 0));
+    assert_eq!(retry(1.1, 0.5, 0.15, &control), (Some(0.1), 1, 0));
+    assert_eq!(retry(1.1, 0.5, 0.1, &control), (None, 0, 1));
+    let never = Control { reject: Reject::Never, ..control.clone() };
+    let fixed = Control { adaptive: false, ..control.clone() };
+    assert_eq!((retry(9.0, 0.5, 0.5, &never), retry(9.0, 0.5, 0.5, &fixed)), ((None, 0, 1), (None, 0, 1)));
+    assert_eq!([0.5, 0.15, 0.1].map(|size| control.smaller(size)), [Some(0.25), Some(0.1), None]);
+    assert_eq!(fixed.next(7.0, 0.5, &mut Counters::default()), 7.0);
+    let first = |control: &Control| [None, Some(0.01), Some(0.5), Some(7.0)].map(|size| control.first(size));
+    assert_eq!((first(&control), first(&fixed)), ([0.1, 0.1, 0.5, 1.0], [0.1, 0.01, 0.5, 7.0]));
 }

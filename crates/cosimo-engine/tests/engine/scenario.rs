@@ -292,3 +292,33 @@ fn a_unit_with_steps_of_one_size_hears_of_it_at_its_next_point() {
     assert_eq!(events(&run), [(0.4, "set a.u to 2".into())]);
     close(*column(&table, "a.x").last().unwrap(), lag(lag(1.0, 0.0, 0.4), 2.0, 0.6), "from 0.4 on");
 }
+
+/// Conditions on time, true once: at 0.5 where they hold from there on, at the start, or never.
+#[test]
+fn conditions_are_what_they_say() {
+    for (condition, first) in [
+        ("time >= 0.5", Some(0.5)),
+        ("time > 0.5", Some(0.6)),
+        ("time < 0.5", Some(0.0)),
+        ("time <= 0.5 and time > 0.4", Some(0.5)),
+        ("not (time < 0.5)", Some(0.5)),
+        ("time == 0.5", Some(0.5)),
+        ("time != 0", Some(0.1)),
+        ("2 * time > 0.9", Some(0.5)),
+        ("time / 2 > 0.2", Some(0.5)),
+        ("time + 1 > 1.45", Some(0.5)),
+        ("time - 1 > -0.55", Some(0.5)),
+        ("-time < -0.45", Some(0.5)),
+        ("time > 2 or time > 0.45", Some(0.5)),
+        ("time > 0.45 or time > 2", Some(0.5)),
+        ("time > 2 and time > 0.45", None),
+        ("time > 0.45 and time > 2", None),
+        ("time > 2 or time > 3", None),
+    ] {
+        let actions = format!("[[action]]\nwhen = \"{condition}\"\nset = \"a.u\"\nto = 2.0\n");
+        let (_, run) = rows(&lags(FIXED, Made::Native), &actions);
+        let found = events(&run).first().map(|(time, _)| *time);
+        let same = found.zip(first).is_some_and(|(found, first)| (found - first).abs() < 1e-9);
+        assert!(same || (found.is_none() && first.is_none()), "{condition}: {found:?}");
+    }
+}

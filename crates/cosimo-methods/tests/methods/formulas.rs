@@ -2,10 +2,11 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
 use cosimo::core::entry::{Entry, Options, Value, find};
+use cosimo::core::line::Stamp;
 use cosimo::core::linearised::Models;
 use cosimo::core::link::{Block, Bond, Couplings, End, Side, Term};
 use cosimo::core::method::{
-    BondPower, Correction, Estimate, Jacobian, Known, Law, OwnStep, Record, Shape, Trial,
+    BondPower, Correction, Estimate, Jacobian, Known, Law, OwnStep, Record, Shape, Steadiness, Trial,
 };
 use cosimo::core::{Segment, StepError, Time, Traces, Window};
 
@@ -366,4 +367,106 @@ fn integrals_are_taken_from_whoever_knows_them_best() {
     close(best[1], 0.4 * (-7.0 + 3.0 * SIZE) / 0.2);
     let plain = ring.offsets(&*nepce("account", "trapezoid", "off"), 1, 0.2);
     close(plain[1], 0.4 * LOST[1] / 0.2);
+}
+
+fn steadiness(name: &str, options: &[(&'static str, f64)]) -> Box<dyn Steadiness> {
+    built(&cosimo::registry().steadiness, name, &numbers(options))
+}
+
+fn stamp(t: f64, flow: f64) -> Stamp {
+    Stamp { t, flow, ..Stamp::default() }
+}
+
+/// A tolerance so small that the noise is none.
+const SILENT: (&str, f64) = ("tolerance", 1e-200);
+
+#[test]
+fn an_f_test_compares_variances_of_its_samples() {
+    // The last four of them: 1, 3, 2, 4. About the mean 5, from sample to sample 4 + 1 + 4.
+    let flows = [100.0, 1.0, 3.0, 2.0];
+    let past: Vec<Stamp> = flows.iter().enumerate().map(|(k, flow)| stamp(k as f64, *flow)).collect();
+    let steady = |critical: f64, past: &[Stamp]| {
+        let test = steadiness("f-test", &[SILENT, ("samples", 4.0), ("critical", critical)]);
+        test.steady(past, &stamp(4.0, 4.0), &mut vec![0.0; test.memory()])
+    };
+    let ratio = 5.0 / (0.5 * 9.0);
+    assert!(steady(1.001 * ratio, &past) && !steady(0.999 * ratio, &past));
+    assert!(steady(1.001 * ratio, &past[1..]), "as many as it needs");
+    assert!(!steady(1e9, &past[2..]), "fewer say nothing");
+}
+
+#[test]
+fn an_r_test_filters_what_the_f_test_sums() {
+    let lambda = [("lambda1", 0.5), ("lambda2", 0.25), ("lambda3", 0.125)];
+    let test = |critical: f64| {
+        let options = [&[SILENT, ("samples", 10.0), ("critical", critical)], &lambda[..]].concat();
+        steadiness("r-test", &options)
+    };
+    let filtered = |critical: f64| {
+        let test = test(critical);
+        let mut memory = [1.0, 8.0, 16.0, 2.0];
+        let steady = test.steady(&[], &stamp(1.0, 5.0), &mut memory);
+        (steady, memory)
+    };
+    // About the filtered value 4^2, from sample to sample 3^2.
+    let (about, steps) = (0.25 * 16.0 + 0.75 * 8.0, 0.125 * 9.0 + 0.875 * 16.0);
+    let ratio = 1.5 * about / steps;
+    assert_eq!(filtered(1.001 * ratio), (true, [3.0, about, steps, 5.0]));
+    assert!(!filtered(0.999 * ratio).0);
+    // It begins as noise alone would have it, of 7.9 tolerances by the samples.
+    let options = [&[("tolerance", 0.5), ("samples", 10.0)], &lambda[..]].concat();
+    let mut memory = [f64::NAN; 4];
+    steadiness("r-test", &options).start(&stamp(0.0, 3.0), &mut memory);
+    let variance = (7.9f64 * 0.5 / 10.0).powi(2);
+    for (found, wanted) in memory.into_iter().zip([3.0, 2.0 * variance / 1.5, 2.0 * variance, 3.0]) {
+        close(found, wanted);
+    }
+}
+
+#[test]
+fn a_sliding_window_compares_the_range_of_its_samples() {
+    let past = [stamp(0.0, 90.0), stamp(1.0, 3.0), stamp(2.0, 5.0)];
+    let steady = |options: &[(&'static str, f64)], new: Stamp| {
+        let test = steadiness("sliding-window", options);
+        let mut memory = vec![0.0; test.memory()];
+        test.start(&past[0], &mut memory);
+        (test.steady(&past, &new, &mut memory), test.window())
+    };
+    let width = |tolerance: f64| [("window", 2.0), ("tolerance", tolerance)];
+    assert_eq!(steady(&width(2.5), stamp(3.0, 4.0)), (true, 2.0));
+    assert!(!steady(&width(2.0), stamp(3.0, 4.0)).0, "just as far is too far");
+    assert!(!steady(&width(2.5), stamp(3.0, 6.0)).0);
+    assert!(!steady(&width(2.5), stamp(2.0, 4.0)).0, "the first sample is in the window");
+    assert!(!steady(&width(1e9), stamp(1.9, 4.0)).0, "the window is not full");
+    assert!(steady(&width(1e9), stamp(2.0, 4.0)).0);
+    // As a part of the largest flow so far.
+    let relative = |part: f64| [("window", 2.0), ("relative", part)];
+    assert!(
+        steady(&relative(2.01 / 90.0), stamp(3.0, 4.0)).0
+            && !steady(&relative(1.99 / 90.0), stamp(3.0, 4.0)).0
+    );
+    let effort = |tolerance: f64| [("window", 2.0), ("tolerance", 9.0), ("effort_tolerance", tolerance)];
+    let pulled = Stamp { effort: 1.0, ..stamp(3.0, 4.0) };
+    assert!(steady(&effort(1.5), pulled).0 && !steady(&effort(1.0), pulled).0);
+}
+
+#[test]
+fn slopes_of_large_values_are_believed_within_rounding() {
+    let fit = |y: [f64; 3], slope: f64| {
+        let approximation = find(&cosimo::registry().inputs, "hermite").unwrap();
+        let options = Options::resolve("hermite", approximation.options, &[]).unwrap();
+        let fit = (approximation.build)(&options).choose(false);
+        let mut traces = Traces::new(1);
+        for (k, y) in y.into_iter().enumerate() {
+            traces.open(time(k as f64 * 1e-4));
+            traces.put(0, &[y], &[slope]);
+            traces.commit();
+        }
+        fit.fit(traces.trace(0), Window { from: time(2e-4), to: time(3e-4), size: 1e-4 }).slope(0.0)
+    };
+    // A mean slope of 1.00000001 is rounding at 1e8, and not at 1.
+    let at = |base: f64| fit([base, base + 1.0e-4, base + 2.0e-4], 1.0);
+    assert_eq!(at(1e8), 1.0);
+    assert_eq!(at(-1e8), 1.0);
+    assert_ne!(fit([0.0, 1e-4, 2.0001e-4], 1.0), 1.0);
 }
