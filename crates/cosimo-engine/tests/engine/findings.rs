@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use cosimo::core::entry::{OpenRequest, Opened};
+use cosimo::core::entry::{InnerWire, JoinRequest, Joined, OpenRequest, Opened};
 use cosimo::core::interface::{Abilities, Carries, Interface, Limits, Port};
 use cosimo::core::simulator::{Events, Jacobian, Memory, Rollback};
 use cosimo::core::{
@@ -118,8 +118,34 @@ const PART: SourceEntry = SourceEntry {
     open,
     parameters: |_, _| Vec::new(),
     models: Vec::new,
-    join: None,
+    join: Some(join),
 };
+
+/// All ports of the members that are not driven from inside alone; what it was asked for is among its facts.
+fn join(request: &JoinRequest<'_>) -> Joined {
+    let mut interface = Interface {
+        abilities: Abilities { states: false, freeze: false, ..Abilities::NATIVE },
+        ..Interface::default()
+    };
+    for (place, member) in request.members.iter().enumerate() {
+        assert!(member.joined);
+        let part = open(member).map_err(|_| Vec::new())?;
+        let named = |port: &Port| Port { name: format!("{}.{}", member.name, port.name), ..port.clone() };
+        let inner = |port: usize| request.wires.iter().any(|wire| wire.to == (place, port) && !wire.outside);
+        let inputs = part.interface().inputs.iter().enumerate();
+        interface.inputs.extend(inputs.filter(|(port, _)| !inner(*port)).map(|(_, port)| named(port)));
+        interface.outputs.extend(part.interface().outputs.iter().map(named));
+        interface.members.push(member.name.into());
+    }
+    interface.facts = request
+        .wires
+        .iter()
+        .map(|InnerWire { to, terms, constant, outside, start }| {
+            (format!("{to:?}"), format!("{terms:?} {constant:?} {outside} {start:?}"))
+        })
+        .collect();
+    Ok(Box::new(Part { interface, state: Memory::new(0.0) }))
+}
 
 fn registry() -> Registry {
     let mut registry = cosimo::registry();
@@ -842,5 +868,89 @@ mod lines {
         assert_eq!(begins(";, start = { e = 1.0 }", ";, start = { e = 1.0000001 }"), ["!plan/line-start"]);
         assert_eq!(begins(";, start = { e = 1.0 }", ";, start = { e = 1.0000000001 }"), NOTHING);
         assert_eq!(begins(";, start = { e = -1.0 }", ";, start = { e = 1.0 }"), ["!plan/line-start"]);
+    }
+}
+
+mod strong {
+    //! Components that are integrated together: what they exchange among themselves, and what is left for the others.
+    use super::*;
+
+    const GROUP: &str = "strong.g.components = ['d', 'b']\n";
+
+    /// Of a, b, c and d the second and the fourth become one, in the place of the second.
+    #[test]
+    fn wires_among_members_leave_the_coupling_matrix() {
+        let parts = [
+            ("a", "u:1 >y:1"),
+            ("b", "u:1 v:1=0.5 w:1 >y:1 >z:1;, start = { u = 7.0, v = 8.0 }"),
+            ("c", "u:1 >y:1"),
+            ("d", "u:1 >y:1;, start = { u = 9.0 }"),
+        ];
+        let wires = "wire = [{ from = 'd.y', to = 'b.u', gain = 2.0, offset = 3.0 }, \
+             { from = ['b.z', 'c.y'], to = 'd.u', offset = 4.0 }, { from = 'a.y', to = 'b.w', gain = 5.0 }, \
+             { from = 'b.z', to = 'a.u', gain = -1.0 }, { from = 'd.y', to = 'c.u' }]\n";
+        let plan = planned(&parts, &format!("{wires}{GROUP}"));
+        let topology = &plan.layout.topology;
+        assert_eq!(topology.names, ["a", "g", "c"]);
+        let group = &topology.interfaces[1];
+        // Members in their order: b.u is driven from inside alone, d.u from outside, too.
+        let wanted =
+            [("(0, 0)", "[(1, 0, 2.0)] 3.0 false Some(7.0)"), ("(1, 0)", "[(0, 1, 1.0)] 0.0 true Some(9.0)")];
+        let wanted: Vec<_> = wanted.iter().map(|(to, what)| ((*to).to_owned(), (*what).to_owned())).collect();
+        assert_eq!(group.facts, wanted);
+        let names = |ports: &[Port]| ports.iter().map(|port| port.name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&group.inputs), ["b.v", "b.w", "d.u"]);
+        // Inputs are a.u, b.v, b.w, d.u and c.u; outputs a.y, b.y, b.z, d.y and c.y.
+        let outputs = [10.0, 20.0, 30.0, 40.0, 50.0];
+        let values = [0, 1, 2, 3, 4].map(|input| topology.couplings.value(input, &outputs));
+        assert_eq!(values, [-30.0, 8.0, 50.0, 54.0, 40.0]);
+    }
+
+    #[test]
+    fn bonds_of_a_group_with_others_stay_and_those_inside_go() {
+        let parts =
+            [("a", "F:N >v:m/s"), ("b", ">F:N v:m/s G:N >w:m/s"), ("c", "u:1=0 >y:1"), ("d", ">G:N w:m/s")];
+        let bonds = "bond = [{ name = 'out', a = { effort = 'b.F', flow = 'b.v' }, b = { effort = 'a.F', flow = 'a.v' } }, \
+             { name = 'in', a = { effort = 'd.G', flow = 'd.w' }, b = { effort = 'b.G', flow = 'b.w' } }]\n";
+        let rest = format!("{bonds}{GROUP}");
+        let plan = planned(&parts, &rest);
+        let bonds: Vec<&str> = plan.layout.topology.bonds.iter().map(|bond| bond.name.as_str()).collect();
+        assert_eq!(bonds, ["out"]);
+        let said: Vec<&str> = plan.remarks.iter().map(|remark| remark.code).collect();
+        assert_eq!(said, ["plan/bond-inside"]);
+    }
+
+    #[test]
+    fn tolerances_and_weights_are_the_strictest() {
+        let parts = [
+            ("a", "u:1=0 >y:1;, tolerance = 0.5"),
+            ("b", "u:1=0 >y:1;, tolerance = 0.25, weight = 2.0"),
+            ("d", "u:1=0 >y:1;, tolerance = 0.125, weight = 1.0"),
+        ];
+        let plan = planned(&parts, GROUP);
+        let topology = format!("{:?}", plan.layout.topology);
+        assert!(topology.contains("tolerances: [Some(0.5), Some(0.125), Some(0.125)]"), "{topology}");
+        assert!(topology.contains("weights: [None, Some(2.0), Some(2.0)]"), "{topology}");
+    }
+
+    #[test]
+    fn what_cannot_be_a_group_is_said() {
+        let parts = [("a", "u:1=0 >y:1"), ("b", "u:1=0 >y:1")];
+        let said = |group: &str| {
+            let found = codes(&parts, group);
+            found.into_iter().filter(|code| code.starts_with("plan/")).collect::<Vec<_>>()
+        };
+        assert_eq!(said("strong.g.components = ['a', 'b']"), NOTHING);
+        assert_eq!(said("strong.g.components = ['a']"), ["plan/nothing-to-join"]);
+        assert_eq!(said("strong.g.components = ['a', 'b', 'a']"), ["plan/joined-twice"]);
+        let twice = "strong.g.components = ['a', 'b']\nstrong.h.components = ['b', 'a']";
+        assert_eq!(said(twice), ["plan/joined-twice"]);
+        let own = [("a", "u:1=0 >y:1;, step = 0.1"), ("b", "u:1=0 >y:1")];
+        assert!(
+            codes(&own, "strong.g.components = ['a', 'b']").contains(&"plan/own-step-joined a".to_owned())
+        );
+        let mapped =
+            "strong.g.components = ['a', 'b']\nwire = [{ from = 'a.y', to = 'b.u', map = { 1 = 2 } }]";
+        assert!(said(mapped).contains(&"plan/cannot-join".to_owned()));
     }
 }

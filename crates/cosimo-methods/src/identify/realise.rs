@@ -430,4 +430,21 @@ mod tests {
         let gain = Plant { inputs: 1, a: &[], b: &[], c: &[], d: &[2.0], drift: &[] };
         assert!(half_a_window_on(&gain, &[], 1, 8, 0.1) < 1e-14);
     }
+
+    /// Two outputs of order two: four states, each of them seen in both.
+    #[test]
+    fn several_outputs_of_a_higher_order_are_found_together() {
+        let plant = Plant {
+            inputs: 2,
+            a: &[0.0, 1.0, 0.0, 0.0, -4.0, -0.5, 0.3, 0.1, 0.0, 0.0, 0.0, 1.0, 0.2, 0.0, -9.0, -0.8],
+            b: &[0.0, 0.0, 1.0, 0.2, 0.0, 0.0, -0.3, 2.0],
+            c: &[1.0, 0.1, 0.4, 0.0, -0.2, 0.0, 1.0, 0.3],
+            d: &[0.5, 0.0, -0.1, 0.25],
+            drift: &[0.0, 0.6, 0.0, -0.9],
+        };
+        for h in [0.05, 0.2] {
+            let apart = half_a_window_on(&plant, &[0.3, 0.0, -0.2, 0.5], 2, 40, h);
+            assert!(apart < 1e-7, "{h}: {apart:e}");
+        }
+    }
 }
