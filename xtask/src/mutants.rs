@@ -677,7 +677,7 @@ fn judged(sample: &[Place], tests: &[Test]) -> Vec<Result<Option<String>, String
                 return Ok(Some(test.name.clone()));
             }
         }
-        eprintln!("ALIVE  {}", described(place));
+        eprintln!("ALIVE  {} (number {number})", described(place));
         Ok(None)
     })
 }

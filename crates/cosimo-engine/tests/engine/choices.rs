@@ -181,3 +181,13 @@ fn a_simulator_has_its_own_tolerance_and_weight() {
     assert_eq!(own, with("", "1e-2", "1e-3"), "its own settings are used as if they were everybody's");
     assert!(own.1 > 2 * with("", "1.0", "0.0").1, "and they matter: {} steps", own.1);
 }
+
+/// A window that an event cut says nothing against larger ones: the step goes on as it was, and need not grow again.
+#[test]
+fn after_an_event_an_adaptive_step_is_as_large_as_before() {
+    let mut run = start(
+        "[experiment]\nstop = 0.5\n[component.c]\nsource = \"clock:announces\"\n\
+         [method]\nstep = { size = 0.1, min = 0.01, max = 0.1, grow = 1.1, law = \"pi\" }\n",
+    );
+    assert_hits_the_event(&times(&mut run).unwrap());
+}

@@ -11,7 +11,7 @@ use cosimo::core::simulator::{Events, Jacobian, Memory, Rollback};
 use cosimo::core::{
     Inputs, Outputs, Reached, Registry, Setup, Simulator, SimulatorError, SourceEntry, Time, Window,
 };
-use cosimo::engine::{Findings, Plan, check, plan};
+use cosimo::engine::{Findings, Plan, Run, check, plan};
 use cosimo::system::{Problem, Severity, System, toml};
 
 struct Part {
@@ -583,6 +583,37 @@ fn names_of_inputs_in_choices_exist() {
     assert_eq!(choice("method.exchange = { default = 'stale', 'b.w' = 'fresh' }"), ["plan/unknown-port"]);
 }
 
+/// What only follows from what the reader of a file has said is not said again.
+#[test]
+fn what_follows_from_the_file_is_left_out() {
+    let parts = [("a", "u:N >y:N"), ("b", ">y:N")];
+    let system = system(&parts, "");
+    let after = |reading: Vec<Problem>| named(&check(&system, &registry(), reading).problems);
+    let plain = check(&system, &registry(), Vec::new()).problems;
+    assert_eq!(named(&plain)[0], "plan/unconnected-input a.u");
+    let span = plain[0].span.clone();
+    let error = Problem::error("system/value", "", span.clone());
+    assert!(!after(vec![error.clone()]).contains(&"plan/unconnected-input a.u".to_owned()));
+    let remark = Problem::remark("system/value", "", span.clone());
+    assert!(after(vec![remark]).contains(&"plan/unconnected-input a.u".to_owned()));
+    let elsewhere = Problem::error("system/value", "", span.end + 1..span.end + 2);
+    assert!(after(vec![elsewhere]).contains(&"plan/unconnected-input a.u".to_owned()));
+    let nowhere = Problem::error("system/value", "", 0..0);
+    assert!(after(vec![nowhere]).contains(&"plan/unconnected-input a.u".to_owned()));
+    assert!(after(vec![error.clone()]).contains(&"system/value".to_owned()));
+    // In the choice of the step a default stands in for whatever could not be read.
+    let long = super::findings::system(&[("a", ">y:N")], "method.step = { size = 2.0, reject = 'never' }");
+    let step = long.recipe.step.span.clone();
+    let said = |reading: Vec<Problem>| named(&check(&long, &registry(), reading).problems);
+    assert_eq!(said(Vec::new()), ["check/long-step"]);
+    assert_eq!(
+        said(vec![Problem::error("system/value", "", step.start + 1..step.start + 2)]),
+        ["system/value"]
+    );
+    assert_eq!(said(vec![Problem::error("system/value", "", 0..1)]).len(), 2);
+    assert_eq!(said(vec![Problem::error("system/value", "", step.end..step.end + 3)]).len(), 2);
+}
+
 mod bonds {
     //! Bonds that nobody declared, out of wires.
     use super::*;
@@ -656,6 +687,8 @@ mod bonds {
         assert_eq!(count(">F:W v:1", "F:W >v:1"), 0, "watts times a number");
         assert_eq!(count(">F:1 v:W", "F:1 >v:W"), 0, "or the other way round");
         assert_eq!(count(">F:V v:A", "F:V >v:A"), 1);
+        assert_eq!(count(">F:K v:W/K", "F:K >v:W/K"), 1);
+        assert_eq!(count(">F:degC v:W/K", "F:degC >v:W/K"), 0, "a level above a zero of its own");
         // What a domain calls the flow is no effort.
         let [found] = &suggested(">F:A v:V", "F:A >v:V", &PAIR)[..] else { panic!() };
         assert_eq!(
@@ -839,6 +872,34 @@ mod lines {
         assert_eq!(rigid("size = 0.1").iter().filter(|code| code.contains("plan/line-step")).count(), 0);
         assert!(rigid("size = 0.125").contains(&"!plan/line-step".to_owned()));
         assert_eq!(said(plain, SOLVER, "", "size = 0.05"), boundary);
+    }
+
+    /// The flow of a part stays what it is, whatever pushes it.
+    #[test]
+    fn a_mass_that_cannot_be_weighed_is_asked_for() {
+        let rest = |keys: &str| {
+            format!(
+                "method.step.size = 0.01\n[[bond]]\nname = 'l'\na = {{ effort = 'a.e', flow = 'a.f' }}\n\
+                 b = {{ effort = 'b.e', flow = 'b.f' }}\nopposite = 'flow'\n\
+                 line = {{ delay = 0.1, impedance = 2.0, boundary = 'semi-implicit'{keys} }}\n"
+            )
+        };
+        let parts = [("a", "e:N >f:m/s"), ("b", "e:N >f:m/s")];
+        let run = |keys: &str| {
+            Run::new(planned(&parts, &rest(keys)), 1).map(|_| ()).map_err(|error| error.to_string())
+        };
+        let words = run("").unwrap_err();
+        assert!(words.contains("mass_a"), "{words}");
+        assert!(run(", mass_a = 3.0").unwrap_err().contains("mass_b"));
+        assert_eq!(run(", mass_a = 3.0, mass_b = 3.0"), Ok(()));
+        // One value per step is stable below Z H / M = 2.
+        let mid_step = |mass: f64| {
+            let keys =
+                rest(&format!(", mass_a = {mass:?}, mass_b = 3.0")).replace("semi-implicit", "mid-step");
+            Run::new(planned(&parts, &keys), 1).map(|_| ()).map_err(|error| error.to_string())
+        };
+        assert_eq!(mid_step(0.0102), Ok(()));
+        assert!(mid_step(0.01).unwrap_err().contains("too stiff"));
     }
 
     #[test]

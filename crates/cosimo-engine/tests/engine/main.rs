@@ -10,6 +10,7 @@ mod events;
 mod findings;
 mod ledger;
 mod lines;
+mod loops;
 mod matrix;
 mod models;
 mod oracle;

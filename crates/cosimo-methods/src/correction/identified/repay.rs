@@ -59,7 +59,7 @@ impl Identified {
     /// Per window to come and input, the power that one unit more of it would move on bonds, at the beginning of `work`:
     /// where the coupled system goes from x + e, and with what the input shows at once. Behind that, how much less energy
     /// inputs without payments make or lose per window than held ones would.
-    fn ahead(
+    pub(super) fn ahead(
         &self,
         known: &Known<'_>,
         (n, size): (usize, f64),

@@ -2,12 +2,16 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
 use cosimo_core::dense::{phi, phi_work, pseudo_invert_work};
-use cosimo_core::{Bond, End, Side};
-use nalgebra::{DMatrix, DVector};
+use cosimo_core::linearised::Models;
+use cosimo_core::link::Block;
+use cosimo_core::method::{Jacobian, Known, Shape};
+use cosimo_core::{Bond, Couplings, End, Side, Term, Time, Traces};
+use nalgebra::{DMatrix, DVector, Matrix2, Vector2};
 
-use super::KEEP;
 use super::coupled::{grows, mean_over};
 use super::repay::{CHEAPEST, repay, residual};
+use super::{Identified, KEEP};
+use crate::identify::finder::{Finder, Head, mark_heard};
 
 /// Numbers without a pattern between -1 and 1.
 fn some(seed: usize, count: usize) -> Vec<f64> {
@@ -169,4 +173,137 @@ fn a_map_that_grows_eightfold_in_sixty_four_windows_runs_away() {
     assert!(grows(&[1e10]) && grows(&[f64::NAN]));
     // Next to nothing may grow to next to nothing.
     assert!(!grows(&[0.0]) && !grows(&[1e-200]));
+}
+
+/// Of two simulators in a ring, x' = -rate x + b u + drift and y = x + d u, with u0 = 2 y1 + 0.5 and u1 = -y0.
+struct Ring {
+    couplings: Couplings,
+    blocks: [Block; 2],
+    bonds: Vec<Bond>,
+    traces: Traces,
+}
+
+const RATES: [f64; 2] = [1.0, 3.0];
+const PUSHED: [f64; 2] = [0.7, 1.5];
+const DRIFT: [f64; 2] = [0.4, -0.2];
+const THROUGH: [f64; 2] = [0.3, 0.0];
+const CONSTANT: f64 = 0.5;
+/// Where the last window ended, what inputs it had, and by how much states are wrong.
+const STATES_NOW: [f64; 2] = [1.2, -0.8];
+const HELD_LAST: [f64; 2] = [0.6, 0.9];
+const WRONG: [f64; 2] = [0.05, -0.3];
+
+impl Ring {
+    fn new() -> Ring {
+        let rows = [vec![Term { output: 1, gain: 2.0 }], vec![Term { output: 0, gain: -1.0 }]];
+        let side = |effort, flow, sign| Side { effort, flow, sign };
+        let sides = vec![side(End::Output(0), End::Input(0), -1.5), side(End::Input(1), End::Output(1), 0.5)];
+        let mut traces = Traces::new(2);
+        traces.open(Time::ZERO);
+        traces.put(0, &[0, 1].map(|k| STATES_NOW[k] + THROUGH[k] * HELD_LAST[k]), &[]);
+        traces.commit();
+        Ring {
+            couplings: Couplings::new(&rows, vec![CONSTANT, 0.0]),
+            blocks: [0, 1].map(|at| Block { inputs: at..at + 1, outputs: at..at + 1 }),
+            bonds: vec![Bond { name: String::new(), sides, tolerance: None, energy_scale: None }],
+            traces,
+        }
+    }
+
+    fn known(&self) -> Known<'_> {
+        Known {
+            traces: &self.traces,
+            couplings: &self.couplings,
+            blocks: &self.blocks,
+            bonds: &self.bonds,
+            corrected: &[true; 2],
+            jacobian: Jacobian { values: &[0.0; 2], starts: &[0, 1], owners: &[0, 1] },
+            models: Models { present: &[], matrices: &[], places: &[] },
+            own: &[],
+            shape: Shape {
+                inputs: 2,
+                outputs: 2,
+                bonds: 1,
+                simulators: 2,
+                squares: [2, 2, 2],
+                ..Shape::default()
+            },
+        }
+    }
+}
+
+/// The integral of e^(A t) over a window by its size, and of that integral once more.
+fn exponentials(a: Matrix2<f64>, h: f64) -> [Matrix2<f64>; 3] {
+    let mut whole = DMatrix::zeros(6, 6);
+    whole.view_mut((0, 0), (2, 2)).copy_from(&(a * h));
+    whole.view_mut((0, 2), (2, 2)).copy_from(&Matrix2::identity());
+    whole.view_mut((2, 4), (2, 2)).copy_from(&Matrix2::identity());
+    let whole = whole.exp();
+    [0, 2, 4].map(|column| whole.fixed_view::<2, 2>(0, column).into_owned())
+}
+
+#[test]
+fn prices_are_the_powers_that_a_unit_of_input_would_move() {
+    let ring = Ring::new();
+    let known = ring.known();
+    let finder = Finder { order: 1, forgetting: 0.999, quality: 0.01, keep: KEEP };
+    let identified = Identified { finder, gain: 0.4 };
+    let mut found = finder.memory(&known.shape, |size| vec![0.0; size]);
+    let mut heard = [0.0; 2];
+    mark_heard(&known, &mut heard);
+    found.head[Head::Size as usize] = SIZE;
+    found.head[Head::Samples as usize] = 1.0;
+    found.samples[..4].copy_from_slice(&[
+        HELD_LAST[0],
+        HELD_LAST[1],
+        known.traces.newest()[0],
+        known.traces.newest()[1],
+    ]);
+    // Models from the coefficients of y(k) - y(k-1) by 1, v(k), y(k-1) and v(k) - v(k-1).
+    let (mut e, mut at) = ([0.0; 2], 0);
+    finder.members(&known, &heard, |member| {
+        let k = member.simulator;
+        let (decay, d) = ((-RATES[k] * SIZE).exp(), THROUGH[k]);
+        let moved = |push: f64| (1.0 - decay) / RATES[k] * push;
+        let theta = [moved(DRIFT[k]), moved(PUSHED[k]) + d - decay * d, decay - 1.0, decay * d];
+        let room = crate::identify::realise::Realised::memory(&member.arx);
+        let mut work = vec![0.0; crate::identify::realise::Realised::work(&member.arx)];
+        let (title, numbers) = found.models[at..at + 2 + room].split_at_mut(2);
+        let mut model = crate::identify::realise::Realised::of(&member.arx, 1, numbers);
+        assert!(model.fill(&member.arx, 1, &theta, SIZE, &mut work));
+        e[k] = WRONG[k] / model.c[0];
+        title.copy_from_slice(&[1.0, 1.0]);
+        at += 2 + room;
+    });
+    let mut scratch =
+        vec![0.0; crate::identify::rooms::total(|next| identified.room_sizes(&known.shape, next))];
+    let mut rooms = identified.rooms(&known, &mut scratch);
+    assert_eq!(identified.prepare(&known, &found.models, SIZE, &mut rooms), Some(2));
+    identified.ahead(&known, (2, SIZE), (&found.head, &found.samples, &e), &mut rooms);
+    let (prices, rest) = rooms.work.split_at(KEEP * 2);
+    let saved = &rest[..KEEP];
+
+    // u = G (L C x + L levels): u0 = 2 x1 + 0.5 (no feed-through at 1), u1 = -(x0 + d u0).
+    let d = THROUGH[0];
+    let lc = Matrix2::new(0.0, 2.0, -1.0, -2.0 * d);
+    let constant = Vector2::new(CONSTANT, -d * CONSTANT);
+    let b = Matrix2::new(PUSHED[0], 0.0, 0.0, PUSHED[1]);
+    let a = Matrix2::new(-RATES[0], 0.0, 0.0, -RATES[1]) + b * lc;
+    let push = Vector2::from(DRIFT) + b * constant;
+    let [whole, once, twice] = exponentials(a, SIZE);
+    let mut x = Vector2::from(STATES_NOW) + Vector2::from(WRONG);
+    for window in 0..8 {
+        let mean = once * x + SIZE * twice * push;
+        let (inputs, held) = (lc * mean + constant, lc * x + constant);
+        x = whole * x + SIZE * once * push;
+        let outputs = [x[0] + d * inputs[0], x[1]];
+        let near = |found: f64, wanted: f64| {
+            assert!((found - wanted).abs() < 1e-9, "window {window}: {found} instead of {wanted}");
+        };
+        // Input 0 meets the effort of its own side, which moves with it; input 1 the flow of its side.
+        near(prices[window * 2], -1.5 * (outputs[0] + d * inputs[0]));
+        near(prices[window * 2 + 1], 0.5 * outputs[1]);
+        let residual = |u: Vector2<f64>| (-1.5 * outputs[0] * u[0] + 0.5 * u[1] * outputs[1]).abs();
+        near(saved[window], SIZE * (residual(held) - residual(inputs)));
+    }
 }
