@@ -152,9 +152,13 @@ pub(crate) fn system(text: &str, registry: &Registry) -> System {
 
 /// A run of a system that must be without fault, at its start.
 pub(crate) fn start(text: &str, threads: usize) -> Run {
-    let registry = cosimo::registry();
-    let plan = plan(&system(text, &registry), &registry)
-        .unwrap_or_else(|problems| panic!("{problems:#?} in\n{text}"));
+    start_with(text, threads, &cosimo::registry())
+}
+
+/// The same with methods of the test's own.
+pub(crate) fn start_with(text: &str, threads: usize, registry: &Registry) -> Run {
+    let plan =
+        plan(&system(text, registry), registry).unwrap_or_else(|problems| panic!("{problems:#?} in\n{text}"));
     // Tests go back as they like, by checkpoints and by probing.
     Run::new(plan.rewinding(), threads).unwrap()
 }

@@ -9,3 +9,4 @@ mod identified;
 mod order;
 mod pre_step;
 mod stability;
+mod worked_example;
