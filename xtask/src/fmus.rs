@@ -1,4 +1,5 @@
-//! `cargo xtask fmus [DIR]`: every native model as FMUs of both versions, with variants, and the test units.
+//! `cargo xtask fmus [DIR] [NAME...]`: every native model as FMUs of all versions, with variants, and the test FMUs; or only
+//! those whose file name begins with one of the names.
 //!
 //! The shared libraries are built once and packed into each. The packing is a program of `cosimo-test-fmus`, so that
 //! the other tasks need not wait for it to be compiled.
@@ -23,10 +24,12 @@ const BUILD: &[&str] = &[
 ];
 
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
-    let folder = match arguments {
-        [] => None,
-        [folder] if !folder.starts_with('-') => Some(PathBuf::from(folder)),
-        other => return Err(format!("`{}` is not understood; known is a folder", other.join(" "))),
+    if let Some(option) = arguments.iter().find(|argument| argument.starts_with('-')) {
+        return Err(format!("`{option}` is not understood; known are a folder and the beginnings of names"));
+    }
+    let (folder, names) = match arguments {
+        [] => (None, &[][..]),
+        [folder, names @ ..] => (Some(PathBuf::from(folder)), names),
     };
     let messages = command::capture(command::cargo(root, BUILD))?;
     let built = |name: &str| {
@@ -39,7 +42,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
     let folder = std::path::absolute(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut pack =
         command::cargo(root, &["run", "--profile", "dist", "--quiet", "--package", "cosimo-test-fmus"]);
-    pack.args(["--example", "write_fmus", "--"]).args([&library, &test_library, &folder]);
+    pack.args(["--example", "write_fmus", "--"]).args([&library, &test_library, &folder]).args(names);
     command::show(pack)
 }
 

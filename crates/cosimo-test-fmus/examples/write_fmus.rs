@@ -1,6 +1,6 @@
 //! Writes all FMUs that tests, benchmarks and people want: every native model in all versions, variants of the
 //! quarter car and the dual mass, those at which lines can end, spies of all, the same for model exchange, and the
-//! saboteur. `cargo xtask fmus` runs it.
+//! saboteur; or only those whose file name begins with one of the names. `cargo xtask fmus` runs it.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -11,11 +11,11 @@ use cosimo_test_fmus::{
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [library, test_library, folder] = arguments.as_slice() else {
-        eprintln!("usage: write_fmus LIBRARY TEST_LIBRARY FOLDER");
+    let [library, test_library, folder, names @ ..] = arguments.as_slice() else {
+        eprintln!("usage: write_fmus LIBRARY TEST_LIBRARY FOLDER [NAME...]");
         return ExitCode::FAILURE;
     };
-    match write_all(Path::new(library), Path::new(test_library), Path::new(folder)) {
+    match write_all(Path::new(library), Path::new(test_library), Path::new(folder), names) {
         Ok(count) => {
             println!("{count} FMUs in {folder}");
             ExitCode::SUCCESS
@@ -102,9 +102,12 @@ fn slaves() -> Vec<Design> {
     designs
 }
 
-fn write_all(library: &Path, test_library: &Path, folder: &Path) -> Result<usize, String> {
+fn write_all(library: &Path, test_library: &Path, folder: &Path, names: &[String]) -> Result<usize, String> {
     std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let designs = designs();
+    let mut designs = designs();
+    if !names.is_empty() {
+        designs.retain(|design| names.iter().any(|name| design.file_name().starts_with(name.as_str())));
+    }
     for design in &designs {
         let library = if is_test_fmu(design) { test_library } else { library };
         write(design, library, &folder.join(design.file_name()))?;
