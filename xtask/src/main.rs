@@ -7,6 +7,7 @@ mod browser;
 mod chaos;
 mod command;
 mod cvode;
+mod docs;
 mod features;
 mod fmus;
 mod fuzz;
@@ -58,9 +59,15 @@ const TASKS: &[Task] = &[
         run: generate::run,
     },
     Task {
+        name: "docs",
+        arguments: "[--update]",
+        summary: "run or compile every code block of the documents; with --update, write present outputs into them",
+        run: docs::run,
+    },
+    Task {
         name: "fmus",
-        arguments: "[DIR]",
-        summary: "write every native model as FMUs of both versions, into target/fmus",
+        arguments: "[DIR] [NAME...]",
+        summary: "write every native model as FMUs of all versions, into target/fmus; or those whose name begins so",
         run: fmus::run,
     },
     Task {

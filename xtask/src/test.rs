@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use crate::command::WORKSPACE;
 use crate::{
-    Outcome, browser, command, cvode, features, fuzz, generate, layers, leftovers, python, test_runner,
+    Outcome, browser, command, cvode, docs, features, fuzz, generate, layers, leftovers, python, test_runner,
 };
 
 struct Step {
@@ -90,6 +90,12 @@ const STEPS: &[Step] = &[
         fast: false,
         needs: None,
         work: Work::Task(|root| generate::run(root, &["--check".into()])),
+    },
+    Step {
+        name: "cargo xtask docs",
+        fast: false,
+        needs: None,
+        work: Work::Task(|root| docs::run(root, &[])),
     },
     Step {
         name: "cargo xtask fuzz --seconds 10",

@@ -279,12 +279,12 @@ fn runs_are_compared_across_formats_and_steps() {
     assert_eq!(code(&["b.arrow", "a.csv", "--vars", "wheel.z", "--relative", "1e-6"]), Some(1));
 }
 
-/// Help texts follow from the registry, the README does not.
+/// Help texts follow from the registry, the documents do not.
 #[test]
-fn the_readme_names_every_format() {
-    let readme = std::fs::read_to_string(crate::common::root().join("README.md")).unwrap();
+fn the_documents_name_every_format() {
+    let page = std::fs::read_to_string(crate::common::root().join("docs/results.md")).unwrap();
     for format in FORMATS {
         let named = format!("`x.{}`", format.endings[0]).replace("`x.csv`", "x.csv`");
-        assert!(readme.contains(&named), "{named}");
+        assert!(page.contains(&named), "{named}");
     }
 }

@@ -8,7 +8,7 @@ use cosimo_core::method::{Correction, Known, Quadrature, Record, Shape};
 use cosimo_core::{Segment, Window};
 
 #[derive(Debug, Clone, Copy)]
-pub struct Leaky {
+pub(crate) struct Leaky {
     pub share: f64,
 }
 
@@ -41,7 +41,7 @@ impl Correction for Leaky {
     }
 }
 
-pub const ENTRY: Entry<dyn Correction> = Entry {
+pub(crate) const ENTRY: Entry<dyn Correction> = Entry {
     name: "leaky",
     summary: "compensate a share of the last integral error, forget the rest",
     source: "truncation of Sadjina & Pedersen 2019 (NEPCE), Eq. (11)",
