@@ -17,6 +17,7 @@ mod layers;
 mod leftovers;
 mod mutants;
 mod python;
+mod targets;
 mod test;
 mod test_runner;
 
@@ -51,6 +52,12 @@ const TASKS: &[Task] = &[
         arguments: "",
         summary: "the library without any feature and with each alone: no warnings",
         run: features::run,
+    },
+    Task {
+        name: "targets",
+        arguments: "",
+        summary: "check that the command compiles for Windows and macOS",
+        run: targets::run,
     },
     Task {
         name: "generate",

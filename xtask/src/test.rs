@@ -11,7 +11,8 @@ use std::time::Instant;
 
 use crate::command::WORKSPACE;
 use crate::{
-    Outcome, browser, command, cvode, docs, features, fuzz, generate, layers, leftovers, python, test_runner,
+    Outcome, browser, command, cvode, docs, features, fuzz, generate, layers, leftovers, python, targets,
+    test_runner,
 };
 
 struct Step {
@@ -76,6 +77,12 @@ const STEPS: &[Step] = &[
         fast: false,
         needs: Some(Need::Tool(CLIPPY)),
         work: Work::Task(|root| features::run(root, &[])),
+    },
+    Step {
+        name: "cargo xtask targets",
+        fast: false,
+        needs: Some(Need::Other(targets::set_up)),
+        work: Work::Task(targets::test),
     },
     Step { name: "cargo xtask python", fast: false, needs: None, work: Work::Python },
     Step { name: "unit and integration tests", fast: true, needs: None, work: Work::Tests(test_runner::run) },
