@@ -89,7 +89,7 @@ impl Control {
     }
 
     /// The size to retry with, or `None` if the step is accepted.
-    pub(crate) fn retry(&self, error: f64, factor: f64, size: f64, counters: &mut Counters) -> Option<f64> {
+    pub fn retry(&self, error: f64, factor: f64, size: f64, counters: &mut Counters) -> Option<f64> {
         if error <= 1.0 {
             return None;
         }
@@ -103,12 +103,12 @@ impl Control {
     }
 
     /// The size to retry with after a simulator refused the step, or `None` if there is none.
-    pub(crate) fn smaller(&self, size: f64) -> Option<f64> {
+    pub fn smaller(&self, size: f64) -> Option<f64> {
         (size > self.min).then(|| (REFUSED * size).max(self.min))
     }
 
     /// The next size after an accepted step: the rate of change is limited first, then the size itself.
-    pub(crate) fn next(&self, size: f64, factor: f64, counters: &mut Counters) -> f64 {
+    pub fn next(&self, size: f64, factor: f64, counters: &mut Counters) -> f64 {
         if !self.adaptive {
             return size;
         }

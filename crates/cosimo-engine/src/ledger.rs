@@ -38,7 +38,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    pub(crate) fn new(bonds: &[Bond]) -> Ledger {
+    pub fn new(bonds: &[Bond]) -> Ledger {
         Ledger {
             sides: vec![0.0; bonds.iter().map(|bond| bond.sides.len()).sum()],
             powers: vec![BondPower::default(); bonds.len()],
@@ -49,7 +49,7 @@ impl Ledger {
 
     /// Powers at the end of a window from the inputs that were applied and the outputs the step left, and
     /// their energies by the right rectangle (ECCO Eqs. (5) to (10)).
-    pub(crate) fn add(
+    pub fn add(
         &mut self,
         bonds: &[Bond],
         couplings: &Couplings,
@@ -86,7 +86,7 @@ impl Ledger {
     }
 
     /// Copies all numbers of another ledger of the same bonds, without allocating.
-    pub(crate) fn copy_from(&mut self, other: &Ledger) {
+    pub fn copy_from(&mut self, other: &Ledger) {
         self.sides.copy_from_slice(&other.sides);
         self.powers.copy_from_slice(&other.powers);
         self.totals.copy_from_slice(&other.totals);
