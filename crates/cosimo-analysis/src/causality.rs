@@ -5,7 +5,7 @@
 //! Wu 2018, Sec. 5 and 7: a soft interface, a heavy receiver, and the higher degree of extrapolation for the input that
 //! passes through.
 
-use cosimo_core::{Bond, End, Registry};
+use cosimo_core::{Bond, PowerVariable, Registry};
 use cosimo_engine::{Layout, Topology};
 use cosimo_system::System;
 use serde::Serialize;
@@ -74,14 +74,16 @@ pub fn advise(linearised: &Linearised, layout: &Layout, size: f64) -> Vec<Advice
 fn judge(linearised: &Linearised, topology: &Topology, bond: &Bond, size: f64) -> Option<Advice> {
     let [one, two] = &bond.sides[..] else { return None };
     let (teller, receiver) = match (one.effort, two.effort) {
-        (End::Output(_), End::Input(_)) => (one, two),
-        (End::Input(_), End::Output(_)) => (two, one),
+        (PowerVariable::Output(_), PowerVariable::Input(_)) => (one, two),
+        (PowerVariable::Input(_), PowerVariable::Output(_)) => (two, one),
         _ => return None,
     };
-    let (End::Output(effort), End::Input(felt)) = (teller.effort, receiver.effort) else { return None };
+    let (PowerVariable::Output(effort), PowerVariable::Input(felt)) = (teller.effort, receiver.effort) else {
+        return None;
+    };
     let place = |output: usize| linearised.outputs.iter().position(|known| *known == output);
     let effort = place(effort)?;
-    let cut = Cut::of(linearised, effort, topology.owner(End::Input(felt)));
+    let cut = Cut::of(linearised, effort, topology.owner(PowerVariable::Input(felt)));
     let radius = linearised.held_radius(size)?;
     let swapped = cut.swapped(linearised);
     let through = (topology.blocks[cut.teller].inputs.clone()).filter(|&input| {
@@ -104,8 +106,8 @@ fn judge(linearised: &Linearised, topology: &Topology, bond: &Bond, size: f64) -
         radius_exchanged,
         exchange: radius_exchanged.is_some_and(better)
             && gain_exchanged.is_some_and(|other| other.abs() < gain.abs()),
-        degree_1: through.map(|input| ports.path(End::Input(input))).collect(),
-        degree_0: vec![ports.path(End::Input(felt))],
+        degree_1: through.map(|input| ports.path(PowerVariable::Input(input))).collect(),
+        degree_0: vec![ports.path(PowerVariable::Input(felt))],
     })
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use cosimo_core::Registry;
-use cosimo_core::entry::number_text;
+use cosimo_core::registry::number_text;
 use cosimo_core::trial::Crash;
 use cosimo_engine::Run;
 use cosimo_system::{Problem, System};

@@ -1,7 +1,7 @@
 //! How errors fall with the step size: the slope of log(error) over log(size), by least squares. Errors are those against
 //! an undivided solution, or where there is none the differences of neighbouring sizes (Richardson), which fall alike.
 
-use cosimo_core::{End, Registry};
+use cosimo_core::{PowerVariable, Registry};
 use cosimo_system::{Choice, EndRule, System};
 
 use serde::Serialize;
@@ -94,8 +94,9 @@ pub fn measure(
                 rows.push(run.outputs().to_vec());
             }
         }
-        names =
-            (0..run.outputs().len()).map(|output| run.layout().ports().path(End::Output(output))).collect();
+        names = (0..run.outputs().len())
+            .map(|output| run.layout().ports().path(PowerVariable::Output(output)))
+            .collect();
         runs.push(rows);
     }
     let instants: Vec<f64> = (1..=steps).map(|n| start + n as f64 * size).collect();

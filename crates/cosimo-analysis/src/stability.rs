@@ -6,7 +6,7 @@
 //! Where a simulator does not show its states but can be rewound, the modes come out of what the others hear of it: from
 //! impulse responses over several steps (Ho & Kalman 1966).
 
-use cosimo_core::End;
+use cosimo_core::PowerVariable;
 use cosimo_engine::{Layout, Run, RunError};
 use serde::Serialize;
 
@@ -358,7 +358,7 @@ pub fn connections(layout: &Layout) -> Vec<Connection> {
     let between = |inputs: &[usize]| {
         let mut ends: Vec<usize> = Vec::new();
         for &input in inputs {
-            ends.push(topology.owner(End::Input(input)));
+            ends.push(topology.owner(PowerVariable::Input(input)));
             ends.extend(topology.couplings.terms(input).iter().map(|term| topology.owners[term.output]));
         }
         ends.sort_unstable();
@@ -371,7 +371,7 @@ pub fn connections(layout: &Layout) -> Vec<Connection> {
     for bond in &topology.bonds {
         let ends = bond.sides.iter().flat_map(|side| [side.effort, side.flow]);
         let inputs: Vec<usize> = ends
-            .filter_map(|end| if let End::Input(input) = end { Some(input) } else { None })
+            .filter_map(|end| if let PowerVariable::Input(input) = end { Some(input) } else { None })
             .filter(driven)
             .collect();
         inputs.iter().for_each(|input| taken[*input] = true);
@@ -379,7 +379,11 @@ pub fn connections(layout: &Layout) -> Vec<Connection> {
     }
     for input in (0..topology.shape.inputs).filter(|input| !taken[*input]).filter(driven) {
         let from = topology.couplings.terms(input).first().map_or(0, |term| term.output);
-        let name = format!("{} -> {}", ports.path(End::Output(from)), ports.path(End::Input(input)));
+        let name = format!(
+            "{} -> {}",
+            ports.path(PowerVariable::Output(from)),
+            ports.path(PowerVariable::Input(input))
+        );
         all.push(Connection { name, inputs: vec![input], between: between(&[input]) });
     }
     all

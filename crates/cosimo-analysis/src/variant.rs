@@ -81,7 +81,7 @@ pub fn with_methods(system: &System, names: &str, registry: &Registry) -> Result
                 .chain(registry.iterations.iter().map(|entry| entry.name))
                 .chain(registry.corrections.iter().map(|entry| entry.name))
                 .chain(["stale", "fresh"]);
-            return Err(VariantError::Unknown(name.into(), cosimo_core::entry::suggest(name, known)));
+            return Err(VariantError::Unknown(name.into(), cosimo_core::registry::suggest(name, known)));
         }
     }
     Ok(changed)

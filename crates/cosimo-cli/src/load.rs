@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use cosimo::core::Registry;
-use cosimo::core::entry::endings_text;
+use cosimo::core::registry::endings_text;
 use cosimo::core::trial::{self, Crash};
 pub(crate) use cosimo::open::Loaded;
 use cosimo::open::{self, OpenOptions};

@@ -108,21 +108,21 @@ impl Clock {
 
 /// Finds out that time hardly moves, as where an event is announced again and again just ahead.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Crawl {
+pub struct StallDetector {
     shortest: f64,
     count: u32,
 }
 
-impl Crawl {
+impl StallDetector {
     /// So many steps in a row. Steep transients have fewer, and slow FMUs come to an end with them.
     pub const MOST: u32 = 100_000;
     /// A step below this part of the run is one of more steps than any run can take.
     const PART: f64 = 1e-12;
 
     /// Of a run between two instants, in seconds; one without an end never crawls.
-    pub fn between(start: f64, stop: f64) -> Crawl {
+    pub fn between(start: f64, stop: f64) -> StallDetector {
         let span = stop - start;
-        Crawl { shortest: if span.is_finite() { Crawl::PART * span } else { 0.0 }, count: 0 }
+        StallDetector { shortest: if span.is_finite() { StallDetector::PART * span } else { 0.0 }, count: 0 }
     }
 
     /// Steps below this are counted, in seconds.
@@ -138,7 +138,7 @@ impl Crawl {
             return false;
         }
         self.count += 1;
-        self.count >= Crawl::MOST
+        self.count >= StallDetector::MOST
     }
 }
 
@@ -175,16 +175,16 @@ pub fn fits(one: f64, other: f64) -> bool {
 
 /// Instants `start + n * every`, of which each strikes once: at the first communication point at or past it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Beat {
+pub struct OutputGrid {
     start: Time,
     every: f64,
     next: u64,
 }
 
-impl Beat {
+impl OutputGrid {
     /// `every` is above zero.
-    pub fn new(start: Time, every: f64) -> Beat {
-        Beat { start, every, next: 0 }
+    pub fn new(start: Time, every: f64) -> OutputGrid {
+        OutputGrid { start, every, next: 0 }
     }
 
     /// How many instants are behind, for checkpoints.
@@ -194,8 +194,8 @@ impl Beat {
 
     /// As after that many instants.
     #[must_use]
-    pub fn after(self, count: u64) -> Beat {
-        Beat { next: count, ..self }
+    pub fn after(self, count: u64) -> OutputGrid {
+        OutputGrid { next: count, ..self }
     }
 
     fn reached(&self, clock: &Clock) -> bool {
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn instants_that_cannot_be_counted_are_due_at_every_point() {
-        let mut beat = Beat::new(Time::default(), 1e-300);
+        let mut beat = OutputGrid::new(Time::default(), 1e-300);
         let mut clock = Clock::starting_at(Time::default());
         for _ in 0..3 {
             clock.accept(clock.window(0.1, Limit::None));
@@ -241,12 +241,12 @@ mod tests {
 
     #[test]
     fn only_many_short_steps_in_a_row_are_a_crawl() {
-        let mut crawl = Crawl::between(0.0, 2.0);
-        for size in [1e-13, 2.1e-12].repeat(Crawl::MOST as usize) {
+        let mut crawl = StallDetector::between(0.0, 2.0);
+        for size in [1e-13, 2.1e-12].repeat(StallDetector::MOST as usize) {
             assert!(!crawl.stuck(size));
         }
-        assert!((1..Crawl::MOST).all(|_| !crawl.stuck(1e-300)) && crawl.stuck(0.0));
-        assert!(!Crawl::between(0.0, f64::INFINITY).stuck(0.0));
+        assert!((1..StallDetector::MOST).all(|_| !crawl.stuck(1e-300)) && crawl.stuck(0.0));
+        assert!(!StallDetector::between(0.0, f64::INFINITY).stuck(0.0));
     }
 
     fn run(clock: &mut Clock, size: f64, limit: Limit, steps: usize) {
@@ -306,7 +306,7 @@ mod tests {
     /// The points of a run of equal steps at which a beat strikes.
     fn struck(start: f64, size: f64, every: f64, steps: usize) -> Vec<usize> {
         let start = Time::new(start).unwrap();
-        let (mut clock, mut beat) = (Clock::starting_at(start), Beat::new(start, every));
+        let (mut clock, mut beat) = (Clock::starting_at(start), OutputGrid::new(start, every));
         let mut points = Vec::new();
         for point in 0..=steps {
             if beat.strikes(&clock) {

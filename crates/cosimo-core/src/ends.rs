@@ -56,12 +56,12 @@ impl Tuning {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::line::{Between, Repay, Stamp, Table};
+    use crate::line::{Repay, Stamp, StampInterpolation, StampTable};
 
     #[test]
     fn efforts_follow_flows_and_a_change_of_delay_or_impedance_is_noticed_once() {
         let first = Stamp { effort: 3.0, ..Stamp::default() };
-        let table = Table::new(first, Between::Linear);
+        let table = StampTable::new(first, StampInterpolation::Linear);
         let end = |delay: f64, impedance: f64| LineEnd {
             effort: 1,
             flow: 0,

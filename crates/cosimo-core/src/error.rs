@@ -1,15 +1,15 @@
 //! What can go wrong while a run is under way. Every message names what, where and when.
 
-use crate::entry::number_text;
+use crate::registry::number_text;
 use crate::time::{Time, Window};
 
 /// Boxed so that a successful call returns in registers.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("`{function}` failed: {message}", function = .0.function, message = .0.message)]
-pub struct SimulatorError(Box<Failure>);
+pub struct SimulatorError(Box<FailureDetails>);
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Failure {
+pub struct FailureDetails {
     pub function: &'static str,
     pub message: String,
     /// The simulator is unharmed; it only could not take this step.
@@ -20,18 +20,28 @@ pub struct Failure {
 
 impl SimulatorError {
     pub fn new(function: &'static str, message: impl Into<String>) -> SimulatorError {
-        SimulatorError(Box::new(Failure { function, message: message.into(), discarded: false, ends: false }))
+        SimulatorError(Box::new(FailureDetails {
+            function,
+            message: message.into(),
+            discarded: false,
+            ends: false,
+        }))
     }
 
     /// A step that was not taken: rewound, the simulator may be asked for a smaller one.
     pub fn discard(function: &'static str, message: impl Into<String>) -> SimulatorError {
-        SimulatorError(Box::new(Failure { function, message: message.into(), discarded: true, ends: false }))
+        SimulatorError(Box::new(FailureDetails {
+            function,
+            message: message.into(),
+            discarded: true,
+            ends: false,
+        }))
     }
 
     /// No step was taken, because the simulator asks to end the simulation where it stands: a regular end.
     pub fn end(function: &'static str) -> SimulatorError {
         let message = "the simulation is to end".into();
-        SimulatorError(Box::new(Failure { function, message, discarded: false, ends: true }))
+        SimulatorError(Box::new(FailureDetails { function, message, discarded: false, ends: true }))
     }
 
     /// The function that asked to end the simulation, if that is what it says.

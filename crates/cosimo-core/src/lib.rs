@@ -7,18 +7,18 @@
 pub mod clock;
 pub mod dense;
 pub mod ends;
-pub mod entry;
 pub mod error;
 pub mod graph;
 pub mod groups;
 pub mod interface;
 pub mod line;
-pub mod linearised;
+pub mod linear_model;
 pub mod link;
 pub mod markup;
 pub mod method;
 pub mod printable;
 pub mod recorder;
+pub mod registry;
 pub mod ring;
 pub mod segment;
 pub mod simulator;
@@ -29,16 +29,17 @@ pub mod trial;
 pub mod unit;
 
 pub use clock::Clock;
-pub use entry::{Entry, Options, Registry, Source, SourceEntry, Spec, Value};
 pub use error::{SimulatorError, StepError};
 pub use interface::{
-    Abilities, Carries, Content, Derivatives, Insight, Interface, Limits, Needs, ParcelPort, Port, Suggested,
+    Abilities, ByteContent, BytePort, DefaultExperiment, Derivatives, Interface, Needs, Port,
+    StateSpaceAccess, ValueRange, ValueType,
 };
 pub use line::LineEnd;
-pub use link::{Bond, Couplings, End, Side, Term};
+pub use link::{Bond, BondSide, Couplings, PowerVariable, Term};
 pub use printable::printable;
+pub use registry::{MethodEntry, Options, Registry, Source, SourceEntry, Spec, Value};
 pub use segment::Segment;
-pub use simulator::{Inputs, Lead, Local, Outputs, Reached, Rehearsal, Setup, Simulator, Slot};
+pub use simulator::{Inputs, Local, LongStep, Outputs, RollbackCheck, Setup, Simulator, Slot, StepResult};
 pub use stretch::Stretch;
 pub use time::{Time, Window};
 pub use trace::{Sample, Trace, Traces};

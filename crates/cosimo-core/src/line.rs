@@ -23,7 +23,7 @@ pub struct Stamp {
 
 /// How to read between two stamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Between {
+pub enum StampInterpolation {
     #[default]
     Linear,
     /// Cubic, with the slopes of the stamps.
@@ -32,21 +32,21 @@ pub enum Between {
 
 /// The stamps of one end, oldest first. Before the first one it was at rest.
 #[derive(Debug, Clone, Default)]
-pub struct Table {
+pub struct StampTable {
     stamps: Vec<Stamp>,
-    between: Between,
+    between: StampInterpolation,
     /// Reads behind the newest stamp: nothing is known there, so there must be none.
     beyond: Cell<u64>,
 }
 
-impl Table {
-    pub fn new(first: Stamp, between: Between) -> Table {
-        Table { stamps: vec![first], between, beyond: Cell::new(0) }
+impl StampTable {
+    pub fn new(first: Stamp, between: StampInterpolation) -> StampTable {
+        StampTable { stamps: vec![first], between, beyond: Cell::new(0) }
     }
 
     /// For stamps of somebody else.
-    pub fn awaiting(between: Between) -> Table {
-        Table { between, ..Table::default() }
+    pub fn awaiting(between: StampInterpolation) -> StampTable {
+        StampTable { between, ..StampTable::default() }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -149,8 +149,8 @@ impl Table {
         let line = |from: f64, to: f64| from + (to - from) * x;
         let charge = a.charge + s * (a.flow + 0.5 * x * (b.flow - a.flow));
         match self.between {
-            Between::Linear => (line(a.effort, b.effort), line(a.flow, b.flow), charge),
-            Between::Hermite => {
+            StampInterpolation::Linear => (line(a.effort, b.effort), line(a.flow, b.flow), charge),
+            StampInterpolation::Hermite => {
                 let cubic = |from: f64, to: f64, slope: f64, end: f64| {
                     let rise = to - from;
                     let (p, q) = (3.0 * rise - h * (2.0 * slope + end), h * (slope + end) - 2.0 * rise);
@@ -176,8 +176,8 @@ pub struct LineEnd<'a> {
     /// From the effort in SI units to that input.
     pub scale: f64,
     /// What the other end published, and this one.
-    pub table: &'a Table,
-    pub own: &'a Table,
+    pub table: &'a StampTable,
+    pub own: &'a StampTable,
     pub delay: f64,
     pub impedance: f64,
     /// Nothing later is read: the start of the step.
@@ -227,9 +227,9 @@ impl LineEnd<'_> {
 mod tests {
     use super::*;
 
-    fn table(between: Between, values: impl Fn(f64) -> (f64, f64), times: &[f64]) -> Table {
+    fn table(between: StampInterpolation, values: impl Fn(f64) -> (f64, f64), times: &[f64]) -> StampTable {
         let (effort, flow) = values(times[0]);
-        let mut table = Table::new(Stamp { t: times[0], effort, flow, ..Stamp::default() }, between);
+        let mut table = StampTable::new(Stamp { t: times[0], effort, flow, ..Stamp::default() }, between);
         for t in &times[1..] {
             let (effort, flow) = values(*t);
             table.publish(*t, effort, flow);
@@ -241,7 +241,7 @@ mod tests {
     fn lines_are_read_exactly_and_parabolas_by_hermite() {
         let times = [0.0, 0.3, 0.4, 0.9, 1.7, 2.0];
         let straight = |t: f64| (2.0 - 3.0 * t, 0.5 * t);
-        for between in [Between::Linear, Between::Hermite] {
+        for between in [StampInterpolation::Linear, StampInterpolation::Hermite] {
             let table = table(between, straight, &times);
             // The first stamp was at rest, as far as its slope knows.
             for t in [0.0, 0.1, 0.3, 0.37, 1.2, 1.999, 2.0].into_iter().skip(2 * between as usize) {
@@ -254,7 +254,7 @@ mod tests {
             assert_eq!(table.beyond(), 0);
         }
         let parabola = |t: f64| (t * t, 1.0 - t * t);
-        let table = table(Between::Hermite, parabola, &times);
+        let table = table(StampInterpolation::Hermite, parabola, &times);
         // From the third stamp on, slopes are those of the parabola.
         for t in [0.5, 1.1, 1.9] {
             assert!((table.at(t).0 - t * t).abs() < 1e-14 && (table.at(t).1 - 1.0 + t * t).abs() < 1e-14);
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn nothing_is_known_beyond_the_newest_stamp() {
-        let table = table(Between::Linear, |t| (t, t), &[0.0, 1.0]);
+        let table = table(StampInterpolation::Linear, |t| (t, t), &[0.0, 1.0]);
         assert_eq!(table.at(1.0).0, 1.0);
         assert_eq!(table.beyond(), 0);
         assert_eq!(table.at(1.5).0, 1.0);
@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn what_is_forgotten_is_not_read() {
         let times: Vec<f64> = (0..1000).map(f64::from).collect();
-        let mut table = table(Between::Linear, |t| (t, -t), &times);
+        let mut table = table(StampInterpolation::Linear, |t| (t, -t), &times);
         let before: Vec<_> = (7400..9990).map(|t| table.at(f64::from(t) / 10.0)).collect();
         table.forget_before(740.0);
         assert!(table.stamps().len() < 300);
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn two_stamps_of_one_instant_are_a_jump() {
-        let mut table = table(Between::Hermite, |_| (1.0, 0.0), &[0.0, 1.0]);
+        let mut table = table(StampInterpolation::Hermite, |_| (1.0, 0.0), &[0.0, 1.0]);
         table.publish(1.0, 5.0, 0.0);
         table.publish(2.0, 5.0, 0.0);
         assert_eq!((table.at(0.99).0, table.at(1.0).0, table.at(1.5).0), (1.0, 5.0, 5.0));
@@ -292,8 +292,8 @@ mod tests {
     #[test]
     fn an_end_never_reads_past_the_start_of_its_step() {
         let (other, own) = (
-            table(Between::Linear, |t| (10.0 * t, t), &[0.0, 1.0, 2.0]),
-            table(Between::Linear, |_| (0.0, 0.0), &[0.0, 1.0]),
+            table(StampInterpolation::Linear, |t| (10.0 * t, t), &[0.0, 1.0, 2.0]),
+            table(StampInterpolation::Linear, |_| (0.0, 0.0), &[0.0, 1.0]),
         );
         let end = LineEnd {
             effort: 0,

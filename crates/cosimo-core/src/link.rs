@@ -95,23 +95,23 @@ impl Couplings {
 
 /// The inputs and outputs of one simulator.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Block {
+pub struct PortRanges {
     pub inputs: Range<usize>,
     pub outputs: Range<usize>,
 }
 
 /// One variable of a power port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum PowerVariable {
     Input(usize),
     Output(usize),
 }
 
 /// How one simulator sees a bond: `sign` effort flow is the power that enters it, in watts.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Side {
-    pub effort: End,
-    pub flow: End,
+pub struct BondSide {
+    pub effort: PowerVariable,
+    pub flow: PowerVariable,
     /// +1 or -1 times the factor from the product of the two units to watts.
     pub sign: f64,
 }
@@ -121,7 +121,7 @@ pub struct Side {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bond {
     pub name: String,
-    pub sides: Vec<Side>,
+    pub sides: Vec<BondSide>,
     /// r of ECCO Eq. (14); `None` leaves it to the estimate.
     pub tolerance: Option<f64>,
     /// E0 of ECCO Eq. (14) in joules; `None` leaves it to the estimate.

@@ -5,17 +5,17 @@ use std::fmt::{self, Display, Write};
 /// Shows a value such that none of it can be taken for markup, in content and in quoted attributes. What else is replaced
 /// depends on who reads it.
 #[derive(Debug, Clone, Copy)]
-pub struct Escaped<T>(pub T, pub fn(char) -> Option<&'static str>);
+pub struct EscapedText<T>(pub T, pub fn(char) -> Option<&'static str>);
 
-impl<T: Display> Display for Escaped<T> {
+impl<T: Display> Display for EscapedText<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(Escaping(f, self.1), "{}", self.0)
+        write!(EscapeWriter(f, self.1), "{}", self.0)
     }
 }
 
-struct Escaping<'a, 'f>(&'a mut fmt::Formatter<'f>, fn(char) -> Option<&'static str>);
+struct EscapeWriter<'a, 'f>(&'a mut fmt::Formatter<'f>, fn(char) -> Option<&'static str>);
 
-impl Write for Escaping<'_, '_> {
+impl Write for EscapeWriter<'_, '_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let mut plain = 0;
         for (at, letter) in text.char_indices() {
@@ -45,7 +45,7 @@ mod tests {
         let evil = r#"<img src=x onerror="a('b')"> & ü"#;
         let apostrophe = |letter: char| (letter == '\'').then_some("&#39;");
         let shown = "&lt;img src=x onerror=&quot;a(&#39;b&#39;)&quot;&gt; &amp; ü";
-        assert_eq!(Escaped(evil, apostrophe).to_string(), shown);
-        assert_eq!(Escaped(0.5, |_| None).to_string(), "0.5");
+        assert_eq!(EscapedText(evil, apostrophe).to_string(), shown);
+        assert_eq!(EscapedText(0.5, |_| None).to_string(), "0.5");
     }
 }

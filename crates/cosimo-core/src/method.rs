@@ -7,17 +7,17 @@
 use std::ops::Range;
 
 use crate::error::{SimulatorError, StepError};
-use crate::interface::Insight;
+use crate::interface::StateSpaceAccess;
 use crate::line::Stamp;
-use crate::linearised::{Matrices, Models};
-use crate::link::{Block, Bond, Couplings, Term};
+use crate::linear_model::{LinearModels, StateSpaceMatrices};
+use crate::link::{Bond, Couplings, PortRanges, Term};
 use crate::segment::Segment;
 use crate::simulator::{Inputs, Simulator, StateSpace};
 use crate::time::{Time, Window};
 use crate::trace::{Trace, Traces};
 
 /// From what is known to what is assumed. A pure function.
-pub trait Fit: Send + Sync {
+pub trait Extrapolation: Send + Sync {
     /// The degree of polynomial it gets right; the order of errors follows from it.
     fn degree(&self) -> u32;
 
@@ -26,14 +26,14 @@ pub trait Fit: Send + Sync {
         self.degree() as usize + 1
     }
 
-    fn fit(&self, known: Trace<'_>, window: Window) -> Segment;
+    fn extrapolate(&self, known: Trace<'_>, window: Window) -> Segment;
 
     /// A fit of a neighbouring degree, for estimates that compare the two: one below, or one above hold.
-    fn companion(&self) -> Box<dyn Fit>;
+    fn companion(&self) -> Box<dyn Extrapolation>;
 
     /// All given inputs at once, in runs of neighbours. An input is a sum of outputs, its segment the sum of
     /// theirs. One virtual call serves many inputs; there is no reason to override it but speed.
-    fn fit_all(
+    fn extrapolate_all(
         &self,
         traces: &Traces,
         couplings: &Couplings,
@@ -42,7 +42,7 @@ pub trait Fit: Send + Sync {
         into: &mut [Segment],
     ) {
         for run in inputs {
-            let value = |term: &Term| self.fit(traces.trace(term.output), window) * term.gain;
+            let value = |term: &Term| self.extrapolate(traces.trace(term.output), window) * term.gain;
             couplings.set_rows(run.clone(), into, Segment::constant, value, |sum| sum);
         }
     }
@@ -50,41 +50,41 @@ pub trait Fit: Send + Sync {
 
 /// What is assumed of values that have none between them, whatever the method: the newest one.
 #[derive(Debug, Clone, Copy)]
-pub struct Discrete;
+pub struct DiscreteHold;
 
-impl Fit for Discrete {
+impl Extrapolation for DiscreteHold {
     fn degree(&self) -> u32 {
         0
     }
 
-    fn fit(&self, known: Trace<'_>, _window: Window) -> Segment {
+    fn extrapolate(&self, known: Trace<'_>, _window: Window) -> Segment {
         Segment::constant(known.newest())
     }
 
-    fn companion(&self) -> Box<dyn Fit> {
-        Box::new(Discrete)
+    fn companion(&self) -> Box<dyn Extrapolation> {
+        Box::new(DiscreteHold)
     }
 }
 
 /// Chooses a fit per input when the plan is made.
-pub trait Approximation: Send + Sync {
+pub trait ExtrapolationChoice: Send + Sync {
     /// With `feedthrough`, the receiving simulator has an output that depends on this input at the same instant. Nothing
     /// else may decide: inputs that are alike in this share a fit.
-    fn choose(&self, feedthrough: bool) -> Box<dyn Fit>;
+    fn choose(&self, feedthrough: bool) -> Box<dyn Extrapolation>;
 }
 
 /// A fit that is the same for every input.
-impl<F: Fit + Clone + 'static> Approximation for F {
-    fn choose(&self, _feedthrough: bool) -> Box<dyn Fit> {
+impl<F: Extrapolation + Clone + 'static> ExtrapolationChoice for F {
+    fn choose(&self, _feedthrough: bool) -> Box<dyn Extrapolation> {
         Box::new(self.clone())
     }
 }
 
 /// Adds a small segment to inputs, from method memory and what was known when the window began.
 pub trait Correction: Send + Sync {
-    fn memory(&self, shape: &Shape) -> usize;
+    fn memory(&self, shape: &Sizes) -> usize;
 
-    fn start(&self, _shape: &Shape, memory: &mut [f64]) {
+    fn start(&self, _shape: &Sizes, memory: &mut [f64]) {
         memory.fill(0.0);
     }
 
@@ -99,7 +99,7 @@ pub trait Correction: Send + Sync {
     }
 
     /// The linear models it reads.
-    fn models(&self) -> Option<ModelsWanted> {
+    fn models(&self) -> Option<ModelRequest> {
         None
     }
 
@@ -115,12 +115,12 @@ pub trait Correction: Send + Sync {
     }
 
     /// What it has found out by now, for people.
-    fn learned(&self, _shape: &Shape, _memory: &[f64]) -> Option<Learned> {
+    fn learned(&self, _shape: &Sizes, _memory: &[f64]) -> Option<IdentificationStatus> {
         None
     }
 
     /// How much scratch of its own it is lent: kept, never rewound or saved; no result may depend on what was in it.
-    fn scratch(&self, _shape: &Shape) -> usize {
+    fn scratch(&self, _shape: &Sizes) -> usize {
         0
     }
 
@@ -129,7 +129,7 @@ pub trait Correction: Send + Sync {
     /// inputs will last: for simulators with a longer step of their own that step, when one begins.
     fn offsets(
         &self,
-        known: &Known<'_>,
+        known: &CorrectionContext<'_>,
         memory: &[f64],
         window: Window,
         add: &mut [Segment],
@@ -137,12 +137,18 @@ pub trait Correction: Send + Sync {
         scratch: &mut [f64],
     );
 
-    fn learn(&self, known: &Known<'_>, record: &Record<'_>, memory: &mut [f64], scratch: &mut [f64]);
+    fn learn(
+        &self,
+        known: &CorrectionContext<'_>,
+        record: &StepRecord<'_>,
+        memory: &mut [f64],
+        scratch: &mut [f64],
+    );
 }
 
 /// Linear models that a correction finds out by itself.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Learned {
+pub struct IdentificationStatus {
     /// How many simulators could have one, and how many have one in use at present.
     pub wanted: u64,
     pub now: u64,
@@ -164,7 +170,7 @@ pub struct Learned {
 
 /// What a correction asks of linear models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ModelsWanted {
+pub struct ModelRequest {
     /// The Jacobian source, by name.
     pub source: &'static str,
     /// The matrices are renewed after so many windows; never where `None`. All else is renewed in every window.
@@ -196,18 +202,18 @@ pub trait JacobianSource: Send + Sync {
     }
 
     /// Whether it can find the matrices of simulators that show so much of themselves.
-    fn sees(&self, insight: &Insight) -> bool;
+    fn sees(&self, insight: &StateSpaceAccess) -> bool;
 
     /// Fills the matrices at the simulator's present states `x` and the inputs `u`. Called only where it `sees`.
     /// Provided: what the simulator itself gives.
     fn linearise(
         &self,
-        _insight: &Insight,
+        _insight: &StateSpaceAccess,
         dynamics: &mut dyn StateSpace,
         _x: &[f64],
         u: &[f64],
         _work: &mut JacobianWork,
-        into: &mut Matrices<'_>,
+        into: &mut StateSpaceMatrices<'_>,
     ) -> Result<(), SimulatorError> {
         dynamics.matrices(u, into)
     }
@@ -242,7 +248,7 @@ pub struct CouplingGraph {
 /// How often the stages are swept.
 pub trait Iteration: Send + Sync {
     /// How much scratch it is lent: kept, never rewound or saved; no result may depend on what was in it.
-    fn scratch(&self, _shape: &Shape) -> usize {
+    fn scratch(&self, _shape: &Sizes) -> usize {
         0
     }
 
@@ -266,7 +272,7 @@ pub trait Passes {
     /// Per output: it drives an input.
     fn connected(&self) -> &[bool];
 
-    fn shape(&self) -> Shape;
+    fn shape(&self) -> Sizes;
 
     /// The failure of an iteration that does not settle: the changes of all sweeps, and the output that still
     /// changes most.
@@ -281,7 +287,7 @@ pub trait Estimate: Send + Sync {
     }
 
     /// The power of the step size that the measure falls with.
-    fn order(&self, shape: &Shape) -> u32;
+    fn order(&self, shape: &Sizes) -> u32;
 
     /// Runs the window, once for most estimates.
     fn attempt(&self, trial: &mut dyn Trial, window: Window) -> Result<f64, StepError> {
@@ -289,10 +295,10 @@ pub trait Estimate: Send + Sync {
         Ok(self.measure(&trial.record()))
     }
 
-    fn measure(&self, record: &Record<'_>) -> f64;
+    fn measure(&self, record: &StepRecord<'_>) -> f64;
 
     /// The part of one bond in the measure, for the ledger.
-    fn bond_measure(&self, _record: &Record<'_>, _bond: usize) -> f64 {
+    fn bond_measure(&self, _record: &StepRecord<'_>, _bond: usize) -> f64 {
         f64::NAN
     }
 }
@@ -304,16 +310,16 @@ pub trait Trial {
     fn advance_companion(&mut self, window: Window) -> Result<(), StepError>;
 
     /// Puts the newest outputs aside, as `kept` of the record.
-    fn keep(&mut self);
+    fn stash_outputs(&mut self);
 
     /// Goes back to the start of the attempt, simulators and books alike. For estimates that need rollback.
     fn rewind(&mut self) -> Result<(), StepError>;
 
-    fn record(&self) -> Record<'_>;
+    fn record(&self) -> StepRecord<'_>;
 }
 
 /// Turns the error into a factor for the step size.
-pub trait Law: Send + Sync {
+pub trait StepController: Send + Sync {
     fn memory(&self) -> usize {
         0
     }
@@ -330,7 +336,7 @@ pub trait Law: Send + Sync {
 
 /// The size of things, fixed by the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Shape {
+pub struct Sizes {
     pub inputs: usize,
     pub outputs: usize,
     pub bonds: usize,
@@ -351,7 +357,7 @@ pub struct Shape {
     pub squares: [usize; 3],
 }
 
-impl Shape {
+impl Sizes {
     /// How many numbers describe the outputs at one instant: values, and slopes where they are offered.
     pub fn ends(&self) -> usize {
         self.outputs * if self.slopes { 2 } else { 1 }
@@ -360,18 +366,18 @@ impl Shape {
 
 /// Facts up to the window's start: all that a correction may look at.
 #[derive(Debug, Clone, Copy)]
-pub struct Known<'a> {
+pub struct CorrectionContext<'a> {
     pub traces: &'a Traces,
     pub couplings: &'a Couplings,
-    pub blocks: &'a [Block],
+    pub blocks: &'a [PortRanges],
     pub bonds: &'a [Bond],
     /// Per input: this correction is in charge of it.
     pub corrected: &'a [bool],
     pub jacobian: Jacobian<'a>,
-    pub models: Models<'a>,
+    pub models: LinearModels<'a>,
     /// Per input, where its simulator is in a step of its own; empty where nobody ever is.
     pub own: &'a [Option<OwnStep>],
-    pub shape: Shape,
+    pub shape: Sizes,
 }
 
 /// A step that is longer than the window. Its inputs were made when it began and go on as they are until it ends.
@@ -392,7 +398,7 @@ pub struct Jacobian<'a> {
     pub owners: &'a [usize],
 }
 
-impl Known<'_> {
+impl CorrectionContext<'_> {
     /// The step that the simulator of an input is in, where that is not the window.
     pub fn own(&self, input: usize) -> Option<OwnStep> {
         self.own.get(input).copied().flatten()
@@ -445,16 +451,16 @@ pub enum Quadrature {
 
 /// What one window left behind.
 #[derive(Debug, Clone, Copy)]
-pub struct Record<'a> {
+pub struct StepRecord<'a> {
     pub window: Window,
     /// Per input, corrections included.
     pub applied: &'a [Segment],
     /// Outputs as the step left them, with the applied inputs.
-    pub left: &'a [f64],
+    pub outputs: &'a [f64],
     /// Integrals that simulators offered; NaN elsewhere.
     pub integrals: &'a [f64],
     /// Outputs that the estimate put aside.
-    pub kept: &'a [f64],
+    pub stashed: &'a [f64],
     /// The window's samples are the newest, after exchange.
     pub traces: &'a Traces,
     pub couplings: &'a Couplings,
@@ -465,10 +471,10 @@ pub struct Record<'a> {
     pub weights: &'a [Option<f64>],
     /// Per output: it drives an input.
     pub connected: &'a [bool],
-    pub shape: Shape,
+    pub shape: Sizes,
 }
 
-impl Record<'_> {
+impl StepRecord<'_> {
     /// What the integral of an input over the window turned out to be: one row of L times the integral of y.
     pub fn true_integral(&self, input: usize, rule: Quadrature) -> f64 {
         let size = self.window.size;

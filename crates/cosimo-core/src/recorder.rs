@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::entry::UnknownFormat;
+use crate::registry::UnknownFormat;
 
 /// Names and units of the columns, the time first.
 #[derive(Debug, Clone, PartialEq, Default)]

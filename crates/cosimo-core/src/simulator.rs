@@ -4,7 +4,7 @@ mod abilities;
 mod memory;
 
 pub use abilities::{
-    Ability, Bytes, Events, Jacobian, Lead, Lifecycle, Local, Locals, MultiRate, Rehearsal, Rollback,
+    Ability, Bytes, Events, Jacobian, Lifecycle, Local, Locals, LongStep, MultiRate, Rollback, RollbackCheck,
     SerializeState, StateSpace, States, StepIntegrals, TunableParameters,
 };
 pub use memory::Memory;
@@ -89,7 +89,7 @@ pub trait Simulator: Send {
     fn set_inputs(&mut self, at: Time, inputs: &Inputs<'_>) -> Result<(), SimulatorError>;
 
     /// Moves from the start of the window to its end, or to an event before it.
-    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError>;
+    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<StepResult, SimulatorError>;
 
     /// The outputs at the present instant, with the inputs last seen.
     fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError>;
@@ -101,7 +101,7 @@ pub trait Simulator: Send {
         window: Window,
         inputs: &Inputs<'_>,
         out: &mut Outputs<'_>,
-    ) -> Result<Reached, SimulatorError> {
+    ) -> Result<StepResult, SimulatorError> {
         let reached = self.do_step(window, inputs)?;
         if reached.to >= window.to {
             self.get_outputs(out)?;
@@ -186,7 +186,7 @@ pub struct Setup {
     /// `None` where the run is open-ended or may pass its end.
     pub stop: Option<Time>,
     /// Whoever stops at an event inside a window is met there by everybody else.
-    pub meets: bool,
+    pub stop_at_events: bool,
     /// A state may be restored that was saved before the present instant, because steps are rejected, repeated or
     /// tried. Where this is false, `restore` is called for no instant before the present one.
     pub rewinds: bool,
@@ -220,12 +220,12 @@ pub struct Inputs<'a> {
     pub ends: &'a [LineEnd<'a>],
     /// One step of its own is enough, however far from the end of the window, and no step is longer than the window.
     /// Only those who take lines are asked so.
-    pub stepwise: bool,
+    pub return_each_internal_step: bool,
 }
 
 impl<'a> Inputs<'a> {
     pub fn of(segments: &'a [Segment]) -> Inputs<'a> {
-        Inputs { segments, ends: &[], stepwise: false }
+        Inputs { segments, ends: &[], return_each_internal_step: false }
     }
 
     /// The input `port`, `s` seconds after the window's start.
@@ -243,7 +243,7 @@ pub struct Outputs<'a> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Reached {
+pub struct StepResult {
     pub to: Time,
     /// No later window may cross this instant before it was reached.
     pub next_event: Option<Time>,
@@ -253,8 +253,8 @@ pub struct Reached {
     pub evaluations: u64,
 }
 
-impl Reached {
-    pub fn end_of(window: Window, evaluations: u64) -> Reached {
-        Reached { to: window.to, next_event: None, event: false, evaluations }
+impl StepResult {
+    pub fn end_of(window: Window, evaluations: u64) -> StepResult {
+        StepResult { to: window.to, next_event: None, event: false, evaluations }
     }
 }

@@ -27,7 +27,7 @@ pub struct Traces {
     /// How many levels were ever opened, tentative ones included; the newest is `opened - 1` modulo DEPTH.
     opened: usize,
     committed: usize,
-    ahead: Ahead,
+    ahead: NewestLevel,
     /// Per output, where some are ahead and some are not.
     marks: Vec<bool>,
     /// Per output: levels before this one lie behind a jump, and say nothing about what comes after it.
@@ -38,10 +38,10 @@ pub struct Traces {
 
 /// Who has a sample of the newest level. Most often all or nobody, which needs no mark per output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ahead {
-    Nobody,
+enum NewestLevel {
+    Empty,
     Marked,
-    Everybody,
+    Full,
 }
 
 /// One output's view: newest sample first.
@@ -62,7 +62,7 @@ impl Traces {
             slopes: vec![f64::NAN; outputs * DEPTH],
             opened: 0,
             committed: 0,
-            ahead: Ahead::Nobody,
+            ahead: NewestLevel::Empty,
             marks: vec![false; outputs],
             since: vec![0; outputs],
             sloped: false,
@@ -77,7 +77,7 @@ impl Traces {
     pub fn open(&mut self, t: Time) {
         self.times[self.opened % DEPTH] = t.seconds();
         self.opened += 1;
-        self.ahead = Ahead::Nobody;
+        self.ahead = NewestLevel::Empty;
     }
 
     /// Puts the tentative samples of neighbouring outputs `first..first + values.len()`.
@@ -93,11 +93,11 @@ impl Traces {
             self.slopes[at..at + values.len()].fill(f64::NAN);
         }
         if values.len() == self.outputs {
-            self.ahead = Ahead::Everybody;
-        } else if self.ahead != Ahead::Everybody {
-            if self.ahead == Ahead::Nobody {
+            self.ahead = NewestLevel::Full;
+        } else if self.ahead != NewestLevel::Full {
+            if self.ahead == NewestLevel::Empty {
                 self.marks.fill(false);
-                self.ahead = Ahead::Marked;
+                self.ahead = NewestLevel::Marked;
             }
             self.marks[first..first + values.len()].fill(true);
         }
@@ -111,7 +111,7 @@ impl Traces {
     /// Forgets all tentative samples.
     pub fn discard(&mut self) {
         self.opened = self.committed;
-        self.ahead = Ahead::Everybody;
+        self.ahead = NewestLevel::Full;
     }
 
     /// Puts committed samples of the newest level right, because something jumped there; those before the jump are
@@ -153,9 +153,9 @@ impl Traces {
     #[inline]
     pub fn common(&self) -> Option<&[f64]> {
         match self.ahead {
-            Ahead::Nobody => Some(self.level(1)),
-            Ahead::Marked => None,
-            Ahead::Everybody => Some(self.level(0)),
+            NewestLevel::Empty => Some(self.level(1)),
+            NewestLevel::Marked => None,
+            NewestLevel::Full => Some(self.level(0)),
         }
     }
 
@@ -186,9 +186,9 @@ impl Traces {
     #[inline]
     pub fn trace(&self, output: usize) -> Trace<'_> {
         let ahead = match self.ahead {
-            Ahead::Nobody => false,
-            Ahead::Marked => self.marks[output],
-            Ahead::Everybody => true,
+            NewestLevel::Empty => false,
+            NewestLevel::Marked => self.marks[output],
+            NewestLevel::Full => true,
         };
         let newest = self.opened - usize::from(!ahead);
         Trace { traces: self, output, newest, len: (newest - self.since[output]).min(DEPTH - 1) }
@@ -211,7 +211,7 @@ impl Traces {
             *since = from.next()? as usize;
         }
         self.committed = self.opened;
-        self.ahead = Ahead::Everybody;
+        self.ahead = NewestLevel::Full;
         self.sloped = true;
         for slot in self.times.iter_mut().chain(&mut self.values).chain(&mut self.slopes) {
             *slot = from.next()?;

@@ -2,8 +2,8 @@
 //! estimate drives (`Trial`) and what an iteration repeats (`Passes`).
 
 use cosimo_core::error::StepError;
-use cosimo_core::method::{Passes, Record, Shape, Trial};
-use cosimo_core::{End, Segment, Slot, Time, Window};
+use cosimo_core::method::{Passes, Sizes, StepRecord, Trial};
+use cosimo_core::{PowerVariable, Segment, Slot, Time, Window};
 
 use crate::board::{Board, known};
 use crate::crew::{Blamed, Buffers, Crew, Fault, Outcome, Task, Who, earlier};
@@ -49,7 +49,7 @@ impl Trial for Attempt<'_> {
         result
     }
 
-    fn keep(&mut self) {
+    fn stash_outputs(&mut self) {
         let Board { kept, traces, .. } = &mut *self.board;
         kept.copy_from_slice(traces.newest());
     }
@@ -59,7 +59,7 @@ impl Trial for Attempt<'_> {
         self.run(Task::Restore(Slot::Attempt), self.window)
     }
 
-    fn record(&self) -> Record<'_> {
+    fn record(&self) -> StepRecord<'_> {
         self.board.record(self.layout, self.window)
     }
 }
@@ -95,12 +95,12 @@ impl Passes for Attempt<'_> {
         &self.layout.topology.connected
     }
 
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> Sizes {
         self.layout.topology.shape
     }
 
     fn unsettled(&self, window: Window, changes: &[f64], worst: usize) -> StepError {
-        let output = self.layout.ports().path(End::Output(worst));
+        let output = self.layout.ports().path(PowerVariable::Output(worst));
         StepError::NotSettled { output, changes: changes.to_vec(), window }
     }
 }
@@ -120,7 +120,7 @@ impl Attempt<'_> {
         board.ended = None;
         for (index, stage) in layout.methods.stages.iter().enumerate() {
             for run in &stage.fits {
-                fits[run.fit].fit_all(
+                fits[run.fit].extrapolate_all(
                     &board.traces,
                     &layout.topology.couplings,
                     &run.inputs,

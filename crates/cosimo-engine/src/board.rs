@@ -1,7 +1,7 @@
 //! Every buffer of an island. Sized by the plan, allocated once; everyone else borrows.
 
-use cosimo_core::linearised::Models;
-use cosimo_core::method::{Jacobian, Known, OwnStep, Record};
+use cosimo_core::linear_model::LinearModels;
+use cosimo_core::method::{CorrectionContext, Jacobian, OwnStep, StepRecord};
 use cosimo_core::{Segment, Time, Traces, Window};
 
 use crate::control::Counters;
@@ -193,13 +193,13 @@ impl Board {
         if slope.is_finite() { Segment::line(value, slope) } else { Segment::constant(value) }
     }
 
-    pub(crate) fn record<'a>(&'a self, layout: &'a Layout, window: Window) -> Record<'a> {
-        Record {
+    pub(crate) fn record<'a>(&'a self, layout: &'a Layout, window: Window) -> StepRecord<'a> {
+        StepRecord {
             window,
             applied: &self.buffers.segments,
-            left: &self.buffers.left,
+            outputs: &self.buffers.left,
             integrals: &self.buffers.integrals,
-            kept: &self.kept,
+            stashed: &self.kept,
             traces: &self.traces,
             couplings: &layout.topology.couplings,
             bonds: &layout.topology.bonds,
@@ -219,14 +219,14 @@ pub(crate) fn known<'a>(
     buffers: &'a Buffers,
     corrected: &'a [bool],
     own: &'a [Option<OwnStep>],
-) -> Known<'a> {
-    Known {
+) -> CorrectionContext<'a> {
+    CorrectionContext {
         traces,
         couplings: &layout.topology.couplings,
         blocks: &layout.topology.blocks,
         bonds: &layout.topology.bonds,
         corrected,
-        models: Models {
+        models: LinearModels {
             present: &buffers.present,
             matrices: &buffers.matrices,
             places: layout.methods.models.as_ref().map_or(&[], |models| &models.places),

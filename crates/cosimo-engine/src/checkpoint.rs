@@ -6,8 +6,8 @@ use crate::lines::Islands;
 use crate::scenario::Scenario;
 use crate::walk::Walk;
 use cosimo_core::Time;
-use cosimo_core::entry::number_text;
 use cosimo_core::error::StepError;
+use cosimo_core::registry::number_text;
 
 /// Version of the layout below; other versions are refused.
 const MAGIC: &[u8; 8] = b"COSIMO\x004";
@@ -85,7 +85,7 @@ pub(crate) fn walk(
     if !walk.reads() {
         let topology = &island.layout.topology;
         let mut named = topology.names.iter().zip(&topology.interfaces);
-        if let Some((name, _)) = named.find(|(_, interface)| !interface.abilities.freeze) {
+        if let Some((name, _)) = named.find(|(_, interface)| !interface.abilities.serialize_state) {
             return Err(CheckpointError::CannotFreeze(name.clone()));
         }
         match islands {

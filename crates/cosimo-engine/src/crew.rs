@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use cosimo_core::Slot;
-use cosimo_core::linearised::Place;
+use cosimo_core::linear_model::ModelPlace;
 
 pub use self::team::in_simulator;
 pub(crate) use self::team::{
@@ -128,7 +128,7 @@ impl Share {
         let jacobian = own_places(members.iter_mut().map(|member| &mut member.seldom.jacobian));
         let states = own_places(members.iter_mut().map(|member| &mut member.seldom.states));
         let locals = own_places(members.iter_mut().map(|member| &mut member.seldom.locals));
-        let models = |members: &mut Vec<Member>, of: fn(&mut Place) -> &mut Range<usize>| {
+        let models = |members: &mut Vec<Member>, of: fn(&mut ModelPlace) -> &mut Range<usize>| {
             own_places(members.iter_mut().filter_map(|member| member.seldom.model.as_mut()).map(of))
         };
         let present = models(&mut members, |place| &mut place.present);
@@ -289,7 +289,9 @@ fn own_places<'m>(places: impl Iterator<Item = &'m mut Range<usize>>) -> Range<u
 mod tests {
     use super::*;
     use cosimo_core::method::JacobianWork;
-    use cosimo_core::{Inputs, Interface, Outputs, Reached, Setup, Simulator, SimulatorError, Time, Window};
+    use cosimo_core::{
+        Inputs, Interface, Outputs, Setup, Simulator, SimulatorError, StepResult, Time, Window,
+    };
 
     /// Puts out a number, or panics if there is none.
     struct Number(Option<f64>, Interface);
@@ -304,8 +306,8 @@ mod tests {
         fn set_inputs(&mut self, _: Time, _: &Inputs<'_>) -> Result<(), SimulatorError> {
             Ok(())
         }
-        fn do_step(&mut self, window: Window, _: &Inputs<'_>) -> Result<Reached, SimulatorError> {
-            Ok(Reached::end_of(window, 1))
+        fn do_step(&mut self, window: Window, _: &Inputs<'_>) -> Result<StepResult, SimulatorError> {
+            Ok(StepResult::end_of(window, 1))
         }
         fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
             out.values[0] = self.0.expect("a number");

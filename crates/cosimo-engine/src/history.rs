@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use cosimo_core::recorder::Table;
-use cosimo_core::{End, Time};
+use cosimo_core::{PowerVariable, Time};
 use cosimo_system::{Problem, Span};
 
 use crate::plan::Ports;
@@ -33,8 +33,9 @@ pub(crate) fn of_table(
         problems.push(problem(format!("the first column must be `time`, found `{first}`")));
     }
     // A result file may be used as it is: inputs follow from outputs.
-    let output =
-        |name| if let Ok(End::Output(output)) = ports.find(name, span) { Some(output) } else { None };
+    let output = |name| {
+        if let Ok(PowerVariable::Output(output)) = ports.find(name, span) { Some(output) } else { None }
+    };
     let columns = names.iter().skip(1).map(|name| output(name));
     let columns: Vec<Option<usize>> = std::iter::once(None).chain(columns).collect();
     let mut history = History::default();
@@ -57,7 +58,7 @@ pub(crate) fn of_table(
         }
         for output in (0..connected.len()).filter(|&output| connected[output]) {
             if !values[output].is_finite() {
-                let path = ports.path(End::Output(output));
+                let path = ports.path(PowerVariable::Output(output));
                 problems.push(problem(format!("row {}: `{path}` has no finite value", row + 1)));
             }
         }

@@ -3,9 +3,9 @@
 //! Nothing between bookmark and commit is visible outside, which is why rollback is local. A system without
 //! delayed lines is one island.
 
-use cosimo_core::clock::{Crawl, Limit};
+use cosimo_core::clock::{Limit, StallDetector};
 use cosimo_core::error::StepError;
-use cosimo_core::{Clock, End, Segment, Setup, Slot, Time, Window};
+use cosimo_core::{Clock, PowerVariable, Segment, Setup, Slot, Time, Window};
 use cosimo_system::EndRule;
 
 use crate::attempt::{Attempt, resting};
@@ -30,7 +30,7 @@ pub struct Island {
     pub(crate) error: f64,
     /// No window crosses this instant, as somebody wants to act at it.
     pub(crate) appointment: Option<Time>,
-    crawl: Crawl,
+    crawl: StallDetector,
 }
 
 impl std::fmt::Debug for Island {
@@ -50,7 +50,7 @@ impl Island {
             window: Window { from: start, to: start, size: 0.0 },
             error: 0.0,
             appointment: None,
-            crawl: Crawl::between(start.seconds(), layout.limits.stop.seconds()),
+            crawl: StallDetector::between(start.seconds(), layout.limits.stop.seconds()),
             layout,
             board,
             crew,
@@ -62,7 +62,7 @@ impl Island {
         let at = self.layout.limits.start;
         let stop = (self.layout.limits.end == EndRule::Exact).then_some(self.layout.limits.stop);
         let rewinds = self.layout.limits.relies_on_rollback || self.layout.limits.probed;
-        self.rest(Task::Enter(Setup { start: at, stop, meets: self.layout.limits.meets, rewinds }))?;
+        self.rest(Task::Enter(Setup { start: at, stop, stop_at_events: self.layout.limits.meets, rewinds }))?;
         for sample in 0..self.layout.limits.history.times.len() {
             let history = &self.layout.limits.history;
             self.board.traces.open(history.times[sample]);
@@ -177,7 +177,7 @@ impl Island {
                 .map_err(|blamed| resting(layout, blamed, at))?;
             // Loops of those who have events are left alone: their unknowns stay as they were applied.
             for (place, found) in layout.topology.order.loops.iter().enumerate() {
-                if layout.topology.throughout(found, |can| can.answers && !can.events) {
+                if layout.topology.throughout(found, |can| can.direct_response && !can.events) {
                     settling
                         .solve(place)
                         .map_err(|trouble| settling.error(trouble, |blamed| resting(layout, blamed, at)))?;
@@ -207,13 +207,16 @@ impl Island {
             match (moved, sent) {
                 (None, None) if round >= layout.topology.order.depth => break,
                 (Some(output), _) if last => {
-                    return Err(StepError::Restless { output: layout.ports().path(End::Output(output)), at });
+                    return Err(StepError::Restless {
+                        output: layout.ports().path(PowerVariable::Output(output)),
+                        at,
+                    });
                 }
                 (None, Some(wire)) if last => {
                     let (from, port) = layout.topology.parcels[wire].from;
                     let (name, port) = (
                         &layout.topology.names[from],
-                        &layout.topology.interfaces[from].parcels_out[port].name,
+                        &layout.topology.interfaces[from].byte_outputs[port].name,
                     );
                     return Err(StepError::Restless { output: format!("{name}.{port}"), at });
                 }
@@ -283,7 +286,7 @@ impl Island {
         self.commit(window, error, factor);
         if self.crawl.stuck(window.size) {
             let shortest = self.crawl.shortest();
-            return Err(StepError::Stuck { steps: Crawl::MOST, shortest, window });
+            return Err(StepError::Stuck { steps: StallDetector::MOST, shortest, window });
         }
         Ok(())
     }

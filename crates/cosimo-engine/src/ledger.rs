@@ -4,7 +4,7 @@
 //! estimate that runs several windows per step counts them all.
 
 use cosimo_core::method::BondPower;
-use cosimo_core::{Bond, Couplings, End, Segment};
+use cosimo_core::{Bond, Couplings, PowerVariable, Segment};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -62,8 +62,8 @@ impl Ledger {
             let mut residual = 0.0;
             for side in &bond.sides {
                 let value = |end| match end {
-                    End::Output(output) => left[output],
-                    End::Input(input) => applied[input].at(size),
+                    PowerVariable::Output(output) => left[output],
+                    PowerVariable::Input(input) => applied[input].at(size),
                 };
                 let power = side.sign * value(side.effort) * value(side.flow);
                 self.sides[side_index] = power;
@@ -72,8 +72,8 @@ impl Ledger {
             }
             let first = &bond.sides[0];
             let truth = |end| match end {
-                End::Output(output) => left[output],
-                End::Input(input) => couplings.value(input, left),
+                PowerVariable::Output(output) => left[output],
+                PowerVariable::Input(input) => couplings.value(input, left),
             };
             let transmitted = -first.sign * truth(first.effort) * truth(first.flow);
             self.powers[k] = BondPower { transmitted, residual };

@@ -3,7 +3,7 @@
 
 use cosimo_core::interface::{Interface, Port};
 use cosimo_core::simulator::{Ability, Jacobian};
-use cosimo_core::{Inputs, Outputs, Reached, Setup, Simulator, SimulatorError, Time, Window};
+use cosimo_core::{Inputs, Outputs, Setup, Simulator, SimulatorError, StepResult, Time, Window};
 use cosimo_system::{Names, System};
 
 /// What the output of a map is called: `a.mode->b.u`.
@@ -85,7 +85,7 @@ impl Mapped {
             interface.feedthrough.extend(through);
         }
         interface.abilities.integrals = false;
-        interface.insight = None;
+        interface.state_space_access = None;
         Mapped { inner, interface, tables, own, stepped: false, open: None }
     }
 
@@ -149,7 +149,7 @@ impl Simulator for Mapped {
         self.inner.set_inputs(at, inputs)
     }
 
-    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<StepResult, SimulatorError> {
         self.begin()?;
         self.inner.do_step(window, inputs)
     }
@@ -165,7 +165,7 @@ impl Simulator for Mapped {
         window: Window,
         inputs: &Inputs<'_>,
         out: &mut Outputs<'_>,
-    ) -> Result<Reached, SimulatorError> {
+    ) -> Result<StepResult, SimulatorError> {
         self.begin()?;
         let mut inner = self.inner_outputs(out);
         let reached = self.inner.do_step_and_get_outputs(window, inputs, &mut inner)?;

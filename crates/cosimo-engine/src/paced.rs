@@ -11,8 +11,8 @@ use cosimo_core::simulator::{
     TunableParameters,
 };
 use cosimo_core::{
-    Carries, Clock, Inputs, Lead, Outputs, Reached, Rehearsal, Segment, Setup, Simulator, SimulatorError,
-    Slot, Time, Window,
+    Clock, Inputs, LongStep, Outputs, RollbackCheck, Segment, Setup, Simulator, SimulatorError, Slot,
+    StepResult, Time, ValueType, Window,
 };
 use cosimo_system::{Problem, System};
 
@@ -77,7 +77,7 @@ struct State {
     version: u64,
     /// Its last step, ahead of the others or with them.
     own: Window,
-    lead: Option<Lead>,
+    lead: Option<LongStep>,
     degree: u32,
     /// The others have not come to the end of that step yet; how far they are, in seconds.
     ahead: bool,
@@ -196,7 +196,7 @@ impl Paced {
     fn new(inner: Box<dyn Simulator>, every: f64, divides: bool) -> Paced {
         let mut interface = inner.interface().clone();
         // Its steps are given, so that a line cannot choose them.
-        interface.abilities.lines = false;
+        interface.abilities.wave_boundary = false;
         if divides {
             // It can say more of a window than the window's ends, and follows inputs as a stair at least.
             interface.abilities.integrals = true;
@@ -209,10 +209,10 @@ impl Paced {
             held: interface
                 .outputs
                 .iter()
-                .map(|port| port.discrete || port.carries != Carries::Real)
+                .map(|port| port.discrete || port.value_type != ValueType::Real)
                 .collect(),
-            state: State::new(outputs, interface.parcels_out.len()),
-            slots: vec![State::new(outputs, interface.parcels_out.len()); Slot::COUNT],
+            state: State::new(outputs, interface.byte_outputs.len()),
+            slots: vec![State::new(outputs, interface.byte_outputs.len()); Slot::COUNT],
             versions: 0,
             met: None,
             shifted: vec![Segment::ZERO; inputs],
@@ -235,18 +235,18 @@ impl Paced {
     }
 
     fn meets(&self) -> bool {
-        self.setup.is_some_and(|setup| setup.meets)
+        self.setup.is_some_and(|setup| setup.stop_at_events)
     }
 
     /// To the end of its own step, ahead of the others.
     fn go_ahead(
         &mut self,
-        lead: Lead,
+        lead: LongStep,
         window: Window,
         inputs: &Inputs<'_>,
         integrals: &mut [f64],
         out: &mut Outputs<'_>,
-    ) -> Result<Reached, SimulatorError> {
+    ) -> Result<StepResult, SimulatorError> {
         for (port, parcel) in self.state.parcels.iter_mut().enumerate() {
             self.inner.need_bytes()?.get_bytes(port, parcel)?;
         }
@@ -262,14 +262,14 @@ impl Paced {
         let reached = step(self.inner.as_mut(), lead.own, inputs, areas, Some(&mut end))?;
         if reached.to < lead.own.to {
             self.met = Some(reached.to);
-            return Ok(Reached { to: window.to, next_event: None, event: true, ..reached });
+            return Ok(StepResult { to: window.to, next_event: None, event: true, ..reached });
         }
         (state.event, state.next_event) = (reached.event, reached.next_event);
-        Ok(Reached { evaluations: reached.evaluations, ..self.go_on(window, integrals, out) })
+        Ok(StepResult { evaluations: reached.evaluations, ..self.go_on(window, integrals, out) })
     }
 
     /// A window inside its own step: nothing to do but to show what is known.
-    fn go_on(&mut self, window: Window, integrals: &mut [f64], out: &mut Outputs<'_>) -> Reached {
+    fn go_on(&mut self, window: Window, integrals: &mut [f64], out: &mut Outputs<'_>) -> StepResult {
         let own = self.state.own;
         let since = |at: Time| at.seconds() - own.from.seconds();
         let (from, to) = (since(window.from), since(window.to));
@@ -291,7 +291,7 @@ impl Paced {
         } else {
             self.show(out);
         }
-        Reached {
+        StepResult {
             to: window.to,
             next_event: self.state.next_event.filter(|_| arrived),
             event: arrived && self.state.event,
@@ -326,7 +326,7 @@ impl Paced {
         inputs: &Inputs<'_>,
         integrals: &mut [f64],
         out: &mut Outputs<'_>,
-    ) -> Result<Reached, SimulatorError> {
+    ) -> Result<StepResult, SimulatorError> {
         self.touch();
         // From where it stands, which may lie beside the window's start by rounding.
         let stands = self.state.own.size > 0.0 && arrived(window.from, self.state.own);
@@ -363,16 +363,16 @@ impl Paced {
         inputs: &Inputs<'_>,
         integrals: &mut [f64],
         out: &mut Outputs<'_>,
-    ) -> Result<Reached, SimulatorError> {
+    ) -> Result<StepResult, SimulatorError> {
         let (integrates, meets) = (self.integrates(), self.meets());
-        let mut whole = Reached::end_of(window, 0);
+        let mut whole = StepResult::end_of(window, 0);
         self.values.copy_from_slice(&self.state.end); // where the window begins
         integrals.fill(0.0);
         for index in 0..sizes.0 {
             let part = part(window, sizes, index);
             // An event that it has announced by now: the others are to be there, too.
             if let Some(at) = whole.next_event.filter(|at| meets && *at < part.to) {
-                return Ok(Reached { to: at, ..whole });
+                return Ok(StepResult { to: at, ..whole });
             }
             self.shift(part.from.seconds() - window.from.seconds(), part.size, inputs);
             let inputs = Inputs::of(&self.shifted);
@@ -380,7 +380,7 @@ impl Paced {
             let last = index + 1 == sizes.0;
             let shown = if last { Some(&mut *out) } else { None };
             let reached = step(self.inner.as_mut(), part, &inputs, areas, shown)?;
-            whole = Reached { evaluations: whole.evaluations + reached.evaluations, ..reached };
+            whole = StepResult { evaluations: whole.evaluations + reached.evaluations, ..reached };
             if reached.to < part.to || (reached.event && meets && !last) {
                 return Ok(whole);
             }
@@ -402,7 +402,7 @@ impl Paced {
                 self.inner.set_inputs(part.to, &inputs)?; // nobody listens
             }
         }
-        Ok(Reached { to: window.to, ..whole })
+        Ok(StepResult { to: window.to, ..whole })
     }
 
     /// Inputs from so many seconds after the window's start on. A simulator that holds them gets their mean, so that the
@@ -438,7 +438,7 @@ impl Simulator for Paced {
         self.inner.set_inputs(at, inputs)
     }
 
-    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<StepResult, SimulatorError> {
         self.do_step_with_integrals(window, inputs, &mut [])
     }
 
@@ -447,7 +447,7 @@ impl Simulator for Paced {
         window: Window,
         inputs: &Inputs<'_>,
         out: &mut Outputs<'_>,
-    ) -> Result<Reached, SimulatorError> {
+    ) -> Result<StepResult, SimulatorError> {
         self.do_step_and_get_all(window, inputs, &mut [], out)
     }
 
@@ -486,7 +486,7 @@ impl Simulator for Paced {
 }
 
 impl MultiRate for Paced {
-    fn begin_long_step(&mut self, lead: Lead) {
+    fn begin_long_step(&mut self, lead: LongStep) {
         self.state.lead = Some(lead);
     }
 
@@ -501,7 +501,7 @@ impl StepIntegrals for Paced {
         window: Window,
         inputs: &Inputs<'_>,
         integrals: &mut [f64],
-    ) -> Result<Reached, SimulatorError> {
+    ) -> Result<StepResult, SimulatorError> {
         // Seldom asked for alone; its own record of outputs needs them anyway.
         let (mut values, mut slopes) = (self.state.end.clone(), self.slopes.clone());
         let mut out = Outputs { values: &mut values, slopes: &mut slopes };
@@ -514,7 +514,7 @@ impl StepIntegrals for Paced {
         inputs: &Inputs<'_>,
         integrals: &mut [f64],
         out: &mut Outputs<'_>,
-    ) -> Result<Reached, SimulatorError> {
+    ) -> Result<StepResult, SimulatorError> {
         self.met = None;
         match self.state.lead.take() {
             Some(lead) => self.go_ahead(lead, window, inputs, integrals, out),
@@ -571,7 +571,7 @@ impl Rollback for Paced {
     }
 
     /// On the step that it will take, not on the window.
-    fn check(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Rehearsal, SimulatorError> {
+    fn check(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<RollbackCheck, SimulatorError> {
         let limit = self.setup.and_then(|setup| setup.stop).map_or(Limit::None, Limit::At);
         let own = Clock::starting_at(window.from).own(self.every, window, window.size, limit);
         self.touch();
@@ -647,7 +647,7 @@ fn step(
     inputs: &Inputs<'_>,
     integrals: &mut [f64],
     out: Option<&mut Outputs<'_>>,
-) -> Result<Reached, SimulatorError> {
+) -> Result<StepResult, SimulatorError> {
     match (integrals.is_empty(), out) {
         (true, None) => inner.do_step(window, inputs),
         (true, Some(out)) => inner.do_step_and_get_outputs(window, inputs, out),

@@ -18,7 +18,7 @@ use std::ops::Range;
 
 use cosimo_core::clock::{Limit, arrived, parts};
 use cosimo_core::method::OwnStep;
-use cosimo_core::{Clock, Lead, Segment, Time, Window};
+use cosimo_core::{Clock, LongStep, Segment, Time, Window};
 
 use crate::plan::Layout;
 use crate::walk::Walk;
@@ -90,7 +90,7 @@ impl Paces {
         window: Window,
         whole: f64,
         limits: Limits,
-        leads: &mut [Option<Lead>],
+        leads: &mut [Option<LongStep>],
     ) -> bool {
         let mut told = false;
         for (rate, pace) in layout.methods.rates.iter().zip(&mut self.all) {
@@ -105,7 +105,7 @@ impl Paces {
             }
             if pace.begins {
                 let degree = if pace.jumped { 1 } else { rate.degree };
-                leads[rate.member] = Some(Lead { own: pace.own, degree });
+                leads[rate.member] = Some(LongStep { own: pace.own, degree });
                 told = true;
             }
             pace.jumped &= pace.longer && !pace.begins;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use cosimo_core::entry::suggest;
 use cosimo_core::recorder::Columns;
-use cosimo_core::{Bond, End, Local};
+use cosimo_core::registry::suggest;
+use cosimo_core::{Bond, Local, PowerVariable};
 use cosimo_system::{Problem, RecordPoint, Results};
 use wildmatch::WildMatch;
 
@@ -200,18 +200,18 @@ fn all(ports: &Ports<'_>, bonds: &[Bond], scenario: bool) -> Vec<Column> {
     add("time".into(), "s", Source::Time);
     for block in ports.blocks {
         let mut taken = BTreeSet::new();
-        let unit = |end: End| ports.port(end).unit.as_ref().map_or("", |unit| &unit.text);
+        let unit = |end: PowerVariable| ports.port(end).unit.as_ref().map_or("", |unit| &unit.text);
         for output in block.outputs.clone() {
-            let name = ports.path(End::Output(output));
+            let name = ports.path(PowerVariable::Output(output));
             taken.insert(name.clone());
-            add(name, unit(End::Output(output)), Source::Output(output));
+            add(name, unit(PowerVariable::Output(output)), Source::Output(output));
         }
         for input in block.inputs.clone() {
-            let mut name = ports.path(End::Input(input));
+            let mut name = ports.path(PowerVariable::Input(input));
             if taken.contains(&name) {
                 name.push_str(".in"); // a port name may stand for an input and an output
             }
-            add(name, unit(End::Input(input)), Source::Input(input));
+            add(name, unit(PowerVariable::Input(input)), Source::Input(input));
         }
     }
     add("step.size".into(), "s", Source::Size);

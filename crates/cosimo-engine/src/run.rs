@@ -3,12 +3,12 @@
 use std::marker::PhantomData;
 use std::time::Duration;
 
-use cosimo_core::clock::Beat;
-use cosimo_core::entry::suggest;
+use cosimo_core::clock::OutputGrid;
 use cosimo_core::error::StepError;
-use cosimo_core::method::Learned;
+use cosimo_core::method::IdentificationStatus;
 use cosimo_core::recorder::{Columns, RecordError, Recorder};
-use cosimo_core::{Clock, End, Rehearsal, Time};
+use cosimo_core::registry::suggest;
+use cosimo_core::{Clock, PowerVariable, RollbackCheck, Time};
 use cosimo_system::Problem;
 
 use crate::checkpoint::{Checkpoint, CheckpointError, Progress};
@@ -112,7 +112,7 @@ pub struct Run {
     /// The row before a jump.
     before: Vec<f64>,
     /// When rows are due; at every communication point where there is none.
-    beat: Option<Beat>,
+    beat: Option<OutputGrid>,
     /// The present communication point has no row yet.
     unwritten: bool,
     worst_indicator: f64,
@@ -147,7 +147,7 @@ impl Run {
         island.enter()?;
         let named = island.layout.topology.names.iter().zip(&island.board.buffers.rehearsals);
         for (name, rehearsal) in named {
-            if let Rehearsal::Doubtful(words) = rehearsal {
+            if let RollbackCheck::Doubtful(words) = rehearsal {
                 let message = format!("component `{name}`: {words}");
                 remarks.push(Problem::remark("run/doubtful-rollback", message, 0..0));
             }
@@ -282,7 +282,7 @@ impl Run {
     /// The present point is due again, whatever was before.
     fn restart_beat(&mut self) {
         let layout = &self.island.layout;
-        self.beat = layout.rows.every.map(|every| Beat::new(layout.limits.start, every));
+        self.beat = layout.rows.every.map(|every| OutputGrid::new(layout.limits.start, every));
     }
 
     pub fn time(&self) -> Time {
@@ -371,7 +371,7 @@ impl Run {
                 let residual = board.residuals[input];
                 residuals.push(LoopResidual {
                     path: ports.way_round(&found.path),
-                    input: ports.path(End::Input(input)),
+                    input: ports.path(PowerVariable::Input(input)),
                     start: residual.start,
                     later: residual.later,
                     largest: residual.largest,
@@ -382,7 +382,7 @@ impl Run {
     }
 
     /// Corrections that find out how simulators answer, by name, and what they have found out by now.
-    pub fn learned(&self) -> impl Iterator<Item = (&'static str, Learned)> {
+    pub fn learned(&self) -> impl Iterator<Item = (&'static str, IdentificationStatus)> {
         let layout = &self.island.layout;
         layout.methods.corrections.iter().filter_map(|planned| {
             let memory = &self.island.board.memory[planned.memory.clone()];
@@ -391,7 +391,7 @@ impl Run {
     }
 
     /// What trying out rollback showed, per component.
-    pub fn rehearsals(&self) -> impl Iterator<Item = (&str, &Rehearsal)> {
+    pub fn rehearsals(&self) -> impl Iterator<Item = (&str, &RollbackCheck)> {
         let names = self.island.layout.topology.names.iter().map(String::as_str);
         names.zip(&self.island.board.buffers.rehearsals)
     }

@@ -5,9 +5,9 @@
 //! Windows end at timed actions. After an action the outputs are read again and put into the traces as second samples of
 //! the same instant, which is how fits know a jump that they must not look across.
 
-use cosimo_core::entry::{OpenRequest, Registry, Value, suggest};
 use cosimo_core::error::StepError;
-use cosimo_core::{Bond, Couplings, End, Time};
+use cosimo_core::registry::{OpenRequest, Registry, Value, suggest};
+use cosimo_core::{Bond, Couplings, PowerVariable, Time};
 use cosimo_system::expression::Expression;
 use cosimo_system::{Deed, Problem, Span, System, Trigger, WireDecl};
 
@@ -56,7 +56,7 @@ enum When {
     True {
         condition: Expression,
         /// The places of its ports.
-        ends: Vec<End>,
+        ends: Vec<PowerVariable>,
         once: bool,
         held: bool,
     },
@@ -417,7 +417,7 @@ impl Scenario {
     /// Whether a signal of the bond was ever tampered with.
     pub(crate) fn touched(&self, bond: &Bond) -> bool {
         let mut ends = bond.sides.iter().flat_map(|side| [side.effort, side.flow]);
-        ends.any(|end| matches!(end, End::Input(input) if self.tampered[input]))
+        ends.any(|end| matches!(end, PowerVariable::Input(input) if self.tampered[input]))
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -522,7 +522,7 @@ fn instant(time: f64, span: &Span, system: &System, problems: &mut Vec<Problem>)
 }
 
 /// As `Ports::find`, told as a problem of the scenario.
-fn find((path, span): (&str, &Span), ports: &Ports<'_>) -> Result<End, Problem> {
+fn find((path, span): (&str, &Span), ports: &Ports<'_>) -> Result<PowerVariable, Problem> {
     ports.find(path, span).map_err(|unfound| match unfound {
         Some(problem) => Problem { code: "scenario/port", ..*problem },
         None => {
@@ -540,12 +540,12 @@ fn undriven(target: (&str, &Span), value: f64, ports: &Ports<'_>, links: &Links)
     let (path, span) = target;
     let wrong = |message: String, hint: String| Err(wrong_port(message, span).hint(hint));
     match find(target, ports)? {
-        End::Input(input) if links.rows[input].is_empty() => Ok(What::Set { input, value }),
-        End::Input(input) => wrong(
+        PowerVariable::Input(input) if links.rows[input].is_empty() => Ok(What::Set { input, value }),
+        PowerVariable::Input(input) => wrong(
             format!("`{path}` is driven by {}, so it cannot be set", links.drivers[input].join(" and ")),
             format!("write `override = \"{path}\"` to put something else in the place of its signal"),
         ),
-        End::Output(_) => wrong(
+        PowerVariable::Output(_) => wrong(
             format!("`{path}` is an output, an input is wanted"),
             format!("write `override = \"{path}\"` to change what others are told of it"),
         ),
@@ -556,19 +556,19 @@ fn signal(target: (&str, &Span), deed: Deed, ports: &Ports<'_>, links: &Links) -
     let (path, span) = target;
     let wrong = |message: String, hint: String| Err(wrong_port(message, span).hint(hint));
     let inputs = match find(target, ports)? {
-        End::Input(input) if links.rows[input].is_empty() => {
+        PowerVariable::Input(input) if links.rows[input].is_empty() => {
             return wrong(
                 format!("nobody drives `{path}`, so it has no signal to change"),
                 format!("write `set = \"{path}\"` and `to = 1.0`"),
             );
         }
-        End::Input(input) => vec![(input, 1.0)],
-        End::Output(output) => {
+        PowerVariable::Input(input) => vec![(input, 1.0)],
+        PowerVariable::Output(output) => {
             let mut inputs = Vec::new();
             for (input, row) in links.rows.iter().enumerate() {
                 let Some(term) = row.iter().find(|term| term.output == output) else { continue };
                 if row.len() > 1 {
-                    let name = ports.path(End::Input(input));
+                    let name = ports.path(PowerVariable::Input(input));
                     return wrong(
                         format!("`{path}` is only one part of what `{name}` is told"),
                         format!("name the input instead: `{name}`"),
@@ -589,11 +589,11 @@ fn signal(target: (&str, &Span), deed: Deed, ports: &Ports<'_>, links: &Links) -
 }
 
 /// The places of all ports in a condition, in the order in which they stand there.
-fn places(condition: &Expression, ports: &Ports<'_>, problems: &mut Vec<Problem>) -> Vec<End> {
+fn places(condition: &Expression, ports: &Ports<'_>, problems: &mut Vec<Problem>) -> Vec<PowerVariable> {
     let mut ends = Vec::new();
     for (path, span) in condition.ports() {
         // Of a name that is both, the output: it is what the simulator says itself.
-        let end = ports.output(path, span).map(End::Output);
+        let end = ports.output(path, span).map(PowerVariable::Output);
         match end.or_else(|_| find((path, span), ports)) {
             Ok(end) => ends.push(end),
             Err(problem) => problems.push(problem),
@@ -603,11 +603,11 @@ fn places(condition: &Expression, ports: &Ports<'_>, problems: &mut Vec<Problem>
 }
 
 /// Of outputs as the others see them, and of inputs as they follow from them.
-fn holds(condition: &Expression, ends: &[End], island: &Island) -> bool {
+fn holds(condition: &Expression, ends: &[PowerVariable], island: &Island) -> bool {
     let (outputs, mut ends) = (island.board.traces.newest(), ends.iter());
     let mut value = |_: &str| match ends.next() {
-        Some(End::Output(output)) => outputs[*output],
-        Some(End::Input(input)) => island.layout.topology.couplings.value(*input, outputs),
+        Some(PowerVariable::Output(output)) => outputs[*output],
+        Some(PowerVariable::Input(input)) => island.layout.topology.couplings.value(*input, outputs),
         None => unreachable!("every port of a condition has a place"),
     };
     condition.value(island.clock.now().seconds(), &mut value) == 1.0

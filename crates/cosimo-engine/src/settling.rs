@@ -4,7 +4,7 @@
 //! At the start of a run nothing is known yet. An input that is not known has its start value until it is.
 
 use cosimo_core::error::StepError;
-use cosimo_core::{End, Segment, Time};
+use cosimo_core::{PowerVariable, Segment, Time};
 use cosimo_ode::{Equations, Newton, Unsolved};
 
 use crate::board::Board;
@@ -62,7 +62,7 @@ pub(crate) enum Unsettled {
     /// A loop with an unknown that is not what drives it, or a discrete output that does not stay.
     Unsolved {
         place: usize,
-        what: End,
+        what: PowerVariable,
         rounds: u32,
     },
 }
@@ -249,18 +249,23 @@ impl<'a> Settling<'a> {
         };
         let (layout, board, found) = (self.layout, &*self.board, &self.order().loops[place]);
         let path = layout.ports().way_round(&found.path);
-        let name = |end: End| layout.ports().path(end);
-        let unknowns = found.unknowns.iter().map(|&input| (End::Input(input), board.unknowns[input].at(0.0)));
-        let discrete =
-            found.discrete.iter().map(|&output| (End::Output(output), board.traces.newest()[output]));
+        let name = |end: PowerVariable| layout.ports().path(end);
+        let unknowns =
+            found.unknowns.iter().map(|&input| (PowerVariable::Input(input), board.unknowns[input].at(0.0)));
+        let discrete = found
+            .discrete
+            .iter()
+            .map(|&output| (PowerVariable::Output(output), board.traces.newest()[output]));
         let values: Vec<(String, f64)> =
             unknowns.chain(discrete).map(|(end, value)| (name(end), value)).collect();
         match what {
-            End::Input(input) => {
+            PowerVariable::Input(input) => {
                 let driven = board.coupled(layout, input).at(0.0);
                 StepError::Unsolved { path, input: name(what), driven, rounds, values, at: self.at }
             }
-            End::Output(_) => StepError::Undecided { path, output: name(what), rounds, values, at: self.at },
+            PowerVariable::Output(_) => {
+                StepError::Undecided { path, output: name(what), rounds, values, at: self.at }
+            }
         }
     }
 }
@@ -289,9 +294,10 @@ impl Equation<'_, '_> {
                 self.guess(u);
                 newton.solve_equations(u, self).map_err(|trouble| match trouble {
                     Unsolved::Refused(unsettled) => unsettled,
-                    Unsolved::Stuck { unknown, iterations, .. } => {
-                        unsolved(End::Input(found.unknowns[unknown % found.unknowns.len()]), iterations)
-                    }
+                    Unsolved::Stuck { unknown, iterations, .. } => unsolved(
+                        PowerVariable::Input(found.unknowns[unknown % found.unknowns.len()]),
+                        iterations,
+                    ),
                 })?;
             }
             // One at a time: of two that hear each other, the second is asked again once the first has changed.
@@ -302,7 +308,7 @@ impl Equation<'_, '_> {
             };
             (*held, last) = (said[*output], *output);
         }
-        Err(unsolved(End::Output(last), most))
+        Err(unsolved(PowerVariable::Output(last), most))
     }
 
     /// Where the search begins: values, and slopes behind them where simulators offer those.

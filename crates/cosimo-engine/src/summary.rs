@@ -4,8 +4,8 @@
 //! not bound it.
 
 use cosimo_core::Bond;
-use cosimo_core::entry::quoted;
-use cosimo_core::method::Learned;
+use cosimo_core::method::IdentificationStatus;
+use cosimo_core::registry::quoted;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -38,7 +38,7 @@ pub struct Summary {
     /// Islands and lines, where there are lines.
     pub net: Option<NetTotals>,
     /// Corrections that find out how simulators answer, by name, and what they have found out.
-    pub learned: Vec<(&'static str, Learned)>,
+    pub learned: Vec<(&'static str, IdentificationStatus)>,
     /// What a scenario did, with the time in seconds; of endless ones the first.
     pub events: Vec<(f64, String)>,
     /// How many more there were.

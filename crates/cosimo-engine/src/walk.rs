@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use cosimo_core::line::{Stamp, Table};
+use cosimo_core::line::{Stamp, StampTable};
 use cosimo_core::{Clock, Segment, SimulatorError, Time, Traces, Window};
 
 pub(crate) enum Walk<'a> {
@@ -163,7 +163,7 @@ impl Walk<'_> {
         }
     }
 
-    pub(crate) fn table(&mut self, table: &mut Table) {
+    pub(crate) fn table(&mut self, table: &mut StampTable) {
         let (mut stamps, mut beyond) = (table.stamps().to_vec(), table.beyond());
         self.stamps(&mut stamps);
         self.count(&mut beyond);

@@ -6,9 +6,9 @@
 //! in that step, and else in the last one. While `e.most` is 1 nothing is stretched.
 //! Source: Braun, Hällqvist & Fritzson 2023, Fig. 2.
 
-use cosimo_core::entry::{Options, Range, Spec, Value};
-use cosimo_core::line::{Between, Stamp, Table};
+use cosimo_core::line::{Stamp, StampInterpolation, StampTable};
 use cosimo_core::method::Steadiness;
+use cosimo_core::registry::{Options, Range, Spec, Value};
 use cosimo_core::{Segment, Stretch};
 use cosimo_methods::steadiness::sliding_window;
 
@@ -47,7 +47,7 @@ struct End {
     factor: f64,
     stretch: Stretch,
     /// What it was at its steps; empty before the first.
-    own: Table,
+    own: StampTable,
     memory: Vec<f64>,
     /// The same after a step that may be taken back.
     trial: Vec<f64>,
@@ -71,7 +71,7 @@ impl Control {
         let end = || End {
             factor: 1.0,
             stretch: Stretch::new(1.0, 0.0),
-            own: Table::awaiting(Between::Linear),
+            own: StampTable::awaiting(StampInterpolation::Linear),
             memory: memory.clone(),
             trial: memory.clone(),
             still: false,
@@ -108,7 +108,7 @@ impl Control {
     pub(crate) fn begin(&mut self, end: usize, first: Stamp) {
         let End { own, memory, .. } = &mut self.ends[end];
         if own.is_empty() {
-            *own = Table::new(first, Between::Linear);
+            *own = StampTable::new(first, StampInterpolation::Linear);
             self.test.start(&first, memory);
         }
     }
@@ -178,7 +178,7 @@ impl Control {
                 let (effort_slope, flow_slope, charge) = (take()?, take()?, take()?);
                 stamps.push(Stamp { t, effort, flow, effort_slope, flow_slope, charge });
             }
-            let mut own = Table::awaiting(Between::Linear);
+            let mut own = StampTable::awaiting(StampInterpolation::Linear);
             own.restore(&stamps, own.beyond());
             ends.push(End { factor, stretch, own, trial: memory.clone(), memory, still, shown });
         }

@@ -6,7 +6,7 @@
 //! ends itself has more of them (`kappa.rs`).
 //! Source: Braun, Hällqvist & Fritzson 2023, Eq. (8), as seen from one end.
 
-use cosimo_core::line::{Between, LineEnd, Repay, Stamp, Table};
+use cosimo_core::line::{LineEnd, Repay, Stamp, StampInterpolation, StampTable};
 use cosimo_core::{Interface, Port, Segment, Unit};
 
 use crate::design::Version;
@@ -22,7 +22,7 @@ pub(crate) struct Lines {
     /// Effort and flow.
     pairs: Vec<(usize, usize)>,
     version: Version,
-    waves: Vec<Table>,
+    waves: Vec<StampTable>,
     stamps: Vec<Stamp>,
     /// Where it stretches its ends itself.
     pub(crate) control: Option<Control>,
@@ -41,7 +41,7 @@ fn pairs(interface: &Interface) -> Vec<(usize, usize)> {
 /// The inputs that there are for lines.
 pub(crate) fn inputs(interface: &Interface, version: Version, kappa: bool) -> Result<Vec<Port>, String> {
     let pairs = pairs(interface);
-    if pairs.is_empty() || !interface.abilities.lines {
+    if pairs.is_empty() || !interface.abilities.wave_boundary {
         return Err("no line can end at this model: it has no effort `e` with a flow `f`".into());
     }
     let mut inputs = Vec::new();
@@ -93,8 +93,9 @@ pub(crate) fn outputs(interface: &Interface) -> Vec<Port> {
 impl Lines {
     pub(crate) fn new(model: &Interface, version: Version) -> Lines {
         let pairs = pairs(model);
-        let between = if version == Version::Two { Between::Linear } else { Between::Hermite };
-        let waves = pairs.iter().map(|_| Table::new(Stamp::default(), between)).collect();
+        let between =
+            if version == Version::Two { StampInterpolation::Linear } else { StampInterpolation::Hermite };
+        let waves = pairs.iter().map(|_| StampTable::new(Stamp::default(), between)).collect();
         let (told, shown) = (model.inputs.len(), model.outputs.len());
         Lines { told, shown, pairs, version, waves, stamps: Vec::new(), control: None }
     }
@@ -233,7 +234,7 @@ mod tests {
             outputs: vec![Port::new("x", "m", ""), Port::new("f_lift", "m/s", "")],
             ..Interface::default()
         };
-        interface.abilities.lines = true;
+        interface.abilities.wave_boundary = true;
         interface
     }
 

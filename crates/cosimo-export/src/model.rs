@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use cosimo_core::entry::{Kind as ParameterKind, OpenProblem, OpenRequest};
+use cosimo_core::registry::{OpenProblem, OpenRequest, OptionKind as ParameterKind};
 use cosimo_core::{Interface, Simulator, Spec, Value};
 use cosimo_models::{HYBRID, NATIVE, SOLVER_PARAMETERS};
 use cosimo_native::Hybrid;

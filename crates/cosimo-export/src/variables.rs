@@ -2,7 +2,7 @@
 //! time, inputs, outputs, states with their derivatives and, in FMI 3.0, event indicators where somebody else
 //! solves the equations, parameters, texts. The description and the running FMU use the same list.
 
-use cosimo_core::entry::Kind;
+use cosimo_core::registry::OptionKind;
 use cosimo_core::{Interface, Port, Spec, Unit};
 use cosimo_native::{Hybrid, Kind as OutputKind};
 
@@ -147,8 +147,8 @@ impl Variable {
 
     fn parameter(spec: &Spec, default: f64, place: usize) -> Variable {
         let (role, kind, unit, least) = match spec.kind {
-            Kind::Count { least, .. } => (Role::Count(place), Type::Integer, None, least),
-            Kind::Number { unit, .. } => (Role::Real(place), Type::Real, Unit::parse(unit).ok(), 0),
+            OptionKind::Count { least, .. } => (Role::Count(place), Type::Integer, None, least),
+            OptionKind::Number { unit, .. } => (Role::Real(place), Type::Real, Unit::parse(unit).ok(), 0),
             _ => (Role::Real(place), Type::Real, None, 0),
         };
         let (name, about) = (spec.name.into(), spec.doc.into());

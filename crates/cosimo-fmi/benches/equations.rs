@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use cosimo_core::entry::OpenRequest;
+use cosimo_core::registry::OpenRequest;
 use cosimo_core::{Inputs, Setup, Simulator, Time, Value, Window};
 use cosimo_export::{Design, Version, built_library, write};
 use cosimo_ode::{Absolute, Fault, Integrator, Outcome, Settings, System};
@@ -67,7 +67,7 @@ fn unit(simulator: &mut dyn Simulator) -> (f64, u64) {
     let window = Window { from: at(0.0), to: at(STOP), size: STOP };
     timed(|| {
         simulator
-            .initialize(&Setup { start: at(0.0), stop: None, meets: false, rewinds: true })
+            .initialize(&Setup { start: at(0.0), stop: None, stop_at_events: false, rewinds: true })
             .expect("it enters");
         let inputs = Inputs::of(&[]);
         simulator.do_step(window, &inputs).expect("it steps").evaluations

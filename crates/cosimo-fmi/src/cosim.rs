@@ -9,13 +9,13 @@ use std::ffi::c_int;
 use std::sync::Arc;
 
 use cosimo_core::abilities;
-use cosimo_core::linearised::{Matrices, Present};
+use cosimo_core::linear_model::{OperatingPoint, StateSpaceMatrices};
 use cosimo_core::simulator::{
     Bytes, Events, Jacobian, Lifecycle, Locals, Rollback, SerializeState, StateSpace, TunableParameters,
 };
 use cosimo_core::{
-    Abilities, Derivatives, Inputs, Insight, Interface, Local, Outputs, Reached, Rehearsal, Segment, Setup,
-    Simulator, SimulatorError, Slot, Suggested, Time, Window,
+    Abilities, DefaultExperiment, Derivatives, Inputs, Interface, Local, Outputs, RollbackCheck, Segment,
+    Setup, Simulator, SimulatorError, Slot, StateSpaceAccess, StepResult, Time, Window,
 };
 use cosimo_native::{CROWD, crowded};
 
@@ -147,17 +147,17 @@ impl<I: Stepping> Cosim<I> {
             .and_then(|states| Some((states.0.len(), Tangents::new(&states, &ports)?)));
         let rollback = can.get_set_state && parameters.rollback != parameters::Rollback::None;
         let about = unit.description.experiment;
-        ports.interface.suggested =
-            Suggested { start: about.start, stop: about.stop, step: can.fixed_step.or(about.step) };
+        ports.interface.default_experiment =
+            DefaultExperiment { start: about.start, stop: about.stop, step: can.fixed_step.or(about.step) };
         let (names, tunable) = parameters::tunable(&unit.description);
         ports.interface.tunable = names;
         ports.interface.facts = unit.facts();
-        ports.interface.remarks = remarks;
-        ports.interface.parameter_remarks = parameters.doubts.clone();
+        ports.interface.warnings = remarks;
+        ports.interface.parameter_warnings = parameters.doubts.clone();
         ports.interface.internal_step = can.fixed_step.filter(|step| *step > 0.0);
         ports.interface.abilities = Abilities {
             rollback,
-            freeze: rollback && can.serialize_state,
+            serialize_state: rollback && can.serialize_state,
             input_degree: match motion {
                 Motion::Held => 0,
                 _ => 3,
@@ -169,13 +169,17 @@ impl<I: Stepping> Cosim<I> {
             early_return: unit.description.fmi == Fmi::Three && (can.early_return || events),
             variable_step: can.variable_step,
             // Neither standard promises it for co-simulation (FMI 2.0, 4.2.4); most units do.
-            answers: false,
+            direct_response: false,
             events,
-            lines: !waves.is_empty() && !events,
-            stepwise: motion == Motion::Asked && can.early_on_request && waves.are_asked() && !events,
+            wave_boundary: !waves.is_empty() && !events,
+            returns_each_internal_step: motion == Motion::Asked
+                && can.early_on_request
+                && waves.are_asked()
+                && !events,
         };
-        let directional = |states| Insight { states, derivatives: Derivatives::Directional, anywhere: false };
-        ports.interface.insight = tangents.as_ref().map(|(states, _)| directional(*states));
+        let directional =
+            |states| StateSpaceAccess { states, derivatives: Derivatives::Directional, anywhere: false };
+        ports.interface.state_space_access = tangents.as_ref().map(|(states, _)| directional(*states));
         let slopes = if motion == Motion::Derivatives { slopes(&ports) } else { Slopes::default() };
         let columns = columns.unwrap_or_default();
         let output_runs = ports.outputs.iter().map(Group::run).collect();
@@ -263,9 +267,13 @@ impl<I: Stepping> Cosim<I> {
     }
 
     /// A window of a unit with an event mode, from event to event.
-    fn advance_by_events(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+    fn advance_by_events(
+        &mut self,
+        window: Window,
+        inputs: &Inputs<'_>,
+    ) -> Result<StepResult, SimulatorError> {
         let (from, to) = (window.from.seconds(), window.to.seconds());
-        let meets = self.setup.is_some_and(|setup| setup.meets);
+        let meets = self.setup.is_some_and(|setup| setup.stop_at_events);
         self.take(from, |port| inputs.segments[port].start())?;
         let (mut at, mut steps, mut crowd) = (from, 0, 0);
         loop {
@@ -308,14 +316,14 @@ impl<I: Stepping> Cosim<I> {
                 }
                 let next = agenda.next();
                 let next_event = Time::new(next).filter(|_| next.is_finite());
-                return Ok(Reached { to: window.to, next_event, event, evaluations: steps });
+                return Ok(StepResult { to: window.to, next_event, event, evaluations: steps });
             }
             at = reached;
             let value = |port: usize| inputs.segments[port].at(at - from);
             if event && meets {
                 agenda.met = at;
                 let to = Time::new(at).unwrap_or(window.to);
-                return Ok(Reached { to, next_event: None, event: false, evaluations: steps });
+                return Ok(StepResult { to, next_event: None, event: false, evaluations: steps });
             }
             let instance = live(&mut self.instance)?;
             if event {
@@ -328,7 +336,11 @@ impl<I: Stepping> Cosim<I> {
 
     /// A window of a unit that solves for efforts itself: one step, or as far as its solver goes at once if that is
     /// enough and it can return there.
-    fn advance_by_waves(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+    fn advance_by_waves(
+        &mut self,
+        window: Window,
+        inputs: &Inputs<'_>,
+    ) -> Result<StepResult, SimulatorError> {
         let instance = live(&mut self.instance)?;
         let told = self.waves.tell(instance, &window, inputs)?;
         for group in &mut self.ports.inputs {
@@ -404,7 +416,7 @@ impl<I: Stepping> Simulator for Cosim<I> {
         self.write_inputs(inputs, Segment::start)
     }
 
-    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<StepResult, SimulatorError> {
         if let Some(function) = self.ending {
             return Err(SimulatorError::end(function));
         }
@@ -436,7 +448,7 @@ impl<I: Stepping> Simulator for Cosim<I> {
                 return reached(window, stepped, u64::from(index) + 1, &mut self.ending);
             }
         }
-        Ok(Reached::end_of(window, u64::from(count)))
+        Ok(StepResult::end_of(window, u64::from(count)))
     }
 
     fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
@@ -465,7 +477,7 @@ impl<I: Stepping> Simulator for Cosim<I> {
         window: Window,
         inputs: &Inputs<'_>,
         out: &mut Outputs<'_>,
-    ) -> Result<Reached, SimulatorError> {
+    ) -> Result<StepResult, SimulatorError> {
         let waiting = self.initialising || self.ending.is_some();
         let (Some(plain), Some(instance), false) = (&mut self.plain, &mut self.instance, waiting) else {
             let reached = self.do_step(window, inputs)?;
@@ -494,7 +506,7 @@ impl<I: Stepping> Simulator for Cosim<I> {
         self:
         lifecycle, bytes, parameters, locals,
         rollback if self.ports.interface.abilities.rollback,
-        serialize_state if self.ports.interface.abilities.freeze,
+        serialize_state if self.ports.interface.abilities.serialize_state,
         jacobian if self.ports.interface.abilities.jacobian,
         events if self.agenda.is_some(),
         state_space if self.tangents.is_some(),
@@ -587,12 +599,12 @@ impl<I: Stepping> Rollback for Cosim<I> {
         Ok(())
     }
 
-    fn check(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Rehearsal, SimulatorError> {
+    fn check(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<RollbackCheck, SimulatorError> {
         match self.setup {
             Some(setup) if self.parameters.rollback == parameters::Rollback::Tried => {
                 rehearsal::rehearse(self, &setup, window, inputs)
             }
-            _ => Ok(Rehearsal::Untried),
+            _ => Ok(RollbackCheck::Untried),
         }
     }
 }
@@ -648,17 +660,23 @@ impl<I: Stepping> Jacobian for Cosim<I> {
 /// Neither standard lets an importer ask a unit for co-simulation about inputs that it did not step with, so what is
 /// told is what is so where it stands.
 impl<I: Stepping> StateSpace for Cosim<I> {
-    fn present(&mut self, into: &mut Present<'_>) -> Result<(), SimulatorError> {
+    fn operating_point(&mut self, into: &mut OperatingPoint<'_>) -> Result<(), SimulatorError> {
         self.running()?;
         let instance = live(&mut self.instance)?;
         self.tangents.as_ref().ok_or_else(no_insight)?.look(instance, into)
     }
 
-    fn motion(&mut self, _: &[f64], _: &[f64], _: &mut [f64], _: &mut [f64]) -> Result<(), SimulatorError> {
+    fn derivatives_and_outputs(
+        &mut self,
+        _: &[f64],
+        _: &[f64],
+        _: &mut [f64],
+        _: &mut [f64],
+    ) -> Result<(), SimulatorError> {
         Err(SimulatorError::new("linearise", "a unit for co-simulation cannot be asked where it is not"))
     }
 
-    fn matrices(&mut self, _u: &[f64], into: &mut Matrices<'_>) -> Result<(), SimulatorError> {
+    fn matrices(&mut self, _u: &[f64], into: &mut StateSpaceMatrices<'_>) -> Result<(), SimulatorError> {
         self.running()?;
         let instance = live(&mut self.instance)?;
         self.tangents.as_mut().ok_or_else(no_insight)?.fill(instance, into)
@@ -686,7 +704,7 @@ fn reached(
     stepped: Stepped,
     evaluations: u64,
     ending: &mut Option<&'static str>,
-) -> Result<Reached, SimulatorError> {
+) -> Result<StepResult, SimulatorError> {
     let to = match stepped {
         Stepped::Whole => window.to,
         Stepped::Ended(until, function) => {
@@ -695,14 +713,14 @@ fn reached(
         }
         Stepped::Until(until) | Stepped::Event(until) => Time::new(until).unwrap_or(window.from),
     };
-    Ok(Reached { to, next_event: None, event: false, evaluations })
+    Ok(StepResult { to, next_event: None, event: false, evaluations })
 }
 
 /// Whoever looks at this asks for the end.
-fn ended(window: Window, at: f64, evaluations: u64) -> Reached {
+fn ended(window: Window, at: f64, evaluations: u64) -> StepResult {
     let near = window.to.seconds() - at <= NEAR * window.size;
     let to = if near { window.to } else { Time::new(at).unwrap_or(window.from) };
-    Reached { to, next_event: None, event: true, evaluations }
+    StepResult { to, next_event: None, event: true, evaluations }
 }
 
 fn slopes(ports: &Ports) -> Slopes {

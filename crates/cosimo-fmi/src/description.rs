@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use cosimo_core::{Limits, Unit};
+use cosimo_core::{Unit, ValueRange};
 
 use crate::ports::carries_parcels;
 use crate::problem::{Place, Problem};
@@ -248,7 +248,7 @@ pub struct Variable {
     pub unit_name: Option<String>,
     pub unit: Option<Unit>,
     /// In its unit.
-    pub limits: Limits,
+    pub limits: ValueRange,
     /// Empty for a scalar. Sizes that a structural parameter gives have its start value.
     pub dimensions: Vec<u64>,
     pub description: String,

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cosimo_core::SourceEntry;
-use cosimo_core::entry::{JoinRequest, Joined, OpenProblem, OpenRequest, Opened, suggest};
+use cosimo_core::registry::{JoinRequest, JoinResult, OpenProblem, OpenRequest, OpenResult, suggest};
 
 use crate::archive::Cache;
 use crate::cosim::Cosim;
@@ -32,7 +32,7 @@ pub const FMU: SourceEntry = SourceEntry {
     join: Some(join),
 };
 
-fn open(request: &OpenRequest<'_>) -> Opened {
+fn open(request: &OpenRequest<'_>) -> OpenResult {
     let (unit, usage, parameters) = prepare(request)?;
     // One kind of simulator per version and use, so that all between the engine's call and the unit's functions is
     // one piece of straight code.
@@ -55,7 +55,7 @@ fn open(request: &OpenRequest<'_>) -> Opened {
     })
 }
 
-fn join(request: &JoinRequest<'_>) -> Joined {
+fn join(request: &JoinRequest<'_>) -> JoinResult {
     let (mut members, mut problems) = (Vec::new(), Vec::new());
     for (index, member) in request.members.iter().enumerate() {
         match prepare(member) {

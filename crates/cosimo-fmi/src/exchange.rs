@@ -3,11 +3,11 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use cosimo_core::linearised::Matrices;
+use cosimo_core::linear_model::StateSpaceMatrices;
 use cosimo_core::simulator::Locals;
 use cosimo_core::{
-    Abilities, Derivatives, Inputs, Insight, Interface, LineEnd, Local, Rehearsal, Setup, SimulatorError,
-    Slot, Suggested, Time, Window,
+    Abilities, DefaultExperiment, Derivatives, Inputs, Interface, LineEnd, Local, RollbackCheck, Setup,
+    SimulatorError, Slot, StateSpaceAccess, Time, Window,
 };
 use cosimo_native::{Beginning, Completed, Equations, HybridSimulator, Method, Settled};
 use cosimo_ode::{Absolute, Settings};
@@ -257,7 +257,7 @@ impl<O: Origin> Equations for Exchange<O> {
         columns.iter_mut().try_for_each(|column| column.fill(instance, into, interface.inputs.len()))
     }
 
-    fn matrices(&mut self, into: &mut Matrices<'_>) -> Result<(), SimulatorError> {
+    fn matrices(&mut self, into: &mut StateSpaceMatrices<'_>) -> Result<(), SimulatorError> {
         let none = || SimulatorError::new("linearise", "this unit declares no derivatives");
         self.tangents.as_mut().ok_or_else(none)?.fill(live(&mut self.instance)?, into)
     }
@@ -342,10 +342,10 @@ impl<O: Origin> Equations for Exchange<O> {
         simulator: &mut ModelExchange<O>,
         window: Window,
         inputs: &Inputs<'_>,
-    ) -> Result<Rehearsal, SimulatorError> {
+    ) -> Result<RollbackCheck, SimulatorError> {
         match simulator.equations.parameters.rollback {
             Rollback::Tried => rehearsal::rehearse(simulator, &simulator.setup(), window, inputs),
-            _ => Ok(Rehearsal::Untried),
+            _ => Ok(RollbackCheck::Untried),
         }
     }
 }
@@ -442,12 +442,12 @@ impl Known {
         Tangents::new(self.columns.as_ref().filter(|_| self.jacobian)?, ports)
     }
 
-    fn insight(&self, ports: &Ports) -> Insight {
+    fn insight(&self, ports: &Ports) -> StateSpaceAccess {
         let derivatives = match self.tangents(ports) {
             Some(_) => Derivatives::Directional,
             None => Derivatives::None,
         };
-        Insight { states: self.states, derivatives, anywhere: true }
+        StateSpaceAccess { states: self.states, derivatives, anywhere: true }
     }
 
     /// Without the units' help only what Cosimo integrates comes back, which is all there is without events.
@@ -470,11 +470,11 @@ pub(crate) fn ports<I: Made>(unit: &Unit, parameters: &Parameters) -> Ports {
         remarks.extend(doubts);
     }
     let experiment = unit.description.experiment;
-    ports.interface.suggested =
-        Suggested { start: experiment.start, stop: experiment.stop, step: experiment.step };
+    ports.interface.default_experiment =
+        DefaultExperiment { start: experiment.start, stop: experiment.stop, step: experiment.step };
     ports.interface.facts = unit.facts();
-    ports.interface.remarks = remarks;
-    ports.interface.parameter_remarks = parameters.doubts.clone();
+    ports.interface.warnings = remarks;
+    ports.interface.parameter_warnings = parameters.doubts.clone();
     ports
 }
 
@@ -489,7 +489,7 @@ impl<O: Origin> Exchange<O> {
     pub(crate) fn new(origin: O, known: Known, mut ports: Ports, parameters: Parameters) -> ModelExchange<O> {
         let rollback = parameters.rollback != Rollback::None;
         if rollback && known.can_go_back() && !parameters.solver.rewinds_exactly {
-            ports.interface.remarks.push(format!(
+            ports.interface.warnings.push(format!(
                 "the solver \"{}\" starts anew wherever it is rewound or saved; the same run gives the same bits, but \
                  a step that is repeated differs within the tolerances from one that was never taken back",
                 parameters.solver.name
@@ -498,7 +498,7 @@ impl<O: Origin> Exchange<O> {
         let jacobian = columns(&ports).filter(|_| known.jacobian);
         ports.interface.abilities = Abilities {
             rollback: rollback && known.can_go_back(),
-            freeze: rollback && known.can_be_bytes(),
+            serialize_state: rollback && known.can_be_bytes(),
             input_degree: 3,
             slopes: true,
             jacobian: jacobian.is_some(),
@@ -506,12 +506,12 @@ impl<O: Origin> Exchange<O> {
             states: true,
             early_return: known.indicators > 0 || known.completed_steps,
             variable_step: true,
-            answers: true,
+            direct_response: true,
             events: !known.eventless,
-            lines: true,
-            stepwise: true,
+            wave_boundary: true,
+            returns_each_internal_step: true,
         };
-        ports.interface.insight = Some(known.insight(&ports));
+        ports.interface.state_space_access = Some(known.insight(&ports));
         let mut discrete = vec![false; ports.interface.inputs.len()];
         for group in ports.inputs.iter().filter(|group| !smooth(group)) {
             group.ports.iter().for_each(|port| discrete[*port] = true);

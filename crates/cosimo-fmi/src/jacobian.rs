@@ -1,7 +1,7 @@
 //! Derivatives of outputs by inputs, and those of whole linear models, asked of the unit column by column.
 
 use cosimo_core::SimulatorError;
-use cosimo_core::linearised::{Matrices, Present};
+use cosimo_core::linear_model::{OperatingPoint, StateSpaceMatrices};
 
 use crate::description::Kind;
 use crate::instance::Instance;
@@ -61,7 +61,7 @@ impl Tangents {
     pub(crate) fn look(
         &self,
         instance: &mut impl Instance,
-        into: &mut Present<'_>,
+        into: &mut OperatingPoint<'_>,
     ) -> Result<(), SimulatorError> {
         let ((x, u), (f, g)) = (self.by.split_at(self.states), self.of.split_at(self.states));
         for (references, values) in [(x, &mut *into.x), (u, into.u), (f, into.f), (g, into.g)] {
@@ -75,7 +75,7 @@ impl Tangents {
     pub(crate) fn fill(
         &mut self,
         instance: &mut impl Instance,
-        into: &mut Matrices<'_>,
+        into: &mut StateSpaceMatrices<'_>,
     ) -> Result<(), SimulatorError> {
         for (column, by) in self.by.iter().enumerate() {
             instance.derivatives(&self.of, *by, &mut self.values)?;

@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use cosimo_core::entry::{JoinRequest, OpenProblem};
-use cosimo_core::{Carries, Interface, SimulatorError, Slot, Suggested};
+use cosimo_core::registry::{JoinRequest, OpenProblem};
+use cosimo_core::{DefaultExperiment, Interface, SimulatorError, Slot, ValueType};
 use cosimo_native::Completed;
 use cosimo_ode::{Newton, Unsolved};
 
@@ -187,7 +187,7 @@ fn whole(members: &[Ports], parts: &[Part], net: &Net) -> Ports {
         };
         for port in &ports.interface.inputs {
             if let Some(outside) = net.sources[place].outside {
-                let discrete = port.discrete || port.carries != Carries::Real;
+                let discrete = port.discrete || port.value_type != ValueType::Real;
                 add(&mut inputs, input_kinds[place], discrete, outside);
                 interface.inputs.push(renamed(port));
             }
@@ -197,15 +197,15 @@ fn whole(members: &[Ports], parts: &[Part], net: &Net) -> Ports {
             add(&mut outputs, output_kinds[interface.outputs.len()], false, interface.outputs.len());
             interface.outputs.push(renamed(port));
         }
-        let Suggested { start, stop, step } = ports.interface.suggested;
-        let suggested = &mut interface.suggested;
+        let DefaultExperiment { start, stop, step } = ports.interface.default_experiment;
+        let suggested = &mut interface.default_experiment;
         suggested.start = suggested.start.or(start);
         suggested.stop = suggested.stop.or(stop);
         suggested.step = suggested.step.or(step);
         let of = |word: &String| format!("{} of {}", word, part.name);
         interface.facts.extend(ports.interface.facts.iter().map(|(word, value)| (of(word), value.clone())));
-        let said = ports.interface.remarks.iter().map(|words| format!("{}: {words}", part.name));
-        interface.remarks.extend(said);
+        let said = ports.interface.warnings.iter().map(|words| format!("{}: {words}", part.name));
+        interface.warnings.extend(said);
         interface.members.push(part.name.clone());
     }
     Ports { interface, inputs, outputs, ..Ports::default() }

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use cosimo_core::entry::InnerWire;
 use cosimo_core::graph::components;
+use cosimo_core::registry::InnerWire;
 
 use crate::description::Kind;
 use crate::ports::{Group, Ports};

@@ -4,7 +4,7 @@
 use std::ffi::CString;
 
 use cosimo_core::Value;
-use cosimo_core::entry::{OpenProblem, Parameter, number_text, suggest};
+use cosimo_core::registry::{OpenProblem, Parameter, number_text, suggest};
 use cosimo_ode::{ABSENT, INTEGRATORS, IntegratorEntry};
 
 use crate::description::{Causality, Description, Initial, Kind, Use, Variability, Variable};
@@ -396,7 +396,7 @@ fn carried(kind: Kind, number: f64) -> f64 {
 fn beyond(description: &Description, name: &str, setting: &Setting) -> Option<String> {
     let limits = description.find(name)?.limits;
     let Values::Numbers(numbers) = &setting.values else { return None };
-    let wrong = numbers.iter().find(|number| !limits.hold(**number))?;
+    let wrong = numbers.iter().find(|number| !limits.contains(**number))?;
     let (model, wrong) = (&description.model_name, number_text(*wrong));
     Some(format!("`{name}` of unit `{model}` is {wrong}, but allowed is {limits}"))
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use cosimo_core::{Carries, Content, Interface, ParcelPort, Port, SimulatorError};
+use cosimo_core::{ByteContent, BytePort, Interface, Port, SimulatorError, ValueType};
 
 use crate::description::{Causality, Description, Interval, Kind, Variability, Variable};
 use crate::instance::{Fed, Instance};
@@ -104,12 +104,12 @@ pub(crate) fn carries_parcels(variable: &Variable) -> bool {
         && variable.dimensions.is_empty()
 }
 
-fn carries(kind: Kind) -> Carries {
+fn carries(kind: Kind) -> ValueType {
     match kind {
-        Kind::Float64 | Kind::Float32 => Carries::Real,
-        Kind::Boolean => Carries::Boolean,
-        Kind::Enumeration => Carries::Enumeration,
-        _ => Carries::Integer,
+        Kind::Float64 | Kind::Float32 => ValueType::Real,
+        Kind::Boolean => ValueType::Boolean,
+        Kind::Enumeration => ValueType::Enumeration,
+        _ => ValueType::Integer,
     }
 }
 
@@ -141,15 +141,15 @@ impl Ports {
     /// Ports for texts and bytes, as far as they are no arrays.
     pub(crate) fn add_parcels(&mut self, description: &Description) {
         for variable in description.variables.iter().filter(|variable| carries_parcels(variable)) {
-            let content = if variable.kind == Kind::Binary { Content::Bytes } else { Content::Text };
+            let content = if variable.kind == Kind::Binary { ByteContent::Bytes } else { ByteContent::Text };
             let (name, about) = (variable.name.clone(), variable.description.clone());
-            let port = ParcelPort { name, content, description: about };
+            let port = BytePort { name, content, description: about };
             let end = (variable.kind, variable.reference);
             if variable.causality == Causality::Input {
-                self.interface.parcels_in.push(port);
+                self.interface.byte_inputs.push(port);
                 self.parcels_in.push(end);
             } else {
-                self.interface.parcels_out.push(port);
+                self.interface.byte_outputs.push(port);
                 self.parcels_out.push(end);
             }
         }
@@ -171,7 +171,7 @@ impl Ports {
                 || variable.clock.is_some_and(|clock| clock.interval == Interval::Triggered);
             if variable.kind == Kind::Clock && clocks && rings && variable.dimensions.is_empty() {
                 let port = Port {
-                    carries: Carries::Boolean,
+                    value_type: ValueType::Boolean,
                     discrete: true,
                     unit: None,
                     ..Port::new(&variable.name, "", &variable.description)
@@ -192,7 +192,7 @@ impl Ports {
                 name,
                 unit: variable.unit.clone(),
                 start: variable.start_number(element),
-                carries: carries(variable.kind),
+                value_type: carries(variable.kind),
                 discrete: variable.variability != Variability::Continuous,
                 limits: variable.limits,
                 items: variable.items.iter().map(|(name, value)| (name.clone(), *value as f64)).collect(),

@@ -3,7 +3,7 @@
 //! Many units promise it and forget half of their state. A run that then rejects a step goes on from a wrong
 //! place without anybody noticing, which is why it is tried before it is relied on.
 
-use cosimo_core::{Inputs, Outputs, Rehearsal, Setup, Simulator, SimulatorError, Slot, Window};
+use cosimo_core::{Inputs, Outputs, RollbackCheck, Setup, Simulator, SimulatorError, Slot, Window};
 
 /// A repeated step may differ by this part of what the outputs moved in it, as solvers that start anew do.
 const NEAR: f64 = 0.1;
@@ -21,12 +21,12 @@ pub(crate) fn rehearse(
     setup: &Setup,
     window: Window,
     inputs: &Inputs<'_>,
-) -> Result<Rehearsal, SimulatorError> {
+) -> Result<RollbackCheck, SimulatorError> {
     let verdict = run(unit, window, inputs);
     if let Some(failed) = unit.corrupt() {
         // The run cannot begin, and the instance that failed says so: not this one, if it was another.
         return match verdict? {
-            Rehearsal::Doubtful(words) if failed => Err(SimulatorError::new("rehearse", words)),
+            RollbackCheck::Doubtful(words) if failed => Err(SimulatorError::new("rehearse", words)),
             other => Ok(other),
         };
     }
@@ -37,11 +37,15 @@ pub(crate) fn rehearse(
     verdict
 }
 
-fn run(unit: &mut dyn Simulator, window: Window, inputs: &Inputs<'_>) -> Result<Rehearsal, SimulatorError> {
+fn run(
+    unit: &mut dyn Simulator,
+    window: Window,
+    inputs: &Inputs<'_>,
+) -> Result<RollbackCheck, SimulatorError> {
     let first = match first(unit, window, inputs) {
         Ok(first) => first,
         // If the step itself fails, the run will say so in its own words.
-        Err(error) => return Ok(Rehearsal::Doubtful(format!("rollback could not be tried: {error}"))),
+        Err(error) => return Ok(RollbackCheck::Doubtful(format!("rollback could not be tried: {error}"))),
     };
     let again = again(unit, window, inputs)
         .map_err(|error| broken(format!("the step that it took before cannot be repeated: {error}")))?;
@@ -63,12 +67,12 @@ fn run(unit: &mut dyn Simulator, window: Window, inputs: &Inputs<'_>) -> Result<
         }
     }
     if worst > 0.0 {
-        return Ok(Rehearsal::Doubtful(format!(
+        return Ok(RollbackCheck::Doubtful(format!(
             "a restored state is not quite the saved one: the same step came out differently by {worst:.1e} of \
              what the outputs moved"
         )));
     }
-    Ok(Rehearsal::Exact)
+    Ok(RollbackCheck::Exact)
 }
 
 fn broken(how: String) -> SimulatorError {

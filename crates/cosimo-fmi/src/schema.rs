@@ -1,6 +1,6 @@
 //! What modelDescription.xml has in every version of FMI.
 
-use cosimo_core::Limits;
+use cosimo_core::ValueRange;
 use roxmltree::Node;
 
 use crate::declared_types::DeclaredTypes;
@@ -228,14 +228,14 @@ pub(crate) fn read_nature(reader: &mut Reader<'_>, node: Node<'_, '_>, variable:
 }
 
 /// From the variable, else from its type. What is no number limits nothing; `cosimo validate` says so.
-fn limits(variable: Node<'_, '_>, declared: Option<Node<'_, '_>>) -> Limits {
+fn limits(variable: Node<'_, '_>, declared: Option<Node<'_, '_>>) -> ValueRange {
     let number = |name: &str| {
         let text = variable.attribute(name).or_else(|| declared?.attribute(name))?;
         text.trim().parse::<f64>().ok().filter(|number| !number.is_nan())
     };
-    Limits {
-        least: number("min").unwrap_or(Limits::NONE.least),
-        largest: number("max").unwrap_or(Limits::NONE.largest),
+    ValueRange {
+        least: number("min").unwrap_or(ValueRange::NONE.least),
+        largest: number("max").unwrap_or(ValueRange::NONE.largest),
     }
 }
 

@@ -1,10 +1,11 @@
 //! The methods of Cosimo, one file each. Settings are fields, memory is lent by the engine, nothing here
 //! knows a thread, a file or another axis. To add a method: one file, and one line in its slice below.
 
-use cosimo_core::entry::{Entry, Registry};
 use cosimo_core::method::{
-    Approximation, Correction, Estimate, Iteration, JacobianSource, Law, Partition, Steadiness,
+    Correction, Estimate, ExtrapolationChoice, Iteration, JacobianSource, Partition, Steadiness,
+    StepController,
 };
+use cosimo_core::registry::{MethodEntry, Registry};
 
 mod correction;
 mod estimate;
@@ -16,12 +17,12 @@ mod law;
 mod partition;
 pub mod steadiness;
 
-const PARTITIONS: &[&Entry<dyn Partition>] =
+const PARTITIONS: &[&MethodEntry<dyn Partition>] =
     &[&partition::jacobi::ENTRY, &partition::gauss_seidel::ENTRY, &partition::levels::ENTRY];
 
-const ITERATIONS: &[&Entry<dyn Iteration>] = &[&iteration::once::ENTRY, &iteration::waveform::ENTRY];
+const ITERATIONS: &[&MethodEntry<dyn Iteration>] = &[&iteration::once::ENTRY, &iteration::waveform::ENTRY];
 
-const INPUTS: &[&Entry<dyn Approximation>] = &[
+const INPUTS: &[&MethodEntry<dyn ExtrapolationChoice>] = &[
     &fit::hold::ENTRY,
     &fit::linear::ENTRY,
     &fit::quadratic::ENTRY,
@@ -31,21 +32,21 @@ const INPUTS: &[&Entry<dyn Approximation>] = &[
     &fit::online::ENTRY,
 ];
 
-const CORRECTIONS: &[&Entry<dyn Correction>] = &[
+const CORRECTIONS: &[&MethodEntry<dyn Correction>] = &[
     &correction::none::ENTRY,
     &correction::nepce::ENTRY,
     &correction::pre_step::ENTRY,
     &correction::identified::ENTRY,
 ];
 
-const JACOBIANS: &[&Entry<dyn JacobianSource>] = &[
+const JACOBIANS: &[&MethodEntry<dyn JacobianSource>] = &[
     &jacobian::declared::ENTRY,
     &jacobian::directional::ENTRY,
     &jacobian::difference::ENTRY,
     &jacobian::auto::ENTRY,
 ];
 
-const ESTIMATES: &[&Entry<dyn Estimate>] = &[
+const ESTIMATES: &[&MethodEntry<dyn Estimate>] = &[
     &estimate::none::ENTRY,
     &estimate::power_residual::ENTRY,
     &estimate::predictor_corrector::ENTRY,
@@ -55,10 +56,10 @@ const ESTIMATES: &[&Entry<dyn Estimate>] = &[
     &estimate::richardson::ENTRY,
 ];
 
-const LAWS: &[&Entry<dyn Law>] =
+const LAWS: &[&MethodEntry<dyn StepController>] =
     &[&law::fixed::ENTRY, &law::integral::ENTRY, &law::pi::ENTRY, &law::pid::ENTRY];
 
-const STEADINESS: &[&Entry<dyn Steadiness>] =
+const STEADINESS: &[&MethodEntry<dyn Steadiness>] =
     &[&steadiness::sliding_window::ENTRY, &steadiness::f_test::ENTRY, &steadiness::r_test::ENTRY];
 
 /// Adds all methods of this crate.

@@ -3,7 +3,7 @@
 //!
 //! Height and velocity are states, outputs and what the ball starts with: one name, one variable.
 
-use cosimo_core::entry::Range;
+use cosimo_core::registry::Range;
 use cosimo_core::{Interface, Port, Spec};
 use cosimo_native::{Direction, Event, Hybrid, Kind, Known, Point, Unknown};
 

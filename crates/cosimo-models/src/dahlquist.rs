@@ -1,7 +1,7 @@
 //! Two of Dahlquist's test equations, coupled: x1' = lambda x1 + c x2 and x2' = mu x2 + d x1. The smallest
 //! system in which stability and order of a coupling show; no feedthrough, no unit, no power.
 
-use cosimo_core::entry::ReferenceEntry;
+use cosimo_core::registry::ReferenceEntry;
 use cosimo_core::{Options, Spec};
 use cosimo_native::Linear;
 use cosimo_native::linear::undivided;

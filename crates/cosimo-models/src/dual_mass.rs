@@ -5,7 +5,7 @@
 //! computes it. Or nobody tells a force: each side has a coupling spring and damper of its own and is told how
 //! the other moves (displacement/displacement).
 
-use cosimo_core::entry::ReferenceEntry;
+use cosimo_core::registry::ReferenceEntry;
 use cosimo_core::{Options, Spec};
 use cosimo_native::linear::undivided;
 use cosimo_native::solver::{EXACT, MICRO_STEPS};

@@ -7,7 +7,7 @@
 
 use std::f64::consts::PI;
 
-use cosimo_core::entry::ReferenceEntry;
+use cosimo_core::registry::ReferenceEntry;
 use cosimo_core::{Abilities, Interface, Options, Port, Spec};
 use cosimo_native::solver::MICRO_STEPS;
 use cosimo_native::{ABILITIES, Direction, Model, Ode, Solver};

@@ -3,7 +3,7 @@
 
 use cosimo_core::simulator::{Memory, Rollback, SerializeState};
 use cosimo_core::{
-    Abilities, Inputs, Interface, Options, Outputs, Reached, Setup, Simulator, SimulatorError, Spec, Time,
+    Abilities, Inputs, Interface, Options, Outputs, Setup, Simulator, SimulatorError, Spec, StepResult, Time,
     Window,
 };
 
@@ -70,7 +70,7 @@ impl Simulator for Faulty {
         Ok(())
     }
 
-    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<StepResult, SimulatorError> {
         self.memory.now[0] = inputs.at(0, window.size);
         if window.to.seconds() >= self.at {
             match self.fault {
@@ -78,7 +78,7 @@ impl Simulator for Faulty {
                 Fault::Panic => panic!("faulty model reached its time"),
             }
         }
-        Ok(Reached::end_of(window, 1))
+        Ok(StepResult::end_of(window, 1))
     }
 
     fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {

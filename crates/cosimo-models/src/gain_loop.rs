@@ -4,7 +4,7 @@
 //! coupled for |a b| < 1 only, although its solution exists for every a b but 1. Inputs deliberately have no
 //! start value: breaking the loop is for the user to decide.
 
-use cosimo_core::entry::ReferenceEntry;
+use cosimo_core::registry::ReferenceEntry;
 use cosimo_core::{Port, Spec};
 use cosimo_native::linear::undivided;
 use cosimo_native::solver::{EXACT, MICRO_STEPS};

@@ -32,7 +32,9 @@ mod van_der_pol;
 
 use std::any::Any;
 
-use cosimo_core::entry::{self, ModelInfo, OpenProblem, OpenRequest, OptionProblem, ReferenceEntry, suggest};
+use cosimo_core::registry::{
+    self, ModelInfo, OpenProblem, OpenRequest, OptionProblem, ReferenceEntry, suggest,
+};
 use cosimo_core::{Interface, Options, Port, Simulator, SimulatorError, SourceEntry, Spec, Value};
 use cosimo_native::{ABILITIES, Hybrid, Integrated, Model, Ode, integrated, solver};
 
@@ -103,7 +105,7 @@ impl Recipe {
     /// Parameters that the equations look at all the time.
     fn tunable(&self) -> Vec<String> {
         let stays = |spec: &&Spec| {
-            let number = matches!(spec.kind, entry::Kind::Number { .. });
+            let number = matches!(spec.kind, registry::OptionKind::Number { .. });
             number && !spec.initial && !SOLVER_PARAMETERS.contains(&spec.name)
         };
         self.model.parameters.iter().filter(stays).map(|spec| spec.name.to_owned()).collect()

@@ -4,7 +4,7 @@
 //! Only the exact solver: here every error must be one of coupling.
 
 use cosimo_core::Spec;
-use cosimo_core::entry::ReferenceEntry;
+use cosimo_core::registry::ReferenceEntry;
 use cosimo_native::linear::undivided;
 use cosimo_native::{Linear, Ode};
 

@@ -1,7 +1,7 @@
 //! Parameters of models: short names for the usual ranges, lists of them behind each other, and structs that are read
 //! from them.
 
-use cosimo_core::entry::Range;
+use cosimo_core::registry::Range;
 use cosimo_core::{Options, Spec};
 use cosimo_native::integrated::{ABSOLUTE, RELATIVE, SOLVER};
 use cosimo_native::solver::MICRO_STEPS;

@@ -4,7 +4,7 @@
 //! The paper prints stiffness and damping of the coupling (1000 N/m, 10 N s/m) and the ratio of the eigenvalues, 1e5;
 //! the mass of the oscillator is chosen here so that the ratio comes out: 2.25e-5 kg. With 0.1 kg it is 25.
 
-use cosimo_core::entry::ReferenceEntry;
+use cosimo_core::registry::ReferenceEntry;
 use cosimo_core::{Abilities, Interface, Options, Port, Spec};
 use cosimo_native::linear::undivided;
 use cosimo_native::solver::{EXACT, EXPLICIT, MICRO_STEPS};

@@ -5,7 +5,7 @@
 //! The strut force F is positive when it pulls the chassis down and the wheel up, in both. Signs of coupling
 //! are deliberately left to connections: no model negates what it is given or gives.
 
-use cosimo_core::entry::ReferenceEntry;
+use cosimo_core::registry::ReferenceEntry;
 use cosimo_core::{Interface, Options, Spec};
 use cosimo_native::solver::{EXPLICIT, MICRO_STEPS};
 use cosimo_native::{Direction, Model, Ode, Solver};

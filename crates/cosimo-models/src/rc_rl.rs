@@ -2,7 +2,7 @@
 //! electrical system with a power bond, voltage one way and current the other, and no feedthrough at all.
 
 use cosimo_core::Spec;
-use cosimo_core::entry::ReferenceEntry;
+use cosimo_core::registry::ReferenceEntry;
 use cosimo_native::Linear;
 use cosimo_native::linear::undivided;
 use cosimo_native::solver::{EXACT, MICRO_STEPS};

@@ -4,7 +4,7 @@
 use cosimo_core::abilities;
 use cosimo_core::simulator::{Jacobian, Memory, Rollback, SerializeState};
 use cosimo_core::{
-    Abilities, Inputs, Interface, Outputs, Reached, Setup, Simulator, SimulatorError, Time, Window,
+    Abilities, Inputs, Interface, Outputs, Setup, Simulator, SimulatorError, StepResult, Time, Window,
 };
 
 use crate::parameters::finite;
@@ -61,10 +61,10 @@ impl Simulator for Rotor {
     }
 
     #[inline]
-    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<StepResult, SimulatorError> {
         let (a, b) = (inputs.at(0, window.size), inputs.at(1, window.size));
         self.memory.now = [self.cos * a - self.sin * b, self.sin * a + self.cos * b];
-        Ok(Reached::end_of(window, 1))
+        Ok(StepResult::end_of(window, 1))
     }
 
     #[inline]

@@ -4,7 +4,7 @@
 //!
 //! Without springs, dampers and force these are two free masses, whose energy shows whether a line makes any.
 
-use cosimo_core::entry::ReferenceEntry;
+use cosimo_core::registry::ReferenceEntry;
 use cosimo_core::{Interface, Port, Spec};
 use cosimo_native::linear::undivided;
 use cosimo_native::{Direction, Event, Hybrid, Integrated, Kind, Model, Point};

@@ -4,7 +4,7 @@
 //! The root is infinitely steep at rest, where the levels end, so it is made straight there:
 //! q = k dp / (dp^2 + dp0^2)^(1/4). Levels count from the pipe, deliberately without bottom or brim.
 
-use cosimo_core::entry::ReferenceEntry;
+use cosimo_core::registry::ReferenceEntry;
 use cosimo_core::{Abilities, Interface, Options, Spec};
 use cosimo_native::solver::{EXACT, EXPLICIT, MICRO_STEPS};
 use cosimo_native::{ABILITIES, Direction, Linear, Model, Ode, Solver};

@@ -3,7 +3,7 @@
 //! Temperature times heat flow is no power: heat flow is one already. Such a pair is called a pseudo bond, and
 //! is coupled by wires.
 
-use cosimo_core::entry::ReferenceEntry;
+use cosimo_core::registry::ReferenceEntry;
 use cosimo_core::{Options, Spec};
 use cosimo_native::Linear;
 use cosimo_native::linear::undivided;

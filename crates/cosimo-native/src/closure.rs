@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use cosimo_core::simulator::{Memory, Rollback};
 use cosimo_core::{
-    Abilities, Inputs, Interface, Outputs, Port, Reached, Setup, Simulator, SimulatorError, Time, Window,
+    Abilities, Inputs, Interface, Outputs, Port, Setup, Simulator, SimulatorError, StepResult, Time, Window,
 };
 
 use crate::integrated::Integrated;
@@ -189,13 +189,13 @@ impl<S: Clone + Send + Sync> Simulator for Discrete<S> {
         Ok(())
     }
 
-    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<StepResult, SimulatorError> {
         for (port, value) in self.inputs.iter_mut().enumerate() {
             *value = inputs.at(port, window.size);
         }
         let (state, outputs) = &mut self.memory.now;
         (self.update)(state, window.to.seconds(), &self.inputs, outputs);
-        Ok(Reached::end_of(window, 1))
+        Ok(StepResult::end_of(window, 1))
     }
 
     fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {

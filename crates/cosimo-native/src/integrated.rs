@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use cosimo_core::entry::Range;
-use cosimo_core::linearised::Matrices;
+use cosimo_core::linear_model::StateSpaceMatrices;
+use cosimo_core::registry::Range;
 use cosimo_core::simulator::{Memory, Rollback, SerializeState};
 use cosimo_core::{
-    Abilities, Derivatives, Insight, Interface, LineEnd, Options, Setup, Simulator, SimulatorError, Slot,
-    Spec, Time,
+    Abilities, Derivatives, Interface, LineEnd, Options, Setup, Simulator, SimulatorError, Slot, Spec,
+    StateSpaceAccess, Time,
 };
 use cosimo_ode::{Absolute, Settings};
 
@@ -87,11 +87,12 @@ impl Integrated {
         interface.abilities = Abilities {
             early_return: indicators > 0,
             events: indicators > 0 || !memory.is_empty(),
-            lines: true,
-            stepwise: micro_steps.is_none(),
+            wave_boundary: true,
+            returns_each_internal_step: micro_steps.is_none(),
             ..ABILITIES
         };
-        interface.insight = Some(Insight { states, derivatives: Derivatives::Declared, anywhere: true });
+        interface.state_space_access =
+            Some(StateSpaceAccess { states, derivatives: Derivatives::Declared, anywhere: true });
         let mut tolerances = vec![1.0; states];
         model.nominals(&mut tolerances);
         tolerances.iter_mut().for_each(|nominal| *nominal = (*nominal * absolute).clamp(TINY, HUGE));
@@ -119,7 +120,7 @@ impl Integrated {
             x,
         };
         let mut integrated = HybridSimulator::new(equations, interface, method);
-        let setup = Setup { start: Time::ZERO, stop: None, meets: false, rewinds: true };
+        let setup = Setup { start: Time::ZERO, stop: None, stop_at_events: false, rewinds: true };
         integrated.initialize(&setup).unwrap_or_else(|refusal| unreachable!("{refusal}"));
         integrated
     }
@@ -189,7 +190,7 @@ impl Equations for Native {
         Ok(())
     }
 
-    fn matrices(&mut self, into: &mut Matrices<'_>) -> Result<(), SimulatorError> {
+    fn matrices(&mut self, into: &mut StateSpaceMatrices<'_>) -> Result<(), SimulatorError> {
         let Native { model, t, x, u, memory, tangents, .. } = self;
         let point = Point { t: *t, x, m: &memory.now, u };
         tangents.matrices(into, |along, dx, y| model.tangent(&point, along, dx, y));

@@ -5,13 +5,13 @@
 //! was told.
 
 use cosimo_core::abilities;
-use cosimo_core::linearised::{Matrices, Present};
+use cosimo_core::linear_model::{OperatingPoint, StateSpaceMatrices};
 use cosimo_core::simulator::{
     Jacobian, Memory, Rollback, SerializeState, StateSpace, States, StepIntegrals, TunableParameters,
 };
 use cosimo_core::{
-    Abilities, Derivatives, Inputs, Insight, Interface, Outputs, Port, Reached, Setup, Simulator,
-    SimulatorError, Time, Window,
+    Abilities, Derivatives, Inputs, Interface, Outputs, Port, Setup, Simulator, SimulatorError,
+    StateSpaceAccess, StepResult, Time, Window,
 };
 
 use crate::linear::Linear;
@@ -97,7 +97,8 @@ impl<M: Model> Ode<M> {
         let mut interface = model.interface();
         interface.abilities.integrals = matches!(stepper, Stepper::Exact(_));
         let (now, states) = (start(&model, &interface, Time::ZERO), model.initial().len());
-        interface.insight = Some(Insight { states, derivatives: Derivatives::Declared, anywhere: true });
+        interface.state_space_access =
+            Some(StateSpaceAccess { states, derivatives: Derivatives::Declared, anywhere: true });
         let slope = vec![0.0; states];
         let tangents = Tangents::new(states, &interface);
         let memory = Memory::new(now);
@@ -116,7 +117,7 @@ impl<M: Model> Ode<M> {
     }
 
     #[inline]
-    fn step(&mut self, window: Window, inputs: &Inputs<'_>, integrals: &mut [f64]) -> Reached {
+    fn step(&mut self, window: Window, inputs: &Inputs<'_>, integrals: &mut [f64]) -> StepResult {
         let (x, t, u, du) = split(&mut self.memory.now, self.states);
         *t = window.to.seconds();
         let evaluations = match &mut self.stepper {
@@ -124,7 +125,7 @@ impl<M: Model> Ode<M> {
             Stepper::Exact(exact) => exact.step(x, inputs, window.size, integrals),
         };
         hold(inputs, window.size, u, du);
-        Reached::end_of(window, evaluations)
+        StepResult::end_of(window, evaluations)
     }
 }
 
@@ -178,7 +179,7 @@ impl<M: Model + 'static> Simulator for Ode<M> {
         Ok(())
     }
 
-    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<StepResult, SimulatorError> {
         Ok(self.step(window, inputs, &mut []))
     }
 
@@ -236,24 +237,30 @@ impl<M: Model + 'static> StepIntegrals for Ode<M> {
         window: Window,
         inputs: &Inputs<'_>,
         integrals: &mut [f64],
-    ) -> Result<Reached, SimulatorError> {
+    ) -> Result<StepResult, SimulatorError> {
         Ok(self.step(window, inputs, integrals))
     }
 }
 
 impl<M: Model + 'static> StateSpace for Ode<M> {
-    fn present(&mut self, into: &mut Present<'_>) -> Result<(), SimulatorError> {
+    fn operating_point(&mut self, into: &mut OperatingPoint<'_>) -> Result<(), SimulatorError> {
         into.x.copy_from_slice(&self.memory.now[..self.states]);
-        self.motion(into.x, into.u, into.f, into.g)
+        self.derivatives_and_outputs(into.x, into.u, into.f, into.g)
     }
 
-    fn motion(&mut self, x: &[f64], u: &[f64], f: &mut [f64], g: &mut [f64]) -> Result<(), SimulatorError> {
+    fn derivatives_and_outputs(
+        &mut self,
+        x: &[f64],
+        u: &[f64],
+        f: &mut [f64],
+        g: &mut [f64],
+    ) -> Result<(), SimulatorError> {
         self.model.derivatives(x, u, f);
         self.model.outputs(x, u, g);
         Ok(())
     }
 
-    fn matrices(&mut self, u: &[f64], into: &mut Matrices<'_>) -> Result<(), SimulatorError> {
+    fn matrices(&mut self, u: &[f64], into: &mut StateSpaceMatrices<'_>) -> Result<(), SimulatorError> {
         let x = &self.memory.now[..self.states];
         self.tangents.matrices(into, |along, dx, y| self.model.tangent(x, u, along, dx, y));
         Ok(())

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use cosimo_core::Interface;
-use cosimo_core::linearised::Matrices;
+use cosimo_core::linear_model::StateSpaceMatrices;
 
 use crate::model::Direction;
 
@@ -59,7 +59,7 @@ impl Tangents {
     /// Derivatives of derivatives and outputs by states and inputs.
     pub(crate) fn matrices(
         &mut self,
-        into: &mut Matrices<'_>,
+        into: &mut StateSpaceMatrices<'_>,
         tangent: impl Fn(&Direction<'_>, &mut [f64], &mut [f64]),
     ) {
         self.columns(0..self.along.len(), tangent, |column, dx, y| {

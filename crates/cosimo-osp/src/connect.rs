@@ -5,7 +5,7 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use cosimo_core::entry::{Range, suggest};
+use cosimo_core::registry::{Range, suggest};
 use cosimo_core::unit::DOMAINS;
 use cosimo_core::{Interface, Port};
 use cosimo_system::{BondDecl, Component, PowerPort, Problem, Span, Summand, System, WireDecl};

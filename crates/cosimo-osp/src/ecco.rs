@@ -2,7 +2,7 @@
 //! paper (Sadjina et al. 2017) describes, a remark says what is done here instead.
 
 use cosimo_core::Value;
-use cosimo_core::entry::{Range, number_text, suggest};
+use cosimo_core::registry::{Range, number_text, suggest};
 use cosimo_system::{Choice, Origin, Recipe};
 use roxmltree::Node;
 

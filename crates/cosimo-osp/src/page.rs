@@ -1,7 +1,7 @@
 //! An XML text and what was found wrong with it. Whoever looks for something and does not find it leaves a problem and
 //! goes on.
 
-use cosimo_core::entry::{Range, suggest};
+use cosimo_core::registry::{Range, suggest};
 use cosimo_pack::Place;
 pub(crate) use cosimo_pack::xml::child;
 use cosimo_system::{Problem, Span};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use cosimo_core::entry::{Range, Registry, number_text, suggest};
+use cosimo_core::registry::{Range, Registry, number_text, suggest};
 use cosimo_core::{Interface, Value, clock};
 use cosimo_pack::text::unescaped;
 use cosimo_pack::xml;

@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Write};
 
-use cosimo_core::markup::Escaped;
+use cosimo_core::markup::EscapedText;
 
 /// Elements with their ends and indents.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl XmlWriter {
     /// An element with nothing but a text in it.
     pub fn text(&mut self, name: &str, text: &str) {
         self.start(name);
-        let _ = writeln!(self.text, ">{}</{name}>", Escaped(text, space));
+        let _ = writeln!(self.text, ">{}</{name}>", EscapedText(text, space));
     }
 
     /// Text as it is, without an indent.
@@ -80,7 +80,7 @@ impl XmlWriter {
 
 impl Tag<'_> {
     pub fn set(&mut self, key: &str, value: impl Display) -> &mut Self {
-        let _ = write!(self.text, " {key}=\"{}\"", Escaped(value, space));
+        let _ = write!(self.text, " {key}=\"{}\"", EscapedText(value, space));
         self
     }
 

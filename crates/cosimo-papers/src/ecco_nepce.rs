@@ -4,7 +4,7 @@
 //! A row is an example file with methods and micro steps replaced, as on the command line. What a table has
 //! in common stands in `TABLES`; what a row adds is read from its id, as in `NEPCE mod. a=0.95 r=1.6e-06`.
 
-use cosimo_core::entry::{Registry, Value};
+use cosimo_core::registry::{Registry, Value};
 use cosimo_engine::plan;
 use cosimo_system::{Choice, EndRule, PerInput, Problem, System};
 

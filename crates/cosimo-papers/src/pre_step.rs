@@ -4,7 +4,7 @@
 //! The paper has a figure and no table, and does not say all of its parameters; the reference numbers were computed
 //! independently of Cosimo for those of the models here. NEPCE takes the exact integral of the outputs.
 
-use cosimo_core::entry::{Registry, Value};
+use cosimo_core::registry::{Registry, Value};
 use cosimo_plot::{Axis, Figure, Panel, Series};
 use cosimo_system::{Choice, PerInput, System};
 

@@ -9,7 +9,7 @@
 use std::path::Path;
 
 use cosimo_analysis::{correlation, order, stability};
-use cosimo_core::entry::{OpenRequest, Registry, Value};
+use cosimo_core::registry::{OpenRequest, Registry, Value};
 use cosimo_core::{Inputs, Outputs, Segment, Simulator, Time, Window};
 use cosimo_engine::history::History;
 use cosimo_engine::{Run, RunError};

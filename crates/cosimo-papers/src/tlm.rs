@@ -8,8 +8,8 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use cosimo_core::entry::{Options, Registry, Value, find};
 use cosimo_core::line::Stamp;
+use cosimo_core::registry::{Options, Registry, Value, find};
 use cosimo_engine::lines::NetTotals;
 use cosimo_plot::{Axis, Figure, Panel, Series, Style};
 use cosimo_system::{Boundary, Impedances, LineDecl, System};

@@ -1,10 +1,10 @@
 //! Text for XML: escaping, numbers, and widths estimated without a font.
 
-use cosimo_core::markup::Escaped;
+use cosimo_core::markup::EscapedText;
 
 /// Escapes markup. Characters that XML 1.0 forbids become U+FFFD, or a signal name could spoil the file.
-pub(crate) fn escape(text: &str) -> Escaped<&str> {
-    Escaped(text, |letter| match letter {
+pub(crate) fn escape(text: &str) -> EscapedText<&str> {
+    EscapedText(text, |letter| match letter {
         '\'' => Some("&#39;"),
         '\t' | '\n' | '\r' => Some(" "),
         '\0'..='\x1f' | '\u{fffe}' | '\u{ffff}' => Some("\u{fffd}"),

@@ -13,8 +13,8 @@ use arrow_ipc::reader::{FileDecoder, read_footer_length};
 use arrow_ipc::writer::FileWriter;
 use arrow_ipc::{Block, FooterBuilder, MetadataVersion, root_as_footer, root_as_message};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use cosimo_core::entry::FormatEntry;
 use cosimo_core::recorder::{Columns, Table, TableError};
+use cosimo_core::registry::FormatEntry;
 use flatbuffers::FlatBufferBuilder;
 
 use crate::limits::{Room, whole};

@@ -7,8 +7,8 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::path::Path;
 
-use cosimo_core::entry::FormatEntry;
 use cosimo_core::recorder::{Columns, RecordError, Table, TableError, TableWriter};
+use cosimo_core::registry::FormatEntry;
 
 use crate::limits::{LONGEST_ROW, Room};
 use crate::tail::Tail;

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use cosimo_core::entry::{FormatEntry, UnknownFormat, format_of};
 use cosimo_core::recorder::{Columns, RecordError, Recorder, TableWriter};
+use cosimo_core::registry::{FormatEntry, UnknownFormat, format_of};
 
 use crate::journal::{Journal, Lock, Ring};
 

@@ -39,8 +39,8 @@ pub use tee::Tee;
 use std::panic::catch_unwind;
 use std::path::Path;
 
-use cosimo_core::entry::{FormatEntry, Registry, format_of};
 use cosimo_core::recorder::RecordError;
+use cosimo_core::registry::{FormatEntry, Registry, format_of};
 
 pub const FORMATS: &[&FormatEntry] = &[&CSV, &ARROW, &PARQUET, &MAT];
 

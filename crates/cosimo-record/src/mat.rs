@@ -10,8 +10,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use cosimo_core::entry::FormatEntry;
 use cosimo_core::recorder::{Columns, RecordError, Table, TableError, TableWriter};
+use cosimo_core::registry::FormatEntry;
 
 use crate::bookmark;
 use crate::limits::{Room, whole};

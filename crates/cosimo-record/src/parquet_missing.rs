@@ -3,8 +3,8 @@
 use std::io::{Error, ErrorKind};
 use std::path::Path;
 
-use cosimo_core::entry::FormatEntry;
 use cosimo_core::recorder::{RecordError, TableError};
+use cosimo_core::registry::FormatEntry;
 
 const MISSING: &str =
     "this build of Cosimo has no Parquet; build it with `--features parquet`, or use .arrow";

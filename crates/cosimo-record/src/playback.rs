@@ -5,13 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cosimo_core::abilities;
-use cosimo_core::entry::{
-    FormatEntry, OpenProblem, OpenRequest, Opened, Parameter, Source, endings_text, format_of,
+use cosimo_core::registry::{
+    FormatEntry, OpenProblem, OpenRequest, OpenResult, Parameter, Source, endings_text, format_of,
 };
 use cosimo_core::simulator::{Events, Memory, Rollback, SerializeState};
 use cosimo_core::{
-    Abilities, Inputs, Interface, Options, Outputs, Port, Reached, Setup, Simulator, SimulatorError, Spec,
-    Suggested, Time, Unit, Window,
+    Abilities, DefaultExperiment, Inputs, Interface, Options, Outputs, Port, Setup, Simulator,
+    SimulatorError, Spec, StepResult, Time, Unit, Window,
 };
 
 use crate::Table;
@@ -47,7 +47,7 @@ impl Source for Tables {
         format_of(&self.formats, Path::new(source)).is_ok()
     }
 
-    fn open(&self, request: &OpenRequest<'_>) -> Opened {
+    fn open(&self, request: &OpenRequest<'_>) -> OpenResult {
         open(request, &self.formats)
     }
 
@@ -89,7 +89,7 @@ struct Place {
     behind: bool,
 }
 
-fn open(request: &OpenRequest<'_>, formats: &[&'static FormatEntry]) -> Opened {
+fn open(request: &OpenRequest<'_>, formats: &[&'static FormatEntry]) -> OpenResult {
     let whole = |message: String, hint: Option<String>| OpenProblem { parameter: None, message, hint };
     let mut problems = Vec::new();
     let options = Options::resolve("a table", PARAMETERS, request.parameters).unwrap_or_else(|wrong| {
@@ -156,11 +156,12 @@ impl Playback {
             unit: Some(unit).filter(|unit| !unit.is_empty()).and_then(|unit| Unit::parse(unit).ok()),
             ..Port::new(name, "", "")
         };
-        let suggested = Suggested { start: times.first().copied(), stop: times.last().copied(), step: None };
+        let suggested =
+            DefaultExperiment { start: times.first().copied(), stop: times.last().copied(), step: None };
         let interface = Interface {
             outputs: columns.names.iter().zip(&columns.units).skip(1).map(port).collect(),
             abilities: Abilities { states: false, ..Abilities::NATIVE },
-            suggested,
+            default_experiment: suggested,
             facts: vec![("rows".into(), times.len().to_string())],
             recorded: times.first().copied().zip(times.last().copied()),
             ..Interface::default()
@@ -250,10 +251,10 @@ impl Simulator for Playback {
         Ok(())
     }
 
-    fn do_step(&mut self, window: Window, _inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+    fn do_step(&mut self, window: Window, _inputs: &Inputs<'_>) -> Result<StepResult, SimulatorError> {
         self.place.now = Place { now: window.to.seconds(), behind: false };
         let event = self.is_before_jump();
-        Ok(Reached { next_event: self.next_jump(), event, ..Reached::end_of(window, 0) })
+        Ok(StepResult { next_event: self.next_jump(), event, ..StepResult::end_of(window, 0) })
     }
 
     /// Before the first row and after the last one their values hold. Of two rows at one instant the earlier counts until

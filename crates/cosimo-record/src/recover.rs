@@ -5,8 +5,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cosimo_core::entry::{FormatEntry, format_of};
 use cosimo_core::recorder::{Table, TableError};
+use cosimo_core::registry::{FormatEntry, format_of};
 
 use crate::journal::{self, Left};
 

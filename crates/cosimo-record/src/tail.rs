@@ -5,8 +5,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use cosimo_core::entry::Created;
 use cosimo_core::recorder::{Columns, RecordError, TableWriter};
+use cosimo_core::registry::CreateResult;
 
 use crate::bookmark;
 
@@ -34,7 +34,7 @@ struct Chunked<E> {
     encoder: E,
 }
 
-pub(crate) fn create<E: Encoder>(path: &Path, columns: &Columns) -> Created {
+pub(crate) fn create<E: Encoder>(path: &Path, columns: &Columns) -> CreateResult {
     let tail = Tail::create(path)?;
     let encoder = E::new(columns).map_err(|cause| tail.failed(cause))?;
     let mut file = Chunked { tail, encoder };
@@ -42,7 +42,7 @@ pub(crate) fn create<E: Encoder>(path: &Path, columns: &Columns) -> Created {
     Ok(Box::new(file))
 }
 
-pub(crate) fn resume<E: Encoder>(path: &Path, columns: &Columns, bookmark: &[u8]) -> Created {
+pub(crate) fn resume<E: Encoder>(path: &Path, columns: &Columns, bookmark: &[u8]) -> CreateResult {
     let (tail, footer) = Tail::resume(path, bookmark)?;
     let encoder = E::resume(columns, &footer, tail.end).map_err(|cause| tail.failed(cause))?;
     Ok(Box::new(Chunked { tail, encoder }))

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use cosimo_core::{End, Side};
+use cosimo_core::{BondSide, PowerVariable};
 use cosimo_engine::{BondSummary, Layout, Topology, Verdict};
 
 use crate::escape::Text;
@@ -80,18 +80,18 @@ impl Diagram {
     pub fn of(layout: &Layout) -> Diagram {
         let ports = layout.ports();
         let Topology { names, interfaces, owners, couplings, bonds, parcels, .. } = &layout.topology;
-        let owner = |end: End| layout.topology.owner(end);
+        let owner = |end: PowerVariable| layout.topology.owner(end);
         let unit = |name: &String| Unit { name: name.clone(), ..Unit::default() };
         let mut diagram = Diagram { units: names.iter().map(unit).collect(), ..Diagram::default() };
         for bond in bonds {
             let ends = bond.sides.iter().map(|side| owner(side.effort)).collect();
             diagram.bonds.push(Tie { name: bond.name.clone(), ends });
         }
-        let has = |side: &Side, end: End| side.effort == end || side.flow == end;
+        let has = |side: &BondSide, end: PowerVariable| side.effort == end || side.flow == end;
         for input in 0..couplings.inputs() {
-            let to = owner(End::Input(input));
+            let to = owner(PowerVariable::Input(input));
             for term in couplings.terms(input) {
-                let ends = [End::Input(input), End::Output(term.output)];
+                let ends = [PowerVariable::Input(input), PowerVariable::Output(term.output)];
                 let tied = bonds
                     .iter()
                     .any(|bond| ends.iter().all(|end| bond.sides.iter().any(|side| has(side, *end))));
@@ -104,7 +104,7 @@ impl Diagram {
         for wire in parcels {
             let ((from, out), (to, into)) = (wire.from, wire.to);
             let (out, into) =
-                (&interfaces[from].parcels_out[out].name, &interfaces[to].parcels_in[into].name);
+                (&interfaces[from].byte_outputs[out].name, &interfaces[to].byte_inputs[into].name);
             diagram.wire(from, to, format!("{}.{out} → {}.{into}", names[from], names[to]));
         }
         diagram

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use cosimo_core::markup::Escaped;
+use cosimo_core::markup::EscapedText;
 
 /// Shows a text escaped, for element content and quoted attributes.
 #[derive(Debug, Clone, Copy)]
@@ -10,7 +10,7 @@ pub(crate) struct Text<'a>(pub(crate) &'a str);
 
 impl fmt::Display for Text<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Escaped(self.0, |letter| (letter == '\'').then_some("&#39;")).fmt(f)
+        EscapedText(self.0, |letter| (letter == '\'').then_some("&#39;")).fmt(f)
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use cosimo_core::entry::number_text;
+use cosimo_core::registry::number_text;
 use cosimo_core::unit::describe;
 use cosimo_core::{Unit, Value};
 use cosimo_system::Span;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use cosimo_core::Registry;
-use cosimo_core::entry::number_text;
+use cosimo_core::registry::number_text;
 use cosimo_pack::{Cache, Kind as Archive, archive, text, xml};
 use cosimo_system::{Asked, Document, Problem, Span, System, Unreadable, sources};
 use roxmltree::Node;

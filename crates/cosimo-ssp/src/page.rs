@@ -1,6 +1,6 @@
 //! One XML file of a structure: attributes and elements with their places, and what is wrong with them.
 
-use cosimo_core::entry;
+use cosimo_core::registry;
 use cosimo_pack::xml::Lines;
 use cosimo_system::{Files, Problem, Severity, Span};
 use roxmltree::Node;
@@ -68,7 +68,7 @@ impl Log {
 /// What may have been meant; empty where there is nothing to choose from.
 pub(crate) fn suggest<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> String {
     let mut known = known.peekable();
-    if known.peek().is_none() { String::new() } else { entry::suggest(wrong, known) }
+    if known.peek().is_none() { String::new() } else { registry::suggest(wrong, known) }
 }
 
 const FAMILY: &str = "http://ssp-standard.org/SSP1/";

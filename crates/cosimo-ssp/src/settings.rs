@@ -3,7 +3,7 @@
 //! other settings than in the tool that wrote the file is no surprise.
 
 use cosimo_core::Value;
-use cosimo_core::entry::{Registry, number_text};
+use cosimo_core::registry::{Registry, number_text};
 use cosimo_system::{Component, Origin, Problem, Span, System, sources};
 use roxmltree::Node;
 

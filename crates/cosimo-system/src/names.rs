@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use cosimo_core::entry::suggest;
+use cosimo_core::registry::suggest;
 
 /// Places of components by name.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use ::toml::Spanned;
 use ::toml::de::DeValue;
-use cosimo_core::entry::{OpenProblem, Options, Range, Registry, quoted, suggest};
-use cosimo_core::{Carries, Port, Value};
+use cosimo_core::registry::{OpenProblem, Options, Range, Registry, quoted, suggest};
+use cosimo_core::{Port, Value, ValueType};
 
 use crate::keys::choice::{estimates_with_tolerance, has_tolerance, listed};
 use crate::keys::parts::{is_name, is_pattern};
@@ -379,9 +379,9 @@ fn put<T>(list: &mut Vec<(String, T, Span)>, name: &str, value: T) {
 
 /// What may be set at an input.
 fn wanted(port: &Port) -> String {
-    match port.carries {
-        Carries::Boolean => "true, false, 1 or 0".to_owned(),
-        Carries::Enumeration if !port.items.is_empty() => {
+    match port.value_type {
+        ValueType::Boolean => "true, false, 1 or 0".to_owned(),
+        ValueType::Enumeration if !port.items.is_empty() => {
             format!("one of {}", quoted(port.items.iter().map(|(name, _)| name)))
         }
         _ => "a number".to_owned(),
@@ -390,10 +390,10 @@ fn wanted(port: &Port) -> String {
 
 /// A start value of an input as people write it: truth as a word or a number, items by name or number.
 fn start(port: &Port, value: &Value) -> Option<f64> {
-    match (port.carries, value) {
-        (Carries::Boolean, Value::Flag(flag)) => Some(f64::from(u8::from(*flag))),
-        (Carries::Boolean, Value::Number(number)) => [0.0, 1.0].contains(number).then_some(*number),
-        (Carries::Enumeration, Value::Text(name)) => {
+    match (port.value_type, value) {
+        (ValueType::Boolean, Value::Flag(flag)) => Some(f64::from(u8::from(*flag))),
+        (ValueType::Boolean, Value::Number(number)) => [0.0, 1.0].contains(number).then_some(*number),
+        (ValueType::Enumeration, Value::Text(name)) => {
             port.items.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
         }
         (_, Value::Number(number)) => Some(*number),

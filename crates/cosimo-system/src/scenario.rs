@@ -1,7 +1,7 @@
 //! What happens to a system while it runs: timed and conditional actions, and their spelling in a file of their own.
 
 use ::toml::de::DeTable;
-use cosimo_core::entry::{Range, quoted};
+use cosimo_core::registry::{Range, quoted};
 
 use crate::expression::{self, Expression};
 use crate::problem::{Problem, Span};

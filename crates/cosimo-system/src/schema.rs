@@ -2,7 +2,7 @@
 //! registry, so that it knows every method and option, and from the reader's own lists of words.
 
 use cosimo_core::Registry;
-use cosimo_core::entry::{Kind, Listed, Range, Spec};
+use cosimo_core::registry::{EntryListing, OptionKind, Range, Spec};
 use serde_json::{Map, Value, json};
 
 use crate::keys::walk::Codec;
@@ -39,8 +39,8 @@ pub(crate) const COMPONENT_PATTERN: &str = "^[\\p{L}\\p{N}_-]+([ .][\\p{L}\\p{N}
 pub(crate) const PORT: &str = "^[^.]+\\..+$";
 
 /// A method by name, or by name with options.
-fn choice(axis: &str, entries: &[Listed]) -> Value {
-    let describe = |entry: &Listed| match entry.source {
+fn choice(axis: &str, entries: &[EntryListing]) -> Value {
+    let describe = |entry: &EntryListing| match entry.source {
         "" => entry.summary.to_owned(),
         source => format!("{} ({source})", entry.summary),
     };
@@ -58,21 +58,23 @@ fn choice(axis: &str, entries: &[Listed]) -> Value {
 
 fn option(spec: &Spec) -> Value {
     match spec.kind {
-        Kind::Number { default, range, unit } => {
+        OptionKind::Number { default, range, unit } => {
             let unit = if unit.is_empty() { String::new() } else { format!(", in {unit}") };
             number(range, &format!("{}{unit}", spec.doc), default.map(|default| json!(default)))
         }
-        Kind::Count { default, least } => {
+        OptionKind::Count { default, least } => {
             json!({
                 "type": "integer", "minimum": least, "maximum": u32::MAX, "default": default,
                 "description": spec.doc,
             })
         }
-        Kind::Choice { default, of } => {
+        OptionKind::Choice { default, of } => {
             json!({ "enum": of, "default": default, "description": spec.doc })
         }
-        Kind::Flag { default } => json!({ "type": "boolean", "default": default, "description": spec.doc }),
-        Kind::Names => {
+        OptionKind::Flag { default } => {
+            json!({ "type": "boolean", "default": default, "description": spec.doc })
+        }
+        OptionKind::Names => {
             json!({ "type": "array", "items": { "type": "string" }, "default": [], "description": spec.doc })
         }
     }

@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use cosimo_core::entry::{OpenRequest, Opened, Registry, Value, suggest};
-use cosimo_core::{Interface, Outputs, Setup, Suggested, Time};
+use cosimo_core::registry::{OpenRequest, OpenResult, Registry, Value, suggest};
+use cosimo_core::{DefaultExperiment, Interface, Outputs, Setup, Time};
 
 use crate::names::{COMPONENT_RULE, is_component};
 use crate::problem::Problem;
@@ -84,14 +84,14 @@ fn derived(source: &str) -> String {
 
 /// The span that covers what everybody suggests, and the smallest step.
 pub fn suggest_experiment(system: &mut System, registry: &Registry) {
-    let suggested: Vec<Suggested> = system
+    let suggested: Vec<DefaultExperiment> = system
         .components
         .iter()
         .filter_map(|component| interface(component, &system.folder, registry))
-        .map(|interface| interface.suggested)
+        .map(|interface| interface.default_experiment)
         .collect();
-    let least = |of: fn(&Suggested) -> Option<f64>| suggested.iter().filter_map(of).reduce(f64::min);
-    let most = |of: fn(&Suggested) -> Option<f64>| suggested.iter().filter_map(of).reduce(f64::max);
+    let least = |of: fn(&DefaultExperiment) -> Option<f64>| suggested.iter().filter_map(of).reduce(f64::min);
+    let most = |of: fn(&DefaultExperiment) -> Option<f64>| suggested.iter().filter_map(of).reduce(f64::max);
     let experiment = &mut system.experiment;
     experiment.start = least(|suggested| suggested.start).unwrap_or(0.0);
     experiment.stop = most(|suggested| suggested.stop)
@@ -115,7 +115,7 @@ pub(crate) fn open(
     folder: &Path,
     joined: bool,
     registry: &Registry,
-) -> Option<Opened> {
+) -> Option<OpenResult> {
     let kind = registry.source(&component.source)?;
     let parameters = values(&component.parameters);
     let (name, source) = (&component.name, &component.source);
@@ -255,7 +255,7 @@ fn begin_with(system: &mut System, table: &Component, tuned: &[(String, usize)],
     let held: Vec<usize> = tuned.iter().map(|(_, place)| *place).collect();
     playback.hold_outputs(&held);
     let mut values = vec![0.0; playback.interface().outputs.len()];
-    let setup = Setup { start, stop: None, meets: false, rewinds: false };
+    let setup = Setup { start, stop: None, stop_at_events: false, rewinds: false };
     let read = playback
         .initialize(&setup)
         .and_then(|()| playback.get_outputs(&mut Outputs { values: &mut values, slopes: &mut [] }));

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use cosimo_core::line::Between;
+use cosimo_core::line::StampInterpolation;
 use cosimo_core::{Unit, Value};
 
 use crate::problem::{Problem, Span};
@@ -188,7 +188,7 @@ pub struct LineDecl {
     pub delay: f64,
     /// Effort per flow, in SI units.
     pub impedance: f64,
-    pub between: Between,
+    pub between: StampInterpolation,
     /// Delays grow where an end stands still, by this test; held where there is none.
     pub steady: Option<Choice>,
     /// Side a, side b: by how much the delay is multiplied at the start, and at most.
@@ -216,7 +216,7 @@ impl Default for LineDecl {
         LineDecl {
             delay: 1.0,
             impedance: 1.0,
-            between: Between::default(),
+            between: StampInterpolation::default(),
             steady: None,
             factor: [1.0; 2],
             // A larger one saves hardly more and errs several times as much.

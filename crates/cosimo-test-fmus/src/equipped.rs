@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use cosimo_core::Spec;
-use cosimo_core::entry::{Kind, suggest};
+use cosimo_core::registry::{OptionKind, suggest};
 use cosimo_export::equipment::{Deed, Equipment, Hooks, ImporterLog, Update};
 use cosimo_export::{Design, Version};
 
@@ -119,7 +119,7 @@ impl Equipment for Equipped {
     }
 
     fn ignores(&self, specs: &[(&'static Spec, f64)], place: usize) -> bool {
-        let real = |(spec, _): &(&Spec, f64)| matches!(spec.kind, Kind::Number { .. });
+        let real = |(spec, _): &(&Spec, f64)| matches!(spec.kind, OptionKind::Number { .. });
         self.quirk == Some(Quirk::Deaf) && specs.iter().position(real) == Some(place)
     }
 

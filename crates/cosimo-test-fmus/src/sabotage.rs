@@ -9,7 +9,7 @@ use std::time::Duration;
 use cosimo_core::abilities;
 use cosimo_core::simulator::{Jacobian, Memory, Rollback, SerializeState};
 use cosimo_core::{
-    Abilities, Inputs, Interface, Outputs, Port, Reached, Setup, Simulator, SimulatorError, Spec, Time,
+    Abilities, Inputs, Interface, Outputs, Port, Setup, Simulator, SimulatorError, Spec, StepResult, Time,
     Window,
 };
 use cosimo_export::equipment::{AddedModel, Deed, Refusal, Status, Text, Update};
@@ -308,9 +308,9 @@ impl Simulator for Integrator {
         Ok(())
     }
 
-    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<StepResult, SimulatorError> {
         self.y.now[0] += inputs.segments[0].integral(window.size);
-        Ok(Reached::end_of(window, 1))
+        Ok(StepResult::end_of(window, 1))
     }
 
     fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {

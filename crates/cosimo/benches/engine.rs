@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use cosimo::core::entry::OpenRequest;
+use cosimo::core::registry::OpenRequest;
 use cosimo::core::{Inputs, Outputs, Segment, Setup, Simulator, Time, Window};
 use cosimo::engine::Run;
 use cosimo::record::Files;
@@ -95,7 +95,7 @@ impl Bare {
         let mut outputs = vec![[0.0; 2]; simulators.len()];
         for (simulator, values) in simulators.iter_mut().zip(&mut outputs) {
             simulator
-                .initialize(&Setup { start: Time::ZERO, stop: None, meets: false, rewinds: true })
+                .initialize(&Setup { start: Time::ZERO, stop: None, stop_at_events: false, rewinds: true })
                 .expect("the rotor enters");
             simulator.get_outputs(&mut Outputs { values, slopes: &mut [] }).expect("the rotor has outputs");
         }

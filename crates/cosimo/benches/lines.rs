@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
-use cosimo::core::line::{Between, Stamp, Table};
+use cosimo::core::line::{Stamp, StampInterpolation, StampTable};
 use cosimo::engine::{Run, plan};
 use cosimo::system::toml;
 
@@ -62,7 +62,7 @@ fn main() {
             );
         }
     }
-    let mut table = Table::new(Stamp::default(), Between::Linear);
+    let mut table = StampTable::new(Stamp::default(), StampInterpolation::Linear);
     (1..200).for_each(|k| {
         table.publish(f64::from(k) * 1e-4, 1.0, f64::from(k));
     });

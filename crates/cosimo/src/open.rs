@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use cosimo_core::Registry;
-use cosimo_core::entry::suggest;
+use cosimo_core::registry::suggest;
 use cosimo_engine::{Plan, plan};
 use cosimo_system::{
     Asked, Document, Files, Overrides, Problem, Scenario, Severity, System, format, overrides, regular,

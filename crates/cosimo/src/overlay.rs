@@ -1,7 +1,7 @@
 //! Result files as panels of a figure: signals of one file by their unit, those of several files upon each other, and
 //! with two the difference below.
 
-use cosimo_core::entry::suggest;
+use cosimo_core::registry::suggest;
 use cosimo_plot::{Axis, Panel, Series, Style};
 use cosimo_record::Table;
 use cosimo_record::compare::{Incomparable, apart};

@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Write};
 
-use cosimo_core::entry::{Listed, Options, Value, number_text};
-use cosimo_core::{End, Registry};
+use cosimo_core::registry::{EntryListing, Options, Value, number_text};
+use cosimo_core::{PowerVariable, Registry};
 use cosimo_engine::Layout;
 use cosimo_engine::rows::side_letter;
 use cosimo_system::{
@@ -126,11 +126,11 @@ fn inputs(out: &mut String, layout: &Layout) -> fmt::Result {
             .terms(input)
             .iter()
             .map(|term| {
-                let path = ports.path(End::Output(term.output));
+                let path = ports.path(PowerVariable::Output(term.output));
                 if term.gain == 1.0 { path } else { format!("{} * {path}", term.gain) }
             })
             .collect();
-        let path = ports.path(End::Input(input));
+        let path = ports.path(PowerVariable::Input(input));
         if terms.is_empty() {
             writeln!(out, "  {path:<20} = {} (constant)", layout.topology.couplings.constant(input))?;
             continue;
@@ -180,7 +180,12 @@ fn bonds(out: &mut String, layout: &Layout) -> fmt::Result {
     Ok(())
 }
 
-fn methods(out: &mut String, system: &System, layout: &Layout, axes: &[(&str, Vec<Listed>)]) -> fmt::Result {
+fn methods(
+    out: &mut String,
+    system: &System,
+    layout: &Layout,
+    axes: &[(&str, Vec<EntryListing>)],
+) -> fmt::Result {
     writeln!(out, "\nmethods")?;
     let lines = system.bonds.iter().any(|bond| bond.line.is_some());
     let sizes = (layout.limits.control.adaptive, layout.limits.control.first(system.recipe.step.size));
@@ -215,7 +220,7 @@ fn choices(
     out: &mut String,
     recipe: &Recipe,
     sizes: Option<(bool, f64)>,
-    axes: &[(&str, Vec<Listed>)],
+    axes: &[(&str, Vec<EntryListing>)],
 ) -> fmt::Result {
     for (axis, choice) in [
         ("partition", &recipe.partition),
@@ -277,7 +282,7 @@ fn origin(origin: Origin) -> &'static str {
 }
 
 /// The options of a method as they are in force; `None` where there is no such method, or they do not fit it.
-pub(crate) fn resolved(axis: &str, choice: &Choice, axes: &[(&str, Vec<Listed>)]) -> Option<Options> {
+pub(crate) fn resolved(axis: &str, choice: &Choice, axes: &[(&str, Vec<EntryListing>)]) -> Option<Options> {
     let (_, entries) = axes.iter().find(|(known, _)| *known == axis)?;
     let entry = entries.iter().find(|entry| entry.name == choice.name)?;
     let given: Vec<(String, Value)> =
@@ -286,7 +291,7 @@ pub(crate) fn resolved(axis: &str, choice: &Choice, axes: &[(&str, Vec<Listed>)]
 }
 
 /// Every option of the choice, the defaults included.
-fn options(axis: &str, choice: &Choice, axes: &[(&str, Vec<Listed>)]) -> String {
+fn options(axis: &str, choice: &Choice, axes: &[(&str, Vec<EntryListing>)]) -> String {
     let Some(resolved) = resolved(axis, choice, axes) else { return String::new() };
     let words: Vec<String> =
         resolved.values().iter().map(|(name, value)| format!("{name} = {}", value.describe())).collect();

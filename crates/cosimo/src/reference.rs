@@ -3,7 +3,7 @@
 //! Parameters of the reference are those of the components with the same name.
 
 use cosimo_core::Registry;
-use cosimo_core::entry::{Options, ReferenceEntry, Value};
+use cosimo_core::registry::{Options, ReferenceEntry, Value};
 use cosimo_system::System;
 
 /// Values of ports at given instants.

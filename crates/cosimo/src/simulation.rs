@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use cosimo_core::entry::{OpenProblem, OpenRequest, Opened};
+use cosimo_core::registry::{OpenProblem, OpenRequest, OpenResult};
 use cosimo_core::{Registry, Source, Value};
 use cosimo_native::Blueprint;
 use cosimo_system::{Document, Files, Problem, System};
@@ -393,7 +393,7 @@ impl Source for OwnModel {
         self.source == source
     }
 
-    fn open(&self, request: &OpenRequest<'_>) -> Opened {
+    fn open(&self, request: &OpenRequest<'_>) -> OpenResult {
         let refused = |(name, _): &(String, Value)| OpenProblem {
             parameter: Some(name.clone()),
             message: format!("a model out of the program has no parameter `{name}`"),
@@ -411,7 +411,7 @@ fn result_files(paths: &[PathBuf], registry: &Registry) -> Result<cosimo_record:
         return Err(Error::new(ErrorKind::Input, message, Some("each file is written once".into())));
     }
     cosimo_record::Files::new(paths, &registry.formats).map_err(|unknown| {
-        let problem = |format: &cosimo_core::entry::UnknownFormat| {
+        let problem = |format: &cosimo_core::registry::UnknownFormat| {
             Problem::error("", format!("`--out`: {format}"), 0..0).hint(format.hint())
         };
         Error::input(unknown.iter().map(problem).collect(), Files::default())

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use cosimo_core::entry::{OpenRequest, number_text};
 use cosimo_core::interface::Port;
+use cosimo_core::registry::{OpenRequest, number_text};
 use cosimo_core::{Interface, Registry};
 use cosimo_system::write::text as quoted;
 use cosimo_system::{Files, Problem, System, sources};

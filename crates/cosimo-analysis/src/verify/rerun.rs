@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use cosimo_core::{End, Registry, Value};
+use cosimo_core::{PowerVariable, Registry, Value};
 use cosimo_engine::{BondTotals, Layout, Plan, Run, plan};
 use cosimo_system::{Choice, EndRule, Exchange, PerInput, Reject, Results, StrongDecl, System};
 use wildmatch::WildMatch;
@@ -131,9 +131,9 @@ fn signals(layout: &Layout, system: &System, recorded: &Results) -> Vec<(String,
         .collect();
     let outputs = (0..layout.topology.shape.outputs)
         .filter(|output| !books.contains(&layout.topology.names[layout.topology.owners[*output]]))
-        .map(|output| (ports.path(End::Output(output)), Signal::Output(output)));
+        .map(|output| (ports.path(PowerVariable::Output(output)), Signal::Output(output)));
     let inputs = (0..layout.topology.shape.inputs)
-        .map(|input| (ports.path(End::Input(input)), Signal::Input(input)))
+        .map(|input| (ports.path(PowerVariable::Input(input)), Signal::Input(input)))
         .filter(|(name, _)| patterns.iter().any(|pattern| pattern.matches(name)));
     let bonds = layout.topology.bonds.iter().enumerate();
     let bonds =

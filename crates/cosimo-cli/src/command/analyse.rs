@@ -8,7 +8,7 @@ mod stability;
 
 use cosimo::analysis::variant::refuse_lines;
 use cosimo::core::Registry;
-use cosimo::core::entry::number_text;
+use cosimo::core::registry::number_text;
 use cosimo::json_schema::About;
 use cosimo::system::{Document, System};
 use serde::Serialize;

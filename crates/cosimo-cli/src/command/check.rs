@@ -5,7 +5,7 @@ use cosimo::analysis::forecast::{Forecast, NoForecast, forecast, three};
 use cosimo::analysis::stability::How;
 use cosimo::analysis::survey;
 use cosimo::check::{self, CheckReport, MaybeForecast};
-use cosimo::core::entry::number_text;
+use cosimo::core::registry::number_text;
 use cosimo::engine::Findings;
 use cosimo::system::{Document, Files, Severity};
 

@@ -2,7 +2,7 @@
 
 use crate::{output, report};
 use cosimo::catalogue::families;
-use cosimo::core::entry::suggest;
+use cosimo::core::registry::suggest;
 
 /// Say what the code of an error or a remark means and what to do about it, or list all codes
 #[derive(Debug, clap::Args)]

@@ -1,6 +1,6 @@
 //! `cosimo methods`: the registry, as a list or one entry in full.
 
-use cosimo::core::entry::{Kind, Listed, Options, Spec, suggest};
+use cosimo::core::registry::{EntryListing, OptionKind, Options, Spec, suggest};
 use serde::Serialize;
 
 use crate::{output, report};
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
         println!("\n`cosimo methods NAME` shows options and their defaults.");
         return Ok(());
     };
-    let found: Vec<(&'static str, Listed)> = all.filter(|(_, entry)| entry.name == name).collect();
+    let found: Vec<(&'static str, EntryListing)> = all.filter(|(_, entry)| entry.name == name).collect();
     if found.is_empty() {
         let known = axes.iter().flat_map(|(_, entries)| entries.iter().map(|entry| entry.name));
         return Err(report::refused(format!("no method is called `{name}`"), Some(&suggest(name, known))));
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     Ok(())
 }
 
-fn about(entry: &Listed) -> String {
+fn about(entry: &EntryListing) -> String {
     let mut parts = vec![format!("needs {}", needs(entry))];
     if !entry.order.is_empty() {
         parts.insert(0, format!("order {}", entry.order));
@@ -69,9 +69,9 @@ fn about(entry: &Listed) -> String {
 }
 
 /// With default options; some options ask for more.
-fn needs(entry: &Listed) -> String {
+fn needs(entry: &EntryListing) -> String {
     let defaults = Options::resolve(entry.name, entry.options, &[]).unwrap_or_default();
-    let words = (entry.needs)(&defaults).words();
+    let words = (entry.needs)(&defaults).text();
     if words.is_empty() { "nothing".into() } else { words.join(", ") }
 }
 
@@ -84,7 +84,7 @@ pub(crate) fn options(specs: &[Spec]) {
     println!("options:");
     for spec in specs {
         let unit = match spec.kind {
-            Kind::Number { unit, .. } if !unit.is_empty() && unit != "1" => format!(" {unit}"),
+            OptionKind::Number { unit, .. } if !unit.is_empty() && unit != "1" => format!(" {unit}"),
             _ => String::new(),
         };
         println!("  {:<14} {:<14} {} ({})", spec.name, spec.default_text() + &unit, spec.doc, spec.wanted());
@@ -110,14 +110,14 @@ struct OptionInfo {
     wanted: String,
 }
 
-fn json(found: &[(&'static str, Listed)]) {
+fn json(found: &[(&'static str, EntryListing)]) {
     let option = |spec: &Spec| OptionInfo {
         name: spec.name,
         doc: spec.doc,
         default: spec.default_text(),
         wanted: spec.wanted(),
     };
-    let method = |(axis, entry): &(&'static str, Listed)| MethodInfo {
+    let method = |(axis, entry): &(&'static str, EntryListing)| MethodInfo {
         axis,
         name: entry.name,
         summary: entry.summary,

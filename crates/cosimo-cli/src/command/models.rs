@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use cosimo::core::entry::{ModelInfo, OpenRequest, suggest};
 use cosimo::core::interface::Port;
+use cosimo::core::registry::{ModelInfo, OpenRequest, suggest};
 
 use crate::command::methods::options;
 use crate::report;

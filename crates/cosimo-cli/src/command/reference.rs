@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
-use cosimo::core::entry::format_of;
 use cosimo::core::recorder::{Columns, Table};
+use cosimo::core::registry::format_of;
 use cosimo::system::Asked;
 use cosimo::{record, reference};
 

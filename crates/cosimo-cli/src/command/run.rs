@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use cosimo::analysis::forecast::three;
-use cosimo::core::entry::number_text;
-use cosimo::core::method::Learned;
+use cosimo::core::method::IdentificationStatus;
+use cosimo::core::registry::number_text;
 use cosimo::engine::lines::{EndTotals, IsleTotals, NetTotals};
 use cosimo::engine::{Apart, BondSummary, Ended, OwnSteps, Summary, Undivided};
 use cosimo::observers::CheckpointSchedule;
@@ -209,8 +209,8 @@ fn distances(undivided: &Undivided<'_>, summary: &Summary) {
 }
 
 /// What a correction found out about the simulators by itself.
-fn found(learned: &Learned) -> String {
-    let Learned { wanted, windows, renewed, age, closed, odd, quality, .. } = learned;
+fn found(learned: &IdentificationStatus) -> String {
+    let IdentificationStatus { wanted, windows, renewed, age, closed, odd, quality, .. } = learned;
     let Some(first) = learned.first else {
         let why = if *odd > 0 {
             "outputs are predicted, but by nothing that moves continuously: try smaller steps"

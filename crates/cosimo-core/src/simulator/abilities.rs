@@ -1,8 +1,8 @@
 //! What only some simulators can do, each ability a small trait. [`Simulator`] has a getter for each.
 
-use super::{Inputs, Outputs, Reached, Simulator, Slot};
+use super::{Inputs, Outputs, Simulator, Slot, StepResult};
 use crate::error::SimulatorError;
-use crate::linearised::{Matrices, Present};
+use crate::linear_model::{OperatingPoint, StateSpaceMatrices};
 use crate::time::{Time, Window};
 
 /// Names of the abilities, for [`Simulator::inner`].
@@ -44,14 +44,14 @@ pub trait Rollback {
 
     /// Tries on the given window whether `restore` brings back what `save` kept, and is afterwards as it was.
     /// Simulators that were tested elsewhere need no trial.
-    fn check(&mut self, _window: Window, _inputs: &Inputs<'_>) -> Result<Rehearsal, SimulatorError> {
-        Ok(Rehearsal::Untried)
+    fn check(&mut self, _window: Window, _inputs: &Inputs<'_>) -> Result<RollbackCheck, SimulatorError> {
+        Ok(RollbackCheck::Untried)
     }
 }
 
 /// What a trial of rollback showed.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub enum Rehearsal {
+pub enum RollbackCheck {
     #[default]
     Untried,
     /// The repeated step gave the same bits.
@@ -102,7 +102,7 @@ pub trait StepIntegrals: Simulator {
         window: Window,
         inputs: &Inputs<'_>,
         integrals: &mut [f64],
-    ) -> Result<Reached, SimulatorError>;
+    ) -> Result<StepResult, SimulatorError>;
 
     /// As `do_step_and_get_outputs`.
     fn do_step_and_get_all(
@@ -111,7 +111,7 @@ pub trait StepIntegrals: Simulator {
         inputs: &Inputs<'_>,
         integrals: &mut [f64],
         out: &mut Outputs<'_>,
-    ) -> Result<Reached, SimulatorError> {
+    ) -> Result<StepResult, SimulatorError> {
         let reached = self.do_step_with_integrals(window, inputs, integrals)?;
         if reached.to >= window.to {
             self.get_outputs(out)?;
@@ -132,14 +132,20 @@ pub trait States {
 pub trait StateSpace {
     /// Where it is, and f and g there with the inputs in `u`. A simulator that cannot be asked about inputs that it has not
     /// seen writes those into `u` that it saw last.
-    fn present(&mut self, into: &mut Present<'_>) -> Result<(), SimulatorError>;
+    fn operating_point(&mut self, into: &mut OperatingPoint<'_>) -> Result<(), SimulatorError>;
 
     /// f and g elsewhere. Asked only where the interface says `anywhere`.
-    fn motion(&mut self, x: &[f64], u: &[f64], f: &mut [f64], g: &mut [f64]) -> Result<(), SimulatorError>;
+    fn derivatives_and_outputs(
+        &mut self,
+        x: &[f64],
+        u: &[f64],
+        f: &mut [f64],
+        g: &mut [f64],
+    ) -> Result<(), SimulatorError>;
 
     /// Derivatives of f and g at the present states, with the inputs that `present` left. Asked only where the
     /// interface offers derivatives.
-    fn matrices(&mut self, u: &[f64], into: &mut Matrices<'_>) -> Result<(), SimulatorError>;
+    fn matrices(&mut self, u: &[f64], into: &mut StateSpaceMatrices<'_>) -> Result<(), SimulatorError>;
 }
 
 /// Variables inside a simulator, such as local variables of an FMU.
@@ -166,7 +172,7 @@ pub struct Local {
 pub trait MultiRate {
     /// The next `do_step` begins a step of its own that is longer than the window: it goes to the end of that at once, and
     /// shows what lies between in this window and those that follow.
-    fn begin_long_step(&mut self, lead: Lead);
+    fn begin_long_step(&mut self, lead: LongStep);
 
     /// Where it met an event in such a step. All simulators are then rewound, and its own step ends there the second time.
     fn event_inside_step(&self) -> Option<Time>;
@@ -174,7 +180,7 @@ pub trait MultiRate {
 
 /// A step that is longer than the window it begins with.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Lead {
+pub struct LongStep {
     pub own: Window,
     /// The degree of polynomial that those who hear of it get right, 1 or 2.
     pub degree: u32,

@@ -1,5 +1,5 @@
 use crate::{time, window};
-use cosimo_core::clock::{Beat, Clock, Crawl, Limit, arrived, fits, part, parts};
+use cosimo_core::clock::{Clock, Limit, OutputGrid, StallDetector, arrived, fits, part, parts};
 
 #[test]
 fn windows_of_one_size_are_multiples_of_it_from_where_the_size_began() {
@@ -93,19 +93,19 @@ fn sizes_fit_where_one_is_a_multiple_of_the_other() {
 
 #[test]
 fn time_that_hardly_moves_is_noticed_after_many_steps_in_a_row() {
-    let mut crawl = Crawl::between(1.0, 3.0);
+    let mut crawl = StallDetector::between(1.0, 3.0);
     assert_eq!(crawl.shortest(), 2e-12);
-    for _ in 1..Crawl::MOST {
+    for _ in 1..StallDetector::MOST {
         assert!(!crawl.stuck(1e-12));
     }
     assert!(crawl.stuck(1e-12));
     assert!(!crawl.stuck(2e-12) && !crawl.stuck(1e-12));
-    assert_eq!(Crawl::between(1.0, f64::INFINITY).shortest(), 0.0);
+    assert_eq!(StallDetector::between(1.0, f64::INFINITY).shortest(), 0.0);
 }
 
 #[test]
 fn a_beat_strikes_once_for_all_instants_that_passed() {
-    let mut beat = Beat::new(time(1.0), 0.5);
+    let mut beat = OutputGrid::new(time(1.0), 0.5);
     let mut clock = Clock::starting_at(time(1.0));
     assert!(beat.strikes(&clock) && !beat.strikes(&clock));
     clock.accept(clock.window(0.25, Limit::None));

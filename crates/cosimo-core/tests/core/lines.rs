@@ -1,11 +1,11 @@
 //! Ends of lines: what arrives, what is given back, and how delays grow.
 
-use cosimo_core::line::{Between, LineEnd, Repay, Stamp, Table};
+use cosimo_core::line::{LineEnd, Repay, Stamp, StampInterpolation, StampTable};
 use cosimo_core::stretch::Stretch;
 
-fn table(between: Between, values: impl Fn(f64) -> (f64, f64), times: &[f64]) -> Table {
+fn table(between: StampInterpolation, values: impl Fn(f64) -> (f64, f64), times: &[f64]) -> StampTable {
     let (effort, flow) = values(times[0]);
-    let mut table = Table::new(Stamp { t: times[0], effort, flow, ..Stamp::default() }, between);
+    let mut table = StampTable::new(Stamp { t: times[0], effort, flow, ..Stamp::default() }, between);
     for t in &times[1..] {
         let (effort, flow) = values(*t);
         table.publish(*t, effort, flow);
@@ -13,7 +13,7 @@ fn table(between: Between, values: impl Fn(f64) -> (f64, f64), times: &[f64]) ->
     table
 }
 
-fn end<'a>(table: &'a Table, own: &'a Table) -> LineEnd<'a> {
+fn end<'a>(table: &'a StampTable, own: &'a StampTable) -> LineEnd<'a> {
     LineEnd {
         effort: 0,
         flow: 0,
@@ -31,7 +31,7 @@ fn end<'a>(table: &'a Table, own: &'a Table) -> LineEnd<'a> {
 
 #[test]
 fn slopes_are_those_of_a_parabola_through_three_stamps() {
-    let mut table = table(Between::Hermite, |t| (t * t, 3.0 * t), &[0.0, 0.5]);
+    let mut table = table(StampInterpolation::Hermite, |t| (t * t, 3.0 * t), &[0.0, 0.5]);
     let stamp = table.publish(2.0, 4.0, 6.0);
     assert_eq!((stamp.effort_slope, stamp.flow_slope), (4.0, 3.0));
     // The flow summed up by the trapezoidal rule: the integral of 3 t.
@@ -45,7 +45,7 @@ fn slopes_are_those_of_a_parabola_through_three_stamps() {
 
 #[test]
 fn cubics_between_stamps_have_their_values_and_slopes() {
-    let mut table = Table::awaiting(Between::Hermite);
+    let mut table = StampTable::awaiting(StampInterpolation::Hermite);
     assert!(table.is_empty());
     // 1 + t + t^2 - t^3 and its derivative at 0 and 2.
     let cubic = |t: f64| 1.0 + t * (1.0 + t * (1.0 - t));
@@ -62,15 +62,15 @@ fn cubics_between_stamps_have_their_values_and_slopes() {
         let (effort, flow, _) = table.at(t);
         assert!((effort - cubic(t)).abs() < 1e-14 && (flow + cubic(t)).abs() < 1e-14);
     }
-    let mut again = Table::awaiting(Between::Hermite);
+    let mut again = StampTable::awaiting(StampInterpolation::Hermite);
     again.restore(table.stamps(), 3);
     assert_eq!((again.at(1.5), again.beyond()), (table.at(1.5), 3));
 }
 
 #[test]
 fn charge_that_was_lost_is_given_back_over_time() {
-    let other = table(Between::Linear, |_| (4.0, 1.0), &[0.0, 1.0, 2.0, 3.0]);
-    let own = table(Between::Linear, |_| (2.0, 0.5), &[0.0, 1.0, 2.0, 3.0]);
+    let other = table(StampInterpolation::Linear, |_| (4.0, 1.0), &[0.0, 1.0, 2.0, 3.0]);
+    let own = table(StampInterpolation::Linear, |_| (2.0, 0.5), &[0.0, 1.0, 2.0, 3.0]);
     let plain = end(&other, &own);
     assert_eq!(plain.wave(2.5), 4.0 + 2.0 * 1.0);
     let repaying = LineEnd { repay: Repay { within: 5.0, capacity: 0.25 }, ..plain };
@@ -84,8 +84,9 @@ fn charge_that_was_lost_is_given_back_over_time() {
 
 #[test]
 fn stamps_are_forgotten_where_that_is_worth_moving_the_rest() {
-    let filled =
-        |count: u32| table(Between::Linear, |t| (t, t), &(0..count).map(f64::from).collect::<Vec<_>>());
+    let filled = |count: u32| {
+        table(StampInterpolation::Linear, |t| (t, t), &(0..count).map(f64::from).collect::<Vec<_>>())
+    };
     // More than half of them, but too few; many, but less than half of them; both.
     for (count, before, left) in [(66, 64.0, 66), (400, 150.0, 400), (400, 250.0, 150)] {
         let mut table = filled(count);

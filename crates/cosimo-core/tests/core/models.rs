@@ -1,24 +1,24 @@
 //! Linear models in flat buffers: what is written by name is read by name.
 
-use cosimo_core::linearised::{Matrices, Models, Place, Present};
+use cosimo_core::linear_model::{LinearModels, ModelPlace, OperatingPoint, StateSpaceMatrices};
 
 #[test]
 fn models_of_different_sizes_lie_behind_each_other() {
     let sizes = [(2, 1, 3), (1, 2, 1)];
-    let first = Place::behind((0, 0, 0), sizes[0]);
-    let second = Place::behind((2, first.present.end, first.matrices.end), sizes[1]);
+    let first = ModelPlace::behind((0, 0, 0), sizes[0]);
+    let second = ModelPlace::behind((2, first.present.end, first.matrices.end), sizes[1]);
     assert_eq!((first.present.clone(), first.matrices.clone()), (0..8, 0..15));
     assert_eq!((second.present.clone(), second.matrices.clone()), (8..13, 15..21));
 
     let (mut present, mut matrices) = (vec![0.0; 13], vec![0.0; 21]);
     for (number, place) in [&first, &second].into_iter().enumerate() {
         let base = 100.0 * (number + 1) as f64;
-        let parts = Present::of(place.states, place.inputs, &mut present[place.present.clone()]);
+        let parts = OperatingPoint::of(place.states, place.inputs, &mut present[place.present.clone()]);
         for (k, part) in [parts.x, parts.u, parts.f, parts.g].into_iter().enumerate() {
             part.iter_mut().enumerate().for_each(|(i, value)| *value = base + (10 * k + i) as f64);
         }
         let buffer = &mut matrices[place.matrices.clone()];
-        let mut parts = Matrices::of(place.states, place.inputs, place.outputs, buffer);
+        let mut parts = StateSpaceMatrices::of(place.states, place.inputs, place.outputs, buffer);
         for column in 0..place.states + place.inputs {
             let value = |row: usize| base + (10 * row + column) as f64;
             let behind = place.states;
@@ -30,7 +30,7 @@ fn models_of_different_sizes_lie_behind_each_other() {
         }
     }
     let places = [None, Some(first), Some(second)];
-    let models = Models { present: &present, matrices: &matrices, places: &places };
+    let models = LinearModels { present: &present, matrices: &matrices, places: &places };
     assert!(models.of(0).is_none() && models.of(3).is_none());
 
     let model = models.of(1).unwrap();

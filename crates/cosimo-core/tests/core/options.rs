@@ -1,6 +1,6 @@
-use cosimo_core::entry::{Entry, Options, Range, Spec, find, number_text, suggest};
-use cosimo_core::interface::{Limits, Needs};
-use cosimo_core::method::Law;
+use cosimo_core::interface::{Needs, ValueRange};
+use cosimo_core::method::StepController;
+use cosimo_core::registry::{MethodEntry, Options, Range, Spec, find, number_text, suggest};
 use cosimo_core::{SimulatorError, StepError, Time, Value};
 
 #[test]
@@ -77,22 +77,22 @@ fn numbers_are_written_as_people_write_them() {
 
 #[test]
 fn limits_hold_their_ends() {
-    let limits = Limits { least: -1.0, largest: 2.0 };
-    assert!([-1.0, 0.0, 2.0].iter().all(|value| limits.hold(*value)));
-    assert!(![-1.1, 2.1, f64::NAN].iter().any(|value| limits.hold(*value)));
+    let limits = ValueRange { least: -1.0, largest: 2.0 };
+    assert!([-1.0, 0.0, 2.0].iter().all(|value| limits.contains(*value)));
+    assert!(![-1.1, 2.1, f64::NAN].iter().any(|value| limits.contains(*value)));
     assert_eq!(limits.to_string(), "from -1 to 2");
-    assert_eq!(Limits { least: -1.0, ..Limits::NONE }.to_string(), "at least -1");
-    assert_eq!(Limits { largest: 2.0, ..Limits::NONE }.to_string(), "at most 2");
+    assert_eq!(ValueRange { least: -1.0, ..ValueRange::NONE }.to_string(), "at least -1");
+    assert_eq!(ValueRange { largest: 2.0, ..ValueRange::NONE }.to_string(), "at most 2");
 }
 
 #[test]
 fn needs_are_listed_in_a_fixed_order() {
     let all = Needs { rollback: true, slopes: true, jacobian: true, variable_step: true, bonds: true };
     assert_eq!(
-        all.words(),
+        all.text(),
         ["rollback", "output slopes", "output derivatives", "variable step size", "a power bond"]
     );
-    assert!(Needs::NOTHING.words().is_empty());
+    assert!(Needs::NOTHING.text().is_empty());
 }
 
 #[test]
@@ -106,13 +106,13 @@ fn instants_are_ordered_and_never_nan() {
 #[test]
 fn entries_are_found_by_name() {
     struct Double;
-    impl Law for Double {
+    impl StepController for Double {
         fn factor(&self, _: &[f64], _: f64, _: u32) -> f64 {
             2.0
         }
     }
-    const fn entry(name: &'static str) -> Entry<dyn Law> {
-        Entry {
+    const fn entry(name: &'static str) -> MethodEntry<dyn StepController> {
+        MethodEntry {
             name,
             summary: "",
             source: "",
@@ -122,7 +122,7 @@ fn entries_are_found_by_name() {
             build: |_| Box::new(Double),
         }
     }
-    static ENTRIES: [Entry<dyn Law>; 2] = [entry("one"), entry("two")];
+    static ENTRIES: [MethodEntry<dyn StepController>; 2] = [entry("one"), entry("two")];
     let entries = [&ENTRIES[0], &ENTRIES[1]];
     assert_eq!(find(&entries, "two").map(|entry| entry.name), Some("two"));
     assert!(find(&entries, "three").is_none());

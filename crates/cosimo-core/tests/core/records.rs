@@ -1,9 +1,9 @@
 //! What a window left behind: integrals of inputs as they were applied and as they turned out to be.
 
 use crate::{time, window};
-use cosimo_core::linearised::Models;
-use cosimo_core::link::{Block, Couplings, Term};
-use cosimo_core::method::{Jacobian, Known, OwnStep, Quadrature, Record, Shape};
+use cosimo_core::linear_model::LinearModels;
+use cosimo_core::link::{Couplings, PortRanges, Term};
+use cosimo_core::method::{CorrectionContext, Jacobian, OwnStep, Quadrature, Sizes, StepRecord};
 use cosimo_core::trace::Traces;
 use cosimo_core::{Segment, Window};
 
@@ -43,13 +43,13 @@ fn written(sloped: bool) -> Written {
 }
 
 impl Written {
-    fn record(&self) -> Record<'_> {
-        Record {
+    fn record(&self) -> StepRecord<'_> {
+        StepRecord {
             window: self.window,
             applied: &self.applied,
-            left: &[],
+            outputs: &[],
             integrals: &self.integrals,
-            kept: &[],
+            stashed: &[],
             traces: &self.traces,
             couplings: &self.couplings,
             bonds: &[],
@@ -57,7 +57,7 @@ impl Written {
             tolerances: &[],
             weights: &[],
             connected: &[],
-            shape: Shape::default(),
+            shape: Sizes::default(),
         }
     }
 
@@ -117,20 +117,20 @@ fn a_right_guess_owes_nothing_by_either_rule() {
 
 #[test]
 fn rows_of_jacobians_are_found_by_output() {
-    let blocks = [Block { inputs: 0..1, outputs: 0..2 }, Block { inputs: 1..4, outputs: 2..4 }];
+    let blocks = [PortRanges { inputs: 0..1, outputs: 0..2 }, PortRanges { inputs: 1..4, outputs: 2..4 }];
     let values = [1.0, 2.0, 10.0, 11.0, 12.0, 20.0, 21.0, 22.0];
     let written = written(true);
     let own = [None, Some(OwnStep { size: 0.1, begins: true })];
-    let known = Known {
+    let known = CorrectionContext {
         traces: &written.traces,
         couplings: &written.couplings,
         blocks: &blocks,
         bonds: &[],
         corrected: &[],
         jacobian: Jacobian { values: &values, starts: &[0, 2], owners: &[0, 0, 1, 1] },
-        models: Models { present: &[], matrices: &[], places: &[] },
+        models: LinearModels { present: &[], matrices: &[], places: &[] },
         own: &own,
-        shape: Shape::default(),
+        shape: Sizes::default(),
     };
     assert_eq!(known.jacobian_row(0), (0, &[1.0][..]));
     assert_eq!(known.jacobian_row(1), (0, &[2.0][..]));
@@ -141,6 +141,6 @@ fn rows_of_jacobians_are_found_by_output() {
 
 #[test]
 fn ends_are_values_and_slopes_where_there_are_any() {
-    let shape = Shape { outputs: 3, ..Shape::default() };
-    assert_eq!((shape.ends(), Shape { slopes: true, ..shape }.ends()), (3, 6));
+    let shape = Sizes { outputs: 3, ..Sizes::default() };
+    assert_eq!((shape.ends(), Sizes { slopes: true, ..shape }.ends()), (3, 6));
 }

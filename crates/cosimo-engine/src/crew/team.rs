@@ -6,10 +6,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cosimo_core::linearised::{Matrices, Place, Present};
+use cosimo_core::linear_model::{ModelPlace, OperatingPoint, StateSpaceMatrices};
 use cosimo_core::method::{JacobianSource, JacobianWork};
 use cosimo_core::{
-    Inputs, Lead, Outputs, Rehearsal, Segment, Setup, Simulator, SimulatorError, Slot, Time, Window,
+    Inputs, LongStep, Outputs, RollbackCheck, Segment, Setup, Simulator, SimulatorError, Slot, Time, Window,
 };
 
 use crate::plan::runs;
@@ -53,7 +53,7 @@ pub(crate) struct Seldom {
     pub locals: Range<usize>,
     pub jacobian: Range<usize>,
     /// Where its linear model goes, if it has one.
-    pub model: Option<Place>,
+    pub model: Option<ModelPlace>,
     /// Per pass: an output of this simulator can be known by then.
     pub passes: Vec<bool>,
     /// It declares derivatives of its outputs by its inputs.
@@ -179,11 +179,11 @@ pub(crate) struct Buffers {
     /// Frozen states, one per member.
     pub frozen: Vec<Vec<u8>>,
     /// What trials of rollback showed, one per member.
-    pub rehearsals: Vec<Rehearsal>,
+    pub rehearsals: Vec<RollbackCheck>,
     /// What members have to say once they are initialised, one list per member.
     pub notices: Vec<Vec<(&'static str, String)>>,
     /// Steps of members' own, for those who begin one.
-    pub leads: Vec<Option<Lead>>,
+    pub leads: Vec<Option<LongStep>>,
     /// Who stands at an event, one per member.
     pub due: Vec<bool>,
     /// Texts and bytes on their way, one per wire of all; and those that were shown last.
@@ -200,7 +200,7 @@ impl Buffers {
             slopes: vec![f64::NAN; outputs],
             integrals: vec![f64::NAN; outputs],
             frozen: vec![Vec::new(); members],
-            rehearsals: vec![Rehearsal::default(); members],
+            rehearsals: vec![RollbackCheck::default(); members],
             notices: vec![Vec::new(); members],
             leads: vec![None; members],
             due: vec![false; members],
@@ -429,7 +429,7 @@ fn one(member: &mut Member, task: Task, sources: &Sources, buffers: &mut Buffers
         Task::Rehearse(window) => {
             buffers.rehearsals[member.index] = match simulator.rollback() {
                 Some(rollback) => rollback.check(window, &inputs)?,
-                None => Rehearsal::Untried,
+                None => RollbackCheck::Untried,
             };
         }
         Task::Read => {
@@ -552,26 +552,27 @@ fn exit_initialization(member: &mut Member, buffers: &mut Buffers) -> Result<Out
 fn linearise(
     simulator: &mut dyn Simulator,
     source: &dyn JacobianSource,
-    place: &Place,
+    place: &ModelPlace,
     inputs: &Inputs<'_>,
     work: &mut JacobianWork,
     present: &mut [f64],
     matrices: Option<&mut [f64]>,
 ) -> Result<(), SimulatorError> {
     let (states, ports, outputs) = (place.states, place.inputs, place.outputs);
-    let (Some(insight), Some(dynamics)) = (simulator.interface().insight, simulator.state_space()) else {
+    let (Some(insight), Some(dynamics)) = (simulator.interface().state_space_access, simulator.state_space())
+    else {
         return Err(SimulatorError::new("linearise", "this simulator does not show its equations"));
     };
-    let mut point = Present::of(states, ports, present);
+    let mut point = OperatingPoint::of(states, ports, present);
     for (u, segment) in point.u.iter_mut().zip(inputs.segments) {
         *u = segment.start();
     }
-    dynamics.present(&mut point)?;
+    dynamics.operating_point(&mut point)?;
     all_finite("x", 1, point.x)?;
     all_finite("x'", 1, point.f)?;
     all_finite("y", 1, point.g)?;
     let Some(buffer) = matrices else { return Ok(()) };
-    let mut found = Matrices::of(states, ports, outputs, buffer);
+    let mut found = StateSpaceMatrices::of(states, ports, outputs, buffer);
     source.linearise(&insight, dynamics, point.x, point.u, work, &mut found)?;
     all_finite("dx'/dx", states, found.a)?;
     all_finite("dx'/du", ports, found.b)?;

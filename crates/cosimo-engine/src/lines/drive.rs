@@ -1,7 +1,7 @@
 //! How the effort of a line reaches a simulator: at the stages of its own solver if it can, else as a segment that is made
 //! before the step. What arrives is known for the whole step; how the own flow answers is not.
 
-use cosimo_core::{Inputs, LineEnd, Outputs, Reached, Segment, Simulator, SimulatorError, Slot, Window};
+use cosimo_core::{Inputs, LineEnd, Outputs, Segment, Simulator, SimulatorError, Slot, StepResult, Window};
 use cosimo_system::Boundary;
 
 use super::end::End;
@@ -54,11 +54,16 @@ impl Drive {
         segments: &[Segment],
         stepwise: bool,
         integrals: &mut [f64],
-    ) -> Result<Reached, SimulatorError> {
+    ) -> Result<StepResult, SimulatorError> {
         let from = window.from.seconds();
         if self.way == Boundary::Inside {
             let inputs = |views: &[LineEnd<'_>], simulator: &mut dyn Simulator, integrals: &mut [f64]| {
-                step(simulator, window, &Inputs { segments, ends: views, stepwise }, integrals)
+                step(
+                    simulator,
+                    window,
+                    &Inputs { segments, ends: views, return_each_internal_step: stepwise },
+                    integrals,
+                )
             };
             if ends.is_empty() || ends.len() > MANY {
                 let views: Vec<LineEnd<'_>> = ends.iter().map(|end| end.view(from)).collect();
@@ -130,7 +135,7 @@ impl Drive {
                 }
                 self.assume(0, ends, window);
                 let reached = self.step(simulator, window, integrals)?;
-                Ok(Reached { evaluations: reached.evaluations + evaluations, ..reached })
+                Ok(StepResult { evaluations: reached.evaluations + evaluations, ..reached })
             }
         }
     }
@@ -159,7 +164,7 @@ impl Drive {
         simulator: &mut dyn Simulator,
         window: Window,
         integrals: &mut [f64],
-    ) -> Result<Reached, SimulatorError> {
+    ) -> Result<StepResult, SimulatorError> {
         step(simulator, window, &Inputs::of(&self.segments), integrals)
     }
 
@@ -214,7 +219,7 @@ fn step(
     window: Window,
     inputs: &Inputs<'_>,
     integrals: &mut [f64],
-) -> Result<Reached, SimulatorError> {
+) -> Result<StepResult, SimulatorError> {
     if integrals.is_empty() {
         return simulator.do_step(window, inputs);
     }

@@ -1,7 +1,7 @@
 //! One end of a line: what it published, what it received, how long its delay is, and the law that changes it.
 //! Source: Braun, Hällqvist & Fritzson 2023, Eq. (8) and Fig. 2.
 
-use cosimo_core::line::{Between, Repay, Stamp, Table};
+use cosimo_core::line::{Repay, Stamp, StampInterpolation, StampTable};
 use cosimo_core::method::Steadiness;
 use cosimo_core::{LineEnd, Stretch};
 use cosimo_system::{Impedances, LineDecl};
@@ -30,8 +30,8 @@ pub(crate) struct End {
     pub(crate) factor: f64,
     /// Of the other end, as it was when stamps were delivered last.
     pub(crate) other: f64,
-    pub(crate) own: Table,
-    pub(crate) inbox: Table,
+    pub(crate) own: StampTable,
+    pub(crate) inbox: StampTable,
     law: Option<Law>,
     pub(crate) stats: Stats,
     /// Published and not yet delivered, with what the other end is to hear.
@@ -41,7 +41,7 @@ pub(crate) struct End {
     incoming: Vec<Stamp>,
     heard: Notice,
     /// How to read between stamps, and the seconds for which they are kept.
-    between: Between,
+    between: StampInterpolation,
     memory: f64,
     /// The effort at the start, in SI units.
     pub(crate) first_effort: f64,
@@ -163,8 +163,8 @@ impl End {
             owner,
             factor: decl.factor[side],
             other: decl.factor[1 - side],
-            own: Table::default(),
-            inbox: Table::default(),
+            own: StampTable::default(),
+            inbox: StampTable::default(),
             law,
             stats: Stats { largest: decl.factor[side], ..Stats::default() },
             outbox: Vec::new(),
@@ -182,8 +182,8 @@ impl End {
     /// The first stamp, with the flow as the output has it.
     pub(crate) fn begin(&mut self, t: f64, flow: f64) {
         let first = Stamp { t, effort: self.first_effort, flow: self.sign * flow, ..Stamp::default() };
-        self.own = Table::new(first, self.between);
-        self.inbox = Table::awaiting(self.between);
+        self.own = StampTable::new(first, self.between);
+        self.inbox = StampTable::awaiting(self.between);
         if let Some(law) = &mut self.law {
             law.steady.start(&first, &mut law.memory);
         }

@@ -4,10 +4,10 @@
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
-use cosimo_core::entry::{Options, Registry, find};
 use cosimo_core::interface::{Abilities, Interface, Port};
 use cosimo_core::method::Steadiness;
-use cosimo_core::{End as PortEnd, Setup, Simulator, Time};
+use cosimo_core::registry::{Options, Registry, find};
+use cosimo_core::{PowerVariable as PortEnd, Setup, Simulator, Time};
 use cosimo_system::{
     Boundary, Choice, Component, EndRule, Impedances, Problem, Recipe, Results, Span, System, values,
 };
@@ -70,7 +70,7 @@ pub(crate) fn form(
     }
     let experiment = &system.experiment;
     let stop = Time::new(experiment.stop).filter(|_| experiment.end == EndRule::Exact);
-    let setup = Setup { start: Time::new(experiment.start)?, stop, meets: false, rewinds: false };
+    let setup = Setup { start: Time::new(experiment.start)?, stop, stop_at_events: false, rewinds: false };
     let starts: Vec<Vec<f64>> =
         (0..names.len()).map(|component| constants(component, system, interfaces)).collect();
     let mut seeds = Vec::new();
@@ -269,7 +269,7 @@ fn way(component: usize, draft: &Draft<'_>, ports: &Ports<'_>, problems: &mut Ve
             }
             let known = line.decl.mass[side].is_some();
             let wanted = match line.decl.boundary {
-                Boundary::Best if can.lines => Boundary::Inside,
+                Boundary::Best if can.wave_boundary => Boundary::Inside,
                 Boundary::Best if can.rollback => Boundary::Corrected,
                 Boundary::Best if known => Boundary::SemiImplicit,
                 other => other,
@@ -289,7 +289,7 @@ fn way(component: usize, draft: &Draft<'_>, ports: &Ports<'_>, problems: &mut Ve
                         .into(),
                     "leave `boundary` out, or take \"mid-step\"",
                 )),
-                Boundary::Inside if !can.lines => Some(problem(
+                Boundary::Inside if !can.wave_boundary => Some(problem(
                     format!("`{name}` cannot have the effort follow its flow inside of its steps"),
                     "only native models with a solver of their own and FMUs for model exchange can; leave `boundary` out",
                 )),
@@ -411,7 +411,7 @@ fn step(
     let Some((delay, line)) = shortest.min_by(|a, b| a.0.total_cmp(&b.0)) else { return usual };
     let inside = piece.alone && ways[piece.members[0]] == Boundary::Inside;
     // Whether others hear of every step of its solver.
-    let shows = inside && ports.interfaces[piece.members[0]].abilities.stepwise;
+    let shows = inside && ports.interfaces[piece.members[0]].abilities.returns_each_internal_step;
     // What is refused for another reason needs no remark.
     let hides = !shows && piece.members.iter().all(|member| ways[*member] != Boundary::Held);
     let fixed = piece.members.iter().find(|member| !ports.interfaces[**member].abilities.variable_step);
@@ -509,7 +509,7 @@ fn whole(
         for &component in &piece.members {
             let Interface { inputs, outputs, abilities, .. } = &ports.interfaces[component];
             let face = &mut faces[component];
-            face.freezes = abilities.freeze;
+            face.freezes = abilities.serialize_state;
             face.outputs.extend(outputs.iter().map(|port| (port.clone(), next())));
             for (input, port) in inputs.iter().enumerate() {
                 let place = next();
@@ -605,9 +605,9 @@ impl Face {
     fn interface(self) -> Interface {
         let abilities = Abilities {
             rollback: false,
-            freeze: self.freezes,
+            serialize_state: self.freezes,
             states: false,
-            answers: false,
+            direct_response: false,
             // It has no feed-through either, so nobody needs to ask for it.
             jacobian: true,
             ..Abilities::NATIVE

@@ -1,8 +1,8 @@
 //! The plan of an island of several simulators: its part of the whole system, under its own method.
 
-use cosimo_core::entry::{Options, Registry, find};
 use cosimo_core::interface::Interface;
-use cosimo_core::{End as PortEnd, Simulator};
+use cosimo_core::registry::{Options, Registry, find};
+use cosimo_core::{PowerVariable as PortEnd, Simulator};
 use cosimo_system::{Problem, Recipe, System, values};
 
 use super::form::Piece;

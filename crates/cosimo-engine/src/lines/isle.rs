@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use cosimo_core::clock::Crawl;
+use cosimo_core::clock::StallDetector;
 use cosimo_core::error::StepError;
 use cosimo_core::{Segment, Setup, SimulatorError, Time};
 
@@ -49,7 +49,7 @@ pub(crate) struct Isle {
     start: f64,
     steps: u64,
     evaluations: u64,
-    crawl: Crawl,
+    crawl: StallDetector,
     /// All of it as bytes, on its way to a checkpoint or from there.
     pub(crate) frozen: Vec<u8>,
     /// Wall time of its steps, where it is taken.
@@ -100,7 +100,7 @@ impl Isle {
             start,
             steps: 0,
             evaluations: 0,
-            crawl: Crawl::between(start, stop),
+            crawl: StallDetector::between(start, stop),
             frozen: Vec::new(),
             spent: None,
         };
@@ -158,8 +158,11 @@ impl Isle {
         };
         let Some((now, evaluations)) = stepped else { return Ok(false) };
         if self.crawl.stuck(now - time) {
-            let words =
-                format!("time hardly moves: {} steps in a row of about {:e} s", Crawl::MOST, now - time);
+            let words = format!(
+                "time hardly moves: {} steps in a row of about {:e} s",
+                StallDetector::MOST,
+                now - time
+            );
             return Err(SimulatorError::new("step", words));
         }
         self.time = now;

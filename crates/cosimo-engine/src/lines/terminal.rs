@@ -5,7 +5,9 @@ use std::ops::Range;
 use cosimo_core::abilities;
 use cosimo_core::interface::Interface;
 use cosimo_core::simulator::{Ability, Rollback, SerializeState, StepIntegrals};
-use cosimo_core::{Inputs, Outputs, Reached, Segment, Setup, Simulator, SimulatorError, Slot, Time, Window};
+use cosimo_core::{
+    Inputs, Outputs, Segment, Setup, Simulator, SimulatorError, Slot, StepResult, Time, Window,
+};
 
 use cosimo_system::Boundary;
 
@@ -52,7 +54,7 @@ impl Terminal {
         interface.inputs = plain.iter().map(|input| interface.inputs[*input].clone()).collect();
         // Derivatives by what is left could be had; nobody has needed them yet.
         interface.abilities.jacobian = false;
-        interface.insight = None;
+        interface.state_space_access = None;
         interface.stretches.clear();
         let saved = vec![drive.rates.clone(); Slot::COUNT];
         let ends = Ends::clone(ends);
@@ -130,7 +132,7 @@ impl Simulator for Terminal {
         self.inner.set_inputs(at, &Inputs::of(&self.segments))
     }
 
-    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<StepResult, SimulatorError> {
         self.do_step_with_integrals(window, inputs, &mut [])
     }
 
@@ -164,7 +166,7 @@ impl StepIntegrals for Terminal {
         window: Window,
         inputs: &Inputs<'_>,
         integrals: &mut [f64],
-    ) -> Result<Reached, SimulatorError> {
+    ) -> Result<StepResult, SimulatorError> {
         self.take(inputs);
         let (inner, ends) = (self.inner.as_mut(), lock(&self.ends));
         let ends = &ends[self.own.clone()];

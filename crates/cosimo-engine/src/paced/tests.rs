@@ -33,13 +33,13 @@ impl Simulator for Power {
         self.log.lock().unwrap().push(format!("set {}", at.seconds()));
         Ok(())
     }
-    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<StepResult, SimulatorError> {
         let (from, to, [a, b, ..]) = (window.from.seconds(), window.to.seconds(), inputs.segments[0].0);
         self.log.lock().unwrap().push(format!("{from} {to} {a} {b}"));
         let stop = self.stops.filter(|stop| (from..to).contains(stop) && *stop > from);
         self.now.now[0] = stop.unwrap_or(to);
         let event = self.event == Some(to);
-        Ok(Reached { to: Time::new(self.now.now[0]).unwrap(), next_event: None, event, evaluations: 3 })
+        Ok(StepResult { to: Time::new(self.now.now[0]).unwrap(), next_event: None, event, evaluations: 3 })
     }
     fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
         let t = self.now.now[0];
@@ -86,7 +86,7 @@ impl StepIntegrals for Power {
         window: Window,
         inputs: &Inputs<'_>,
         integrals: &mut [f64],
-    ) -> Result<Reached, SimulatorError> {
+    ) -> Result<StepResult, SimulatorError> {
         let reached = self.do_step(window, inputs)?;
         let (from, next) = (window.from.seconds(), self.power + 1);
         integrals[0] = (self.now.now[0].powi(next) - from.powi(next)) / f64::from(next);
@@ -123,7 +123,7 @@ struct Bench {
 }
 
 /// Values, integrals and what was reached.
-type Shown = ([f64; 2], [f64; 2], Reached);
+type Shown = ([f64; 2], [f64; 2], StepResult);
 
 fn time(t: f64) -> Time {
     Time::new(t).unwrap()
@@ -144,14 +144,14 @@ impl Bench {
         let port = |name: &str| Port::new(name, "1", "");
         let interface = Interface {
             inputs: vec![port("u")],
-            outputs: vec![port("y"), Port { carries: Carries::Integer, ..port("n") }],
+            outputs: vec![port("y"), Port { value_type: ValueType::Integer, ..port("n") }],
             abilities,
             ..Interface::default()
         };
         let log = Log::default();
         let inner = Power { interface, power, now: Memory::new([0.0]), stops, event, log: log.clone() };
         let mut paced = Paced::new(Box::new(inner), every, divides);
-        let setup = Setup { start: Time::ZERO, stop: None, meets, rewinds: true };
+        let setup = Setup { start: Time::ZERO, stop: None, stop_at_events: meets, rewinds: true };
         paced.initialize(&setup).unwrap();
         let mut bench = Bench { paced, log, slopes };
         bench.outputs();
@@ -178,7 +178,7 @@ impl Bench {
     }
 
     fn lead(&mut self, from: f64, to: f64, degree: u32) {
-        self.paced.begin_long_step(Lead { own: window(from, to), degree });
+        self.paced.begin_long_step(LongStep { own: window(from, to), degree });
     }
 
     fn log(&self) -> Vec<String> {
@@ -224,7 +224,7 @@ fn inputs_that_are_held_get_their_mean_over_each_part() {
     bench.step(0.0, 1.0);
     assert_eq!(bench.log(), ["0 0.5 1.5 0", "0.5 1 2.5 0"]);
     assert_eq!(bench.paced.interface().abilities.input_degree, 3);
-    assert!(bench.paced.interface().abilities.integrals && !bench.paced.interface().abilities.lines);
+    assert!(bench.paced.interface().abilities.integrals && !bench.paced.interface().abilities.wave_boundary);
     let plain = Bench::new(Kind { input_degree: 0, ..PLAIN }, 0.5, false);
     assert_eq!(plain.paced.interface().abilities.input_degree, 0);
     assert!(!plain.paced.interface().abilities.integrals);

@@ -4,9 +4,9 @@
 
 use std::collections::BTreeSet;
 
-use cosimo_core::entry::Registry;
+use cosimo_core::registry::Registry;
 use cosimo_core::unit::{DOMAINS, Domain, POWER};
-use cosimo_core::{End, Unit};
+use cosimo_core::{PowerVariable, Unit};
 use cosimo_system::{BondDecl, Opposite, PowerPort, Problem, System, WireDecl};
 
 use super::Draft;
@@ -106,10 +106,11 @@ impl Candidate {
             (true, true) => return None, // a bond has one opposite at most
         };
         // Side a gives the effort and takes the flow.
-        let a = [End::Output(effort.output), End::Input(flow.input)];
-        let b = [End::Input(effort.input), End::Output(flow.output)];
-        let units =
-            |side: [End; 2]| Some((ports.port(side[0]).unit.as_ref()?, ports.port(side[1]).unit.as_ref()?));
+        let a = [PowerVariable::Output(effort.output), PowerVariable::Input(flow.input)];
+        let b = [PowerVariable::Input(effort.input), PowerVariable::Output(flow.output)];
+        let units = |side: [PowerVariable; 2]| {
+            Some((ports.port(side[0]).unit.as_ref()?, ports.port(side[1]).unit.as_ref()?))
+        };
         // A side without units does not speak against it, but one with units must speak for it.
         let (efforts, flows) = match (units(a), units(b)) {
             (Some(one), Some(other)) => power(one).and(power(other)).map(|()| one)?,
@@ -124,7 +125,7 @@ impl Candidate {
         if swapped {
             return None;
         }
-        let side = |[effort, flow]: [End; 2]| PowerPort {
+        let side = |[effort, flow]: [PowerVariable; 2]| PowerPort {
             effort: (ports.path(effort), 0..0),
             flow: (ports.path(flow), 0..0),
         };

@@ -4,8 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cosimo_core::End;
-use cosimo_core::entry::{Registry, number_text};
+use cosimo_core::PowerVariable;
+use cosimo_core::registry::{Registry, number_text};
 use cosimo_system::{Component, Problem, Severity, Span, Summand, System, WireDecl};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -64,7 +64,7 @@ pub fn check(system: &System, registry: &Registry, reading: Vec<Problem>) -> Fin
     let (inputs, outputs) = inspection.size();
     let read: BTreeSet<usize> = draft.links.rows.iter().flatten().map(|term| term.output).collect();
     let rest = (0..outputs).filter(|output| !read.contains(output));
-    let paths = rest.map(|output| inspection.ports.path(End::Output(output)));
+    let paths = rest.map(|output| inspection.ports.path(PowerVariable::Output(output)));
     let unread_outputs = paths.filter(|path| !inspection.named.contains(path.as_str())).collect();
     found.retain(|problem| !follows(problem, &reading, system));
     found.extend(reading);
@@ -130,27 +130,27 @@ impl Inspection<'_> {
             return None;
         }
         let given = self.given(input).map(|(value, _)| (value, true));
-        given.or_else(|| self.ports.port(End::Input(input)).start.map(|start| (start, false)))
+        given.or_else(|| self.ports.port(PowerVariable::Input(input)).start.map(|start| (start, false)))
     }
 
     /// The start value that the file gives to an input, with its place.
     fn given(&self, input: usize) -> Option<(f64, Span)> {
         let component = self.owner(input);
-        let name = &self.ports.port(End::Input(input)).name;
+        let name = &self.ports.port(PowerVariable::Input(input)).name;
         let start = component.starts.iter().find(|(port, ..)| port == name);
         start.map(|(_, value, span)| (*value, span.clone()))
     }
 
     /// The component of an input.
     fn owner(&self, input: usize) -> &Component {
-        &self.system.components[self.ports.place(End::Input(input)).0]
+        &self.system.components[self.ports.place(PowerVariable::Input(input)).0]
     }
 
     /// An input that was forgotten looks like one that was left alone; a start value in the file tells them apart.
     fn constants(&self, found: &mut Vec<Problem>) {
         for input in 0..self.size().0 {
             let Some((value, false)) = self.constant(input) else { continue };
-            let (end, component) = (End::Input(input), self.owner(input));
+            let (end, component) = (PowerVariable::Input(input), self.owner(input));
             let port = self.ports.port(end);
             let unit = port.unit.as_ref().map_or(String::new(), |unit| format!(" [{unit}]"));
             let message = format!(
@@ -169,7 +169,7 @@ impl Inspection<'_> {
 
     fn limits(&self, found: &mut Vec<Problem>) {
         for input in 0..self.size().0 {
-            let end = End::Input(input);
+            let end = PowerVariable::Input(input);
             let (value, span, whose) = match (self.given(input), self.constant(input)) {
                 (Some((value, span)), _) => (value, span, "the start value"),
                 (None, Some((value, _))) => {
@@ -178,7 +178,7 @@ impl Inspection<'_> {
                 (None, None) => continue,
             };
             let limits = self.ports.port(end).limits;
-            if !limits.hold(value) {
+            if !limits.contains(value) {
                 let message = format!(
                     "{whose} of `{}` is {}, but allowed is {limits}",
                     self.ports.path(end),
@@ -194,12 +194,14 @@ impl Inspection<'_> {
     /// Where one end of a wire has a unit and the other none, nothing can be compared.
     fn units(&self, found: &mut Vec<Problem>) {
         for (wire, summand, output) in self.wired() {
-            let Ok(input) = self.ports.input(&wire.to.0, &wire.to.1).map(End::Input) else { continue };
+            let Ok(input) = self.ports.input(&wire.to.0, &wire.to.1).map(PowerVariable::Input) else {
+                continue;
+            };
             // A table of values has no unit on either side.
             if !wire.convert || !summand.map.is_empty() {
                 continue;
             }
-            let output = End::Output(output);
+            let output = PowerVariable::Output(output);
             let (given, wanted) = (&self.ports.port(output).unit, &self.ports.port(input).unit);
             let (with, unit, without) = match (given, wanted) {
                 (Some(unit), None) => (output, unit, input),
@@ -231,14 +233,14 @@ impl Inspection<'_> {
         let mut bonds = BTreeMap::new();
         for bond in &self.draft.links.bonds {
             for end in bond.sides.iter().flat_map(|side| [side.effort, side.flow]) {
-                if let End::Output(output) = end {
+                if let PowerVariable::Output(output) = end {
                     bonds.entry(output).or_insert(bond);
                 }
             }
         }
         for (wire, summand, output) in self.wired() {
             let Some(bond) = bonds.get(&output) else { continue };
-            let end = End::Output(output);
+            let end = PowerVariable::Output(output);
             let message = format!(
                 "`{}` belongs to bond `{}` and also drives `{}` by a wire; power that goes that way is not in the ledger",
                 summand.port.0, bond.name, wire.to.0

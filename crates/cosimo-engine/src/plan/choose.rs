@@ -3,13 +3,15 @@
 
 use std::cell::RefCell;
 
-use cosimo_core::entry::{Entry, Options, Registry, find, format_of, suggest};
 use cosimo_core::interface::{Interface, Needs};
-use cosimo_core::linearised::Place;
-use cosimo_core::link::Block;
-use cosimo_core::method::{CouplingGraph, Discrete, Estimate, Fit, Iteration, Law, Shape};
+use cosimo_core::linear_model::ModelPlace;
+use cosimo_core::link::PortRanges;
+use cosimo_core::method::{
+    CouplingGraph, DiscreteHold, Estimate, Extrapolation, Iteration, Sizes, StepController,
+};
 use cosimo_core::recorder::TableError;
-use cosimo_core::{Carries, Couplings, End, Local, Time};
+use cosimo_core::registry::{MethodEntry, Options, Registry, find, format_of, suggest};
+use cosimo_core::{Couplings, Local, PowerVariable, Time, ValueType};
 use cosimo_system::{Choice, Component, Exchange, Problem, Reject, Span, System, values};
 
 use super::corrections::Corrections;
@@ -46,7 +48,7 @@ pub(super) struct Planner<'a> {
 
 /// The extrapolations, and which of them each input has.
 pub(super) struct Fits {
-    pub(super) all: Vec<Box<dyn Fit>>,
+    pub(super) all: Vec<Box<dyn Extrapolation>>,
     pub(super) of_input: Vec<usize>,
     names: Vec<&'static str>,
     /// One of them needs slopes.
@@ -54,7 +56,7 @@ pub(super) struct Fits {
 }
 
 impl Fits {
-    fn add(&mut self, fit: Box<dyn Fit>) -> usize {
+    fn add(&mut self, fit: Box<dyn Extrapolation>) -> usize {
         self.all.push(fit);
         self.all.len() - 1
     }
@@ -75,7 +77,7 @@ struct Built<T: ?Sized> {
 struct Stepping {
     iteration: Built<dyn Iteration>,
     estimate: Built<dyn Estimate>,
-    law: Built<dyn Law>,
+    law: Built<dyn StepController>,
 }
 
 impl<'a> Planner<'a> {
@@ -86,11 +88,11 @@ impl<'a> Planner<'a> {
         registry: &'a Registry,
     ) -> Planner<'a> {
         let (system, blocks) = (&*draft.system, ports.blocks);
-        let of_block = |ports: fn(&Block) -> usize| {
+        let of_block = |ports: fn(&PortRanges) -> usize| {
             let each = blocks.iter().enumerate();
             each.flat_map(|(index, block)| std::iter::repeat_n(index, ports(block))).collect::<Vec<usize>>()
         };
-        let through = |(block, interface): (&'a Block, &'a Interface)| {
+        let through = |(block, interface): (&'a PortRanges, &'a Interface)| {
             let (first_output, first_input) = (block.outputs.start, block.inputs.start);
             let pairs = interface.feedthrough.iter();
             pairs.map(move |(output, input)| (first_output + output, first_input + input))
@@ -101,7 +103,7 @@ impl<'a> Planner<'a> {
             ports,
             links: &draft.links,
             locals,
-            paths: (0..draft.links.rows.len()).map(|input| ports.path(End::Input(input))).collect(),
+            paths: (0..draft.links.rows.len()).map(|input| ports.path(PowerVariable::Input(input))).collect(),
             receivers: of_block(|block| block.inputs.len()),
             discrete: Vec::new(),
             fresh: Vec::new(),
@@ -188,7 +190,7 @@ impl<'a> Planner<'a> {
                 if !self.links.drivers[input].is_empty() || self.links.excused[input] {
                     return self.links.offsets[input];
                 }
-                let port = self.ports.port(End::Input(input));
+                let port = self.ports.port(PowerVariable::Input(input));
                 given[input].or(port.start).unwrap_or_else(|| {
                     let component = &self.system.components[self.receivers[input]];
                     let (owner, name) = (&component.name, &port.name);
@@ -217,7 +219,7 @@ impl<'a> Planner<'a> {
             let driven = !self.links.rows[input].is_empty();
             if self.discrete[input] && driven {
                 fits.names[input] = "discrete";
-                fits.of_input[input] = *held.get_or_insert_with(|| fits.add(Box::new(Discrete)));
+                fits.of_input[input] = *held.get_or_insert_with(|| fits.add(Box::new(DiscreteHold)));
                 continue;
             }
             let choice = self.system.recipe.input.of(&self.paths[input]);
@@ -255,16 +257,16 @@ impl<'a> Planner<'a> {
         }
         // Algebraic loops are cut where values are discrete or somebody has a guess.
         let wanted: Vec<bool> = given.iter().map(Option::is_some).collect();
-        let jumps: Vec<bool> = (0..outputs).map(|output| self.jumps(End::Output(output))).collect();
+        let jumps: Vec<bool> = (0..outputs).map(|output| self.jumps(PowerVariable::Output(output))).collect();
         let order_of = |renewed: &[bool]| Order::new(&couplings, &jumps, &self.feedthrough, renewed, &wanted);
         let (order, renewal) = (order_of(&vec![true; inputs]), order_of(&self.fresh));
         let first = |input: usize| {
-            let start = given[input].or(self.ports.port(End::Input(input)).start);
+            let start = given[input].or(self.ports.port(PowerVariable::Input(input)).start);
             start.filter(|_| !self.links.rows[input].is_empty()).unwrap_or(couplings.constant(input))
         };
         let shape = self.shape(&order, fits);
         let mut jacobian_size = 0;
-        let jacobian_start = |block: &Block| {
+        let jacobian_start = |block: &PortRanges| {
             let start = jacobian_size;
             jacobian_size += block.inputs.len() * block.outputs.len();
             start
@@ -299,11 +301,11 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn shape(&self, order: &Order, fits: &Fits) -> Shape {
+    fn shape(&self, order: &Order, fits: &Fits) -> Sizes {
         let extrapolated = |input: &usize| !self.links.rows[*input].is_empty() && !self.discrete[*input];
         let degrees = (0..self.paths.len()).filter(extrapolated).map(|input| fits.degree(input));
-        let seen: Vec<Place> = self.places(|_| true).into_iter().flatten().collect();
-        Shape {
+        let seen: Vec<ModelPlace> = self.places(|_| true).into_iter().flatten().collect();
+        Sizes {
             inputs: self.paths.len(),
             outputs: self.owners.len(),
             bonds: self.links.bonds.len(),
@@ -449,7 +451,7 @@ impl<'a> Planner<'a> {
 
     /// Components with steps of their own.
     fn rates(&self, fits: &Fits, stage_of: &[usize]) -> Vec<Rate> {
-        let assumed = |block: &Block| {
+        let assumed = |block: &PortRanges| {
             let hears = |input: &usize| {
                 self.links.rows[*input].iter().any(|term| block.outputs.contains(&term.output))
             };
@@ -481,20 +483,20 @@ impl<'a> Planner<'a> {
 
     /// Between the values of such an input there are none: it is never extrapolated and never corrected.
     fn is_discrete(&self, input: usize) -> bool {
-        let taken = self.ports.port(End::Input(input));
-        taken.carries != Carries::Real
-            || self.links.rows[input].iter().any(|term| self.jumps(End::Output(term.output)))
+        let taken = self.ports.port(PowerVariable::Input(input));
+        taken.value_type != ValueType::Real
+            || self.links.rows[input].iter().any(|term| self.jumps(PowerVariable::Output(term.output)))
     }
 
     /// Between the values of such a port there are none.
-    fn jumps(&self, end: End) -> bool {
+    fn jumps(&self, end: PowerVariable) -> bool {
         let port = self.ports.port(end);
-        port.discrete || port.carries != Carries::Real
+        port.discrete || port.value_type != ValueType::Real
     }
 
     fn built<T: ?Sized>(
         &self,
-        entries: &[&'static Entry<T>],
+        entries: &[&'static MethodEntry<T>],
         axis: &str,
         choice: &Choice,
     ) -> Option<Built<T>> {
@@ -505,10 +507,10 @@ impl<'a> Planner<'a> {
     /// Looks a chosen method up and checks its options.
     pub(super) fn entry<T: ?Sized>(
         &self,
-        entries: &[&'static Entry<T>],
+        entries: &[&'static MethodEntry<T>],
         axis: &str,
         choice: &Choice,
-    ) -> Option<(&'static Entry<T>, Options)> {
+    ) -> Option<(&'static MethodEntry<T>, Options)> {
         let Some(entry) = find(entries, &choice.name) else {
             let message = format!("no {axis} is called `{}`", choice.name);
             let hint = suggest(&choice.name, entries.iter().map(|entry| entry.name));

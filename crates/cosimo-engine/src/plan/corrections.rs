@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use cosimo_core::End;
-use cosimo_core::entry::quoted;
-use cosimo_core::interface::{Insight, Interface};
-use cosimo_core::linearised::Place;
-use cosimo_core::method::Shape;
+use cosimo_core::PowerVariable;
+use cosimo_core::interface::{Interface, StateSpaceAccess};
+use cosimo_core::linear_model::ModelPlace;
+use cosimo_core::method::Sizes;
+use cosimo_core::registry::quoted;
 use cosimo_system::Choice;
 
 use super::choose::Planner;
@@ -27,7 +27,7 @@ pub(super) struct Corrections {
 }
 
 impl Planner<'_> {
-    pub(super) fn corrections(&self, shape: &Shape) -> Option<Corrections> {
+    pub(super) fn corrections(&self, shape: &Sizes) -> Option<Corrections> {
         let mut planned: Vec<(&Choice, PlannedCorrection)> = Vec::new();
         let mut names = vec!["-"; self.paths.len()];
         let mut wanted = [None; 2]; // the sources of interface Jacobians and of linear models
@@ -44,9 +44,9 @@ impl Planner<'_> {
             names[input] = entry.name;
             let correction = (entry.build)(&options);
             if correction.models().is_some() {
-                modelled[self.ports.place(End::Input(input)).0] = Some(entry.name);
+                modelled[self.ports.place(PowerVariable::Input(input)).0] = Some(entry.name);
                 for term in &self.links.rows[input] {
-                    modelled[self.ports.place(End::Output(term.output)).0] = Some(entry.name);
+                    modelled[self.ports.place(PowerVariable::Output(term.output)).0] = Some(entry.name);
                 }
             }
             if let Some((_, known)) = planned
@@ -136,12 +136,13 @@ impl Planner<'_> {
     }
 
     /// Where the linear models go of those simulators that show enough of themselves.
-    pub(super) fn places(&self, sees: impl Fn(&Insight) -> bool) -> Vec<Option<Place>> {
+    pub(super) fn places(&self, sees: impl Fn(&StateSpaceAccess) -> bool) -> Vec<Option<ModelPlace>> {
         let mut end = (0, 0, 0);
         let place = |(index, interface): (usize, &Interface)| {
-            let insight = interface.insight.filter(|insight| sees(insight) && !self.goes_ahead(index))?;
+            let insight =
+                interface.state_space_access.filter(|insight| sees(insight) && !self.goes_ahead(index))?;
             let sizes = (insight.states, interface.inputs.len(), interface.outputs.len());
-            let place = Place::behind(end, sizes);
+            let place = ModelPlace::behind(end, sizes);
             end = (end.0 + place.states, place.present.end, place.matrices.end);
             Some(place)
         };

@@ -4,10 +4,10 @@
 use std::ops::Range;
 
 use cosimo_core::interface::{Abilities, Interface};
-use cosimo_core::linearised::Place;
-use cosimo_core::link::Block;
-use cosimo_core::method::{Correction, Estimate, Fit, Iteration, Law, Shape};
-use cosimo_core::{Bond, Couplings, End, Rehearsal, Simulator, Time};
+use cosimo_core::linear_model::ModelPlace;
+use cosimo_core::link::PortRanges;
+use cosimo_core::method::{Correction, Estimate, Extrapolation, Iteration, Sizes, StepController};
+use cosimo_core::{Bond, Couplings, PowerVariable, RollbackCheck, Simulator, Time};
 use cosimo_system::{EndRule, RecordPoint};
 
 use super::order::{Loop, Order};
@@ -32,13 +32,13 @@ pub struct Layout {
 pub struct Topology {
     pub names: Vec<String>,
     pub interfaces: Vec<Interface>,
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<PortRanges>,
     /// The simulator of each output.
     pub owners: Vec<usize>,
     pub couplings: Couplings,
     pub bonds: Vec<Bond>,
     pub parcels: Vec<ParcelWire>,
-    pub shape: Shape,
+    pub shape: Sizes,
     /// States of all simulators that show them.
     pub(crate) states: usize,
     /// The same, simulator by simulator.
@@ -66,9 +66,9 @@ pub struct Topology {
 
 /// How inputs are made and steps are taken.
 pub struct Methods {
-    pub(crate) fits: Vec<Box<dyn Fit>>,
+    pub(crate) fits: Vec<Box<dyn Extrapolation>>,
     /// A neighbouring degree for each of the fits.
-    pub(crate) companions: Vec<Box<dyn Fit>>,
+    pub(crate) companions: Vec<Box<dyn Extrapolation>>,
     /// Per input, for listings.
     pub fit_names: Vec<&'static str>,
     pub correction_names: Vec<&'static str>,
@@ -87,7 +87,7 @@ pub struct Methods {
     pub(crate) iteration: Box<dyn Iteration>,
     pub(crate) estimate: Box<dyn Estimate>,
     pub(crate) estimate_name: &'static str,
-    pub(crate) law: Box<dyn Law>,
+    pub(crate) law: Box<dyn StepController>,
 }
 
 /// From when to when, in steps of which sizes, and what ends one or takes it back.
@@ -112,7 +112,7 @@ pub struct RunLimits {
     /// The caller goes back to earlier instants, whatever the method does.
     pub(crate) probed: bool,
     /// What that showed, where it was tried in another process.
-    pub(crate) rehearsed: Option<Vec<Rehearsal>>,
+    pub(crate) rehearsed: Option<Vec<RollbackCheck>>,
 }
 
 impl std::fmt::Debug for Layout {
@@ -164,10 +164,10 @@ impl Topology {
     }
 
     /// The simulator of a port.
-    pub fn owner(&self, end: End) -> usize {
+    pub fn owner(&self, end: PowerVariable) -> usize {
         match end {
-            End::Input(input) => self.blocks.partition_point(|block| block.inputs.end <= input),
-            End::Output(output) => self.owners[output],
+            PowerVariable::Input(input) => self.blocks.partition_point(|block| block.inputs.end <= input),
+            PowerVariable::Output(output) => self.owners[output],
         }
     }
 
@@ -182,7 +182,7 @@ impl Topology {
 
     /// Simulators whose state does not outlive the process, so that the run cannot be saved.
     pub fn unsaved(&self) -> impl Iterator<Item = &str> {
-        let cannot = self.interfaces.iter().map(|interface| !interface.abilities.freeze);
+        let cannot = self.interfaces.iter().map(|interface| !interface.abilities.serialize_state);
         self.names.iter().zip(cannot).filter_map(|(name, cannot)| cannot.then_some(name.as_str()))
     }
 }
@@ -208,7 +208,7 @@ pub(crate) struct FitRun {
 #[derive(Debug, Default)]
 pub(crate) struct PlannedModels {
     /// Per simulator.
-    pub(crate) places: Vec<Option<Place>>,
+    pub(crate) places: Vec<Option<ModelPlace>>,
     /// Matrices are renewed after so many windows.
     pub(crate) every: Option<u64>,
 }

@@ -65,7 +65,7 @@ fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Member> 
                     declares: abilities.jacobian,
                     takes: parcels(|wire| wire.to),
                     gives: parcels(|wire| wire.from),
-                    lively: abilities.answers || abilities.events,
+                    lively: abilities.direct_response || abilities.events,
                     work: JacobianWork {
                         segments: vec![Segment::ZERO; block.inputs.len()],
                         above: vec![0.0; outputs],
@@ -85,7 +85,7 @@ fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Member> 
 fn check_abilities(simulator: &mut dyn Simulator) {
     let can = simulator.interface().abilities;
     debug_assert_eq!(
-        [can.rollback, can.freeze, can.jacobian, can.integrals, can.states, can.events],
+        [can.rollback, can.serialize_state, can.jacobian, can.integrals, can.states, can.events],
         [
             simulator.rollback().is_some(),
             simulator.serialize_state().is_some(),

@@ -19,10 +19,10 @@ mod resolve;
 use std::borrow::Cow;
 
 use cosimo_core::Simulator;
-use cosimo_core::entry::{Registry, Value};
 use cosimo_core::error::StepError;
 use cosimo_core::interface::Interface;
-use cosimo_core::link::Block;
+use cosimo_core::link::PortRanges;
+use cosimo_core::registry::{Registry, Value};
 use cosimo_system::{Problem, Severity, Span, System};
 
 pub use self::check::{Findings, check};
@@ -104,7 +104,7 @@ pub(crate) struct Draft<'s> {
     pub(crate) simulators: Vec<Option<Box<dyn Simulator>>>,
     pub(crate) names: Vec<String>,
     pub(crate) interfaces: Vec<Interface>,
-    pub(crate) blocks: Vec<Block>,
+    pub(crate) blocks: Vec<PortRanges>,
     /// Components that did not open.
     pub(crate) closed: Vec<usize>,
     pub(crate) links: Links,

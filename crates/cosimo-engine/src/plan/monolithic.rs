@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use cosimo_core::entry::{InnerWire, JoinRequest, OpenRequest, Registry, Source, suggest};
-use cosimo_core::{End, Simulator, Value};
+use cosimo_core::registry::{InnerWire, JoinRequest, OpenRequest, Registry, Source, suggest};
+use cosimo_core::{PowerVariable, Simulator, Value};
 use cosimo_system::{Component, Problem, Span, StrongDecl, System, values};
 
 use super::open::cannot_open;
@@ -260,12 +260,14 @@ impl Joined<'_> {
     fn links(&self, problems: &mut Vec<Problem>) -> Links {
         let (links, ports, members) = (&self.draft.links, self.draft.ports(), self.members);
         let places = self.places();
-        let of_group = |end: End| members.contains(&ports.place(end).0);
+        let of_group = |end: PowerVariable| members.contains(&ports.place(end).0);
         let (mut joined, cut) = links.moved(&Moves {
             inputs: places.count,
             input: &|input| places.inputs[input],
             output: &|output| Some(places.outputs[output]),
-            kept: &|input, output| !(of_group(End::Input(input)) && of_group(End::Output(output))),
+            kept: &|input, output| {
+                !(of_group(PowerVariable::Input(input)) && of_group(PowerVariable::Output(output)))
+            },
             // Units that are integrated together pass on no texts, so that only the numbers of the others change.
             simulator: &|index| Some(index - members[1..].iter().filter(|member| **member < index).count()),
         });

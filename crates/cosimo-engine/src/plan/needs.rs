@@ -4,11 +4,11 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use cosimo_core::entry::{Entry, Options, find, number_text, suggest};
 use cosimo_core::interface::Needs;
-use cosimo_core::linearised::Place;
-use cosimo_core::method::{Estimate, Fit};
-use cosimo_core::{Clock, End, Time, clock};
+use cosimo_core::linear_model::ModelPlace;
+use cosimo_core::method::{Estimate, Extrapolation};
+use cosimo_core::registry::{MethodEntry, Options, find, number_text, suggest};
+use cosimo_core::{Clock, PowerVariable, Time, clock};
 use cosimo_system::{Choice, EndRule, Problem};
 
 use super::choose::{Fits, Planner};
@@ -20,8 +20,11 @@ use crate::history::History;
 const MOST_OWN_STEPS: f64 = 1e9;
 
 /// The first method with a property, without options; for hints.
-pub(super) fn example<T: ?Sized>(entries: &[&'static Entry<T>], has: impl Fn(&T) -> bool) -> &'static str {
-    let has = |entry: &&&Entry<T>| {
+pub(super) fn example<T: ?Sized>(
+    entries: &[&'static MethodEntry<T>],
+    has: impl Fn(&T) -> bool,
+) -> &'static str {
+    let has = |entry: &&&MethodEntry<T>| {
         Options::resolve("", entry.options, &[]).is_ok_and(|options| has((entry.build)(&options).as_ref()))
     };
     entries.iter().find(has).map_or("-", |entry| entry.name)
@@ -69,7 +72,7 @@ impl Planner<'_> {
     }
 
     /// A fit asks only the simulators that feed its input.
-    pub(super) fn sources_meet<T: ?Sized>(&self, entry: &Entry<T>, needs: &Needs, input: usize) {
+    pub(super) fn sources_meet<T: ?Sized>(&self, entry: &MethodEntry<T>, needs: &Needs, input: usize) {
         for term in &self.links.rows[input] {
             let owner = self.owners[term.output];
             if needs.slopes && !self.ports.interfaces[owner].abilities.slopes {
@@ -86,11 +89,16 @@ impl Planner<'_> {
                         format!(
                             "input `{}` of `{}` needs the slope of `{}`, but `{}` offers none",
                             entry.name,
-                            self.ports.path(End::Input(input)),
-                            self.ports.path(End::Output(term.output)),
+                            self.ports.path(PowerVariable::Input(input)),
+                            self.ports.path(PowerVariable::Output(term.output)),
                             self.ports.names[owner]
                         ),
-                        self.system.recipe.input.of(&self.ports.path(End::Input(input))).span.clone(),
+                        self.system
+                            .recipe
+                            .input
+                            .of(&self.ports.path(PowerVariable::Input(input)))
+                            .span
+                            .clone(),
                     )
                     .hint(format!("use `{line}`, which takes the slope from the history"))
                     .about(&self.ports.names[owner]),
@@ -186,11 +194,11 @@ impl Planner<'_> {
             if degree > u32::from(follows) {
                 let message = format!(
                     "`{}` follows inputs of degree {follows} only; the assumed degree {degree} does not reach it",
-                    self.ports.path(End::Input(input))
+                    self.ports.path(PowerVariable::Input(input))
                 );
                 let span = self.system.components[receiver].span.clone();
                 let problem = Problem::remark("plan/input-degree", message, span);
-                self.say(self.ports.about(problem, End::Input(input)));
+                self.say(self.ports.about(problem, PowerVariable::Input(input)));
             }
         }
     }
@@ -233,7 +241,7 @@ impl Planner<'_> {
                 .feedthrough
                 .iter()
                 .any(|(_, input)| self.fresh[first + input] && !self.links.rows[first + input].is_empty());
-            if interface.abilities.answers
+            if interface.abilities.direct_response
                 || interface.feedthrough.is_empty()
                 || !(asking.is_some() || renewed)
             {
@@ -259,7 +267,7 @@ impl Planner<'_> {
     }
 
     /// Fits begin with fewer samples than they want, without a history as with a short one.
-    pub(super) fn check_history(&self, history: &History, fits: &[Box<dyn Fit>]) {
+    pub(super) fn check_history(&self, history: &History, fits: &[Box<dyn Extrapolation>]) {
         let Some((file, span)) = &self.system.experiment.history else { return };
         let wanted = fits.iter().map(|fit| fit.history()).max().unwrap_or(1) - 1;
         let found = history.times.len();
@@ -277,14 +285,14 @@ impl Planner<'_> {
     pub(super) fn check_loops(&self, order: &Order, renewal: &Order, repeats: bool) {
         let about =
             |found: &Loop, severity: fn(&'static str, String, Range<usize>) -> Problem, code, words: &str| {
-                let input = End::Input(found.path.get(1).copied().unwrap_or(0));
+                let input = PowerVariable::Input(found.path.get(1).copied().unwrap_or(0));
                 let component = &self.system.components[self.ports.place(input).0];
                 let message = format!("{words}: {}", self.ports.way_round(&found.path));
                 severity(code, message, component.span.clone())
                     .about_port(&component.name, &self.ports.port(input).name)
             };
         for found in &renewal.loops {
-            let owner = |output: &usize| self.ports.place(End::Output(*output)).0;
+            let owner = |output: &usize| self.ports.place(PowerVariable::Output(*output)).0;
             let mut owners = found.outputs.iter().map(owner);
             let Some(eventful) = owners.find(|owner| self.ports.interfaces[*owner].abilities.events) else {
                 continue;
@@ -325,7 +333,7 @@ impl Planner<'_> {
     /// A simulator without a linear model is no reason not to run, but its user should know.
     pub(super) fn check_models(
         &self,
-        places: &[Option<Place>],
+        places: &[Option<ModelPlace>],
         modelled: &[Option<&'static str>],
         source: &str,
     ) {
@@ -334,7 +342,7 @@ impl Planner<'_> {
             let component = &self.system.components[index];
             let hint = if self.goes_ahead(index) {
                 "a step of its own that is longer than those of the others leaves no instant for one"
-            } else if self.ports.interfaces[index].insight.is_some() {
+            } else if self.ports.interfaces[index].state_space_access.is_some() {
                 "choose another `jacobian` of the correction"
             } else {
                 let other = example(&self.registry.corrections, |correction| {

@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cosimo_core::entry::{OpenProblem, OpenRequest, Registry, number_text, suggest};
 use cosimo_core::interface::{Abilities, Interface};
-use cosimo_core::link::Block;
-use cosimo_core::{Carries, Local, Simulator, Unit};
+use cosimo_core::link::PortRanges;
+use cosimo_core::registry::{OpenProblem, OpenRequest, Registry, number_text, suggest};
+use cosimo_core::{Local, Simulator, Unit, ValueType};
 use cosimo_system::{Component, Names, Problem, System, values};
 
 use super::span_of;
@@ -144,7 +144,7 @@ fn is_discrete(path: &str, names: &Names<'_>, simulators: &Opened) -> Option<boo
     let (index, _, name) = names.split(path).ok()?;
     let interface = simulators[index].as_ref()?.interface();
     match interface.inputs.iter().find(|port| port.name == name) {
-        Some(port) => Some(port.discrete || port.carries != Carries::Real),
+        Some(port) => Some(port.discrete || port.value_type != ValueType::Real),
         None => interface.tunable.iter().any(|known| known == name).then_some(true),
     }
 }
@@ -152,7 +152,7 @@ fn is_discrete(path: &str, names: &Names<'_>, simulators: &Opened) -> Option<boo
 /// What a simulator has to say about itself; a talkative one is cut short.
 fn remark(component: &Component, interface: &Interface, problems: &mut Vec<Problem>) {
     const MOST: usize = 3;
-    let said = &interface.remarks;
+    let said = &interface.warnings;
     let shown = if said.len() > MOST + 1 { MOST } else { said.len() };
     let mut add = |words: &str| {
         let message = format!("component `{}`: {words}", component.name);
@@ -163,7 +163,7 @@ fn remark(component: &Component, interface: &Interface, problems: &mut Vec<Probl
     if shown < said.len() {
         add(&format!("{} more remarks; `cosimo info` shows them all", said.len() - shown));
     }
-    for (parameter, words) in &interface.parameter_remarks {
+    for (parameter, words) in &interface.parameter_warnings {
         let span = span_of(&component.parameters, parameter, &component.span);
         let message = format!("component `{}`: {words}", component.name);
         problems.push(Problem::remark("plan/parameter", message, span).about(&component.name));
@@ -219,12 +219,12 @@ pub(super) fn interfaces(
 }
 
 /// Where the ports of each simulator stand among those of all.
-pub(crate) fn blocks(interfaces: &[Interface]) -> Vec<Block> {
+pub(crate) fn blocks(interfaces: &[Interface]) -> Vec<PortRanges> {
     let (mut inputs, mut outputs) = (0, 0);
     interfaces
         .iter()
         .map(|interface| {
-            let block = Block {
+            let block = PortRanges {
                 inputs: inputs..inputs + interface.inputs.len(),
                 outputs: outputs..outputs + interface.outputs.len(),
             };

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use cosimo_core::Couplings;
 use cosimo_core::graph::components;
-use cosimo_core::link::Block;
+use cosimo_core::link::PortRanges;
 
 /// How everybody comes to know what everybody says at one instant.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -262,7 +262,7 @@ impl Inner {
 }
 
 /// (from, to) pairs of simulators, sorted, without repetition.
-pub(super) fn edges(couplings: &Couplings, blocks: &[Block], owners: &[usize]) -> Vec<(usize, usize)> {
+pub(super) fn edges(couplings: &Couplings, blocks: &[PortRanges], owners: &[usize]) -> Vec<(usize, usize)> {
     let mut edges = Vec::new();
     for (to, block) in blocks.iter().enumerate() {
         for input in block.inputs.clone() {

@@ -3,10 +3,10 @@
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-use cosimo_core::End;
-use cosimo_core::entry::suggest;
-use cosimo_core::interface::{Interface, ParcelPort, Port};
-use cosimo_core::link::Block;
+use cosimo_core::PowerVariable;
+use cosimo_core::interface::{BytePort, Interface, Port};
+use cosimo_core::link::PortRanges;
+use cosimo_core::registry::suggest;
 use cosimo_system::{Lost, Names, Problem, Span, WireDecl};
 
 use crate::mapped;
@@ -19,7 +19,7 @@ const SHOWN: usize = 5;
 pub struct Ports<'a> {
     pub names: &'a [String],
     pub interfaces: &'a [Interface],
-    pub blocks: &'a [Block],
+    pub blocks: &'a [PortRanges],
     /// Components that could not be opened: nothing is known of their ports.
     pub closed: &'a [usize],
     index: OnceCell<Index<'a>>,
@@ -56,7 +56,7 @@ impl<'a> Index<'a> {
 }
 
 impl<'a> Ports<'a> {
-    pub fn new(names: &'a [String], interfaces: &'a [Interface], blocks: &'a [Block]) -> Ports<'a> {
+    pub fn new(names: &'a [String], interfaces: &'a [Interface], blocks: &'a [PortRanges]) -> Ports<'a> {
         Ports { names, interfaces, blocks, closed: &[], index: OnceCell::new() }
     }
 
@@ -85,7 +85,7 @@ impl<'a> Ports<'a> {
         components.split(path).ok().map(|(index, ..)| index).or_else(|| components.get(path))
     }
 
-    pub fn find(&self, path: &str, span: &Span) -> Result<End, Unfound> {
+    pub fn find(&self, path: &str, span: &Span) -> Result<PowerVariable, Unfound> {
         if path.is_empty() {
             return Err(None); // the reader of the file has said what it wanted
         }
@@ -108,10 +108,10 @@ impl<'a> Ports<'a> {
         }
         // A name may stand for an input and an output at once; the caller asks for the side it needs.
         if let Some(input) = self.input_of(index, port) {
-            return Ok(End::Input(input));
+            return Ok(PowerVariable::Input(input));
         }
         if let Some(output) = self.output_of(index, port) {
-            return Ok(End::Output(output));
+            return Ok(PowerVariable::Output(output));
         }
         let interface = &self.interfaces[index];
         let known = interface.inputs.iter().chain(&interface.outputs).map(|known| known.name.as_str());
@@ -167,9 +167,9 @@ impl<'a> Ports<'a> {
     }
 
     /// A port for texts or bytes, by simulator and place.
-    pub(crate) fn parcel(&self, path: &str, input: bool) -> Option<((usize, usize), &ParcelPort)> {
+    pub(crate) fn parcel(&self, path: &str, input: bool) -> Option<((usize, usize), &BytePort)> {
         let (index, _, port) = self.owner(path).ok()?;
-        let Interface { parcels_in, parcels_out, .. } = &self.interfaces[index];
+        let Interface { byte_inputs: parcels_in, byte_outputs: parcels_out, .. } = &self.interfaces[index];
         let list = if input { parcels_in } else { parcels_out };
         let place = list.iter().position(|known| known.name == port)?;
         Some(((index, place), &list[place]))
@@ -178,7 +178,7 @@ impl<'a> Ports<'a> {
     /// As [`Ports::find`], where only an output will do.
     pub fn output(&self, path: &str, span: &Span) -> Result<usize, Unfound> {
         let named = self.find(path, span)?;
-        if let End::Output(output) = named {
+        if let PowerVariable::Output(output) = named {
             return Ok(output);
         }
         if let Ok((index, _, port)) = self.owner(path)
@@ -191,31 +191,31 @@ impl<'a> Ports<'a> {
 
     pub fn input(&self, path: &str, span: &Span) -> Result<usize, Unfound> {
         match self.find(path, span)? {
-            End::Input(input) => Ok(input),
-            named @ End::Output(_) => Err(self.wrong_causality(named, "an output, an input", span)),
+            PowerVariable::Input(input) => Ok(input),
+            named @ PowerVariable::Output(_) => Err(self.wrong_causality(named, "an output, an input", span)),
         }
     }
 
-    fn wrong_causality(&self, named: End, words: &str, span: &Span) -> Unfound {
+    fn wrong_causality(&self, named: PowerVariable, words: &str, span: &Span) -> Unfound {
         let message = format!("`{}` is {words} is wanted", self.path(named));
         Some(Box::new(self.about(Problem::error("plan/wrong-causality", message, span.clone()), named)))
     }
 
     /// Says of a problem that it is this port's.
-    pub(crate) fn about(&self, problem: Problem, end: End) -> Problem {
+    pub(crate) fn about(&self, problem: Problem, end: PowerVariable) -> Problem {
         problem.about_port(&self.names[self.place(end).0], &self.port(end).name)
     }
 
-    pub fn port(&self, end: End) -> &Port {
+    pub fn port(&self, end: PowerVariable) -> &Port {
         let (index, port) = self.place(end);
         match end {
-            End::Input(_) => &self.interfaces[index].inputs[port],
-            End::Output(_) => &self.interfaces[index].outputs[port],
+            PowerVariable::Input(_) => &self.interfaces[index].inputs[port],
+            PowerVariable::Output(_) => &self.interfaces[index].outputs[port],
         }
     }
 
     /// `component.port`.
-    pub fn path(&self, end: End) -> String {
+    pub fn path(&self, end: PowerVariable) -> String {
         let (index, name) = (self.place(end).0, &self.port(end).name);
         match self.interfaces[index].members.is_empty() {
             true => format!("{}.{name}", self.names[index]),
@@ -226,7 +226,9 @@ impl<'a> Ports<'a> {
     /// A loop as the signal goes round it, closed; of a long one the beginning.
     pub(crate) fn way_round(&self, path: &[usize]) -> String {
         // Found backwards: an output, the input it depends on, the output that drives it, ...
-        let end = |(k, &at): (usize, &usize)| if k % 2 == 0 { End::Output(at) } else { End::Input(at) };
+        let end = |(k, &at): (usize, &usize)| {
+            if k % 2 == 0 { PowerVariable::Output(at) } else { PowerVariable::Input(at) }
+        };
         let mut steps: Vec<String> = path.iter().enumerate().map(|step| self.path(end(step))).collect();
         steps.reverse();
         if steps.len() > SHOWN {
@@ -239,10 +241,10 @@ impl<'a> Ports<'a> {
     }
 
     /// The component of a port, and the port's place in it.
-    pub fn place(&self, end: End) -> (usize, usize) {
-        let (range_of, at): (fn(&Block) -> std::ops::Range<usize>, usize) = match end {
-            End::Input(input) => (|block| block.inputs.clone(), input),
-            End::Output(output) => (|block| block.outputs.clone(), output),
+    pub fn place(&self, end: PowerVariable) -> (usize, usize) {
+        let (range_of, at): (fn(&PortRanges) -> std::ops::Range<usize>, usize) = match end {
+            PowerVariable::Input(input) => (|block| block.inputs.clone(), input),
+            PowerVariable::Output(output) => (|block| block.outputs.clone(), output),
         };
         let index = self.blocks.partition_point(|block| range_of(block).end <= at);
         (index, at - range_of(&self.blocks[index]).start)

@@ -4,7 +4,7 @@
 
 use cosimo_core::error::StepError;
 use cosimo_core::trial::{self, Crash};
-use cosimo_core::{Rehearsal, SimulatorError};
+use cosimo_core::{RollbackCheck, SimulatorError};
 
 use super::Plan;
 use crate::run::Run;
@@ -45,20 +45,20 @@ pub(crate) fn isolated(plan: Plan) -> Result<Plan, StepError> {
 }
 
 /// A line each.
-fn encoded<'a>(rehearsals: impl Iterator<Item = &'a Rehearsal>) -> Vec<u8> {
-    let line = |rehearsal: &Rehearsal| match rehearsal {
-        Rehearsal::Untried => "untried\n".to_owned(),
-        Rehearsal::Exact => "exact\n".to_owned(),
-        Rehearsal::Doubtful(words) => format!("doubtful {}\n", words.replace('\n', " ")),
+fn encoded<'a>(rehearsals: impl Iterator<Item = &'a RollbackCheck>) -> Vec<u8> {
+    let line = |rehearsal: &RollbackCheck| match rehearsal {
+        RollbackCheck::Untried => "untried\n".to_owned(),
+        RollbackCheck::Exact => "exact\n".to_owned(),
+        RollbackCheck::Doubtful(words) => format!("doubtful {}\n", words.replace('\n', " ")),
     };
     rehearsals.map(line).collect::<String>().into_bytes()
 }
 
-fn decoded(answer: &[u8]) -> Option<Vec<Rehearsal>> {
+fn decoded(answer: &[u8]) -> Option<Vec<RollbackCheck>> {
     let rehearsal = |line: &str| match line.split_once(' ') {
-        Some(("doubtful", words)) => Some(Rehearsal::Doubtful(words.to_owned())),
-        _ if line == "exact" => Some(Rehearsal::Exact),
-        _ if line == "untried" => Some(Rehearsal::Untried),
+        Some(("doubtful", words)) => Some(RollbackCheck::Doubtful(words.to_owned())),
+        _ if line == "exact" => Some(RollbackCheck::Exact),
+        _ if line == "untried" => Some(RollbackCheck::Untried),
         _ => None,
     };
     std::str::from_utf8(answer).ok()?.lines().map(rehearsal).collect()
@@ -70,7 +70,8 @@ mod tests {
 
     #[test]
     fn what_was_found_survives_the_way_back() {
-        let all = [Rehearsal::Exact, Rehearsal::Doubtful("by 1e-4, or so".into()), Rehearsal::Untried];
+        let all =
+            [RollbackCheck::Exact, RollbackCheck::Doubtful("by 1e-4, or so".into()), RollbackCheck::Untried];
         assert_eq!(decoded(&encoded(all.iter())).as_deref(), Some(&all[..]));
         // A run that failed to begin, and an answer of something else.
         assert_eq!(decoded(b""), Some(Vec::new()));

@@ -1,7 +1,7 @@
 //! From names to indices: ports, wires, bonds and junctions become one coupling matrix and facts about it.
 
 use cosimo_core::unit::{POWER, describe};
-use cosimo_core::{Bond, Carries, End, Side, Term};
+use cosimo_core::{Bond, BondSide, PowerVariable, Term, ValueType};
 use cosimo_system::{
     BondDecl, Common, Direction, JunctionDecl, LineDecl, Opposite, PowerPort, Problem, Span, System, WireDecl,
 };
@@ -149,9 +149,9 @@ pub(crate) struct Moves<'a> {
 
 impl Moves<'_> {
     fn bond(&self, bond: &Bond) -> Option<Bond> {
-        let end = |end: End| match end {
-            End::Input(input) => (self.input)(input).map(End::Input),
-            End::Output(output) => (self.output)(output).map(End::Output),
+        let end = |end: PowerVariable| match end {
+            PowerVariable::Input(input) => (self.input)(input).map(PowerVariable::Input),
+            PowerVariable::Output(output) => (self.output)(output).map(PowerVariable::Output),
         };
         let mut bond = bond.clone();
         for side in &mut bond.sides {
@@ -204,7 +204,7 @@ impl Resolver<'_, '_> {
                         "connect texts with texts and bytes with bytes",
                     ));
                 } else if let Some(known) = self.links.parcels.iter().find(|known| known.to == to) {
-                    let first = &ports.interfaces[known.from.0].parcels_out[known.from.1].name;
+                    let first = &ports.interfaces[known.from.0].byte_outputs[known.from.1].name;
                     let first = format!("{}.{first}", ports.names[known.from.0]);
                     self.problems.push(Problem::error(
                         "plan/driven-twice",
@@ -241,7 +241,7 @@ impl Resolver<'_, '_> {
         let ports = self.ports;
         self.links.drivers[input].push(by);
         if self.links.drivers[input].len() > 1 {
-            let path = ports.path(End::Input(input));
+            let path = ports.path(PowerVariable::Input(input));
             let drivers = self.links.drivers[input].join(" and by ");
             return Some(
                 Problem::error(
@@ -254,7 +254,7 @@ impl Resolver<'_, '_> {
                      or `from = [\"a.y\", \"b.y\"]` for other sums",
                 ),
             )
-            .map(|problem| ports.about(problem, End::Input(input)));
+            .map(|problem| ports.about(problem, PowerVariable::Input(input)));
         }
         self.links.rows[input] = terms;
         None
@@ -263,7 +263,7 @@ impl Resolver<'_, '_> {
     fn excuse(&mut self, (path, span): &(String, Span)) {
         let ports = self.ports;
         match ports.find(path, span) {
-            Ok(End::Input(input)) => self.links.excused[input] = true,
+            Ok(PowerVariable::Input(input)) => self.links.excused[input] = true,
             _ => self.excuse_component(path),
         }
     }
@@ -278,7 +278,8 @@ impl Resolver<'_, '_> {
         let ports = self.ports;
         for PowerPort { effort, flow } in sides {
             match (ports.find(&effort.0, &effort.1), ports.find(&flow.0, &flow.1)) {
-                (Ok(End::Input(input)), Ok(End::Output(_))) | (Ok(End::Output(_)), Ok(End::Input(input))) => {
+                (Ok(PowerVariable::Input(input)), Ok(PowerVariable::Output(_)))
+                | (Ok(PowerVariable::Output(_)), Ok(PowerVariable::Input(input))) => {
                     self.links.excused[input] = true;
                 }
                 _ => {
@@ -343,11 +344,10 @@ impl Resolver<'_, '_> {
             [("effort", a.effort, b.effort, effort_gain), ("flow", a.flow, b.flow, flow_gain)]
         {
             let (output, input) = match (one, other) {
-                (End::Output(output), End::Input(input)) | (End::Input(input), End::Output(output)) => {
-                    (output, input)
-                }
+                (PowerVariable::Output(output), PowerVariable::Input(input))
+                | (PowerVariable::Input(input), PowerVariable::Output(output)) => (output, input),
                 _ => {
-                    let kind = if matches!(one, End::Input(_)) { "an input" } else { "an output" };
+                    let kind = if matches!(one, PowerVariable::Input(_)) { "an input" } else { "an output" };
                     found.push(
                         Problem::error(
                             "plan/bond-causality",
@@ -378,8 +378,12 @@ impl Resolver<'_, '_> {
         self.links.bonds.push(Bond {
             name: name.clone(),
             sides: vec![
-                Side { effort: a.effort, flow: a.flow, sign: -direction * a.watts },
-                Side { effort: b.effort, flow: b.flow, sign: direction * effort_gain * flow_gain * b.watts },
+                BondSide { effort: a.effort, flow: a.flow, sign: -direction * a.watts },
+                BondSide {
+                    effort: b.effort,
+                    flow: b.flow,
+                    sign: direction * effort_gain * flow_gain * b.watts,
+                },
             ],
             tolerance: decl.tolerance,
             energy_scale: decl.energy_scale,
@@ -393,7 +397,7 @@ impl Resolver<'_, '_> {
         let name = &decl.name;
         let mut found = Vec::new();
         let mut ends = Vec::new();
-        let factor = |end: End| ports.port(end).unit.as_ref().map_or(1.0, |unit| unit.factor);
+        let factor = |end: PowerVariable| ports.port(end).unit.as_ref().map_or(1.0, |unit| unit.factor);
         let sign = |flips: bool| if flips { -1.0 } else { 1.0 };
         let direction = sign(decl.direction == Direction::BToA);
         // Into the line is out of the simulator: effort times flow of side a counts that, of side b the opposite.
@@ -402,9 +406,9 @@ impl Resolver<'_, '_> {
             -direction * sign(decl.opposite == Opposite::Effort) * sign(decl.opposite == Opposite::Flow),
         ];
         for (side, into) in sides.into_iter().zip(into) {
-            let (End::Input(effort), End::Output(flow)) = (side.effort, side.flow) else {
-                let wrong = if let End::Output(_) = side.effort { side.effort } else { side.flow };
-                let words = if let End::Output(_) = side.effort { "gives" } else { "takes" };
+            let (PowerVariable::Input(effort), PowerVariable::Output(flow)) = (side.effort, side.flow) else {
+                let wrong = if let PowerVariable::Output(_) = side.effort { side.effort } else { side.flow };
+                let words = if let PowerVariable::Output(_) = side.effort { "gives" } else { "takes" };
                 let message = format!(
                     "line `{name}`: `{}` {words} what a line wants the other way round",
                     ports.path(wrong)
@@ -422,7 +426,7 @@ impl Resolver<'_, '_> {
                 let pair = (flow - block.outputs.start, effort - block.inputs.start);
                 ports.interfaces[index].feedthrough.contains(&pair)
             };
-            if through(ports.place(End::Input(effort)).0) {
+            if through(ports.place(PowerVariable::Input(effort)).0) {
                 let message = format!(
                     "line `{name}`: `{}` answers `{}` at once, so that neither can be known first",
                     ports.path(side.flow),
@@ -440,7 +444,7 @@ impl Resolver<'_, '_> {
                 scale: 1.0 / factor(side.effort),
             });
         }
-        let unit = |end: End| ports.port(end).unit.as_ref();
+        let unit = |end: PowerVariable| ports.port(end).unit.as_ref();
         for (what, one, other) in
             [("effort", sides[0].effort, sides[1].effort), ("flow", sides[0].flow, sides[1].flow)]
         {
@@ -484,7 +488,7 @@ impl Resolver<'_, '_> {
         let summed = |port: &PowerEnds| if decl.common == Common::Effort { port.flow } else { port.effort };
         let word = if decl.common == Common::Effort { "effort" } else { "flow" };
         let hosts: Vec<usize> =
-            (0..sides.len()).filter(|&k| matches!(common(&sides[k].0), End::Output(_))).collect();
+            (0..sides.len()).filter(|&k| matches!(common(&sides[k].0), PowerVariable::Output(_))).collect();
         let [host] = hosts[..] else {
             return Err(vec![
                 Problem::error(
@@ -499,12 +503,15 @@ impl Resolver<'_, '_> {
             ]);
         };
         let (host_port, host_sign) = sides[host];
-        let (End::Output(given), End::Input(sum)) = (common(&host_port), summed(&host_port)) else {
+        let (PowerVariable::Output(given), PowerVariable::Input(sum)) =
+            (common(&host_port), summed(&host_port))
+        else {
             return Err(vec![wrong_way(name, &host_port, ports, &decl.span)]);
         };
         let mut terms = Vec::new();
         for (port, sign) in sides.iter().enumerate().filter(|(k, _)| *k != host).map(|(_, side)| side) {
-            let (End::Input(taken), End::Output(part)) = (common(port), summed(port)) else {
+            let (PowerVariable::Input(taken), PowerVariable::Output(part)) = (common(port), summed(port))
+            else {
                 found.push(wrong_way(name, port, ports, &decl.span));
                 continue;
             };
@@ -524,7 +531,7 @@ impl Resolver<'_, '_> {
         }
         let sides = sides
             .iter()
-            .map(|(port, sign)| Side { effort: port.effort, flow: port.flow, sign: sign * port.watts })
+            .map(|(port, sign)| BondSide { effort: port.effort, flow: port.flow, sign: sign * port.watts })
             .collect();
         self.links.bonds.push(Bond {
             name: name.clone(),
@@ -589,7 +596,7 @@ impl Resolver<'_, '_> {
     /// Gain and offset from the output's unit to the input's. Bonds have refused units with an offset before.
     fn conversion(&mut self, output: usize, input: usize, span: &Span) -> Result<(f64, f64), Problem> {
         let ports = self.ports;
-        let (from, to) = (End::Output(output), End::Input(input));
+        let (from, to) = (PowerVariable::Output(output), PowerVariable::Input(input));
         let (Some(given), Some(wanted)) = (&ports.port(from).unit, &ports.port(to).unit) else {
             return Ok((1.0, 0.0));
         };
@@ -622,16 +629,16 @@ impl Resolver<'_, '_> {
 
 /// Values that the input has no words for are rounded. Reals take everything; a map says itself what it gives.
 fn rounded(output: usize, input: usize, ports: &Ports<'_>, span: &Span) -> Option<Problem> {
-    let (from, to) = (ports.port(End::Output(output)), ports.port(End::Input(input)));
-    if to.carries == Carries::Real || from.carries == to.carries || from.name.contains("->") {
+    let (from, to) = (ports.port(PowerVariable::Output(output)), ports.port(PowerVariable::Input(input)));
+    if to.value_type == ValueType::Real || from.value_type == to.value_type || from.name.contains("->") {
         return None;
     }
     let message = format!(
         "`{}` gives {}, but `{}` takes {}: values are rounded",
-        ports.path(End::Output(output)),
-        from.carries.name(),
-        ports.path(End::Input(input)),
-        to.carries.name()
+        ports.path(PowerVariable::Output(output)),
+        from.value_type.name(),
+        ports.path(PowerVariable::Input(input)),
+        to.value_type.name()
     );
     Some(Problem::remark("plan/type-rounded", message, span.clone()))
 }
@@ -643,7 +650,7 @@ fn wrong_way(name: &str, port: &PowerEnds, ports: &Ports<'_>, span: &Span) -> Pr
             "`{}` and `{}` of junction `{name}` are both {}",
             ports.path(port.effort),
             ports.path(port.flow),
-            if matches!(port.effort, End::Input(_)) { "inputs" } else { "outputs" }
+            if matches!(port.effort, PowerVariable::Input(_)) { "inputs" } else { "outputs" }
         ),
         span.clone(),
     )
@@ -652,8 +659,8 @@ fn wrong_way(name: &str, port: &PowerEnds, ports: &Ports<'_>, span: &Span) -> Pr
 
 #[derive(Clone, Copy)]
 struct PowerEnds {
-    effort: End,
-    flow: End,
+    effort: PowerVariable,
+    flow: PowerVariable,
     /// Effort times flow in watts, by their units.
     watts: f64,
 }

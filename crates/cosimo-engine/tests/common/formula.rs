@@ -1,9 +1,11 @@
 //! Simulators for tests that are one formula: outputs answer inputs at once, and there is nothing else to them.
 
-use cosimo::core::entry::{OpenProblem, OpenRequest, Opened};
-use cosimo::core::interface::{Abilities, Carries, Interface, Port};
+use cosimo::core::interface::{Abilities, Interface, Port, ValueType};
+use cosimo::core::registry::{OpenProblem, OpenRequest, OpenResult};
 use cosimo::core::simulator::{Memory, Rollback, SerializeState};
-use cosimo::core::{Inputs, Outputs, Reached, Setup, Simulator, SimulatorError, SourceEntry, Time, Window};
+use cosimo::core::{
+    Inputs, Outputs, Setup, Simulator, SimulatorError, SourceEntry, StepResult, Time, Window,
+};
 
 struct Formula {
     interface: Interface,
@@ -44,15 +46,15 @@ pub(crate) const FORMULA: SourceEntry = SourceEntry {
     join: None,
 };
 
-fn open(request: &OpenRequest<'_>) -> Opened {
+fn open(request: &OpenRequest<'_>) -> OpenResult {
     let name = request.source.strip_prefix("formula:").unwrap_or_default();
     let Some((_, inputs, of)) = FORMULAS.iter().find(|(known, ..)| *known == name) else {
         let message = format!("there is no formula `{name}`");
         return Err(vec![OpenProblem { parameter: None, message, hint: None }]);
     };
     let (inputs, of) = (*inputs, *of);
-    let carries = |truth: bool| if truth { Carries::Boolean } else { Carries::Real };
-    let port = |name: &str, truth| Port { carries: carries(truth), ..Port::new(name, "1", "") };
+    let carries = |truth: bool| if truth { ValueType::Boolean } else { ValueType::Real };
+    let port = |name: &str, truth| Port { value_type: carries(truth), ..Port::new(name, "1", "") };
     let interface = Interface {
         inputs: inputs.iter().map(|(input, start)| port(input, name == "nor").starting_at(*start)).collect(),
         outputs: vec![port("y", name == "nor" || name == "above")],
@@ -81,9 +83,9 @@ impl Simulator for Formula {
         Ok(())
     }
 
-    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<StepResult, SimulatorError> {
         self.inputs.now.iter_mut().enumerate().for_each(|(k, input)| *input = inputs.at(k, window.size));
-        Ok(Reached::end_of(window, 1))
+        Ok(StepResult::end_of(window, 1))
     }
 
     fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use cosimo::core::entry::OpenRequest;
+use cosimo::core::registry::OpenRequest;
 use cosimo::core::{Options, Registry, Time, Value};
 use cosimo::engine::{Run, RunError, plan};
 use cosimo::export::{Design, Variant, Version, built_library, write};

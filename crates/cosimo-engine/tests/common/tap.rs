@@ -1,11 +1,11 @@
 //! A simulator for tests whose ports and values are its source.
 #![allow(dead_code)] // each test takes its share
 
-use cosimo::core::entry::{OpenRequest, Opened, Parameter};
 use cosimo::core::interface::{Abilities, Interface, Port};
+use cosimo::core::registry::{OpenRequest, OpenResult, Parameter};
 use cosimo::core::simulator::{Memory, Rollback, SerializeState};
 use cosimo::core::{
-    Inputs, Outputs, Reached, Setup, Simulator, SimulatorError, SourceEntry, Time, Unit, Value, Window,
+    Inputs, Outputs, Setup, Simulator, SimulatorError, SourceEntry, StepResult, Time, Unit, Value, Window,
 };
 
 /// A simulator by its source: `tap:y[degC]=20+1 z=5|u[K] w`. Outputs begin at a value, which the parameter `y.start` sets,
@@ -45,7 +45,7 @@ fn port(text: &str) -> Port {
     }
 }
 
-fn open(request: &OpenRequest<'_>) -> Opened {
+fn open(request: &OpenRequest<'_>) -> OpenResult {
     let (outputs, inputs) = request.source.strip_prefix("tap:").unwrap().split_once('|').unwrap();
     let (mut ports, mut lines) = (Vec::new(), Vec::new());
     for output in outputs.split_whitespace() {
@@ -84,10 +84,10 @@ impl Simulator for Tap {
         Ok(())
     }
 
-    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<StepResult, SimulatorError> {
         self.memory.now[0] = window.to.seconds();
         self.memory.now[1..].iter_mut().enumerate().for_each(|(k, seen)| *seen = inputs.at(k, window.size));
-        Ok(Reached::end_of(window, 1))
+        Ok(StepResult::end_of(window, 1))
     }
 
     fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {

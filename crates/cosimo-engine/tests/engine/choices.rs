@@ -5,11 +5,11 @@
 
 use std::path::Path;
 
-use cosimo::core::entry::{OpenRequest, Opened};
 use cosimo::core::interface::{Abilities, Interface, Port};
+use cosimo::core::registry::{OpenRequest, OpenResult};
 use cosimo::core::simulator::{Memory, Rollback};
 use cosimo::core::{
-    Inputs, Outputs, Reached, Registry, Setup, Simulator, SimulatorError, SourceEntry, Time, Window,
+    Inputs, Outputs, Registry, Setup, Simulator, SimulatorError, SourceEntry, StepResult, Time, Window,
 };
 use cosimo::engine::{Run, RunError, plan};
 
@@ -34,7 +34,7 @@ impl Simulator for Clock {
     fn set_inputs(&mut self, _: Time, _: &Inputs<'_>) -> Result<(), SimulatorError> {
         Ok(())
     }
-    fn do_step(&mut self, window: Window, _: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+    fn do_step(&mut self, window: Window, _: &Inputs<'_>) -> Result<StepResult, SimulatorError> {
         assert_eq!(
             window.from.seconds(),
             self.clock.now,
@@ -44,7 +44,7 @@ impl Simulator for Clock {
         assert!(!(crosses && self.announces), "an announced event was stepped over");
         self.clock.now = if crosses { EVENT } else { window.to.seconds() };
         let next_event = (self.announces && self.clock.now < EVENT).then(|| Time::new(EVENT).unwrap());
-        Ok(Reached { to: Time::new(self.clock.now).unwrap(), next_event, event: false, evaluations: 1 })
+        Ok(StepResult { to: Time::new(self.clock.now).unwrap(), next_event, event: false, evaluations: 1 })
     }
     fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
         out.values[0] = self.clock.now;
@@ -55,13 +55,13 @@ impl Simulator for Clock {
     }
 }
 
-fn open(request: &OpenRequest<'_>) -> Opened {
+fn open(request: &OpenRequest<'_>) -> OpenResult {
     let (announces, stuck) = (request.source == "clock:announces", request.source == "clock:stuck");
     let abilities = Abilities {
         early_return: !announces,
         rollback: !stuck,
         states: false,
-        freeze: false,
+        serialize_state: false,
         ..Abilities::NATIVE
     };
     let outputs = vec![Port::new("t", "s", "time")];

@@ -5,11 +5,11 @@
 
 use std::path::Path;
 
-use cosimo::core::entry::{InnerWire, JoinRequest, Joined, OpenRequest, Opened};
-use cosimo::core::interface::{Abilities, Carries, Interface, Limits, Port};
+use cosimo::core::interface::{Abilities, Interface, Port, ValueRange, ValueType};
+use cosimo::core::registry::{InnerWire, JoinRequest, JoinResult, OpenRequest, OpenResult};
 use cosimo::core::simulator::{Events, Jacobian, Memory, Rollback};
 use cosimo::core::{
-    Inputs, Outputs, Reached, Registry, Setup, Simulator, SimulatorError, SourceEntry, Time, Window,
+    Inputs, Outputs, Registry, Setup, Simulator, SimulatorError, SourceEntry, StepResult, Time, Window,
 };
 use cosimo::engine::{Findings, Plan, Run, check, plan};
 use cosimo::system::{Problem, Severity, System, toml};
@@ -29,8 +29,8 @@ impl Simulator for Part {
     fn set_inputs(&mut self, _: Time, _: &Inputs<'_>) -> Result<(), SimulatorError> {
         Ok(())
     }
-    fn do_step(&mut self, window: Window, _: &Inputs<'_>) -> Result<Reached, SimulatorError> {
-        Ok(Reached::end_of(window, 1))
+    fn do_step(&mut self, window: Window, _: &Inputs<'_>) -> Result<StepResult, SimulatorError> {
+        Ok(StepResult::end_of(window, 1))
     }
     fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
         out.values.fill(self.state.now);
@@ -66,15 +66,15 @@ fn port(words: &str) -> Port {
         words.split_once('=').map_or((words, None), |(words, start)| (words, start.parse().ok()));
     let (name, unit) = words.split_once(':').unwrap_or((words, "?"));
     let (least, largest) = limits.split_once("..").unwrap();
-    let limits = Limits { least: least.parse().unwrap(), largest: largest.parse().unwrap() };
-    let carries = if unit == "int" { Carries::Integer } else { Carries::Real };
-    Port { start, limits, carries, ..Port::new(name, unit, "") }
+    let limits = ValueRange { least: least.parse().unwrap(), largest: largest.parse().unwrap() };
+    let carries = if unit == "int" { ValueType::Integer } else { ValueType::Real };
+    Port { start, limits, value_type: carries, ..Port::new(name, unit, "") }
 }
 
-fn open(request: &OpenRequest<'_>) -> Opened {
+fn open(request: &OpenRequest<'_>) -> OpenResult {
     let words = request.source.strip_prefix("part:").unwrap_or_default();
     let mut interface = Interface {
-        abilities: Abilities { states: false, freeze: false, ..Abilities::NATIVE },
+        abilities: Abilities { states: false, serialize_state: false, ..Abilities::NATIVE },
         ..Interface::default()
     };
     for word in words.split_whitespace() {
@@ -82,12 +82,12 @@ fn open(request: &OpenRequest<'_>) -> Opened {
         match word {
             "stuck" => can.rollback = false,
             "one-size" => can.variable_step = false,
-            "silent" => can.answers = false,
+            "silent" => can.direct_response = false,
             "jacobian" => can.jacobian = true,
             "early" => can.early_return = true,
             "events" => can.events = true,
-            "lines" => can.lines = true,
-            "stepwise" => can.stepwise = true,
+            "lines" => can.wave_boundary = true,
+            "stepwise" => can.returns_each_internal_step = true,
             "through" => {
                 let (inputs, outputs) = (interface.inputs.len(), interface.outputs.len());
                 interface.feedthrough =
@@ -101,7 +101,7 @@ fn open(request: &OpenRequest<'_>) -> Opened {
                     interface.recorded = Some((first.parse().unwrap(), last.parse().unwrap()));
                 }
                 (_, Some(("says", count))) => {
-                    interface.remarks = (0..count.parse().unwrap()).map(|k: usize| k.to_string()).collect();
+                    interface.warnings = (0..count.parse().unwrap()).map(|k: usize| k.to_string()).collect();
                 }
                 (_, Some((_, inner))) => interface.internal_step = Some(inner.parse().unwrap()),
                 _ => interface.inputs.push(port(word)),
@@ -122,9 +122,9 @@ const PART: SourceEntry = SourceEntry {
 };
 
 /// All ports of the members that are not driven from inside alone; what it was asked for is among its facts.
-fn join(request: &JoinRequest<'_>) -> Joined {
+fn join(request: &JoinRequest<'_>) -> JoinResult {
     let mut interface = Interface {
-        abilities: Abilities { states: false, freeze: false, ..Abilities::NATIVE },
+        abilities: Abilities { states: false, serialize_state: false, ..Abilities::NATIVE },
         ..Interface::default()
     };
     for (place, member) in request.members.iter().enumerate() {

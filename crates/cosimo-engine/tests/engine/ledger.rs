@@ -1,18 +1,21 @@
 //! What bonds carried in a window, what is said of it, and how large steps may be, by hand.
 
 use cosimo::core::Segment;
-use cosimo::core::link::{Bond, Couplings, End, Side, Term};
+use cosimo::core::link::{Bond, BondSide, Couplings, PowerVariable, Term};
 use cosimo::core::method::BondPower;
 use cosimo::engine::{BondSummary, BondTotals, Control, Counters, Ledger, Summary, Verdict};
 use cosimo::system::Reject;
 
 #[test]
 fn powers_have_the_inputs_as_applied_and_energies_add_up() {
-    let side = |effort, flow, sign| Side { effort, flow, sign };
+    let side = |effort, flow, sign| BondSide { effort, flow, sign };
     // The first simulator gives an effort and takes a flow, the second the other way round; in half of watts.
     let bond = Bond {
         name: String::new(),
-        sides: vec![side(End::Output(0), End::Input(0), -0.5), side(End::Input(1), End::Output(1), 0.5)],
+        sides: vec![
+            side(PowerVariable::Output(0), PowerVariable::Input(0), -0.5),
+            side(PowerVariable::Input(1), PowerVariable::Output(1), 0.5),
+        ],
         tolerance: None,
         energy_scale: None,
     };

@@ -4,8 +4,8 @@
 use std::fmt::Write;
 
 use crate::common::{Made, folder};
-use cosimo::core::entry::{OpenRequest, Opened};
-use cosimo::core::line::{Between, Stamp, Table};
+use cosimo::core::line::{Stamp, StampInterpolation, StampTable};
+use cosimo::core::registry::{OpenRequest, OpenResult};
 use cosimo::core::{Port, SourceEntry, Time};
 use cosimo::engine::lines::NetTotals;
 use cosimo::engine::{Checkpoint, Run, plan};
@@ -154,7 +154,7 @@ fn a_line_of_constant_delay_keeps_its_energy() {
 }
 
 /// A mass with a port on either side, and a spring with a damper to the ground. No paper's model has both a line and a bond.
-fn open(request: &OpenRequest<'_>) -> Opened {
+fn open(request: &OpenRequest<'_>) -> OpenResult {
     let port = |name: &str, unit: &str| Port::new(name, unit, "");
     let linear = match request.source {
         "test:spring" => Linear {
@@ -461,7 +461,7 @@ fn a_table_reads_as_a_naive_one_does() {
     for _ in 0..50 {
         let (delay, keep) = (0.1 + next(), 3.0);
         let mut naive = vec![Stamp { t: 0.0, effort: next(), flow: next(), ..Stamp::default() }];
-        let mut table = Table::new(naive[0], Between::Linear);
+        let mut table = StampTable::new(naive[0], StampInterpolation::Linear);
         for _ in 0..2000 {
             let t = naive[naive.len() - 1].t + 1e-3 + 0.2 * next() * next();
             naive.push(table.publish(t, next(), next()));

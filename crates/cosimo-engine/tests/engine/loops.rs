@@ -4,11 +4,11 @@
 
 use std::path::Path;
 
-use cosimo::core::entry::{OpenRequest, Opened};
 use cosimo::core::interface::{Abilities, Interface, Port};
+use cosimo::core::registry::{OpenRequest, OpenResult};
 use cosimo::core::simulator::{Jacobian, Memory, Rollback, TunableParameters};
 use cosimo::core::{
-    Inputs, Outputs, Reached, Registry, Setup, Simulator, SimulatorError, SourceEntry, Time, Window,
+    Inputs, Outputs, Registry, Setup, Simulator, SimulatorError, SourceEntry, StepResult, Time, Window,
 };
 use cosimo::engine::{Plan, Run, plan};
 use cosimo::record::Memory as Recorded;
@@ -34,10 +34,10 @@ impl Simulator for Ramp {
         self.see(at.seconds(), inputs, 0.0);
         Ok(())
     }
-    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<StepResult, SimulatorError> {
         self.state.now[5] += inputs.segments[0].integral(window.size);
         self.see(window.to.seconds(), inputs, window.size);
-        Ok(Reached::end_of(window, 1))
+        Ok(StepResult::end_of(window, 1))
     }
     fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
         let [t, u, v, du, dv, integral] = self.state.now;
@@ -88,10 +88,11 @@ impl TunableParameters for Ramp {
     }
 }
 
-fn open(request: &OpenRequest<'_>) -> Opened {
+fn open(request: &OpenRequest<'_>) -> OpenResult {
     let port = |name: &str| Port::new(name, "1", "").starting_at(0.0);
     let (slopes, jacobian) = (request.source == "ramp:loop", request.source == "ramp:loop-declared");
-    let abilities = Abilities { states: false, freeze: false, slopes, jacobian, ..Abilities::NATIVE };
+    let abilities =
+        Abilities { states: false, serialize_state: false, slopes, jacobian, ..Abilities::NATIVE };
     let passes = slopes || jacobian;
     let interface = Interface {
         inputs: if passes { vec![port("u"), port("v")] } else { vec![port("u")] },

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 use crate::common::{bits, folder};
-use cosimo::core::entry::{OpenRequest, Opened};
+use cosimo::core::registry::{OpenRequest, OpenResult};
 use cosimo::core::simulator::{Bytes, Events, Memory, Rollback, SerializeState};
 use cosimo::core::{
-    Abilities, Content, Inputs, Interface, Outputs, ParcelPort, Port, Reached, Registry, Setup, Simulator,
-    SimulatorError, SourceEntry, Time, Window,
+    Abilities, ByteContent, BytePort, Inputs, Interface, Outputs, Port, Registry, Setup, Simulator,
+    SimulatorError, SourceEntry, StepResult, Time, Window,
 };
 use cosimo::engine::{Run, plan};
 use cosimo::system::toml;
@@ -32,9 +32,9 @@ impl Simulator for Speaker {
     fn set_inputs(&mut self, _: Time, _: &Inputs<'_>) -> Result<(), SimulatorError> {
         Ok(())
     }
-    fn do_step(&mut self, window: Window, _: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+    fn do_step(&mut self, window: Window, _: &Inputs<'_>) -> Result<StepResult, SimulatorError> {
         self.clock.now[0] = window.to.seconds();
-        Ok(Reached::end_of(window, 1))
+        Ok(StepResult::end_of(window, 1))
     }
     fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
         out.values[0] = self.clock.now[0];
@@ -69,11 +69,11 @@ fn words(t: f64) -> String {
     format!("fünf vor {t:.1}")
 }
 
-fn open(_: &OpenRequest<'_>) -> Opened {
-    let parcel = |name: &str, content| ParcelPort { name: name.into(), content, description: String::new() };
+fn open(_: &OpenRequest<'_>) -> OpenResult {
+    let parcel = |name: &str, content| BytePort { name: name.into(), content, description: String::new() };
     let interface = Interface {
         outputs: vec![Port::new("t", "s", "time")],
-        parcels_out: vec![parcel("words", Content::Text), parcel("bytes", Content::Bytes)],
+        byte_outputs: vec![parcel("words", ByteContent::Text), parcel("bytes", ByteContent::Bytes)],
         abilities: Abilities { states: false, ..Abilities::NATIVE },
         ..Interface::default()
     };
@@ -261,8 +261,8 @@ impl Simulator for Chatter {
     fn set_inputs(&mut self, _: Time, _: &Inputs<'_>) -> Result<(), SimulatorError> {
         Ok(())
     }
-    fn do_step(&mut self, window: Window, _: &Inputs<'_>) -> Result<Reached, SimulatorError> {
-        Ok(Reached { event: true, ..Reached::end_of(window, 1) })
+    fn do_step(&mut self, window: Window, _: &Inputs<'_>) -> Result<StepResult, SimulatorError> {
+        Ok(StepResult { event: true, ..StepResult::end_of(window, 1) })
     }
     fn get_outputs(&mut self, _: &mut Outputs<'_>) -> Result<(), SimulatorError> {
         Ok(())
@@ -301,12 +301,15 @@ const CHATTER: SourceEntry = SourceEntry {
     summary: "answers what it hears with the next number",
     claims: |source| source.starts_with("chatter:"),
     open: |request| {
-        let parcel =
-            |name: &str| ParcelPort { name: name.into(), content: Content::Text, description: String::new() };
+        let parcel = |name: &str| BytePort {
+            name: name.into(),
+            content: ByteContent::Text,
+            description: String::new(),
+        };
         let interface = Interface {
-            parcels_in: vec![parcel("hears")],
-            parcels_out: vec![parcel("says")],
-            abilities: Abilities { states: false, freeze: false, events: true, ..Abilities::NATIVE },
+            byte_inputs: vec![parcel("hears")],
+            byte_outputs: vec![parcel("says")],
+            abilities: Abilities { states: false, serialize_state: false, events: true, ..Abilities::NATIVE },
             ..Interface::default()
         };
         let last = request.source.trim_start_matches("chatter:").parse().unwrap();

@@ -3,9 +3,9 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
 use crate::common::{DUAL_MASS, DualMass, bits, column, rows, run_to_the_end, start};
-use cosimo::core::entry::{Options, Value, find};
-use cosimo::core::link::{Bond, Couplings, End, Side};
-use cosimo::core::method::{BondPower, Estimate, Record, Shape};
+use cosimo::core::link::{Bond, BondSide, Couplings, PowerVariable};
+use cosimo::core::method::{BondPower, Estimate, Sizes, StepRecord};
+use cosimo::core::registry::{Options, Value, find};
 use cosimo::core::{Segment, Time, Traces, Window};
 use cosimo::engine::Run;
 use cosimo::record::{Memory, Table};
@@ -76,17 +76,17 @@ fn measure(estimate: &dyn Estimate, samples: &[f64], powers: &[BondPower], degre
         traces.commit();
     }
     let last = samples.len() as f64 - 1.0;
-    let side = Side { effort: End::Output(0), flow: End::Input(0), sign: 1.0 };
+    let side = BondSide { effort: PowerVariable::Output(0), flow: PowerVariable::Input(0), sign: 1.0 };
     let bond = Bond { name: "b".into(), sides: vec![side, side], tolerance: None, energy_scale: None };
     let bonds = vec![bond; powers.len()];
     let shape =
-        Shape { inputs: 1, outputs: 1, bonds: bonds.len(), degree, feedthrough_depth: 0, ..Shape::default() };
-    estimate.measure(&Record {
+        Sizes { inputs: 1, outputs: 1, bonds: bonds.len(), degree, feedthrough_depth: 0, ..Sizes::default() };
+    estimate.measure(&StepRecord {
         window: window(last - 1.0, last),
         applied: &[Segment::ZERO],
-        left: &samples[samples.len() - 1..],
+        outputs: &samples[samples.len() - 1..],
         integrals: &[f64::NAN],
-        kept: &[0.0],
+        stashed: &[0.0],
         traces: &traces,
         couplings: &Couplings::new(&[vec![]], vec![0.0]),
         bonds: &bonds,

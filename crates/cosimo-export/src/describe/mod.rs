@@ -44,7 +44,7 @@ impl Capabilities {
         let abilities = interface.abilities;
         let stepped = design.variant == Variant::StepEvents;
         Capabilities {
-            rollback: abilities.freeze
+            rollback: abilities.serialize_state
                 && design.variant != Variant::NoRollback
                 && design.version != Version::One,
             fixed_step: !abilities.variable_step || design.variant == Variant::FixedStep,

@@ -418,7 +418,7 @@ impl Instance {
                     simulator.initialize(&Setup {
                         start,
                         stop: self.stop.and_then(Time::new),
-                        meets: false,
+                        stop_at_events: false,
                         rewinds: true,
                     })?;
                     if let (Some(lines), Some(values)) =

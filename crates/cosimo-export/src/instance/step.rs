@@ -222,7 +222,7 @@ impl Instance {
             Some(lines) => lines.ends(waves, (from, from + size))?,
             None => Vec::new(),
         };
-        let inputs = Inputs { segments, ends: &ends, stepwise: false };
+        let inputs = Inputs { segments, ends: &ends, return_each_internal_step: false };
         let reached = simulator.do_step(window, &inputs)?;
         if let Some(control) = self.lines.as_mut().and_then(|lines| lines.control.as_mut()) {
             control.count(reached.evaluations);
@@ -270,7 +270,7 @@ impl Instance {
         let ends = lines.ends(waves, (begun, to))?;
         let instant = |seconds: f64| Time::new(seconds).ok_or("the time is not a number");
         let window = Window { from: instant(at)?, to: instant(to)?, size: to - at };
-        let inputs = Inputs { segments: &segments, ends: &ends, stepwise: true };
+        let inputs = Inputs { segments: &segments, ends: &ends, return_each_internal_step: true };
         let reached = simulator.do_step(window, &inputs);
         let reached = match reached {
             Ok(reached) => {

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString};
 
 use cosimo_core::Segment;
-use cosimo_core::entry::Kind;
+use cosimo_core::registry::OptionKind;
 
 use super::exchange::{beside, exchanged};
 use super::{Body, Call, Instance, Mode, Outcome, Refusal};
@@ -128,7 +128,7 @@ impl Instance {
                     };
                     self.need_before_start(variable)?;
                     let spec = self.model.parameters[place].0;
-                    if let Kind::Number { range, .. } = spec.kind
+                    if let OptionKind::Number { range, .. } = spec.kind
                         && !range.holds(*value)
                     {
                         let (name, wanted) = (&variable.name, spec.wanted());

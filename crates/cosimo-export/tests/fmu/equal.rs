@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cosimo_core::entry::OpenRequest;
+use cosimo_core::registry::OpenRequest;
 use cosimo_core::{Inputs, Outputs, Segment, Setup, Simulator, Time, Value, Window};
 use cosimo_export::{Design, Variant, Version, sources};
 use cosimo_models::NATIVE;
@@ -12,7 +12,9 @@ use crate::load::Fmu;
 fn native(source: &str, parameters: &[(String, Value)]) -> Box<dyn Simulator> {
     let request = OpenRequest { name: "unit", source, folder: Path::new(""), parameters, joined: false };
     let mut simulator = (NATIVE.open)(&request).unwrap();
-    simulator.initialize(&Setup { start: Time::ZERO, stop: None, meets: false, rewinds: true }).unwrap();
+    simulator
+        .initialize(&Setup { start: Time::ZERO, stop: None, stop_at_events: false, rewinds: true })
+        .unwrap();
     simulator
 }
 
@@ -203,7 +205,7 @@ fn intermediate_update_asks_for_the_inputs_and_follows_their_cubic() {
         let mut fmu = Fmu::plain(&source, Version::Three, Variant::Intermediate);
         let mut simulator = native(&source, &[]);
         // Solvers with tolerances choose their steps, and the rounding of a cubic may lead to others.
-        let chooses = simulator.interface().abilities.lines;
+        let chooses = simulator.interface().abilities.wave_boundary;
         let within = if chooses { 1e-5 } else { 1e-10 };
         if chooses {
             let tight = ["relative", "absolute"].map(|name| (name.to_owned(), Value::Number(1e-9)));

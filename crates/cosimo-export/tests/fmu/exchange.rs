@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::ptr::null_mut;
 
-use cosimo_core::entry::OpenRequest;
+use cosimo_core::registry::OpenRequest;
 use cosimo_models::equations;
 use cosimo_native::{Direction, Hybrid, Point};
 use cosimo_test_fmus::{Design, Kind, Variant, Version, exchange_sources, sources};

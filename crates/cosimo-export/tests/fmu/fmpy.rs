@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cosimo_core::entry::OpenRequest;
+use cosimo_core::registry::OpenRequest;
 use cosimo_core::{Inputs, Outputs, Segment, Setup, Simulator, Time, Value, Window};
 use cosimo_models::{HYBRID, NATIVE};
 use cosimo_test_fmus::{
@@ -107,7 +107,9 @@ fn native(source: &str) -> Box<dyn Simulator> {
         .or_else(|_| open(&[steps]))
         .or_else(|_| open(&[]))
         .unwrap_or_else(|problems| panic!("{problems:?}"));
-    simulator.initialize(&Setup { start: Time::ZERO, stop: None, meets: false, rewinds: true }).unwrap();
+    simulator
+        .initialize(&Setup { start: Time::ZERO, stop: None, stop_at_events: false, rewinds: true })
+        .unwrap();
     simulator
 }
 

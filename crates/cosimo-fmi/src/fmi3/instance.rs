@@ -470,7 +470,7 @@ impl Stepping for Fmi3Instance {
             let feed = &mut *own;
             (feed.segments, feed.count) = (inputs.segments.as_ptr(), inputs.segments.len());
             (feed.ends, feed.end_count) = (inputs.ends.as_ptr().cast(), inputs.ends.len());
-            (feed.from, feed.stepwise, feed.status) = (base, inputs.stepwise, 0);
+            (feed.from, feed.stepwise, feed.status) = (base, inputs.return_each_internal_step, 0);
         }
         let (mut event, mut terminate, mut early, mut until) = (0u8, 0u8, 0u8, from + size);
         FED.set(own);

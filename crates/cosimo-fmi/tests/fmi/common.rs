@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cosimo::core::entry::{OpenProblem, OpenRequest};
+use cosimo::core::registry::{OpenProblem, OpenRequest};
 use cosimo::core::{Inputs, Outputs, Segment, Setup, Simulator, Time, Value, Window};
 use zip::write::SimpleFileOptions;
 
@@ -188,7 +188,9 @@ pub(crate) fn refusal(folder: &Path, source: &str, parameters: &[(&str, Value)])
 
 pub(crate) fn enter(simulator: &mut dyn Simulator) {
     let start = Time::new(0.0).unwrap();
-    simulator.initialize(&Setup { start, stop: Time::new(10.0), meets: false, rewinds: true }).unwrap();
+    simulator
+        .initialize(&Setup { start, stop: Time::new(10.0), stop_at_events: false, rewinds: true })
+        .unwrap();
 }
 
 pub(crate) fn window(from: f64, size: f64) -> Window {

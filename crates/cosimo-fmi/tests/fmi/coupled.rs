@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cosimo::core::{Rehearsal, Time};
+use cosimo::core::{RollbackCheck, Time};
 use cosimo::engine::{Run, plan};
 use cosimo::record::{Memory, Table};
 
@@ -192,9 +192,9 @@ fn trap_t10_what_a_restored_state_lacks_is_measured() {
     );
     let almost = begin("0.9999").unwrap();
     let (_, rehearsal) = almost.rehearsals().nth(1).unwrap();
-    let Rehearsal::Doubtful(words) = rehearsal else { panic!("{rehearsal:?}") };
+    let RollbackCheck::Doubtful(words) = rehearsal else { panic!("{rehearsal:?}") };
     // A ten-thousandth of the velocity over the step is two of the way's, beside one of its own.
     assert!(words.contains("came out differently by 3.0e-4 of what the outputs moved"), "{words}");
     assert!(almost.remarks().iter().any(|remark| remark.code == "run/doubtful-rollback"));
-    assert!(begin("1.0").unwrap().rehearsals().all(|(_, rehearsal)| *rehearsal == Rehearsal::Exact));
+    assert!(begin("1.0").unwrap().rehearsals().all(|(_, rehearsal)| *rehearsal == RollbackCheck::Exact));
 }

@@ -388,10 +388,10 @@ fn limits_are_taken_from_variables_and_types() {
     let description = Description::parse(&two).unwrap();
     let limits = description.find("m").unwrap().limits;
     assert_eq!((limits.least, limits.largest), (0.5, 9.0));
-    assert!(limits.hold(9.0) && !limits.hold(0.4) && !limits.hold(f64::NAN));
+    assert!(limits.contains(9.0) && !limits.contains(0.4) && !limits.contains(f64::NAN));
     assert_eq!(limits.to_string(), "from 0.5 to 9");
     let none = description.find("x").unwrap().limits;
-    assert!(none.hold(f64::MAX) && none.hold(-f64::MAX));
+    assert!(none.contains(f64::MAX) && none.contains(-f64::MAX));
     let three = changed(MASS3, &[("name=\"m\"", "name=\"m\" max=\"1e9\"")]);
     let limits = Description::parse(&three).unwrap().find("m").unwrap().limits;
     assert_eq!(

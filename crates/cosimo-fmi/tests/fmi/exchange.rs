@@ -364,7 +364,8 @@ fn misbehaviour_of_equations_is_contained() {
         let said = |fault: &str, at: f64| {
             let given = [("fault", Value::Text(fault.into())), ("at_step", Value::Number(at))];
             let mut simulator = open(&folder, &unit, &given).unwrap();
-            let setup = Setup { start: Time::ZERO, stop: Time::new(10.0), meets: false, rewinds: true };
+            let setup =
+                Setup { start: Time::ZERO, stop: Time::new(10.0), stop_at_events: false, rewinds: true };
             let entered = simulator.initialize(&setup).map_err(|error| error.to_string());
             entered.and_then(|()| advance(&mut *simulator, 0.0, 1.0, &[Segment::constant(1.0)]).map(|_| ()))
         };

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use cosimo::core::{Carries, Inputs, Segment, Time, Value};
+use cosimo::core::{Inputs, Segment, Time, Value, ValueType};
 use cosimo_fmi::Description;
 use cosimo_fmi::description::{Causality, Fmi, Initial, Kind, Variability};
 
@@ -149,9 +149,11 @@ fn every_type_goes_in_and_out_and_negatives_are_negative() {
     let mut slave = open(&folder, "slave.fmu", &parameters).unwrap();
     let interface = slave.interface().clone();
     assert_eq!(interface.outputs.iter().map(|port| port.name.as_str()).collect::<Vec<_>>(), OUTPUTS);
-    assert_eq!(interface.inputs[2].carries, Carries::Boolean);
+    assert_eq!(interface.inputs[2].value_type, ValueType::Boolean);
     let can = interface.abilities;
-    assert!(!can.rollback && !can.freeze && !can.jacobian && can.variable_step && can.input_degree == 3);
+    assert!(
+        !can.rollback && !can.serialize_state && !can.jacobian && can.variable_step && can.input_degree == 3
+    );
     enter(&mut *slave);
     slave.bytes().unwrap().set_bytes(0, b"ab").unwrap();
     slave.set_inputs(Time::new(0.0).unwrap(), &Inputs::of(&inputs([3.0, 0.0, 0.0, 0.0], 5.0, 1.0))).unwrap();
@@ -283,7 +285,7 @@ fn messages_arrive_whatever_the_slave_hands_over() {
     let mut refused = open(&folder, "slave.fmu", &[]).unwrap();
     let start = Time::new(0.0).unwrap();
     let error = refused
-        .initialize(&cosimo::core::Setup { start, stop: None, meets: false, rewinds: false })
+        .initialize(&cosimo::core::Setup { start, stop: None, stop_at_events: false, rewinds: false })
         .unwrap_err()
         .to_string();
     assert!(error.contains("error (slave): the guid is {other}, wanted {slave}"), "{error}");

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use cosimo::core::entry::OpenRequest;
-use cosimo::core::line::{Between, LineEnd, Repay, Stamp, Table};
-use cosimo::core::{Inputs, Reached, Segment, Setup, Simulator, SimulatorError, Slot, Time, Value};
+use cosimo::core::line::{LineEnd, Repay, Stamp, StampInterpolation, StampTable};
+use cosimo::core::registry::OpenRequest;
+use cosimo::core::{Inputs, Segment, Setup, Simulator, SimulatorError, Slot, StepResult, Time, Value};
 use cosimo_export::{Design, Kind, Variant, Version, built_library, write};
 
 use crate::common::{folder, open, outputs, window};
@@ -23,7 +23,12 @@ const TOLERANCES: [(&str, f64); 2] = [("relative", 1e-4), ("absolute", 1e-4)];
 impl Party {
     fn new(mut simulator: Box<dyn Simulator>, effort: &str, flow: &str) -> Party {
         simulator
-            .initialize(&Setup { start: Time::ZERO, stop: Time::new(10.0), meets: true, rewinds: true })
+            .initialize(&Setup {
+                start: Time::ZERO,
+                stop: Time::new(10.0),
+                stop_at_events: true,
+                rewinds: true,
+            })
             .unwrap();
         let starts = |port: &cosimo::core::Port| Segment::constant(port.start.unwrap_or(0.0));
         let held: Vec<Segment> = simulator.interface().inputs.iter().map(starts).collect();
@@ -32,7 +37,7 @@ impl Party {
             ports.iter().position(|port| port.name == name).unwrap()
         };
         let interface = simulator.interface();
-        assert!(interface.abilities.lines);
+        assert!(interface.abilities.wave_boundary);
         let (effort, flow) = (place(&interface.inputs, effort), place(&interface.outputs, flow));
         Party { simulator, effort, flow, scale: 1.0 }
     }
@@ -59,22 +64,32 @@ impl Party {
         Party::new(open(folder, &file, &given).unwrap(), "e", "f")
     }
 
-    fn step(&mut self, table: &Table, from: f64, line: (f64, f64)) -> Result<Reached, SimulatorError> {
+    fn step(
+        &mut self,
+        table: &StampTable,
+        from: f64,
+        line: (f64, f64),
+    ) -> Result<StepResult, SimulatorError> {
         self.advance(table, from, line, true)
     }
 
     /// All the way over one delay.
-    fn window(&mut self, table: &Table, from: f64, line: (f64, f64)) -> Result<Reached, SimulatorError> {
+    fn window(
+        &mut self,
+        table: &StampTable,
+        from: f64,
+        line: (f64, f64),
+    ) -> Result<StepResult, SimulatorError> {
         self.advance(table, from, line, false)
     }
 
     fn advance(
         &mut self,
-        table: &Table,
+        table: &StampTable,
         from: f64,
         (delay, impedance): (f64, f64),
         stepwise: bool,
-    ) -> Result<Reached, SimulatorError> {
+    ) -> Result<StepResult, SimulatorError> {
         let Party { simulator, effort, flow, scale } = self;
         let repay = Repay::default();
         let ends = [LineEnd {
@@ -91,12 +106,12 @@ impl Party {
             most: 1.0,
         }];
         let segments = vec![Segment::constant(f64::NAN); simulator.interface().inputs.len()];
-        let inputs = Inputs { segments: &segments, ends: &ends, stepwise };
+        let inputs = Inputs { segments: &segments, ends: &ends, return_each_internal_step: stepwise };
         simulator.do_step(window(from, delay), &inputs)
     }
 
     /// Until an instant: all that was seen, and the evaluations. At 0.05 s the line becomes longer, at 0.1 s shorter.
-    fn run(&mut self, table: &Table, mut t: f64, stop: f64) -> (Vec<(f64, f64)>, u64) {
+    fn run(&mut self, table: &StampTable, mut t: f64, stop: f64) -> (Vec<(f64, f64)>, u64) {
         let (mut seen, mut evaluations) = (Vec::new(), 0);
         while t < stop {
             let kappa = if (0.05..0.1).contains(&t) { 4.0 } else { 1.0 };
@@ -118,8 +133,8 @@ impl Party {
 }
 
 /// Another end that swings.
-fn swinging() -> Table {
-    let mut table = Table::new(Stamp::default(), Between::Linear);
+fn swinging() -> StampTable {
+    let mut table = StampTable::new(Stamp::default(), StampInterpolation::Linear);
     for i in 1..3000 {
         let t = 1e-4 * f64::from(i);
         table.publish(t, 20.0 * (80.0 * t).sin(), 3.0 * (50.0 * t).sin());
@@ -205,7 +220,7 @@ fn events_and_the_stiff_integrator_are_inside_units_for_co_simulation() {
                     .initialize(&Setup {
                         start: Time::ZERO,
                         stop: Time::new(1.0),
-                        meets: false,
+                        stop_at_events: false,
                         rewinds: true,
                     })
                     .unwrap();

@@ -27,7 +27,9 @@ fn a_mass_follows_a_cubic_force_in_both_versions() {
         let mut mass =
             open(&folder, "mass.fmu", &[("m", Value::Number(2.0)), ("v0", Value::Number(0.5))]).unwrap();
         let abilities = mass.interface().abilities;
-        assert!(abilities.rollback && abilities.freeze && abilities.jacobian && abilities.variable_step);
+        assert!(
+            abilities.rollback && abilities.serialize_state && abilities.jacobian && abilities.variable_step
+        );
         assert_eq!(abilities.input_degree, 3);
         enter(&mut *mass);
         near(&outputs(&mut *mass), &[0.5, 1.0]);
@@ -151,7 +153,7 @@ fn trap_t12_which_output_answers_at_once_is_found_by_trying() {
             assert_eq!(believed.interface().feedthrough, declared, "{changes:?}");
             let tried = open(&folder, "spring.fmu", &probed).unwrap();
             assert_eq!(tried.interface().feedthrough, [(0, 0)], "{changes:?}");
-            let more = &tried.interface().remarks[believed.interface().remarks.len()..];
+            let more = &tried.interface().warnings[believed.interface().warnings.len()..];
             assert_eq!(more, remarks, "{changes:?}");
         }
         // A unit that does not start cannot be tried; the run will say why in its own place.
@@ -159,7 +161,7 @@ fn trap_t12_which_output_answers_at_once_is_found_by_trying() {
         let impossible = [probed[0].clone(), ("c", Value::Number(-1.0))];
         let believed = open(&folder, "spring.fmu", &impossible).unwrap();
         assert_eq!(believed.interface().feedthrough, [(0, 0)]);
-        let remark = believed.interface().remarks.last().unwrap();
+        let remark = believed.interface().warnings.last().unwrap();
         assert!(remark.contains("could not be tried") && remark.contains("must be positive"), "{remark}");
     }
 }
@@ -371,8 +373,12 @@ fn a_unit_that_refuses_to_start_says_why() {
         let folder = folder(&format!("refuses{version}"));
         let tool = ("modelIdentifier=\"mass\"", "modelIdentifier=\"mass\" needsExecutionTool=\"true\"");
         unit(&folder, version, "mass", &[("{mass}", "{other}"), tool], &[]);
-        let setup =
-            cosimo::core::Setup { start: cosimo::core::Time::ZERO, stop: None, meets: false, rewinds: true };
+        let setup = cosimo::core::Setup {
+            start: cosimo::core::Time::ZERO,
+            stop: None,
+            stop_at_events: false,
+            rewinds: true,
+        };
         let error = open(&folder, "mass.fmu", &[]).unwrap().initialize(&setup).unwrap_err();
         let (function, word) =
             if version == 2 { ("fmi2Instantiate", "guid") } else { ("fmi3InstantiateCoSimulation", "token") };

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cosimo::core::entry::Value;
+use cosimo::core::registry::Value;
 use cosimo::core::{Inputs, Segment, Setup, Simulator, Time};
 use cosimo_test_fmus::{Design, Quirk, Variant, Version, built_library, sources, write};
 use serde_json::json;
@@ -33,7 +33,9 @@ fn in_cosimo(simulator: &mut dyn Simulator) -> Vec<Vec<f64>> {
     let at = |time: f64| (0..count).map(|input| Segment::constant(held(input, time))).collect::<Vec<_>>();
     let row = |time: f64, values: Vec<f64>| std::iter::once(time).chain(values).collect::<Vec<_>>();
     let start = Time::new(0.0).unwrap();
-    simulator.initialize(&Setup { start, stop: Time::new(10.0), meets: false, rewinds: false }).unwrap();
+    simulator
+        .initialize(&Setup { start, stop: Time::new(10.0), stop_at_events: false, rewinds: false })
+        .unwrap();
     simulator.set_inputs(start, &Inputs::of(&at(0.0))).unwrap();
     simulator.lifecycle().unwrap().exit_initialization().unwrap();
     let mut rows = vec![row(0.0, outputs(simulator))];

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use cosimo::core::Time;
-use cosimo::core::entry::Value;
+use cosimo::core::registry::Value;
 use cosimo::engine::{Run, plan};
 use cosimo::record::{Memory, Table};
 use cosimo_export::{Design, Version, built_library, write};

@@ -10,9 +10,11 @@
 //! ([`crate::identify::finder`]): D of the linear models that can be relied upon, and 0 before there are any.
 
 use cosimo_core::dense::{add_product, invert};
-use cosimo_core::entry::{Entry, Options, Range, Spec};
 use cosimo_core::interface::Needs;
-use cosimo_core::method::{Correction, Jacobian, Known, Learned, Quadrature, Record, Shape};
+use cosimo_core::method::{
+    Correction, CorrectionContext, IdentificationStatus, Jacobian, Quadrature, Sizes, StepRecord,
+};
+use cosimo_core::registry::{MethodEntry, Options, Range, Spec};
 use cosimo_core::{Segment, Window};
 
 use crate::identify::finder::{Finder, Found, Head, heard_of, hears, mark_heard};
@@ -61,12 +63,12 @@ struct Search<T> {
     found: Found<T>,
 }
 
-fn rooms<T>(finder: &Finder, shape: &Shape, mut next: impl FnMut(usize) -> T) -> Search<T> {
+fn rooms<T>(finder: &Finder, shape: &Sizes, mut next: impl FnMut(usize) -> T) -> Search<T> {
     Search { jacobian: next(shape.squares[1]), shown: next(shape.inputs), found: finder.memory(shape, next) }
 }
 
 /// Without feed-through there is nothing to find.
-fn passes(shape: &Shape) -> bool {
+fn passes(shape: &Sizes) -> bool {
     shape.feedthrough_depth > 0 || shape.looped
 }
 
@@ -74,7 +76,7 @@ fn passes(shape: &Shape) -> bool {
 /// either the debt of all windows before it, or the last size and the ratio of the last two; then the search for J.
 impl Nepce {
     /// How many numbers the books have.
-    fn books(&self, shape: &Shape) -> usize {
+    fn books(&self, shape: &Sizes) -> usize {
         match self.form {
             Form::Account => 2 * shape.inputs,
             Form::Paper => shape.inputs + 2,
@@ -82,7 +84,7 @@ impl Nepce {
     }
 
     /// The search for J, where there is one.
-    fn finder(&self, shape: &Shape) -> Option<&Finder> {
+    fn finder(&self, shape: &Sizes) -> Option<&Finder> {
         match &self.feedthrough {
             Feedthrough::Found(finder) if passes(shape) => Some(finder),
             _ => None,
@@ -90,12 +92,12 @@ impl Nepce {
     }
 
     /// How much the search writes on the side.
-    fn side(&self, shape: &Shape) -> usize {
+    fn side(&self, shape: &Sizes) -> usize {
         self.finder(shape).map_or(0, |finder| shape.outputs + finder.work(shape))
     }
 
     /// With the Jacobian that was found instead of one that was given.
-    fn informed<'a>(&self, known: &Known<'a>, searched: &'a [f64]) -> Known<'a> {
+    fn informed<'a>(&self, known: &CorrectionContext<'a>, searched: &'a [f64]) -> CorrectionContext<'a> {
         match self.finder(&known.shape) {
             Some(finder) => with(known, rooms(finder, &known.shape, parts(searched)).jacobian),
             None => *known,
@@ -106,7 +108,7 @@ impl Nepce {
     fn find(
         &self,
         finder: &Finder,
-        (known, record): (&Known<'_>, &Record<'_>),
+        (known, record): (&CorrectionContext<'_>, &StepRecord<'_>),
         (memory, searched): (&mut [f64], &mut [f64]),
         scratch: &mut [f64],
     ) {
@@ -123,7 +125,12 @@ impl Nepce {
         }
     }
 
-    fn errors<'a>(&self, known: &Known<'_>, memory: &'a [f64], scratch: &'a mut [f64]) -> &'a [f64] {
+    fn errors<'a>(
+        &self,
+        known: &CorrectionContext<'_>,
+        memory: &'a [f64],
+        scratch: &'a mut [f64],
+    ) -> &'a [f64] {
         let inputs = known.shape.inputs;
         let error = &memory[..inputs];
         if matches!(self.feedthrough, Feedthrough::Off) {
@@ -158,12 +165,12 @@ impl Nepce {
     }
 }
 
-fn with<'a>(known: &Known<'a>, jacobian: &'a [f64]) -> Known<'a> {
-    Known { jacobian: Jacobian { values: jacobian, ..known.jacobian }, ..*known }
+fn with<'a>(known: &CorrectionContext<'a>, jacobian: &'a [f64]) -> CorrectionContext<'a> {
+    CorrectionContext { jacobian: Jacobian { values: jacobian, ..known.jacobian }, ..*known }
 }
 
 /// One row of L J e.
-fn through(known: &Known<'_>, input: usize, error: &[f64]) -> f64 {
+fn through(known: &CorrectionContext<'_>, input: usize, error: &[f64]) -> f64 {
     let mut sum = 0.0;
     for term in known.couplings.terms(input) {
         let (first, row) = known.jacobian_row(term.output);
@@ -175,12 +182,12 @@ fn through(known: &Known<'_>, input: usize, error: &[f64]) -> f64 {
 }
 
 impl Correction for Nepce {
-    fn memory(&self, shape: &Shape) -> usize {
+    fn memory(&self, shape: &Sizes) -> usize {
         let searched = self.finder(shape).map_or(0, |finder| total(|next| rooms(finder, shape, next)));
         self.books(shape) + searched
     }
 
-    fn start(&self, shape: &Shape, memory: &mut [f64]) {
+    fn start(&self, shape: &Sizes, memory: &mut [f64]) {
         memory.fill(0.0);
         if self.form == Form::Paper {
             memory[shape.inputs + 1] = 1.0;
@@ -202,12 +209,12 @@ impl Correction for Nepce {
         self.learns().then_some("identified")
     }
 
-    fn learned(&self, shape: &Shape, memory: &[f64]) -> Option<Learned> {
+    fn learned(&self, shape: &Sizes, memory: &[f64]) -> Option<IdentificationStatus> {
         let finder = self.finder(shape)?;
         Some(finder.learned(&rooms(finder, shape, parts(&memory[self.books(shape)..])).found))
     }
 
-    fn scratch(&self, shape: &Shape) -> usize {
+    fn scratch(&self, shape: &Sizes) -> usize {
         let through = !matches!(self.feedthrough, Feedthrough::Off);
         let matrices = if shape.looped && through { 2 * shape.inputs.pow(2) } else { 0 };
         (2 * shape.inputs + matrices).max(self.side(shape))
@@ -215,7 +222,7 @@ impl Correction for Nepce {
 
     fn offsets(
         &self,
-        known: &Known<'_>,
+        known: &CorrectionContext<'_>,
         memory: &[f64],
         window: Window,
         add: &mut [Segment],
@@ -244,7 +251,13 @@ impl Correction for Nepce {
         }
     }
 
-    fn learn(&self, known: &Known<'_>, record: &Record<'_>, memory: &mut [f64], scratch: &mut [f64]) {
+    fn learn(
+        &self,
+        known: &CorrectionContext<'_>,
+        record: &StepRecord<'_>,
+        memory: &mut [f64],
+        scratch: &mut [f64],
+    ) {
         let inputs = known.shape.inputs;
         let size = record.window.size;
         let (memory, searched) = memory.split_at_mut(self.books(&known.shape));
@@ -292,8 +305,8 @@ impl Correction for Nepce {
 /// One more window for the models, and J out of those in use.
 fn renew(
     finder: &Finder,
-    known: &Known<'_>,
-    record: &Record<'_>,
+    known: &CorrectionContext<'_>,
+    record: &StepRecord<'_>,
     search: &mut Search<&mut [f64]>,
     scratch: &mut [f64],
 ) {
@@ -348,7 +361,7 @@ fn feedthrough_of(source: &str) -> Feedthrough {
     }
 }
 
-pub(crate) const ENTRY: Entry<dyn Correction> = Entry {
+pub(crate) const ENTRY: MethodEntry<dyn Correction> = MethodEntry {
     name: "nepce",
     summary: "repay, one step late, the integral lost by extrapolation",
     source: "Sadjina & Pedersen 2019 (NEPCE), Eqs. (11) and (12)",
@@ -395,8 +408,8 @@ pub(crate) const ENTRY: Entry<dyn Correction> = Entry {
 mod tests {
     use std::f64::consts::E;
 
-    use cosimo_core::linearised::Models;
-    use cosimo_core::link::Block;
+    use cosimo_core::linear_model::LinearModels;
+    use cosimo_core::link::PortRanges;
     use cosimo_core::{Couplings, Term, Time, Traces};
 
     use super::*;
@@ -416,14 +429,14 @@ mod tests {
         };
         let rows = [vec![Term { output: 1, gain: 1.0 }], vec![Term { output: 0, gain: -1.0 }]];
         let couplings = Couplings::new(&rows, vec![0.0; 2]);
-        let blocks = [0, 1].map(|at| Block { inputs: at..at + 1, outputs: at..at + 1 });
-        let shape = Shape {
+        let blocks = [0, 1].map(|at| PortRanges { inputs: at..at + 1, outputs: at..at + 1 });
+        let shape = Sizes {
             inputs: 2,
             outputs: 2,
             feedthrough_depth: 1,
             simulators: 2,
             squares: [2, 2, 2],
-            ..Shape::default()
+            ..Sizes::default()
         };
         let mut memory = vec![0.0; nepce.memory(&shape)];
         let mut scratch = vec![0.0; nepce.scratch(&shape)];
@@ -440,16 +453,26 @@ mod tests {
             now += h;
             let given = [0.0; 2];
             let jacobian = Jacobian { values: &given, starts: &[0, 1], owners: &[0, 1] };
-            let models = Models { present: &[], matrices: &[], places: &[] };
+            let models = LinearModels { present: &[], matrices: &[], places: &[] };
             fn known<'a>(
                 traces: &'a Traces,
                 couplings: &'a Couplings,
-                blocks: &'a [Block],
-                (jacobian, models): (Jacobian<'a>, Models<'a>),
-                shape: Shape,
-            ) -> Known<'a> {
+                blocks: &'a [PortRanges],
+                (jacobian, models): (Jacobian<'a>, LinearModels<'a>),
+                shape: Sizes,
+            ) -> CorrectionContext<'a> {
                 let corrected = &[true; 2];
-                Known { traces, couplings, blocks, bonds: &[], corrected, jacobian, models, own: &[], shape }
+                CorrectionContext {
+                    traces,
+                    couplings,
+                    blocks,
+                    bonds: &[],
+                    corrected,
+                    jacobian,
+                    models,
+                    own: &[],
+                    shape,
+                }
             }
             let mut add = [Segment::ZERO; 2];
             let of = known(&traces, &couplings, &blocks, (jacobian, models), shape);
@@ -464,12 +487,12 @@ mod tests {
             let left = [x[0] + d * u[0], x[1]];
             traces.open(window.to);
             traces.put(0, &left, &[]);
-            let record = Record {
+            let record = StepRecord {
                 window,
                 applied: &applied,
-                left: &left,
+                outputs: &left,
                 integrals: &[f64::NAN; 2],
-                kept: &left,
+                stashed: &left,
                 traces: &traces,
                 couplings: &couplings,
                 bonds: &[],

@@ -1,14 +1,14 @@
 //! No correction: inputs are applied as fitted.
 
-use cosimo_core::entry::Entry;
 use cosimo_core::interface::Needs;
-use cosimo_core::method::{Correction, Known, Record, Shape};
+use cosimo_core::method::{Correction, CorrectionContext, Sizes, StepRecord};
+use cosimo_core::registry::MethodEntry;
 use cosimo_core::{Segment, Window};
 
 pub(crate) struct None;
 
 impl Correction for None {
-    fn memory(&self, _shape: &Shape) -> usize {
+    fn memory(&self, _shape: &Sizes) -> usize {
         0
     }
 
@@ -16,13 +16,21 @@ impl Correction for None {
         true
     }
 
-    fn offsets(&self, _: &Known<'_>, _: &[f64], _: Window, _: &mut [Segment], _: &mut [bool], _: &mut [f64]) {
+    fn offsets(
+        &self,
+        _: &CorrectionContext<'_>,
+        _: &[f64],
+        _: Window,
+        _: &mut [Segment],
+        _: &mut [bool],
+        _: &mut [f64],
+    ) {
     }
 
-    fn learn(&self, _: &Known<'_>, _: &Record<'_>, _: &mut [f64], _: &mut [f64]) {}
+    fn learn(&self, _: &CorrectionContext<'_>, _: &StepRecord<'_>, _: &mut [f64], _: &mut [f64]) {}
 }
 
-pub(crate) const ENTRY: Entry<dyn Correction> = Entry {
+pub(crate) const ENTRY: MethodEntry<dyn Correction> = MethodEntry {
     name: "none",
     summary: "inputs are applied as fitted",
     source: "-",

@@ -18,10 +18,10 @@
 //! whole input: what a fit assumed of it, and so the order of the stages, plays no part.
 
 use cosimo_core::dense::{add_product, invert, multiply, phi, phi_work, pseudo_invert, pseudo_invert_work};
-use cosimo_core::entry::{Entry, Options, Spec};
 use cosimo_core::interface::Needs;
-use cosimo_core::linearised::Model;
-use cosimo_core::method::{Correction, Known, ModelsWanted, Record, Shape};
+use cosimo_core::linear_model::LinearModel;
+use cosimo_core::method::{Correction, CorrectionContext, ModelRequest, Sizes, StepRecord};
+use cosimo_core::registry::{MethodEntry, Options, Spec};
 use cosimo_core::{Segment, Window};
 
 use crate::identify::rooms::parts_mut;
@@ -50,7 +50,7 @@ pub(crate) enum Weight {
 pub(crate) struct PreStep {
     pub held: Held,
     pub weight: Weight,
-    pub models: ModelsWanted,
+    pub models: ModelRequest,
 }
 
 /// Scratch in its parts. What is above the line depends on the step size, the matrices and the couplings alone, and
@@ -80,7 +80,7 @@ struct Rooms<'a> {
     states: &'a mut [f64],
 }
 
-fn sizes(shape: &Shape) -> [usize; 14] {
+fn sizes(shape: &Sizes) -> [usize; 14] {
     let (n, m) = (shape.states, shape.inputs);
     let most =
         [m * m, m * n, n * n + phi_work(n), 2 * n * n + phi_work(n), 2 * m * n + pseudo_invert_work(m) + n];
@@ -89,14 +89,14 @@ fn sizes(shape: &Shape) -> [usize; 14] {
 }
 
 impl<'a> Rooms<'a> {
-    fn of(shape: &Shape, scratch: &'a mut [f64]) -> Rooms<'a> {
+    fn of(shape: &Sizes, scratch: &'a mut [f64]) -> Rooms<'a> {
         let [state, matrices, gains, g, glc, coupled, s, back, work, missed, v, q, end, states] =
             sizes(shape).map(parts_mut(scratch));
         Rooms { state, matrices, gains, g, glc, coupled, s, back, work, missed, v, q, end, states }
     }
 
     /// Whether the parts above the line are those of this step.
-    fn is_for(&self, known: &Known<'_>, size: f64) -> bool {
+    fn is_for(&self, known: &CorrectionContext<'_>, size: f64) -> bool {
         let models = known.models.matrices;
         let mut gains = 0;
         let same = (0..known.shape.inputs).flat_map(|input| known.couplings.terms(input)).all(|term| {
@@ -107,7 +107,7 @@ impl<'a> Rooms<'a> {
             && models.iter().zip(&*self.matrices).all(|(new, old)| new.to_bits() == old.to_bits())
     }
 
-    fn remember(&mut self, known: &Known<'_>, size: f64) {
+    fn remember(&mut self, known: &CorrectionContext<'_>, size: f64) {
         self.matrices[..known.models.matrices.len()].copy_from_slice(known.models.matrices);
         let terms = (0..known.shape.inputs).flat_map(|input| known.couplings.terms(input));
         for (place, term) in self.gains.iter_mut().zip(terms) {
@@ -118,20 +118,24 @@ impl<'a> Rooms<'a> {
 }
 
 /// Whether both ends of an input have models, so that they say what it should be.
-fn modelled(known: &Known<'_>, input: usize) -> bool {
+fn modelled(known: &CorrectionContext<'_>, input: usize) -> bool {
     let terms = known.couplings.terms(input);
     let has_model = |output: usize| known.models.of(known.jacobian.owners[output]).is_some();
     !terms.is_empty() && terms.iter().all(|term| has_model(term.output))
 }
 
 /// All simulators with models: their number and their model.
-fn models<'a>(known: &Known<'a>) -> impl Iterator<Item = (usize, Model<'a>)> + use<'a> {
+fn models<'a>(known: &CorrectionContext<'a>) -> impl Iterator<Item = (usize, LinearModel<'a>)> + use<'a> {
     let known = *known;
     (0..known.blocks.len()).filter_map(move |simulator| Some((simulator, known.models.of(simulator)?)))
 }
 
 /// Row `input` of L times a matrix of outputs: C or D of the simulators that drive it.
-fn add_row(known: &Known<'_>, input: usize, mut add: impl FnMut(usize, &Model<'_>, usize, f64)) {
+fn add_row(
+    known: &CorrectionContext<'_>,
+    input: usize,
+    mut add: impl FnMut(usize, &LinearModel<'_>, usize, f64),
+) {
     for term in known.couplings.terms(input) {
         let owner = known.jacobian.owners[term.output];
         if let Some(model) = known.models.of(owner) {
@@ -141,7 +145,7 @@ fn add_row(known: &Known<'_>, input: usize, mut add: impl FnMut(usize, &Model<'_
 }
 
 /// How many times a state is the integral of something else: its derivative is one other state, or one input.
-fn integrations(model: &Model<'_>, levels: &mut [f64]) {
+fn integrations(model: &LinearModel<'_>, levels: &mut [f64]) {
     let (states, inputs) = (model.x.len(), model.u.len());
     levels.fill(0.0);
     for _ in 0..states {
@@ -161,7 +165,7 @@ fn integrations(model: &Model<'_>, levels: &mut [f64]) {
 
 impl PreStep {
     /// Fills the parts that depend on the step size, the matrices and the couplings alone, unless they are there.
-    fn prepare(&self, known: &Known<'_>, size: f64, rooms: &mut Rooms<'_>) -> bool {
+    fn prepare(&self, known: &CorrectionContext<'_>, size: f64, rooms: &mut Rooms<'_>) -> bool {
         if !rooms.is_for(known, size) {
             let solved = self.solve(known, size, rooms);
             rooms.remember(known, size);
@@ -172,7 +176,7 @@ impl PreStep {
         rooms.state[1] == 1.0
     }
 
-    fn solve(&self, known: &Known<'_>, size: f64, rooms: &mut Rooms<'_>) -> bool {
+    fn solve(&self, known: &CorrectionContext<'_>, size: f64, rooms: &mut Rooms<'_>) -> bool {
         let (n, m) = (known.shape.states, known.shape.inputs);
         let Rooms { g, glc, coupled, s, back, work, .. } = rooms;
 
@@ -264,7 +268,7 @@ impl PreStep {
 }
 
 /// r = L g - u0, and what other inputs are going to deviate by.
-fn misses(known: &Known<'_>, missed: &mut [f64], others: impl Fn(usize, f64) -> f64) {
+fn misses(known: &CorrectionContext<'_>, missed: &mut [f64], others: impl Fn(usize, f64) -> f64) {
     missed.fill(0.0);
     for (simulator, model) in models(known) {
         for (input, at) in known.blocks[simulator].inputs.clone().zip(model.u) {
@@ -280,7 +284,7 @@ fn misses(known: &Known<'_>, missed: &mut [f64], others: impl Fn(usize, f64) -> 
 }
 
 /// G r into `v`, q = f + B G r, and where the coupled system goes from the errors `e`, Eq. (3).
-fn couple(known: &Known<'_>, size: f64, e: &[f64], rooms: &mut Rooms<'_>) {
+fn couple(known: &CorrectionContext<'_>, size: f64, e: &[f64], rooms: &mut Rooms<'_>) {
     let square = e.len() * e.len();
     rooms.v.fill(0.0);
     add_product(rooms.g, rooms.missed, rooms.v);
@@ -295,7 +299,7 @@ fn couple(known: &Known<'_>, size: f64, e: &[f64], rooms: &mut Rooms<'_>) {
 }
 
 /// `into` = f + B v.
-fn push(known: &Known<'_>, v: &[f64], into: &mut [f64]) {
+fn push(known: &CorrectionContext<'_>, v: &[f64], into: &mut [f64]) {
     for (simulator, model) in models(known) {
         let into = &mut into[model.first_state..][..model.f.len()];
         into.copy_from_slice(model.f);
@@ -305,21 +309,21 @@ fn push(known: &Known<'_>, v: &[f64], into: &mut [f64]) {
 
 impl Correction for PreStep {
     /// The errors of all states, Eq. (2).
-    fn memory(&self, shape: &Shape) -> usize {
+    fn memory(&self, shape: &Sizes) -> usize {
         shape.states
     }
 
-    fn models(&self) -> Option<ModelsWanted> {
+    fn models(&self) -> Option<ModelRequest> {
         Some(self.models)
     }
 
-    fn scratch(&self, shape: &Shape) -> usize {
+    fn scratch(&self, shape: &Sizes) -> usize {
         sizes(shape).iter().sum()
     }
 
     fn offsets(
         &self,
-        known: &Known<'_>,
+        known: &CorrectionContext<'_>,
         e: &[f64],
         window: Window,
         add: &mut [Segment],
@@ -374,7 +378,13 @@ impl Correction for PreStep {
     }
 
     /// Where the coupled system went, less where the inputs as applied took the simulators, by the same models.
-    fn learn(&self, known: &Known<'_>, record: &Record<'_>, e: &mut [f64], scratch: &mut [f64]) {
+    fn learn(
+        &self,
+        known: &CorrectionContext<'_>,
+        record: &StepRecord<'_>,
+        e: &mut [f64],
+        scratch: &mut [f64],
+    ) {
         let size = record.window.size;
         let mut rooms = Rooms::of(&known.shape, scratch);
         if !self.prepare(known, size, &mut rooms) {
@@ -416,10 +426,10 @@ fn build(options: &Options) -> Box<dyn Correction> {
         _ => "auto",
     };
     let every = Some(options.count("refresh") as u64).filter(|every| *every > 0);
-    Box::new(PreStep { held, weight, models: ModelsWanted { source, every } })
+    Box::new(PreStep { held, weight, models: ModelRequest { source, every } })
 }
 
-pub(crate) const ENTRY: Entry<dyn Correction> = Entry {
+pub(crate) const ENTRY: MethodEntry<dyn Correction> = MethodEntry {
     name: "pre-step",
     summary: "hold the inputs that bring linear models to where the coupled system goes",
     source: "Genser & Benedikt 2018 (pre-step), Eqs. (2) to (4)",

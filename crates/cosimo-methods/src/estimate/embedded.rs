@@ -1,9 +1,9 @@
 //! The same step with inputs of two degrees: where they agree, the degree does not matter. Two steps for one; the
 //! result of the inputs that were asked for is kept.
 
-use cosimo_core::entry::Entry;
 use cosimo_core::interface::Needs;
-use cosimo_core::method::{Estimate, Record, Shape, Trial};
+use cosimo_core::method::{Estimate, Sizes, StepRecord, Trial};
+use cosimo_core::registry::MethodEntry;
 use cosimo_core::{StepError, Window};
 
 use super::{Scale, TOLERANCE, WEIGHT};
@@ -12,24 +12,24 @@ pub(crate) struct Embedded(Scale);
 
 impl Estimate for Embedded {
     /// Neighbouring degrees differ by the power of the higher one; whatever integrates its input adds one.
-    fn order(&self, shape: &Shape) -> u32 {
+    fn order(&self, shape: &Sizes) -> u32 {
         shape.degree.max(1) + u32::from(shape.feedthrough_depth == 0)
     }
 
     fn attempt(&self, trial: &mut dyn Trial, window: Window) -> Result<f64, StepError> {
         trial.advance_companion(window)?;
-        trial.keep();
+        trial.stash_outputs();
         trial.rewind()?;
         trial.advance(window)?;
         Ok(self.measure(&trial.record()))
     }
 
-    fn measure(&self, record: &Record<'_>) -> f64 {
+    fn measure(&self, record: &StepRecord<'_>) -> f64 {
         self.0.kept(record)
     }
 }
 
-pub(crate) const ENTRY: Entry<dyn Estimate> = Entry {
+pub(crate) const ENTRY: MethodEntry<dyn Estimate> = MethodEntry {
     name: "embedded",
     summary: "the step with inputs of two neighbouring degrees; two steps for one",
     source: "embedded pairs, as of Runge-Kutta methods, for inputs",

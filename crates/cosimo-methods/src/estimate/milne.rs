@@ -1,20 +1,20 @@
 //! Inputs as they were assumed at the step's end against what they turned out to be: predictor against corrector.
 //! One step, no rollback. It measures the assumption, not what became of it inside the simulators.
 
-use cosimo_core::entry::{Entry, Range, Spec};
 use cosimo_core::interface::Needs;
-use cosimo_core::method::{Estimate, Record, Shape};
+use cosimo_core::method::{Estimate, Sizes, StepRecord};
+use cosimo_core::registry::{MethodEntry, Range, Spec};
 
 use super::{Scale, WEIGHT, worst};
 
 pub(crate) struct Milne(Scale);
 
 impl Estimate for Milne {
-    fn order(&self, shape: &Shape) -> u32 {
+    fn order(&self, shape: &Sizes) -> u32 {
         shape.degree + 1
     }
 
-    fn measure(&self, record: &Record<'_>) -> f64 {
+    fn measure(&self, record: &StepRecord<'_>) -> f64 {
         let Milne(Scale { tolerance, weight }) = self;
         let driven = |input: &usize| !record.couplings.terms(*input).is_empty();
         worst((0..record.applied.len()).filter(driven).map(|input| {
@@ -31,7 +31,7 @@ impl Estimate for Milne {
     }
 }
 
-pub(crate) const ENTRY: Entry<dyn Estimate> = Entry {
+pub(crate) const ENTRY: MethodEntry<dyn Estimate> = MethodEntry {
     name: "milne",
     summary: "inputs as assumed against inputs as they turned out; one step for one",
     source: "Milne's device",

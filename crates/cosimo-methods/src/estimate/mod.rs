@@ -8,8 +8,8 @@ pub(crate) mod power_residual;
 pub(crate) mod predictor_corrector;
 pub(crate) mod richardson;
 
-use cosimo_core::entry::{Options, Range, Spec};
-use cosimo_core::method::Record;
+use cosimo_core::method::StepRecord;
+use cosimo_core::registry::{Options, Range, Spec};
 
 const TOLERANCE: Spec =
     Spec::number("tolerance", 1e-4, Range::Positive, "", "of simulators without their own");
@@ -29,7 +29,7 @@ impl Scale {
 
     /// The worst of all connected outputs: how far a value is from another, each by the tolerance of its simulator and by
     /// the size that is given third.
-    fn worst(&self, record: &Record<'_>, apart: impl Fn(usize) -> [f64; 3]) -> f64 {
+    fn worst(&self, record: &StepRecord<'_>, apart: impl Fn(usize) -> [f64; 3]) -> f64 {
         let outputs = (0..record.connected.len()).filter(|&output| record.connected[output]);
         worst(outputs.map(|output| {
             let tolerance = record.tolerances[output].unwrap_or(self.tolerance);
@@ -40,10 +40,10 @@ impl Scale {
     }
 
     /// The same of the new outputs and those that were kept.
-    fn kept(&self, record: &Record<'_>) -> f64 {
+    fn kept(&self, record: &StepRecord<'_>) -> f64 {
         self.worst(record, |output| {
             let new = record.traces.newest()[output];
-            [new, record.kept[output], new.abs()]
+            [new, record.stashed[output], new.abs()]
         })
     }
 }

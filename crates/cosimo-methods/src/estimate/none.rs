@@ -1,8 +1,8 @@
 //! No estimate: every step counts as perfect.
 
-use cosimo_core::entry::Entry;
 use cosimo_core::interface::Needs;
-use cosimo_core::method::{Estimate, Record, Shape};
+use cosimo_core::method::{Estimate, Sizes, StepRecord};
+use cosimo_core::registry::MethodEntry;
 
 pub(crate) struct None;
 
@@ -11,16 +11,16 @@ impl Estimate for None {
         true
     }
 
-    fn order(&self, _shape: &Shape) -> u32 {
+    fn order(&self, _shape: &Sizes) -> u32 {
         1
     }
 
-    fn measure(&self, _record: &Record<'_>) -> f64 {
+    fn measure(&self, _record: &StepRecord<'_>) -> f64 {
         0.0
     }
 }
 
-pub(crate) const ENTRY: Entry<dyn Estimate> = Entry {
+pub(crate) const ENTRY: MethodEntry<dyn Estimate> = MethodEntry {
     name: "none",
     summary: "no estimate; every step counts as good",
     source: "-",

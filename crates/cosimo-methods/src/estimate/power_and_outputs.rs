@@ -1,9 +1,9 @@
 //! Residual energy of the bonds and the outputs against their extrapolation, both at once; the larger counts.
 //! Energy sees what a tolerance on outputs cannot, and outputs see what no bond carries.
 
-use cosimo_core::entry::{Entry, Range, Spec};
 use cosimo_core::interface::Needs;
-use cosimo_core::method::{Estimate, Record, Shape};
+use cosimo_core::method::{Estimate, Sizes, StepRecord};
+use cosimo_core::registry::{MethodEntry, Range, Spec};
 
 use super::Scale;
 use super::power_residual::{self, PowerResidual};
@@ -16,21 +16,21 @@ pub(crate) struct PowerAndOutputs {
 
 impl Estimate for PowerAndOutputs {
     /// The higher of the two: of two laws the one that changes the step less.
-    fn order(&self, shape: &Shape) -> u32 {
+    fn order(&self, shape: &Sizes) -> u32 {
         self.power.order(shape).max(self.outputs.order(shape))
     }
 
-    fn measure(&self, record: &Record<'_>) -> f64 {
+    fn measure(&self, record: &StepRecord<'_>) -> f64 {
         let (power, outputs) = (self.power.measure(record), self.outputs.measure(record));
         if power.is_nan() || outputs.is_nan() { f64::NAN } else { power.max(outputs) }
     }
 
-    fn bond_measure(&self, record: &Record<'_>, bond: usize) -> f64 {
+    fn bond_measure(&self, record: &StepRecord<'_>, bond: usize) -> f64 {
         self.power.bond_measure(record, bond)
     }
 }
 
-pub(crate) const ENTRY: Entry<dyn Estimate> = Entry {
+pub(crate) const ENTRY: MethodEntry<dyn Estimate> = MethodEntry {
     name: "power-and-outputs",
     summary: "power-residual and predictor-corrector together; the larger counts",
     source: "Sadjina et al. 2017 (ECCO), Eqs. (14) and (17)",

@@ -3,9 +3,9 @@
 //! Source: Sadjina et al. 2017 (ECCO), Eqs. (10) and (14). The energy is the power at the window's end times
 //! its size, with the inputs that were applied. It is an energy defect, not a bound on the state error.
 
-use cosimo_core::entry::{Entry, Options, Range, Spec};
 use cosimo_core::interface::Needs;
-use cosimo_core::method::{Estimate, Record, Shape};
+use cosimo_core::method::{Estimate, Sizes, StepRecord};
+use cosimo_core::registry::{MethodEntry, Options, Range, Spec};
 
 pub(crate) struct PowerResidual {
     /// r_k of Eq. (14) for bonds that have none of their own.
@@ -15,11 +15,11 @@ pub(crate) struct PowerResidual {
 }
 
 impl Estimate for PowerResidual {
-    fn order(&self, shape: &Shape) -> u32 {
+    fn order(&self, shape: &Sizes) -> u32 {
         shape.degree + 2
     }
 
-    fn measure(&self, record: &Record<'_>) -> f64 {
+    fn measure(&self, record: &StepRecord<'_>) -> f64 {
         let mut sum = 0.0;
         for bond in 0..record.bonds.len() {
             let part = self.bond_measure(record, bond);
@@ -28,7 +28,7 @@ impl Estimate for PowerResidual {
         (sum / record.bonds.len() as f64).sqrt()
     }
 
-    fn bond_measure(&self, record: &Record<'_>, bond: usize) -> f64 {
+    fn bond_measure(&self, record: &StepRecord<'_>, bond: usize) -> f64 {
         let size = record.window.size;
         let (facts, power) = (&record.bonds[bond], &record.powers[bond]);
         let tolerance = facts.tolerance.unwrap_or(self.tolerance);
@@ -51,7 +51,7 @@ impl PowerResidual {
     }
 }
 
-pub(crate) const ENTRY: Entry<dyn Estimate> = Entry {
+pub(crate) const ENTRY: MethodEntry<dyn Estimate> = MethodEntry {
     name: "power-residual",
     summary: "residual energy of the power bonds (ECCO)",
     source: "Sadjina et al. 2017 (ECCO), Eqs. (10) and (14)",

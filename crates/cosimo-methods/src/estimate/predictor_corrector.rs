@@ -3,9 +3,9 @@
 //! Source: Sadjina et al. 2017 (ECCO), Eqs. (16) and (17), after Busch & Schweizer. The denominator holds the
 //! value at the window's start. Sensitive to the scale of outputs: give each simulator its own tolerance.
 
-use cosimo_core::entry::{Entry, Range, Spec};
 use cosimo_core::interface::Needs;
-use cosimo_core::method::{Estimate, Record, Shape};
+use cosimo_core::method::{Estimate, Sizes, StepRecord};
+use cosimo_core::registry::{MethodEntry, Range, Spec};
 use cosimo_core::{Trace, Window};
 
 use super::Scale;
@@ -14,11 +14,11 @@ use super::Scale;
 pub(crate) struct PredictorCorrector(pub Scale);
 
 impl Estimate for PredictorCorrector {
-    fn order(&self, shape: &Shape) -> u32 {
+    fn order(&self, shape: &Sizes) -> u32 {
         shape.degree + 1
     }
 
-    fn measure(&self, record: &Record<'_>) -> f64 {
+    fn measure(&self, record: &StepRecord<'_>) -> f64 {
         self.0.worst(record, |output| {
             let trace = record.traces.trace(output);
             let (new, old) = (trace.back(0).y, trace.back(1).y);
@@ -44,7 +44,7 @@ fn predict(trace: Trace<'_>, degree: usize, window: Window) -> f64 {
 pub(super) const WEIGHT: Spec =
     Spec::number("weight", 1e-4, Range::NotNegative, "", "rho: weight of the relative part");
 
-pub(crate) const ENTRY: Entry<dyn Estimate> = Entry {
+pub(crate) const ENTRY: MethodEntry<dyn Estimate> = MethodEntry {
     name: "predictor-corrector",
     summary: "outputs against their extrapolation (Busch)",
     source: "Sadjina et al. 2017 (ECCO), Eqs. (16) and (17), after Busch & Schweizer",

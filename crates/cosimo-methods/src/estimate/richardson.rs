@@ -1,9 +1,9 @@
 //! One step against two of half the size: Richardson. Dear, three steps for one, and able to see what a cheaper
 //! estimate cannot: the error of everything that depends on the step size. The better result is kept.
 
-use cosimo_core::entry::Entry;
 use cosimo_core::interface::Needs;
-use cosimo_core::method::{Estimate, Record, Shape, Trial};
+use cosimo_core::method::{Estimate, Sizes, StepRecord, Trial};
+use cosimo_core::registry::MethodEntry;
 use cosimo_core::{StepError, Time, Window};
 
 use super::{Scale, TOLERANCE, WEIGHT};
@@ -13,13 +13,13 @@ pub(crate) struct Richardson(Scale);
 impl Estimate for Richardson {
     /// The local error of states falls with degree + 2, that of outputs that an input passes through to with
     /// degree + 1 (Wu 2018, Sec. 4.2).
-    fn order(&self, shape: &Shape) -> u32 {
+    fn order(&self, shape: &Sizes) -> u32 {
         shape.degree + if shape.feedthrough_depth > 0 { 1 } else { 2 }
     }
 
     fn attempt(&self, trial: &mut dyn Trial, window: Window) -> Result<f64, StepError> {
         trial.advance(window)?;
-        trial.keep();
+        trial.stash_outputs();
         trial.rewind()?;
         let size = 0.5 * window.size;
         let middle = Time::new(window.from.seconds() + size).unwrap_or(window.to);
@@ -28,14 +28,14 @@ impl Estimate for Richardson {
         Ok(self.measure(&trial.record()))
     }
 
-    fn measure(&self, record: &Record<'_>) -> f64 {
+    fn measure(&self, record: &StepRecord<'_>) -> f64 {
         // Two halves have 2^(1 - order) of the error of the whole, so their distance is this part of it.
         let rest = 1.0 - 0.5f64.powi(self.order(&record.shape) as i32 - 1);
         self.0.kept(record) / rest.max(0.5)
     }
 }
 
-pub(crate) const ENTRY: Entry<dyn Estimate> = Entry {
+pub(crate) const ENTRY: MethodEntry<dyn Estimate> = MethodEntry {
     name: "richardson",
     summary: "one step against two halves, of which the halves are kept; three steps for one",
     source: "Richardson extrapolation; step doubling as in Schierz, Arnold & Clauß 2012",

@@ -5,9 +5,9 @@
 //! same step, one of an integrated input is smoothed; linear there and constant here is more stable than linear
 //! everywhere and better than constant everywhere. The global order is that of the lower degree.
 
-use cosimo_core::entry::{Entry, Spec};
 use cosimo_core::interface::Needs;
-use cosimo_core::method::{Approximation, Fit};
+use cosimo_core::method::{Extrapolation, ExtrapolationChoice};
+use cosimo_core::registry::{MethodEntry, Spec};
 
 use super::hold::Hold;
 use super::linear::Linear;
@@ -20,8 +20,8 @@ pub(crate) struct Causal {
     pub integrated: usize,
 }
 
-impl Approximation for Causal {
-    fn choose(&self, feedthrough: bool) -> Box<dyn Fit> {
+impl ExtrapolationChoice for Causal {
+    fn choose(&self, feedthrough: bool) -> Box<dyn Extrapolation> {
         match if feedthrough { self.through } else { self.integrated } {
             0 => Box::new(Hold),
             1 => Box::new(Linear),
@@ -30,7 +30,7 @@ impl Approximation for Causal {
     }
 }
 
-pub(crate) const ENTRY: Entry<dyn Approximation> = Entry {
+pub(crate) const ENTRY: MethodEntry<dyn ExtrapolationChoice> = MethodEntry {
     name: "causal",
     summary: "linear where the input passes through to an output, held where it is integrated",
     source: "Wu 2018, Definition 7.2.1",

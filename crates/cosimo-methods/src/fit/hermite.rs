@@ -5,9 +5,9 @@
 //! ends, or as near to them as they are to each other. Where it does not, slopes are left out and the parabola
 //! through the values is taken.
 
-use cosimo_core::entry::Entry;
 use cosimo_core::interface::Needs;
-use cosimo_core::method::{Approximation, Fit};
+use cosimo_core::method::{Extrapolation, ExtrapolationChoice};
+use cosimo_core::registry::MethodEntry;
 use cosimo_core::{Sample, Segment, Trace, Window};
 
 use super::polynomial::{of_degree, since_jump};
@@ -18,7 +18,7 @@ const ROUNDING: f64 = 1e-12;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Hermite;
 
-impl Fit for Hermite {
+impl Extrapolation for Hermite {
     fn degree(&self) -> u32 {
         3
     }
@@ -28,7 +28,7 @@ impl Fit for Hermite {
     }
 
     #[inline]
-    fn fit(&self, known: Trace<'_>, window: Window) -> Segment {
+    fn extrapolate(&self, known: Trace<'_>, window: Window) -> Segment {
         let new = known.back(0);
         match since_jump(&known, 2) {
             2 if plausible(new, known.back(1)) => cubic(new, known.back(1), window),
@@ -39,7 +39,7 @@ impl Fit for Hermite {
         }
     }
 
-    fn companion(&self) -> Box<dyn Fit> {
+    fn companion(&self) -> Box<dyn Extrapolation> {
         Box::new(super::quadratic::Quadratic)
     }
 }
@@ -69,7 +69,7 @@ fn cubic(new: Sample, old: Sample, window: Window) -> Segment {
     ])
 }
 
-pub(crate) const ENTRY: Entry<dyn Approximation> = Entry {
+pub(crate) const ENTRY: MethodEntry<dyn ExtrapolationChoice> = MethodEntry {
     name: "hermite",
     summary: "the cubic through two samples with offered slopes, which are checked against differences",
     source: "Hermite interpolation",
@@ -89,7 +89,7 @@ mod tests {
         let (y, slope) = (|t: f64| 1.0 + t * (2.0 + t * (-1.5 + t)), |t: f64| 2.0 + t * (-3.0 + 3.0 * t));
         let traces = sampled(&[0.1, 0.4], y, slope);
         for (from, to) in [(0.4, 0.6), (0.1, 0.4)] {
-            let segment = Hermite.fit(traces.trace(0), window(from, to));
+            let segment = Hermite.extrapolate(traces.trace(0), window(from, to));
             for s in [0.0, 0.1, 0.2] {
                 assert!((segment.at(s) - y(from + s)).abs() < 1e-14);
             }
@@ -99,15 +99,15 @@ mod tests {
     #[test]
     fn a_wrong_slope_is_not_believed() {
         let traces = sampled(&[0.0, 0.1, 0.2], |t| t * t, |t| 4.0 * t + 1.0);
-        let parabola = Hermite.fit(traces.trace(0), window(0.2, 0.3));
+        let parabola = Hermite.extrapolate(traces.trace(0), window(0.2, 0.3));
         assert!((parabola.at(0.1) - 0.09).abs() < 1e-14);
         let without = sampled(&[0.0, 0.1, 0.2], |t| t * t, |_| f64::NAN);
-        assert_eq!(parabola, Hermite.fit(without.trace(0), window(0.2, 0.3)));
+        assert_eq!(parabola, Hermite.extrapolate(without.trace(0), window(0.2, 0.3)));
     }
 
     #[test]
     fn starts_along_the_slope() {
         let traces = sampled(&[1.0], |_| 2.0, |_| 3.0);
-        assert_eq!(Hermite.fit(traces.trace(0), window(1.0, 1.5)), Segment::line(2.0, 3.0));
+        assert_eq!(Hermite.extrapolate(traces.trace(0), window(1.0, 1.5)), Segment::line(2.0, 3.0));
     }
 }

@@ -2,27 +2,27 @@
 
 use std::ops::Range;
 
-use cosimo_core::entry::Entry;
 use cosimo_core::interface::Needs;
-use cosimo_core::method::{Approximation, Fit};
+use cosimo_core::method::{Extrapolation, ExtrapolationChoice};
+use cosimo_core::registry::MethodEntry;
 use cosimo_core::{Couplings, Segment, Term, Trace, Traces, Window};
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Hold;
 
-impl Fit for Hold {
+impl Extrapolation for Hold {
     fn degree(&self) -> u32 {
         0
     }
 
     #[inline]
-    fn fit(&self, known: Trace<'_>, _window: Window) -> Segment {
+    fn extrapolate(&self, known: Trace<'_>, _window: Window) -> Segment {
         Segment::constant(known.newest())
     }
 
     /// The same bits as the provided one, from one coefficient instead of four: most systems hold all their
     /// inputs, and where simulators are fast this is the engine's largest expense.
-    fn fit_all(
+    fn extrapolate_all(
         &self,
         traces: &Traces,
         couplings: &Couplings,
@@ -42,12 +42,12 @@ impl Fit for Hold {
         }
     }
 
-    fn companion(&self) -> Box<dyn Fit> {
+    fn companion(&self) -> Box<dyn Extrapolation> {
         Box::new(super::linear::Linear)
     }
 }
 
-pub(crate) const ENTRY: Entry<dyn Approximation> = Entry {
+pub(crate) const ENTRY: MethodEntry<dyn ExtrapolationChoice> = MethodEntry {
     name: "hold",
     summary: "the newest value, held over the step",
     source: "Sadjina et al. 2017 (ECCO), Sec. II B",
@@ -65,17 +65,17 @@ mod tests {
     /// Hold with the provided `fit_all`.
     struct Provided;
 
-    impl Fit for Provided {
+    impl Extrapolation for Provided {
         fn degree(&self) -> u32 {
             Hold.degree()
         }
         fn history(&self) -> usize {
             Hold.history()
         }
-        fn fit(&self, known: Trace<'_>, window: Window) -> Segment {
-            Hold.fit(known, window)
+        fn extrapolate(&self, known: Trace<'_>, window: Window) -> Segment {
+            Hold.extrapolate(known, window)
         }
-        fn companion(&self) -> Box<dyn Fit> {
+        fn companion(&self) -> Box<dyn Extrapolation> {
             Hold.companion()
         }
     }
@@ -88,8 +88,8 @@ mod tests {
         let window = Window { from: Time::ZERO, to: Time::ZERO, size: 0.1 };
         let check = |traces: &Traces| {
             let (mut short, mut long) = ([Segment::line(7.0, 7.0); 4], [Segment::ZERO; 4]);
-            Hold.fit_all(traces, &couplings, &[0..1, 1..4], window, &mut short);
-            Provided.fit_all(traces, &couplings, &[0..1, 1..4], window, &mut long);
+            Hold.extrapolate_all(traces, &couplings, &[0..1, 1..4], window, &mut short);
+            Provided.extrapolate_all(traces, &couplings, &[0..1, 1..4], window, &mut long);
             assert_eq!(short.map(|s| s.0.map(f64::to_bits)), long.map(|s| s.0.map(f64::to_bits)));
             short[0].at(0.0)
         };

@@ -6,9 +6,9 @@
 //! one sample later only hold is right. Two samples after the start or a jump nothing can be tried yet; they are
 //! joined by a line, because a second step at once is rare and another held one costs as much as the first.
 
-use cosimo_core::entry::Entry;
 use cosimo_core::interface::Needs;
-use cosimo_core::method::{Approximation, Fit};
+use cosimo_core::method::{Extrapolation, ExtrapolationChoice};
+use cosimo_core::registry::MethodEntry;
 use cosimo_core::{Segment, Trace, Window};
 
 use super::polynomial::{of_degree, since_jump};
@@ -21,7 +21,7 @@ const BETTER: f64 = 0.5;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Online;
 
-impl Fit for Online {
+impl Extrapolation for Online {
     /// What it can always promise.
     fn degree(&self) -> u32 {
         0
@@ -32,7 +32,7 @@ impl Fit for Online {
     }
 
     #[inline]
-    fn fit(&self, known: Trace<'_>, window: Window) -> Segment {
+    fn extrapolate(&self, known: Trace<'_>, window: Window) -> Segment {
         let count = since_jump(&known, 4 + WEIGHTS.len());
         // A sample at the window's end may be the guess of an iteration. If it had a say in the degree, sweeps could
         // go round between two degrees for ever; and between two samples nothing is better than a line at least.
@@ -49,7 +49,7 @@ impl Fit for Online {
         of_degree(best, known, window)
     }
 
-    fn companion(&self) -> Box<dyn Fit> {
+    fn companion(&self) -> Box<dyn Extrapolation> {
         Box::new(super::hold::Hold)
     }
 }
@@ -68,7 +68,7 @@ fn error(degree: usize, known: &Trace<'_>, left_out: usize, count: usize) -> f64
     if weights > 0.0 { sum / weights } else { f64::INFINITY }
 }
 
-pub(crate) const ENTRY: Entry<dyn Approximation> = Entry {
+pub(crate) const ENTRY: MethodEntry<dyn ExtrapolationChoice> = MethodEntry {
     name: "online",
     summary: "hold, linear or quadratic per input and step, whichever predicted the last two samples best",
     source: "in the spirit of CHOPtrey (Ben Khaled-El Feki et al. 2017) and F3ORNITS (Eguillon et al. 2021)",
@@ -87,7 +87,7 @@ mod tests {
     fn degree(times: &[f64], y: impl Fn(f64) -> f64) -> usize {
         let last = *times.last().unwrap();
         let traces = sampled(times, y, |_| f64::NAN);
-        let segment = Online.fit(traces.trace(0), window(last, last + 0.1));
+        let segment = Online.extrapolate(traces.trace(0), window(last, last + 0.1));
         segment.0.iter().rposition(|coefficient| *coefficient != 0.0).unwrap_or(0)
     }
 
@@ -109,7 +109,7 @@ mod tests {
             let times: Vec<f64> = (0..end).map(|k| f64::from(k) * 0.1).collect();
             let last = *times.last().unwrap();
             let traces = sampled(&times, step, |_| f64::NAN);
-            let segment = Online.fit(traces.trace(0), window(last, last + 0.1));
+            let segment = Online.extrapolate(traces.trace(0), window(last, last + 0.1));
             for s in [0.0, 0.05, 0.1] {
                 assert!((-1e-12..=1.0 + 1e-12).contains(&segment.at(s)), "{last}: {segment:?}");
             }

@@ -1,9 +1,9 @@
 //! The parabola through the three newest samples, wherever they lie. Degree 2; linear while there are two
 //! samples, held while there is one: after such a start the global order is 2 until exact samples are given.
 
-use cosimo_core::entry::Entry;
 use cosimo_core::interface::Needs;
-use cosimo_core::method::{Approximation, Fit};
+use cosimo_core::method::{Extrapolation, ExtrapolationChoice};
+use cosimo_core::registry::MethodEntry;
 use cosimo_core::{Segment, Trace, Window};
 
 use super::polynomial::of_degree;
@@ -11,22 +11,22 @@ use super::polynomial::of_degree;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Quadratic;
 
-impl Fit for Quadratic {
+impl Extrapolation for Quadratic {
     fn degree(&self) -> u32 {
         2
     }
 
     #[inline]
-    fn fit(&self, known: Trace<'_>, window: Window) -> Segment {
+    fn extrapolate(&self, known: Trace<'_>, window: Window) -> Segment {
         of_degree(2, known, window)
     }
 
-    fn companion(&self) -> Box<dyn Fit> {
+    fn companion(&self) -> Box<dyn Extrapolation> {
         Box::new(super::linear::Linear)
     }
 }
 
-pub(crate) const ENTRY: Entry<dyn Approximation> = Entry {
+pub(crate) const ENTRY: MethodEntry<dyn ExtrapolationChoice> = MethodEntry {
     name: "quadratic",
     summary: "the parabola through the three newest samples; the least stable",
     source: "Lagrange form on non-uniform history; Wu 2018, Eq. (3.12)",

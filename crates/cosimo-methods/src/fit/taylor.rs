@@ -1,15 +1,15 @@
 //! Value and slope of the newest sample: the line that the simulator itself offers. Degree 1 without a
 //! history; holds where no slope was offered. It trusts the slope, so a wrong one is silent.
 
-use cosimo_core::entry::Entry;
 use cosimo_core::interface::Needs;
-use cosimo_core::method::{Approximation, Fit};
+use cosimo_core::method::{Extrapolation, ExtrapolationChoice};
+use cosimo_core::registry::MethodEntry;
 use cosimo_core::{Segment, Trace, Window};
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Taylor;
 
-impl Fit for Taylor {
+impl Extrapolation for Taylor {
     fn degree(&self) -> u32 {
         1
     }
@@ -19,7 +19,7 @@ impl Fit for Taylor {
     }
 
     #[inline]
-    fn fit(&self, known: Trace<'_>, window: Window) -> Segment {
+    fn extrapolate(&self, known: Trace<'_>, window: Window) -> Segment {
         let new = known.back(0);
         if !new.slope.is_finite() {
             return Segment::constant(new.y);
@@ -27,12 +27,12 @@ impl Fit for Taylor {
         Segment::line(new.y + new.slope * (window.from.seconds() - new.t), new.slope)
     }
 
-    fn companion(&self) -> Box<dyn Fit> {
+    fn companion(&self) -> Box<dyn Extrapolation> {
         Box::new(super::hold::Hold)
     }
 }
 
-pub(crate) const ENTRY: Entry<dyn Approximation> = Entry {
+pub(crate) const ENTRY: MethodEntry<dyn ExtrapolationChoice> = MethodEntry {
     name: "taylor",
     summary: "value and offered slope of the newest sample; no history",
     source: "first-order Taylor polynomial at the communication point",
@@ -54,7 +54,7 @@ mod tests {
         traces.put(0, &[2.0, 5.0], &[3.0, f64::NAN]);
         traces.commit();
         let window = Window { from: Time::ZERO, to: Time::new(0.5).unwrap(), size: 0.5 };
-        assert_eq!(Taylor.fit(traces.trace(0), window), Segment::line(2.0, 3.0));
-        assert_eq!(Taylor.fit(traces.trace(1), window), Segment::constant(5.0));
+        assert_eq!(Taylor.extrapolate(traces.trace(0), window), Segment::line(2.0, 3.0));
+        assert_eq!(Taylor.extrapolate(traces.trace(1), window), Segment::constant(5.0));
     }
 }

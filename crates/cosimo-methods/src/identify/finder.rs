@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use cosimo_core::method::{Known, Learned, Record, Shape};
+use cosimo_core::method::{CorrectionContext, IdentificationStatus, Sizes, StepRecord};
 
 use super::arx::Arx;
 use super::realise::Realised;
@@ -201,7 +201,7 @@ fn adopt(
 }
 
 /// The sum over all simulators of something that is quadratic in the numbers of inputs and outputs.
-fn over_all(shape: &Shape, of: impl Fn(usize, usize) -> usize) -> usize {
+fn over_all(shape: &Sizes, of: impl Fn(usize, usize) -> usize) -> usize {
     let (none, input, output) = (of(0, 0), of(1, 0), of(0, 1));
     let (inputs, outputs, both) = (of(2, 0), of(0, 2), of(1, 1));
     // f = none + i m + o p + ii m^2 + io m p + oo p^2, in whole numbers of either sign.
@@ -223,16 +223,16 @@ fn over_all(shape: &Shape, of: impl Fn(usize, usize) -> usize) -> usize {
 
 impl Finder {
     /// The highest order that a system of this size can have; 0 where it is too large.
-    pub(crate) fn order(&self, shape: &Shape) -> usize {
+    pub(crate) fn order(&self, shape: &Sizes) -> usize {
         self.order.min(HIGHEST).min(PORTS / (shape.inputs + shape.outputs).max(1))
     }
 
-    fn arx(&self, shape: &Shape, inputs: usize, outputs: usize) -> Arx {
+    fn arx(&self, shape: &Sizes, inputs: usize, outputs: usize) -> Arx {
         Arx { inputs, outputs, order: self.order(shape) }
     }
 
     /// All rooms, by their sizes.
-    pub(crate) fn memory<T>(&self, shape: &Shape, mut next: impl FnMut(usize) -> T) -> Found<T> {
+    pub(crate) fn memory<T>(&self, shape: &Sizes, mut next: impl FnMut(usize) -> T) -> Found<T> {
         let order = self.order(shape);
         let models = over_all(shape, |m, p| TITLE + Realised::memory(&self.arx(shape, m, p)));
         let fits = over_all(shape, |m, p| {
@@ -248,7 +248,7 @@ impl Finder {
     }
 
     /// How much [`Finder::observe`] writes on the side.
-    pub(crate) fn work(&self, shape: &Shape) -> usize {
+    pub(crate) fn work(&self, shape: &Sizes) -> usize {
         let (m, p, order) = (shape.inputs, shape.outputs, self.order(shape));
         let width = 1 + m + order * (m + p);
         let largest = Arx { inputs: m, outputs: p, order };
@@ -256,7 +256,12 @@ impl Finder {
     }
 
     /// All simulators that are to be identified: they hear somebody, and somebody hears them.
-    pub(crate) fn members(&self, known: &Known<'_>, heard: &[f64], mut visit: impl FnMut(&Member)) {
+    pub(crate) fn members(
+        &self,
+        known: &CorrectionContext<'_>,
+        heard: &[f64],
+        mut visit: impl FnMut(&Member),
+    ) {
         let (mut model, mut fit) = (0, 0);
         let order = self.order(&known.shape);
         for simulator in 0..known.blocks.len() {
@@ -280,8 +285,8 @@ impl Finder {
     /// that move.
     pub(crate) fn observe(
         &self,
-        known: &Known<'_>,
-        record: &Record<'_>,
+        known: &CorrectionContext<'_>,
+        record: &StepRecord<'_>,
         found: &mut Found<&mut [f64]>,
         (heard, work): (&[f64], &mut [f64]),
     ) -> Option<Change> {
@@ -306,7 +311,7 @@ impl Finder {
         for (input, place) in found.samples[..m].iter_mut().enumerate() {
             *place = record.applied[input].mean(size);
         }
-        found.samples[m..stride].copy_from_slice(record.left);
+        found.samples[m..stride].copy_from_slice(record.outputs);
         let count = (*found.head(Head::Samples) + 1.0).min(self.keep as f64);
         *found.head(Head::Samples) = count;
 
@@ -322,7 +327,7 @@ impl Finder {
     /// One more row for the least squares of a simulator, and what its model is worth.
     fn study(
         &self,
-        known: &Known<'_>,
+        known: &CorrectionContext<'_>,
         member: &Member,
         (head, samples): (&[f64], &[f64]),
         (model, fits): (&mut [f64], &mut [f64]),
@@ -446,7 +451,13 @@ impl Finder {
     }
 
     /// Windows of another size: samples no longer follow each other, and of a lasting one nothing is known.
-    fn other_size(&self, known: &Known<'_>, size: f64, found: &mut Found<&mut [f64]>, heard: &[f64]) {
+    fn other_size(
+        &self,
+        known: &CorrectionContext<'_>,
+        size: f64,
+        found: &mut Found<&mut [f64]>,
+        heard: &[f64],
+    ) {
         let lasts = same_size(size, *found.head(Head::Before));
         self.members(known, heard, |member| {
             found.models[member.model.start] = 0.0;
@@ -464,7 +475,12 @@ impl Finder {
     }
 
     /// All models out of use.
-    pub(crate) fn give_up(&self, known: &Known<'_>, found: &mut Found<&mut [f64]>, heard: &[f64]) {
+    pub(crate) fn give_up(
+        &self,
+        known: &CorrectionContext<'_>,
+        found: &mut Found<&mut [f64]>,
+        heard: &[f64],
+    ) {
         self.members(known, heard, |member| {
             found.models[member.model.start] = 0.0;
             found.fits[member.mark(Mark::Streak)] = 0.0;
@@ -476,7 +492,7 @@ impl Finder {
     /// Puts down what people are told; whether any model is in use.
     pub(crate) fn tell(
         &self,
-        known: &Known<'_>,
+        known: &CorrectionContext<'_>,
         change: Change,
         time: f64,
         found: &mut Found<&mut [f64]>,
@@ -517,9 +533,9 @@ impl Finder {
     }
 
     /// What people are told.
-    pub(crate) fn learned(&self, found: &Found<&[f64]>) -> Learned {
+    pub(crate) fn learned(&self, found: &Found<&[f64]>) -> IdentificationStatus {
         let head = |which: Head| found.head[which as usize];
-        Learned {
+        IdentificationStatus {
             wanted: head(Head::Wanted) as u64,
             now: head(Head::Now) as u64,
             first: (head(Head::Used) > 0.0).then_some(head(Head::First)),
@@ -546,7 +562,7 @@ impl Found<&mut [f64]> {
 }
 
 /// Marks the outputs that drive inputs by 1.
-pub(crate) fn mark_heard(known: &Known<'_>, heard: &mut [f64]) {
+pub(crate) fn mark_heard(known: &CorrectionContext<'_>, heard: &mut [f64]) {
     heard.fill(0.0);
     for term in (0..known.shape.inputs).flat_map(|input| known.couplings.terms(input)) {
         heard[term.output] = 1.0;
@@ -555,7 +571,7 @@ pub(crate) fn mark_heard(known: &Known<'_>, heard: &mut [f64]) {
 
 /// The inputs of a simulator that outputs drive.
 pub(crate) fn hears<'a>(
-    known: &Known<'a>,
+    known: &CorrectionContext<'a>,
     simulator: usize,
 ) -> impl Iterator<Item = usize> + Clone + use<'a> {
     let known = *known;
@@ -564,7 +580,7 @@ pub(crate) fn hears<'a>(
 
 /// The outputs of a simulator that drive inputs.
 pub(crate) fn heard_of<'a, 'b>(
-    known: &Known<'a>,
+    known: &CorrectionContext<'a>,
     heard: &'b [f64],
     simulator: usize,
 ) -> impl Iterator<Item = usize> + use<'a, 'b> {
@@ -573,7 +589,7 @@ pub(crate) fn heard_of<'a, 'b>(
 
 /// The samples of one simulator out of those of all.
 pub(crate) fn gather(
-    known: &Known<'_>,
+    known: &CorrectionContext<'_>,
     heard: &[f64],
     member: &Member,
     all: &[f64],

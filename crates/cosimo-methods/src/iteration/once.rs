@@ -1,8 +1,8 @@
 //! One sweep: non-iterative co-simulation.
 
-use cosimo_core::entry::Entry;
 use cosimo_core::interface::Needs;
 use cosimo_core::method::{Iteration, Passes};
+use cosimo_core::registry::MethodEntry;
 use cosimo_core::{StepError, Window};
 
 pub(crate) struct Once;
@@ -13,7 +13,7 @@ impl Iteration for Once {
     }
 }
 
-pub(crate) const ENTRY: Entry<dyn Iteration> = Entry {
+pub(crate) const ENTRY: MethodEntry<dyn Iteration> = MethodEntry {
     name: "once",
     summary: "every stage steps once; no rollback",
     source: "-",

@@ -5,9 +5,9 @@
 //! relaxation, with Aitken's (Irons & Tuck 1969), or by interface quasi-Newton from least squares over earlier
 //! sweeps (IQN-ILS: Degroote, Bathe & Vierendeels 2009). Every simulator must be able to rewind.
 
-use cosimo_core::entry::{Entry, Range, Spec};
 use cosimo_core::interface::Needs;
-use cosimo_core::method::{Iteration, Passes, Shape};
+use cosimo_core::method::{Iteration, Passes, Sizes};
+use cosimo_core::registry::{MethodEntry, Range, Spec};
 use cosimo_core::{StepError, Window};
 
 use crate::identify::rooms::parts_mut;
@@ -39,7 +39,7 @@ const AITKEN: std::ops::RangeInclusive<f64> = 0.01..=2.0;
 const DEPENDENT: f64 = 1e-10;
 
 impl Iteration for Waveform {
-    fn scratch(&self, shape: &Shape) -> usize {
+    fn scratch(&self, shape: &Sizes) -> usize {
         let columns = if self.relaxation == Relaxation::QuasiNewton { 3 * COLUMNS } else { 0 };
         (6 + columns) * shape.ends()
     }
@@ -232,7 +232,7 @@ fn norm(a: &[f64]) -> f64 {
     product(a, a).sqrt()
 }
 
-pub(crate) const ENTRY: Entry<dyn Iteration> = Entry {
+pub(crate) const ENTRY: MethodEntry<dyn Iteration> = MethodEntry {
     name: "waveform",
     summary: "sweeps the same step until the outputs settle: implicit in the coupling",
     source: "Kübler & Schiehlen 2000; relaxation by Irons & Tuck 1969, IQN-ILS by Degroote et al. 2009",
@@ -306,8 +306,8 @@ mod tests {
         fn connected(&self) -> &[bool] {
             &[true; 3]
         }
-        fn shape(&self) -> Shape {
-            Shape { outputs: 3, ..Shape::default() }
+        fn shape(&self) -> Sizes {
+            Sizes { outputs: 3, ..Sizes::default() }
         }
         fn unsettled(&self, window: Window, changes: &[f64], worst: usize) -> StepError {
             StepError::NotSettled { output: worst.to_string(), changes: changes.to_vec(), window }

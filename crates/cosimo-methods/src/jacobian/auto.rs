@@ -1,9 +1,9 @@
 //! Derivatives that simulators give, declared or along directions; differences of those that give none.
 
-use cosimo_core::entry::Entry;
-use cosimo_core::interface::{Derivatives, Insight, Needs};
-use cosimo_core::linearised::Matrices;
+use cosimo_core::interface::{Derivatives, Needs, StateSpaceAccess};
+use cosimo_core::linear_model::StateSpaceMatrices;
 use cosimo_core::method::{JacobianSource, JacobianWork};
+use cosimo_core::registry::MethodEntry;
 use cosimo_core::simulator::StateSpace;
 use cosimo_core::{Inputs, Simulator, SimulatorError, Time};
 
@@ -28,18 +28,18 @@ impl JacobianSource for Auto {
         }
     }
 
-    fn sees(&self, insight: &Insight) -> bool {
+    fn sees(&self, insight: &StateSpaceAccess) -> bool {
         insight.derivatives != Derivatives::None || insight.anywhere
     }
 
     fn linearise(
         &self,
-        insight: &Insight,
+        insight: &StateSpaceAccess,
         dynamics: &mut dyn StateSpace,
         x: &[f64],
         u: &[f64],
         work: &mut JacobianWork,
-        into: &mut Matrices<'_>,
+        into: &mut StateSpaceMatrices<'_>,
     ) -> Result<(), SimulatorError> {
         if insight.derivatives == Derivatives::None {
             self.difference.linearise(insight, dynamics, x, u, work, into)
@@ -49,7 +49,7 @@ impl JacobianSource for Auto {
     }
 }
 
-pub(crate) const ENTRY: Entry<dyn JacobianSource> = Entry {
+pub(crate) const ENTRY: MethodEntry<dyn JacobianSource> = MethodEntry {
     name: "auto",
     summary: "derivatives that the simulators give, differences of those that give none",
     source: "-",

@@ -2,10 +2,10 @@
 //! rewind. Of the right-hand side, for linear models: works where that can be asked for anywhere. Where a function is
 //! not smooth the result is a secant over the perturbation.
 
-use cosimo_core::entry::{Entry, Options, Range, Spec};
-use cosimo_core::interface::{Insight, Needs};
-use cosimo_core::linearised::Matrices;
+use cosimo_core::interface::{Needs, StateSpaceAccess};
+use cosimo_core::linear_model::StateSpaceMatrices;
 use cosimo_core::method::{JacobianSource, JacobianWork};
+use cosimo_core::registry::{MethodEntry, Options, Range, Spec};
 use cosimo_core::simulator::StateSpace;
 use cosimo_core::{Inputs, Outputs, Segment, Simulator, SimulatorError, Slot, Time};
 
@@ -47,18 +47,18 @@ impl JacobianSource for Difference {
         true
     }
 
-    fn sees(&self, insight: &Insight) -> bool {
+    fn sees(&self, insight: &StateSpaceAccess) -> bool {
         insight.anywhere
     }
 
     fn linearise(
         &self,
-        _insight: &Insight,
+        _insight: &StateSpaceAccess,
         dynamics: &mut dyn StateSpace,
         x: &[f64],
         u: &[f64],
         work: &mut JacobianWork,
-        into: &mut Matrices<'_>,
+        into: &mut StateSpaceMatrices<'_>,
     ) -> Result<(), SimulatorError> {
         let states = x.len();
         let half = work.motions.len() / 2;
@@ -72,7 +72,7 @@ impl JacobianSource for Difference {
                 work.point[column] = moved;
                 let (x, u) = work.point.split_at(states);
                 let (f, g) = motion.split_at_mut(states);
-                dynamics.motion(x, u, f, g)?;
+                dynamics.derivatives_and_outputs(x, u, f, g)?;
             }
             work.point[column] = value;
             let change = high.iter().zip(&*low).map(|(high, low)| (high - low) / (above - below));
@@ -94,7 +94,7 @@ pub(crate) fn of(options: &Options) -> Difference {
     Difference { relative: options.number("relative"), least: options.number("least") }
 }
 
-pub(crate) const ENTRY: Entry<dyn JacobianSource> = Entry {
+pub(crate) const ENTRY: MethodEntry<dyn JacobianSource> = MethodEntry {
     name: "difference",
     summary: "central differences of outputs by inputs through a saved state",
     source: "-",

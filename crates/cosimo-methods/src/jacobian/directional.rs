@@ -1,12 +1,12 @@
 //! Directional derivatives of units, column by column.
 
-use cosimo_core::entry::Entry;
 use cosimo_core::interface::{Derivatives, Needs};
 use cosimo_core::method::JacobianSource;
+use cosimo_core::registry::MethodEntry;
 
 use super::declared::Given;
 
-pub(crate) const ENTRY: Entry<dyn JacobianSource> = Entry {
+pub(crate) const ENTRY: MethodEntry<dyn JacobianSource> = MethodEntry {
     name: "directional",
     summary: "directional derivatives of units",
     source: "FMI 2.0.4, 2.1.9; FMI 3.0.1, 2.2.11",

@@ -1,12 +1,12 @@
 //! The step size stays as it is.
 
-use cosimo_core::entry::Entry;
 use cosimo_core::interface::Needs;
-use cosimo_core::method::Law;
+use cosimo_core::method::StepController;
+use cosimo_core::registry::MethodEntry;
 
 pub(crate) struct Fixed;
 
-impl Law for Fixed {
+impl StepController for Fixed {
     fn factor(&self, _memory: &[f64], _error: f64, _order: u32) -> f64 {
         1.0
     }
@@ -16,7 +16,7 @@ impl Law for Fixed {
     }
 }
 
-pub(crate) const ENTRY: Entry<dyn Law> = Entry {
+pub(crate) const ENTRY: MethodEntry<dyn StepController> = MethodEntry {
     name: "fixed",
     summary: "the step size stays as it is",
     source: "-",

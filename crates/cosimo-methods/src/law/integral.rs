@@ -1,12 +1,12 @@
 //! I control: the newest error alone.
 
-use cosimo_core::entry::{Entry, Range, Spec};
 use cosimo_core::interface::Needs;
-use cosimo_core::method::Law;
+use cosimo_core::method::StepController;
+use cosimo_core::registry::{MethodEntry, Range, Spec};
 
 use super::soderlind::Soderlind;
 
-pub(crate) const ENTRY: Entry<dyn Law> = Entry {
+pub(crate) const ENTRY: MethodEntry<dyn StepController> = MethodEntry {
     name: "i",
     summary: "step size from the newest error",
     source: "Sadjina & Pedersen 2019 (NEPCE), Eq. (13)",

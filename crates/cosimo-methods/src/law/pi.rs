@@ -1,12 +1,12 @@
 //! PI control: the newest error and the one before.
 
-use cosimo_core::entry::{Entry, Range, Spec};
 use cosimo_core::interface::Needs;
-use cosimo_core::method::Law;
+use cosimo_core::method::StepController;
+use cosimo_core::registry::{MethodEntry, Range, Spec};
 
 use super::soderlind::Soderlind;
 
-pub(crate) const ENTRY: Entry<dyn Law> = Entry {
+pub(crate) const ENTRY: MethodEntry<dyn StepController> = MethodEntry {
     name: "pi",
     summary: "step size from the two newest errors",
     source: "Sadjina et al. 2017 (ECCO), Eq. (15)",

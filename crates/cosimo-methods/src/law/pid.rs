@@ -1,12 +1,12 @@
 //! PID control: the three newest errors.
 
-use cosimo_core::entry::{Entry, Range, Spec};
 use cosimo_core::interface::Needs;
-use cosimo_core::method::Law;
+use cosimo_core::method::StepController;
+use cosimo_core::registry::{MethodEntry, Range, Spec};
 
 use super::soderlind::Soderlind;
 
-pub(crate) const ENTRY: Entry<dyn Law> = Entry {
+pub(crate) const ENTRY: MethodEntry<dyn StepController> = MethodEntry {
     name: "pid",
     summary: "step size from the three newest errors; smoother than PI",
     source: "Söderlind 2003; coefficients as in ARKODE",

@@ -4,8 +4,8 @@
 //! the error. Sources: Sadjina et al. 2017 (ECCO), Eq. (15); Söderlind 2003. The error of the step just
 //! finished is the current one; errors before the first step count as 1.
 
-use cosimo_core::entry::Options;
-use cosimo_core::method::Law;
+use cosimo_core::method::StepController;
+use cosimo_core::registry::Options;
 
 pub(crate) struct Soderlind {
     pub safety: f64,
@@ -15,7 +15,7 @@ pub(crate) struct Soderlind {
 }
 
 impl Soderlind {
-    pub(crate) fn boxed(options: &Options) -> Box<dyn Law> {
+    pub(crate) fn boxed(options: &Options) -> Box<dyn StepController> {
         Box::new(Soderlind {
             safety: options.number("safety"),
             integral: options.number("integral"),
@@ -25,7 +25,7 @@ impl Soderlind {
     }
 }
 
-impl Law for Soderlind {
+impl StepController for Soderlind {
     fn memory(&self) -> usize {
         2
     }

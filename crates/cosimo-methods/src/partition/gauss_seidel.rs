@@ -1,9 +1,9 @@
 //! Stages of one: each simulator sees the new values of those before it, which turns its extrapolation into
 //! interpolation. The order is given, that of the file, or that of the connections.
 
-use cosimo_core::entry::{Entry, Spec, suggest};
 use cosimo_core::interface::Needs;
 use cosimo_core::method::{CouplingGraph, Partition};
+use cosimo_core::registry::{MethodEntry, Spec, suggest};
 
 pub(crate) struct GaussSeidel {
     /// Names of the first simulators.
@@ -38,7 +38,7 @@ impl Partition for GaussSeidel {
     }
 }
 
-pub(crate) const ENTRY: Entry<dyn Partition> = Entry {
+pub(crate) const ENTRY: MethodEntry<dyn Partition> = MethodEntry {
     name: "gauss-seidel",
     summary: "one simulator after the other, each on the new values of those before it",
     source: "Kübler & Schiehlen 2000",

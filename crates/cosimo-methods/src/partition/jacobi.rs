@@ -1,8 +1,8 @@
 //! One stage of all: nobody sees new values before everybody has stepped. Steps run in parallel.
 
-use cosimo_core::entry::Entry;
 use cosimo_core::interface::Needs;
 use cosimo_core::method::{CouplingGraph, Partition};
+use cosimo_core::registry::MethodEntry;
 
 pub(crate) struct Jacobi;
 
@@ -12,7 +12,7 @@ impl Partition for Jacobi {
     }
 }
 
-pub(crate) const ENTRY: Entry<dyn Partition> = Entry {
+pub(crate) const ENTRY: MethodEntry<dyn Partition> = MethodEntry {
     name: "jacobi",
     summary: "all simulators step at once, on old values",
     source: "Kübler & Schiehlen 2000",

@@ -1,9 +1,9 @@
 //! Stages by the graph: whoever is driven steps after whom drives it, on new values; simulators that drive each
 //! other step together, on old ones. Without circles nothing is extrapolated at all.
 
-use cosimo_core::entry::Entry;
 use cosimo_core::interface::Needs;
 use cosimo_core::method::{CouplingGraph, Partition};
+use cosimo_core::registry::MethodEntry;
 
 use super::order;
 
@@ -15,7 +15,7 @@ impl Partition for Levels {
     }
 }
 
-pub(crate) const ENTRY: Entry<dyn Partition> = Entry {
+pub(crate) const ENTRY: MethodEntry<dyn Partition> = MethodEntry {
     name: "levels",
     summary: "level by level along the connections; circles step together",
     source: "-",

@@ -1,13 +1,13 @@
 //! The F-test: the variance about the mean against that from sample to sample. Noise alone gives the same twice.
 
-use cosimo_core::entry::{Entry, Range, Spec};
 use cosimo_core::interface::Needs;
 use cosimo_core::line::Stamp;
 use cosimo_core::method::Steadiness;
+use cosimo_core::registry::{MethodEntry, Range, Spec};
 
 use super::{TOLERANCE, WINDOW, noise};
 
-pub(crate) const ENTRY: Entry<dyn Steadiness> = Entry {
+pub(crate) const ENTRY: MethodEntry<dyn Steadiness> = MethodEntry {
     name: "f-test",
     summary: "variance about the mean against variance from sample to sample, with white noise added to the flow",
     source: "Braun, Hällqvist & Fritzson 2023 (TLM), Eqs. (3) and (4) with the factor 1/2 that is missing in (4)",

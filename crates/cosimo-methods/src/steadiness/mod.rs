@@ -7,7 +7,7 @@ pub mod sliding_window;
 #[cfg(test)]
 mod tests;
 
-use cosimo_core::entry::{Range, Spec};
+use cosimo_core::registry::{Range, Spec};
 
 const WINDOW: Spec = Spec::number(
     "window",

@@ -1,14 +1,14 @@
 //! The R-test: the F-test with filters in the place of sums.
 
-use cosimo_core::entry::{Entry, Range, Spec};
 use cosimo_core::interface::Needs;
 use cosimo_core::line::Stamp;
 use cosimo_core::method::Steadiness;
+use cosimo_core::registry::{MethodEntry, Range, Spec};
 
 use super::f_test::USUAL;
 use super::{TOLERANCE, WINDOW, noise};
 
-pub(crate) const ENTRY: Entry<dyn Steadiness> = Entry {
+pub(crate) const ENTRY: MethodEntry<dyn Steadiness> = MethodEntry {
     name: "r-test",
     summary: "variance about a filtered value against variance from sample to sample, both filtered",
     source: "Cao & Rhinehart 1995; Braun, Hällqvist & Fritzson 2023 (TLM), Eqs. (5) to (7), differences of the raw data",

@@ -1,13 +1,13 @@
 //! The rectangular sliding window: all samples of the last seconds lie close together.
 
-use cosimo_core::entry::{Entry, Range, Spec};
 use cosimo_core::interface::Needs;
 use cosimo_core::line::Stamp;
 use cosimo_core::method::Steadiness;
+use cosimo_core::registry::{MethodEntry, Range, Spec};
 
 use super::{RELATIVE, TOLERANCE, WINDOW};
 
-pub const ENTRY: Entry<dyn Steadiness> = Entry {
+pub const ENTRY: MethodEntry<dyn Steadiness> = MethodEntry {
     name: "sliding-window",
     summary: "largest less smallest of a window stay within a tolerance, of the flow and, if wanted, of the effort",
     source: "Braun, Hällqvist & Fritzson 2023 (TLM), Eqs. (1) and (2)",

@@ -1,6 +1,6 @@
-use cosimo_core::entry::{Entry, Options, Value};
 use cosimo_core::line::Stamp;
 use cosimo_core::method::Steadiness;
+use cosimo_core::registry::{MethodEntry, Options, Value};
 
 use super::{f_test, noise, r_test, sliding_window};
 
@@ -10,7 +10,7 @@ fn number(name: &str, value: f64) -> (String, Value) {
 
 /// The share of samples that are called steady from `from` on, samples every millisecond.
 fn steady(
-    entry: &Entry<dyn Steadiness>,
+    entry: &MethodEntry<dyn Steadiness>,
     given: &[(String, Value)],
     from: f64,
     flow: impl Fn(f64) -> f64,

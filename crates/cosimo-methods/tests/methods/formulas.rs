@@ -1,16 +1,17 @@
 //! Estimates, laws and corrections as the formulas of their papers, on numbers made by hand.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
-use cosimo::core::entry::{Entry, Options, Value, find};
 use cosimo::core::line::Stamp;
-use cosimo::core::linearised::Models;
-use cosimo::core::link::{Block, Bond, Couplings, End, Side, Term};
+use cosimo::core::linear_model::LinearModels;
+use cosimo::core::link::{Bond, BondSide, Couplings, PortRanges, PowerVariable, Term};
 use cosimo::core::method::{
-    BondPower, Correction, Estimate, Jacobian, Known, Law, OwnStep, Record, Shape, Steadiness, Trial,
+    BondPower, Correction, CorrectionContext, Estimate, Jacobian, OwnStep, Sizes, Steadiness, StepController,
+    StepRecord, Trial,
 };
+use cosimo::core::registry::{MethodEntry, Options, Value, find};
 use cosimo::core::{Segment, StepError, Time, Traces, Window};
 
-fn built<T: ?Sized>(entries: &[&'static Entry<T>], name: &str, given: &[(&str, Value)]) -> Box<T> {
+fn built<T: ?Sized>(entries: &[&'static MethodEntry<T>], name: &str, given: &[(&str, Value)]) -> Box<T> {
     let entry = find(entries, name).unwrap();
     let given: Vec<_> = given.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
     (entry.build)(&Options::resolve(name, entry.options, &given).unwrap())
@@ -43,7 +44,7 @@ struct Scene {
     tolerances: [Option<f64>; 2],
     weights: [Option<f64>; 2],
     connected: [bool; 2],
-    shape: Shape,
+    shape: Sizes,
 }
 
 impl Scene {
@@ -54,7 +55,7 @@ impl Scene {
             traces.put(0, &values, &[]);
             traces.commit();
         }
-        let side = Side { effort: End::Input(0), flow: End::Output(0), sign: 1.0 };
+        let side = BondSide { effort: PowerVariable::Input(0), flow: PowerVariable::Output(0), sign: 1.0 };
         let bond = Bond { name: String::new(), sides: vec![side; 2], tolerance: None, energy_scale: None };
         let row = vec![Term { output: 0, gain: 2.0 }, Term { output: 1, gain: -1.0 }];
         Scene {
@@ -72,17 +73,17 @@ impl Scene {
             tolerances: [None; 2],
             weights: [None; 2],
             connected: [true; 2],
-            shape: Shape { inputs: 2, outputs: 2, bonds: 2, simulators: 2, ..Shape::default() },
+            shape: Sizes { inputs: 2, outputs: 2, bonds: 2, simulators: 2, ..Sizes::default() },
         }
     }
 
-    fn record(&self) -> Record<'_> {
-        Record {
+    fn record(&self) -> StepRecord<'_> {
+        StepRecord {
             window: Window { from: time(0.5), to: time(1.0), size: SIZE },
             applied: &self.applied,
-            left: &self.left,
+            outputs: &self.left,
             integrals: &self.integrals,
-            kept: &self.kept,
+            stashed: &self.kept,
             traces: &self.traces,
             couplings: &self.couplings,
             bonds: &self.bonds,
@@ -164,10 +165,10 @@ fn step_doubling_divides_by_what_two_halves_save() {
 
 #[test]
 fn orders_follow_from_the_degree_of_inputs() {
-    let order = |name: &str, shape: Shape| estimate(name, &[]).order(&shape);
+    let order = |name: &str, shape: Sizes| estimate(name, &[]).order(&shape);
     for degree in 0..3 {
-        let shape = Shape { degree, ..Shape::default() };
-        let through = Shape { feedthrough_depth: 2, ..shape };
+        let shape = Sizes { degree, ..Sizes::default() };
+        let through = Sizes { feedthrough_depth: 2, ..shape };
         assert_eq!(order("power-residual", shape), degree + 2);
         assert_eq!(order("predictor-corrector", shape), degree + 1);
         assert_eq!(order("milne", shape), degree + 1);
@@ -178,7 +179,7 @@ fn orders_follow_from_the_degree_of_inputs() {
 
 /// Writes down what is asked of it.
 struct Tried<'a> {
-    record: Record<'a>,
+    record: StepRecord<'a>,
     calls: Vec<String>,
 }
 
@@ -191,10 +192,10 @@ impl Trial for Tried<'_> {
         self.calls.push("rewind".into());
         Ok(())
     }
-    fn keep(&mut self) {
+    fn stash_outputs(&mut self) {
         self.calls.push("keep".into());
     }
-    fn record(&self) -> Record<'_> {
+    fn record(&self) -> StepRecord<'_> {
         self.record
     }
     fn advance_companion(&mut self, _: Window) -> Result<(), StepError> {
@@ -214,7 +215,7 @@ fn step_doubling_goes_once_whole_and_twice_half() {
 
 #[test]
 fn laws_have_the_exponents_of_their_gains_by_the_order() {
-    let law = |name: &str, options: &[(&'static str, f64)]| -> Box<dyn Law> {
+    let law = |name: &str, options: &[(&'static str, f64)]| -> Box<dyn StepController> {
         built(&cosimo::registry().laws, name, &numbers(options))
     };
     let (e, before, earlier) = (0.3f64, 0.7f64, 0.2f64);
@@ -247,7 +248,7 @@ fn laws_have_the_exponents_of_their_gains_by_the_order() {
 /// Two simulators with one input and one output each, y0 = 0.5 u0 + ..., y1 = 0.25 u1 + ...; u0 = 2 y1, u1 = -y0.
 struct Ring {
     scene: Scene,
-    blocks: [Block; 2],
+    blocks: [PortRanges; 2],
     jacobian: [f64; 2],
     corrected: [bool; 2],
     own: Vec<Option<OwnStep>>,
@@ -260,19 +261,19 @@ impl Ring {
         scene.couplings = Couplings::new(&rows, vec![0.0; 2]);
         scene.applied = [Segment::line(-7.0, 2.0), Segment::constant(-3.0)];
         scene.shape.feedthrough_depth = 2;
-        let blocks = [0, 1].map(|at| Block { inputs: at..at + 1, outputs: at..at + 1 });
+        let blocks = [0, 1].map(|at| PortRanges { inputs: at..at + 1, outputs: at..at + 1 });
         Ring { scene, blocks, jacobian: [0.5, 0.25], corrected: [true; 2], own: Vec::new() }
     }
 
-    fn known(&self) -> Known<'_> {
-        Known {
+    fn known(&self) -> CorrectionContext<'_> {
+        CorrectionContext {
             traces: &self.scene.traces,
             couplings: &self.scene.couplings,
             blocks: &self.blocks,
             bonds: &[],
             corrected: &self.corrected,
             jacobian: Jacobian { values: &self.jacobian, starts: &[0, 1], owners: &[0, 1] },
-            models: Models { present: &[], matrices: &[], places: &[] },
+            models: LinearModels { present: &[], matrices: &[], places: &[] },
             own: &self.own,
             shape: self.scene.shape,
         }
@@ -462,7 +463,7 @@ fn slopes_of_large_values_are_believed_within_rounding() {
             traces.put(0, &[y], &[slope]);
             traces.commit();
         }
-        fit.fit(traces.trace(0), Window { from: time(2e-4), to: time(3e-4), size: 1e-4 }).slope(0.0)
+        fit.extrapolate(traces.trace(0), Window { from: time(2e-4), to: time(3e-4), size: 1e-4 }).slope(0.0)
     };
     // A mean slope of 1.00000001 is rounding at 1e8, and not at 1.
     let at = |base: f64| fit([base, base + 1.0e-4, base + 2.0e-4], 1.0);

@@ -5,7 +5,7 @@
 use crate::common::{DUAL_MASS, DualMass, Made, bits, run_to_the_end, start, system, truth};
 use cosimo::analysis::forecast::{NoForecast, forecast};
 use cosimo::analysis::stability::{StabilityError, radius};
-use cosimo::core::method::Learned;
+use cosimo::core::method::IdentificationStatus;
 use cosimo::engine::{Checkpoint, Run, plan};
 use cosimo::export::{Variant, Version};
 
@@ -54,7 +54,7 @@ fn mass(m2: f64) -> String {
 const FOUND: &str = "\"identified\"";
 const EXACT: &str = "{ pre-step = { input = \"mean\" } }";
 
-fn learned(run: &Run) -> Learned {
+fn learned(run: &Run) -> IdentificationStatus {
     run.learned().next().unwrap().1
 }
 

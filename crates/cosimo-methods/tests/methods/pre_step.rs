@@ -8,12 +8,12 @@ use crate::common::{
     DUAL_MASS, DualMass, bits, folder, observed_order, run_to_the_end, start, system, truth,
 };
 use cosimo::analysis::stability::radius;
-use cosimo::core::entry::{OpenRequest, Opened};
-use cosimo::core::linearised::{Matrices, Present};
+use cosimo::core::linear_model::{OperatingPoint, StateSpaceMatrices};
+use cosimo::core::registry::{OpenRequest, OpenResult};
 use cosimo::core::simulator::StateSpace;
 use cosimo::core::{
-    Abilities, Derivatives, Inputs, Insight, Interface, Outputs, Port, Reached, Setup, Simulator,
-    SimulatorError, SourceEntry, Time, Window,
+    Abilities, Derivatives, Inputs, Interface, Outputs, Port, Setup, Simulator, SimulatorError, SourceEntry,
+    StateSpaceAccess, StepResult, Time, Window,
 };
 use cosimo::engine::{Run, plan};
 use cosimo::export::{Design, Kind, Version, built_library, write};
@@ -471,8 +471,8 @@ impl Simulator for Bad {
     fn set_inputs(&mut self, _: Time, _: &Inputs<'_>) -> Result<(), SimulatorError> {
         Ok(())
     }
-    fn do_step(&mut self, window: Window, _: &Inputs<'_>) -> Result<Reached, SimulatorError> {
-        Ok(Reached::end_of(window, 1))
+    fn do_step(&mut self, window: Window, _: &Inputs<'_>) -> Result<StepResult, SimulatorError> {
+        Ok(StepResult::end_of(window, 1))
     }
     fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
         out.values.fill(0.0);
@@ -484,14 +484,20 @@ impl Simulator for Bad {
 }
 
 impl StateSpace for Bad {
-    fn present(&mut self, into: &mut Present<'_>) -> Result<(), SimulatorError> {
+    fn operating_point(&mut self, into: &mut OperatingPoint<'_>) -> Result<(), SimulatorError> {
         (into.x[0], into.f[0], into.g[0]) = (0.0, 0.0, 0.0);
         Ok(())
     }
-    fn motion(&mut self, _: &[f64], _: &[f64], _: &mut [f64], _: &mut [f64]) -> Result<(), SimulatorError> {
+    fn derivatives_and_outputs(
+        &mut self,
+        _: &[f64],
+        _: &[f64],
+        _: &mut [f64],
+        _: &mut [f64],
+    ) -> Result<(), SimulatorError> {
         Ok(())
     }
-    fn matrices(&mut self, _: &[f64], into: &mut Matrices<'_>) -> Result<(), SimulatorError> {
+    fn matrices(&mut self, _: &[f64], into: &mut StateSpaceMatrices<'_>) -> Result<(), SimulatorError> {
         into.set_column(0, [-1.0].into_iter(), [1.0].into_iter());
         into.set_column(1, [f64::NAN].into_iter(), [0.0].into_iter());
         Ok(())
@@ -502,12 +508,20 @@ const BAD: SourceEntry = SourceEntry {
     name: "bad",
     summary: "a lag whose derivatives are no numbers",
     claims: |source| source.starts_with("bad:"),
-    open: |_: &OpenRequest<'_>| -> Opened {
-        let insight = Some(Insight { states: 1, derivatives: Derivatives::Declared, anywhere: false });
+    open: |_: &OpenRequest<'_>| -> OpenResult {
+        let insight =
+            Some(StateSpaceAccess { states: 1, derivatives: Derivatives::Declared, anywhere: false });
         let (inputs, outputs) = (vec![Port::new("u", "1", "")], vec![Port::new("y", "1", "")]);
-        let abilities = Abilities { rollback: false, freeze: false, states: false, ..Abilities::NATIVE };
+        let abilities =
+            Abilities { rollback: false, serialize_state: false, states: false, ..Abilities::NATIVE };
         Ok(Box::new(Bad {
-            interface: Interface { inputs, outputs, insight, abilities, ..Interface::default() },
+            interface: Interface {
+                inputs,
+                outputs,
+                state_space_access: insight,
+                abilities,
+                ..Interface::default()
+            },
         }))
     },
     parameters: |_, _| Vec::new(),

@@ -401,7 +401,7 @@ fn linearising_finds_the_matrices_of_the_models() {
     let named: Vec<String> = found
         .outputs
         .iter()
-        .map(|&output| run.layout().ports().path(cosimo::core::End::Output(output)))
+        .map(|&output| run.layout().ports().path(cosimo::core::PowerVariable::Output(output)))
         .collect();
     assert_eq!(named, ["left.f", "right.v", "right.x"]);
     near(found.b[(3, 0)], 0.01);

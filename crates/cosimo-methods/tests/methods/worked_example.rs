@@ -2,9 +2,9 @@
 //! For the last step, e = integral of the true input - integral of the applied one; offset = share e / size.
 //! Source: a truncation of Sadjina & Pedersen 2019 (NEPCE), Eq. (11).
 
-use cosimo_core::entry::{Entry, Range, Spec};
 use cosimo_core::interface::Needs;
-use cosimo_core::method::{Correction, Known, Quadrature, Record, Shape};
+use cosimo_core::method::{Correction, CorrectionContext, Quadrature, Sizes, StepRecord};
+use cosimo_core::registry::{MethodEntry, Range, Spec};
 use cosimo_core::{Segment, Window};
 
 #[derive(Debug, Clone, Copy)]
@@ -13,13 +13,13 @@ pub(crate) struct Leaky {
 }
 
 impl Correction for Leaky {
-    fn memory(&self, shape: &Shape) -> usize {
+    fn memory(&self, shape: &Sizes) -> usize {
         shape.inputs
     }
 
     fn offsets(
         &self,
-        known: &Known<'_>,
+        known: &CorrectionContext<'_>,
         lost: &[f64],
         window: Window,
         add: &mut [Segment],
@@ -31,7 +31,7 @@ impl Correction for Leaky {
         }
     }
 
-    fn learn(&self, known: &Known<'_>, record: &Record<'_>, lost: &mut [f64], _: &mut [f64]) {
+    fn learn(&self, known: &CorrectionContext<'_>, record: &StepRecord<'_>, lost: &mut [f64], _: &mut [f64]) {
         let rule = Quadrature::Best;
         for input in 0..known.shape.inputs {
             let error = record.true_integral(input, rule) - record.applied_integral(input, rule);
@@ -41,7 +41,7 @@ impl Correction for Leaky {
     }
 }
 
-pub(crate) const ENTRY: Entry<dyn Correction> = Entry {
+pub(crate) const ENTRY: MethodEntry<dyn Correction> = MethodEntry {
     name: "leaky",
     summary: "compensate a share of the last integral error, forget the rest",
     source: "truncation of Sadjina & Pedersen 2019 (NEPCE), Eq. (11)",

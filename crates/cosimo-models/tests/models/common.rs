@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use cosimo_core::entry::{OpenProblem, OpenRequest};
-use cosimo_core::{Inputs, Options, Outputs, Reached, Segment, Simulator, Spec, Time, Value, Window};
+use cosimo_core::registry::{OpenProblem, OpenRequest};
+use cosimo_core::{Inputs, Options, Outputs, Segment, Simulator, Spec, StepResult, Time, Value, Window};
 use cosimo_models::{NATIVE, REFERENCES};
 use cosimo_native::Hybrid;
 
@@ -47,12 +47,12 @@ pub(crate) fn advance_from(
     from: f64,
     size: f64,
     segments: &[Segment],
-) -> Reached {
+) -> StepResult {
     let window = Window { from: time(from), to: time(from + size), size };
     simulator.do_step(window, &Inputs::of(segments)).unwrap()
 }
 
-pub(crate) fn advance(simulator: &mut dyn Simulator, size: f64, segments: &[Segment]) -> Reached {
+pub(crate) fn advance(simulator: &mut dyn Simulator, size: f64, segments: &[Segment]) -> StepResult {
     advance_from(simulator, 0.0, size, segments)
 }
 

@@ -1,8 +1,8 @@
 //! Simulators at the ends of lines: against closed forms where the other end is quiet, and against undivided solutions
 //! where there is a model at either end.
 
-use cosimo_core::line::{Between, LineEnd, Repay, Stamp, Table};
-use cosimo_core::{Inputs, Reached, Segment, Setup, Simulator, Slot, Time, Value, Window};
+use cosimo_core::line::{LineEnd, Repay, Stamp, StampInterpolation, StampTable};
+use cosimo_core::{Inputs, Segment, Setup, Simulator, Slot, StepResult, Time, Value, Window};
 use cosimo_models::HYBRID;
 use cosimo_native::Integrated;
 
@@ -10,7 +10,9 @@ use crate::common::{equations, open, outputs, reference, time};
 
 fn begun(model: &str, given: &[(&str, Value)]) -> Box<dyn Simulator> {
     let mut simulator = open(model, given);
-    simulator.initialize(&Setup { start: Time::ZERO, stop: None, meets: true, rewinds: true }).unwrap();
+    simulator
+        .initialize(&Setup { start: Time::ZERO, stop: None, stop_at_events: true, rewinds: true })
+        .unwrap();
     let starts = |port: &cosimo_core::Port| Segment::constant(port.start.unwrap());
     let inputs: Vec<Segment> = simulator.interface().inputs.iter().map(starts).collect();
     simulator.set_inputs(Time::ZERO, &Inputs::of(&inputs)).unwrap();
@@ -22,11 +24,11 @@ fn number(name: &str, value: f64) -> (&str, Value) {
 }
 
 /// Another end that has always sent the same.
-fn quiet(effort: f64) -> Table {
-    Table::new(Stamp { effort, ..Stamp::default() }, Between::Linear)
+fn quiet(effort: f64) -> StampTable {
+    StampTable::new(Stamp { effort, ..Stamp::default() }, StampInterpolation::Linear)
 }
 
-fn end<'a>(table: &'a Table, from: f64, delay: f64, impedance: f64) -> LineEnd<'a> {
+fn end<'a>(table: &'a StampTable, from: f64, delay: f64, impedance: f64) -> LineEnd<'a> {
     let repay = Repay::default();
     LineEnd {
         effort: 0,
@@ -44,10 +46,10 @@ fn end<'a>(table: &'a Table, from: f64, delay: f64, impedance: f64) -> LineEnd<'
 }
 
 /// One step of a simulator with one input, which is an effort, however far it likes to go up to `size`.
-fn step(simulator: &mut dyn Simulator, end: LineEnd<'_>, size: f64) -> Reached {
+fn step(simulator: &mut dyn Simulator, end: LineEnd<'_>, size: f64) -> StepResult {
     let window = Window { from: time(end.from), to: time(end.from + size), size };
     let segments = [Segment::constant(f64::NAN)];
-    let inputs = Inputs { segments: &segments, ends: &[end], stepwise: true };
+    let inputs = Inputs { segments: &segments, ends: &[end], return_each_internal_step: true };
     let reached = simulator.do_step(window, &inputs).unwrap();
     assert!(reached.to > window.from && reached.to <= window.to, "{} in {window}", reached.to);
     reached
@@ -86,7 +88,7 @@ fn all_the_way_is_as_good_as_step_by_step() {
     let (mut far, table) = (begun("spring-mass/left", &given), quiet(0.0));
     let window = Window { from: time(0.0), to: time(0.02), size: 0.02 };
     let (segments, ends) = ([Segment::ZERO], [end(&table, 0.0, 0.02, 0.3)]);
-    let inputs = Inputs { segments: &segments, ends: &ends, stepwise: false };
+    let inputs = Inputs { segments: &segments, ends: &ends, return_each_internal_step: false };
     let reached = far.do_step(window, &inputs).unwrap();
     assert_eq!(reached.to, window.to);
     let wanted = (-(0.3 + 0.2) / 5e-3 * 0.02f64).exp();
@@ -162,7 +164,8 @@ fn a_change_of_impedance_is_in_the_evaluations_and_rewinding_forgets_it() {
 fn a_second_run_is_the_first_again() {
     let (mut mass, table) = (begun("spring-mass/left", &[number("t0", 0.003)]), quiet(0.5));
     let mut run = || {
-        mass.initialize(&Setup { start: Time::ZERO, stop: None, meets: true, rewinds: true }).unwrap();
+        mass.initialize(&Setup { start: Time::ZERO, stop: None, stop_at_events: true, rewinds: true })
+            .unwrap();
         mass.set_inputs(Time::ZERO, &Inputs::of(&[Segment::ZERO])).unwrap();
         let (mut t, mut seen) = (0.0, Vec::new());
         while t < 0.01 {
@@ -186,7 +189,7 @@ struct Party {
 
 /// Between two parties; the first table is what the first of them published.
 struct Line {
-    tables: [Table; 2],
+    tables: [StampTable; 2],
     delay: f64,
     impedance: f64,
 }
@@ -225,7 +228,7 @@ fn together(parties: &mut [Party], lines: &mut [Line], stop: f64) {
         let size = told.iter().map(|end| end.delay).fold(f64::INFINITY, f64::min);
         let window = Window { from: time(*t), to: time(*t + size), size };
         let segments = vec![Segment::ZERO; simulator.interface().inputs.len()];
-        let inputs = Inputs { segments: &segments, ends: &told, stepwise: true };
+        let inputs = Inputs { segments: &segments, ends: &told, return_each_internal_step: true };
         let reached = simulator.do_step(window, &inputs).unwrap();
         *t = reached.to.seconds();
         *evaluations += reached.evaluations;
@@ -246,7 +249,7 @@ fn together(parties: &mut [Party], lines: &mut [Line], stop: f64) {
 }
 
 fn beyond(lines: &[Line]) -> u64 {
-    lines.iter().flat_map(|line| &line.tables).map(Table::beyond).sum()
+    lines.iter().flat_map(|line| &line.tables).map(StampTable::beyond).sum()
 }
 
 /// Bounds of the published runs: evaluations of each side, and what a line of 0.1 ms is from a spring.
@@ -312,7 +315,9 @@ fn every_model_without_a_solver_can_be_integrated_here() {
     for entry in HYBRID {
         let model = equations(entry.name, &[]).unwrap();
         let mut simulator = Integrated::solved(model, "bdf", None, 1e-8, 1e-10);
-        simulator.initialize(&Setup { start: Time::ZERO, stop: None, meets: false, rewinds: true }).unwrap();
+        simulator
+            .initialize(&Setup { start: Time::ZERO, stop: None, stop_at_events: false, rewinds: true })
+            .unwrap();
         let held: Vec<Segment> =
             simulator.interface().inputs.iter().map(|port| Segment::constant(port.start.unwrap())).collect();
         let rows = (entry.reference)();

@@ -1,6 +1,6 @@
 //! Promises that every model of the registry keeps, in every choice of its options.
 
-use cosimo_core::entry::{Kind, OpenProblem};
+use cosimo_core::registry::{OpenProblem, OptionKind};
 use cosimo_core::{Outputs, Segment, Simulator, Slot, Value};
 use cosimo_models::{HYBRID, NATIVE, REFERENCES};
 use cosimo_native::{Direction, Hybrid, Known, Point, Unknown};
@@ -32,9 +32,11 @@ fn combinations() -> Vec<Variant> {
         let mut combinations: Vec<Vec<(&str, Value)>> = vec![vec![]];
         for spec in model.parameters {
             let values: Vec<Value> = match spec.kind {
-                Kind::Choice { of, .. } => of.iter().map(|choice| Value::Text((*choice).into())).collect(),
-                Kind::Number { .. } if spec.name == "p" => [1.0, 0.5, 0.7].map(Value::Number).to_vec(),
-                Kind::Number { .. } if spec.name == "at" => vec![Value::Number(1e3)],
+                OptionKind::Choice { of, .. } => {
+                    of.iter().map(|choice| Value::Text((*choice).into())).collect()
+                }
+                OptionKind::Number { .. } if spec.name == "p" => [1.0, 0.5, 0.7].map(Value::Number).to_vec(),
+                OptionKind::Number { .. } if spec.name == "at" => vec![Value::Number(1e3)],
                 _ => continue,
             };
             combinations = combinations
@@ -429,8 +431,8 @@ fn every_model_opens_and_refuses_what_it_does_not_know() {
 
         for spec in model.parameters {
             let wrong = match spec.kind {
-                Kind::Choice { .. } => Value::Text("nonsense".into()),
-                Kind::Count { least, .. } => Value::Number(f64::from(least) - 1.0),
+                OptionKind::Choice { .. } => Value::Text("nonsense".into()),
+                OptionKind::Count { least, .. } => Value::Number(f64::from(least) - 1.0),
                 _ => Value::Number(f64::NAN),
             };
             let problems = refuse(name, &[(spec.name, wrong)]);

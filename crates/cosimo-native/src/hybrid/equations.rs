@@ -1,8 +1,8 @@
 //! What the loop asks of equations with events, and what it is told of them.
 
-use cosimo_core::linearised::Matrices;
+use cosimo_core::linear_model::StateSpaceMatrices;
 use cosimo_core::simulator::Locals;
-use cosimo_core::{Inputs, Interface, LineEnd, Rehearsal, Setup, SimulatorError, Slot, Window};
+use cosimo_core::{Inputs, Interface, LineEnd, RollbackCheck, Setup, SimulatorError, Slot, Window};
 use cosimo_ode::{IntegratorEntry, Settings};
 
 use super::HybridSimulator;
@@ -49,7 +49,7 @@ pub trait Equations: Send + Sized {
     fn jacobian(&mut self, interface: &Interface, into: &mut [f64]) -> Result<(), SimulatorError>;
 
     /// Derivatives of everything by everything.
-    fn matrices(&mut self, into: &mut Matrices<'_>) -> Result<(), SimulatorError>;
+    fn matrices(&mut self, into: &mut StateSpaceMatrices<'_>) -> Result<(), SimulatorError>;
 
     /// An event at an instant, with inputs, until nothing changes any more. `x` are the states before and after it.
     fn event(&mut self, at: f64, x: &mut [f64], u: &[f64]) -> Result<Settled, SimulatorError>;
@@ -97,8 +97,8 @@ pub trait Equations: Send + Sized {
         _simulator: &mut HybridSimulator<Self>,
         _window: Window,
         _inputs: &Inputs<'_>,
-    ) -> Result<Rehearsal, SimulatorError> {
-        Ok(Rehearsal::Untried)
+    ) -> Result<RollbackCheck, SimulatorError> {
+        Ok(RollbackCheck::Untried)
     }
 }
 

@@ -307,7 +307,7 @@ impl<E: Equations> HybridSimulator<E> {
                 self.course.due = true;
                 return Ok(());
             }
-            if self.setup.meets && time - from > NEAR * size {
+            if self.setup.stop_at_events && time - from > NEAR * size {
                 self.met = time;
                 return Ok(());
             }

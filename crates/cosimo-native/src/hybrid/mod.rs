@@ -15,12 +15,12 @@ use std::fmt;
 
 use cosimo_core::abilities;
 use cosimo_core::ends::Tuning;
-use cosimo_core::linearised::{Matrices, Present};
+use cosimo_core::linear_model::{OperatingPoint, StateSpaceMatrices};
 use cosimo_core::simulator::{
     Events, Jacobian, Lifecycle, Locals, StateSpace, States, StepIntegrals, TunableParameters,
 };
 use cosimo_core::{
-    Inputs, Interface, Outputs, Reached, Segment, Setup, Simulator, SimulatorError, Slot, Time, Window,
+    Inputs, Interface, Outputs, Segment, Setup, Simulator, SimulatorError, Slot, StepResult, Time, Window,
 };
 use cosimo_ode::{Roots, Settings};
 
@@ -82,7 +82,7 @@ impl<E: Equations> HybridSimulator<E> {
             tuning: Tuning::new(inputs),
         };
         HybridSimulator {
-            setup: Setup { start: Time::ZERO, stop: None, meets: false, rewinds: true },
+            setup: Setup { start: Time::ZERO, stop: None, stop_at_events: false, rewinds: true },
             initialising: false,
             saved: vec![course.clone(); Slot::COUNT],
             course,
@@ -141,7 +141,7 @@ impl<E: Equations> Simulator for HybridSimulator<E> {
         if self.ending.is_some() { Ok(()) } else { self.stand() }
     }
 
-    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<StepResult, SimulatorError> {
         self.do_step_with_integrals(window, inputs, &mut [])
     }
 
@@ -165,7 +165,7 @@ impl<E: Equations> Simulator for HybridSimulator<E> {
         self:
         lifecycle, parameters, states, state_space,
         rollback if self.interface.abilities.rollback,
-        serialize_state if self.interface.abilities.freeze,
+        serialize_state if self.interface.abilities.serialize_state,
         events if self.interface.abilities.events,
         jacobian if self.interface.abilities.jacobian,
         integrals if self.interface.abilities.integrals,
@@ -178,7 +178,7 @@ impl<E: Equations> StepIntegrals for HybridSimulator<E> {
         window: Window,
         inputs: &Inputs<'_>,
         integrals: &mut [f64],
-    ) -> Result<Reached, SimulatorError> {
+    ) -> Result<StepResult, SimulatorError> {
         integrals.fill(0.0);
         self.equations.check_ends(&self.interface, inputs.ends)?;
         self.run()?;
@@ -192,13 +192,13 @@ impl<E: Equations> StepIntegrals for HybridSimulator<E> {
         }
         let asked = self.take(window.from.seconds(), inputs)?;
         ended(self.ending)?;
-        if inputs.stepwise {
+        if inputs.return_each_internal_step {
             self.one_step(&window, inputs.ends, integrals)?;
         } else {
             self.go(&window, inputs.ends, integrals)?;
         }
         let Course { now, next_event, due, .. } = &self.course;
-        Ok(Reached {
+        Ok(StepResult {
             to: Time::new(*now).unwrap_or(window.to),
             next_event: Time::new(*next_event).filter(|_| next_event.is_finite()),
             event: *due || self.ending.is_some(),
@@ -249,13 +249,19 @@ impl<E: Equations> Jacobian for HybridSimulator<E> {
 
 /// Equations are asked about any states and inputs all day; afterwards they are put back where they were.
 impl<E: Equations> StateSpace for HybridSimulator<E> {
-    fn present(&mut self, into: &mut Present<'_>) -> Result<(), SimulatorError> {
+    fn operating_point(&mut self, into: &mut OperatingPoint<'_>) -> Result<(), SimulatorError> {
         self.run()?;
         into.x.copy_from_slice(self.course.integrator.state());
-        self.motion(into.x, into.u, into.f, into.g)
+        self.derivatives_and_outputs(into.x, into.u, into.f, into.g)
     }
 
-    fn motion(&mut self, x: &[f64], u: &[f64], f: &mut [f64], g: &mut [f64]) -> Result<(), SimulatorError> {
+    fn derivatives_and_outputs(
+        &mut self,
+        x: &[f64],
+        u: &[f64],
+        f: &mut [f64],
+        g: &mut [f64],
+    ) -> Result<(), SimulatorError> {
         self.run()?;
         self.equations.stand(self.course.now, x, u)?;
         self.equations.derivatives(f)?;
@@ -263,7 +269,7 @@ impl<E: Equations> StateSpace for HybridSimulator<E> {
         self.stand()
     }
 
-    fn matrices(&mut self, u: &[f64], into: &mut Matrices<'_>) -> Result<(), SimulatorError> {
+    fn matrices(&mut self, u: &[f64], into: &mut StateSpaceMatrices<'_>) -> Result<(), SimulatorError> {
         self.run()?;
         self.equations.stand(self.course.now, self.course.integrator.state(), u)?;
         self.equations.matrices(into)?;

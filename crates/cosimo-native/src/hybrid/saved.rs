@@ -2,7 +2,7 @@
 
 use cosimo_core::ends::Tuning;
 use cosimo_core::simulator::{Rollback, SerializeState};
-use cosimo_core::{Inputs, Rehearsal, Segment, SimulatorError, Slot, Window};
+use cosimo_core::{Inputs, RollbackCheck, Segment, SimulatorError, Slot, Window};
 use cosimo_ode::{Integrator, Roots};
 
 use super::{Equations, HybridSimulator};
@@ -57,7 +57,7 @@ impl<E: Equations> Rollback for HybridSimulator<E> {
         self.stand()
     }
 
-    fn check(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Rehearsal, SimulatorError> {
+    fn check(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<RollbackCheck, SimulatorError> {
         E::rehearse(self, window, inputs)
     }
 }

@@ -11,7 +11,7 @@ mod systems;
 
 use std::path::Path;
 
-use cosimo::core::{End, Registry};
+use cosimo::core::{PowerVariable, Registry};
 use cosimo::engine::{Run, plan};
 use cosimo::system::{Problem, Severity, System};
 
@@ -38,6 +38,8 @@ fn start(system: &System, registry: &Registry) -> Run {
 /// What an input should be, by the outputs of the moment.
 fn input(run: &Run, path: &str) -> f64 {
     let layout = run.layout();
-    let Ok(End::Input(input)) = layout.ports().find(path, &(0..0)) else { panic!("no input {path}") };
+    let Ok(PowerVariable::Input(input)) = layout.ports().find(path, &(0..0)) else {
+        panic!("no input {path}")
+    };
     layout.topology.couplings.value(input, run.outputs())
 }

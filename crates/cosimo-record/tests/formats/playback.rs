@@ -1,7 +1,7 @@
 //! A table as a simulator: values between rows, at jumps and beyond the ends, and tables that cannot be played.
 
-use cosimo_core::entry::OpenRequest;
 use cosimo_core::recorder::Columns;
+use cosimo_core::registry::OpenRequest;
 use cosimo_core::{Inputs, Outputs, Setup, Simulator, Source, Time, Unit, Value, Window};
 use cosimo_record::{ARROW, FORMATS, Table, Tables, write};
 
@@ -35,7 +35,7 @@ fn instant(seconds: f64) -> Time {
 /// Behind a jump of this instant, or before it.
 fn at<const N: usize>(playback: &mut dyn Simulator, time: f64, behind: bool) -> [f64; N] {
     let (from, inputs) = (instant(0.0), Inputs::of(&[]));
-    playback.initialize(&Setup { start: from, stop: None, meets: true, rewinds: true }).unwrap();
+    playback.initialize(&Setup { start: from, stop: None, stop_at_events: true, rewinds: true }).unwrap();
     playback.do_step(Window { from, to: instant(time), size: time }, &inputs).unwrap();
     if behind {
         playback.set_inputs(instant(time), &inputs).unwrap();

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cosimo::core::line::Between;
+use cosimo::core::line::StampInterpolation;
 use cosimo::core::{Unit, Value};
 use cosimo::ssp::SSP;
 use cosimo::system::{
@@ -144,7 +144,7 @@ prop_compose! {
     /// Every field that a line has.
     fn line()(
         (delay, impedance) in (1e-9..1.0, 1e-6..1e6),
-        between in prop::sample::select(vec![Between::Linear, Between::Hermite]),
+        between in prop::sample::select(vec![StampInterpolation::Linear, StampInterpolation::Hermite]),
         steady in prop::option::of((
             prop::sample::select(vec!["sliding-window", "f-test", "r-test"]),
             prop::option::of(1e-3..1.0),

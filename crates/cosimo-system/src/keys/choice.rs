@@ -1,7 +1,7 @@
 //! Methods by name, with their options; for all inputs or for each.
 
 use cosimo_core::Value;
-use cosimo_core::entry::{Listed, Options, Range, Registry, quoted, suggest};
+use cosimo_core::registry::{EntryListing, Options, Range, Registry, quoted, suggest};
 use serde_json::json;
 
 use super::codec::{known_port, plain};
@@ -65,7 +65,7 @@ fn chosen(axis: &str, item: &Item<'_>, at: &mut Reading<'_, '_>) -> Option<Choic
 }
 
 /// The options that are right; each wrong one is a problem under its own key or value.
-fn options(entry: &Listed, given: &[Item<'_>], at: &mut Reading<'_, '_>) -> Vec<(String, Value, Span)> {
+fn options(entry: &EntryListing, given: &[Item<'_>], at: &mut Reading<'_, '_>) -> Vec<(String, Value, Span)> {
     let mut right = Vec::new();
     for item in given {
         let pair = (item.key.to_owned(), value(item.value.get_ref()));
@@ -92,7 +92,7 @@ fn unquoted(inner: &Item<'_>, context: &Context<'_>) -> Option<String> {
     Some(format!("names with a dot need quotes: `\"{}.{port}\"`", inner.key))
 }
 
-pub(crate) fn listed(registry: &Registry, axis: &str) -> Vec<Listed> {
+pub(crate) fn listed(registry: &Registry, axis: &str) -> Vec<EntryListing> {
     let found = registry.axes().into_iter().find(|(name, _)| *name == axis);
     found.map(|(_, listed)| listed).unwrap_or_default()
 }
@@ -208,7 +208,7 @@ pub(crate) fn tolerance(beside: bool, known: bool) -> Codec<Choice> {
 
 /// The estimates that have a tolerance.
 fn tolerant(registry: &Registry) -> Vec<&'static str> {
-    let has = |entry: &Listed| entry.options.iter().any(|spec| spec.name == "tolerance");
+    let has = |entry: &EntryListing| entry.options.iter().any(|spec| spec.name == "tolerance");
     listed(registry, "estimate").into_iter().filter(has).map(|entry| entry.name).collect()
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use cosimo_core::entry::Range;
+use cosimo_core::registry::Range;
 use cosimo_core::unit::describe;
 use cosimo_core::{Registry, Unit, Value};
 use serde_json::{Value as Json, json};

@@ -7,8 +7,8 @@ pub(crate) mod parts;
 pub(crate) mod walk;
 
 use cosimo_core::Unit;
-use cosimo_core::entry::Range::{Finite, NotNegative, Positive};
-use cosimo_core::line::Between;
+use cosimo_core::line::StampInterpolation;
+use cosimo_core::registry::Range::{Finite, NotNegative, Positive};
 use cosimo_core::unit::BASE_UNITS;
 use serde_json::json;
 
@@ -287,7 +287,8 @@ fn side(it: &mut JunctionSide, w: &mut Walk<'_, '_>) {
     w.key("power", POWER, &mut it.leaves, "whether effort times flow counts power that enters or leaves");
 }
 
-const BETWEEN: Words<Between> = &[("linear", Between::Linear), ("hermite", Between::Hermite)];
+const BETWEEN: Words<StampInterpolation> =
+    &[("linear", StampInterpolation::Linear), ("hermite", StampInterpolation::Hermite)];
 /// Whether there is one.
 const CONTROL: Words<bool> = &[("none", false), ("steady-state", true)];
 const IMPEDANCES: Words<Impedances> = &[("own", Impedances::Own), ("common", Impedances::Common)];

@@ -1,7 +1,7 @@
 //! What only one section of a file has: values of its own, and the rules between its keys.
 
 use cosimo_core::Value;
-use cosimo_core::entry::{Range, ReferenceEntry, Registry, suggest};
+use cosimo_core::registry::{Range, ReferenceEntry, Registry, suggest};
 use serde_json::{Value as Json, json};
 
 use super::SUMMAND;

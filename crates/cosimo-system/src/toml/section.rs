@@ -4,7 +4,7 @@
 use ::toml::Spanned;
 use ::toml::de::{DeTable, DeValue};
 use cosimo_core::Value;
-use cosimo_core::entry::{Range, suggest};
+use cosimo_core::registry::{Range, suggest};
 
 use crate::problem::{Problem, Span};
 

@@ -1,11 +1,13 @@
 //! A registry of entries that have names and options and can do nothing.
 
-use cosimo_core::entry::{ModelInfo, Range, ReferenceEntry, Spec};
-use cosimo_core::method::{Approximation, Correction, Estimate, Iteration, Law, Partition, Steadiness};
-use cosimo_core::{Entry, Needs, Registry, SourceEntry};
+use cosimo_core::method::{
+    Correction, Estimate, ExtrapolationChoice, Iteration, Partition, Steadiness, StepController,
+};
+use cosimo_core::registry::{ModelInfo, Range, ReferenceEntry, Spec};
+use cosimo_core::{MethodEntry, Needs, Registry, SourceEntry};
 
-const fn entry<T: ?Sized>(name: &'static str, options: &'static [Spec]) -> Entry<T> {
-    Entry {
+const fn entry<T: ?Sized>(name: &'static str, options: &'static [Spec]) -> MethodEntry<T> {
+    MethodEntry {
         name,
         summary: "a method",
         source: "a paper, Eq. (1)",
@@ -16,37 +18,39 @@ const fn entry<T: ?Sized>(name: &'static str, options: &'static [Spec]) -> Entry
     }
 }
 
-static JACOBI: Entry<dyn Partition> = entry("jacobi", &[]);
-static GAUSS_SEIDEL: Entry<dyn Partition> = entry("gauss-seidel", &[Spec::names("order", "who goes first")]);
-static ONCE: Entry<dyn Iteration> = entry("once", &[]);
-static TWICE: Entry<dyn Iteration> = entry("fixed-point", &[Spec::count("sweeps", 2, 1, "how often")]);
-static HOLD: Entry<dyn Approximation> = entry("hold", &[]);
-static LINEAR: Entry<dyn Approximation> = entry(
+static JACOBI: MethodEntry<dyn Partition> = entry("jacobi", &[]);
+static GAUSS_SEIDEL: MethodEntry<dyn Partition> =
+    entry("gauss-seidel", &[Spec::names("order", "who goes first")]);
+static ONCE: MethodEntry<dyn Iteration> = entry("once", &[]);
+static TWICE: MethodEntry<dyn Iteration> = entry("fixed-point", &[Spec::count("sweeps", 2, 1, "how often")]);
+static HOLD: MethodEntry<dyn ExtrapolationChoice> = entry("hold", &[]);
+static LINEAR: MethodEntry<dyn ExtrapolationChoice> = entry(
     "linear",
     &[
         Spec::optional("limit", Range::Positive, "1/s", "the largest slope"),
         Spec::flag("clip", false, "whether to clip"),
     ],
 );
-static NONE: Entry<dyn Correction> = entry("none", &[]);
-static NEPCE: Entry<dyn Correction> = entry(
+static NONE: MethodEntry<dyn Correction> = entry("none", &[]);
+static NEPCE: MethodEntry<dyn Correction> = entry(
     "nepce",
     &[
         Spec::number("gain", 1.0, Range::Unit, "", "how much is repaid at once"),
         Spec::choice("form", "account", &["account", "paper"], "which account is kept"),
     ],
 );
-static NO_ESTIMATE: Entry<dyn Estimate> = entry("none", &[]);
-static POWER_RESIDUAL: Entry<dyn Estimate> = entry(
+static NO_ESTIMATE: MethodEntry<dyn Estimate> = entry("none", &[]);
+static POWER_RESIDUAL: MethodEntry<dyn Estimate> = entry(
     "power-residual",
     &[
         Spec::number("tolerance", 1e-4, Range::Unit, "", "just good enough"),
         Spec::count("window", 1, 1, "how many steps"),
     ],
 );
-static FIXED: Entry<dyn Law> = entry("fixed", &[]);
-static PI: Entry<dyn Law> = entry("pi", &[Spec::number("safety", 0.9, Range::NotNegative, "", "below 1")]);
-static WINDOW: Entry<dyn Steadiness> =
+static FIXED: MethodEntry<dyn StepController> = entry("fixed", &[]);
+static PI: MethodEntry<dyn StepController> =
+    entry("pi", &[Spec::number("safety", 0.9, Range::NotNegative, "", "below 1")]);
+static WINDOW: MethodEntry<dyn Steadiness> =
     entry("sliding-window", &[Spec::number("window", 0.01, Range::Positive, "s", "how long")]);
 
 const CHASSIS: &[Spec] = &[

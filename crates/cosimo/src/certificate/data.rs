@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cosimo_core::{End, link};
+use cosimo_core::{PowerVariable, link};
 use cosimo_engine::rows::side_letter;
 use cosimo_engine::{
     BondSummary, Control, Counters, Layout, LoopResidual, OwnSteps, Summary, Topology, Verdict,
@@ -282,7 +282,7 @@ objects! {
         energy_scale: Option<f64> = bond.energy_scale,
     }
 
-    pub struct Side(place: usize, side: &link::Side, layout: &Layout) {
+    pub struct Side(place: usize, side: &link::BondSide, layout: &Layout) {
         side: String = side_letter(place).to_string(),
         effort: String = layout.ports().path(side.effort),
         flow: String = layout.ports().path(side.flow),
@@ -305,7 +305,7 @@ objects! {
 
     pub struct Summand(term: &link::Term, layout: &Layout) {
         /// component.port
-        output: String = layout.ports().path(End::Output(term.output)),
+        output: String = layout.ports().path(PowerVariable::Output(term.output)),
         gain: f64 = term.gain,
     }
 

@@ -1,6 +1,6 @@
 //! Whether a certificate is good enough: every criterion with what was wanted and what was found.
 
-use cosimo_core::entry::suggest;
+use cosimo_core::registry::suggest;
 use serde::Serialize;
 use serde_json::Value as Json;
 

@@ -14,8 +14,8 @@ pub use gate::{Check, Limits, NoCertificate, gate};
 pub use sealed::{results, sealed, unchanged};
 pub use steps::Steps;
 
-use cosimo_core::entry::Listed;
-use cosimo_core::{End, Registry, Value};
+use cosimo_core::registry::EntryListing;
+use cosimo_core::{PowerVariable, Registry, Value};
 use cosimo_engine::{BondSummary, BondTotals, Layout, LoopResidual, Run, Summary, Topology};
 use cosimo_system::{Choice, Problem, Recipe, Severity, System};
 use serde_json::{Map, Value as Json};
@@ -164,7 +164,7 @@ fn stages(layout: &Layout) -> Vec<Vec<String>> {
 }
 
 /// All methods, axis by axis.
-type Axes = [(&'static str, Vec<Listed>)];
+type Axes = [(&'static str, Vec<EntryListing>)];
 
 /// A method by its name, with all of its options, the defaults included.
 fn method(axis: &str, choice: &Choice, axes: &Axes) -> Method {
@@ -189,7 +189,7 @@ fn value(value: &Value) -> Json {
 
 /// An input that somebody drives, and how it is made.
 fn connection(input: usize, recipe: &Recipe, layout: &Layout, axes: &Axes) -> Connection {
-    let path = layout.ports().path(End::Input(input));
+    let path = layout.ports().path(PowerVariable::Input(input));
     let (couplings, methods) = (&layout.topology.couplings, &layout.methods);
     let (fit, correction) = (methods.fit_names[input], methods.correction_names[input]);
     Connection {

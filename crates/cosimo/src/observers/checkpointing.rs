@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use cosimo_core::Time;
-use cosimo_core::clock::Beat;
+use cosimo_core::clock::OutputGrid;
 use cosimo_system::sources;
 
 use crate::draft_file::draft;
@@ -90,7 +90,7 @@ pub struct Checkpointing {
     path: PathBuf,
     whole: PathBuf,
     origin: Origin,
-    beat: Option<Beat>,
+    beat: Option<OutputGrid>,
     saved: Instant,
     begun: Instant,
     /// Seconds of computing in earlier processes.
@@ -180,7 +180,7 @@ impl Observer for Checkpointing {
         self.before = inputs.resumed.as_ref().map_or(0.0, |resumed| resumed.computing);
         let from = Time::new(inputs.system.experiment.start).unwrap_or_default();
         // The start itself needs no checkpoint.
-        self.beat = self.schedule.simulated.map(|every| Beat::new(from, every).after(1));
+        self.beat = self.schedule.simulated.map(|every| OutputGrid::new(from, every).after(1));
         (self.saved, self.begun) = (Instant::now(), Instant::now());
         Ok(())
     }

@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use cosimo_core::entry::number_text;
 use cosimo_core::recorder::Recorder;
+use cosimo_core::registry::number_text;
 use cosimo_engine::{Layout, Run, RunError, Undivided};
 use cosimo_pack::hash::sha256;
 use cosimo_report::{

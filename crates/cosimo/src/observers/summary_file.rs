@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use cosimo_core::method::Learned;
+use cosimo_core::method::IdentificationStatus;
 use cosimo_engine::lines::{EndTotals, IsleTotals, LineTotals, NetTotals};
 use cosimo_engine::{BondSummary, Counters, Ended, OwnSteps, Run, RunError, Summary};
 use schemars::JsonSchema;
@@ -137,7 +137,7 @@ objects! {
         oldest: u64 = counters.oldest_model,
     }
 
-    pub struct LearnedModels(learned: &Learned) {
+    pub struct LearnedModels(learned: &IdentificationStatus) {
         /// how many simulators could have one
         wanted: u64 = learned.wanted,
         /// how many have one at present
@@ -213,6 +213,6 @@ impl From<&Error> for FailureSummary {
     }
 }
 
-fn learned(all: &[(&str, Learned)]) -> Map<String, Value> {
+fn learned(all: &[(&str, IdentificationStatus)]) -> Map<String, Value> {
     all.iter().map(|(name, learned)| ((*name).into(), json!(LearnedModels::new(learned)))).collect()
 }

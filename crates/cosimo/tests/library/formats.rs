@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::common::folder;
 use cosimo::core::Registry;
-use cosimo::core::entry::{Created, FormatEntry, endings_text};
 use cosimo::core::recorder::{Columns, RecordError, Table, TableError, TableWriter};
+use cosimo::core::registry::{CreateResult, FormatEntry, endings_text};
 use cosimo::open::OpenOptions;
 use cosimo::overlay::{Source, Wanted, overlay};
 use cosimo::record::compare::{Tube, compare};
@@ -33,7 +33,7 @@ struct Hex {
     end: u64,
 }
 
-fn resume(path: &Path, _: &Columns, bookmark: &[u8]) -> Created {
+fn resume(path: &Path, _: &Columns, bookmark: &[u8]) -> CreateResult {
     let end = u64::from_le_bytes(bookmark.try_into().unwrap());
     std::fs::File::options().write(true).open(path).unwrap().set_len(end).unwrap();
     Ok(Box::new(Hex { path: path.into(), end }))

@@ -337,7 +337,7 @@ impl Source for Springs {
     fn claims(&self, source: &str) -> bool {
         source.starts_with("spring:")
     }
-    fn open(&self, request: &cosimo::core::entry::OpenRequest<'_>) -> cosimo::core::entry::Opened {
+    fn open(&self, request: &cosimo::core::registry::OpenRequest<'_>) -> cosimo::core::registry::OpenResult {
         let place: usize = request.source["spring:".len()..].parse().unwrap();
         let stiffness = self.0[place];
         Ok(native::Blueprint::simulator(&native::ode(["v"], [("F", 0.0)], move |_t, _x, u, dx| {

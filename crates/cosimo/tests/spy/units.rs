@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cosimo::core::Interface;
-use cosimo::core::entry::OpenRequest;
+use cosimo::core::registry::OpenRequest;
 use cosimo::engine::{Plan, plan};
 use cosimo_test_fmus::{Design, SABOTEUR, Variant, Version, built_library, write};
 

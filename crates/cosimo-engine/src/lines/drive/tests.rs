@@ -37,11 +37,11 @@ impl Simulator for Mass {
     fn set_inputs(&mut self, _: Time, _: &Inputs<'_>) -> Result<(), SimulatorError> {
         Ok(())
     }
-    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<Reached, SimulatorError> {
+    fn do_step(&mut self, window: Window, inputs: &Inputs<'_>) -> Result<StepResult, SimulatorError> {
         assert_eq!(inputs.segments[0], Segment::constant(9.0), "the other input is as it was given");
         let effort = inputs.segments[1].integral(window.size) / self.scale;
         self.flow.now += RATE * window.size - effort / MASS;
-        Ok(Reached::end_of(window, 7))
+        Ok(StepResult::end_of(window, 7))
     }
     fn get_outputs(&mut self, out: &mut Outputs<'_>) -> Result<(), SimulatorError> {
         out.values.copy_from_slice(&[-1.0, self.flow.now / self.sign]);

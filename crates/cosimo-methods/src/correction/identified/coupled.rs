@@ -2,7 +2,7 @@
 //! them.
 
 use cosimo_core::dense::{add_product, invert, multiply, phi, phi_work, pseudo_invert_work};
-use cosimo_core::method::{Known, Shape};
+use cosimo_core::method::{CorrectionContext, Sizes};
 
 use super::{Identified, KEEP};
 use crate::identify::finder::{Head, gather, heard_of, hears, mark_heard};
@@ -43,7 +43,7 @@ pub(super) type Rooms<'a> = RoomsOf<&'a mut [f64]>;
 
 impl Identified {
     /// All rooms, by their sizes.
-    pub(super) fn room_sizes<T>(&self, shape: &Shape, mut next: impl FnMut(usize) -> T) -> RoomsOf<T> {
+    pub(super) fn room_sizes<T>(&self, shape: &Sizes, mut next: impl FnMut(usize) -> T) -> RoomsOf<T> {
         let (m, p) = (shape.inputs, shape.outputs);
         let order = self.finder.order(shape);
         let n = order * p;
@@ -82,7 +82,7 @@ impl Identified {
         }
     }
 
-    pub(super) fn rooms<'a>(&self, known: &Known<'_>, scratch: &'a mut [f64]) -> Rooms<'a> {
+    pub(super) fn rooms<'a>(&self, known: &CorrectionContext<'_>, scratch: &'a mut [f64]) -> Rooms<'a> {
         let rooms = self.room_sizes(&known.shape, parts_mut(scratch));
         mark_heard(known, rooms.heard);
         rooms
@@ -91,7 +91,7 @@ impl Identified {
     /// Fills what follows from the models, unless it is there; how many states there are, if all is finite.
     pub(super) fn prepare(
         &self,
-        known: &Known<'_>,
+        known: &CorrectionContext<'_>,
         models: &[f64],
         size: f64,
         rooms: &mut Rooms<'_>,
@@ -118,7 +118,7 @@ impl Identified {
     }
 
     /// The coupled system out of the models in use.
-    fn couple(&self, known: &Known<'_>, size: f64, rooms: &mut Rooms<'_>) -> Option<usize> {
+    fn couple(&self, known: &CorrectionContext<'_>, size: f64, rooms: &mut Rooms<'_>) -> Option<usize> {
         let m = known.shape.inputs;
         let Rooms { models, table, closed, lc, g, glc, told, b, drift, coupled, alone, heard, work, .. } =
             rooms;
@@ -205,7 +205,7 @@ impl Identified {
     /// States of all models at the start of a window that is so many back; 0 is the one to come.
     pub(super) fn states(
         &self,
-        known: &Known<'_>,
+        known: &CorrectionContext<'_>,
         memory: (&[f64], &[f64]),
         back: usize,
         rooms: &mut Rooms<'_>,
@@ -297,7 +297,7 @@ impl Identified {
     }
 
     /// What inputs are told by the newest outputs.
-    pub(super) fn told(&self, known: &Known<'_>, rooms: &mut Rooms<'_>) {
+    pub(super) fn told(&self, known: &CorrectionContext<'_>, rooms: &mut Rooms<'_>) {
         for (input, value) in rooms.given.iter_mut().enumerate() {
             *value = known.couplings.value(input, known.traces.newest());
         }

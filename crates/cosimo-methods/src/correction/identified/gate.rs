@@ -1,6 +1,6 @@
 //! What inputs owe and what bonds lose while the run goes on: models must not make it grow.
 
-use cosimo_core::method::{Known, Quadrature, Record};
+use cosimo_core::method::{CorrectionContext, Quadrature, StepRecord};
 
 use super::{Books, Own};
 use crate::identify::finder::Head;
@@ -15,7 +15,7 @@ const QUADRATURE: f64 = 0.25;
 const SETTLED: f64 = 15.0;
 
 /// Debts, ranges and losses of one more window.
-pub(super) fn watch(known: &Known<'_>, record: &Record<'_>, books: &mut Books<&mut [f64]>) {
+pub(super) fn watch(known: &CorrectionContext<'_>, record: &StepRecord<'_>, books: &mut Books<&mut [f64]>) {
     let (m, size) = (known.shape.inputs, record.window.size);
     for input in (0..m).filter(|input| known.corrected[*input] && known.own(*input).is_none()) {
         let rule = Quadrature::Best;

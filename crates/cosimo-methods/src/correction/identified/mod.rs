@@ -31,9 +31,9 @@ mod repay;
 mod tests;
 
 use cosimo_core::dense::add_product;
-use cosimo_core::entry::{Entry, Options, Range as Within, Spec};
 use cosimo_core::interface::Needs;
-use cosimo_core::method::{Correction, Known, Learned, Record, Shape};
+use cosimo_core::method::{Correction, CorrectionContext, IdentificationStatus, Sizes, StepRecord};
+use cosimo_core::registry::{MethodEntry, Options, Range as Within, Spec};
 use cosimo_core::{Segment, Window};
 
 use self::coupled::{Rooms, drive, mean_over};
@@ -92,7 +92,7 @@ impl Books<&mut [f64]> {
 
 impl Identified {
     /// All rooms of the memory, by their sizes.
-    fn books<T>(&self, shape: &Shape, mut next: impl FnMut(usize) -> T) -> Books<T> {
+    fn books<T>(&self, shape: &Sizes, mut next: impl FnMut(usize) -> T) -> Books<T> {
         Books {
             own: next(OWN),
             debt: next(shape.inputs),
@@ -103,18 +103,18 @@ impl Identified {
         }
     }
 
-    fn give_up(&self, known: &Known<'_>, books: &mut Books<&mut [f64]>, heard: &[f64]) {
+    fn give_up(&self, known: &CorrectionContext<'_>, books: &mut Books<&mut [f64]>, heard: &[f64]) {
         self.finder.give_up(known, &mut books.found, heard);
         books.forget();
     }
 }
 
 impl Correction for Identified {
-    fn memory(&self, shape: &Shape) -> usize {
+    fn memory(&self, shape: &Sizes) -> usize {
         total(|next| self.books(shape, next))
     }
 
-    fn scratch(&self, shape: &Shape) -> usize {
+    fn scratch(&self, shape: &Sizes) -> usize {
         total(|next| self.room_sizes(shape, next))
     }
 
@@ -122,13 +122,13 @@ impl Correction for Identified {
         true
     }
 
-    fn learned(&self, shape: &Shape, memory: &[f64]) -> Option<Learned> {
+    fn learned(&self, shape: &Sizes, memory: &[f64]) -> Option<IdentificationStatus> {
         Some(self.finder.learned(&self.books(shape, parts(memory)).found))
     }
 
     fn offsets(
         &self,
-        known: &Known<'_>,
+        known: &CorrectionContext<'_>,
         memory: &[f64],
         window: Window,
         add: &mut [Segment],
@@ -173,7 +173,13 @@ impl Correction for Identified {
         }
     }
 
-    fn learn(&self, known: &Known<'_>, record: &Record<'_>, memory: &mut [f64], scratch: &mut [f64]) {
+    fn learn(
+        &self,
+        known: &CorrectionContext<'_>,
+        record: &StepRecord<'_>,
+        memory: &mut [f64],
+        scratch: &mut [f64],
+    ) {
         let m = known.shape.inputs;
         let mut rooms = self.rooms(known, scratch);
         let mut books = self.books(&known.shape, parts_mut(memory));
@@ -231,7 +237,7 @@ fn build(options: &Options) -> Box<dyn Correction> {
     Box::new(Identified { finder, gain: options.number("gain") })
 }
 
-pub(crate) const ENTRY: Entry<dyn Correction> = Entry {
+pub(crate) const ENTRY: MethodEntry<dyn Correction> = MethodEntry {
     name: "identified",
     summary: "pre-step from linear models that are found from inputs and outputs alone while the run goes on",
     source: "Genser & Benedikt 2018 (pre-step), Eqs. (2) and (3); least squares: Ljung, System Identification, 2nd ed., 11.2",

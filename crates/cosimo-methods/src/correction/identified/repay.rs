@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use cosimo_core::dense::{add_product, multiply, pseudo_invert};
-use cosimo_core::method::{Known, Record};
-use cosimo_core::{Bond, End, Side};
+use cosimo_core::method::{CorrectionContext, StepRecord};
+use cosimo_core::{Bond, BondSide, PowerVariable};
 
 use super::coupled::{Rooms, drive, mean_over};
 use super::{Identified, KEEP};
@@ -20,7 +20,7 @@ impl Identified {
     /// What takes the errors `e` away, window by window; in how many.
     pub(super) fn plan(
         &self,
-        known: &Known<'_>,
+        known: &CorrectionContext<'_>,
         (n, size, lost): (usize, f64, f64),
         (head, samples, e): (&[f64], &[f64], &[f64]),
         payments: &mut [f64],
@@ -61,7 +61,7 @@ impl Identified {
     /// inputs without payments make or lose per window than held ones would.
     pub(super) fn ahead(
         &self,
-        known: &Known<'_>,
+        known: &CorrectionContext<'_>,
         (n, size): (usize, f64),
         (head, samples, e): (&[f64], &[f64], &[f64]),
         rooms: &mut Rooms<'_>,
@@ -104,11 +104,11 @@ impl Identified {
                     let at_once = hears(known, member.simulator).zip(row).map(|(input, d)| d * inputs[input]);
                     outputs[output] = model.level[place] + shown + at_once.sum::<f64>();
                 }
-                let mut price = |input: usize, end: End, sign: f64| {
+                let mut price = |input: usize, end: PowerVariable, sign: f64| {
                     prices[input] += sign
                         * match end {
-                            End::Input(other) => inputs[other],
-                            End::Output(output) => {
+                            PowerVariable::Input(other) => inputs[other],
+                            PowerVariable::Output(output) => {
                                 let place =
                                     heard_of(known, heard, member.simulator).position(|of| of == output);
                                 let column = hears(known, member.simulator).position(|of| of == input);
@@ -120,7 +120,7 @@ impl Identified {
                 let own = &known.blocks[member.simulator].inputs;
                 for side in known.bonds.iter().flat_map(|bond| &bond.sides) {
                     for (end, other) in [(side.effort, side.flow), (side.flow, side.effort)] {
-                        if let End::Input(input) = end
+                        if let PowerVariable::Input(input) = end
                             && own.contains(&input)
                         {
                             price(input, other, side.sign);
@@ -137,8 +137,8 @@ impl Identified {
     /// those that it should have had is known now: Eq. (12) of Sadjina & Pedersen 2019, one sample at a time.
     pub(super) fn amend(
         &self,
-        known: &Known<'_>,
-        record: &Record<'_>,
+        known: &CorrectionContext<'_>,
+        record: &StepRecord<'_>,
         debt: &mut [f64],
         rooms: &mut Rooms<'_>,
     ) {
@@ -149,7 +149,7 @@ impl Identified {
             let Some((model, _)) = member.model(models) else { return };
             for (place, output) in heard_of(known, heard, member.simulator).enumerate() {
                 // Read again after exchange, or integrated inside: nothing to amend.
-                let as_left = record.traces.newest()[output] == record.left[output];
+                let as_left = record.traces.newest()[output] == record.outputs[output];
                 if !as_left || record.integrals[output].is_finite() {
                     continue;
                 }
@@ -249,10 +249,10 @@ pub(super) fn repay(
 
 /// What all bonds make or lose at an instant.
 pub(super) fn residual(bonds: &[Bond], inputs: &[f64], outputs: &[f64]) -> f64 {
-    let value = |end: End| match end {
-        End::Input(input) => inputs[input],
-        End::Output(output) => outputs[output],
+    let value = |end: PowerVariable| match end {
+        PowerVariable::Input(input) => inputs[input],
+        PowerVariable::Output(output) => outputs[output],
     };
-    let power = |side: &Side| side.sign * value(side.effort) * value(side.flow);
+    let power = |side: &BondSide| side.sign * value(side.effort) * value(side.flow);
     bonds.iter().map(|bond| bond.sides.iter().map(power).sum::<f64>().abs()).sum()
 }

@@ -2,10 +2,10 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
 use cosimo_core::dense::{phi, phi_work, pseudo_invert_work};
-use cosimo_core::linearised::Models;
-use cosimo_core::link::Block;
-use cosimo_core::method::{Jacobian, Known, Shape};
-use cosimo_core::{Bond, Couplings, End, Side, Term, Time, Traces};
+use cosimo_core::linear_model::LinearModels;
+use cosimo_core::link::PortRanges;
+use cosimo_core::method::{CorrectionContext, Jacobian, Sizes};
+use cosimo_core::{Bond, BondSide, Couplings, PowerVariable, Term, Time, Traces};
 use nalgebra::{DMatrix, DVector, Matrix2, Vector2};
 
 use super::coupled::{grows, mean_over};
@@ -120,16 +120,22 @@ fn without_states_or_inputs_there_is_nothing_to_pay() {
 
 #[test]
 fn what_bonds_make_or_lose_counts_whatever_its_sign() {
-    let bond = |sides: [(End, End, f64); 2]| Bond {
+    let bond = |sides: [(PowerVariable, PowerVariable, f64); 2]| Bond {
         name: String::new(),
-        sides: sides.map(|(effort, flow, sign)| Side { effort, flow, sign }).to_vec(),
+        sides: sides.map(|(effort, flow, sign)| BondSide { effort, flow, sign }).to_vec(),
         tolerance: None,
         energy_scale: None,
     };
     // 2 * 5 - 3 * 5 = -5 W, and 2 * 7 + 0.5 * 3 * 5 = 21.5 W.
     let bonds = [
-        bond([(End::Input(0), End::Output(0), 1.0), (End::Input(1), End::Output(0), -1.0)]),
-        bond([(End::Output(1), End::Input(0), 1.0), (End::Output(0), End::Input(1), 0.5)]),
+        bond([
+            (PowerVariable::Input(0), PowerVariable::Output(0), 1.0),
+            (PowerVariable::Input(1), PowerVariable::Output(0), -1.0),
+        ]),
+        bond([
+            (PowerVariable::Output(1), PowerVariable::Input(0), 1.0),
+            (PowerVariable::Output(0), PowerVariable::Input(1), 0.5),
+        ]),
     ];
     assert_eq!(residual(&bonds, &[2.0, 3.0], &[5.0, 7.0]), 26.5);
     assert_eq!(residual(&bonds[..1], &[3.0, 3.0], &[5.0, 7.0]), 0.0);
@@ -178,7 +184,7 @@ fn a_map_that_grows_eightfold_in_sixty_four_windows_runs_away() {
 /// Of two simulators in a ring, x' = -rate x + b u + drift and y = x + d u, with u0 = 2 y1 + 0.5 and u1 = -y0.
 struct Ring {
     couplings: Couplings,
-    blocks: [Block; 2],
+    blocks: [PortRanges; 2],
     bonds: Vec<Bond>,
     traces: Traces,
 }
@@ -196,37 +202,40 @@ const WRONG: [f64; 2] = [0.05, -0.3];
 impl Ring {
     fn new() -> Ring {
         let rows = [vec![Term { output: 1, gain: 2.0 }], vec![Term { output: 0, gain: -1.0 }]];
-        let side = |effort, flow, sign| Side { effort, flow, sign };
-        let sides = vec![side(End::Output(0), End::Input(0), -1.5), side(End::Input(1), End::Output(1), 0.5)];
+        let side = |effort, flow, sign| BondSide { effort, flow, sign };
+        let sides = vec![
+            side(PowerVariable::Output(0), PowerVariable::Input(0), -1.5),
+            side(PowerVariable::Input(1), PowerVariable::Output(1), 0.5),
+        ];
         let mut traces = Traces::new(2);
         traces.open(Time::ZERO);
         traces.put(0, &[0, 1].map(|k| STATES_NOW[k] + THROUGH[k] * HELD_LAST[k]), &[]);
         traces.commit();
         Ring {
             couplings: Couplings::new(&rows, vec![CONSTANT, 0.0]),
-            blocks: [0, 1].map(|at| Block { inputs: at..at + 1, outputs: at..at + 1 }),
+            blocks: [0, 1].map(|at| PortRanges { inputs: at..at + 1, outputs: at..at + 1 }),
             bonds: vec![Bond { name: String::new(), sides, tolerance: None, energy_scale: None }],
             traces,
         }
     }
 
-    fn known(&self) -> Known<'_> {
-        Known {
+    fn known(&self) -> CorrectionContext<'_> {
+        CorrectionContext {
             traces: &self.traces,
             couplings: &self.couplings,
             blocks: &self.blocks,
             bonds: &self.bonds,
             corrected: &[true; 2],
             jacobian: Jacobian { values: &[0.0; 2], starts: &[0, 1], owners: &[0, 1] },
-            models: Models { present: &[], matrices: &[], places: &[] },
+            models: LinearModels { present: &[], matrices: &[], places: &[] },
             own: &[],
-            shape: Shape {
+            shape: Sizes {
                 inputs: 2,
                 outputs: 2,
                 bonds: 1,
                 simulators: 2,
                 squares: [2, 2, 2],
-                ..Shape::default()
+                ..Sizes::default()
             },
         }
     }

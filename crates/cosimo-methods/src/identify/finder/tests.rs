@@ -1,8 +1,8 @@
 //! What is found of two simulators whose equations are known, and what is told of it, window by window.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
-use cosimo_core::linearised::Models;
-use cosimo_core::link::Block;
+use cosimo_core::linear_model::LinearModels;
+use cosimo_core::link::PortRanges;
 use cosimo_core::method::{Jacobian, OwnStep};
 use cosimo_core::{Couplings, Segment, Term, Time, Traces, Window};
 
@@ -14,8 +14,8 @@ const D: f64 = 0.3;
 const RATES: [f64; 2] = [1.0, 2.0];
 const PUSH: f64 = 0.5;
 
-fn shape() -> Shape {
-    Shape { inputs: 2, outputs: 2, simulators: 2, squares: [2, 2, 2], ..Shape::default() }
+fn shape() -> Sizes {
+    Sizes { inputs: 2, outputs: 2, simulators: 2, squares: [2, 2, 2], ..Sizes::default() }
 }
 
 /// What a window is like.
@@ -34,7 +34,7 @@ const USUAL: Told = Told { size: SIZE, slope: 0.0, rate: RATES[0], own: false, s
 struct Bench {
     finder: Finder,
     couplings: Couplings,
-    blocks: [Block; 2],
+    blocks: [PortRanges; 2],
     head: Vec<f64>,
     samples: Vec<f64>,
     models: Vec<f64>,
@@ -57,7 +57,7 @@ impl Bench {
         Bench {
             finder,
             couplings: Couplings::new(&rows, vec![0.0; 2]),
-            blocks: [0, 1].map(|at| Block { inputs: at..at + 1, outputs: at..at + 1 }),
+            blocks: [0, 1].map(|at| PortRanges { inputs: at..at + 1, outputs: at..at + 1 }),
             head,
             samples,
             models,
@@ -72,17 +72,17 @@ impl Bench {
     fn with<T>(
         &mut self,
         own: bool,
-        does: impl FnOnce(&Finder, &Known<'_>, &mut Found<&mut [f64]>, &[f64]) -> T,
+        does: impl FnOnce(&Finder, &CorrectionContext<'_>, &mut Found<&mut [f64]>, &[f64]) -> T,
     ) -> T {
         let (step, none) = ([Some(OwnStep { size: 1.0, begins: false }), None], []);
-        let known = Known {
+        let known = CorrectionContext {
             traces: &self.traces,
             couplings: &self.couplings,
             blocks: &self.blocks,
             bonds: &[],
             corrected: &[true; 2],
             jacobian: Jacobian { values: &[0.0; 2], starts: &[0, 1], owners: &[0, 1] },
-            models: Models { present: &[], matrices: &[], places: &[] },
+            models: LinearModels { present: &[], matrices: &[], places: &[] },
             own: if own { &step } else { &none },
             shape: shape(),
         };
@@ -117,12 +117,12 @@ impl Bench {
         let (traces, couplings) = (self.traces.clone(), self.couplings.clone());
         let now = self.now;
         self.with(own, |finder, known, found, heard| {
-            let record = Record {
+            let record = StepRecord {
                 window,
                 applied: &applied,
-                left: &left,
+                outputs: &left,
                 integrals: &[f64::NAN; 2],
-                kept: &left,
+                stashed: &left,
                 traces: &traces,
                 couplings: &couplings,
                 bonds: &[],
@@ -150,7 +150,7 @@ impl Bench {
         panic!("no models: {:?}", self.learned());
     }
 
-    fn learned(&mut self) -> Learned {
+    fn learned(&mut self) -> IdentificationStatus {
         let found =
             Found { head: &self.head[..], samples: &self.samples, models: &self.models, fits: &self.fits };
         self.finder.learned(&found)
@@ -213,7 +213,7 @@ fn what_is_told_is_what_happened() {
             }
         }
         let learned = bench.learned();
-        let wanted = Learned {
+        let wanted = IdentificationStatus {
             wanted: 2,
             now: count,
             first,
@@ -349,12 +349,12 @@ fn rooms_are_those_of_all_members() {
     for (order, blocks) in [(1, vec![(1, 1)]), (3, vec![(2, 1), (1, 3)]), (4, vec![(0, 2), (3, 0), (2, 2)])] {
         let finder = Finder { order, forgetting: 0.999, quality: 0.01, keep: 8 };
         let sum = |of: fn(&(usize, usize)) -> usize| blocks.iter().map(of).sum::<usize>();
-        let shape = Shape {
+        let shape = Sizes {
             inputs: sum(|(m, _)| *m),
             outputs: sum(|(_, p)| *p),
             simulators: blocks.len(),
             squares: [sum(|(m, _)| m * m), sum(|(m, p)| m * p), sum(|(_, p)| p * p)],
-            ..Shape::default()
+            ..Sizes::default()
         };
         let found = finder.memory(&shape, |size| size);
         let each = blocks.iter().map(|&(inputs, outputs)| Arx { inputs, outputs, order });
@@ -365,7 +365,7 @@ fn rooms_are_those_of_all_members() {
     }
     let order = |order, inputs| {
         let finder = Finder { order, forgetting: 0.999, quality: 0.01, keep: 8 };
-        finder.order(&Shape { inputs, outputs: 1, ..Shape::default() })
+        finder.order(&Sizes { inputs, outputs: 1, ..Sizes::default() })
     };
     assert_eq!((order(4, 1), order(20, 1), order(8, 63), order(8, 127), order(1, 300)), (4, 8, 4, 2, 0));
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use crate::interface::Needs;
 use crate::method::{
-    Approximation, Correction, Estimate, Iteration, JacobianSource, Law, Partition, Steadiness,
+    Correction, Estimate, ExtrapolationChoice, Iteration, JacobianSource, Partition, Steadiness,
+    StepController,
 };
 use crate::recorder::{Columns, RecordError, Table, TableError, TableWriter};
 use crate::simulator::Simulator;
@@ -78,11 +79,11 @@ pub struct Spec {
     pub doc: &'static str,
     /// It is looked at when a run begins and never again.
     pub initial: bool,
-    pub kind: Kind,
+    pub kind: OptionKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Kind {
+pub enum OptionKind {
     /// Without a default it is optional.
     Number {
         default: Option<f64>,
@@ -153,15 +154,15 @@ impl Spec {
         unit: &'static str,
         doc: &'static str,
     ) -> Spec {
-        Spec { name, doc, initial: false, kind: Kind::Number { default: Some(default), range, unit } }
+        Spec { name, doc, initial: false, kind: OptionKind::Number { default: Some(default), range, unit } }
     }
 
     pub const fn optional(name: &'static str, range: Range, unit: &'static str, doc: &'static str) -> Spec {
-        Spec { name, doc, initial: false, kind: Kind::Number { default: None, range, unit } }
+        Spec { name, doc, initial: false, kind: OptionKind::Number { default: None, range, unit } }
     }
 
     pub const fn count(name: &'static str, default: u32, least: u32, doc: &'static str) -> Spec {
-        Spec { name, doc, initial: false, kind: Kind::Count { default, least } }
+        Spec { name, doc, initial: false, kind: OptionKind::Count { default, least } }
     }
 
     pub const fn choice(
@@ -170,59 +171,61 @@ impl Spec {
         of: &'static [&'static str],
         doc: &'static str,
     ) -> Spec {
-        Spec { name, doc, initial: false, kind: Kind::Choice { default, of } }
+        Spec { name, doc, initial: false, kind: OptionKind::Choice { default, of } }
     }
 
     pub const fn flag(name: &'static str, default: bool, doc: &'static str) -> Spec {
-        Spec { name, doc, initial: false, kind: Kind::Flag { default } }
+        Spec { name, doc, initial: false, kind: OptionKind::Flag { default } }
     }
 
     pub const fn names(name: &'static str, doc: &'static str) -> Spec {
-        Spec { name, doc, initial: false, kind: Kind::Names }
+        Spec { name, doc, initial: false, kind: OptionKind::Names }
     }
 
     /// What is wanted, in words.
     pub fn wanted(&self) -> String {
         match self.kind {
-            Kind::Number { range, .. } => range.words().into(),
-            Kind::Count { least, .. } => format!("a whole number of at least {least}"),
-            Kind::Choice { of, .. } => format!("one of {}", quoted(of)),
-            Kind::Flag { .. } => "true or false".into(),
-            Kind::Names => "a list of names".into(),
+            OptionKind::Number { range, .. } => range.words().into(),
+            OptionKind::Count { least, .. } => format!("a whole number of at least {least}"),
+            OptionKind::Choice { of, .. } => format!("one of {}", quoted(of)),
+            OptionKind::Flag { .. } => "true or false".into(),
+            OptionKind::Names => "a list of names".into(),
         }
     }
 
     /// The default, as a file would spell it.
     pub fn default_text(&self) -> String {
         match self.kind {
-            Kind::Number { default: Some(default), .. } => number_text(default),
-            Kind::Number { default: None, .. } => "not set".into(),
-            Kind::Count { default, .. } => default.to_string(),
-            Kind::Choice { default, .. } => format!("\"{default}\""),
-            Kind::Flag { default } => default.to_string(),
-            Kind::Names => "[]".into(),
+            OptionKind::Number { default: Some(default), .. } => number_text(default),
+            OptionKind::Number { default: None, .. } => "not set".into(),
+            OptionKind::Count { default, .. } => default.to_string(),
+            OptionKind::Choice { default, .. } => format!("\"{default}\""),
+            OptionKind::Flag { default } => default.to_string(),
+            OptionKind::Names => "[]".into(),
         }
     }
 
     fn default_value(&self) -> Option<Value> {
         match self.kind {
-            Kind::Number { default, .. } => default.map(Value::Number),
-            Kind::Count { default, .. } => Some(Value::Number(f64::from(default))),
-            Kind::Choice { default, .. } => Some(Value::Text(default.into())),
-            Kind::Flag { default } => Some(Value::Flag(default)),
-            Kind::Names => Some(Value::List(Vec::new())),
+            OptionKind::Number { default, .. } => default.map(Value::Number),
+            OptionKind::Count { default, .. } => Some(Value::Number(f64::from(default))),
+            OptionKind::Choice { default, .. } => Some(Value::Text(default.into())),
+            OptionKind::Flag { default } => Some(Value::Flag(default)),
+            OptionKind::Names => Some(Value::List(Vec::new())),
         }
     }
 
     fn accepts(&self, value: &Value) -> bool {
         match (self.kind, value) {
-            (Kind::Number { range, .. }, Value::Number(number)) => range.holds(*number),
-            (Kind::Count { least, .. }, Value::Number(number)) => {
+            (OptionKind::Number { range, .. }, Value::Number(number)) => range.holds(*number),
+            (OptionKind::Count { least, .. }, Value::Number(number)) => {
                 number.fract() == 0.0 && *number >= f64::from(least) && *number <= f64::from(u32::MAX)
             }
-            (Kind::Choice { of, .. }, Value::Text(text)) => of.contains(&text.as_str()),
-            (Kind::Flag { .. }, Value::Flag(_)) => true,
-            (Kind::Names, Value::List(items)) => items.iter().all(|item| matches!(item, Value::Text(_))),
+            (OptionKind::Choice { of, .. }, Value::Text(text)) => of.contains(&text.as_str()),
+            (OptionKind::Flag { .. }, Value::Flag(_)) => true,
+            (OptionKind::Names, Value::List(items)) => {
+                items.iter().all(|item| matches!(item, Value::Text(_)))
+            }
             _ => false,
         }
     }
@@ -349,7 +352,7 @@ pub fn quoted<W: std::fmt::Display>(words: impl IntoIterator<Item = W>) -> Strin
 }
 
 /// A method in the registry.
-pub struct Entry<T: ?Sized> {
+pub struct MethodEntry<T: ?Sized> {
     pub name: &'static str,
     pub summary: &'static str,
     /// Paper and equation.
@@ -361,14 +364,14 @@ pub struct Entry<T: ?Sized> {
     pub build: fn(&Options) -> Box<T>,
 }
 
-impl<T: ?Sized> std::fmt::Debug for Entry<T> {
+impl<T: ?Sized> std::fmt::Debug for MethodEntry<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Entry({})", self.name)
     }
 }
 
 /// A simulator, or everything that kept it from opening.
-pub type Opened = Result<Box<dyn Simulator>, Vec<OpenProblem>>;
+pub type OpenResult = Result<Box<dyn Simulator>, Vec<OpenProblem>>;
 
 /// A kind of simulator, by the sources it claims. It may carry data: a closure, an interpreter, a model that was read.
 pub trait Source: Send + Sync {
@@ -379,7 +382,7 @@ pub trait Source: Send + Sync {
 
     fn claims(&self, source: &str) -> bool;
 
-    fn open(&self, request: &OpenRequest<'_>) -> Opened;
+    fn open(&self, request: &OpenRequest<'_>) -> OpenResult;
 
     /// Parameters that a source takes; the folder is where relative paths start.
     fn parameters(&self, _source: &str, _folder: &Path) -> Vec<Parameter> {
@@ -397,7 +400,7 @@ pub trait Source: Send + Sync {
     }
 
     /// Makes one simulator of several, if the kind can solve what its simulators exchange inside of one.
-    fn join(&self, _request: &JoinRequest<'_>) -> Option<Joined> {
+    fn join(&self, _request: &JoinRequest<'_>) -> Option<JoinResult> {
         None
     }
 
@@ -419,13 +422,13 @@ pub struct SourceEntry {
     pub name: &'static str,
     pub summary: &'static str,
     pub claims: fn(&str) -> bool,
-    pub open: fn(&OpenRequest<'_>) -> Opened,
+    pub open: fn(&OpenRequest<'_>) -> OpenResult,
     /// Parameters that a source takes; the folder is where relative paths start.
     pub parameters: fn(&str, &Path) -> Vec<Parameter>,
     /// What it can offer by name; empty for kinds that come from files.
     pub models: fn() -> Vec<ModelInfo>,
     /// Makes one simulator of several, if the kind can solve what its simulators exchange inside of one.
-    pub join: Option<fn(&JoinRequest<'_>) -> Joined>,
+    pub join: Option<fn(&JoinRequest<'_>) -> JoinResult>,
 }
 
 impl Source for &'static SourceEntry {
@@ -438,7 +441,7 @@ impl Source for &'static SourceEntry {
     fn claims(&self, source: &str) -> bool {
         (self.claims)(source)
     }
-    fn open(&self, request: &OpenRequest<'_>) -> Opened {
+    fn open(&self, request: &OpenRequest<'_>) -> OpenResult {
         (self.open)(request)
     }
     fn parameters(&self, source: &str, folder: &Path) -> Vec<Parameter> {
@@ -447,7 +450,7 @@ impl Source for &'static SourceEntry {
     fn models(&self) -> Vec<ModelInfo> {
         (self.models)()
     }
-    fn join(&self, request: &JoinRequest<'_>) -> Option<Joined> {
+    fn join(&self, request: &JoinRequest<'_>) -> Option<JoinResult> {
         self.join.map(|join| join(request))
     }
     fn joins(&self) -> bool {
@@ -466,7 +469,7 @@ pub struct Parameter {
 impl From<&Spec> for Parameter {
     fn from(spec: &Spec) -> Parameter {
         let unit = match spec.kind {
-            Kind::Number { unit, .. } => Unit::parse(unit).ok(),
+            OptionKind::Number { unit, .. } => Unit::parse(unit).ok(),
             _ => None,
         };
         Parameter { name: spec.name.to_owned(), unit }
@@ -511,7 +514,7 @@ pub struct InnerWire {
 }
 
 /// Problems come with the member that has them; `None` is the whole.
-pub type Joined = Result<Box<dyn Simulator>, Vec<(Option<usize>, OpenProblem)>>;
+pub type JoinResult = Result<Box<dyn Simulator>, Vec<(Option<usize>, OpenProblem)>>;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct OpenProblem {
@@ -542,7 +545,7 @@ pub struct ReferenceEntry {
 }
 
 /// A result file, or why it could not be created.
-pub type Created = Result<Box<dyn TableWriter>, RecordError>;
+pub type CreateResult = Result<Box<dyn TableWriter>, RecordError>;
 
 /// A format of result files, by the endings of their names.
 #[derive(Debug)]
@@ -554,9 +557,9 @@ pub struct FormatEntry {
     /// People write it, too: units are not in it, all NaN are one, and it may end after any line.
     pub text: bool,
     /// Creates the file, complete but for rows.
-    pub create: fn(&Path, &Columns) -> Created,
+    pub create: fn(&Path, &Columns) -> CreateResult,
     /// Opens a file of the same columns again and cuts off what was written behind the bookmark.
-    pub resume: fn(&Path, &Columns, &[u8]) -> Created,
+    pub resume: fn(&Path, &Columns, &[u8]) -> CreateResult,
     pub read: fn(&Path) -> Result<Table, TableError>,
 }
 
@@ -618,14 +621,14 @@ pub fn endings_text(formats: &[&'static FormatEntry], strengths: bool) -> String
 /// All entries. The order is the order in which people see them.
 #[derive(Debug, Default, Clone)]
 pub struct Registry {
-    pub partitions: Vec<&'static Entry<dyn Partition>>,
-    pub iterations: Vec<&'static Entry<dyn Iteration>>,
-    pub inputs: Vec<&'static Entry<dyn Approximation>>,
-    pub corrections: Vec<&'static Entry<dyn Correction>>,
-    pub jacobians: Vec<&'static Entry<dyn JacobianSource>>,
-    pub estimates: Vec<&'static Entry<dyn Estimate>>,
-    pub laws: Vec<&'static Entry<dyn Law>>,
-    pub steadiness: Vec<&'static Entry<dyn Steadiness>>,
+    pub partitions: Vec<&'static MethodEntry<dyn Partition>>,
+    pub iterations: Vec<&'static MethodEntry<dyn Iteration>>,
+    pub inputs: Vec<&'static MethodEntry<dyn ExtrapolationChoice>>,
+    pub corrections: Vec<&'static MethodEntry<dyn Correction>>,
+    pub jacobians: Vec<&'static MethodEntry<dyn JacobianSource>>,
+    pub estimates: Vec<&'static MethodEntry<dyn Estimate>>,
+    pub laws: Vec<&'static MethodEntry<dyn StepController>>,
+    pub steadiness: Vec<&'static MethodEntry<dyn Steadiness>>,
     pub sources: Vec<Arc<dyn Source>>,
     pub references: Vec<&'static ReferenceEntry>,
     pub formats: Vec<&'static FormatEntry>,
@@ -633,7 +636,7 @@ pub struct Registry {
 
 /// What a listing needs of an entry, whatever it builds.
 #[derive(Debug, Clone, Copy)]
-pub struct Listed {
+pub struct EntryListing {
     pub name: &'static str,
     pub summary: &'static str,
     pub source: &'static str,
@@ -642,10 +645,10 @@ pub struct Listed {
     pub needs: fn(&Options) -> Needs,
 }
 
-fn listed<T: ?Sized>(entries: &[&'static Entry<T>]) -> Vec<Listed> {
+fn listed<T: ?Sized>(entries: &[&'static MethodEntry<T>]) -> Vec<EntryListing> {
     entries
         .iter()
-        .map(|e| Listed {
+        .map(|e| EntryListing {
             name: e.name,
             summary: e.summary,
             source: e.source,
@@ -685,7 +688,7 @@ impl Registry {
     }
 
     /// Every axis with its entries.
-    pub fn axes(&self) -> Vec<(&'static str, Vec<Listed>)> {
+    pub fn axes(&self) -> Vec<(&'static str, Vec<EntryListing>)> {
         vec![
             ("partition", listed(&self.partitions)),
             ("iteration", listed(&self.iterations)),
@@ -700,7 +703,7 @@ impl Registry {
 }
 
 /// Looks an entry up by name.
-pub fn find<T: ?Sized>(entries: &[&'static Entry<T>], name: &str) -> Option<&'static Entry<T>> {
+pub fn find<T: ?Sized>(entries: &[&'static MethodEntry<T>], name: &str) -> Option<&'static MethodEntry<T>> {
     entries.iter().find(|entry| entry.name == name).copied()
 }
 

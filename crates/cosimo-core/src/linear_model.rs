@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// Where the model of one simulator lies in the buffers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct ModelPlace {
     pub states: usize,
     pub inputs: usize,
     pub outputs: usize,
@@ -17,15 +17,15 @@ pub struct Place {
     pub matrices: Range<usize>,
 }
 
-impl Place {
+impl ModelPlace {
     /// Behind those that take so much of the buffers.
     pub fn behind(
         (first_state, present, matrices): (usize, usize, usize),
         (states, inputs, outputs): (usize, usize, usize),
-    ) -> Place {
+    ) -> ModelPlace {
         let width = states + inputs;
         let height = states + outputs;
-        Place {
+        ModelPlace {
             states,
             inputs,
             outputs,
@@ -38,7 +38,7 @@ impl Place {
 
 /// The point around which a model holds, and how the simulator moves there.
 #[derive(Debug)]
-pub struct Present<'a> {
+pub struct OperatingPoint<'a> {
     pub x: &'a mut [f64],
     /// Filled with the inputs that are asked about.
     pub u: &'a mut [f64],
@@ -46,19 +46,19 @@ pub struct Present<'a> {
     pub g: &'a mut [f64],
 }
 
-impl<'a> Present<'a> {
+impl<'a> OperatingPoint<'a> {
     /// Cuts the buffer of one simulator into its parts.
-    pub fn of(states: usize, inputs: usize, buffer: &'a mut [f64]) -> Present<'a> {
+    pub fn of(states: usize, inputs: usize, buffer: &'a mut [f64]) -> OperatingPoint<'a> {
         let (x, rest) = buffer.split_at_mut(states);
         let (u, rest) = rest.split_at_mut(inputs);
         let (f, g) = rest.split_at_mut(states);
-        Present { x, u, f, g }
+        OperatingPoint { x, u, f, g }
     }
 }
 
 /// Derivatives of f and g, row by row.
 #[derive(Debug)]
-pub struct Matrices<'a> {
+pub struct StateSpaceMatrices<'a> {
     pub a: &'a mut [f64],
     pub b: &'a mut [f64],
     pub c: &'a mut [f64],
@@ -67,12 +67,12 @@ pub struct Matrices<'a> {
     inputs: usize,
 }
 
-impl<'a> Matrices<'a> {
-    pub fn of(states: usize, inputs: usize, outputs: usize, buffer: &'a mut [f64]) -> Matrices<'a> {
+impl<'a> StateSpaceMatrices<'a> {
+    pub fn of(states: usize, inputs: usize, outputs: usize, buffer: &'a mut [f64]) -> StateSpaceMatrices<'a> {
         let (a, rest) = buffer.split_at_mut(states * states);
         let (b, rest) = rest.split_at_mut(states * inputs);
         let (c, d) = rest.split_at_mut(outputs * states);
-        Matrices { a, b, c, d, states, inputs }
+        StateSpaceMatrices { a, b, c, d, states, inputs }
     }
 
     /// Writes how f and g change with one state, or with one input: those come behind the states.
@@ -93,16 +93,16 @@ impl<'a> Matrices<'a> {
 
 /// The linear models of all simulators that have one.
 #[derive(Debug, Clone, Copy)]
-pub struct Models<'a> {
+pub struct LinearModels<'a> {
     pub present: &'a [f64],
     pub matrices: &'a [f64],
     /// Per simulator.
-    pub places: &'a [Option<Place>],
+    pub places: &'a [Option<ModelPlace>],
 }
 
 /// One of them.
 #[derive(Debug, Clone, Copy)]
-pub struct Model<'a> {
+pub struct LinearModel<'a> {
     /// Its first state among those of all.
     pub first_state: usize,
     pub x: &'a [f64],
@@ -115,8 +115,8 @@ pub struct Model<'a> {
     pub d: &'a [f64],
 }
 
-impl<'a> Models<'a> {
-    pub fn of(&self, simulator: usize) -> Option<Model<'a>> {
+impl<'a> LinearModels<'a> {
+    pub fn of(&self, simulator: usize) -> Option<LinearModel<'a>> {
         let place = self.places.get(simulator)?.as_ref()?;
         let (x, rest) = self.present[place.present.clone()].split_at(place.states);
         let (u, rest) = rest.split_at(place.inputs);
@@ -124,6 +124,6 @@ impl<'a> Models<'a> {
         let (a, rest) = self.matrices[place.matrices.clone()].split_at(place.states * place.states);
         let (b, rest) = rest.split_at(place.states * place.inputs);
         let (c, d) = rest.split_at(place.outputs * place.states);
-        Some(Model { first_state: place.first_state, x, u, f, g, a, b, c, d })
+        Some(LinearModel { first_state: place.first_state, x, u, f, g, a, b, c, d })
     }
 }
