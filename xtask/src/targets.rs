@@ -33,7 +33,8 @@ pub(crate) fn set_up(root: &Path) -> Outcome {
     for target in TARGETS {
         let mut rustup = Command::new("rustup");
         rustup.args(["target", "add", target.name]).current_dir(root);
-        if !has_library(root, target) && !(command::works(rustup) && has_library(root, target)) {
+        let there = has_library(root, target) || command::works(rustup) && has_library(root, target);
+        if !there {
             return Err(format!(
                 "the standard library for {} is not there, and rustup could not add it",
                 target.name
@@ -45,7 +46,7 @@ pub(crate) fn set_up(root: &Path) -> Outcome {
             version.arg("--version");
             command::works(version)
         };
-        if !there() && !(command::install(&[package]) && there()) {
+        if !(there() || command::install(&[package]) && there()) {
             return Err(format!("{compiler} is not there, and apt-get could not install {package}"));
         }
     }
