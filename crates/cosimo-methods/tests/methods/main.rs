@@ -9,4 +9,5 @@ mod identified;
 mod order;
 mod pre_step;
 mod stability;
+#[allow(unreachable_pub)] // written as it would be in the crate
 mod worked_example;
