@@ -6,22 +6,24 @@ use cosimo_core::method::{Passes, Sizes, StepRecord, Trial};
 use cosimo_core::{PowerVariable, Segment, Slot, Time, Window};
 
 use crate::board::{Board, known};
-use crate::crew::{Blamed, Buffers, Crew, Fault, Outcome, Task, Who, earlier};
+use crate::instant::{Instant, InstantSolver};
 use crate::plan::Layout;
-use crate::rates::Limits;
-use crate::settling::{Instant, Settling};
+use crate::rate_schedule::OwnStepLimits;
+use crate::simulator_pool::{
+    Buffers, Fault, FaultOf, SimulatorPool, SimulatorSelection, Task, TaskOutcome, earlier,
+};
 
 pub(crate) struct Attempt<'a> {
     pub layout: &'a Layout,
     pub board: &'a mut Board,
-    pub crew: &'a mut Crew,
+    pub crew: &'a mut SimulatorPool,
     /// The window that was run last.
     pub window: Window,
     /// Inputs are fitted by the companions of their fits.
     pub companions: bool,
     /// The size of what is attempted, of which a window may be a part; and what may end steps of components' own.
     pub whole: f64,
-    pub limits: Limits,
+    pub limits: OwnStepLimits,
 }
 
 impl Trial for Attempt<'_> {
@@ -85,7 +87,7 @@ impl Passes for Attempt<'_> {
 
     fn ends(&self, into: &mut [f64]) {
         let (values, slopes) = into.split_at_mut(self.layout.topology.shape.outputs);
-        values.copy_from_slice(&self.board.buffers.left);
+        values.copy_from_slice(&self.board.buffers.outputs);
         if !slopes.is_empty() {
             slopes.copy_from_slice(&self.board.buffers.slopes);
         }
@@ -141,7 +143,12 @@ impl Attempt<'_> {
                 board.paces.go_on(layout, index, window, &mut board.buffers.segments);
             }
             if !layout.topology.parcels.is_empty() {
-                self.crew.step(Task::Take(Who::Stage(index)), &mut board.buffers, layout, window)?;
+                self.crew.step(
+                    Task::Take(SimulatorSelection::Stage(index)),
+                    &mut board.buffers,
+                    layout,
+                    window,
+                )?;
             }
             let task = Task::Advance { window, stage: index };
             let outcome = self.crew.step(task, &mut board.buffers, layout, window)?;
@@ -151,13 +158,18 @@ impl Attempt<'_> {
             let announced = board.next_event.filter(|event| *event > window.to);
             board.next_event = earlier(announced, outcome.next_event);
             if !layout.topology.parcels.is_empty() {
-                self.crew.step(Task::Give(Who::Stage(index)), &mut board.buffers, layout, window)?;
+                self.crew.step(
+                    Task::Give(SimulatorSelection::Stage(index)),
+                    &mut board.buffers,
+                    layout,
+                    window,
+                )?;
                 board.send(|wire| layout.methods.stage_of[layout.topology.parcels[wire].from.0] == index);
             }
             for outputs in &stage.outputs {
                 let slopes =
                     if layout.topology.shape.slopes { &board.buffers.slopes[outputs.clone()] } else { &[] };
-                board.traces.put(outputs.start, &board.buffers.left[outputs.clone()], slopes);
+                board.traces.put(outputs.start, &board.buffers.outputs[outputs.clone()], slopes);
             }
         }
         Ok(())
@@ -248,7 +260,7 @@ impl Attempt<'_> {
             &layout.topology.bonds,
             &layout.topology.couplings,
             &buffers.segments,
-            &buffers.left,
+            &buffers.outputs,
             window.size,
         );
     }
@@ -267,15 +279,15 @@ impl Attempt<'_> {
         }
         // The record shows the inputs of the step and the outputs it left, so both are put aside meanwhile.
         board.offsets.copy_from_slice(&board.buffers.segments);
-        board.scratch_left.copy_from_slice(&board.buffers.left);
+        board.scratch_left.copy_from_slice(&board.buffers.outputs);
         let (at, instant) = (window.to, Instant::Exchange(window.size));
-        let mut settling = Settling { layout, board, crew: self.crew, at, instant };
+        let mut settling = InstantSolver { layout, board, crew: self.crew, at, instant };
         settling.begin_from(window.size);
         let settled = settling.in_order();
         settled.map_err(|trouble| settling.error(trouble, |blamed| stepping(layout, blamed, window)))?;
         let board = &mut *self.board;
         board.buffers.segments.copy_from_slice(&board.offsets);
-        board.buffers.left.copy_from_slice(&board.scratch_left);
+        board.buffers.outputs.copy_from_slice(&board.scratch_left);
         Ok(())
     }
 
@@ -300,7 +312,7 @@ impl Attempt<'_> {
     }
 }
 
-impl Crew {
+impl SimulatorPool {
     /// [`Crew::run`] while stepping a window.
     #[inline]
     pub(crate) fn step(
@@ -309,13 +321,13 @@ impl Crew {
         buffers: &mut Buffers,
         layout: &Layout,
         window: Window,
-    ) -> Result<Outcome, StepError> {
+    ) -> Result<TaskOutcome, StepError> {
         self.run(task, buffers).map_err(|blamed| stepping(layout, blamed, window))
     }
 }
 
 /// Names the simulator and the window.
-pub(crate) fn stepping(layout: &Layout, (index, fault): Blamed, window: Window) -> StepError {
+pub(crate) fn stepping(layout: &Layout, (index, fault): FaultOf, window: Window) -> StepError {
     let simulator = layout.topology.names[index].clone();
     match fault {
         Fault::Failed(cause) => match cause.ends() {
@@ -333,7 +345,7 @@ pub(crate) fn stepping(layout: &Layout, (index, fault): Blamed, window: Window) 
 }
 
 /// As [`stepping`], for calls that pass no time.
-pub(crate) fn resting(layout: &Layout, blamed: Blamed, at: Time) -> StepError {
+pub(crate) fn resting(layout: &Layout, blamed: FaultOf, at: Time) -> StepError {
     match blamed {
         (index, Fault::Failed(cause)) if cause.ends().is_none() => {
             StepError::FailedAt { simulator: layout.topology.names[index].clone(), at, cause }

@@ -4,12 +4,12 @@ use cosimo_core::linear_model::LinearModels;
 use cosimo_core::method::{CorrectionContext, Jacobian, OwnStep, StepRecord};
 use cosimo_core::{Segment, Time, Traces, Window};
 
-use crate::control::Counters;
-use crate::crew::Buffers;
+use crate::instant::{LoopDerivatives, LoopWorkspace, Residual};
 use crate::ledger::Ledger;
 use crate::plan::{Layout, Order, PlannedModels};
-use crate::rates::Paces;
-use crate::settling::{Residual, Ripple, Room};
+use crate::rate_schedule::RateSchedule;
+use crate::simulator_pool::Buffers;
+use crate::step_limits::Counters;
 
 pub struct Board {
     pub(crate) traces: Traces,
@@ -26,9 +26,9 @@ pub struct Board {
     /// Per output: what it shows can be believed. False for some only while a run starts.
     pub(crate) known: Vec<bool>,
     /// Room for loops, of the whole system and of what is renewed at communication points.
-    pub(crate) rooms: Vec<Room>,
-    pub(crate) renewal_rooms: Vec<Room>,
-    pub(crate) ripple: Ripple,
+    pub(crate) rooms: Vec<LoopWorkspace>,
+    pub(crate) renewal_rooms: Vec<LoopWorkspace>,
+    pub(crate) ripple: LoopDerivatives,
     /// Per input, of which those count that are unknowns of loops; never rewound.
     pub(crate) residuals: Vec<Residual>,
     /// All memory of corrections, one slice after the other.
@@ -47,7 +47,7 @@ pub struct Board {
     /// How many signals are not what their sources say.
     pub(crate) changed: usize,
     pub(crate) ledger: Ledger,
-    pub(crate) paces: Paces,
+    pub(crate) paces: RateSchedule,
     pub(crate) law: Vec<f64>,
     pub(crate) next_event: Option<Time>,
     /// Somebody stands at an event at the end of the window.
@@ -83,7 +83,8 @@ impl Board {
         let (inputs, outputs) = (topology.shape.inputs, topology.shape.outputs);
         let parcels = topology.parcels.len();
         let derivatives = |asked: bool| vec![0.0; if asked { topology.jacobian_size() } else { 0 }];
-        let rooms = |order: &Order| order.loops.iter().map(|found| Room::of(layout, found)).collect();
+        let rooms =
+            |order: &Order| order.loops.iter().map(|found| LoopWorkspace::of(layout, found)).collect();
         let mut memory = vec![0.0; methods.corrections.iter().map(|c| c.memory.len()).sum()];
         for planned in &methods.corrections {
             planned.correction.start(&topology.shape, &mut memory[planned.memory.clone()]);
@@ -109,7 +110,7 @@ impl Board {
             known: vec![true; outputs],
             rooms: rooms(&topology.order),
             renewal_rooms: rooms(&topology.renewal),
-            ripple: Ripple { outputs: vec![0.0; outputs], inputs: vec![0.0; inputs] },
+            ripple: LoopDerivatives { outputs: vec![0.0; outputs], inputs: vec![0.0; inputs] },
             residuals: vec![Residual::default(); inputs],
             whole: vec![false; inputs],
             scratch: vec![0.0; methods.corrections.last().map_or(0, |last| last.scratch.end)],
@@ -130,7 +131,7 @@ impl Board {
             changed: 0,
             memory,
             ledger,
-            paces: Paces::new(layout),
+            paces: RateSchedule::new(layout),
             law,
             next_event: None,
             event: false,
@@ -197,7 +198,7 @@ impl Board {
         StepRecord {
             window,
             applied: &self.buffers.segments,
-            outputs: &self.buffers.left,
+            outputs: &self.buffers.outputs,
             integrals: &self.buffers.integrals,
             stashed: &self.kept,
             traces: &self.traces,

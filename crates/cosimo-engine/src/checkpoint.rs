@@ -1,10 +1,10 @@
 //! A run as bytes. Every method's memory is a slice of numbers, so no method needs code for it.
 
-use crate::crew::Task;
 use crate::island::Island;
 use crate::lines::Islands;
 use crate::scenario::Scenario;
-use crate::walk::Walk;
+use crate::simulator_pool::Task;
+use crate::state_walk::StateWalk;
 use cosimo_core::Time;
 use cosimo_core::error::StepError;
 use cosimo_core::registry::number_text;
@@ -53,7 +53,7 @@ impl Checkpoint {
         progress: &mut Progress,
     ) -> Result<Checkpoint, CheckpointError> {
         let mut bytes = MAGIC.to_vec();
-        walk(island, islands, scenario, progress, &mut Walk::Write(&mut bytes))?;
+        walk(island, islands, scenario, progress, &mut StateWalk::Write(&mut bytes))?;
         bytes.extend(checksum(&bytes).to_le_bytes());
         Ok(Checkpoint(bytes))
     }
@@ -66,7 +66,7 @@ impl Checkpoint {
     ) -> Result<Progress, CheckpointError> {
         let content = self.0.split_last_chunk::<8>().ok_or(CheckpointError::Damaged)?.0;
         let rest = content.strip_prefix(MAGIC).ok_or(CheckpointError::NotACheckpoint)?;
-        let (mut read, mut progress) = (Walk::Read(Some(rest)), Progress::default());
+        let (mut read, mut progress) = (StateWalk::Read(Some(rest)), Progress::default());
         walk(island, islands, scenario, &mut progress, &mut read)?;
         if read.is_whole() { Ok(progress) } else { Err(CheckpointError::Damaged) }
     }
@@ -78,7 +78,7 @@ pub(crate) fn walk(
     islands: Option<&mut Islands>,
     mut scenario: Option<&mut Scenario>,
     progress: &mut Progress,
-    walk: &mut Walk<'_>,
+    walk: &mut StateWalk<'_>,
 ) -> Result<(), CheckpointError> {
     let ours = fingerprint(island, scenario.as_deref());
     let mut theirs = ours.clone().into_bytes();
@@ -119,7 +119,7 @@ fn remembered(
     island: &mut Island,
     scenario: Option<&mut Scenario>,
     progress: &mut Progress,
-    walk: &mut Walk<'_>,
+    walk: &mut StateWalk<'_>,
 ) {
     let Island { board, clock, size, error, window, .. } = island;
     let buffers = &mut board.buffers;
@@ -142,7 +142,7 @@ fn remembered(
     let mut age = board.model_age.map(|age| age as f64);
     walk.maybe(&mut age);
     board.model_age = age.map(|age| age as u64);
-    walk.numbers(buffers.matrices.iter_mut().chain(&mut buffers.left));
+    walk.numbers(buffers.matrices.iter_mut().chain(&mut buffers.outputs));
     walk.segments(&mut buffers.segments);
     board.paces.walk(walk);
     if let Some(scenario) = scenario {

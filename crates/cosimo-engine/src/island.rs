@@ -10,10 +10,10 @@ use cosimo_system::EndRule;
 
 use crate::attempt::{Attempt, resting};
 use crate::board::Board;
-use crate::crew::{Buffers, Crew, Task, Who, earlier};
+use crate::instant::{Instant, InstantFailure, InstantSolver};
 use crate::plan::Layout;
-use crate::rates::Limits;
-use crate::settling::{Instant, Settling, Unsettled};
+use crate::rate_schedule::OwnStepLimits;
+use crate::simulator_pool::{Buffers, SimulatorPool, SimulatorSelection, Task, earlier};
 
 /// Rounds of an event that passes from simulator to simulator, or comes again at once.
 pub(crate) const ROUNDS: usize = 100;
@@ -21,7 +21,7 @@ pub(crate) const ROUNDS: usize = 100;
 pub struct Island {
     pub layout: Layout,
     pub board: Board,
-    pub(crate) crew: Crew,
+    pub(crate) crew: SimulatorPool,
     pub(crate) clock: Clock,
     /// The law's last answer, within the limits.
     pub(crate) size: f64,
@@ -41,7 +41,7 @@ impl std::fmt::Debug for Island {
 
 impl Island {
     /// At the start, before anything is initialised.
-    pub(crate) fn new(layout: Layout, crew: Crew) -> Island {
+    pub(crate) fn new(layout: Layout, crew: SimulatorPool) -> Island {
         let start = layout.limits.start;
         let board = Board::new(&layout);
         Island {
@@ -71,11 +71,11 @@ impl Island {
         }
         // Texts pass through as many simulators as there are at most.
         for _ in 0..=self.layout.topology.blocks.len().min(self.layout.topology.parcels.len()) {
-            self.rest(Task::Give(Who::All))?;
+            self.rest(Task::Give(SimulatorSelection::All))?;
             if !self.board.send(|_| true) {
                 break;
             }
-            self.rest(Task::Take(Who::All))?;
+            self.rest(Task::Take(SimulatorSelection::All))?;
         }
         self.board.traces.open(at);
         self.board.traces.put(0, &vec![0.0; self.layout.topology.shape.outputs], &[]);
@@ -115,12 +115,12 @@ impl Island {
     /// Whether outputs changed by it.
     fn exit_of(&mut self, direct: bool) -> Result<bool, StepError> {
         let Board { traces, buffers, .. } = &mut self.board;
-        buffers.left.copy_from_slice(traces.newest());
+        buffers.outputs.copy_from_slice(traces.newest());
         self.rest(Task::ExitInitialisation { direct })?;
         let Board { traces, buffers, .. } = &mut self.board;
         let differs = |(now, before): (&f64, &f64)| now.to_bits() != before.to_bits();
-        let changed = buffers.left.iter().zip(traces.newest()).any(differs);
-        traces.level_mut(0).copy_from_slice(&buffers.left);
+        let changed = buffers.outputs.iter().zip(traces.newest()).any(differs);
+        traces.level_mut(0).copy_from_slice(&buffers.outputs);
         Ok(changed)
     }
 
@@ -133,11 +133,11 @@ impl Island {
     pub(crate) fn settle(
         &mut self,
         instant: Instant,
-        work: impl FnOnce(&mut Settling<'_>) -> Result<(), Unsettled>,
+        work: impl FnOnce(&mut InstantSolver<'_>) -> Result<(), InstantFailure>,
     ) -> Result<(), StepError> {
         let at = self.clock.now();
         let Island { layout, board, crew, .. } = self;
-        let mut settling = Settling { layout, board, crew, at, instant };
+        let mut settling = InstantSolver { layout, board, crew, at, instant };
         work(&mut settling)
             .map_err(|trouble| settling.error(trouble, |blamed| resting(settling.layout, blamed, at)))
     }
@@ -152,12 +152,12 @@ impl Island {
     pub(crate) fn handle_events(&mut self) -> Result<(), StepError> {
         // The record shows the inputs of the step and the outputs it left, so both are put aside meanwhile.
         self.board.offsets.copy_from_slice(&self.board.buffers.segments);
-        self.board.scratch_left.copy_from_slice(&self.board.buffers.left);
-        self.board.buffers.left.copy_from_slice(self.board.traces.newest());
+        self.board.scratch_left.copy_from_slice(&self.board.buffers.outputs);
+        self.board.buffers.outputs.copy_from_slice(self.board.traces.newest());
         self.pass_on(self.clock.now())?;
         self.board.paces.jump();
         self.board.buffers.segments.copy_from_slice(&self.board.offsets);
-        self.board.buffers.left.copy_from_slice(&self.board.scratch_left);
+        self.board.buffers.outputs.copy_from_slice(&self.board.scratch_left);
         self.board.event = false;
         self.board.buffers.due.fill(false);
         Ok(())
@@ -169,11 +169,14 @@ impl Island {
             *unknown = Segment::constant(applied.at(window.size));
         }
         for round in 0.. {
-            let mut settling = Settling { layout, board, crew, at, instant: Instant::Jump };
+            let mut settling = InstantSolver { layout, board, crew, at, instant: Instant::Jump };
             settling.tell_all();
             let outcome = settling
                 .crew
-                .run(Task::Settle { at, who: Who::Lively, lenient: false }, &mut settling.board.buffers)
+                .run(
+                    Task::Settle { at, who: SimulatorSelection::EventsOrDirect, lenient: false },
+                    &mut settling.board.buffers,
+                )
                 .map_err(|blamed| resting(layout, blamed, at))?;
             // Loops of those who have events are left alone: their unknowns stay as they were applied.
             for (place, found) in layout.topology.order.loops.iter().enumerate() {
@@ -183,11 +186,11 @@ impl Island {
                         .map_err(|trouble| settling.error(trouble, |blamed| resting(layout, blamed, at)))?;
                 }
             }
-            let (left, newest) = (&board.buffers.left, board.traces.newest());
+            let (left, newest) = (&board.buffers.outputs, board.traces.newest());
             let moved = left.iter().zip(newest).position(|(now, before)| now.to_bits() != before.to_bits());
             let slopes: &[f64] = if layout.topology.shape.slopes { &board.buffers.slopes } else { &[] };
             let due = &board.buffers.due;
-            board.traces.jump(&board.buffers.left, slopes, |output| due[layout.topology.owners[output]]);
+            board.traces.jump(&board.buffers.outputs, slopes, |output| due[layout.topology.owners[output]]);
             board.ended = board.ended.or(outcome.ended);
             let announced = board.next_event.filter(|event| *event > at);
             board.next_event = earlier(announced, outcome.next_event.filter(|event| *event > at));
@@ -196,11 +199,11 @@ impl Island {
                 let mut pass = |task: Task, buffers: &mut Buffers| {
                     crew.run(task, buffers).map_err(|blamed| resting(layout, blamed, at))
                 };
-                pass(Task::Give(Who::Lively), &mut board.buffers)?;
+                pass(Task::Give(SimulatorSelection::EventsOrDirect), &mut board.buffers)?;
                 sent = board.unsent();
                 if sent.is_some() {
                     board.send(|_| true);
-                    pass(Task::Take(Who::Lively), &mut board.buffers)?;
+                    pass(Task::Take(SimulatorSelection::EventsOrDirect), &mut board.buffers)?;
                 }
             }
             let last = round == ROUNDS + layout.topology.order.depth;
@@ -308,7 +311,7 @@ impl Island {
         self.rest(Task::Read)?;
         self.board.traces.open(at);
         let slopes: &[f64] = if self.layout.topology.shape.slopes { &self.board.buffers.slopes } else { &[] };
-        self.board.traces.put(0, &self.board.buffers.left, slopes);
+        self.board.traces.put(0, &self.board.buffers.outputs, slopes);
         self.board.traces.commit();
         self.window = Window { from, to: at, size: at.seconds() - from.seconds() };
         self.clock.accept(self.window);
@@ -317,7 +320,7 @@ impl Island {
     }
 
     /// Runs the window and measures it; 1 is just good enough.
-    fn attempt(&mut self, window: Window, limits: Limits) -> Result<f64, StepError> {
+    fn attempt(&mut self, window: Window, limits: OwnStepLimits) -> Result<f64, StepError> {
         if self.layout.limits.rewinds {
             self.run(Task::Save(Slot::Attempt), window)?;
             self.board.set_bookmark();
@@ -364,16 +367,16 @@ impl Island {
 
     /// What is known to end everybody's steps.
     #[inline]
-    fn limits(&self) -> Limits {
+    fn limits(&self) -> OwnStepLimits {
         let end = (self.layout.limits.end == EndRule::Exact).then_some(self.layout.limits.stop);
         let ahead = |at: &Time| self.layout.limits.cuts && *at > self.clock.now();
         let events = earlier(self.board.next_event.filter(ahead), self.appointment.filter(ahead));
         let limit = |at: Option<Time>| at.map_or(Limit::None, Limit::At);
-        Limits { known: limit(earlier(events, end)), end: limit(end) }
+        OwnStepLimits { known: limit(earlier(events, end)), end: limit(end) }
     }
 
     /// What ends the next window: that, and the ends of steps that components are in on their own.
-    fn limit(&self, limits: Limits) -> Limit {
+    fn limit(&self, limits: OwnStepLimits) -> Limit {
         let own = self.board.paces.next_end(self.clock.now());
         own.map_or(limits.known, |end| limits.known.and(end))
     }
@@ -437,7 +440,7 @@ impl Island {
                 self.board.traces.commit();
             }
             let window = self.clock.window(size, Limit::None);
-            self.attempt(window, Limits { known: Limit::None, end: Limit::None })?;
+            self.attempt(window, OwnStepLimits { known: Limit::None, end: Limit::None })?;
             self.read_cells(after)?;
             self.clock.accept(window);
         }

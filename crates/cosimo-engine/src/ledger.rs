@@ -8,7 +8,7 @@ use cosimo_core::{Bond, Couplings, PowerVariable, Segment};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::walk::Walk;
+use crate::state_walk::StateWalk;
 
 /// Sums per bond, in joules. Kept as plain numbers so that a bookmark is a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
@@ -93,7 +93,7 @@ impl Ledger {
         self.indicators.copy_from_slice(&other.indicators);
     }
 
-    pub(crate) fn walk(&mut self, walk: &mut Walk<'_>) {
+    pub(crate) fn walk(&mut self, walk: &mut StateWalk<'_>) {
         walk.numbers(self.sides.iter_mut().chain(&mut self.indicators));
         for (BondPower { transmitted, residual }, totals) in self.powers.iter_mut().zip(&mut self.totals) {
             walk.numbers([transmitted, residual]);

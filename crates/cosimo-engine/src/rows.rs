@@ -14,9 +14,9 @@ use crate::plan::Ports;
 
 /// The chosen columns, the time first.
 #[derive(Debug, Default)]
-pub struct Rows {
+pub struct RowLayout {
     pub columns: Columns,
-    sources: Vec<Source>,
+    sources: Vec<ColumnSource>,
     /// Seconds from row to row.
     pub every: Option<f64>,
     /// Per component: the locals that are recorded, by their places among all that it has.
@@ -25,7 +25,7 @@ pub struct Rows {
 
 /// Where a value of a row comes from.
 #[derive(Debug, Clone, Copy)]
-enum Source {
+enum ColumnSource {
     Time,
     Output(usize),
     Input(usize),
@@ -41,7 +41,7 @@ enum Source {
 /// Of a bond, by its place, after a step of a size.
 type BondValue = fn(&Ledger, usize, f64) -> f64;
 
-impl Rows {
+impl RowLayout {
     /// Chooses columns; a pattern that fits none of them is a problem.
     pub(crate) fn new(
         results: &Results,
@@ -50,11 +50,11 @@ impl Rows {
         locals: &[Vec<Local>],
         bonds: &[Bond],
         problems: &mut Vec<Problem>,
-    ) -> Rows {
+    ) -> RowLayout {
         let all = all(ports, bonds, scenario);
         let patterns: Vec<Pattern> = results.variables.iter().map(|(text, _)| Pattern::new(text)).collect();
-        let mut rows = Rows { every: results.every, ..Rows::default() };
-        let inside: Vec<Vec<Inside<'_>>> = locals
+        let mut rows = RowLayout { every: results.every, ..RowLayout::default() };
+        let inside: Vec<Vec<LocalColumn<'_>>> = locals
             .iter()
             .enumerate()
             .map(|(member, list)| rows.choose(member, list, &patterns, ports))
@@ -74,7 +74,7 @@ impl Rows {
             }
         }
         for column in all {
-            if matches!(column.source, Source::Time) || keeps(&patterns, &column.name) {
+            if matches!(column.source, ColumnSource::Time) || keeps(&patterns, &column.name) {
                 rows.columns.names.push(column.name);
                 rows.columns.units.push(column.unit);
                 rows.sources.push(column.source);
@@ -84,7 +84,7 @@ impl Rows {
         for (place, local) in chosen.enumerate() {
             rows.columns.names.push(local.name);
             rows.columns.units.push(local.unit.to_owned());
-            rows.sources.push(Source::Local(place));
+            rows.sources.push(ColumnSource::Local(place));
         }
         rows
     }
@@ -96,16 +96,16 @@ impl Rows {
         list: &'l [Local],
         patterns: &[Pattern],
         ports: &Ports<'_>,
-    ) -> Vec<Inside<'l>> {
+    ) -> Vec<LocalColumn<'l>> {
         let joined = !ports.interfaces[member].members.is_empty();
         let named = |local: &'l Local| {
             let name =
                 if joined { local.name.clone() } else { format!("{}.{}", ports.names[member], local.name) };
             let decides = patterns.iter().rev().find(|pattern| pattern.fits(&name));
             let chosen = decides.is_some_and(|pattern| !pattern.excludes);
-            Inside { name, unit: &local.unit, chosen }
+            LocalColumn { name, unit: &local.unit, chosen }
         };
-        let inside: Vec<Inside<'l>> = list.iter().map(named).collect();
+        let inside: Vec<LocalColumn<'l>> = list.iter().map(named).collect();
         let places = inside.iter().enumerate().filter(|(_, local)| local.chosen);
         self.locals.push(places.map(|(place, _)| place).collect());
         inside
@@ -120,19 +120,19 @@ impl Rows {
     pub(crate) fn fill(&self, island: &Island, row: &mut Vec<f64>) {
         let (board, layout, window) = (&island.board, &island.layout, island.window);
         let (ledger, after) = (&board.ledger, layout.limits.record == RecordPoint::AfterExchange);
-        let outputs = if after { board.traces.newest() } else { &board.buffers.left };
+        let outputs = if after { board.traces.newest() } else { &board.buffers.outputs };
         row.clear();
         row.extend(self.sources.iter().map(|source| match *source {
-            Source::Time => island.clock.now().seconds(),
-            Source::Output(output) => outputs[output],
-            Source::Input(input) if after => layout.topology.couplings.value(input, outputs),
-            Source::Input(input) => board.buffers.segments[input].at(window.size),
-            Source::Local(place) => board.buffers.locals[place],
-            Source::Size => window.size,
-            Source::Indicator => island.error,
-            Source::Changed => board.changed as f64,
-            Source::Side(side) => ledger.sides[side],
-            Source::Bond(bond, value) => value(ledger, bond, window.size),
+            ColumnSource::Time => island.clock.now().seconds(),
+            ColumnSource::Output(output) => outputs[output],
+            ColumnSource::Input(input) if after => layout.topology.couplings.value(input, outputs),
+            ColumnSource::Input(input) => board.buffers.segments[input].at(window.size),
+            ColumnSource::Local(place) => board.buffers.locals[place],
+            ColumnSource::Size => window.size,
+            ColumnSource::Indicator => island.error,
+            ColumnSource::Changed => board.changed as f64,
+            ColumnSource::Side(side) => ledger.sides[side],
+            ColumnSource::Bond(bond, value) => value(ledger, bond, window.size),
         }));
     }
 }
@@ -169,7 +169,7 @@ fn keeps(patterns: &[Pattern], name: &str) -> bool {
 }
 
 /// A local of a component.
-struct Inside<'l> {
+struct LocalColumn<'l> {
     name: String,
     unit: &'l str,
     chosen: bool,
@@ -178,7 +178,7 @@ struct Inside<'l> {
 struct Column {
     name: String,
     unit: String,
-    source: Source,
+    source: ColumnSource,
 }
 
 const BOND_VALUES: [(&str, &str, BondValue); 6] = [
@@ -194,40 +194,40 @@ const BOND_VALUES: [(&str, &str, BondValue); 6] = [
 /// Everything that a row could hold, in the order of the file.
 fn all(ports: &Ports<'_>, bonds: &[Bond], scenario: bool) -> Vec<Column> {
     let mut columns = Vec::new();
-    let mut add = |name: String, unit: &str, source: Source| {
+    let mut add = |name: String, unit: &str, source: ColumnSource| {
         columns.push(Column { name, unit: unit.into(), source });
     };
-    add("time".into(), "s", Source::Time);
+    add("time".into(), "s", ColumnSource::Time);
     for block in ports.blocks {
         let mut taken = BTreeSet::new();
         let unit = |end: PowerVariable| ports.port(end).unit.as_ref().map_or("", |unit| &unit.text);
         for output in block.outputs.clone() {
             let name = ports.path(PowerVariable::Output(output));
             taken.insert(name.clone());
-            add(name, unit(PowerVariable::Output(output)), Source::Output(output));
+            add(name, unit(PowerVariable::Output(output)), ColumnSource::Output(output));
         }
         for input in block.inputs.clone() {
             let mut name = ports.path(PowerVariable::Input(input));
             if taken.contains(&name) {
                 name.push_str(".in"); // a port name may stand for an input and an output
             }
-            add(name, unit(PowerVariable::Input(input)), Source::Input(input));
+            add(name, unit(PowerVariable::Input(input)), ColumnSource::Input(input));
         }
     }
-    add("step.size".into(), "s", Source::Size);
-    add("step.indicator".into(), "1", Source::Indicator);
+    add("step.size".into(), "s", ColumnSource::Size);
+    add("step.indicator".into(), "1", ColumnSource::Indicator);
     if scenario {
-        add("scenario.active".into(), "1", Source::Changed);
+        add("scenario.active".into(), "1", ColumnSource::Changed);
     }
     let mut sides = 0;
     for (k, bond) in bonds.iter().enumerate() {
         let name = &bond.name;
         for side in 0..bond.sides.len() {
-            add(format!("bond.{name}.power_{}", side_letter(side)), "W", Source::Side(sides + side));
+            add(format!("bond.{name}.power_{}", side_letter(side)), "W", ColumnSource::Side(sides + side));
         }
         sides += bond.sides.len();
         for (value, unit, source) in BOND_VALUES {
-            add(format!("bond.{name}.{value}"), unit, Source::Bond(k, source));
+            add(format!("bond.{name}.{value}"), unit, ColumnSource::Bond(k, source));
         }
     }
     columns

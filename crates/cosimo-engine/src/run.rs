@@ -12,12 +12,12 @@ use cosimo_core::{Clock, PowerVariable, RollbackCheck, Time};
 use cosimo_system::Problem;
 
 use crate::checkpoint::{Checkpoint, CheckpointError, Progress};
-use crate::control::Counters;
 use crate::island::Island;
 use crate::ledger::Ledger;
-use crate::lines::{Islands, NetTotals};
+use crate::lines::{Islands, LineNetworkTotals};
 use crate::plan::{Layout, Plan, island, rehearsal};
 use crate::scenario::Scenario;
+use crate::step_limits::Counters;
 use crate::summary::{BondSummary, Summary};
 
 #[derive(Debug, thiserror::Error)]
@@ -65,7 +65,7 @@ fn closed_to_changes() -> ChangeError {
 
 /// A component asked to end the simulation before its stop time, as FMUs may.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ended {
+pub struct EndRequest {
     pub component: String,
     pub at: Time,
     /// By which it asked.
@@ -116,7 +116,7 @@ pub struct Run {
     /// The present communication point has no row yet.
     unwritten: bool,
     worst_indicator: f64,
-    ended: Option<Ended>,
+    ended: Option<EndRequest>,
     /// Simulators of the coordinator's thread are pinned to it, so a run cannot be sent to another.
     pinned: PhantomData<*const ()>,
 }
@@ -141,7 +141,7 @@ impl Run {
     }
 
     pub(crate) fn begin(plan: Plan, threads: usize) -> Result<Run, RunError> {
-        let Plan { layout, mut remarks, simulators, mut scenario, formed } = plan;
+        let Plan { layout, warnings: mut remarks, simulators, mut scenario, formed } = plan;
         let mut island = island(layout, simulators, threads);
         let islands = formed.map(|formed| Islands::start(formed, threads, &mut island)).transpose()?;
         island.enter()?;
@@ -196,7 +196,7 @@ impl Run {
         match stepped {
             Ok(()) => {}
             Err(StepError::Ended { simulator: component, at, function }) => {
-                self.ended = Some(Ended { component, at, function });
+                self.ended = Some(EndRequest { component, at, function });
                 if self.island.end_at(at)? {
                     return self.write_row();
                 }
@@ -301,7 +301,7 @@ impl Run {
     }
 
     /// Who ended the run before its stop time, if a component did.
-    pub fn ended(&self) -> Option<&Ended> {
+    pub fn ended(&self) -> Option<&EndRequest> {
         self.ended.as_ref()
     }
 
@@ -323,7 +323,7 @@ impl Run {
     }
 
     /// What islands and lines came to, where there are lines.
-    pub fn net(&self) -> Option<NetTotals> {
+    pub fn net(&self) -> Option<LineNetworkTotals> {
         self.islands.as_ref().map(Islands::totals)
     }
 
@@ -554,7 +554,11 @@ impl Run {
 }
 
 /// Who asks to end the simulation at the present communication point.
-fn asked_to_end(island: &Island) -> Option<Ended> {
+fn asked_to_end(island: &Island) -> Option<EndRequest> {
     let (member, function) = island.board.ended?;
-    Some(Ended { component: island.layout.topology.names[member].clone(), at: island.clock.now(), function })
+    Some(EndRequest {
+        component: island.layout.topology.names[member].clone(),
+        at: island.clock.now(),
+        function,
+    })
 }

@@ -11,11 +11,11 @@ use cosimo_core::{Bond, Couplings, PowerVariable, Time};
 use cosimo_system::expression::Expression;
 use cosimo_system::{Deed, Problem, Span, System, Trigger, WireDecl};
 
-use crate::crew::Task;
+use crate::instant::Instant;
 use crate::island::Island;
 use crate::plan::{Layout, Links, Ports};
-use crate::settling::Instant;
-use crate::walk::Walk;
+use crate::simulator_pool::Task;
+use crate::state_walk::StateWalk;
 
 /// Events that are kept one by one; a condition that flutters is only counted beyond.
 const KEPT: usize = 1000;
@@ -23,17 +23,17 @@ const KEPT: usize = 1000;
 /// The actions of a run and what became of them.
 #[derive(Debug)]
 pub struct Scenario {
-    actions: Vec<Planned>,
+    actions: Vec<PlannedAction>,
     /// The coupling matrix as nobody has touched it.
     untouched: Couplings,
     /// Per input: the signal is `factor` times what it should be, plus `offset`.
-    changes: Vec<Change>,
+    changes: Vec<SignalChange>,
     /// Per input: its signal was tampered with at some time.
     tampered: Vec<bool>,
     /// Per tunable parameter that is named: simulator, place, and its value if it was changed.
     tuned: Vec<(usize, usize, Option<f64>)>,
     /// Parameters that are wired to outputs.
-    followed: Vec<Followed>,
+    followed: Vec<FollowedParameter>,
     events: Vec<(Time, usize)>,
     more_events: u64,
     stopped: bool,
@@ -42,15 +42,15 @@ pub struct Scenario {
 }
 
 #[derive(Debug)]
-struct Planned {
+struct PlannedAction {
     name: String,
-    when: When,
-    what: What,
+    when: ActionTrigger,
+    what: ActionEffect,
     done: bool,
 }
 
 #[derive(Debug)]
-enum When {
+enum ActionTrigger {
     At(Time),
     /// `held` is whether it was true at the last point.
     True {
@@ -63,7 +63,7 @@ enum When {
 }
 
 #[derive(Debug)]
-enum What {
+enum ActionEffect {
     Set {
         input: usize,
         value: f64,
@@ -83,7 +83,7 @@ enum What {
 
 /// A parameter that is a sum of outputs at every communication point, as columns of a table are.
 #[derive(Debug)]
-struct Followed {
+struct FollowedParameter {
     /// A place in `tuned`.
     place: usize,
     /// Outputs and their gains.
@@ -92,12 +92,12 @@ struct Followed {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Change {
+struct SignalChange {
     factor: f64,
     offset: f64,
 }
 
-const NO_CHANGE: Change = Change { factor: 1.0, offset: 0.0 };
+const NO_CHANGE: SignalChange = SignalChange { factor: 1.0, offset: 0.0 };
 
 impl Scenario {
     /// Without actions, for a number of inputs.
@@ -139,7 +139,7 @@ impl Scenario {
         for &(input, value) in values {
             let now = island.layout.topology.couplings.value(input, island.board.traces.newest());
             if now.to_bits() != value.to_bits() {
-                self.set(input, Change { factor: 0.0, offset: value }, island);
+                self.set(input, SignalChange { factor: 0.0, offset: value }, island);
                 jumps = true;
             }
         }
@@ -165,7 +165,7 @@ impl Scenario {
         self.tuned.iter().position(|tuned| (tuned.0, tuned.1) == (member, parameter))
     }
 
-    fn set(&mut self, input: usize, change: Change, island: &mut Island) {
+    fn set(&mut self, input: usize, change: SignalChange, island: &mut Island) {
         self.changes[input] = change;
         apply(input, change, &self.untouched, island);
     }
@@ -198,7 +198,7 @@ impl Scenario {
         for action in declared {
             let target = (action.target.0.as_str(), &action.target.1);
             let what = match action.deed {
-                Deed::Stop => Ok(What::Stop),
+                Deed::Stop => Ok(ActionEffect::Stop),
                 Deed::Parameter(value) => scenario.tune(target, value, system, ports, registry),
                 Deed::Set(value) => undriven(target, value, ports, links),
                 deed => signal(target, deed, ports, links),
@@ -207,18 +207,23 @@ impl Scenario {
                 Trigger::At(time, span) => instant(*time, span, system, problems),
                 Trigger::When { condition, once, .. } => {
                     let ends = places(condition, ports, problems);
-                    Some(When::True { condition: condition.clone(), ends, once: *once, held: false })
+                    Some(ActionTrigger::True { condition: condition.clone(), ends, once: *once, held: false })
                 }
             };
             match (what, when) {
                 (Ok(what), Some(when)) => {
-                    scenario.actions.push(Planned { name: action.name.clone(), when, what, done: false });
+                    scenario.actions.push(PlannedAction {
+                        name: action.name.clone(),
+                        when,
+                        what,
+                        done: false,
+                    });
                 }
                 (Ok(_), None) => {}
                 (Err(problem), _) => problems.push(problem),
             }
         }
-        let timed = |action: &&Planned| matches!(action.when, When::At(_));
+        let timed = |action: &&PlannedAction| matches!(action.when, ActionTrigger::At(_));
         let rigid = ports.interfaces.iter().position(|interface| !interface.abilities.variable_step);
         if let (Some(rigid), Some(action)) = (rigid, scenario.actions.iter().find(timed)) {
             let message = format!(
@@ -236,7 +241,7 @@ impl Scenario {
         wire: &WireDecl,
         system: &System,
         ports: &Ports<'_>,
-    ) -> Result<Followed, Vec<Problem>> {
+    ) -> Result<FollowedParameter, Vec<Problem>> {
         let (path, span) = &wire.to;
         let (member, place) = tunable((path, span), ports).map_err(|problem| vec![problem])?;
         if self.place_of(member, place).is_some() {
@@ -251,7 +256,7 @@ impl Scenario {
         let name = &ports.interfaces[member].tunable[place];
         let given = system.components[member].parameters.iter().rev().find(|(known, ..)| known == name);
         self.tuned.push((member, place, given.and_then(|(_, value, _)| value.number())));
-        Ok(Followed { place: self.tuned.len() - 1, terms, offset: wire.offset })
+        Ok(FollowedParameter { place: self.tuned.len() - 1, terms, offset: wire.offset })
     }
 
     fn tune(
@@ -261,7 +266,7 @@ impl Scenario {
         system: &System,
         ports: &Ports<'_>,
         registry: &Registry,
-    ) -> Result<What, Problem> {
+    ) -> Result<ActionEffect, Problem> {
         let (member, place) = tunable(target, ports)?;
         let (name, parameter) = (&ports.names[member], &ports.interfaces[member].tunable[place]);
         let wrong = |message: String| Problem::error("scenario/parameter", message, target.1.clone());
@@ -287,7 +292,7 @@ impl Scenario {
             self.tuned.push((member, place, None));
             self.tuned.len() - 1
         });
-        Ok(What::Tune { place, value })
+        Ok(ActionEffect::Tune { place, value })
     }
 
     /// Before anything has happened.
@@ -301,10 +306,10 @@ impl Scenario {
         self.due.clear();
         for (index, action) in self.actions.iter_mut().enumerate() {
             let due = match &mut action.when {
-                When::At(time) => {
+                ActionTrigger::At(time) => {
                     !action.done && (island.clock.now() >= *time || island.clock.reached(*time))
                 }
-                When::True { condition, ends, once, held } => {
+                ActionTrigger::True { condition, ends, once, held } => {
                     let holds = holds(condition, ends, island);
                     let rises = holds && !*held;
                     *held = holds;
@@ -339,7 +344,7 @@ impl Scenario {
     fn keep_up(&mut self, island: &mut Island) -> Result<bool, StepError> {
         let mut changed = false;
         for index in 0..self.followed.len() {
-            let Followed { place, terms, offset } = &self.followed[index];
+            let FollowedParameter { place, terms, offset } = &self.followed[index];
             let outputs = island.board.traces.newest();
             let value = terms.iter().fold(*offset, |sum, (output, gain)| sum + gain * outputs[*output]);
             if self.tuned[*place].2 != Some(value) {
@@ -353,20 +358,22 @@ impl Scenario {
     /// Says whether something was changed.
     fn perform(&mut self, index: usize, island: &mut Island) -> Result<bool, StepError> {
         match &self.actions[index].what {
-            &What::Set { input, value } => self.set(input, Change { factor: 0.0, offset: value }, island),
-            What::Signal { inputs, deed } => {
+            &ActionEffect::Set { input, value } => {
+                self.set(input, SignalChange { factor: 0.0, offset: value }, island)
+            }
+            ActionEffect::Signal { inputs, deed } => {
                 for &(input, gain) in inputs {
                     let change = match deed {
-                        Deed::Override(value) => Change { factor: 0.0, offset: gain * value },
+                        Deed::Override(value) => SignalChange { factor: 0.0, offset: gain * value },
                         Deed::Stuck => {
                             let outputs = island.board.traces.newest();
-                            Change {
+                            SignalChange {
                                 factor: 0.0,
                                 offset: island.layout.topology.couplings.value(input, outputs),
                             }
                         }
-                        Deed::Scale(factor) => Change { factor: *factor, offset: 0.0 },
-                        Deed::Offset(offset) => Change { factor: 1.0, offset: gain * offset },
+                        Deed::Scale(factor) => SignalChange { factor: *factor, offset: 0.0 },
+                        Deed::Offset(offset) => SignalChange { factor: 1.0, offset: gain * offset },
                         _ => NO_CHANGE,
                     };
                     self.changes[input] = change;
@@ -374,8 +381,8 @@ impl Scenario {
                     apply(input, change, &self.untouched, island);
                 }
             }
-            &What::Tune { place, value } => self.change(place, value, island)?,
-            What::Stop => {
+            &ActionEffect::Tune { place, value } => self.change(place, value, island)?,
+            ActionEffect::Stop => {
                 self.stopped = true;
                 return Ok(false);
             }
@@ -387,8 +394,8 @@ impl Scenario {
     fn show(&self, island: &mut Island) {
         let pending = self.actions.iter().filter(|action| !action.done);
         let instants = pending.filter_map(|action| match action.when {
-            When::At(time) => Some(time),
-            When::True { .. } => None,
+            ActionTrigger::At(time) => Some(time),
+            ActionTrigger::True { .. } => None,
         });
         island.appointment = instants.min();
         island.board.overridden.clear();
@@ -429,10 +436,10 @@ impl Scenario {
         !self.actions.is_empty()
     }
 
-    pub(crate) fn walk(&mut self, walk: &mut Walk<'_>) {
+    pub(crate) fn walk(&mut self, walk: &mut StateWalk<'_>) {
         for action in &mut self.actions {
             walk.flag(&mut action.done);
-            if let When::True { held, .. } = &mut action.when {
+            if let ActionTrigger::True { held, .. } = &mut action.when {
                 walk.flag(held);
             }
         }
@@ -506,7 +513,7 @@ fn tunable((path, span): (&str, &Span), ports: &Ports<'_>) -> Result<(usize, usi
     Ok((member, place))
 }
 
-fn instant(time: f64, span: &Span, system: &System, problems: &mut Vec<Problem>) -> Option<When> {
+fn instant(time: f64, span: &Span, system: &System, problems: &mut Vec<Problem>) -> Option<ActionTrigger> {
     let (start, stop) = (system.experiment.start, system.experiment.stop);
     if time < start {
         let message = format!("`at` must not lie before the start of the run, {start} s, found {time}");
@@ -518,7 +525,7 @@ fn instant(time: f64, span: &Span, system: &System, problems: &mut Vec<Problem>)
             format!("the action at {time} s lies behind the end of the run, {stop} s, and never happens");
         problems.push(Problem::remark("scenario/instant", message, span.clone()));
     }
-    Time::new(time).map(When::At)
+    Time::new(time).map(ActionTrigger::At)
 }
 
 /// As `Ports::find`, told as a problem of the scenario.
@@ -536,11 +543,16 @@ fn wrong_port(message: String, span: &Span) -> Problem {
     Problem::error("scenario/port", message, span.clone())
 }
 
-fn undriven(target: (&str, &Span), value: f64, ports: &Ports<'_>, links: &Links) -> Result<What, Problem> {
+fn undriven(
+    target: (&str, &Span),
+    value: f64,
+    ports: &Ports<'_>,
+    links: &Links,
+) -> Result<ActionEffect, Problem> {
     let (path, span) = target;
     let wrong = |message: String, hint: String| Err(wrong_port(message, span).hint(hint));
     match find(target, ports)? {
-        PowerVariable::Input(input) if links.rows[input].is_empty() => Ok(What::Set { input, value }),
+        PowerVariable::Input(input) if links.rows[input].is_empty() => Ok(ActionEffect::Set { input, value }),
         PowerVariable::Input(input) => wrong(
             format!("`{path}` is driven by {}, so it cannot be set", links.drivers[input].join(" and ")),
             format!("write `override = \"{path}\"` to put something else in the place of its signal"),
@@ -552,7 +564,12 @@ fn undriven(target: (&str, &Span), value: f64, ports: &Ports<'_>, links: &Links)
     }
 }
 
-fn signal(target: (&str, &Span), deed: Deed, ports: &Ports<'_>, links: &Links) -> Result<What, Problem> {
+fn signal(
+    target: (&str, &Span),
+    deed: Deed,
+    ports: &Ports<'_>,
+    links: &Links,
+) -> Result<ActionEffect, Problem> {
     let (path, span) = target;
     let wrong = |message: String, hint: String| Err(wrong_port(message, span).hint(hint));
     let inputs = match find(target, ports)? {
@@ -585,7 +602,7 @@ fn signal(target: (&str, &Span), deed: Deed, ports: &Ports<'_>, links: &Links) -
             inputs
         }
     };
-    Ok(What::Signal { inputs, deed })
+    Ok(ActionEffect::Signal { inputs, deed })
 }
 
 /// The places of all ports in a condition, in the order in which they stand there.
@@ -613,7 +630,7 @@ fn holds(condition: &Expression, ends: &[PowerVariable], island: &Island) -> boo
     condition.value(island.clock.now().seconds(), &mut value) == 1.0
 }
 
-fn apply(input: usize, change: Change, untouched: &Couplings, island: &mut Island) {
+fn apply(input: usize, change: SignalChange, untouched: &Couplings, island: &mut Island) {
     island.layout.topology.couplings.set_row(input, untouched, change.factor, change.offset);
 }
 
@@ -624,7 +641,7 @@ fn jump(island: &mut Island) -> Result<(), StepError> {
     board.paces.jump();
     // A row may show what the step left and what was applied in it, so both are put aside meanwhile.
     board.offsets.copy_from_slice(&board.buffers.segments);
-    board.scratch_left.copy_from_slice(&board.buffers.left);
+    board.scratch_left.copy_from_slice(&board.buffers.outputs);
     board.kept.copy_from_slice(board.traces.newest());
     board.traces.open(at);
     board.traces.put(0, &board.kept, &[]);
@@ -643,6 +660,6 @@ fn jump(island: &mut Island) -> Result<(), StepError> {
             board.buffers.segments[input] = board.offsets[input];
         }
     }
-    board.buffers.left.copy_from_slice(&board.scratch_left);
+    board.buffers.outputs.copy_from_slice(&board.scratch_left);
     Ok(())
 }

@@ -9,11 +9,11 @@ use cosimo_core::registry::quoted;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::control::Counters;
 use crate::island::Island;
 use crate::ledger::BondTotals;
-use crate::lines::{LineTotals, NetTotals};
-use crate::run::{Ended, Run};
+use crate::lines::{LineNetworkTotals, LineTotals};
+use crate::run::{EndRequest, Run};
+use crate::step_limits::Counters;
 
 /// Below this share of the exchanged energy a defect is called small, above the second one large. A rule of
 /// thumb, printed with the verdict so that nobody has to guess it.
@@ -27,7 +27,7 @@ pub struct Summary {
     pub time: f64,
     pub finished: bool,
     /// Who ended the run before its stop time, if a component did.
-    pub ended: Option<Ended>,
+    pub ended: Option<EndRequest>,
     pub counters: Counters,
     pub mean_step: f64,
     pub worst_indicator: f64,
@@ -36,7 +36,7 @@ pub struct Summary {
     /// Components with steps of their own.
     pub own_steps: Vec<OwnSteps>,
     /// Islands and lines, where there are lines.
-    pub net: Option<NetTotals>,
+    pub net: Option<LineNetworkTotals>,
     /// Corrections that find out how simulators answer, by name, and what they have found out.
     pub learned: Vec<(&'static str, IdentificationStatus)>,
     /// What a scenario did, with the time in seconds; of endless ones the first.

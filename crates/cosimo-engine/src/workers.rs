@@ -12,7 +12,7 @@ use std::thread::{self, JoinHandle, Thread};
 const SPINS: u32 = 200;
 
 /// What lives on a thread.
-pub(crate) trait Group: Send + 'static {
+pub(crate) trait WorkerGroup: Send + 'static {
     /// Does what the coordinator asked for. Panics of simulators are caught inside.
     fn work(&mut self);
 
@@ -22,19 +22,19 @@ pub(crate) trait Group: Send + 'static {
 
 /// A thread and the group that lives on it.
 pub(crate) struct Worker<G> {
-    shared: Arc<Shared<G>>,
+    shared: Arc<WorkerState<G>>,
     thread: Option<JoinHandle<()>>,
 }
 
-struct Shared<G> {
-    desk: Mutex<Desk<G>>,
+struct WorkerState<G> {
+    desk: Mutex<Mailbox<G>>,
     /// Counts what was asked for and what was done.
     given: AtomicU32,
     done: AtomicU32,
     over: AtomicBool,
 }
 
-struct Desk<G> {
+struct Mailbox<G> {
     group: G,
     coordinator: Option<Thread>,
 }
@@ -50,10 +50,10 @@ pub(crate) fn shares<T>(all: Vec<T>, threads: usize) -> Vec<Vec<T>> {
     shares
 }
 
-impl<G: Group> Worker<G> {
+impl<G: WorkerGroup> Worker<G> {
     pub(crate) fn start(group: G) -> Worker<G> {
-        let shared = Arc::new(Shared {
-            desk: Mutex::new(Desk { group, coordinator: None }),
+        let shared = Arc::new(WorkerState {
+            desk: Mutex::new(Mailbox { group, coordinator: None }),
             given: AtomicU32::new(0),
             done: AtomicU32::new(0),
             over: AtomicBool::new(false),
@@ -99,14 +99,14 @@ impl<G> Drop for Worker<G> {
     }
 }
 
-impl<G> Shared<G> {
+impl<G> WorkerState<G> {
     /// Panics of simulators are caught inside, so the lock is never poisoned by them.
-    fn lock(&self) -> MutexGuard<'_, Desk<G>> {
+    fn lock(&self) -> MutexGuard<'_, Mailbox<G>> {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<G: Group> Shared<G> {
+impl<G: WorkerGroup> WorkerState<G> {
     /// The worker's life.
     fn serve(&self) {
         let mut served = 0;

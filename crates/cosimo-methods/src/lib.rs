@@ -7,13 +7,13 @@ use cosimo_core::method::{
 };
 use cosimo_core::registry::{MethodEntry, Registry};
 
+mod controller;
 mod correction;
 mod estimate;
-mod fit;
+mod extrapolation;
 mod identify;
 mod iteration;
 mod jacobian;
-mod law;
 mod partition;
 pub mod steadiness;
 
@@ -23,13 +23,13 @@ const PARTITIONS: &[&MethodEntry<dyn Partition>] =
 const ITERATIONS: &[&MethodEntry<dyn Iteration>] = &[&iteration::once::ENTRY, &iteration::waveform::ENTRY];
 
 const INPUTS: &[&MethodEntry<dyn ExtrapolationChoice>] = &[
-    &fit::hold::ENTRY,
-    &fit::linear::ENTRY,
-    &fit::quadratic::ENTRY,
-    &fit::taylor::ENTRY,
-    &fit::hermite::ENTRY,
-    &fit::causal::ENTRY,
-    &fit::online::ENTRY,
+    &extrapolation::hold::ENTRY,
+    &extrapolation::linear::ENTRY,
+    &extrapolation::quadratic::ENTRY,
+    &extrapolation::taylor::ENTRY,
+    &extrapolation::hermite::ENTRY,
+    &extrapolation::causal::ENTRY,
+    &extrapolation::online::ENTRY,
 ];
 
 const CORRECTIONS: &[&MethodEntry<dyn Correction>] = &[
@@ -56,8 +56,12 @@ const ESTIMATES: &[&MethodEntry<dyn Estimate>] = &[
     &estimate::richardson::ENTRY,
 ];
 
-const LAWS: &[&MethodEntry<dyn StepController>] =
-    &[&law::fixed::ENTRY, &law::integral::ENTRY, &law::pi::ENTRY, &law::pid::ENTRY];
+const LAWS: &[&MethodEntry<dyn StepController>] = &[
+    &controller::fixed::ENTRY,
+    &controller::integral::ENTRY,
+    &controller::pi::ENTRY,
+    &controller::pid::ENTRY,
+];
 
 const STEADINESS: &[&MethodEntry<dyn Steadiness>] =
     &[&steadiness::sliding_window::ENTRY, &steadiness::f_test::ENTRY, &steadiness::r_test::ENTRY];

@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use cosimo_core::line::Stamp;
 use cosimo_core::registry::{Options, Registry, Value, find};
-use cosimo_engine::lines::NetTotals;
+use cosimo_engine::lines::LineNetworkTotals;
 use cosimo_plot::{Axis, Figure, Panel, Series, Style};
 use cosimo_system::{Boundary, Impedances, LineDecl, System};
 
@@ -77,7 +77,7 @@ struct Trajectory {
     signals: Vec<Vec<f64>>,
     /// Now and then: the time, and the evaluations of each island until then.
     counts: Vec<(f64, Vec<f64>)>,
-    net: NetTotals,
+    net: LineNetworkTotals,
 }
 
 impl Trajectory {

@@ -3,13 +3,13 @@
 
 use std::io::{self, Write};
 
-use cosimo_engine::lines::{EndTotals, NetTotals};
+use cosimo_engine::lines::{EndTotals, LineNetworkTotals};
 
 use crate::escape::Text;
 use crate::page::{number, table};
 
 /// Who stepped how often.
-pub(crate) fn islands(net: &NetTotals, elapsed: f64, to: &mut impl Write) -> io::Result<()> {
+pub(crate) fn islands(net: &LineNetworkTotals, elapsed: f64, to: &mut impl Write) -> io::Result<()> {
     writeln!(
         to,
         "<section aria-labelledby=steps>\n<h2 id=steps>Steps</h2>\n<p>Lines part the system into islands, each with steps of \
@@ -27,7 +27,7 @@ pub(crate) fn islands(net: &NetTotals, elapsed: f64, to: &mut impl Write) -> io:
 }
 
 /// How long the delays were, and why.
-pub(crate) fn delays(net: &NetTotals, to: &mut impl Write) -> io::Result<()> {
+pub(crate) fn delays(net: &LineNetworkTotals, to: &mut impl Write) -> io::Result<()> {
     writeln!(
         to,
         "<section aria-labelledby=lines>\n<h2 id=lines>Lines</h2>\n<p>What enters a line on one side arrives on the other \

@@ -10,7 +10,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use cosimo_engine::summary::Verdict;
-use cosimo_engine::{Apart, BondSummary, Summary, Undivided};
+use cosimo_engine::{BondSummary, MonolithicReference, ReferenceDeviation, Summary};
 use sha2::{Digest, Sha256};
 
 use crate::curves::Curves;
@@ -46,7 +46,7 @@ pub struct Report<'a> {
     pub computing: Option<Duration>,
     pub threads: usize,
     /// How far signals are off, where that is known.
-    pub undivided: Undivided<'a>,
+    pub undivided: MonolithicReference<'a>,
     pub remarks: &'a [Remark],
     /// The system as a picture, where it is known.
     pub diagram: Option<&'a Diagram>,
@@ -232,7 +232,7 @@ fn meaning(remark: &Remark) -> String {
 
 /// Errors of signals, which the energy defect does not tell.
 fn undivided(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
-    let Undivided { about, ports } = report.undivided;
+    let MonolithicReference { about, ports } = report.undivided;
     if ports.is_empty() {
         return Ok(());
     }
@@ -243,7 +243,7 @@ fn undivided(report: &Report<'_>, to: &mut impl Write) -> io::Result<()> {
          point{}.</p>",
         if about.is_empty() { String::new() } else { format!(" ({})", Text(about)) }
     )?;
-    let rows = ports.iter().map(|Apart { name, unit, error, share, at }| {
+    let rows = ports.iter().map(|ReferenceDeviation { name, unit, error, share, at }| {
         let error = known(*error, |value| format!("{value:.3e}"));
         let share = known(*share, |share| format!("{:.4}", 100.0 * share));
         vec![Text(name).to_string(), Text(unit).to_string(), error, share, instant(*at).to_string()]

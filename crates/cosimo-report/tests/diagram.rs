@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail loudly")]
 
-use cosimo_engine::{BondSummary, BondTotals, Summary, Undivided};
+use cosimo_engine::{BondSummary, BondTotals, MonolithicReference, Summary};
 use cosimo_report::{Curves, Delayed, Diagram, Outcome, Reasons, Rejections, Report, Tie, Unit, Wire, write};
 
 /// A column and a row of the grid, the box in it, and columns of the page.
@@ -35,7 +35,7 @@ fn drawn(diagram: &Diagram, ledger: &[BondSummary]) -> Option<String> {
         reasons: "",
         computing: None,
         threads: 1,
-        undivided: Undivided::default(),
+        undivided: MonolithicReference::default(),
         remarks: &[],
         diagram: Some(diagram),
         plan: "",

@@ -5,7 +5,9 @@
 use std::time::Duration;
 
 use cosimo_core::recorder::{Columns, Recorder};
-use cosimo_engine::{Apart, BondSummary, BondTotals, Counters, Summary, Undivided, Verdict};
+use cosimo_engine::{
+    BondSummary, BondTotals, Counters, MonolithicReference, ReferenceDeviation, Summary, Verdict,
+};
 use cosimo_report::{
     Component, Curves, Diagram, Outcome, Reasons, Recording, Rejections, Remark, Report, Room, Tie, Unit,
     Wire, write,
@@ -83,7 +85,8 @@ fn page(words: &str, bonds: &[&str], outcome: Outcome) -> String {
         bonds: bonds.iter().map(|name| Tie { name: (*name).into(), ends: vec![0, 1] }).collect(),
         lines: Vec::new(),
     };
-    let apart = Apart { name: words.into(), unit: words.into(), error: 0.5, share: 0.013, at: 0.25 };
+    let apart =
+        ReferenceDeviation { name: words.into(), unit: words.into(), error: 0.5, share: 0.013, at: 0.25 };
     let report = Report {
         name: words,
         file: words,
@@ -94,7 +97,7 @@ fn page(words: &str, bonds: &[&str], outcome: Outcome) -> String {
         reasons: words,
         computing: Some(Duration::from_millis(1234)),
         threads: 1,
-        undivided: Undivided { about: words, ports: &[apart] },
+        undivided: MonolithicReference { about: words, ports: &[apart] },
         remarks: &[
             Remark { message: format!("`{words}` is held ({words})"), ..Remark::default() },
             Remark {

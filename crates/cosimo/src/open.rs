@@ -165,7 +165,7 @@ pub(crate) fn plan_document(
     });
     match plan(&system, registry) {
         Ok(mut plan) if problems.is_empty() => {
-            plan.remarks.splice(0..0, warnings);
+            plan.warnings.splice(0..0, warnings);
             return Ok(Loaded { files, system, plan });
         }
         Ok(_) => {}

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use cosimo_core::recorder::Table;
-use cosimo_engine::{Apart, Summary, Undivided};
+use cosimo_engine::{MonolithicReference, ReferenceDeviation, Summary};
 use cosimo_system::Problem;
 
 use crate::error::Error;
@@ -24,7 +24,7 @@ pub struct Outcome {
     /// All rows, where they are kept in memory.
     pub table: Option<Table>,
     /// How far signals are from the monolithic reference, where the system declares one and the run finished.
-    pub reference: Vec<Apart>,
+    pub reference: Vec<ReferenceDeviation>,
     /// What that comparison leaves out; may be empty.
     pub reference_limits: String,
     pub real_time: Option<RealTimeStatistics>,
@@ -48,8 +48,8 @@ impl Outcome {
     }
 
     /// The comparison with the monolithic reference.
-    pub fn compared(&self) -> Undivided<'_> {
-        Undivided { about: &self.reference_limits, ports: &self.reference }
+    pub fn compared(&self) -> MonolithicReference<'_> {
+        MonolithicReference { about: &self.reference_limits, ports: &self.reference }
     }
 
     /// Why steps had the size they had, in words; empty where there is nothing to say.

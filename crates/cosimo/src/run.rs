@@ -69,8 +69,8 @@ impl<'o> Run<'o> {
         let list = own.into_iter().flatten().chain(simulation.observers).collect();
         let mut observers = Observers::new(list, simulation.warn, simulation.interrupted);
         observers.check_files(&results, simulation.call_log.as_ref(), &inputs)?;
-        (observers.warn)(&plan.remarks);
-        let planned = plan.remarks.len();
+        (observers.warn)(&plan.warnings);
+        let planned = plan.warnings.len();
         let rows = files.counts();
         let memory = simulation.in_memory.then(Memory::default);
         let mut recorders = Tee::default();
@@ -303,7 +303,7 @@ impl<'o> Observers<'o> {
     }
 
     fn begin(&mut self, plan: &Plan, inputs: &RunInputs, results: &[PathBuf]) -> Result<(), Error> {
-        let start = Start { inputs, layout: &plan.layout, results, warnings: &plan.remarks };
+        let start = Start { inputs, layout: &plan.layout, results, warnings: &plan.warnings };
         for attached in &mut self.list {
             attached.begun = true;
             attached.observer.begin(&start)?;

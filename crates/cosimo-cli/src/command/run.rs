@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use cosimo::analysis::forecast::three;
 use cosimo::core::method::IdentificationStatus;
 use cosimo::core::registry::number_text;
-use cosimo::engine::lines::{EndTotals, IsleTotals, NetTotals};
-use cosimo::engine::{Apart, BondSummary, Ended, OwnSteps, Summary, Undivided};
+use cosimo::engine::lines::{EndTotals, IslandTotals, LineNetworkTotals};
+use cosimo::engine::{BondSummary, EndRequest, MonolithicReference, OwnSteps, ReferenceDeviation, Summary};
 use cosimo::observers::CheckpointSchedule;
 use cosimo::system::Experiment;
 use cosimo::{Outcome, Simulation};
@@ -191,7 +191,7 @@ pub(crate) fn execute(args: &Args, simulation: Simulation<'_>, interruption: Int
 }
 
 /// How far signals are off, where that is known: another question than the energy defect.
-fn distances(undivided: &Undivided<'_>, summary: &Summary) {
+fn distances(undivided: &MonolithicReference<'_>, summary: &Summary) {
     if undivided.ports.is_empty() {
         return;
     }
@@ -199,7 +199,7 @@ fn distances(undivided: &Undivided<'_>, summary: &Summary) {
     if !undivided.about.is_empty() {
         println!("  ({})", undivided.about);
     }
-    for Apart { name, unit, error, share, at } in undivided.ports {
+    for ReferenceDeviation { name, unit, error, share, at } in undivided.ports {
         let name = if unit.is_empty() || unit == "1" { name.clone() } else { format!("{name} [{unit}]") };
         println!("  {name:<34} {error:>14.3e}   {:>14.4} %   {} s", 100.0 * share, three(*at));
     }
@@ -283,8 +283,8 @@ fn print<'a>(outcome: &Outcome, experiment: &Experiment, written: impl Iterator<
 }
 
 /// What islands and lines did.
-fn islands(net: &NetTotals) {
-    for IsleTotals { name, steps, taken_back, evaluations, .. } in &net.islands {
+fn islands(net: &LineNetworkTotals) {
+    for IslandTotals { name, steps, taken_back, evaluations, .. } in &net.islands {
         println!("island {name}: {steps} steps, {taken_back} taken back, {evaluations} evaluations");
     }
     for line in &net.lines {
@@ -333,7 +333,7 @@ fn verdict(summary: &Summary, stop: f64) {
 }
 
 /// A component ended the run: regular, but not what the experiment says.
-fn early_end(ended: &Ended, stop: f64) -> String {
-    let Ended { component, at, function } = ended;
+fn early_end(ended: &EndRequest, stop: f64) -> String {
+    let EndRequest { component, at, function } = ended;
     format!("note: component `{component}` ended the simulation at t = {at} of {stop} s (`{function}`)")
 }

@@ -96,7 +96,7 @@ pub(crate) fn run(args: &Args) -> Result<(), u8> {
     not_negative(&[("--tolerance", args.tolerance), ("--absolute", args.absolute)])?;
     let (registry, interruption) = (cosimo::registry(), Interruption::watch());
     let Loaded { system, plan, .. } = load(&args.what, &args.changes(), &registry)?;
-    report::remarks(&plan.remarks);
+    report::remarks(&plan.warnings);
     // Each run makes its own plan, on its own thread: rollback is tried in another process while there is only this one.
     Run::rehearse(plan).map_err(|error| report::failure(&error.into()))?;
     let solve = |times: &[f64]| {

@@ -4,7 +4,7 @@
 use cosimo_core::{Inputs, LineEnd, Outputs, Segment, Simulator, SimulatorError, Slot, StepResult, Window};
 use cosimo_system::Boundary;
 
-use super::end::End;
+use super::end::EndState;
 
 /// More ends than this at one simulator cost an allocation per step.
 const MANY: usize = 8;
@@ -49,7 +49,7 @@ impl Drive {
     pub(crate) fn advance(
         &mut self,
         simulator: &mut dyn Simulator,
-        ends: &[End],
+        ends: &[EndState],
         window: Window,
         segments: &[Segment],
         stepwise: bool,
@@ -141,7 +141,7 @@ impl Drive {
     }
 
     /// The effort with a flow that moves evenly from where it is to a guess, and what arrives meanwhile.
-    fn assume(&mut self, guess: usize, ends: &[End], window: Window) {
+    fn assume(&mut self, guess: usize, ends: &[EndState], window: Window) {
         let (from, size) = (window.from.seconds(), window.size);
         for (place, end) in ends.iter().enumerate() {
             let view = end.view(from);
@@ -168,7 +168,7 @@ impl Drive {
         step(simulator, window, &Inputs::of(&self.segments), integrals)
     }
 
-    fn read(&mut self, simulator: &mut dyn Simulator, ends: &[End]) -> Result<(), SimulatorError> {
+    fn read(&mut self, simulator: &mut dyn Simulator, ends: &[EndState]) -> Result<(), SimulatorError> {
         simulator.get_outputs(&mut Outputs { values: &mut self.outputs, slopes: &mut [] })?;
         for (flow, end) in self.flows.iter_mut().zip(ends) {
             *flow = self.outputs[end.flow];
@@ -187,7 +187,7 @@ impl Drive {
     pub(crate) fn weigh(
         &mut self,
         simulator: &mut dyn Simulator,
-        ends: &[End],
+        ends: &[EndState],
         window: Window,
         segments: &[Segment],
     ) -> Result<(), SimulatorError> {

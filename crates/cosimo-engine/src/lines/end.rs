@@ -7,9 +7,9 @@ use cosimo_core::{LineEnd, Stretch};
 use cosimo_system::{Impedances, LineDecl};
 
 use crate::plan::LineSide;
-use crate::walk::Walk;
+use crate::state_walk::StateWalk;
 
-pub(crate) struct End {
+pub(crate) struct EndState {
     /// Which line and which of its sides.
     pub(crate) line: usize,
     pub(crate) side: usize,
@@ -32,8 +32,8 @@ pub(crate) struct End {
     pub(crate) other: f64,
     pub(crate) own: StampTable,
     pub(crate) inbox: StampTable,
-    law: Option<Law>,
-    pub(crate) stats: Stats,
+    law: Option<DelayController>,
+    pub(crate) stats: EndStatistics,
     /// Published and not yet delivered, with what the other end is to hear.
     pub(crate) outbox: Vec<Stamp>,
     notice: Notice,
@@ -61,7 +61,7 @@ pub(crate) struct Notice {
 }
 
 impl Notice {
-    fn walk(&mut self, walk: &mut Walk<'_>) {
+    fn walk(&mut self, walk: &mut StateWalk<'_>) {
         walk.number(&mut self.factor);
         walk.flag(&mut self.shrunk);
         walk.maybe(&mut self.event);
@@ -69,7 +69,7 @@ impl Notice {
 }
 
 /// Doubles the delay while its end stands still, halves it when it moves.
-struct Law {
+struct DelayController {
     steady: Box<dyn Steadiness>,
     memory: Vec<f64>,
     trial: Vec<f64>,
@@ -89,7 +89,7 @@ struct Law {
 
 /// What happened at an end.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Stats {
+pub struct EndStatistics {
     pub stamps: u64,
     /// Seconds for which it was judged to stand still.
     pub still: f64,
@@ -110,7 +110,7 @@ pub struct Stats {
 /// Of one end, for people.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EndTotals {
-    pub stats: Stats,
+    pub stats: EndStatistics,
     /// Into the line at the start.
     pub first_flow: f64,
     /// Mean of the delay over the run, in seconds.
@@ -122,7 +122,7 @@ pub struct EndTotals {
     pub beyond: u64,
 }
 
-impl End {
+impl EndState {
     pub(crate) fn new(
         (line, side): (usize, usize),
         (member, effort, flow): (usize, usize, usize),
@@ -131,8 +131,8 @@ impl End {
         first_effort: f64,
         steady: Option<Box<dyn Steadiness>>,
         owner: Option<usize>,
-    ) -> End {
-        let law = steady.map(|steady| Law {
+    ) -> EndState {
+        let law = steady.map(|steady| DelayController {
             memory: vec![0.0; steady.memory()],
             trial: vec![0.0; steady.memory()],
             steady,
@@ -147,7 +147,7 @@ impl End {
         });
         let longest = decl.delay * decl.most[0].max(decl.most[1]);
         let window = law.as_ref().map_or(0.0, |law| law.steady.window());
-        End {
+        EndState {
             line,
             side,
             member,
@@ -166,7 +166,7 @@ impl End {
             own: StampTable::default(),
             inbox: StampTable::default(),
             law,
-            stats: Stats { largest: decl.factor[side], ..Stats::default() },
+            stats: EndStatistics { largest: decl.factor[side], ..EndStatistics::default() },
             outbox: Vec::new(),
             notice: Notice::default(),
             incoming: Vec::new(),
@@ -366,7 +366,7 @@ impl End {
     }
 
     /// Over everything that changes.
-    pub(crate) fn walk(&mut self, walk: &mut Walk<'_>) {
+    pub(crate) fn walk(&mut self, walk: &mut StateWalk<'_>) {
         walk.numbers([&mut self.factor, &mut self.other, &mut self.first_energy, &mut self.first_flow]);
         walk.table(&mut self.own);
         walk.table(&mut self.inbox);
@@ -374,7 +374,7 @@ impl End {
         walk.stamps(&mut self.incoming);
         self.notice.walk(walk);
         self.heard.walk(walk);
-        let Stats {
+        let EndStatistics {
             stamps,
             still,
             factor_time,

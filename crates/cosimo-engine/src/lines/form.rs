@@ -13,11 +13,11 @@ use cosimo_system::{
 };
 
 use super::drive::Drive;
-use super::end::End;
+use super::end::EndState;
 use super::group::group;
-use super::isle::{Ends, Seed, SeedBody};
-use super::rounds::{Formed, Shown};
-use super::solo::SoloSeed;
+use super::island::{BlueprintBody, IslandBlueprint, IslandEnds};
+use super::rounds::{IslandNames, IslandPlan};
+use super::single::SingleBlueprint;
 use super::terminal::Terminal;
 use crate::plan::{Draft, Line, Links, Ports};
 
@@ -25,7 +25,7 @@ use crate::plan::{Draft, Line, Links, Ports};
 const ROWS: f64 = 1000.0;
 
 /// One piece, by the indices of its components.
-pub(super) struct Piece {
+pub(super) struct IslandMembers {
     pub(super) members: Vec<usize>,
     /// Line, side and member, in the order of members and their inputs.
     ends: Vec<(usize, usize, usize)>,
@@ -35,7 +35,7 @@ pub(super) struct Piece {
     island: Option<usize>,
 }
 
-impl Piece {
+impl IslandMembers {
     fn names<'a>(&self, ports: &Ports<'a>) -> Vec<&'a str> {
         self.members.iter().map(|member| ports.names[*member].as_str()).collect()
     }
@@ -75,7 +75,7 @@ pub(crate) fn form(
         (0..names.len()).map(|component| constants(component, system, interfaces)).collect();
     let mut seeds = Vec::new();
     for (piece, step) in pieces.iter().zip(steps) {
-        let cut = Cut { piece, links, ports: &ports, ways: &ways, efforts: &efforts };
+        let cut = IslandCut { piece, links, ports: &ports, ways: &ways, efforts: &efforts };
         let ends = Arc::new(Mutex::new(cut.ends(registry, problems)?));
         let mut inside = Vec::new();
         for &component in &piece.members {
@@ -84,7 +84,11 @@ pub(crate) fn form(
         let body = if piece.alone {
             let (component, simulator) = (piece.members[0], inside.pop()?);
             let simulator = cut.terminal(0, simulator, &ends).alone(&starts[component]);
-            SeedBody::Solo(Box::new(SoloSeed { name: names[component].clone(), simulator, size: step }))
+            BlueprintBody::Solo(Box::new(SingleBlueprint {
+                name: names[component].clone(),
+                simulator,
+                size: step,
+            }))
         } else {
             let at_line = |member: usize| piece.ends.iter().any(|(.., owner)| *owner == member);
             let inside = inside.into_iter().enumerate().map(|(member, simulator)| match at_line(member) {
@@ -92,17 +96,17 @@ pub(crate) fn form(
                 false => simulator,
             });
             let plan = group(piece, inside.collect(), step, system, links, &ports, registry, problems)?;
-            SeedBody::Group(Box::new(plan))
+            BlueprintBody::Group(Box::new(plan))
         };
-        seeds.push(Seed { body, ends, setup });
+        seeds.push(IslandBlueprint { body, ends, setup });
     }
     let (whole, shown) = whole(system, links, &pieces, &ports, &starts);
-    Some(Draft { formed: Some(Formed { seeds, shown }), ..whole })
+    Some(Draft { formed: Some(IslandPlan { seeds, shown }), ..whole })
 }
 
 /// One piece and what concerns it.
-struct Cut<'a> {
-    piece: &'a Piece,
+struct IslandCut<'a> {
+    piece: &'a IslandMembers,
     links: &'a Links,
     ports: &'a Ports<'a>,
     /// Per component: how efforts reach it.
@@ -111,10 +115,10 @@ struct Cut<'a> {
     efforts: &'a [f64],
 }
 
-impl Cut<'_> {
+impl IslandCut<'_> {
     /// The ends of lines at the piece.
-    fn ends(&self, registry: &Registry, problems: &mut Vec<Problem>) -> Option<Vec<End>> {
-        let Cut { piece, links, ports, .. } = self;
+    fn ends(&self, registry: &Registry, problems: &mut Vec<Problem>) -> Option<Vec<EndState>> {
+        let IslandCut { piece, links, ports, .. } = self;
         let mut ends = Vec::new();
         for &(line, side, member) in &piece.ends {
             let (found, component) = (&links.lines[line], piece.members[member]);
@@ -142,13 +146,13 @@ impl Cut<'_> {
             if let Some(output) = owner {
                 problems.push(remark_owner(found, side, name, interface, output));
             }
-            ends.push(End::new((line, side), place, at, decl, self.efforts[line], steady, owner));
+            ends.push(EndState::new((line, side), place, at, decl, self.efforts[line], steady, owner));
         }
         Some(ends)
     }
 
     /// A simulator of the piece at its ends, which are neighbours.
-    fn terminal(&self, member: usize, simulator: Box<dyn Simulator>, ends: &Ends) -> Terminal {
+    fn terminal(&self, member: usize, simulator: Box<dyn Simulator>, ends: &IslandEnds) -> Terminal {
         let ends_of = |(.., owner): &(usize, usize, usize)| *owner == member;
         let first = self.piece.ends.iter().position(ends_of).unwrap_or(0);
         let own = self.piece.ends.iter().filter(|end| ends_of(end));
@@ -161,7 +165,7 @@ impl Cut<'_> {
 }
 
 /// What remains connected when lines are cut.
-fn pieces(links: &Links, ports: &Ports<'_>) -> Vec<Piece> {
+fn pieces(links: &Links, ports: &Ports<'_>) -> Vec<IslandMembers> {
     let count = ports.names.len();
     let mut group: Vec<usize> = (0..count).collect();
     let join = |group: &mut Vec<usize>, a: usize, b: usize| {
@@ -181,7 +185,7 @@ fn pieces(links: &Links, ports: &Ports<'_>) -> Vec<Piece> {
         join(&mut group, wire.from.0, wire.to.0);
         (wired[wire.from.0], wired[wire.to.0]) = (true, true);
     }
-    let mut pieces: Vec<Piece> = Vec::new();
+    let mut pieces: Vec<IslandMembers> = Vec::new();
     for first in 0..count {
         if group[first] != first {
             continue;
@@ -198,13 +202,18 @@ fn pieces(links: &Links, ports: &Ports<'_>) -> Vec<Piece> {
         }
         ends.sort_by_key(|(line, side, member)| (*member, links.lines[*line].sides[*side].effort));
         let alone = members.len() == 1 && !wired[first];
-        pieces.push(Piece { members, ends, alone, island: None });
+        pieces.push(IslandMembers { members, ends, alone, island: None });
     }
     pieces
 }
 
 /// The declared islands are found among the pieces by their components.
-fn choose_methods(pieces: &mut [Piece], system: &System, ports: &Ports<'_>, problems: &mut Vec<Problem>) {
+fn choose_methods(
+    pieces: &mut [IslandMembers],
+    system: &System,
+    ports: &Ports<'_>,
+    problems: &mut Vec<Problem>,
+) {
     for (index, island) in system.islands.iter().enumerate() {
         let mut refuse = |message: String, span: &Span, hint: &str| {
             let message = format!("`[island.{}]`: {message}", island.name);
@@ -212,7 +221,8 @@ fn choose_methods(pieces: &mut [Piece], system: &System, ports: &Ports<'_>, prob
         };
         let mut found: Option<(usize, &str)> = None;
         for (name, span) in &island.components {
-            let holds = |piece: &Piece| piece.members.iter().any(|member| ports.names[*member] == *name);
+            let holds =
+                |piece: &IslandMembers| piece.members.iter().any(|member| ports.names[*member] == *name);
             let Some(piece) = pieces.iter().position(holds) else { continue };
             match found {
                 Some((first, other)) if first != piece => refuse(
@@ -396,7 +406,7 @@ fn first_effort(line: &Line, system: &System, ports: &Ports<'_>, problems: &mut 
 
 /// The size of steps that nobody inside chooses.
 fn step(
-    piece: &Piece,
+    piece: &IslandMembers,
     draft: &Draft<'_>,
     ways: &[Boundary],
     ports: &Ports<'_>,
@@ -497,11 +507,11 @@ fn constants(component: usize, system: &System, interfaces: &[Interface]) -> Vec
 fn whole(
     system: &System,
     links: &Links,
-    pieces: &[Piece],
+    pieces: &[IslandMembers],
     ports: &Ports<'_>,
     starts: &[Vec<f64>],
-) -> (Draft<'static>, Shown) {
-    let mut faces: Vec<Face> = ports.names.iter().map(|_| Face::default()).collect();
+) -> (Draft<'static>, IslandNames) {
+    let mut faces: Vec<PortMap> = ports.names.iter().map(|_| PortMap::default()).collect();
     let mut tails = Vec::new();
     for (isle, piece) in pieces.iter().enumerate() {
         let mut places = 0..;
@@ -539,7 +549,7 @@ fn whole(
         })
         .collect();
     for (index, line) in links.lines.iter().enumerate() {
-        let mut face = Face { freezes: true, ..Face::default() };
+        let mut face = PortMap { freezes: true, ..PortMap::default() };
         for (side, letter) in ["a", "b"].into_iter().enumerate() {
             let at = pieces.iter().enumerate().find_map(|(isle, piece)| {
                 let end = piece.ends.iter().position(|end| (end.0, end.1) == (index, side))?;
@@ -563,7 +573,7 @@ fn whole(
             ..Component::default()
         });
     }
-    let shown = Shown {
+    let shown = IslandNames {
         islands: pieces.iter().map(|piece| piece.names(ports).join(", ")).collect(),
         lines: links.lines.iter().map(|line| line.name.clone()).collect(),
         first: pieces.iter().map(|piece| piece.members[0]).collect(),
@@ -587,13 +597,13 @@ fn whole(
     // What is missing was said already.
     let (excused, tuned) = (vec![true; inputs], links.tuned.clone());
     let links = Links { excused, tuned, ..Links::unconnected(inputs) };
-    let interfaces = faces.into_iter().map(Face::interface).collect();
+    let interfaces = faces.into_iter().map(PortMap::interface).collect();
     (Draft::new(Cow::Owned(system), Vec::new(), interfaces, links), shown)
 }
 
 /// A component or a line as everybody else sees it: ports, and where an island has them.
 #[derive(Default)]
-struct Face {
+struct PortMap {
     outputs: Vec<(Port, (usize, usize))>,
     /// Those that nothing drives.
     inputs: Vec<(Port, (usize, usize))>,
@@ -601,7 +611,7 @@ struct Face {
     freezes: bool,
 }
 
-impl Face {
+impl PortMap {
     fn interface(self) -> Interface {
         let abilities = Abilities {
             rollback: false,

@@ -5,13 +5,13 @@ use cosimo_core::registry::{Options, Registry, find};
 use cosimo_core::{PowerVariable as PortEnd, Simulator};
 use cosimo_system::{Problem, Recipe, System, values};
 
-use super::form::Piece;
+use super::form::IslandMembers;
 use crate::plan::{Draft, Links, Moves, Plan, Ports, blocks};
 
 /// The plan of an island of several, with what concerns it of the whole.
 #[allow(clippy::too_many_arguments)] // the whole, and what is cut out of it
 pub(super) fn group(
-    piece: &Piece,
+    piece: &IslandMembers,
     simulators: Vec<Box<dyn Simulator>>,
     step: f64,
     whole: &System,

@@ -11,12 +11,12 @@ mod drive;
 mod end;
 mod form;
 mod group;
-mod isle;
+mod island;
 mod rounds;
-mod solo;
+mod single;
 mod terminal;
 
-pub use end::{EndTotals, Stats};
+pub use end::{EndStatistics, EndTotals};
 pub(crate) use form::form;
-pub(crate) use rounds::{Formed, Islands};
-pub use rounds::{IsleTotals, LineTotals, NetTotals};
+pub(crate) use rounds::{IslandPlan, Islands};
+pub use rounds::{IslandTotals, LineNetworkTotals, LineTotals};

@@ -9,22 +9,22 @@ use std::time::{Duration, Instant};
 use cosimo_core::error::StepError;
 use cosimo_core::{Segment, SimulatorError};
 
-use super::end::{End, EndTotals};
-use super::isle::{Isle, Seed, lock};
+use super::end::{EndState, EndTotals};
+use super::island::{IslandBlueprint, LineIsland, lock};
 use crate::attempt::{resting, stepping};
-use crate::crew::{Blamed, Fault, finite, guarded};
 use crate::island::Island;
+use crate::simulator_pool::{Fault, FaultOf, finite, guarded};
 use crate::summary::BondSummary;
-use crate::workers::{Group, Worker, shares};
+use crate::workers::{Worker, WorkerGroup, shares};
 
 /// Islands as a plan leaves them, and what a run shows of them.
-pub(crate) struct Formed {
-    pub(crate) seeds: Vec<Seed>,
-    pub(crate) shown: Shown,
+pub(crate) struct IslandPlan {
+    pub(crate) seeds: Vec<IslandBlueprint>,
+    pub(crate) shown: IslandNames,
 }
 
 /// What of the islands is shown, and by which names.
-pub(crate) struct Shown {
+pub(crate) struct IslandNames {
     /// Names of the islands, and of the lines between them.
     pub(crate) islands: Vec<String>,
     pub(crate) lines: Vec<String>,
@@ -39,20 +39,20 @@ pub(crate) struct Shown {
 /// The islands of a run.
 pub(crate) struct Islands {
     /// Those of the coordinator's own thread.
-    own: Share,
-    workers: Vec<Worker<Share>>,
+    own: IslandShare,
+    workers: Vec<Worker<IslandShare>>,
     /// How many there are on each thread; on the last one there may be fewer.
     share: usize,
     /// Both sides of each line: island and end.
     lines: Vec<[(usize, usize); 2]>,
-    shown: Shown,
+    shown: IslandNames,
     /// The values of inputs as the islands have them.
     held: Vec<f64>,
 }
 
 /// What an island did.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct IsleTotals {
+pub struct IslandTotals {
     pub name: String,
     pub steps: u64,
     pub taken_back: u64,
@@ -91,8 +91,8 @@ impl LineTotals {
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct NetTotals {
-    pub islands: Vec<IsleTotals>,
+pub struct LineNetworkTotals {
+    pub islands: Vec<IslandTotals>,
     pub lines: Vec<LineTotals>,
     /// Reads of what nobody had published yet. There are none.
     pub beyond: u64,
@@ -100,8 +100,12 @@ pub struct NetTotals {
 
 impl Islands {
     /// Islands are made on the threads where they will live, and stand at the start, where `whole` shows them.
-    pub(crate) fn start(formed: Formed, threads: usize, whole: &mut Island) -> Result<Islands, StepError> {
-        let Formed { seeds, shown } = formed;
+    pub(crate) fn start(
+        formed: IslandPlan,
+        threads: usize,
+        whole: &mut Island,
+    ) -> Result<Islands, StepError> {
+        let IslandPlan { seeds, shown } = formed;
         let mut lines = vec![[(0, 0); 2]; shown.lines.len()];
         for (isle, seed) in seeds.iter().enumerate() {
             for (place, end) in lock(&seed.ends).iter().enumerate() {
@@ -110,12 +114,12 @@ impl Islands {
         }
         let mut first = 0;
         let shares = shares(seeds, threads).into_iter().map(|seeds| {
-            let share = Share::new(first, seeds);
+            let share = IslandShare::new(first, seeds);
             first += share.seeds.len();
             share
         });
         let mut shares = shares.collect::<Vec<_>>().into_iter();
-        let own = shares.next().unwrap_or_else(|| Share::new(0, Vec::new()));
+        let own = shares.next().unwrap_or_else(|| IslandShare::new(0, Vec::new()));
         let mut islands = Islands {
             share: own.seeds.len().max(1),
             own,
@@ -125,11 +129,11 @@ impl Islands {
             held: whole.layout.topology.first.clone(),
         };
         let at = whole.clock.now();
-        if let Err(fault) = islands.each(Task::Make) {
+        if let Err(fault) = islands.each(RoundTask::Make) {
             return Err(resting(&whole.layout, islands.blamed(fault), at));
         }
         islands.deliver();
-        islands.show(at.seconds(), &mut whole.board.buffers.left);
+        islands.show(at.seconds(), &mut whole.board.buffers.outputs);
         check(whole, None).map_err(|blamed| resting(&whole.layout, blamed, at))?;
         Ok(islands)
     }
@@ -139,11 +143,11 @@ impl Islands {
         self.hand_on(whole);
         let window = whole.next_window();
         let reached = self.run_until(window.to.seconds());
-        self.show(window.to.seconds(), &mut whole.board.buffers.left);
+        self.show(window.to.seconds(), &mut whole.board.buffers.outputs);
         let blamed = reached.err().map(|fault| self.blamed(fault));
         check(whole, blamed).map_err(|blamed| stepping(&whole.layout, blamed, window))?;
         whole.board.traces.open(window.to);
-        whole.board.traces.put(0, &whole.board.buffers.left, &[]);
+        whole.board.traces.put(0, &whole.board.buffers.outputs, &[]);
         whole.close(window, 0.0, 1.0)
     }
 
@@ -163,7 +167,7 @@ impl Islands {
     /// Rounds until every island is at or past an instant.
     fn run_until(&mut self, t: f64) -> Result<(), (usize, SimulatorError)> {
         while self.any(|isle| isle.time < t) {
-            if !self.each(Task::Round { until: t })? {
+            if !self.each(RoundTask::Round { until: t })? {
                 let words = "no island can go on: each waits for another; this is a mistake in Cosimo";
                 return Err((0, SimulatorError::new("step", words)));
             }
@@ -177,7 +181,7 @@ impl Islands {
         for line in 0..self.lines.len() {
             for side in 0..2 {
                 let (from, to) = (self.lines[line][side], self.lines[line][1 - side]);
-                let (mut stamps, notice) = self.end(from, End::send);
+                let (mut stamps, notice) = self.end(from, EndState::send);
                 self.end(to, |end| end.arrive(&mut stamps, notice));
                 self.end(from, |end| end.outbox = stamps);
             }
@@ -195,7 +199,7 @@ impl Islands {
 
     /// All islands as bytes, each in the place of its first component, with what is on its way to it.
     pub(crate) fn freeze(&mut self, whole: &mut Island) -> Result<(), StepError> {
-        self.at_rest(Task::Freeze, whole)?;
+        self.at_rest(RoundTask::Freeze, whole)?;
         for (isle, &first) in self.shown.first.clone().iter().enumerate() {
             whole.board.buffers.frozen[first] = self.isle(isle, |isle| std::mem::take(&mut isle.frozen));
         }
@@ -207,20 +211,20 @@ impl Islands {
             let frozen = std::mem::take(&mut whole.board.buffers.frozen[first]);
             self.isle(isle, |isle| isle.frozen = frozen);
         }
-        self.at_rest(Task::Thaw, whole)
+        self.at_rest(RoundTask::Thaw, whole)
     }
 
-    fn at_rest(&mut self, task: Task, whole: &Island) -> Result<(), StepError> {
+    fn at_rest(&mut self, task: RoundTask, whole: &Island) -> Result<(), StepError> {
         let done = self.each(task).map(|_| ());
         done.map_err(|fault| resting(&whole.layout, self.blamed(fault), whole.clock.now()))
     }
 
-    pub(crate) fn totals(&self) -> NetTotals {
+    pub(crate) fn totals(&self) -> LineNetworkTotals {
         let mut ends = Vec::new();
         let islands = self.shown.islands.iter().enumerate().map(|(index, name)| {
             self.see(index, |isle| {
                 ends.push(isle.end_totals());
-                IsleTotals { name: name.clone(), ..isle.totals() }
+                IslandTotals { name: name.clone(), ..isle.totals() }
             })
         });
         let islands = islands.collect();
@@ -231,7 +235,7 @@ impl Islands {
         };
         let lines: Vec<LineTotals> = self.shown.lines.iter().zip(&self.lines).map(both).collect();
         let beyond = lines.iter().flat_map(|line| &line.ends).map(|end| end.beyond).sum();
-        NetTotals { islands, lines, beyond }
+        LineNetworkTotals { islands, lines, beyond }
     }
 
     /// From now on takes the wall time of each island's steps.
@@ -251,12 +255,12 @@ impl Islands {
         all
     }
 
-    fn blamed(&self, (isle, cause): (usize, SimulatorError)) -> Blamed {
+    fn blamed(&self, (isle, cause): (usize, SimulatorError)) -> FaultOf {
         (self.shown.first[isle], Fault::Failed(cause))
     }
 
     /// A task on all threads: whether an island moved, or the fault of the first one that has any.
-    fn each(&mut self, task: Task) -> Result<bool, (usize, SimulatorError)> {
+    fn each(&mut self, task: RoundTask) -> Result<bool, (usize, SimulatorError)> {
         for worker in &self.workers {
             worker.give(|share| share.task = task);
         }
@@ -264,18 +268,18 @@ impl Islands {
         self.own.work();
         let mut moved = self.own.outcome();
         for worker in &self.workers {
-            let theirs = worker.take(Share::outcome);
+            let theirs = worker.take(IslandShare::outcome);
             moved = moved.and_then(|moved| Ok(theirs? || moved));
         }
         moved
     }
 
-    fn any(&self, look: impl Fn(&Isle) -> bool) -> bool {
+    fn any(&self, look: impl Fn(&LineIsland) -> bool) -> bool {
         (0..self.shown.islands.len()).any(|isle| self.see(isle, &look))
     }
 
     /// An island, while all of them rest.
-    fn isle<R>(&mut self, index: usize, look: impl FnOnce(&mut Isle) -> R) -> R {
+    fn isle<R>(&mut self, index: usize, look: impl FnOnce(&mut LineIsland) -> R) -> R {
         let place = index % self.share;
         match (index / self.share).checked_sub(1) {
             None => look(&mut self.own.isles[place]),
@@ -283,7 +287,7 @@ impl Islands {
         }
     }
 
-    fn see<R>(&self, index: usize, look: impl FnOnce(&Isle) -> R) -> R {
+    fn see<R>(&self, index: usize, look: impl FnOnce(&LineIsland) -> R) -> R {
         let place = index % self.share;
         match (index / self.share).checked_sub(1) {
             None => look(&self.own.isles[place]),
@@ -291,34 +295,34 @@ impl Islands {
         }
     }
 
-    fn end<R>(&mut self, (isle, end): (usize, usize), look: impl FnOnce(&mut End) -> R) -> R {
+    fn end<R>(&mut self, (isle, end): (usize, usize), look: impl FnOnce(&mut EndState) -> R) -> R {
         self.isle(isle, |isle| isle.with_ends(|ends| look(&mut ends[end])))
     }
 }
 
 /// Islands on one thread.
-struct Share {
+struct IslandShare {
     /// The index of the first one.
     first: usize,
-    seeds: Vec<Seed>,
-    isles: Vec<Isle>,
-    task: Task,
+    seeds: Vec<IslandBlueprint>,
+    isles: Vec<LineIsland>,
+    task: RoundTask,
     moved: bool,
     fault: Option<(usize, SimulatorError)>,
 }
 
 #[derive(Clone, Copy)]
-enum Task {
+enum RoundTask {
     Make,
     Round { until: f64 },
     Freeze,
     Thaw,
 }
 
-impl Share {
-    fn new(first: usize, seeds: Vec<Seed>) -> Share {
+impl IslandShare {
+    fn new(first: usize, seeds: Vec<IslandBlueprint>) -> IslandShare {
         let isles = Vec::with_capacity(seeds.len());
-        Share { first, seeds, isles, task: Task::Make, moved: false, fault: None }
+        IslandShare { first, seeds, isles, task: RoundTask::Make, moved: false, fault: None }
     }
 
     fn outcome(&mut self) -> Result<bool, (usize, SimulatorError)> {
@@ -326,11 +330,11 @@ impl Share {
     }
 }
 
-impl Group for Share {
+impl WorkerGroup for IslandShare {
     fn work(&mut self) {
         self.moved = false;
         for (place, seed) in std::mem::take(&mut self.seeds).into_iter().enumerate() {
-            match blamed(|| Isle::new(seed)) {
+            match blamed(|| LineIsland::new(seed)) {
                 Ok(isle) => self.isles.push(isle),
                 Err(fault) => {
                     self.fault = Some((self.first + place, fault));
@@ -341,10 +345,10 @@ impl Group for Share {
         for (place, isle) in self.isles.iter_mut().enumerate() {
             let began = isle.spent.map(|_| Instant::now());
             let done = blamed(|| match self.task {
-                Task::Make => Ok(false),
-                Task::Round { until } => isle.round(until),
-                Task::Freeze => isle.freeze().map(|()| false),
-                Task::Thaw => isle.thaw().map(|()| false),
+                RoundTask::Make => Ok(false),
+                RoundTask::Round { until } => isle.round(until),
+                RoundTask::Freeze => isle.freeze().map(|()| false),
+                RoundTask::Thaw => isle.thaw().map(|()| false),
             });
             if let (Some(spent), Some(began)) = (&mut isle.spent, began) {
                 *spent += began.elapsed();
@@ -363,10 +367,10 @@ impl Group for Share {
 }
 
 /// The fault: that of an island, or a value that is not finite where a component shows one before.
-fn check(whole: &Island, blamed: Option<Blamed>) -> Result<(), Blamed> {
+fn check(whole: &Island, blamed: Option<FaultOf>) -> Result<(), FaultOf> {
     let before = blamed.as_ref().map_or(usize::MAX, |(component, _)| *component);
     for (component, block) in whole.layout.topology.blocks.iter().enumerate().take(before) {
-        finite(&whole.board.buffers.left[block.outputs.clone()]).map_err(|fault| (component, fault))?;
+        finite(&whole.board.buffers.outputs[block.outputs.clone()]).map_err(|fault| (component, fault))?;
     }
     blamed.map_or(Ok(()), Err)
 }

@@ -12,9 +12,9 @@ use cosimo_core::{
 use cosimo_system::Boundary;
 
 use super::drive::Drive;
-use super::end::End;
-use super::isle::{Ends, lock};
-use crate::walk::Walk;
+use super::end::EndState;
+use super::island::{IslandEnds, lock};
+use crate::state_walk::StateWalk;
 
 /// An explicit boundary is stable below this Z H / M, exact for a mass; and how far below that a mass that was weighed on a
 /// trial may make it seem.
@@ -24,7 +24,7 @@ const WEIGHED: f64 = 0.99;
 pub(crate) struct Terminal {
     inner: Box<dyn Simulator>,
     interface: Interface,
-    ends: Ends,
+    ends: IslandEnds,
     /// Which of them are its own.
     own: Range<usize>,
     drive: Drive,
@@ -39,7 +39,12 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    pub(crate) fn new(inner: Box<dyn Simulator>, ends: &Ends, own: Range<usize>, drive: Drive) -> Terminal {
+    pub(crate) fn new(
+        inner: Box<dyn Simulator>,
+        ends: &IslandEnds,
+        own: Range<usize>,
+        drive: Drive,
+    ) -> Terminal {
         let mut interface = inner.interface().clone();
         let hidden: Vec<usize> = lock(ends)[own.clone()].iter().map(|end| end.effort).collect();
         let plain: Vec<usize> = (0..interface.inputs.len()).filter(|input| !hidden.contains(input)).collect();
@@ -57,7 +62,7 @@ impl Terminal {
         interface.state_space_access = None;
         interface.stretches.clear();
         let saved = vec![drive.rates.clone(); Slot::COUNT];
-        let ends = Ends::clone(ends);
+        let ends = IslandEnds::clone(ends);
         Terminal { inner, interface, ends, own, drive, stepwise: false, plain, segments, saved }
     }
 
@@ -100,7 +105,7 @@ impl Terminal {
     }
 
     /// Over the state of the simulator as bytes, and what is kept beside it.
-    fn walk(&mut self, inner: &mut Vec<u8>, mut walk: Walk<'_>) -> Result<(), SimulatorError> {
+    fn walk(&mut self, inner: &mut Vec<u8>, mut walk: StateWalk<'_>) -> Result<(), SimulatorError> {
         walk.bytes(inner);
         walk.numbers(&mut self.drive.rates);
         walk.end()
@@ -190,18 +195,18 @@ impl SerializeState for Terminal {
     fn serialize(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
         let mut inner = Vec::new();
         self.inner.need_serialize_state()?.serialize(&mut inner)?;
-        self.walk(&mut inner, Walk::Write(into))
+        self.walk(&mut inner, StateWalk::Write(into))
     }
 
     fn deserialize(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
         let mut inner = Vec::new();
-        self.walk(&mut inner, Walk::Read(Some(from)))?;
+        self.walk(&mut inner, StateWalk::Read(Some(from)))?;
         self.inner.need_serialize_state()?.deserialize(&inner)
     }
 }
 
 /// What would not be stable is refused before it is tried.
-fn check_masses(name: &str, drive: &Drive, ends: &[End], size: f64) -> Result<(), SimulatorError> {
+fn check_masses(name: &str, drive: &Drive, ends: &[EndState], size: f64) -> Result<(), SimulatorError> {
     for (end, mass) in ends.iter().zip(&drive.masses) {
         let ratio = end.impedance() * size / mass;
         let unknown = mass.is_nan() || *mass <= 0.0;

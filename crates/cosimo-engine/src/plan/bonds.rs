@@ -51,15 +51,15 @@ pub fn bonds(system: &System, registry: &Registry) -> Result<Vec<Suggestion>, Ve
         return Err(problems);
     }
     let ports = draft.ports();
-    let wires: Vec<(usize, Wire)> = system
+    let wires: Vec<(usize, PowerWire)> = system
         .wires
         .iter()
         .enumerate()
-        .filter_map(|(at, wire)| Some((at, Wire::of(wire, &ports)?)))
+        .filter_map(|(at, wire)| Some((at, PowerWire::of(wire, &ports)?)))
         .collect();
     let mut candidates = Vec::new();
     for (at, (one, effort)) in wires.iter().enumerate() {
-        let opposite = |flow: &Wire| effort.giver == flow.taker && effort.taker == flow.giver;
+        let opposite = |flow: &PowerWire| effort.giver == flow.taker && effort.taker == flow.giver;
         for (other, flow) in wires[at + 1..].iter().filter(|(_, other)| opposite(other)) {
             // Which of the two is the effort is known from its unit, or does not matter.
             candidates.extend(
@@ -74,7 +74,7 @@ pub fn bonds(system: &System, registry: &Registry) -> Result<Vec<Suggestion>, Ve
 }
 
 /// A wire that could be one half of a bond: one output, passed on as it is or with its sign changed.
-struct Wire {
+struct PowerWire {
     output: usize,
     input: usize,
     /// The components.
@@ -83,8 +83,8 @@ struct Wire {
     negative: bool,
 }
 
-impl Wire {
-    fn of(wire: &WireDecl, ports: &Ports<'_>) -> Option<Wire> {
+impl PowerWire {
+    fn of(wire: &WireDecl, ports: &Ports<'_>) -> Option<PowerWire> {
         let [summand] = &wire.from[..] else { return None };
         if summand.gain.abs() != 1.0 || !summand.map.is_empty() || wire.offset != 0.0 || !wire.convert {
             return None;
@@ -92,13 +92,13 @@ impl Wire {
         let output = ports.output(&summand.port.0, &summand.port.1).ok()?;
         let input = ports.input(&wire.to.0, &wire.to.1).ok()?;
         let (giver, taker) = (ports.component_of(&summand.port.0)?, ports.component_of(&wire.to.0)?);
-        (giver != taker).then_some(Wire { output, input, giver, taker, negative: summand.gain < 0.0 })
+        (giver != taker).then_some(PowerWire { output, input, giver, taker, negative: summand.gain < 0.0 })
     }
 }
 
 impl Candidate {
     /// `None` unless the first can be the effort and the second the flow.
-    fn of([(one, effort), (other, flow)]: [(usize, &Wire); 2], ports: &Ports<'_>) -> Option<Candidate> {
+    fn of([(one, effort), (other, flow)]: [(usize, &PowerWire); 2], ports: &Ports<'_>) -> Option<Candidate> {
         let opposite = match (effort.negative, flow.negative) {
             (false, false) => Opposite::Neither,
             (true, false) => Opposite::Effort,

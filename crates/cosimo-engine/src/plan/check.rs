@@ -28,12 +28,12 @@ pub struct Findings {
     pub unread_outputs: Vec<String>,
     /// Components with steps of their own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub own_steps: Vec<OwnStep>,
+    pub own_steps: Vec<ComponentStep>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub struct OwnStep {
+pub struct ComponentStep {
     pub component: String,
     /// Seconds.
     pub size: f64,
@@ -81,7 +81,7 @@ pub fn check(system: &System, registry: &Registry, reading: Vec<Problem>) -> Fin
             .components
             .iter()
             .filter_map(|Component { name, step, .. }| {
-                Some(OwnStep { component: name.clone(), size: step.as_ref()?.0 })
+                Some(ComponentStep { component: name.clone(), size: step.as_ref()?.0 })
             })
             .collect(),
         unread_outputs,

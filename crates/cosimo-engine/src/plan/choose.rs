@@ -18,11 +18,11 @@ use super::corrections::Corrections;
 use super::order::{Order, edges};
 use super::ports::Ports;
 use super::resolve::Links;
-use super::{Draft, FitRun, Layout, Methods, RunLimits, Stage, Topology, runs, span_of};
-use crate::control::Control;
+use super::{Draft, ExtrapolationRun, Layout, Methods, RunLimits, Stage, Topology, runs, span_of};
 use crate::history::{self, History};
-use crate::rates::Rate;
-use crate::rows::Rows;
+use crate::rate_schedule::OwnRate;
+use crate::rows::RowLayout;
+use crate::step_limits::StepLimits;
 
 /// What methods are chosen by: the draft, and what follows from it for each port.
 pub(super) struct Planner<'a> {
@@ -47,7 +47,7 @@ pub(super) struct Planner<'a> {
 }
 
 /// The extrapolations, and which of them each input has.
-pub(super) struct Fits {
+pub(super) struct ExtrapolationCache {
     pub(super) all: Vec<Box<dyn Extrapolation>>,
     pub(super) of_input: Vec<usize>,
     names: Vec<&'static str>,
@@ -55,7 +55,7 @@ pub(super) struct Fits {
     slopes: bool,
 }
 
-impl Fits {
+impl ExtrapolationCache {
     fn add(&mut self, fit: Box<dyn Extrapolation>) -> usize {
         self.all.push(fit);
         self.all.len() - 1
@@ -67,17 +67,17 @@ impl Fits {
 }
 
 /// A chosen method, and what it needs.
-struct Built<T: ?Sized> {
+struct MethodWithNeeds<T: ?Sized> {
     name: &'static str,
     method: Box<T>,
     needs: Needs,
 }
 
 /// The methods that make steps.
-struct Stepping {
-    iteration: Built<dyn Iteration>,
-    estimate: Built<dyn Estimate>,
-    law: Built<dyn StepController>,
+struct StepMethods {
+    iteration: MethodWithNeeds<dyn Iteration>,
+    estimate: MethodWithNeeds<dyn Estimate>,
+    law: MethodWithNeeds<dyn StepController>,
 }
 
 impl<'a> Planner<'a> {
@@ -157,10 +157,10 @@ impl<'a> Planner<'a> {
         Some(Layout { topology, methods, limits: limits?, rows })
     }
 
-    fn rows(&self) -> Rows {
+    fn rows(&self) -> RowLayout {
         let (results, scenario) = (&self.system.results, self.system.scenario.is_some());
         let problems = &mut self.problems.borrow_mut();
-        Rows::new(results, scenario, self.ports, &self.locals, &self.links.bonds, problems)
+        RowLayout::new(results, scenario, self.ports, &self.locals, &self.links.bonds, problems)
     }
 
     /// Values of inputs that nobody drives, offsets of the others, and all start values that the file gives.
@@ -207,12 +207,16 @@ impl<'a> Planner<'a> {
     }
 
     /// The extrapolation of every input. Inputs that are alike share one.
-    fn fits(&self) -> Option<Fits> {
+    fn fits(&self) -> Option<ExtrapolationCache> {
         let inputs = self.paths.len();
         let mut passes = vec![false; inputs];
         self.feedthrough.iter().for_each(|&(_, input)| passes[input] = true);
-        let mut fits =
-            Fits { all: Vec::new(), of_input: vec![0; inputs], names: vec!["-"; inputs], slopes: false };
+        let mut fits = ExtrapolationCache {
+            all: Vec::new(),
+            of_input: vec![0; inputs],
+            names: vec!["-"; inputs],
+            slopes: false,
+        };
         let mut chosen: Vec<(&Choice, usize, bool)> = Vec::new(); // choice, its fit, feed-through
         let mut held = None;
         for input in 0..inputs {
@@ -248,7 +252,7 @@ impl<'a> Planner<'a> {
         Some(fits)
     }
 
-    fn topology(&self, couplings: Couplings, given: &[Option<f64>], fits: &Fits) -> Topology {
+    fn topology(&self, couplings: Couplings, given: &[Option<f64>], fits: &ExtrapolationCache) -> Topology {
         let Ports { names, interfaces, blocks, .. } = self.ports;
         let (inputs, outputs) = (self.paths.len(), self.owners.len());
         let mut connected = vec![false; outputs];
@@ -301,7 +305,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn shape(&self, order: &Order, fits: &Fits) -> Sizes {
+    fn shape(&self, order: &Order, fits: &ExtrapolationCache) -> Sizes {
         let extrapolated = |input: &usize| !self.links.rows[*input].is_empty() && !self.discrete[*input];
         let degrees = (0..self.paths.len()).filter(extrapolated).map(|input| fits.degree(input));
         let seen: Vec<ModelPlace> = self.places(|_| true).into_iter().flatten().collect();
@@ -323,7 +327,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn stages(&self, topology: &Topology, fits: &Fits) -> Option<Vec<Stage>> {
+    fn stages(&self, topology: &Topology, fits: &ExtrapolationCache) -> Option<Vec<Stage>> {
         let edges = edges(&topology.couplings, &topology.blocks, &topology.owners);
         let graph = CouplingGraph { simulators: topology.names.clone(), edges };
         let choice = &self.system.recipe.partition;
@@ -337,7 +341,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn stage(&self, members: Vec<usize>, fits: &Fits) -> Stage {
+    fn stage(&self, members: Vec<usize>, fits: &ExtrapolationCache) -> Stage {
         let mut groups: Vec<(usize, Vec<usize>)> = Vec::new();
         let (mut inputs, mut outputs, mut constant) = (Vec::new(), Vec::new(), Vec::new());
         for &member in &members {
@@ -356,8 +360,8 @@ impl<'a> Planner<'a> {
                 }
             }
         }
-        let mut fits: Vec<FitRun> =
-            groups.into_iter().map(|(fit, inputs)| FitRun { fit, inputs: runs(inputs) }).collect();
+        let mut fits: Vec<ExtrapolationRun> =
+            groups.into_iter().map(|(fit, inputs)| ExtrapolationRun { fit, inputs: runs(inputs) }).collect();
         // Inputs that nobody drives are constants, which any fit passes through. In runs of their own:
         // runs of plain wires are faster.
         if let Some(run) = fits.first_mut() {
@@ -366,7 +370,7 @@ impl<'a> Planner<'a> {
         Stage { members, fits, inputs: runs(inputs), outputs: runs(outputs) }
     }
 
-    fn stepping(&self, topology: &Topology) -> Option<Stepping> {
+    fn stepping(&self, topology: &Topology) -> Option<StepMethods> {
         let recipe = &self.system.recipe;
         let iteration = self.built(&self.registry.iterations, "iteration", &recipe.iteration)?;
         // An iteration that goes back repeats a step until loops have settled, too.
@@ -376,17 +380,17 @@ impl<'a> Planner<'a> {
         self.meet(iteration.name, "iteration", &iteration.needs);
         self.meet(estimate.name, "estimate", &estimate.needs);
         self.meet(law.name, "law", &law.needs);
-        Some(Stepping { iteration, estimate, law })
+        Some(StepMethods { iteration, estimate, law })
     }
 
     fn limits(
         &self,
         topology: &Topology,
-        fits: &Fits,
+        fits: &ExtrapolationCache,
         corrections: &Corrections,
-        stepping: &Stepping,
+        stepping: &StepMethods,
     ) -> Option<RunLimits> {
-        let Stepping { iteration, estimate, law } = stepping;
+        let StepMethods { iteration, estimate, law } = stepping;
         let control = self.control(law.method.adaptive());
         let heard =
             |index: usize| topology.blocks[index].outputs.clone().any(|output| topology.connected[output]);
@@ -420,10 +424,10 @@ impl<'a> Planner<'a> {
 
     fn methods(
         &self,
-        fits: Fits,
+        fits: ExtrapolationCache,
         corrections: Corrections,
         stages: Vec<Stage>,
-        stepping: Stepping,
+        stepping: StepMethods,
     ) -> Methods {
         let mut stage_of = vec![0; self.ports.blocks.len()];
         for (place, stage) in stages.iter().enumerate() {
@@ -450,7 +454,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Components with steps of their own.
-    fn rates(&self, fits: &Fits, stage_of: &[usize]) -> Vec<Rate> {
+    fn rates(&self, fits: &ExtrapolationCache, stage_of: &[usize]) -> Vec<OwnRate> {
         let assumed = |block: &PortRanges| {
             let hears = |input: &usize| {
                 self.links.rows[*input].iter().any(|term| block.outputs.contains(&term.output))
@@ -460,7 +464,7 @@ impl<'a> Planner<'a> {
         };
         let rate = |(member, component): (usize, &Component)| {
             let block = &self.ports.blocks[member];
-            Some(Rate {
+            Some(OwnRate {
                 member,
                 every: component.step.as_ref()?.0,
                 rigid: !self.ports.interfaces[member].abilities.variable_step,
@@ -499,9 +503,13 @@ impl<'a> Planner<'a> {
         entries: &[&'static MethodEntry<T>],
         axis: &str,
         choice: &Choice,
-    ) -> Option<Built<T>> {
+    ) -> Option<MethodWithNeeds<T>> {
         let (entry, options) = self.entry(entries, axis, choice)?;
-        Some(Built { name: entry.name, method: (entry.build)(&options), needs: (entry.needs)(&options) })
+        Some(MethodWithNeeds {
+            name: entry.name,
+            method: (entry.build)(&options),
+            needs: (entry.needs)(&options),
+        })
     }
 
     /// Looks a chosen method up and checks its options.
@@ -529,7 +537,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn control(&self, adaptive: bool) -> Control {
+    fn control(&self, adaptive: bool) -> StepLimits {
         let step = &self.system.recipe.step;
         // A line that could not be made out would have given its islands steps of their own.
         let lines = self.system.bonds.iter().any(|bond| bond.line.is_some());
@@ -553,7 +561,7 @@ impl<'a> Planner<'a> {
         if let Some(size) = step.size.filter(|_| !adaptive) {
             self.check_own_steps(size);
         }
-        Control::new(step, adaptive)
+        StepLimits::new(step, adaptive)
     }
 
     fn history(&self, connected: &[bool]) -> History {

@@ -12,7 +12,7 @@ use cosimo_system::Choice;
 use super::choose::Planner;
 use super::needs::example;
 use super::{PlannedCorrection, PlannedModels};
-use crate::crew::Sources;
+use crate::simulator_pool::Sources;
 
 pub(super) struct Corrections {
     pub(super) all: Vec<PlannedCorrection>,

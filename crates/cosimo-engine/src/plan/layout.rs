@@ -12,19 +12,19 @@ use cosimo_system::{EndRule, RecordPoint};
 
 use super::order::{Loop, Order};
 use super::ports::Ports;
-use super::resolve::ParcelWire;
-use crate::control::Control;
-use crate::crew::Sources;
+use super::resolve::ByteConnection;
 use crate::history::History;
-use crate::rates::Rate;
-use crate::rows::Rows;
+use crate::rate_schedule::OwnRate;
+use crate::rows::RowLayout;
+use crate::simulator_pool::Sources;
+use crate::step_limits::StepLimits;
 
 /// Everything about a run that does not change while it runs, but for rows of the couplings that a scenario acts on.
 pub struct Layout {
     pub topology: Topology,
     pub methods: Methods,
     pub limits: RunLimits,
-    pub(crate) rows: Rows,
+    pub(crate) rows: RowLayout,
 }
 
 /// Simulators, their ports, and what connects them.
@@ -37,7 +37,7 @@ pub struct Topology {
     pub owners: Vec<usize>,
     pub couplings: Couplings,
     pub bonds: Vec<Bond>,
-    pub parcels: Vec<ParcelWire>,
+    pub parcels: Vec<ByteConnection>,
     pub shape: Sizes,
     /// States of all simulators that show them.
     pub(crate) states: usize,
@@ -83,7 +83,7 @@ pub struct Methods {
     /// Per simulator: the stage in which it steps.
     pub(crate) stage_of: Vec<usize>,
     /// Components with steps of their own, in the order of their indices.
-    pub rates: Vec<Rate>,
+    pub rates: Vec<OwnRate>,
     pub(crate) iteration: Box<dyn Iteration>,
     pub(crate) estimate: Box<dyn Estimate>,
     pub(crate) estimate_name: &'static str,
@@ -99,7 +99,7 @@ pub struct RunLimits {
     pub(crate) record: RecordPoint,
     /// Samples from before the start.
     pub history: History,
-    pub control: Control,
+    pub control: StepLimits,
     pub first_size: Option<f64>,
     /// Every simulator takes steps of any size, so that an announced event can end one.
     pub(crate) cuts: bool,
@@ -192,14 +192,14 @@ impl Topology {
 #[derive(Debug)]
 pub struct Stage {
     pub members: Vec<usize>,
-    pub(crate) fits: Vec<FitRun>,
+    pub(crate) fits: Vec<ExtrapolationRun>,
     /// Inputs that may be corrected.
     pub inputs: Vec<Range<usize>>,
     pub(crate) outputs: Vec<Range<usize>>,
 }
 
 #[derive(Debug)]
-pub(crate) struct FitRun {
+pub(crate) struct ExtrapolationRun {
     pub(crate) fit: usize,
     pub inputs: Vec<Range<usize>>,
 }

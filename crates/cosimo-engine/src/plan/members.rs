@@ -3,18 +3,18 @@
 use cosimo_core::method::JacobianWork;
 use cosimo_core::{Segment, Simulator};
 
-use super::{Layout, ParcelWire};
-use crate::crew::{Crew, Member, Seldom};
+use super::{ByteConnection, Layout};
 use crate::island::Island;
+use crate::simulator_pool::{ColdSlot, SimulatorPool, SimulatorSlot};
 
 /// The island of a layout, with its simulators on their threads.
 pub(crate) fn island(layout: Layout, simulators: Vec<Box<dyn Simulator>>, threads: usize) -> Island {
-    let crew = Crew::new(members(simulators, &layout), threads, layout.methods.sources.clone());
+    let crew = SimulatorPool::new(members(simulators, &layout), threads, layout.methods.sources.clone());
     Island::new(layout, crew)
 }
 
 /// Puts every simulator in its place.
-fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Member> {
+fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<SimulatorSlot> {
     let count = layout.topology.blocks.len();
     let passes = layout.topology.order.passes.iter().chain(&layout.topology.renewal.passes);
     let mut speaks = vec![vec![false; passes.clone().count()]; count];
@@ -43,18 +43,18 @@ fn members(simulators: Vec<Box<dyn Simulator>>, layout: &Layout) -> Vec<Member> 
             let model =
                 layout.methods.models.as_ref().and_then(|models| models.places[index].as_ref()).cloned();
             let seen = model.as_ref().map_or(0, |place| place.states);
-            let parcels = |end: fn(&ParcelWire) -> (usize, usize)| {
+            let parcels = |end: fn(&ByteConnection) -> (usize, usize)| {
                 let wires = layout.topology.parcels.iter().map(end).enumerate();
                 wires.filter(|(_, end)| end.0 == index).map(|(wire, end)| (wire, end.1)).collect()
             };
-            Member {
+            SimulatorSlot {
                 index,
                 inputs: block.inputs.clone(),
                 outputs: block.outputs.clone(),
                 // Asked for only where somebody looks at them: to some simulators they cost as much as a step.
                 offers_slopes: layout.topology.shape.slopes && abilities.slopes,
                 offers_integrals: !layout.methods.corrections.is_empty() && abilities.integrals,
-                seldom: Box::new(Seldom {
+                seldom: Box::new(ColdSlot {
                     stage: layout.methods.stage_of[index],
                     states: states - count..states,
                     locals: locals - chosen.len()..locals,

@@ -27,29 +27,29 @@ use cosimo_system::{Problem, Severity, Span, System};
 
 pub use self::check::{Findings, check};
 use self::choose::Planner;
-pub(crate) use self::layout::{FitRun, PlannedCorrection, PlannedModels, runs};
+pub(crate) use self::layout::{ExtrapolationRun, PlannedCorrection, PlannedModels, runs};
 pub use self::layout::{Layout, Methods, RunLimits, Stage, Topology};
 pub(crate) use self::members::island;
 use self::monolithic::fuse;
 pub(crate) use self::open::blocks;
 use self::open::{interfaces, locals, open};
-pub(crate) use self::order::{Loop, Order, Step};
+pub(crate) use self::order::{Loop, Order, OrderStep};
 pub use self::ports::Ports;
-pub use self::resolve::ParcelWire;
+pub use self::resolve::ByteConnection;
 use self::resolve::links;
 pub(crate) use self::resolve::{Line, LineSide, Links, Moves};
 use crate::island::Island;
-use crate::lines::{Formed, form};
+use crate::lines::{IslandPlan, form};
 use crate::scenario::Scenario;
 
 /// A system that is ready to run.
 pub struct Plan {
     pub layout: Layout,
-    pub remarks: Vec<Problem>,
+    pub warnings: Vec<Problem>,
     pub(crate) simulators: Vec<Box<dyn Simulator>>,
     pub(crate) scenario: Option<Scenario>,
     /// The islands, where there are lines. Their simulators are in no other place.
-    pub(crate) formed: Option<Formed>,
+    pub(crate) formed: Option<IslandPlan>,
 }
 
 impl std::fmt::Debug for Plan {
@@ -90,7 +90,7 @@ pub fn plan(system: &System, registry: &Registry) -> Result<Plan, Vec<Problem>> 
     let plan = Draft::open(system, registry, &mut problems).plan(registry, &mut problems);
     match plan {
         Some(plan) if problems.iter().all(|problem| problem.severity != Severity::Error) => {
-            Ok(Plan { remarks: problems, ..plan })
+            Ok(Plan { warnings: problems, ..plan })
         }
         _ => Err(problems),
     }
@@ -109,7 +109,7 @@ pub(crate) struct Draft<'s> {
     pub(crate) closed: Vec<usize>,
     pub(crate) links: Links,
     /// The islands that it shows. It has no simulators of its own then.
-    pub(crate) formed: Option<Formed>,
+    pub(crate) formed: Option<IslandPlan>,
 }
 
 impl<'s> Draft<'s> {
@@ -173,7 +173,7 @@ impl<'s> Draft<'s> {
         let (mut layout, mut simulators) = (layout?, std::mem::take(&mut self.simulators));
         layout.topology.count_states(&mut simulators);
         let simulators = simulators.into_iter().flatten().collect();
-        Some(Plan { layout, remarks: Vec::new(), simulators, scenario, formed: self.formed.take() })
+        Some(Plan { layout, warnings: Vec::new(), simulators, scenario, formed: self.formed.take() })
     }
 
     /// The draft of a system in which components become one, or islands are shown. This one stays as the file has it.

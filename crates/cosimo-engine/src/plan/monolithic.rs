@@ -154,7 +154,7 @@ fn join(
         }
     }
     let simulator = open(system, group, members, kind, &wires, problems)?;
-    let joined = Joined { draft: &draft, group, members, wires: &wires };
+    let joined = MonolithicGroup { draft: &draft, group, members, wires: &wires };
     let (links, whole) = (joined.links(problems), joined.component());
     let Draft { system, mut simulators, .. } = draft;
     let mut system = system.into_owned();
@@ -210,7 +210,7 @@ fn open(
 }
 
 /// A group that becomes one simulator, in the place of the first of its members.
-struct Joined<'a> {
+struct MonolithicGroup<'a> {
     draft: &'a Draft<'a>,
     group: &'a StrongDecl,
     members: &'a [usize],
@@ -225,7 +225,7 @@ struct Places {
     count: usize,
 }
 
-impl Joined<'_> {
+impl MonolithicGroup<'_> {
     /// Whether only members drive an input.
     fn inner(&self, member: usize, port: usize) -> bool {
         self.wires.iter().any(|wire| wire.to == (member, port) && !wire.outside)

@@ -11,7 +11,7 @@ use cosimo_core::registry::{MethodEntry, Options, find, number_text, suggest};
 use cosimo_core::{Clock, PowerVariable, Time, clock};
 use cosimo_system::{Choice, EndRule, Problem};
 
-use super::choose::{Fits, Planner};
+use super::choose::{ExtrapolationCache, Planner};
 use super::corrections::Corrections;
 use super::order::{Loop, Order};
 use crate::history::History;
@@ -184,7 +184,7 @@ impl Planner<'_> {
     }
 
     /// An input that cannot follow a polynomial gets a held value; that is said aloud.
-    pub(super) fn check_input_degrees(&self, fits: &Fits) {
+    pub(super) fn check_input_degrees(&self, fits: &ExtrapolationCache) {
         for (input, &receiver) in self.receivers.iter().enumerate() {
             if self.links.rows[input].is_empty() {
                 continue;

@@ -10,15 +10,15 @@ use cosimo_core::{Local, Simulator, Unit, ValueType};
 use cosimo_system::{Component, Names, Problem, System, values};
 
 use super::span_of;
-use crate::{mapped, paced};
+use crate::{multi_rate, value_maps};
 
 /// In the order of the components; `None` where one did not open.
-type Opened = Vec<Option<Box<dyn Simulator>>>;
+type OpenSimulators = Vec<Option<Box<dyn Simulator>>>;
 
-pub(super) fn open(system: &System, registry: &Registry, problems: &mut Vec<Problem>) -> Opened {
+pub(super) fn open(system: &System, registry: &Registry, problems: &mut Vec<Problem>) -> OpenSimulators {
     let mut simulators = open_each(system, registry, problems);
     tables(system, &mut simulators, problems);
-    let simulators = mapped::around(paced::around(simulators, system, problems), system);
+    let simulators = value_maps::around(multi_rate::around(simulators, system, problems), system);
     for (component, simulator) in system.components.iter().zip(&simulators) {
         if let Some(simulator) = simulator {
             remark(component, simulator.interface(), problems);
@@ -27,7 +27,7 @@ pub(super) fn open(system: &System, registry: &Registry, problems: &mut Vec<Prob
     simulators
 }
 
-fn open_each(system: &System, registry: &Registry, problems: &mut Vec<Problem>) -> Opened {
+fn open_each(system: &System, registry: &Registry, problems: &mut Vec<Problem>) -> OpenSimulators {
     let mut simulators = Vec::new();
     for component in &system.components {
         if component.source.is_empty() {
@@ -83,7 +83,7 @@ pub(super) fn cannot_open(component: &Component, found: OpenProblem) -> Problem 
 
 /// Recorded values: those for discrete inputs and for parameters are held from row to row, and a run that goes beyond
 /// them is worth a warning.
-fn tables(system: &System, simulators: &mut Opened, problems: &mut Vec<Problem>) {
+fn tables(system: &System, simulators: &mut OpenSimulators, problems: &mut Vec<Problem>) {
     let (start, stop) = (system.experiment.start, system.experiment.stop);
     let names = Names::new(system.components.iter().map(|component| component.name.as_str()));
     for index in 0..simulators.len() {
@@ -140,7 +140,7 @@ fn tables(system: &System, simulators: &mut Opened, problems: &mut Vec<Problem>)
 }
 
 /// Whether values between two others mean nothing at the end of a wire; `None` where nothing is known of it.
-fn is_discrete(path: &str, names: &Names<'_>, simulators: &Opened) -> Option<bool> {
+fn is_discrete(path: &str, names: &Names<'_>, simulators: &OpenSimulators) -> Option<bool> {
     let (index, _, name) = names.split(path).ok()?;
     let interface = simulators[index].as_ref()?.interface();
     match interface.inputs.iter().find(|port| port.name == name) {
@@ -171,7 +171,7 @@ fn remark(component: &Component, interface: &Interface, problems: &mut Vec<Probl
 }
 
 /// What simulators have inside, if patterns choose what is recorded: without any, ports are.
-pub(super) fn locals(system: &System, simulators: &mut Opened) -> Vec<Vec<Local>> {
+pub(super) fn locals(system: &System, simulators: &mut OpenSimulators) -> Vec<Vec<Local>> {
     let asked = !system.results.variables.is_empty();
     let of = |simulator: &mut Option<Box<dyn Simulator>>| {
         let locals = simulator.as_mut().filter(|_| asked).and_then(|simulator| simulator.locals());
@@ -189,7 +189,7 @@ fn unknown() -> Interface {
 /// What simulators show of themselves, with the units that the system knows better.
 pub(super) fn interfaces(
     system: &System,
-    simulators: &Opened,
+    simulators: &OpenSimulators,
     problems: &mut Vec<Problem>,
 ) -> Vec<Interface> {
     let shown = |simulator: &Option<Box<dyn Simulator>>| match simulator {

@@ -12,7 +12,7 @@ use cosimo_core::link::PortRanges;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Order {
     /// One after the other. Those who depend on nobody have spoken before.
-    pub steps: Vec<Step>,
+    pub steps: Vec<OrderStep>,
     pub loops: Vec<Loop>,
     /// Through how many simulators a change passes at most, where loops are cut at their unknowns.
     pub depth: usize,
@@ -23,7 +23,7 @@ pub(crate) struct Order {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum OrderStep {
     /// Its place in `passes`.
     Pass(usize),
     /// Its place in `loops`.
@@ -67,7 +67,7 @@ impl Order {
         let mut order = Order { unknown: vec![false; inputs], ..Order::default() };
         let mut levels = vec![0; outputs + inputs];
         let mut depths = vec![0; outputs + inputs];
-        let mut inner = Inner { open: vec![State::Outside; outputs + inputs], ranks: vec![0; outputs] };
+        let mut inner = Inner { open: vec![SearchState::Outside; outputs + inputs], ranks: vec![0; outputs] };
         for group in components(outputs + inputs, |node, k| graph.needs(node, k)) {
             if let [node] = group[..] {
                 let one = usize::from(node < outputs);
@@ -117,10 +117,10 @@ impl Order {
         }
         for level in 1..=levels {
             if !self.passes[level - 1].is_empty() {
-                self.steps.push(Step::Pass(level - 1));
+                self.steps.push(OrderStep::Pass(level - 1));
             }
             let here = starts.iter().enumerate().filter(|(_, start)| **start == level);
-            self.steps.extend(here.map(|(place, _)| Step::Loop(place)));
+            self.steps.extend(here.map(|(place, _)| OrderStep::Loop(place)));
         }
     }
 }
@@ -147,7 +147,7 @@ impl Graph<'_> {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum State {
+enum SearchState {
     /// Of another group.
     Outside,
     New,
@@ -157,7 +157,7 @@ enum State {
 
 /// The inside of loops.
 struct Inner {
-    open: Vec<State>,
+    open: Vec<SearchState>,
     /// Per output: how many outputs of its loop must be known before it.
     ranks: Vec<usize>,
 }
@@ -175,23 +175,23 @@ impl Inner {
         let first_input = group.partition_point(|node| *node < graph.outputs);
         let inputs: Vec<usize> = group[first_input..].iter().map(|node| node - graph.outputs).collect();
         for node in &group {
-            self.open[*node] = State::New;
+            self.open[*node] = SearchState::New;
         }
         // What is driven by discrete outputs alone needs no guess.
         let real = |input: usize| {
             let mut terms = graph.couplings.terms(input).iter();
-            terms.any(|term| !graph.discrete[term.output] && self.open[term.output] == State::New)
+            terms.any(|term| !graph.discrete[term.output] && self.open[term.output] == SearchState::New)
         };
         for input in inputs.iter().filter(|input| wanted[**input] && real(**input)) {
             unknown[*input] = true;
         }
         let mut done = Vec::with_capacity(group.len());
         for start in &group {
-            if self.open[*start] != State::New {
+            if self.open[*start] != SearchState::New {
                 continue;
             }
             let mut path = vec![(*start, 0)];
-            self.open[*start] = State::Open;
+            self.open[*start] = SearchState::Open;
             while let Some((node, seen)) = path.last_mut() {
                 let node = *node;
                 let cut = node.checked_sub(graph.outputs).is_some_and(|input| unknown[input]);
@@ -202,16 +202,16 @@ impl Inner {
                             continue; // held, as far as reals are concerned
                         }
                         match self.open[next] {
-                            State::New => {
-                                self.open[next] = State::Open;
+                            SearchState::New => {
+                                self.open[next] = SearchState::Open;
                                 path.push((next, 0));
                             }
-                            State::Open => unknown[node.max(next) - graph.outputs] = true,
-                            State::Outside | State::Done => {}
+                            SearchState::Open => unknown[node.max(next) - graph.outputs] = true,
+                            SearchState::Outside | SearchState::Done => {}
                         }
                     }
                     None => {
-                        self.open[node] = State::Done;
+                        self.open[node] = SearchState::Done;
                         done.push(node);
                         path.pop();
                     }
@@ -220,18 +220,19 @@ impl Inner {
         }
         // In this order everything that an output needs is known before it, now that all cuts are.
         for &node in done.iter().filter(|node| **node < graph.outputs) {
-            let known = |input: &usize| !unknown[*input] && self.open[graph.outputs + input] == State::Done;
+            let known =
+                |input: &usize| !unknown[*input] && self.open[graph.outputs + input] == SearchState::Done;
             let drivers = graph.through[node].iter().filter(|input| known(input));
             let drivers = drivers.flat_map(|input| graph.couplings.terms(*input)).map(|term| term.output);
             let inside =
-                drivers.filter(|output| self.open[*output] == State::Done && !graph.discrete[*output]);
+                drivers.filter(|output| self.open[*output] == SearchState::Done && !graph.discrete[*output]);
             self.ranks[node] = inside.map(|output| self.ranks[output] + 1).max().unwrap_or(0);
         }
         let unknowns: Vec<usize> = inputs.iter().copied().filter(|input| unknown[*input]).collect();
         let begin = unknowns.first().or(inputs.first());
         let path = begin.map_or(Vec::new(), |input| self.way_round(graph, *input));
         for node in &group {
-            self.open[*node] = State::Outside;
+            self.open[*node] = SearchState::Outside;
         }
         let outputs = group[..first_input].to_vec();
         let discrete = outputs.iter().copied().filter(|output| graph.discrete[*output]).collect();
@@ -244,7 +245,7 @@ impl Inner {
         let mut came_from = BTreeMap::new();
         let mut queue = VecDeque::from([start]);
         while let Some(node) = queue.pop_front().filter(|_| !came_from.contains_key(&start)) {
-            for next in graph.all_needs(node).filter(|next| self.open[*next] == State::Done) {
+            for next in graph.all_needs(node).filter(|next| self.open[*next] == SearchState::Done) {
                 came_from.entry(next).or_insert_with(|| {
                     queue.push_back(next);
                     node
@@ -296,7 +297,7 @@ mod tests {
         // Outputs 0 -> input 1 -> output 1 -> input 2 -> output 2; output 0 has no feed-through.
         let chain = order(&[vec![2], vec![0], vec![1]], 3, &[(1, 1), (2, 2)]);
         assert_eq!(chain.passes, [vec![1], vec![2]]);
-        assert_eq!(chain.steps, [Step::Pass(0), Step::Pass(1)]);
+        assert_eq!(chain.steps, [OrderStep::Pass(0), OrderStep::Pass(1)]);
         assert_eq!((chain.depth, chain.loops.len()), (2, 0));
     }
 
@@ -313,7 +314,7 @@ mod tests {
         let pair = order(&rows, 2, &feedthrough);
         let [found] = &pair.loops[..] else { panic!("{pair:?}") };
         assert_eq!((found.unknowns.len(), &found.inputs, &found.outputs), (1, &vec![0, 1], &vec![0, 1]));
-        assert_eq!(pair.steps, [Step::Loop(0)]);
+        assert_eq!(pair.steps, [OrderStep::Loop(0)]);
         assert_eq!(found.path.len(), 4);
         let wanted = |input| {
             Order::new(&couplings(&rows), &[false; 2], &feedthrough, &[true; 2], &[input == 0, input == 1])
@@ -330,7 +331,7 @@ mod tests {
     fn an_input_that_is_not_renewed_breaks_a_loop() {
         let rows = couplings(&[vec![1], vec![0]]);
         let open = Order::new(&rows, &[false; 2], &[(0, 0), (1, 1)], &[true, false], &[false; 2]);
-        assert_eq!((open.loops.len(), open.steps), (0, vec![Step::Pass(0)]));
+        assert_eq!((open.loops.len(), open.steps), (0, vec![OrderStep::Pass(0)]));
     }
 
     #[test]
@@ -344,7 +345,9 @@ mod tests {
         assert_eq!(order.loops.len(), 2);
         let outputs: Vec<&Vec<usize>> = order.loops.iter().map(|found| &found.outputs).collect();
         assert_eq!(outputs, [&vec![1, 2], &vec![4, 5]]);
-        let [Step::Loop(0), Step::Pass(pass), Step::Loop(1)] = order.steps[..] else { panic!("{order:?}") };
+        let [OrderStep::Loop(0), OrderStep::Pass(pass), OrderStep::Loop(1)] = order.steps[..] else {
+            panic!("{order:?}")
+        };
         assert_eq!(order.passes[pass], [3]);
         assert_eq!(order.depth, 5);
     }

@@ -9,7 +9,7 @@ use cosimo_core::link::PortRanges;
 use cosimo_core::registry::suggest;
 use cosimo_system::{Lost, Names, Problem, Span, WireDecl};
 
-use crate::mapped;
+use crate::value_maps;
 
 /// How many ports of a loop are named.
 const SHOWN: usize = 5;
@@ -26,7 +26,7 @@ pub struct Ports<'a> {
 }
 
 /// Why there is no such port; `None` where that is said elsewhere or cannot be known.
-pub(super) type Unfound = Option<Box<Problem>>;
+pub(super) type PortProblem = Option<Box<Problem>>;
 
 /// Places by name, made when the first name is looked up: who only asks for the names of places needs none.
 #[derive(Debug)]
@@ -85,7 +85,7 @@ impl<'a> Ports<'a> {
         components.split(path).ok().map(|(index, ..)| index).or_else(|| components.get(path))
     }
 
-    pub fn find(&self, path: &str, span: &Span) -> Result<PowerVariable, Unfound> {
+    pub fn find(&self, path: &str, span: &Span) -> Result<PowerVariable, PortProblem> {
         if path.is_empty() {
             return Err(None); // the reader of the file has said what it wanted
         }
@@ -149,14 +149,14 @@ impl<'a> Ports<'a> {
     }
 
     /// Outputs and gains of a wire.
-    pub(crate) fn summands(&self, wire: &WireDecl) -> (Vec<(usize, f64)>, Vec<Unfound>) {
+    pub(crate) fn summands(&self, wire: &WireDecl) -> (Vec<(usize, f64)>, Vec<PortProblem>) {
         let (mut outputs, mut unfound) = (Vec::new(), Vec::new());
         for summand in &wire.from {
             let (path, span) = &summand.port;
             let output = self.output(path, span).and_then(|output| match summand.map.is_empty() {
                 true => Ok(output),
                 // The map is a simulator of its own around the one of the output.
-                false => self.output(&mapped::output(path, &wire.to.0), span),
+                false => self.output(&value_maps::output(path, &wire.to.0), span),
             });
             match output {
                 Ok(output) => outputs.push((output, summand.gain)),
@@ -176,7 +176,7 @@ impl<'a> Ports<'a> {
     }
 
     /// As [`Ports::find`], where only an output will do.
-    pub fn output(&self, path: &str, span: &Span) -> Result<usize, Unfound> {
+    pub fn output(&self, path: &str, span: &Span) -> Result<usize, PortProblem> {
         let named = self.find(path, span)?;
         if let PowerVariable::Output(output) = named {
             return Ok(output);
@@ -189,14 +189,14 @@ impl<'a> Ports<'a> {
         Err(self.wrong_causality(named, "an input, an output", span))
     }
 
-    pub fn input(&self, path: &str, span: &Span) -> Result<usize, Unfound> {
+    pub fn input(&self, path: &str, span: &Span) -> Result<usize, PortProblem> {
         match self.find(path, span)? {
             PowerVariable::Input(input) => Ok(input),
             named @ PowerVariable::Output(_) => Err(self.wrong_causality(named, "an output, an input", span)),
         }
     }
 
-    fn wrong_causality(&self, named: PowerVariable, words: &str, span: &Span) -> Unfound {
+    fn wrong_causality(&self, named: PowerVariable, words: &str, span: &Span) -> PortProblem {
         let message = format!("`{}` is {words} is wanted", self.path(named));
         Some(Box::new(self.about(Problem::error("plan/wrong-causality", message, span.clone()), named)))
     }

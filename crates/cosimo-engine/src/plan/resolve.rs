@@ -21,7 +21,7 @@ pub(crate) struct Links {
     /// missed a second time.
     pub excused: Vec<bool>,
     pub bonds: Vec<Bond>,
-    pub parcels: Vec<ParcelWire>,
+    pub parcels: Vec<ByteConnection>,
     pub lines: Vec<Line>,
     /// Wires to tunable parameters: no input follows from them.
     pub tuned: Vec<WireDecl>,
@@ -49,7 +49,7 @@ pub(crate) struct LineSide {
 
 /// Texts or bytes from one simulator's port to another's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ParcelWire {
+pub struct ByteConnection {
     /// Simulator and port.
     pub from: (usize, usize),
     pub to: (usize, usize),
@@ -121,7 +121,7 @@ impl Links {
         links.parcels.extend(
             self.parcels
                 .iter()
-                .filter_map(|wire| Some(ParcelWire { from: parcel(wire.from)?, to: parcel(wire.to)? })),
+                .filter_map(|wire| Some(ByteConnection { from: parcel(wire.from)?, to: parcel(wire.to)? })),
         );
         for line in &self.lines {
             let side = |side: LineSide| {
@@ -169,7 +169,7 @@ struct Resolver<'a, 'p> {
 }
 
 /// What is wrong with a declaration that cannot become one.
-type Resolved<T> = Result<T, Vec<Problem>>;
+type ResolveResult<T> = Result<T, Vec<Problem>>;
 
 impl Resolver<'_, '_> {
     /// Whether the wire passes on texts or bytes, or tries to.
@@ -217,7 +217,7 @@ impl Resolver<'_, '_> {
                         "leave gain, offset and map out",
                     ));
                 } else {
-                    self.links.parcels.push(ParcelWire { from: *from, to });
+                    self.links.parcels.push(ByteConnection { from: *from, to });
                 }
             }
             [(_, None)] => {
@@ -290,7 +290,7 @@ impl Resolver<'_, '_> {
         }
     }
 
-    fn wire(&mut self, wire: &WireDecl) -> Resolved<()> {
+    fn wire(&mut self, wire: &WireDecl) -> ResolveResult<()> {
         let ports = self.ports;
         let names: Vec<String> = wire.from.iter().map(|summand| format!("`{}`", summand.port.0)).collect();
         let names = names.join(" + ");
@@ -326,7 +326,7 @@ impl Resolver<'_, '_> {
         }
     }
 
-    fn bond(&mut self, decl: &BondDecl) -> Resolved<()> {
+    fn bond(&mut self, decl: &BondDecl) -> ResolveResult<()> {
         let ports = self.ports;
         let (a, b) = match (self.power_port(&decl.a), self.power_port(&decl.b)) {
             (Ok(a), Ok(b)) => (a, b),
@@ -392,7 +392,7 @@ impl Resolver<'_, '_> {
     }
 
     /// Both sides give their flow and take the effort, in whatever units: the line itself has SI units.
-    fn line(&mut self, decl: &BondDecl, line: &LineDecl, sides: [&PowerEnds; 2]) -> Resolved<()> {
+    fn line(&mut self, decl: &BondDecl, line: &LineDecl, sides: [&PowerEnds; 2]) -> ResolveResult<()> {
         let ports = self.ports;
         let name = &decl.name;
         let mut found = Vec::new();
@@ -470,7 +470,7 @@ impl Resolver<'_, '_> {
 
     /// The side that gives the common variable takes the sum of the others' contributions:
     /// with powers that enter summing to zero, s_h f_h = - sum of s_i f_i.
-    fn junction(&mut self, decl: &JunctionDecl) -> Resolved<()> {
+    fn junction(&mut self, decl: &JunctionDecl) -> ResolveResult<()> {
         let ports = self.ports;
         let name = &decl.name;
         let mut found = Vec::new();
@@ -542,7 +542,7 @@ impl Resolver<'_, '_> {
         Ok(())
     }
 
-    fn power_port(&mut self, port: &PowerPort) -> Resolved<PowerEnds> {
+    fn power_port(&mut self, port: &PowerPort) -> ResolveResult<PowerEnds> {
         let ports = self.ports;
         let effort = ports.find(&port.effort.0, &port.effort.1);
         let flow = ports.find(&port.flow.0, &port.flow.1);

@@ -226,7 +226,7 @@ fn units_are_converted_with_factor_and_offset() {
         let wire = format!("wire = [{{ from = 'a.y', to = 'b.u'{rest} }}]");
         let plan = planned(&[("a", &format!(">y:{from}")), ("b", &format!("u:{to}"))], &wire);
         let value = plan.layout.topology.couplings.value(0, &[100.0]);
-        (value, named(&plan.remarks))
+        (value, named(&plan.warnings))
     };
     assert_eq!(wired("kN", "N", ""), (1e5, vec!["plan/unit-converted b.u".to_owned()]));
     assert_eq!(wired("N", "N", ""), (100.0, Vec::new()));
@@ -977,7 +977,7 @@ mod strong {
         let plan = planned(&parts, &rest);
         let bonds: Vec<&str> = plan.layout.topology.bonds.iter().map(|bond| bond.name.as_str()).collect();
         assert_eq!(bonds, ["out"]);
-        let said: Vec<&str> = plan.remarks.iter().map(|remark| remark.code).collect();
+        let said: Vec<&str> = plan.warnings.iter().map(|remark| remark.code).collect();
         assert_eq!(said, ["plan/bond-inside"]);
     }
 

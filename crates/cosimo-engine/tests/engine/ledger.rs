@@ -3,7 +3,7 @@
 use cosimo::core::Segment;
 use cosimo::core::link::{Bond, BondSide, Couplings, PowerVariable, Term};
 use cosimo::core::method::BondPower;
-use cosimo::engine::{BondSummary, BondTotals, Control, Counters, Ledger, Summary, Verdict};
+use cosimo::engine::{BondSummary, BondTotals, Counters, Ledger, StepLimits, Summary, Verdict};
 use cosimo::system::Reject;
 
 #[test]
@@ -98,7 +98,7 @@ fn a_summary_says_which_bond_is_worst_and_which_carry_nothing() {
 #[test]
 fn sizes_are_limited_in_their_change_and_then_in_themselves() {
     let control =
-        Control { min: 0.1, max: 1.0, shrink: 0.5, grow: 2.0, reject: Reject::AboveOne, adaptive: true };
+        StepLimits { min: 0.1, max: 1.0, shrink: 0.5, grow: 2.0, reject: Reject::AboveOne, adaptive: true };
     let next = |size: f64, factor: f64| {
         let mut counters = Counters::default();
         let next = control.next(size, factor, &mut counters);
@@ -112,7 +112,7 @@ fn sizes_are_limited_in_their_change_and_then_in_themselves() {
     assert_eq!(next(0.25, 0.25), (0.125, [0, 0, 0, 0, 1, 0]));
     assert_eq!(next(0.5, 2.0), (1.0, [0, 0, 1, 0, 0, 0]));
     assert_eq!(next(0.2, 0.5), (0.1, [0, 1, 0, 0, 0, 0]));
-    let retry = |error: f64, factor: f64, size: f64, control: &Control| {
+    let retry = |error: f64, factor: f64, size: f64, control: &StepLimits| {
         let mut counters = Counters::default();
         (control.retry(error, factor, size, &mut counters), counters.rejected, counters.above_one)
     };
@@ -122,11 +122,12 @@ fn sizes_are_limited_in_their_change_and_then_in_themselves() {
     assert_eq!(retry(1.1, 0.1, 0.5, &control), (Some(0.25), 1, 0));
     assert_eq!(retry(1.1, 0.5, 0.15, &control), (Some(0.1), 1, 0));
     assert_eq!(retry(1.1, 0.5, 0.1, &control), (None, 0, 1));
-    let never = Control { reject: Reject::Never, ..control.clone() };
-    let fixed = Control { adaptive: false, ..control.clone() };
+    let never = StepLimits { reject: Reject::Never, ..control.clone() };
+    let fixed = StepLimits { adaptive: false, ..control.clone() };
     assert_eq!((retry(9.0, 0.5, 0.5, &never), retry(9.0, 0.5, 0.5, &fixed)), ((None, 0, 1), (None, 0, 1)));
     assert_eq!([0.5, 0.15, 0.1].map(|size| control.smaller(size)), [Some(0.25), Some(0.1), None]);
     assert_eq!(fixed.next(7.0, 0.5, &mut Counters::default()), 7.0);
-    let first = |control: &Control| [None, Some(0.01), Some(0.5), Some(7.0)].map(|size| control.first(size));
+    let first =
+        |control: &StepLimits| [None, Some(0.01), Some(0.5), Some(7.0)].map(|size| control.first(size));
     assert_eq!((first(&control), first(&fixed)), ([0.1, 0.1, 0.5, 1.0], [0.1, 0.01, 0.5, 7.0]));
 }

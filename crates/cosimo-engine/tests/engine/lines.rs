@@ -7,14 +7,14 @@ use crate::common::{Made, folder};
 use cosimo::core::line::{Stamp, StampInterpolation, StampTable};
 use cosimo::core::registry::{OpenRequest, OpenResult};
 use cosimo::core::{Port, SourceEntry, Time};
-use cosimo::engine::lines::NetTotals;
+use cosimo::engine::lines::LineNetworkTotals;
 use cosimo::engine::{Checkpoint, Run, plan};
 use cosimo::export::{Variant, Version};
 use cosimo::system::toml;
 use cosimo_native::{Linear, Ode};
 
 /// All rows of the given outputs at even instants.
-fn rows(text: &str, threads: usize, signals: &[&str]) -> (Vec<Vec<f64>>, NetTotals) {
+fn rows(text: &str, threads: usize, signals: &[&str]) -> (Vec<Vec<f64>>, LineNetworkTotals) {
     let mut run = start(text, threads);
     let mut rows = Vec::new();
     loop {
@@ -623,7 +623,7 @@ fn units_for_model_exchange_do_as_native_models_do() {
         assert!(difference < 1e-5, "{version:?}: {difference}");
         assert_eq!(net.beyond, 0);
         let counts =
-            |net: &NetTotals| net.islands.iter().map(|island| island.evaluations).sum::<u64>() as f64;
+            |net: &LineNetworkTotals| net.islands.iter().map(|island| island.evaluations).sum::<u64>() as f64;
         assert!((counts(&net) / counts(&books) - 1.0).abs() < 0.2, "{version:?}");
         assert!(net.lines[0].ends[0].stats.grown > 0);
     }
@@ -640,7 +640,7 @@ fn who_hides_the_steps_of_its_solver_takes_half_a_delay() {
     let (exact, _) = rows(&short(spring_of(inner, inner, line) + &size(64.0)), 1, &["left.f"]);
     let text = |version: Version, more: &str| short(spring_made(Made::Waves(version), tight, line) + more);
     let said = |text: &str| {
-        let remarks = planned(text).unwrap().remarks;
+        let remarks = planned(text).unwrap().warnings;
         let said: Vec<String> = remarks
             .into_iter()
             .filter(|remark| remark.code == "plan/line-inner")
@@ -696,7 +696,8 @@ fn units_may_control_their_delays_themselves() {
     let unit = |side: &str| Made::Stretching.source(&format!("spring-mass/{side}"));
     let (wanted, books) = rows(&long(spring(&line(1.0))), 2, &["left.f", "right.f"]);
     let (native, told) = rows(&long(spring(&line(8.0))), 2, &["left.f", "right.f"]);
-    let spent = |net: &NetTotals| net.islands.iter().map(|island| island.evaluations as f64).sum::<f64>();
+    let spent =
+        |net: &LineNetworkTotals| net.islands.iter().map(|island| island.evaluations as f64).sum::<f64>();
     let engine = 1.0 - spent(&told) / spent(&books);
     println!("the engine: saved {engine:.3}, {:?}", deviations(&native, &wanted, 1));
     for sides in [&["left"][..], &["right"], &["left", "right"]] {
@@ -759,7 +760,7 @@ fn a_unit_in_control_of_its_delay_hears_of_events_and_of_the_other_end() {
     let text = |line: &str| spring_of("", steady, line).replace("native:spring-mass/right", &source);
     let remarks = |line: &str| {
         let plan = planned(&text(line)).unwrap();
-        plan.remarks.iter().filter(|remark| remark.code == "plan/line-owner").count()
+        plan.warnings.iter().filter(|remark| remark.code == "plan/line-owner").count()
     };
     assert_eq!(remarks(&line), 1);
     // Where impedances belong to both ends, or nothing is to be controlled, the unit is not asked to.

@@ -17,8 +17,8 @@ use cosimo_core::method::{
 use cosimo_core::registry::{MethodEntry, Options, Range, Spec};
 use cosimo_core::{Segment, Window};
 
-use crate::identify::finder::{Finder, Found, Head, heard_of, hears, mark_heard};
-use crate::identify::rooms::{parts, parts_mut, total};
+use crate::identify::finder::{Finder, FinderMemory, Head, heard_of, hears, mark_heard};
+use crate::identify::workspace::{parts, parts_mut, total};
 
 /// Which books are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,15 +56,19 @@ pub(crate) struct Nepce {
 }
 
 /// What is remembered where J is found: it, and what it was found from.
-struct Search<T> {
+struct JacobianSearch<T> {
     jacobian: T,
     /// (1 - L J) times the debt: what it would be without feed-through.
     shown: T,
-    found: Found<T>,
+    found: FinderMemory<T>,
 }
 
-fn rooms<T>(finder: &Finder, shape: &Sizes, mut next: impl FnMut(usize) -> T) -> Search<T> {
-    Search { jacobian: next(shape.squares[1]), shown: next(shape.inputs), found: finder.memory(shape, next) }
+fn rooms<T>(finder: &Finder, shape: &Sizes, mut next: impl FnMut(usize) -> T) -> JacobianSearch<T> {
+    JacobianSearch {
+        jacobian: next(shape.squares[1]),
+        shown: next(shape.inputs),
+        found: finder.memory(shape, next),
+    }
 }
 
 /// Without feed-through there is nothing to find.
@@ -307,17 +311,17 @@ fn renew(
     finder: &Finder,
     known: &CorrectionContext<'_>,
     record: &StepRecord<'_>,
-    search: &mut Search<&mut [f64]>,
+    search: &mut JacobianSearch<&mut [f64]>,
     scratch: &mut [f64],
 ) {
     let (heard, work) = scratch.split_at_mut(known.shape.outputs);
     mark_heard(known, heard);
-    let Search { jacobian, found, .. } = search;
+    let JacobianSearch { jacobian, found, .. } = search;
     if let Some(change) = finder.observe(known, record, found, (heard, work)) {
         finder.tell(known, change, record.window.to.seconds(), found, heard);
     }
     jacobian.fill(0.0);
-    let Found { models, fits, .. } = found;
+    let FinderMemory { models, fits, .. } = found;
     finder.members(known, heard, |member| {
         let Some((model, _)) = member.model(models) else { return };
         let least = NOTHING.max(member.quality(fits));

@@ -24,14 +24,14 @@ use cosimo_core::method::{Correction, CorrectionContext, ModelRequest, Sizes, St
 use cosimo_core::registry::{MethodEntry, Options, Spec};
 use cosimo_core::{Segment, Window};
 
-use crate::identify::rooms::parts_mut;
+use crate::identify::workspace::parts_mut;
 
 /// Singular values below this part of the largest are none.
 const CUT: f64 = 1e-9;
 
 /// Which held input is taken for the step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Held {
+pub(crate) enum HeldInput {
     /// That which brings the states to where they should be at the end, Eq. (4).
     End,
     /// The mean of what the coupled outputs say over the step.
@@ -48,14 +48,14 @@ pub(crate) enum Weight {
 }
 
 pub(crate) struct PreStep {
-    pub held: Held,
+    pub held: HeldInput,
     pub weight: Weight,
     pub models: ModelRequest,
 }
 
 /// Scratch in its parts. What is above the line depends on the step size, the matrices and the couplings alone, and
 /// stays as long as they do.
-struct Rooms<'a> {
+struct Workspace<'a> {
     /// The step size that the rest is for, and 1 if it can be used.
     state: &'a mut [f64],
     /// Matrices and gains that it is for.
@@ -88,11 +88,11 @@ fn sizes(shape: &Sizes) -> [usize; 14] {
     [2, shape.matrices, m * shape.outputs, m * m, m * n, 3 * n * n, n * n, m * n, work, m, m, n, n, n]
 }
 
-impl<'a> Rooms<'a> {
-    fn of(shape: &Sizes, scratch: &'a mut [f64]) -> Rooms<'a> {
+impl<'a> Workspace<'a> {
+    fn of(shape: &Sizes, scratch: &'a mut [f64]) -> Workspace<'a> {
         let [state, matrices, gains, g, glc, coupled, s, back, work, missed, v, q, end, states] =
             sizes(shape).map(parts_mut(scratch));
-        Rooms { state, matrices, gains, g, glc, coupled, s, back, work, missed, v, q, end, states }
+        Workspace { state, matrices, gains, g, glc, coupled, s, back, work, missed, v, q, end, states }
     }
 
     /// Whether the parts above the line are those of this step.
@@ -165,7 +165,7 @@ fn integrations(model: &LinearModel<'_>, levels: &mut [f64]) {
 
 impl PreStep {
     /// Fills the parts that depend on the step size, the matrices and the couplings alone, unless they are there.
-    fn prepare(&self, known: &CorrectionContext<'_>, size: f64, rooms: &mut Rooms<'_>) -> bool {
+    fn prepare(&self, known: &CorrectionContext<'_>, size: f64, rooms: &mut Workspace<'_>) -> bool {
         if !rooms.is_for(known, size) {
             let solved = self.solve(known, size, rooms);
             rooms.remember(known, size);
@@ -176,9 +176,9 @@ impl PreStep {
         rooms.state[1] == 1.0
     }
 
-    fn solve(&self, known: &CorrectionContext<'_>, size: f64, rooms: &mut Rooms<'_>) -> bool {
+    fn solve(&self, known: &CorrectionContext<'_>, size: f64, rooms: &mut Workspace<'_>) -> bool {
         let (n, m) = (known.shape.states, known.shape.inputs);
-        let Rooms { g, glc, coupled, s, back, work, .. } = rooms;
+        let Workspace { g, glc, coupled, s, back, work, .. } = rooms;
 
         // G = (1 - L D)^-1.
         let matrix = &mut work[..m * m];
@@ -284,7 +284,7 @@ fn misses(known: &CorrectionContext<'_>, missed: &mut [f64], others: impl Fn(usi
 }
 
 /// G r into `v`, q = f + B G r, and where the coupled system goes from the errors `e`, Eq. (3).
-fn couple(known: &CorrectionContext<'_>, size: f64, e: &[f64], rooms: &mut Rooms<'_>) {
+fn couple(known: &CorrectionContext<'_>, size: f64, e: &[f64], rooms: &mut Workspace<'_>) {
     let square = e.len() * e.len();
     rooms.v.fill(0.0);
     add_product(rooms.g, rooms.missed, rooms.v);
@@ -330,7 +330,7 @@ impl Correction for PreStep {
         whole: &mut [bool],
         scratch: &mut [f64],
     ) {
-        let mut rooms = Rooms::of(&known.shape, scratch);
+        let mut rooms = Workspace::of(&known.shape, scratch);
         if !self.prepare(known, window.size, &mut rooms) {
             return; // inputs are applied as fitted
         }
@@ -338,7 +338,7 @@ impl Correction for PreStep {
         couple(known, window.size, e, &mut rooms);
         let square = e.len() * e.len();
         match self.held {
-            Held::Mean => {
+            HeldInput::Mean => {
                 // The mean of xi over the step is phi_1(Ac H) e + H phi_2(Ac H) q.
                 rooms.states.fill(0.0);
                 add_product(&rooms.coupled[2 * square..], rooms.q, rooms.states);
@@ -346,7 +346,7 @@ impl Correction for PreStep {
                 add_product(&rooms.coupled[square..2 * square], e, rooms.states);
                 add_product(rooms.glc, rooms.states, rooms.v);
             }
-            Held::End => {
+            HeldInput::End => {
                 add_product(rooms.glc, e, rooms.v);
                 push(known, rooms.v, rooms.q);
                 let (mut s, mut back) = (&*rooms.s, &*rooms.back);
@@ -386,7 +386,7 @@ impl Correction for PreStep {
         scratch: &mut [f64],
     ) {
         let size = record.window.size;
-        let mut rooms = Rooms::of(&known.shape, scratch);
+        let mut rooms = Workspace::of(&known.shape, scratch);
         if !self.prepare(known, size, &mut rooms) {
             return;
         }
@@ -417,7 +417,7 @@ impl Correction for PreStep {
 }
 
 fn build(options: &Options) -> Box<dyn Correction> {
-    let held = if options.text("input") == "mean" { Held::Mean } else { Held::End };
+    let held = if options.text("input") == "mean" { HeldInput::Mean } else { HeldInput::End };
     let weight = if options.text("weight") == "identity" { Weight::Identity } else { Weight::Balanced };
     let source = match options.text("jacobian") {
         "declared" => "declared",

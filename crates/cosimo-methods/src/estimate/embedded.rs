@@ -8,9 +8,9 @@ use cosimo_core::{StepError, Window};
 
 use super::{Scale, TOLERANCE, WEIGHT};
 
-pub(crate) struct Embedded(Scale);
+pub(crate) struct EmbeddedExtrapolation(Scale);
 
-impl Estimate for Embedded {
+impl Estimate for EmbeddedExtrapolation {
     /// Neighbouring degrees differ by the power of the higher one; whatever integrates its input adds one.
     fn order(&self, shape: &Sizes) -> u32 {
         shape.degree.max(1) + u32::from(shape.feedthrough_depth == 0)
@@ -36,5 +36,5 @@ pub(crate) const ENTRY: MethodEntry<dyn Estimate> = MethodEntry {
     order: "degree with feedthrough, else degree + 1",
     options: &[TOLERANCE, WEIGHT],
     needs: |_| Needs { rollback: true, ..Needs::NOTHING },
-    build: |options| Box::new(Embedded(Scale::new(options))),
+    build: |options| Box::new(EmbeddedExtrapolation(Scale::new(options))),
 };

@@ -14,7 +14,7 @@ use std::ops::Range;
 use cosimo_core::method::{CorrectionContext, IdentificationStatus, Sizes, StepRecord};
 
 use super::arx::Arx;
-use super::realise::Realised;
+use super::realization::Realization;
 
 /// Predictions that are wrong by less of the usual changes are exact, and a row that is shorter than this part of all
 /// before in its direction is not new: with both, nothing is to be learned.
@@ -99,7 +99,7 @@ const MARKS: usize = 4;
 
 /// What a window did to the model of a simulator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Change {
+pub(crate) enum ModelChange {
     None,
     /// Other numbers for the same states.
     Renewed,
@@ -111,7 +111,7 @@ pub(crate) enum Change {
 const TITLE: usize = 2;
 
 /// All that is remembered.
-pub(crate) struct Found<T> {
+pub(crate) struct FinderMemory<T> {
     pub head: T,
     pub samples: T,
     pub models: T,
@@ -120,7 +120,7 @@ pub(crate) struct Found<T> {
 }
 
 /// One simulator, and where its numbers are in `models` and `fits`.
-pub(crate) struct Member {
+pub(crate) struct IdentifiedSimulator {
     pub simulator: usize,
     pub arx: Arx,
     model: Range<usize>,
@@ -132,12 +132,12 @@ pub(crate) struct Member {
     usual: Range<usize>,
 }
 
-impl Member {
+impl IdentifiedSimulator {
     /// The model, if it is in use, and its order.
-    pub(crate) fn model<'a>(&self, models: &'a mut [f64]) -> Option<(Realised<'a>, usize)> {
+    pub(crate) fn model<'a>(&self, models: &'a mut [f64]) -> Option<(Realization<'a>, usize)> {
         let (title, numbers) = models[self.model.clone()].split_at_mut(TITLE);
         let order = title[1] as usize;
-        (title[0] == 1.0).then(|| (Realised::of(&self.arx, order, numbers), order))
+        (title[0] == 1.0).then(|| (Realization::of(&self.arx, order, numbers), order))
     }
 
     /// By how much an input and an output usually change in a window.
@@ -173,20 +173,20 @@ fn best_order(arx: &Arx, squares: &[f64], noise: f64) -> usize {
 
 /// From now on a simulator has the model that follows from `theta`; none where nothing that moves continuously does so.
 fn adopt(
-    member: &Member,
+    member: &IdentifiedSimulator,
     order: usize,
     size: f64,
     theta: &[f64],
     (model, fits): (&mut [f64], &mut [f64]),
     work: &mut [f64],
-) -> Change {
+) -> ModelChange {
     let arx = &member.arx;
     let (in_use, before) = (model[0] == 1.0, (model[1], model[TITLE]));
-    let found = Realised::of(arx, order, &mut model[TITLE..]).fill(arx, order, theta, size, work);
+    let found = Realization::of(arx, order, &mut model[TITLE..]).fill(arx, order, theta, size, work);
     fits[member.mark(Mark::Odd)] = if found { 0.0 } else { 1.0 };
     if !found {
         model[0] = 0.0;
-        return if in_use { Change::Other } else { Change::None };
+        return if in_use { ModelChange::Other } else { ModelChange::None };
     }
     let same = before == (order as f64, model[TITLE]);
     (model[0], model[1]) = (1.0, order as f64);
@@ -197,7 +197,7 @@ fn adopt(
     }
     let count = arx.width(order) * arx.outputs;
     fits[member.theta.clone()][..count].copy_from_slice(&theta[..count]);
-    if in_use && same { Change::Renewed } else { Change::Other }
+    if in_use && same { ModelChange::Renewed } else { ModelChange::Other }
 }
 
 /// The sum over all simulators of something that is quadratic in the numbers of inputs and outputs.
@@ -232,14 +232,14 @@ impl Finder {
     }
 
     /// All rooms, by their sizes.
-    pub(crate) fn memory<T>(&self, shape: &Sizes, mut next: impl FnMut(usize) -> T) -> Found<T> {
+    pub(crate) fn memory<T>(&self, shape: &Sizes, mut next: impl FnMut(usize) -> T) -> FinderMemory<T> {
         let order = self.order(shape);
-        let models = over_all(shape, |m, p| TITLE + Realised::memory(&self.arx(shape, m, p)));
+        let models = over_all(shape, |m, p| TITLE + Realization::memory(&self.arx(shape, m, p)));
         let fits = over_all(shape, |m, p| {
             let arx = self.arx(shape, m, p);
             MARKS + arx.memory() + arx.width(order) * p + p
         });
-        Found {
+        FinderMemory {
             head: next(HEAD),
             samples: next(self.keep * (shape.inputs + shape.outputs)),
             models: next(models),
@@ -252,7 +252,7 @@ impl Finder {
         let (m, p, order) = (shape.inputs, shape.outputs, self.order(shape));
         let width = 1 + m + order * (m + p);
         let largest = Arx { inputs: m, outputs: p, order };
-        (order + 1) * (m + p) + 2 * width + p * (2 + width) + Realised::work(&largest)
+        (order + 1) * (m + p) + 2 * width + p * (2 + width) + Realization::work(&largest)
     }
 
     /// All simulators that are to be identified: they hear somebody, and somebody hears them.
@@ -260,7 +260,7 @@ impl Finder {
         &self,
         known: &CorrectionContext<'_>,
         heard: &[f64],
-        mut visit: impl FnMut(&Member),
+        mut visit: impl FnMut(&IdentifiedSimulator),
     ) {
         let (mut model, mut fit) = (0, 0);
         let order = self.order(&known.shape);
@@ -275,8 +275,16 @@ impl Finder {
                 fit += size;
                 fit - size..fit
             });
-            let size = TITLE + Realised::memory(&arx);
-            visit(&Member { simulator, arx, model: model..model + size, marks, squares, theta, usual });
+            let size = TITLE + Realization::memory(&arx);
+            visit(&IdentifiedSimulator {
+                simulator,
+                arx,
+                model: model..model + size,
+                marks,
+                squares,
+                theta,
+                usual,
+            });
             model += size;
         }
     }
@@ -287,9 +295,9 @@ impl Finder {
         &self,
         known: &CorrectionContext<'_>,
         record: &StepRecord<'_>,
-        found: &mut Found<&mut [f64]>,
+        found: &mut FinderMemory<&mut [f64]>,
         (heard, work): (&[f64], &mut [f64]),
-    ) -> Option<Change> {
+    ) -> Option<ModelChange> {
         let (m, size) = (known.shape.inputs, record.window.size);
         let stride = m + known.shape.outputs;
         *found.head(Head::Windows) += 1.0;
@@ -315,8 +323,8 @@ impl Finder {
         let count = (*found.head(Head::Samples) + 1.0).min(self.keep as f64);
         *found.head(Head::Samples) = count;
 
-        let mut change = Change::None;
-        let Found { head, samples, models, fits } = found;
+        let mut change = ModelChange::None;
+        let FinderMemory { head, samples, models, fits } = found;
         self.members(known, heard, |member| {
             let model = &mut models[member.model.clone()];
             change = change.max(self.study(known, member, (head, samples), (model, fits), (heard, work)));
@@ -328,22 +336,22 @@ impl Finder {
     fn study(
         &self,
         known: &CorrectionContext<'_>,
-        member: &Member,
+        member: &IdentifiedSimulator,
         (head, samples): (&[f64], &[f64]),
         (model, fits): (&mut [f64], &mut [f64]),
         (heard, work): (&[f64], &mut [f64]),
-    ) -> Change {
+    ) -> ModelChange {
         let arx = member.arx;
         let (m, p) = (arx.inputs, arx.outputs);
         let stride = known.shape.inputs + known.shape.outputs;
         if hears(known, member.simulator).any(|input| known.own(input).is_some()) {
             // In a step of its own that is longer than the window, it shows nothing.
             let in_use = std::mem::replace(&mut model[0], 0.0) == 1.0;
-            return if in_use { Change::Other } else { Change::None };
+            return if in_use { ModelChange::Other } else { ModelChange::None };
         }
         let (width, needed) = (arx.width(arx.order), arx.order + 1);
         if (head[Head::Samples as usize] as usize) < needed {
-            return Change::None;
+            return ModelChange::None;
         }
         let (y, rest) = work.split_at_mut(needed * p);
         let (v, rest) = rest.split_at_mut(needed * m);
@@ -358,7 +366,7 @@ impl Finder {
         let moved = (0..m).any(|i| (v[i] - v[m + i]).abs() > REST * size_of(v))
             || (0..p).any(|i| row[width + i].abs() > REST * size_of(y));
         if !moved {
-            return Change::None;
+            return ModelChange::None;
         }
         let noise = REST * size_of(y);
         let squares = member.squares.clone();
@@ -396,7 +404,7 @@ impl Finder {
             fits[member.mark(Mark::Streak)] = 0.0;
         }
         if order == 0 {
-            return Change::None;
+            return ModelChange::None;
         }
         arx.solve(order, &fits[squares.clone()], theta);
         let quality = self.quality_of(&arx, order, &fits[squares.clone()], theta, noise, rest);
@@ -411,10 +419,10 @@ impl Finder {
         let opens = !in_use && *streak >= STREAK * 3f64.powf(doubts);
         if fails && !good {
             model[0] = 0.0;
-            return Change::Other;
+            return ModelChange::Other;
         }
         if !(opens || better || fails) {
-            return Change::None;
+            return ModelChange::None;
         }
         adopt(member, order, head[Head::Size as usize], theta, (model, fits), rest)
     }
@@ -455,7 +463,7 @@ impl Finder {
         &self,
         known: &CorrectionContext<'_>,
         size: f64,
-        found: &mut Found<&mut [f64]>,
+        found: &mut FinderMemory<&mut [f64]>,
         heard: &[f64],
     ) {
         let lasts = same_size(size, *found.head(Head::Before));
@@ -478,7 +486,7 @@ impl Finder {
     pub(crate) fn give_up(
         &self,
         known: &CorrectionContext<'_>,
-        found: &mut Found<&mut [f64]>,
+        found: &mut FinderMemory<&mut [f64]>,
         heard: &[f64],
     ) {
         self.members(known, heard, |member| {
@@ -493,9 +501,9 @@ impl Finder {
     pub(crate) fn tell(
         &self,
         known: &CorrectionContext<'_>,
-        change: Change,
+        change: ModelChange,
         time: f64,
-        found: &mut Found<&mut [f64]>,
+        found: &mut FinderMemory<&mut [f64]>,
         heard: &[f64],
     ) -> bool {
         let (mut now, mut wanted, mut odd, mut quality) = (0.0, 0.0, 0.0, 0.0f64);
@@ -525,7 +533,7 @@ impl Finder {
         }
         *found.head(Head::Used) += 1.0;
         *found.head(Head::Age) += 1.0;
-        if change != Change::None {
+        if change != ModelChange::None {
             *found.head(Head::Renewed) += 1.0;
             *found.head(Head::Age) = 0.0;
         }
@@ -533,7 +541,7 @@ impl Finder {
     }
 
     /// What people are told.
-    pub(crate) fn learned(&self, found: &Found<&[f64]>) -> IdentificationStatus {
+    pub(crate) fn learned(&self, found: &FinderMemory<&[f64]>) -> IdentificationStatus {
         let head = |which: Head| found.head[which as usize];
         IdentificationStatus {
             wanted: head(Head::Wanted) as u64,
@@ -555,7 +563,7 @@ impl Finder {
     }
 }
 
-impl Found<&mut [f64]> {
+impl FinderMemory<&mut [f64]> {
     pub(crate) fn head(&mut self, which: Head) -> &mut f64 {
         &mut self.head[which as usize]
     }
@@ -591,7 +599,7 @@ pub(crate) fn heard_of<'a, 'b>(
 pub(crate) fn gather(
     known: &CorrectionContext<'_>,
     heard: &[f64],
-    member: &Member,
+    member: &IdentifiedSimulator,
     all: &[f64],
     y: &mut [f64],
     v: &mut [f64],

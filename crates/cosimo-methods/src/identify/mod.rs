@@ -2,5 +2,5 @@
 
 pub(crate) mod arx;
 pub(crate) mod finder;
-pub(crate) mod realise;
-pub(crate) mod rooms;
+pub(crate) mod realization;
+pub(crate) mod workspace;

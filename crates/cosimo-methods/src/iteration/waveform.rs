@@ -10,7 +10,7 @@ use cosimo_core::method::{Iteration, Passes, Sizes};
 use cosimo_core::registry::{MethodEntry, Range, Spec};
 use cosimo_core::{StepError, Window};
 
-use crate::identify::rooms::parts_mut;
+use crate::identify::workspace::parts_mut;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Relaxation {
@@ -49,7 +49,7 @@ impl Iteration for Waveform {
         passes.sweep(window)?;
         let width = passes.shape().ends();
         let (vectors, columns) = scratch.split_at_mut(6 * width);
-        let mut work = Work::new(vectors, columns, width);
+        let mut work = WaveformWorkspace::new(vectors, columns, width);
         passes.ends(work.guess);
         work.weigh(self.relative, self.absolute);
         let mut changes = [0.0; MOST];
@@ -80,7 +80,7 @@ impl Iteration for Waveform {
 }
 
 /// Vectors of one iteration, lent by the engine. Products are of weighted residuals, because outputs have units.
-struct Work<'a> {
+struct WaveformWorkspace<'a> {
     width: usize,
     guess: &'a mut [f64],
     found: &'a mut [f64],
@@ -95,11 +95,11 @@ struct Work<'a> {
     basis: &'a mut [f64],
 }
 
-impl<'a> Work<'a> {
-    fn new(vectors: &'a mut [f64], columns: &'a mut [f64], width: usize) -> Work<'a> {
+impl<'a> WaveformWorkspace<'a> {
+    fn new(vectors: &'a mut [f64], columns: &'a mut [f64], width: usize) -> WaveformWorkspace<'a> {
         let third = columns.len() / 3;
         let (mut vector, mut matrix) = (parts_mut(vectors), parts_mut(columns));
-        Work {
+        WaveformWorkspace {
             width,
             guess: vector(width),
             found: vector(width),

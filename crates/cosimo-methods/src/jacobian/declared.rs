@@ -6,9 +6,9 @@ use cosimo_core::method::JacobianSource;
 use cosimo_core::registry::MethodEntry;
 
 /// Simulators that give derivatives of this kind give them themselves.
-pub(crate) struct Given(pub Derivatives);
+pub(crate) struct DerivativesOfSimulator(pub Derivatives);
 
-impl JacobianSource for Given {
+impl JacobianSource for DerivativesOfSimulator {
     fn sees(&self, insight: &StateSpaceAccess) -> bool {
         insight.derivatives == self.0
     }
@@ -21,5 +21,5 @@ pub(crate) const ENTRY: MethodEntry<dyn JacobianSource> = MethodEntry {
     order: "",
     options: &[],
     needs: |_| Needs { jacobian: true, ..Needs::NOTHING },
-    build: |_| Box::new(Given(Derivatives::Declared)),
+    build: |_| Box::new(DerivativesOfSimulator(Derivatives::Declared)),
 };

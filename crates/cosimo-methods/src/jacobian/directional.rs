@@ -4,7 +4,7 @@ use cosimo_core::interface::{Derivatives, Needs};
 use cosimo_core::method::JacobianSource;
 use cosimo_core::registry::MethodEntry;
 
-use super::declared::Given;
+use super::declared::DerivativesOfSimulator;
 
 pub(crate) const ENTRY: MethodEntry<dyn JacobianSource> = MethodEntry {
     name: "directional",
@@ -13,5 +13,5 @@ pub(crate) const ENTRY: MethodEntry<dyn JacobianSource> = MethodEntry {
     order: "",
     options: &[],
     needs: |_| Needs { jacobian: true, ..Needs::NOTHING },
-    build: |_| Box::new(Given(Derivatives::Directional)),
+    build: |_| Box::new(DerivativesOfSimulator(Derivatives::Directional)),
 };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use cosimo_core::{PowerVariable, link};
 use cosimo_engine::rows::side_letter;
 use cosimo_engine::{
-    BondSummary, Control, Counters, Layout, LoopResidual, OwnSteps, Summary, Topology, Verdict,
+    BondSummary, Counters, Layout, LoopResidual, OwnSteps, StepLimits, Summary, Topology, Verdict,
 };
 use cosimo_system::{EndRule, IslandDecl, Problem, Recipe, Reject, System};
 use schemars::JsonSchema;
@@ -247,7 +247,7 @@ objects! {
         pub options: Map<String, Json>,
     }
 
-    pub struct StepControl(control: &Control, first: Option<f64>) {
+    pub struct StepControl(control: &StepLimits, first: Option<f64>) {
         /// steps vary
         controlled: bool = control.adaptive,
         /// seconds

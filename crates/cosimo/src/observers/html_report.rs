@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use cosimo_core::recorder::Recorder;
 use cosimo_core::registry::number_text;
-use cosimo_engine::{Layout, Run, RunError, Undivided};
+use cosimo_engine::{Layout, MonolithicReference, Run, RunError};
 use cosimo_pack::hash::sha256;
 use cosimo_report::{
     Books, Component, Delayed, Diagram, Outcome as Ending, Reasons, Recording, Rejections, Remark, Report,
@@ -169,7 +169,7 @@ pub fn write_results_report(file: &Path, results: &Results, out: &Path) -> Resul
         reasons: "",
         computing: None,
         threads: 1,
-        undivided: Undivided::default(),
+        undivided: MonolithicReference::default(),
         remarks: &remarks,
         diagram: None,
         plan: "",

@@ -1,6 +1,6 @@
 //! How far the coupled run is from the monolithic reference, port by port, where the system declares one.
 
-use cosimo_engine::{Apart, Layout};
+use cosimo_engine::{Layout, ReferenceDeviation};
 use cosimo_system::System;
 
 use crate::error::Error;
@@ -55,7 +55,7 @@ impl Observer for Reference {
 }
 
 impl Reference {
-    fn errors(&self, solution: &reference::Solution, layout: &Layout) -> Vec<Apart> {
+    fn errors(&self, solution: &reference::Solution, layout: &Layout) -> Vec<ReferenceDeviation> {
         let unit = |output: usize| {
             let owner = layout.topology.owners[output];
             let port = &layout.topology.interfaces[owner].outputs
@@ -70,7 +70,13 @@ impl Reference {
                 (error, at) = if distance > error { (distance, *time) } else { (error, at) };
                 size = size.max(row[k].abs());
             }
-            Apart { name: name.clone(), unit: unit(self.outputs[k]), error, share: error / size, at }
+            ReferenceDeviation {
+                name: name.clone(),
+                unit: unit(self.outputs[k]),
+                error,
+                share: error / size,
+                at,
+            }
         };
         solution.names.iter().enumerate().map(port).collect()
     }

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use cosimo_core::method::IdentificationStatus;
-use cosimo_engine::lines::{EndTotals, IsleTotals, LineTotals, NetTotals};
-use cosimo_engine::{BondSummary, Counters, Ended, OwnSteps, Run, RunError, Summary};
+use cosimo_engine::lines::{EndTotals, IslandTotals, LineNetworkTotals, LineTotals};
+use cosimo_engine::{BondSummary, Counters, EndRequest, OwnSteps, Run, RunError, Summary};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -114,7 +114,7 @@ objects! {
         pub hint: Option<String>,
     }
 
-    pub struct EndSummary(ended: &Ended) {
+    pub struct EndSummary(ended: &EndRequest) {
         component: String = ended.component.clone(),
         /// seconds
         time: f64 = ended.at.seconds(),
@@ -158,14 +158,14 @@ objects! {
         quality: Option<f64> = learned.first.map(|_| learned.quality),
     }
 
-    pub struct NetSummary(net: &NetTotals) {
+    pub struct NetSummary(net: &LineNetworkTotals) {
         islands: Vec<IslandSummary> = net.islands.iter().map(IslandSummary::new).collect(),
         lines: Vec<LineSummary> = net.lines.iter().map(LineSummary::new).collect(),
         /// reads of what was not published yet; there are none
         extrapolations: u64 = net.beyond,
     }
 
-    pub struct IslandSummary(island: &IsleTotals) {
+    pub struct IslandSummary(island: &IslandTotals) {
         name: String = island.name.clone(),
         steps: u64 = island.steps,
         taken_back: u64 = island.taken_back,

@@ -60,9 +60,9 @@ fn wave(t: f64) -> f64 {
     nodes(place) + (t - place) / 0.25 * (nodes(place + 0.25) - nodes(place))
 }
 
-fn end(sign: f64, scale: f64) -> End {
+fn end(sign: f64, scale: f64) -> EndState {
     let side = LineSide { effort: 1, flow: 1, sign, scale };
-    let mut end = End::new((0, 0), (0, 1, 1), &side, &LineDecl::of(DELAY, IMPEDANCE), 4.0, None, None);
+    let mut end = EndState::new((0, 0), (0, 1, 1), &side, &LineDecl::of(DELAY, IMPEDANCE), 4.0, None, None);
     end.begin(0.0, FLOW / sign);
     let stamps = (0..=8).map(|k| f64::from(k) * 0.25);
     let stamp = |t: f64| Stamp { t, effort: 2.0 + t * t, flow: 1.0 - 0.5 * t, ..Stamp::default() };

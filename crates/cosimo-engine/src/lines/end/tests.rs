@@ -25,9 +25,9 @@ impl Steadiness for Zero {
 
 const SIDE: LineSide = LineSide { effort: 0, flow: 0, sign: -2.0, scale: 0.5 };
 
-fn end_of(decl: &LineDecl, law: bool, owner: Option<usize>) -> End {
+fn end_of(decl: &LineDecl, law: bool, owner: Option<usize>) -> EndState {
     let steady = law.then(|| Box::new(Zero) as Box<dyn Steadiness>);
-    let mut end = End::new((0, 0), (0, 0, 0), &SIDE, decl, 3.0, steady, owner);
+    let mut end = EndState::new((0, 0), (0, 0, 0), &SIDE, decl, 3.0, steady, owner);
     end.begin(0.0, 0.0);
     end
 }
@@ -117,7 +117,7 @@ fn a_delay_doubles_while_its_end_stands_still_and_is_taken_back_when_it_moves() 
 #[test]
 fn an_announced_event_keeps_delays_short_for_a_while() {
     let mut end = end_of(&LineDecl::of(0.5, 4.0), true, None);
-    let still = |end: &mut End, t: f64| {
+    let still = |end: &mut EndState, t: f64| {
         let stamp = stamp(t, 3.0, 0.0);
         assert!(!end.judge(&stamp));
         end.publish(stamp);

@@ -4,12 +4,12 @@
 use cosimo_core::dense::{add_product, invert, multiply, phi, phi_work, pseudo_invert_work};
 use cosimo_core::method::{CorrectionContext, Sizes};
 
-use super::{Identified, KEEP};
+use super::{IdentifiedPreStep, KEEP};
 use crate::identify::finder::{Head, gather, heard_of, hears, mark_heard};
-use crate::identify::rooms::parts_mut;
+use crate::identify::workspace::parts_mut;
 
 /// Scratch in its parts. Above the line is what follows from the models, the couplings and who is corrected.
-pub(super) struct RoomsOf<T> {
+pub(super) struct WorkspaceOf<T> {
     state: T,
     pub(super) models: T,
     gains: T,
@@ -39,11 +39,15 @@ pub(super) struct RoomsOf<T> {
     pub(super) u: T,
 }
 
-pub(super) type Rooms<'a> = RoomsOf<&'a mut [f64]>;
+pub(super) type Workspace<'a> = WorkspaceOf<&'a mut [f64]>;
 
-impl Identified {
+impl IdentifiedPreStep {
     /// All rooms, by their sizes.
-    pub(super) fn room_sizes<T>(&self, shape: &Sizes, mut next: impl FnMut(usize) -> T) -> RoomsOf<T> {
+    pub(super) fn workspace_sizes<T>(
+        &self,
+        shape: &Sizes,
+        mut next: impl FnMut(usize) -> T,
+    ) -> WorkspaceOf<T> {
         let (m, p) = (shape.inputs, shape.outputs);
         let order = self.finder.order(shape);
         let n = order * p;
@@ -56,7 +60,7 @@ impl Identified {
             history + 8 * n + p + 3 * n * n + phi_work(n),
         ];
         let models = self.finder.memory(shape, |size| size).models;
-        RoomsOf {
+        WorkspaceOf {
             state: next(3),
             models: next(models),
             gains: next(m * p),
@@ -82,8 +86,8 @@ impl Identified {
         }
     }
 
-    pub(super) fn rooms<'a>(&self, known: &CorrectionContext<'_>, scratch: &'a mut [f64]) -> Rooms<'a> {
-        let rooms = self.room_sizes(&known.shape, parts_mut(scratch));
+    pub(super) fn rooms<'a>(&self, known: &CorrectionContext<'_>, scratch: &'a mut [f64]) -> Workspace<'a> {
+        let rooms = self.workspace_sizes(&known.shape, parts_mut(scratch));
         mark_heard(known, rooms.heard);
         rooms
     }
@@ -94,7 +98,7 @@ impl Identified {
         known: &CorrectionContext<'_>,
         models: &[f64],
         size: f64,
-        rooms: &mut Rooms<'_>,
+        rooms: &mut Workspace<'_>,
     ) -> Option<usize> {
         let same_bits = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits());
         let gains = || (0..known.shape.inputs).flat_map(|input| known.couplings.terms(input)).map(|t| t.gain);
@@ -118,10 +122,11 @@ impl Identified {
     }
 
     /// The coupled system out of the models in use.
-    fn couple(&self, known: &CorrectionContext<'_>, size: f64, rooms: &mut Rooms<'_>) -> Option<usize> {
+    fn couple(&self, known: &CorrectionContext<'_>, size: f64, rooms: &mut Workspace<'_>) -> Option<usize> {
         let m = known.shape.inputs;
-        let Rooms { models, table, closed, lc, g, glc, told, b, drift, coupled, alone, heard, work, .. } =
-            rooms;
+        let Workspace {
+            models, table, closed, lc, g, glc, told, b, drift, coupled, alone, heard, work, ..
+        } = rooms;
         table.fill(-1.0);
         let mut n = 0;
         self.finder.members(known, heard, |member| {
@@ -208,10 +213,10 @@ impl Identified {
         known: &CorrectionContext<'_>,
         memory: (&[f64], &[f64]),
         back: usize,
-        rooms: &mut Rooms<'_>,
+        rooms: &mut Workspace<'_>,
     ) {
         let (head, samples) = memory;
-        let Rooms { models, table, heard, work, x, .. } = rooms;
+        let Workspace { models, table, heard, work, x, .. } = rooms;
         let count = head[Head::Samples as usize] as usize;
         let size = head[Head::Size as usize];
         let stride = known.shape.inputs + known.shape.outputs;
@@ -271,11 +276,11 @@ impl Identified {
         size: f64,
         applied: &[f64],
         e: &mut [f64],
-        rooms: &mut Rooms<'_>,
+        rooms: &mut Workspace<'_>,
     ) {
         let square = n * n;
         drive(m, n, rooms);
-        let Rooms { coupled, alone, b, drift, x, xe, mean, push, .. } = rooms;
+        let Workspace { coupled, alone, b, drift, x, xe, mean, push, .. } = rooms;
         for (xe, (x, e)) in xe[..n].iter_mut().zip(x.iter().zip(&*e)) {
             *xe = x + e;
         }
@@ -297,7 +302,7 @@ impl Identified {
     }
 
     /// What inputs are told by the newest outputs.
-    pub(super) fn told(&self, known: &CorrectionContext<'_>, rooms: &mut Rooms<'_>) {
+    pub(super) fn told(&self, known: &CorrectionContext<'_>, rooms: &mut Workspace<'_>) {
         for (input, value) in rooms.given.iter_mut().enumerate() {
             *value = known.couplings.value(input, known.traces.newest());
         }
@@ -305,8 +310,8 @@ impl Identified {
 }
 
 /// The inputs of a coupled system without states into `u`, and what pushes its states; other inputs as given.
-pub(super) fn drive(m: usize, n: usize, rooms: &mut Rooms<'_>) {
-    let Rooms { closed, told, g, b, drift, push, given, u, .. } = rooms;
+pub(super) fn drive(m: usize, n: usize, rooms: &mut Workspace<'_>) {
+    let Workspace { closed, told, g, b, drift, push, given, u, .. } = rooms;
     for input in (0..m).filter(|input| closed[*input] == 1.0) {
         given[input] = told[input];
     }

@@ -2,7 +2,7 @@
 
 use cosimo_core::method::{CorrectionContext, Quadrature, StepRecord};
 
-use super::{Books, Own};
+use super::{CorrectionMemory, OwnNumber};
 use crate::identify::finder::Head;
 
 /// What inputs owe may drift, since models are in use, by this part of a window of the whole range of the input. Holding
@@ -15,7 +15,11 @@ const QUADRATURE: f64 = 0.25;
 const SETTLED: f64 = 15.0;
 
 /// Debts, ranges and losses of one more window.
-pub(super) fn watch(known: &CorrectionContext<'_>, record: &StepRecord<'_>, books: &mut Books<&mut [f64]>) {
+pub(super) fn watch(
+    known: &CorrectionContext<'_>,
+    record: &StepRecord<'_>,
+    books: &mut CorrectionMemory<&mut [f64]>,
+) {
     let (m, size) = (known.shape.inputs, record.window.size);
     for input in (0..m).filter(|input| known.corrected[*input] && known.own(*input).is_none()) {
         let rule = Quadrature::Best;
@@ -36,17 +40,17 @@ pub(super) fn watch(known: &CorrectionContext<'_>, record: &StepRecord<'_>, book
     }
     if *books.found.head(Head::Now) < (*books.found.head(Head::Wanted)).max(1.0) {
         let lost = record.powers.iter().map(|power| (power.residual * size).abs()).sum::<f64>();
-        *books.own(Own::Lost) += lost;
+        *books.own(OwnNumber::Lost) += lost;
     }
 }
 
 /// Whether inputs that models make have come to owe more than models explain.
-pub(super) fn drifts(size: f64, books: &mut Books<&mut [f64]>, closed: &[f64]) -> bool {
-    let (m, opened) = (closed.len(), *books.own(Own::Opened));
+pub(super) fn drifts(size: f64, books: &mut CorrectionMemory<&mut [f64]>, closed: &[f64]) -> bool {
+    let (m, opened) = (closed.len(), *books.own(OwnNumber::Opened));
     let mut drifts = false;
     for input in (0..m).filter(|input| closed[*input] == 1.0) {
         let [base, low, high, swing] = [0, 1, 2, 3].map(|part| part * m + input);
-        if opened < *books.own(Own::Horizon) + SETTLED {
+        if opened < *books.own(OwnNumber::Horizon) + SETTLED {
             books.range[base] = books.debt[input]; // while the start is repaid, outputs are not yet right
         }
         let most = DRIFT * (books.range[high] - books.range[low]) + QUADRATURE * books.range[swing];

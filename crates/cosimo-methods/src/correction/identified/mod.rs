@@ -36,10 +36,10 @@ use cosimo_core::method::{Correction, CorrectionContext, IdentificationStatus, S
 use cosimo_core::registry::{MethodEntry, Options, Range as Within, Spec};
 use cosimo_core::{Segment, Window};
 
-use self::coupled::{Rooms, drive, mean_over};
+use self::coupled::{Workspace, drive, mean_over};
 use self::gate::{drifts, watch};
-use crate::identify::finder::{Change, Finder, Found, Head, same_size};
-use crate::identify::rooms::{parts, parts_mut, total};
+use crate::identify::finder::{Finder, FinderMemory, Head, ModelChange, same_size};
+use crate::identify::workspace::{parts, parts_mut, total};
 
 /// Windows that can be gone through again, and the most in which an error is repaid.
 const KEEP: usize = 64;
@@ -47,14 +47,14 @@ const KEEP: usize = 64;
 /// beginning.
 const HELD: f64 = 3.0;
 
-pub(crate) struct Identified {
+pub(crate) struct IdentifiedPreStep {
     pub finder: Finder,
     /// The share of what is owed that a window repays before models are there.
     pub gain: f64,
 }
 
 /// All that is remembered.
-struct Books<T> {
+struct CorrectionMemory<T> {
     own: T,
     debt: T,
     /// What inputs owed when the start was repaid; and the least and the most that they were told, and the largest
@@ -62,12 +62,12 @@ struct Books<T> {
     range: T,
     e: T,
     payments: T,
-    found: Found<T>,
+    found: FinderMemory<T>,
 }
 
 /// Numbers beside those of the models.
 #[derive(Debug, Clone, Copy)]
-enum Own {
+enum OwnNumber {
     /// For how many windows the same models have been in use, and in how many of them the start is repaid.
     Opened,
     Horizon,
@@ -77,8 +77,8 @@ enum Own {
 
 const OWN: usize = 3;
 
-impl Books<&mut [f64]> {
-    fn own(&mut self, which: Own) -> &mut f64 {
+impl CorrectionMemory<&mut [f64]> {
+    fn own(&mut self, which: OwnNumber) -> &mut f64 {
         &mut self.own[which as usize]
     }
 
@@ -86,14 +86,14 @@ impl Books<&mut [f64]> {
     fn forget(&mut self) {
         self.e.fill(0.0);
         self.payments.fill(0.0);
-        *self.own(Own::Lost) = 0.0;
+        *self.own(OwnNumber::Lost) = 0.0;
     }
 }
 
-impl Identified {
+impl IdentifiedPreStep {
     /// All rooms of the memory, by their sizes.
-    fn books<T>(&self, shape: &Sizes, mut next: impl FnMut(usize) -> T) -> Books<T> {
-        Books {
+    fn books<T>(&self, shape: &Sizes, mut next: impl FnMut(usize) -> T) -> CorrectionMemory<T> {
+        CorrectionMemory {
             own: next(OWN),
             debt: next(shape.inputs),
             range: next(4 * shape.inputs),
@@ -103,19 +103,24 @@ impl Identified {
         }
     }
 
-    fn give_up(&self, known: &CorrectionContext<'_>, books: &mut Books<&mut [f64]>, heard: &[f64]) {
+    fn give_up(
+        &self,
+        known: &CorrectionContext<'_>,
+        books: &mut CorrectionMemory<&mut [f64]>,
+        heard: &[f64],
+    ) {
         self.finder.give_up(known, &mut books.found, heard);
         books.forget();
     }
 }
 
-impl Correction for Identified {
+impl Correction for IdentifiedPreStep {
     fn memory(&self, shape: &Sizes) -> usize {
         total(|next| self.books(shape, next))
     }
 
     fn scratch(&self, shape: &Sizes) -> usize {
-        total(|next| self.room_sizes(shape, next))
+        total(|next| self.workspace_sizes(shape, next))
     }
 
     fn learns(&self) -> bool {
@@ -136,7 +141,14 @@ impl Correction for Identified {
         scratch: &mut [f64],
     ) {
         let books = self.books(&known.shape, parts(memory));
-        let Books { own, debt, e, payments, found: Found { head, samples, models, .. }, .. } = books;
+        let CorrectionMemory {
+            own,
+            debt,
+            e,
+            payments,
+            found: FinderMemory { head, samples, models, .. },
+            ..
+        } = books;
         let mut rooms = self.rooms(known, scratch);
         let rooms = &mut rooms;
         let size = head[Head::Size as usize];
@@ -149,14 +161,14 @@ impl Correction for Identified {
             self.states(known, (head, samples), 0, rooms);
             self.told(known, rooms);
             drive(m, n, rooms);
-            let Rooms { coupled, glc, x, xe, mean, push, u, .. } = rooms;
+            let Workspace { coupled, glc, x, xe, mean, push, u, .. } = rooms;
             for (xe, (x, e)) in xe[..n].iter_mut().zip(x.iter().zip(e)) {
                 *xe = x + e;
             }
             let mean = &mut mean[..n];
             mean_over(n, size, coupled, &xe[..n], &push[..n], mean);
             add_product(&glc[..m * n], mean, u);
-            let window = own[Own::Opened as usize] as usize;
+            let window = own[OwnNumber::Opened as usize] as usize;
             if let Some(due) = payments.chunks_exact(m.max(1)).nth(window) {
                 u.iter_mut().zip(due).for_each(|(u, due)| *u += due);
             }
@@ -202,7 +214,7 @@ impl Correction for Identified {
         };
         // Other models know of no errors yet: all windows again that are there.
         let count = *books.found.head(Head::Samples) as usize;
-        let again = if change == Change::Other { count } else { 1 };
+        let again = if change == ModelChange::Other { count } else { 1 };
         if again > 1 {
             books.e.fill(0.0);
         }
@@ -212,15 +224,15 @@ impl Correction for Identified {
             rooms.given.copy_from_slice(applied);
             self.err(m, n, size, applied, books.e, &mut rooms);
         }
-        if change == Change::Other {
-            let lost = *books.own(Own::Lost);
+        if change == ModelChange::Other {
+            let lost = *books.own(OwnNumber::Lost);
             let past = (&*books.found.head, &*books.found.samples, &*books.e);
             let horizon = self.plan(known, (n, size, lost), past, books.payments, &mut rooms);
-            *books.own(Own::Horizon) = horizon as f64;
+            *books.own(OwnNumber::Horizon) = horizon as f64;
         }
         self.amend(known, record, books.debt, &mut rooms);
-        let opened = if change == Change::Other { 0.0 } else { *books.own(Own::Opened) + 1.0 };
-        *books.own(Own::Opened) = opened;
+        let opened = if change == ModelChange::Other { 0.0 } else { *books.own(OwnNumber::Opened) + 1.0 };
+        *books.own(OwnNumber::Opened) = opened;
         if drifts(size, &mut books, rooms.closed) {
             self.give_up(known, &mut books, rooms.heard);
         }
@@ -234,7 +246,7 @@ fn build(options: &Options) -> Box<dyn Correction> {
         quality: options.number("quality"),
         keep: KEEP,
     };
-    Box::new(Identified { finder, gain: options.number("gain") })
+    Box::new(IdentifiedPreStep { finder, gain: options.number("gain") })
 }
 
 pub(crate) const ENTRY: MethodEntry<dyn Correction> = MethodEntry {

@@ -6,8 +6,8 @@ use cosimo_core::dense::{add_product, multiply, pseudo_invert};
 use cosimo_core::method::{CorrectionContext, StepRecord};
 use cosimo_core::{Bond, BondSide, PowerVariable};
 
-use super::coupled::{Rooms, drive, mean_over};
-use super::{Identified, KEEP};
+use super::coupled::{Workspace, drive, mean_over};
+use super::{IdentifiedPreStep, KEEP};
 use crate::identify::finder::{heard_of, hears};
 
 /// Windows in which an error is repaid, beyond one per state: few are quick, many are gentle. The first that is gentle
@@ -16,7 +16,7 @@ const REPAY: [usize; 5] = [2, 6, 14, 28, 36];
 /// Part of the usual power of a payment that is added to each: none is for nothing.
 pub(super) const CHEAPEST: f64 = 0.1;
 
-impl Identified {
+impl IdentifiedPreStep {
     /// What takes the errors `e` away, window by window; in how many.
     pub(super) fn plan(
         &self,
@@ -24,11 +24,11 @@ impl Identified {
         (n, size, lost): (usize, f64, f64),
         (head, samples, e): (&[f64], &[f64], &[f64]),
         payments: &mut [f64],
-        rooms: &mut Rooms<'_>,
+        rooms: &mut Workspace<'_>,
     ) -> usize {
         let m = known.shape.inputs;
         self.ahead(known, (n, size), (head, samples, e), rooms);
-        let Rooms { models, table, closed, b, alone, heard, work, .. } = rooms;
+        let Workspace { models, table, closed, b, alone, heard, work, .. } = rooms;
         let (prices, rest) = work.split_at_mut(KEEP * m);
         let (saved, rest) = rest.split_at_mut(KEEP);
         let mut longest = 0;
@@ -64,13 +64,13 @@ impl Identified {
         known: &CorrectionContext<'_>,
         (n, size): (usize, f64),
         (head, samples, e): (&[f64], &[f64], &[f64]),
-        rooms: &mut Rooms<'_>,
+        rooms: &mut Workspace<'_>,
     ) {
         let (m, square) = (known.shape.inputs, n * n);
         self.states(known, (head, samples), 0, rooms);
         self.told(known, rooms);
         drive(m, n, rooms);
-        let Rooms { models, table, coupled, glc, heard, work, x, xe, mean, push, u, .. } = rooms;
+        let Workspace { models, table, coupled, glc, heard, work, x, xe, mean, push, u, .. } = rooms;
         for (xe, (x, e)) in xe[..n].iter_mut().zip(x.iter().zip(e)) {
             *xe = x + e;
         }
@@ -140,11 +140,11 @@ impl Identified {
         known: &CorrectionContext<'_>,
         record: &StepRecord<'_>,
         debt: &mut [f64],
-        rooms: &mut Rooms<'_>,
+        rooms: &mut Workspace<'_>,
     ) {
         self.told(known, rooms);
         let size = record.window.size;
-        let Rooms { models, closed, heard, given, .. } = rooms;
+        let Workspace { models, closed, heard, given, .. } = rooms;
         self.finder.members(known, heard, |member| {
             let Some((model, _)) = member.model(models) else { return };
             for (place, output) in heard_of(known, heard, member.simulator).enumerate() {

@@ -10,7 +10,7 @@ use nalgebra::{DMatrix, DVector, Matrix2, Vector2};
 
 use super::coupled::{grows, mean_over};
 use super::repay::{CHEAPEST, repay, residual};
-use super::{Identified, KEEP};
+use super::{IdentifiedPreStep, KEEP};
 use crate::identify::finder::{Finder, Head, mark_heard};
 
 /// Numbers without a pattern between -1 and 1.
@@ -256,7 +256,7 @@ fn prices_are_the_powers_that_a_unit_of_input_would_move() {
     let ring = Ring::new();
     let known = ring.known();
     let finder = Finder { order: 1, forgetting: 0.999, quality: 0.01, keep: KEEP };
-    let identified = Identified { finder, gain: 0.4 };
+    let identified = IdentifiedPreStep { finder, gain: 0.4 };
     let mut found = finder.memory(&known.shape, |size| vec![0.0; size]);
     let mut heard = [0.0; 2];
     mark_heard(&known, &mut heard);
@@ -275,17 +275,17 @@ fn prices_are_the_powers_that_a_unit_of_input_would_move() {
         let (decay, d) = ((-RATES[k] * SIZE).exp(), THROUGH[k]);
         let moved = |push: f64| (1.0 - decay) / RATES[k] * push;
         let theta = [moved(DRIFT[k]), moved(PUSHED[k]) + d - decay * d, decay - 1.0, decay * d];
-        let room = crate::identify::realise::Realised::memory(&member.arx);
-        let mut work = vec![0.0; crate::identify::realise::Realised::work(&member.arx)];
+        let room = crate::identify::realization::Realization::memory(&member.arx);
+        let mut work = vec![0.0; crate::identify::realization::Realization::work(&member.arx)];
         let (title, numbers) = found.models[at..at + 2 + room].split_at_mut(2);
-        let mut model = crate::identify::realise::Realised::of(&member.arx, 1, numbers);
+        let mut model = crate::identify::realization::Realization::of(&member.arx, 1, numbers);
         assert!(model.fill(&member.arx, 1, &theta, SIZE, &mut work));
         e[k] = WRONG[k] / model.c[0];
         title.copy_from_slice(&[1.0, 1.0]);
         at += 2 + room;
     });
     let mut scratch =
-        vec![0.0; crate::identify::rooms::total(|next| identified.room_sizes(&known.shape, next))];
+        vec![0.0; crate::identify::workspace::total(|next| identified.workspace_sizes(&known.shape, next))];
     let mut rooms = identified.rooms(&known, &mut scratch);
     assert_eq!(identified.prepare(&known, &found.models, SIZE, &mut rooms), Some(2));
     identified.ahead(&known, (2, SIZE), (&found.head, &found.samples, &e), &mut rooms);

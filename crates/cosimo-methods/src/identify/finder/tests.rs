@@ -49,7 +49,7 @@ impl Bench {
     fn new(order: usize) -> Bench {
         let finder = Finder { order, forgetting: 0.999, quality: 0.01, keep: 8 };
         let rows = [vec![Term { output: 1, gain: 1.0 }], vec![Term { output: 0, gain: -1.0 }]];
-        let Found { head, samples, models, fits } = finder.memory(&shape(), |size| vec![0.0; size]);
+        let FinderMemory { head, samples, models, fits } = finder.memory(&shape(), |size| vec![0.0; size]);
         let mut traces = Traces::new(2);
         traces.open(Time::ZERO);
         traces.put(0, &[0.0; 2], &[]);
@@ -72,7 +72,7 @@ impl Bench {
     fn with<T>(
         &mut self,
         own: bool,
-        does: impl FnOnce(&Finder, &CorrectionContext<'_>, &mut Found<&mut [f64]>, &[f64]) -> T,
+        does: impl FnOnce(&Finder, &CorrectionContext<'_>, &mut FinderMemory<&mut [f64]>, &[f64]) -> T,
     ) -> T {
         let (step, none) = ([Some(OwnStep { size: 1.0, begins: false }), None], []);
         let known = CorrectionContext {
@@ -86,7 +86,7 @@ impl Bench {
             own: if own { &step } else { &none },
             shape: shape(),
         };
-        let mut found = Found {
+        let mut found = FinderMemory {
             head: &mut self.head[..],
             samples: &mut self.samples[..],
             models: &mut self.models[..],
@@ -99,7 +99,7 @@ impl Bench {
     }
 
     /// One window; what it did to the models, and whether any is in use.
-    fn window(&mut self, told: Told) -> (Option<Change>, bool) {
+    fn window(&mut self, told: Told) -> (Option<ModelChange>, bool) {
         let Told { size, slope, rate, own, still } = told;
         let k = self.windows as f64;
         self.windows += 1;
@@ -151,8 +151,12 @@ impl Bench {
     }
 
     fn learned(&mut self) -> IdentificationStatus {
-        let found =
-            Found { head: &self.head[..], samples: &self.samples, models: &self.models, fits: &self.fits };
+        let found = FinderMemory {
+            head: &self.head[..],
+            samples: &self.samples,
+            models: &self.models,
+            fits: &self.fits,
+        };
         self.finder.learned(&found)
     }
 
@@ -208,7 +212,7 @@ fn what_is_told_is_what_happened() {
             used += 1;
             first = first.or(Some(bench.now));
             age += 1;
-            if change != Some(Change::None) {
+            if change != Some(ModelChange::None) {
                 (renewed, age) = (renewed + 1, 0);
             }
         }
@@ -289,7 +293,7 @@ fn at_rest_nothing_is_learned_and_nothing_forgotten() {
     }
     let (models, fits) = (bench.models.clone(), bench.fits.clone());
     for _ in 0..50 {
-        assert_eq!(bench.window(Told { still: true, ..USUAL }), (Some(Change::None), true));
+        assert_eq!(bench.window(Told { still: true, ..USUAL }), (Some(ModelChange::None), true));
     }
     let bits = |numbers: &[f64]| numbers.iter().map(|number| number.to_bits()).collect::<Vec<_>>();
     assert_eq!(bits(&bench.models), bits(&models));
@@ -302,8 +306,8 @@ fn a_simulator_that_changes_gets_another_model() {
     let mut bench = Bench::new(2);
     bench.warm();
     let changed = Told { rate: 4.0, ..USUAL };
-    let out =
-        (1..10).find(|_| bench.learned().closed > 0 || bench.window(changed) == (Some(Change::Other), true));
+    let out = (1..10)
+        .find(|_| bench.learned().closed > 0 || bench.window(changed) == (Some(ModelChange::Other), true));
     assert!(out.is_some());
     assert!(bench.models()[0].is_none() && bench.models()[1].is_some(), "only what changed goes out of use");
     assert_eq!(bench.learned().closed, 1);
@@ -328,9 +332,9 @@ fn after_giving_up_three_times_as_many_good_windows_are_asked_for() {
 fn a_simulator_in_a_longer_step_of_its_own_has_no_model() {
     let mut bench = Bench::new(2);
     bench.warm();
-    assert_eq!(bench.window(Told { own: true, ..USUAL }), (Some(Change::Other), true));
+    assert_eq!(bench.window(Told { own: true, ..USUAL }), (Some(ModelChange::Other), true));
     assert!(bench.models()[0].is_none() && bench.models()[1].is_some());
-    assert_eq!(bench.window(Told { own: true, ..USUAL }).0, Some(Change::None));
+    assert_eq!(bench.window(Told { own: true, ..USUAL }).0, Some(ModelChange::None));
 }
 
 #[test]
@@ -358,7 +362,7 @@ fn rooms_are_those_of_all_members() {
         };
         let found = finder.memory(&shape, |size| size);
         let each = blocks.iter().map(|&(inputs, outputs)| Arx { inputs, outputs, order });
-        let models: usize = each.clone().map(|arx| TITLE + Realised::memory(&arx)).sum();
+        let models: usize = each.clone().map(|arx| TITLE + Realization::memory(&arx)).sum();
         let fits: usize = each.map(|arx| MARKS + arx.memory() + (arx.width(order) + 1) * arx.outputs).sum();
         assert_eq!((found.models, found.fits), (models, fits), "{blocks:?}");
         assert_eq!((found.head, found.samples), (HEAD, 8 * (shape.inputs + shape.outputs)));

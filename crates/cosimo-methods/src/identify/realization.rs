@@ -13,13 +13,13 @@
 use cosimo_core::dense::{add_product, invert, logarithm, logarithm_work, multiply, phi, phi_work};
 
 use super::arx::Arx;
-use super::rooms::parts_mut;
+use super::workspace::parts_mut;
 
 /// What is smaller than this after a window is forgotten within it.
 const FORGOTTEN: f64 = 1e-6;
 
 /// A linear model in parts of memory that is lent: as numbers, so that it can be rewound and saved.
-pub(crate) struct Realised<'a> {
+pub(crate) struct Realization<'a> {
     /// States of the observer form.
     pub observed: usize,
     pub inputs: usize,
@@ -47,18 +47,18 @@ fn sizes(n: usize, m: usize, p: usize) -> [usize; 13] {
     [1, n * n, n * m, n * p, n, p * m, n * n, n * n, n * m, n, p * n, p * m, p]
 }
 
-impl<'a> Realised<'a> {
+impl<'a> Realization<'a> {
     pub(crate) fn memory(arx: &Arx) -> usize {
         sizes(arx.order * arx.outputs, arx.inputs, arx.outputs).iter().sum()
     }
 
-    pub(crate) fn of(arx: &Arx, order: usize, memory: &'a mut [f64]) -> Realised<'a> {
+    pub(crate) fn of(arx: &Arx, order: usize, memory: &'a mut [f64]) -> Realization<'a> {
         let observed = order * arx.outputs;
         let parts = sizes(observed, arx.inputs, arx.outputs).map(parts_mut(memory));
         let [states, f, g, k, c0, n, basis, a, b, drift, c, d, level] = parts;
         let states = &mut states[0];
         let (inputs, outputs) = (arx.inputs, arx.outputs);
-        Realised { observed, inputs, outputs, states, f, g, k, c0, n, basis, a, b, drift, c, d, level }
+        Realization { observed, inputs, outputs, states, f, g, k, c0, n, basis, a, b, drift, c, d, level }
     }
 
     pub(crate) fn work(arx: &Arx) -> usize {
@@ -343,9 +343,9 @@ mod tests {
         }
         let mut theta = vec![0.0; arx.width(order) * p];
         arx.solve(order, &memory, &mut theta);
-        let mut room = vec![0.0; Realised::memory(&arx)];
-        let mut work = vec![0.0; Realised::work(&arx)];
-        let mut model = Realised::of(&arx, order, &mut room);
+        let mut room = vec![0.0; Realization::memory(&arx)];
+        let mut work = vec![0.0; Realization::work(&arx)];
+        let mut model = Realization::of(&arx, order, &mut room);
         assert!(model.fill(&arx, order, &theta, h, &mut work), "no model");
         let r = *model.states as usize;
         assert!(r <= n, "{r} states");
@@ -386,8 +386,8 @@ mod tests {
         let mut theta = vec![0.0; arx.width(1)];
         theta[arx.of_output(0)] = -1.5; // y(k) = -0.5 y(k-1) + v(k)
         theta[arx.of_input(0)] = 1.0;
-        let (mut room, mut work) = (vec![0.0; Realised::memory(&arx)], vec![0.0; Realised::work(&arx)]);
-        let mut model = Realised::of(&arx, 1, &mut room);
+        let (mut room, mut work) = (vec![0.0; Realization::memory(&arx)], vec![0.0; Realization::work(&arx)]);
+        let mut model = Realization::of(&arx, 1, &mut room);
         assert!(!model.fill(&arx, 1, &theta, 0.1, &mut work));
         assert!(*model.states < 0.0);
     }

@@ -4,21 +4,21 @@ use cosimo_core::line::Stamp;
 use cosimo_core::simulator::{Rollback, SerializeState};
 use cosimo_core::{Inputs, Outputs, Segment, Setup, Simulator, SimulatorError, Slot, Time, Window};
 
-use super::end::End;
-use super::isle::{Ends, lock};
+use super::end::EndState;
+use super::island::{IslandEnds, lock};
 use super::terminal::Terminal;
 use crate::island::ROUNDS;
-use crate::walk::Walk;
+use crate::state_walk::StateWalk;
 
 /// The simulator before it is initialised.
-pub(super) struct SoloSeed {
+pub(super) struct SingleBlueprint {
     pub(super) name: String,
     pub(super) simulator: Terminal,
     /// The size of its steps at the shortest delay, where its solver does not choose it.
     pub(super) size: f64,
 }
 
-pub(super) struct Solo {
+pub(super) struct SingleIsland {
     pub(super) simulator: Terminal,
     pub(super) outputs: Vec<f64>,
     size: f64,
@@ -29,13 +29,17 @@ pub(super) struct Solo {
     owed: u64,
 }
 
-impl Solo {
+impl SingleIsland {
     /// Initialised; what is at its ends follows from its outputs.
-    pub(super) fn new(seed: SoloSeed, ends: &Ends, setup: &Setup) -> Result<Solo, SimulatorError> {
-        let SoloSeed { name, mut simulator, size } = seed;
+    pub(super) fn new(
+        seed: SingleBlueprint,
+        ends: &IslandEnds,
+        setup: &Setup,
+    ) -> Result<SingleIsland, SimulatorError> {
+        let SingleBlueprint { name, mut simulator, size } = seed;
         let rollback = simulator.interface().abilities.rollback;
         // Steps are tried to find a mass, to correct a boundary, or repeated where a stretched line was too long.
-        let tried = simulator.tries_steps() || lock(ends).iter().any(End::may_repeat);
+        let tried = simulator.tries_steps() || lock(ends).iter().any(EndState::may_repeat);
         simulator.initialize(&Setup { rewinds: rollback && tried, ..*setup })?;
         simulator.set_inputs(setup.start, &Inputs::of(&[]))?;
         if let Some(lifecycle) = simulator.lifecycle() {
@@ -50,10 +54,10 @@ impl Solo {
         let next_event = next_event(&mut simulator)?;
         lock(ends).iter_mut().for_each(|end| end.announce(next_event));
         let samples = vec![Stamp::default(); lock(ends).len()];
-        Ok(Solo { simulator, outputs, size, next_event, rollback, samples, owed: 0 })
+        Ok(SingleIsland { simulator, outputs, size, next_event, rollback, samples, owed: 0 })
     }
 
-    pub(super) fn walk(&mut self, walk: &mut Walk<'_>) -> Result<(), SimulatorError> {
+    pub(super) fn walk(&mut self, walk: &mut StateWalk<'_>) -> Result<(), SimulatorError> {
         let mut bytes = Vec::new();
         if !walk.reads() {
             self.simulator.serialize(&mut bytes)?;
@@ -77,7 +81,7 @@ impl Solo {
     /// Until a step is kept; `None` where stamps are missing for one.
     pub(super) fn step(
         &mut self,
-        ends: &Ends,
+        ends: &IslandEnds,
         from: f64,
         stop: f64,
     ) -> Result<Option<(f64, u64)>, SimulatorError> {
@@ -89,7 +93,7 @@ impl Solo {
                 return Ok(None);
             };
             let window = window(from, to)?;
-            let careful = self.rollback && lock(ends).iter().any(End::is_stretched);
+            let careful = self.rollback && lock(ends).iter().any(EndState::is_stretched);
             if careful {
                 self.simulator.save(Slot::Attempt)?;
             }
@@ -104,7 +108,7 @@ impl Solo {
                 self.simulator.restore(Slot::Attempt)?;
                 let mut ends = lock(ends);
                 let moved = ends.iter_mut().filter(|end| !end.is_still() && end.is_stretched());
-                moved.for_each(End::give_up);
+                moved.for_each(EndState::give_up);
                 continue;
             }
             for (end, sample) in lock(ends).iter_mut().zip(&self.samples) {
@@ -120,7 +124,7 @@ impl Solo {
     }
 
     /// Where the next step ends, if all is there that it reads.
-    fn end_of_step(&self, ends: &[End], from: f64, stop: f64) -> Option<f64> {
+    fn end_of_step(&self, ends: &[EndState], from: f64, stop: f64) -> Option<f64> {
         // The delays, or the size at the shortest one that grows with them.
         let least = ends.iter().map(|end| end.factor).reduce(f64::min).unwrap_or(1.0);
         let longest = ends.iter().map(|end| end.longest(from)).fold(f64::INFINITY, f64::min);
@@ -133,7 +137,7 @@ impl Solo {
     }
 
     /// Samples of all ends at the end of a step, and whether one of them wants the step to be taken back.
-    fn judge(&mut self, ends: &mut [End], from: f64, now: f64) -> Result<bool, SimulatorError> {
+    fn judge(&mut self, ends: &mut [EndState], from: f64, now: f64) -> Result<bool, SimulatorError> {
         let mut again = false;
         for (end, sample) in ends.iter_mut().zip(&mut self.samples) {
             let flow = self.outputs[end.flow];
@@ -152,7 +156,7 @@ impl Solo {
     }
 
     /// Handles what is due, until nothing is.
-    fn event(&mut self, ends: &Ends, at: Time) -> Result<(), SimulatorError> {
+    fn event(&mut self, ends: &IslandEnds, at: Time) -> Result<(), SimulatorError> {
         let before: Vec<f64> = lock(ends).iter().map(|end| self.outputs[end.flow]).collect();
         self.simulator.set_inputs(at, &Inputs::of(&[]))?;
         self.simulator.get_outputs(&mut Outputs { values: &mut self.outputs, slopes: &mut [] })?;

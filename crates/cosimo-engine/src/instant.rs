@@ -8,8 +8,8 @@ use cosimo_core::{PowerVariable, Segment, Time};
 use cosimo_ode::{Equations, Newton, Unsolved};
 
 use crate::board::Board;
-use crate::crew::{Blamed, Crew, Fault, Task, Who};
-use crate::plan::{Layout, Loop, Order, Step};
+use crate::plan::{Layout, Loop, Order, OrderStep};
+use crate::simulator_pool::{Fault, FaultOf, SimulatorPool, SimulatorSelection, Task};
 
 /// How often discrete values may go round a loop.
 const ROUNDS: u32 = 100;
@@ -26,17 +26,17 @@ pub(crate) enum Instant {
 }
 
 /// Room for the solution of a loop.
-pub(crate) struct Room {
+pub(crate) struct LoopWorkspace {
     newton: Newton,
     u: Vec<f64>,
     /// What the discrete outputs are taken for.
     held: Vec<f64>,
 }
 
-impl Room {
-    pub(crate) fn of(layout: &Layout, found: &Loop) -> Room {
+impl LoopWorkspace {
+    pub(crate) fn of(layout: &Layout, found: &Loop) -> LoopWorkspace {
         let size = if layout.topology.shape.slopes { 2 * found.unknowns.len() } else { found.unknowns.len() };
-        Room { newton: Newton::new(size), u: vec![0.0; size], held: vec![0.0; found.discrete.len()] }
+        LoopWorkspace { newton: Newton::new(size), u: vec![0.0; size], held: vec![0.0; found.discrete.len()] }
     }
 }
 
@@ -51,37 +51,37 @@ pub(crate) struct Residual {
 }
 
 /// Derivatives along a loop, per output and per input.
-pub(crate) struct Ripple {
+pub(crate) struct LoopDerivatives {
     pub outputs: Vec<f64>,
     pub inputs: Vec<f64>,
 }
 
 #[derive(Debug)]
-pub(crate) enum Unsettled {
-    Blamed(Blamed),
+pub(crate) enum InstantFailure {
+    Blamed(FaultOf),
     /// A loop with an unknown that is not what drives it, or a discrete output that does not stay.
-    Unsolved {
+    LoopNotSolved {
         place: usize,
         what: PowerVariable,
         rounds: u32,
     },
 }
 
-impl From<Blamed> for Unsettled {
-    fn from(blamed: Blamed) -> Unsettled {
-        Unsettled::Blamed(blamed)
+impl From<FaultOf> for InstantFailure {
+    fn from(blamed: FaultOf) -> InstantFailure {
+        InstantFailure::Blamed(blamed)
     }
 }
 
-pub(crate) struct Settling<'a> {
+pub(crate) struct InstantSolver<'a> {
     pub layout: &'a Layout,
     pub board: &'a mut Board,
-    pub crew: &'a mut Crew,
+    pub crew: &'a mut SimulatorPool,
     pub at: Time,
     pub instant: Instant,
 }
 
-impl<'a> Settling<'a> {
+impl<'a> InstantSolver<'a> {
     pub(crate) fn order(&self) -> &'a Order {
         match self.instant {
             Instant::Exchange(_) => &self.layout.topology.renewal,
@@ -90,36 +90,39 @@ impl<'a> Settling<'a> {
     }
 
     /// Whoever depends on nobody has spoken.
-    pub(crate) fn in_order(&mut self) -> Result<(), Unsettled> {
+    pub(crate) fn in_order(&mut self) -> Result<(), InstantFailure> {
         let order = self.order();
         for step in &order.steps {
             match *step {
-                Step::Pass(pass) => {
+                OrderStep::Pass(pass) => {
                     self.tell_all();
-                    self.hear(Who::Pass(self.offset() + pass), self.instant == Instant::Start)?;
+                    self.hear(
+                        SimulatorSelection::Pass(self.offset() + pass),
+                        self.instant == Instant::Start,
+                    )?;
                     self.now_known(&order.passes[pass]);
                 }
-                Step::Loop(place) => self.solve(place)?,
+                OrderStep::Loop(place) => self.solve(place)?,
             }
         }
         Ok(())
     }
 
     /// Everybody sets the inputs as they are known by now, and speaks; whatever it says if that is `lenient`.
-    pub(crate) fn all(&mut self, lenient: bool) -> Result<(), Unsettled> {
+    pub(crate) fn all(&mut self, lenient: bool) -> Result<(), InstantFailure> {
         self.tell_all();
-        self.hear(Who::All, lenient)
+        self.hear(SimulatorSelection::All, lenient)
     }
 
     /// At the start: everybody speaks once, of which only that is believed which depends on nobody.
-    pub(crate) fn begin(&mut self) -> Result<(), Unsettled> {
+    pub(crate) fn begin(&mut self) -> Result<(), InstantFailure> {
         let (layout, board) = (self.layout, &mut *self.board);
         board.known.fill(false);
         for (unknown, first) in board.unknowns.iter_mut().zip(&layout.topology.first) {
             *unknown = Segment::constant(*first);
         }
         self.tell_all();
-        self.hear(Who::All, true)?;
+        self.hear(SimulatorSelection::All, true)?;
         self.board.known.fill(true);
         for output in layout.topology.order.passes.iter().flatten() {
             self.board.known[*output] = false;
@@ -162,11 +165,11 @@ impl<'a> Settling<'a> {
     }
 
     /// Outputs of `who`, whatever they are if that is `lenient`.
-    fn hear(&mut self, who: Who, lenient: bool) -> Result<(), Unsettled> {
+    fn hear(&mut self, who: SimulatorSelection, lenient: bool) -> Result<(), InstantFailure> {
         let board = &mut *self.board;
         self.crew.run(Task::Settle { at: self.at, who, lenient }, &mut board.buffers)?;
         let slopes: &[f64] = if self.layout.topology.shape.slopes { &board.buffers.slopes } else { &[] };
-        board.traces.put(0, &board.buffers.left, slopes);
+        board.traces.put(0, &board.buffers.outputs, slopes);
         Ok(())
     }
 
@@ -184,7 +187,7 @@ impl<'a> Settling<'a> {
 
     /// Not every loop can be asked again and again after the start: whoever handles events would take each question
     /// for one. The unknowns of such a loop stay as they were.
-    pub(crate) fn solve(&mut self, place: usize) -> Result<(), Unsettled> {
+    pub(crate) fn solve(&mut self, place: usize) -> Result<(), InstantFailure> {
         let found = &self.order().loops[place];
         if self.instant != Instant::Start && !self.layout.topology.throughout(found, |can| !can.events) {
             self.tell_all();
@@ -196,7 +199,7 @@ impl<'a> Settling<'a> {
         self.tell_all();
         // Lent beside the board: taken out, not copied.
         let mut rooms = std::mem::take(self.rooms());
-        let Room { newton, u, held } = &mut rooms[place];
+        let LoopWorkspace { newton, u, held } = &mut rooms[place];
         let solved = Equation { settling: self, found, held }.solve(place, newton, u);
         *self.rooms() = rooms;
         solved?;
@@ -205,10 +208,10 @@ impl<'a> Settling<'a> {
             return Ok(());
         }
         let layout = self.layout;
-        let bad = found.outputs.iter().find(|output| !self.board.buffers.left[**output].is_finite());
+        let bad = found.outputs.iter().find(|output| !self.board.buffers.outputs[**output].is_finite());
         bad.map_or(Ok(()), |&output| {
             let owner = layout.topology.owners[output];
-            let value = self.board.buffers.left[output];
+            let value = self.board.buffers.outputs[output];
             Err((
                 owner,
                 Fault::NotFinite { output: output - layout.topology.blocks[owner].outputs.start, value },
@@ -234,7 +237,7 @@ impl<'a> Settling<'a> {
         }
     }
 
-    fn rooms(&mut self) -> &mut Vec<Room> {
+    fn rooms(&mut self) -> &mut Vec<LoopWorkspace> {
         match self.instant {
             Instant::Exchange(_) => &mut self.board.renewal_rooms,
             Instant::Start | Instant::Jump => &mut self.board.rooms,
@@ -242,10 +245,10 @@ impl<'a> Settling<'a> {
     }
 
     /// What went wrong, with names.
-    pub(crate) fn error(&self, unsettled: Unsettled, blame: impl Fn(Blamed) -> StepError) -> StepError {
+    pub(crate) fn error(&self, unsettled: InstantFailure, blame: impl Fn(FaultOf) -> StepError) -> StepError {
         let (place, what, rounds) = match unsettled {
-            Unsettled::Blamed(blamed) => return blame(blamed),
-            Unsettled::Unsolved { place, what, rounds } => (place, what, rounds),
+            InstantFailure::Blamed(blamed) => return blame(blamed),
+            InstantFailure::LoopNotSolved { place, what, rounds } => (place, what, rounds),
         };
         let (layout, board, found) = (self.layout, &*self.board, &self.order().loops[place]);
         let path = layout.ports().way_round(&found.path);
@@ -272,18 +275,18 @@ impl<'a> Settling<'a> {
 
 /// u = g(u) of a loop, with discrete outputs held.
 struct Equation<'s, 'a> {
-    settling: &'s mut Settling<'a>,
+    settling: &'s mut InstantSolver<'a>,
     found: &'a Loop,
     held: &'s mut [f64],
 }
 
 impl Equation<'_, '_> {
-    fn solve(&mut self, place: usize, newton: &mut Newton, u: &mut [f64]) -> Result<(), Unsettled> {
+    fn solve(&mut self, place: usize, newton: &mut Newton, u: &mut [f64]) -> Result<(), InstantFailure> {
         let found = self.found;
         for (held, output) in self.held.iter_mut().zip(&found.discrete) {
             *held = self.settling.board.traces.newest()[*output];
         }
-        let unsolved = |what, rounds| Unsettled::Unsolved { place, what, rounds };
+        let unsolved = |what, rounds| InstantFailure::LoopNotSolved { place, what, rounds };
         let mut last = 0;
         // Each may have to follow another.
         let most = ROUNDS + found.discrete.len() as u32;
@@ -301,7 +304,7 @@ impl Equation<'_, '_> {
                 })?;
             }
             // One at a time: of two that hear each other, the second is asked again once the first has changed.
-            let said = &self.settling.board.buffers.left;
+            let said = &self.settling.board.buffers.outputs;
             let mut held = self.held.iter_mut().zip(&found.discrete);
             let Some((held, output)) = held.find(|(held, output)| **held != said[**output]) else {
                 return Ok(());
@@ -319,13 +322,13 @@ impl Equation<'_, '_> {
     }
 
     /// From the unknowns to the outputs.
-    fn pass(&mut self, lenient: bool) -> Result<(), Unsettled> {
+    fn pass(&mut self, lenient: bool) -> Result<(), InstantFailure> {
         let (settling, found) = (&mut *self.settling, self.found);
         let (order, offset) = (settling.order(), settling.offset());
         hold(settling.board, self.held, found);
         for pass in found.passes.clone() {
             found.inputs.iter().for_each(|input| settling.tell(*input));
-            settling.hear(Who::Pass(offset + pass), lenient)?;
+            settling.hear(SimulatorSelection::Pass(offset + pass), lenient)?;
             settling.now_known(&order.passes[pass]);
             hold(settling.board, self.held, found);
         }
@@ -334,16 +337,16 @@ impl Equation<'_, '_> {
 }
 
 impl Equations for Equation<'_, '_> {
-    type Error = Unsettled;
+    type Error = InstantFailure;
 
-    fn value(&mut self, u: &[f64], g: &mut [f64]) -> Result<(), Unsettled> {
+    fn value(&mut self, u: &[f64], g: &mut [f64]) -> Result<(), InstantFailure> {
         let unknowns = &self.found.unknowns;
         for (place, &input) in unknowns.iter().enumerate() {
             let slope = u.get(unknowns.len() + place).copied().unwrap_or(0.0);
             self.settling.board.unknowns[input] = Segment::line(u[place], slope);
         }
         self.pass(true)?;
-        let Settling { layout, board, .. } = &*self.settling;
+        let InstantSolver { layout, board, .. } = &*self.settling;
         for (place, &input) in unknowns.iter().enumerate() {
             let driven = board.coupled(layout, input);
             g[place] = driven.at(0.0);
@@ -355,10 +358,10 @@ impl Equations for Equation<'_, '_> {
     }
 
     /// What the simulators declare, along the passes of the loop: dy = D du, du = L dy.
-    fn derivatives(&mut self, into: &mut [f64]) -> Result<bool, Unsettled> {
+    fn derivatives(&mut self, into: &mut [f64]) -> Result<bool, InstantFailure> {
         let found = self.found;
         let (order, offset) = (self.settling.order(), self.settling.offset());
-        let Settling { layout, board, crew, .. } = &mut *self.settling;
+        let InstantSolver { layout, board, crew, .. } = &mut *self.settling;
         let declares =
             |output: &usize| layout.topology.interfaces[layout.topology.owners[*output]].abilities.jacobian;
         if layout.topology.shape.slopes || !found.outputs.iter().all(declares) {

@@ -4,7 +4,7 @@ use crate::summary::BondSummary;
 
 /// A port and its largest error.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Apart {
+pub struct ReferenceDeviation {
     pub name: String,
     /// Empty where nobody says.
     pub unit: String,
@@ -17,13 +17,13 @@ pub struct Apart {
 
 /// All ports that were compared; none where there is no undivided model.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Undivided<'a> {
+pub struct MonolithicReference<'a> {
     /// What the comparison leaves out; may be empty.
     pub about: &'a str,
-    pub ports: &'a [Apart],
+    pub ports: &'a [ReferenceDeviation],
 }
 
-impl Undivided<'_> {
+impl MonolithicReference<'_> {
     /// Why a signal is worse than the energy defect lets one hope, where it is.
     pub fn beside(&self, bonds: &[BondSummary]) -> Option<String> {
         let defect = bonds.iter().map(|bond| bond.share).filter(|share| !share.is_nan()).reduce(f64::max)?;
@@ -50,7 +50,7 @@ mod tests {
         let totals = BondTotals { transmitted: 1.0, exchanged: 1.0, residual: 0.0, residual_absolute: 0.01 };
         let bonds = [BondSummary { name: "strut".into(), totals, share: 0.01, power_error: 0.0 }];
         let words = |share: f64| {
-            let port = |name: &str, share: f64| Apart {
+            let port = |name: &str, share: f64| ReferenceDeviation {
                 name: name.into(),
                 unit: "N".into(),
                 error: 1.0,
@@ -58,10 +58,10 @@ mod tests {
                 at: 0.0,
             };
             let ports = [port("a.x", 1e-3), port("a.F", share)];
-            Undivided { about: "", ports: &ports }.beside(&bonds)
+            MonolithicReference { about: "", ports: &ports }.beside(&bonds)
         };
         assert!(words(0.02).is_some_and(|words| words.starts_with("`a.F` is off by 2.000 % at its worst")));
         assert_eq!(words(0.009), None);
-        assert_eq!(Undivided::default().beside(&bonds), None);
+        assert_eq!(MonolithicReference::default().beside(&bonds), None);
     }
 }

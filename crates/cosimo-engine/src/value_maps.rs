@@ -18,7 +18,7 @@ pub(crate) fn around(
     system: &System,
 ) -> Vec<Option<Box<dyn Simulator>>> {
     let names = Names::new(system.components.iter().map(|component| component.name.as_str()));
-    let mut tables: Vec<Vec<Table>> = simulators.iter().map(|_| Vec::new()).collect();
+    let mut tables: Vec<Vec<MapTable>> = simulators.iter().map(|_| Vec::new()).collect();
     for wire in &system.wires {
         for summand in wire.from.iter().filter(|summand| !summand.map.is_empty()) {
             let Ok((owner, component, port)) = names.split(&summand.port.0) else { continue };
@@ -28,7 +28,7 @@ pub(crate) fn around(
             let Some(source) = interface.outputs.iter().position(|known| known.name == port) else {
                 continue;
             };
-            tables[owner].push(Table {
+            tables[owner].push(MapTable {
                 source,
                 name: output(port, &wire.to.0),
                 path: format!("{component}.{port}"),
@@ -38,14 +38,14 @@ pub(crate) fn around(
             });
         }
     }
-    let wrap = |(inner, tables): (Box<dyn Simulator>, Vec<Table>)| -> Box<dyn Simulator> {
-        if tables.is_empty() { inner } else { Box::new(Mapped::new(inner, tables)) }
+    let wrap = |(inner, tables): (Box<dyn Simulator>, Vec<MapTable>)| -> Box<dyn Simulator> {
+        if tables.is_empty() { inner } else { Box::new(MappedSimulator::new(inner, tables)) }
     };
     let each = simulators.into_iter().zip(tables);
     each.map(|(simulator, tables)| simulator.map(|inner| wrap((inner, tables)))).collect()
 }
 
-struct Table {
+struct MapTable {
     /// The output that is looked up.
     source: usize,
     /// Of the output that is made of it.
@@ -58,10 +58,10 @@ struct Table {
     waits: bool,
 }
 
-struct Mapped {
+struct MappedSimulator {
     inner: Box<dyn Simulator>,
     interface: Interface,
-    tables: Vec<Table>,
+    tables: Vec<MapTable>,
     /// Outputs of the inner one.
     own: usize,
     stepped: bool,
@@ -69,8 +69,8 @@ struct Mapped {
     open: Option<(usize, f64)>,
 }
 
-impl Mapped {
-    fn new(inner: Box<dyn Simulator>, tables: Vec<Table>) -> Mapped {
+impl MappedSimulator {
+    fn new(inner: Box<dyn Simulator>, tables: Vec<MapTable>) -> MappedSimulator {
         let mut interface = inner.interface().clone();
         let own = interface.outputs.len();
         for (at, table) in tables.iter().enumerate() {
@@ -86,7 +86,7 @@ impl Mapped {
         }
         interface.abilities.integrals = false;
         interface.state_space_access = None;
-        Mapped { inner, interface, tables, own, stepped: false, open: None }
+        MappedSimulator { inner, interface, tables, own, stepped: false, open: None }
     }
 
     /// From here on outputs mean something.
@@ -125,7 +125,7 @@ impl Mapped {
     }
 }
 
-fn missing(table: &Table, value: f64) -> SimulatorError {
+fn missing(table: &MapTable, value: f64) -> SimulatorError {
     let known: Vec<String> = table.entries.iter().map(|(from, _)| from.to_string()).collect();
     let message = format!(
         "`{}` is {value}, for which the map to `{}` has no entry, only for {}",
@@ -136,7 +136,7 @@ fn missing(table: &Table, value: f64) -> SimulatorError {
     SimulatorError::new("map", message)
 }
 
-impl Simulator for Mapped {
+impl Simulator for MappedSimulator {
     fn interface(&self) -> &Interface {
         &self.interface
     }
@@ -196,7 +196,7 @@ impl Simulator for Mapped {
     }
 }
 
-impl Jacobian for Mapped {
+impl Jacobian for MappedSimulator {
     fn fill(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
         let (own, more) = into.split_at_mut(self.own * self.interface.inputs.len());
         more.fill(0.0); // between its jumps

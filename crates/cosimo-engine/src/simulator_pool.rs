@@ -5,7 +5,7 @@
 //! all calls, straight on the board's buffers. With more, each worker has a share of the simulators (`workers.rs`), whose
 //! inputs the coordinator fills in before it lets them work. No call allocates.
 
-mod team;
+mod simulator_group;
 
 use std::ops::Range;
 use std::time::Duration;
@@ -13,24 +13,25 @@ use std::time::Duration;
 use cosimo_core::Slot;
 use cosimo_core::linear_model::ModelPlace;
 
-pub use self::team::in_simulator;
-pub(crate) use self::team::{
-    Blamed, Buffers, Fault, Member, Outcome, Seldom, Sources, Task, Who, earlier, finite, guarded,
+pub use self::simulator_group::in_simulator;
+pub(crate) use self::simulator_group::{
+    Buffers, ColdSlot, Fault, FaultOf, SimulatorSelection, SimulatorSlot, Sources, Task, TaskOutcome,
+    earlier, finite, guarded,
 };
-use self::team::{Team, perform};
+use self::simulator_group::{SimulatorGroup, perform};
 use crate::workers::{self, Worker, shares};
 
 /// All simulators of an island.
-pub(crate) struct Crew {
+pub(crate) struct SimulatorPool {
     /// Those of the coordinator's own thread, working on the board's buffers.
-    own: Team,
-    shares: Vec<Share>,
+    own: SimulatorGroup,
+    shares: Vec<PoolShare>,
     sources: Sources,
 }
 
 /// What a worker has.
-struct Share {
-    worker: Worker<Group>,
+struct PoolShare {
+    worker: Worker<PoolGroup>,
     /// Which members, and where their values stand on the board: those of neighbours are neighbours.
     members: Range<usize>,
     inputs: Range<usize>,
@@ -44,15 +45,15 @@ struct Share {
     busy: Vec<bool>,
 }
 
-struct Group {
-    team: Team,
+struct PoolGroup {
+    team: SimulatorGroup,
     buffers: Buffers,
     task: Task,
     sources: Sources,
-    result: Result<Outcome, Blamed>,
+    result: Result<TaskOutcome, FaultOf>,
 }
 
-impl workers::Group for Group {
+impl workers::WorkerGroup for PoolGroup {
     fn work(&mut self) {
         self.result = perform(&mut self.team, self.task, &self.sources, &mut self.buffers);
     }
@@ -62,16 +63,16 @@ impl workers::Group for Group {
     }
 }
 
-impl Crew {
+impl SimulatorPool {
     /// Spreads the members over the threads, neighbours together.
-    pub(crate) fn new(members: Vec<Member>, threads: usize, sources: Sources) -> Crew {
+    pub(crate) fn new(members: Vec<SimulatorSlot>, threads: usize, sources: Sources) -> SimulatorPool {
         let seldoms = members.iter().map(|member| &member.seldom);
         let wires = seldoms.map(|seldom| seldom.takes.len()).sum();
         let mut shares = shares(members, threads).into_iter();
-        let own = Team::new(shares.next().unwrap_or_default());
-        Crew {
+        let own = SimulatorGroup::new(shares.next().unwrap_or_default());
+        SimulatorPool {
             own,
-            shares: shares.map(|group| Share::start(group, sources.clone(), wires)).collect(),
+            shares: shares.map(|group| PoolShare::start(group, sources.clone(), wires)).collect(),
             sources,
         }
     }
@@ -84,7 +85,7 @@ impl Crew {
     pub(crate) fn take_times(&mut self) {
         self.own.spent = Some(vec![Duration::ZERO; self.own.members.len()]);
         for share in &self.shares {
-            share.worker.at_rest(|Group { team, .. }| {
+            share.worker.at_rest(|PoolGroup { team, .. }| {
                 team.spent = Some(vec![Duration::ZERO; team.members.len()]);
             });
         }
@@ -101,7 +102,7 @@ impl Crew {
 
     /// Runs a task on everybody. The board's buffers are the input and the output; a fault is that of the
     /// simulator with the smallest index, whatever the number of threads.
-    pub(crate) fn run(&mut self, task: Task, board: &mut Buffers) -> Result<Outcome, Blamed> {
+    pub(crate) fn run(&mut self, task: Task, board: &mut Buffers) -> Result<TaskOutcome, FaultOf> {
         for share in &self.shares {
             share.give(task, board);
         }
@@ -113,7 +114,7 @@ impl Crew {
     }
 }
 
-fn merge(a: Result<Outcome, Blamed>, b: Result<Outcome, Blamed>) -> Result<Outcome, Blamed> {
+fn merge(a: Result<TaskOutcome, FaultOf>, b: Result<TaskOutcome, FaultOf>) -> Result<TaskOutcome, FaultOf> {
     match (a, b) {
         (Ok(a), Ok(b)) => Ok(a.and(b)),
         (Err(a), Err(b)) => Err(if a.0 <= b.0 { a } else { b }),
@@ -121,14 +122,14 @@ fn merge(a: Result<Outcome, Blamed>, b: Result<Outcome, Blamed>) -> Result<Outco
     }
 }
 
-impl Share {
-    fn start(mut members: Vec<Member>, sources: Sources, wires: usize) -> Share {
+impl PoolShare {
+    fn start(mut members: Vec<SimulatorSlot>, sources: Sources, wires: usize) -> PoolShare {
         let inputs = own_places(members.iter_mut().map(|member| &mut member.inputs));
         let outputs = own_places(members.iter_mut().map(|member| &mut member.outputs));
         let jacobian = own_places(members.iter_mut().map(|member| &mut member.seldom.jacobian));
         let states = own_places(members.iter_mut().map(|member| &mut member.seldom.states));
         let locals = own_places(members.iter_mut().map(|member| &mut member.seldom.locals));
-        let models = |members: &mut Vec<Member>, of: fn(&mut ModelPlace) -> &mut Range<usize>| {
+        let models = |members: &mut Vec<SimulatorSlot>, of: fn(&mut ModelPlace) -> &mut Range<usize>| {
             own_places(members.iter_mut().filter_map(|member| member.seldom.model.as_mut()).map(of))
         };
         let present = models(&mut members, |place| &mut place.present);
@@ -145,13 +146,18 @@ impl Share {
             locals: vec![0.0; locals.len()],
             ..Buffers::new(inputs.len(), outputs.len(), count, wires)
         };
-        let team = Team::new(members);
+        let team = SimulatorGroup::new(members);
         let busy = team.stages.iter().map(|runs| !runs.is_empty()).collect();
-        let group =
-            Group { team, buffers, task: Task::Save(Slot::Probe), sources, result: Ok(Outcome::default()) };
+        let group = PoolGroup {
+            team,
+            buffers,
+            task: Task::Save(Slot::Probe),
+            sources,
+            result: Ok(TaskOutcome::default()),
+        };
         let worker = Worker::start(group);
         let members = first..first + count;
-        Share { worker, members, inputs, outputs, jacobian, present, matrices, states, locals, busy }
+        PoolShare { worker, members, inputs, outputs, jacobian, present, matrices, states, locals, busy }
     }
 
     /// Nobody of this group steps in the stage.
@@ -186,7 +192,7 @@ impl Share {
             | Task::ExitInitialisation { .. } => {
                 own.segments.copy_from_slice(&board.segments[self.inputs.clone()]);
                 // A settle may leave some members alone; what they had must come back unchanged.
-                own.left.copy_from_slice(&board.left[self.outputs.clone()]);
+                own.outputs.copy_from_slice(&board.outputs[self.outputs.clone()]);
                 own.slopes.copy_from_slice(&board.slopes[self.outputs.clone()]);
             }
             Task::SetStates => own.states.copy_from_slice(&board.states[self.states.clone()]),
@@ -205,15 +211,15 @@ impl Share {
         }
     }
 
-    fn take(&self, task: Task, board: &mut Buffers) -> Result<Outcome, Blamed> {
+    fn take(&self, task: Task, board: &mut Buffers) -> Result<TaskOutcome, FaultOf> {
         if self.idle(task) {
-            return Ok(Outcome::default());
+            return Ok(TaskOutcome::default());
         }
         self.worker.take(|group| self.read(group, task, board))
     }
 
     /// What the members have to say.
-    fn read(&self, group: &mut Group, task: Task, board: &mut Buffers) -> Result<Outcome, Blamed> {
+    fn read(&self, group: &mut PoolGroup, task: Task, board: &mut Buffers) -> Result<TaskOutcome, FaultOf> {
         if group.result.as_ref().is_ok_and(|outcome| outcome.event) {
             for (due, own) in board.due[self.members.clone()].iter_mut().zip(&mut group.buffers.due) {
                 *due |= std::mem::take(own);
@@ -222,7 +228,7 @@ impl Share {
         let own = &group.buffers;
         match task {
             Task::Advance { .. } | Task::Settle { .. } | Task::Read => {
-                board.left[self.outputs.clone()].copy_from_slice(&own.left);
+                board.outputs[self.outputs.clone()].copy_from_slice(&own.outputs);
                 board.slopes[self.outputs.clone()].copy_from_slice(&own.slopes);
                 board.integrals[self.outputs.clone()].copy_from_slice(&own.integrals);
             }
@@ -239,7 +245,7 @@ impl Share {
             Task::Freeze => board.frozen[self.members.clone()].clone_from_slice(&own.frozen),
             Task::Rehearse(_) => board.rehearsals[self.members.clone()].clone_from_slice(&own.rehearsals),
             Task::ExitInitialisation { .. } => {
-                board.left[self.outputs.clone()].copy_from_slice(&own.left);
+                board.outputs[self.outputs.clone()].copy_from_slice(&own.outputs);
                 board.notices[self.members.clone()].clone_from_slice(&own.notices);
             }
             Task::Lead => board.leads[self.members.clone()].fill(None),
@@ -257,11 +263,11 @@ impl Share {
             | Task::Tune { .. } => {}
         }
         let global = |place: usize| self.members.start + place;
-        let ended = |outcome: Outcome| outcome.ended.map(|(place, function)| (global(place), function));
+        let ended = |outcome: TaskOutcome| outcome.ended.map(|(place, function)| (global(place), function));
         group
             .result
             .clone()
-            .map(|outcome| Outcome { ended: ended(outcome), ..outcome })
+            .map(|outcome| TaskOutcome { ended: ended(outcome), ..outcome })
             .map_err(|(place, fault)| (global(place), fault))
     }
 }
@@ -325,22 +331,22 @@ mod tests {
         let members = numbers.iter().enumerate().map(member).collect();
         let mut buffers = Buffers::new(0, numbers.len(), numbers.len(), 0);
         let window = Window { from: Time::ZERO, to: Time::ZERO, size: 0.0 };
-        let result = Crew::new(members, threads, Sources::default())
+        let result = SimulatorPool::new(members, threads, Sources::default())
             .run(Task::Advance { window, stage }, &mut buffers);
-        (result.map(|outcome| outcome.evaluations).map_err(|(index, _)| index), buffers.left)
+        (result.map(|outcome| outcome.evaluations).map_err(|(index, _)| index), buffers.outputs)
     }
 
-    fn member(index: usize, number: Option<f64>, stage: usize) -> Member {
+    fn member(index: usize, number: Option<f64>, stage: usize) -> SimulatorSlot {
         let interface =
             Interface { inputs: vec![], outputs: vec![], feedthrough: vec![], ..Interface::default() };
-        Member {
+        SimulatorSlot {
             index,
             simulator: Box::new(Number(number, interface)),
             inputs: 0..0,
             outputs: index..index + 1,
             offers_slopes: false,
             offers_integrals: false,
-            seldom: Box::new(Seldom {
+            seldom: Box::new(ColdSlot {
                 stage,
                 states: 0..0,
                 locals: 0..0,
@@ -368,8 +374,11 @@ mod tests {
     #[test]
     fn times_are_taken_of_everybody_who_is_called_and_only_where_asked_for() {
         for threads in [1, 2, 3] {
-            let mut crew =
-                Crew::new((0..3).map(|k| member(k, Some(1.0), k % 2)).collect(), threads, Sources::default());
+            let mut crew = SimulatorPool::new(
+                (0..3).map(|k| member(k, Some(1.0), k % 2)).collect(),
+                threads,
+                Sources::default(),
+            );
             let mut board = Buffers::new(0, 3, 3, 0);
             let window = Window { from: Time::ZERO, to: Time::ZERO, size: 0.0 };
             crew.run(Task::Advance { window, stage: 0 }, &mut board).unwrap();

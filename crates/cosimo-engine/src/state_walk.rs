@@ -6,21 +6,21 @@ use std::collections::VecDeque;
 use cosimo_core::line::{Stamp, StampTable};
 use cosimo_core::{Clock, Segment, SimulatorError, Time, Traces, Window};
 
-pub(crate) enum Walk<'a> {
+pub(crate) enum StateWalk<'a> {
     Write(&'a mut Vec<u8>),
     /// What is left, or nothing where the bytes were no good.
     Read(Option<&'a [u8]>),
 }
 
-impl Walk<'_> {
+impl StateWalk<'_> {
     /// Whether everything was there, and nothing more.
     pub(crate) fn is_whole(&self) -> bool {
-        matches!(self, Walk::Write(_) | Walk::Read(Some([])))
+        matches!(self, StateWalk::Write(_) | StateWalk::Read(Some([])))
     }
 
     /// Whether the bytes are no good.
     pub(crate) fn is_broken(&self) -> bool {
-        matches!(self, Walk::Read(None))
+        matches!(self, StateWalk::Read(None))
     }
 
     pub(crate) fn end(self) -> Result<(), SimulatorError> {
@@ -29,12 +29,12 @@ impl Walk<'_> {
     }
 
     pub(crate) fn reads(&self) -> bool {
-        matches!(self, Walk::Read(_))
+        matches!(self, StateWalk::Read(_))
     }
 
     /// What was read makes no sense.
     pub(crate) fn refuse(&mut self) {
-        if let Walk::Read(rest) = self {
+        if let StateWalk::Read(rest) = self {
             *rest = None;
         }
     }
@@ -49,8 +49,8 @@ impl Walk<'_> {
 
     fn word(&mut self, word: &mut u64) {
         match self {
-            Walk::Write(into) => into.extend(word.to_le_bytes()),
-            Walk::Read(rest) => {
+            StateWalk::Write(into) => into.extend(word.to_le_bytes()),
+            StateWalk::Read(rest) => {
                 let read = rest.and_then(|bytes| bytes.split_first_chunk::<8>());
                 *rest = read.map(|(_, rest)| rest);
                 if let Some((bytes, _)) = read {
@@ -121,7 +121,7 @@ impl Walk<'_> {
     /// How many there are; never more than there are bytes for, at `size` bytes each.
     fn length(&mut self, mut length: u64, size: u64) -> usize {
         self.word(&mut length);
-        if let Walk::Read(rest) = self {
+        if let StateWalk::Read(rest) = self {
             *rest = rest.filter(|bytes| length.saturating_mul(size) <= bytes.len() as u64);
             if rest.is_none() {
                 return 0;
@@ -146,8 +146,8 @@ impl Walk<'_> {
     pub(crate) fn bytes(&mut self, bytes: &mut Vec<u8>) {
         let length = self.length(bytes.len() as u64, 1);
         match self {
-            Walk::Write(into) => into.extend_from_slice(bytes),
-            Walk::Read(rest) => {
+            StateWalk::Write(into) => into.extend_from_slice(bytes),
+            StateWalk::Read(rest) => {
                 let read = rest.and_then(|left| left.split_at_checked(length));
                 *bytes = read.map(|(read, _)| read.to_vec()).unwrap_or_default();
                 *rest = read.map(|(_, rest)| rest);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     impl All {
-        fn walk(&mut self, walk: &mut Walk<'_>) {
+        fn walk(&mut self, walk: &mut StateWalk<'_>) {
             walk.number(&mut self.number);
             walk.count(&mut self.count);
             walk.flag(&mut self.flag);
@@ -217,7 +217,7 @@ mod tests {
             stamps: vec![stamp, Stamp::default()],
         };
         let mut bytes = Vec::new();
-        all.walk(&mut Walk::Write(&mut bytes));
+        all.walk(&mut StateWalk::Write(&mut bytes));
         (all, bytes)
     }
 
@@ -225,7 +225,7 @@ mod tests {
     fn what_was_written_is_read() {
         let (written, bytes) = all();
         let mut read = All { list: vec![9.0; 5], ..All::default() };
-        let mut walk = Walk::Read(Some(&bytes));
+        let mut walk = StateWalk::Read(Some(&bytes));
         read.walk(&mut walk);
         assert_eq!(walk.end(), Ok(()));
         assert_eq!(read, written);
@@ -236,7 +236,7 @@ mod tests {
     fn what_is_damaged_is_refused() {
         let (_, bytes) = all();
         let refused = |bytes: &[u8]| {
-            let mut walk = Walk::Read(Some(bytes));
+            let mut walk = StateWalk::Read(Some(bytes));
             All::default().walk(&mut walk);
             walk.end().is_err()
         };

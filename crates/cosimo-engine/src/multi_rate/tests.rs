@@ -117,7 +117,7 @@ const PLAIN: Kind = Kind {
 };
 
 struct Bench {
-    paced: Paced,
+    paced: MultiRateSimulator,
     log: Log,
     slopes: bool,
 }
@@ -150,7 +150,7 @@ impl Bench {
         };
         let log = Log::default();
         let inner = Power { interface, power, now: Memory::new([0.0]), stops, event, log: log.clone() };
-        let mut paced = Paced::new(Box::new(inner), every, divides);
+        let mut paced = MultiRateSimulator::new(Box::new(inner), every, divides);
         let setup = Setup { start: Time::ZERO, stop: None, stop_at_events: meets, rewinds: true };
         paced.initialize(&setup).unwrap();
         let mut bench = Bench { paced, log, slopes };
@@ -259,7 +259,7 @@ fn between_ends_with_slopes_lies_a_cubic() {
         near(bench.step(from, to).0[0], to * to * to);
     }
     let between = |first: f64, last: f64| {
-        let mut state = State::new(1, 0);
+        let mut state = MultiRateState::new(1, 0);
         (state.own, state.start[0], state.end[0]) = (window(0.0, 2.0), 1.0, 5.0);
         (state.start_slopes[0], state.end_slopes[0]) = (first, last);
         state.between(0)

@@ -35,7 +35,7 @@ pub(crate) fn guarded<R>(work: impl FnOnce() -> R) -> Result<R, String> {
 }
 
 /// One simulator with the places of its values in the buffers it works on.
-pub(crate) struct Member {
+pub(crate) struct SimulatorSlot {
     pub index: usize,
     pub simulator: Box<dyn Simulator>,
     pub inputs: Range<usize>,
@@ -43,10 +43,10 @@ pub(crate) struct Member {
     pub offers_slopes: bool,
     pub offers_integrals: bool,
     /// What plain steps have no use for; elsewhere, so that a thousand members fit into a cache.
-    pub seldom: Box<Seldom>,
+    pub seldom: Box<ColdSlot>,
 }
 
-pub(crate) struct Seldom {
+pub(crate) struct ColdSlot {
     pub stage: usize,
     pub states: Range<usize>,
     /// Where its recorded locals go.
@@ -67,22 +67,22 @@ pub(crate) struct Seldom {
 }
 
 /// Members of one thread, in the order of their indices.
-pub(super) struct Team {
-    pub(super) members: Vec<Member>,
+pub(super) struct SimulatorGroup {
+    pub(super) members: Vec<SimulatorSlot>,
     /// Per stage: who steps in it, in runs of neighbours.
     pub(super) stages: Vec<Vec<Range<usize>>>,
     /// Per member: wall time inside its calls, where somebody wants to know.
     pub(super) spent: Option<Vec<Duration>>,
 }
 
-impl Team {
-    pub(super) fn new(members: Vec<Member>) -> Team {
+impl SimulatorGroup {
+    pub(super) fn new(members: Vec<SimulatorSlot>) -> SimulatorGroup {
         let count = members.iter().map(|member| member.seldom.stage + 1).max().unwrap_or(0);
         let mut places = vec![Vec::new(); count];
         for (place, member) in members.iter().enumerate() {
             places[member.seldom.stage].push(place);
         }
-        Team { members, stages: places.into_iter().map(runs).collect(), spent: None }
+        SimulatorGroup { members, stages: places.into_iter().map(runs).collect(), spent: None }
     }
 }
 
@@ -92,7 +92,7 @@ pub(crate) enum Task {
     Enter(Setup),
     Settle {
         at: Time,
-        who: Who,
+        who: SimulatorSelection,
         /// Outputs need not be finite yet.
         lenient: bool,
     },
@@ -115,8 +115,8 @@ pub(crate) enum Task {
         stage: usize,
     },
     /// Texts and bytes that have arrived, and those that are shown.
-    Take(Who),
-    Give(Who),
+    Take(SimulatorSelection),
+    Give(SimulatorSelection),
     Save(Slot),
     Restore(Slot),
     Jacobian {
@@ -141,21 +141,21 @@ pub(crate) enum Task {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Who {
+pub(crate) enum SimulatorSelection {
     All,
     Pass(usize),
     Stage(usize),
     /// Those that answer without a step between, or have events.
-    Lively,
+    EventsOrDirect,
 }
 
-impl Who {
-    fn is(self, seldom: &Seldom) -> bool {
+impl SimulatorSelection {
+    fn is(self, seldom: &ColdSlot) -> bool {
         match self {
-            Who::All => true,
-            Who::Pass(pass) => seldom.passes.get(pass).copied().unwrap_or(false),
-            Who::Stage(stage) => seldom.stage == stage,
-            Who::Lively => seldom.lively,
+            SimulatorSelection::All => true,
+            SimulatorSelection::Pass(pass) => seldom.passes.get(pass).copied().unwrap_or(false),
+            SimulatorSelection::Stage(stage) => seldom.stage == stage,
+            SimulatorSelection::EventsOrDirect => seldom.lively,
         }
     }
 }
@@ -164,7 +164,7 @@ impl Who {
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
     pub segments: Vec<Segment>,
-    pub left: Vec<f64>,
+    pub outputs: Vec<f64>,
     pub slopes: Vec<f64>,
     pub integrals: Vec<f64>,
     pub jacobian: Vec<f64>,
@@ -196,7 +196,7 @@ impl Buffers {
     pub(crate) fn new(inputs: usize, outputs: usize, members: usize, wires: usize) -> Buffers {
         Buffers {
             segments: vec![Segment::ZERO; inputs],
-            left: vec![0.0; outputs],
+            outputs: vec![0.0; outputs],
             slopes: vec![f64::NAN; outputs],
             integrals: vec![f64::NAN; outputs],
             frozen: vec![Vec::new(); members],
@@ -213,7 +213,7 @@ impl Buffers {
 
 /// What came out of a task beside the buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(crate) struct Outcome {
+pub(crate) struct TaskOutcome {
     pub evaluations: u64,
     pub next_event: Option<Time>,
     /// Somebody stands at an event.
@@ -222,10 +222,10 @@ pub(crate) struct Outcome {
     pub ended: Option<(usize, &'static str)>,
 }
 
-impl Outcome {
+impl TaskOutcome {
     /// With what came out elsewhere.
-    pub(super) fn and(self, other: Outcome) -> Outcome {
-        Outcome {
+    pub(super) fn and(self, other: TaskOutcome) -> TaskOutcome {
+        TaskOutcome {
             evaluations: self.evaluations + other.evaluations,
             next_event: earlier(self.next_event, other.next_event),
             event: self.event || other.event,
@@ -266,21 +266,21 @@ pub(crate) struct Sources {
 }
 
 /// A fault and whose it is.
-pub(crate) type Blamed = (usize, Fault);
+pub(crate) type FaultOf = (usize, Fault);
 
 /// Runs a task on a team, in order, stopping at the first fault. Panics are caught once around all calls.
 pub(super) fn perform(
-    team: &mut Team,
+    team: &mut SimulatorGroup,
     task: Task,
     sources: &Sources,
     buffers: &mut Buffers,
-) -> Result<Outcome, Blamed> {
+) -> Result<TaskOutcome, FaultOf> {
     let current = Cell::new(0);
     let result = guarded(|| {
         if let Task::Advance { window, stage } = task {
             return advance(team, window, stage, buffers, &current);
         }
-        let mut outcome = Outcome::default();
+        let mut outcome = TaskOutcome::default();
         let mut watch = Stopwatch::start(&mut team.spent);
         for (place, member) in team.members.iter_mut().enumerate() {
             current.set(member.index);
@@ -294,7 +294,7 @@ pub(super) fn perform(
     if let Task::Advance { stage, .. } = task {
         // Whoever came before the fault has given outputs, and a bad one of those is the earlier fault.
         let before = result.as_ref().map_or_else(|(index, _)| *index, |_| usize::MAX);
-        if let Some(blamed) = not_finite(team, stage, before, &buffers.left) {
+        if let Some(blamed) = not_finite(team, stage, before, &buffers.outputs) {
             return Err(blamed);
         }
     }
@@ -304,7 +304,7 @@ pub(super) fn perform(
 /// The first output that is not finite, of those members who step in the stage and come before an index.
 /// Looked for once per stage, not per member: neighbours' outputs are neighbours, so this is one fast loop.
 #[inline]
-fn not_finite(team: &Team, stage: usize, before: usize, left: &[f64]) -> Option<Blamed> {
+fn not_finite(team: &SimulatorGroup, stage: usize, before: usize, left: &[f64]) -> Option<FaultOf> {
     for run in team.stages.get(stage).map_or(&[][..], Vec::as_slice) {
         let members = &team.members[run.clone()];
         let (Some(first), Some(last)) = (members.first(), members.last()) else { continue };
@@ -332,20 +332,20 @@ pub(crate) fn finite(values: &[f64]) -> Result<(), Fault> {
 /// The inner loop of every run.
 #[inline]
 fn advance(
-    team: &mut Team,
+    team: &mut SimulatorGroup,
     window: Window,
     stage: usize,
     buffers: &mut Buffers,
     current: &Cell<usize>,
-) -> Result<Outcome, Blamed> {
-    let mut outcome = Outcome::default();
-    let Team { members, stages, spent } = team;
+) -> Result<TaskOutcome, FaultOf> {
+    let mut outcome = TaskOutcome::default();
+    let SimulatorGroup { members, stages, spent } = team;
     let mut watch = Stopwatch::start(spent);
     for run in stages.get(stage).map_or(&[][..], Vec::as_slice) {
         for (offset, member) in members[run.clone()].iter_mut().enumerate() {
             current.set(member.index);
             let inputs = Inputs::of(&buffers.segments[member.inputs.clone()]);
-            let mut out = outputs(member, &mut buffers.left, &mut buffers.slopes);
+            let mut out = outputs(member, &mut buffers.outputs, &mut buffers.slopes);
             let reached = if member.offers_integrals {
                 let integrals = &mut buffers.integrals[member.outputs.clone()];
                 let simulator = member.simulator.need_integrals();
@@ -380,7 +380,7 @@ fn advance(
 }
 
 /// Who asks to end the simulation, and by which function.
-fn ending(member: &mut Member) -> Option<(usize, &'static str)> {
+fn ending(member: &mut SimulatorSlot) -> Option<(usize, &'static str)> {
     let function = member.simulator.lifecycle()?.ending()?;
     Some((member.index, function))
 }
@@ -419,7 +419,12 @@ pub(crate) fn earlier(one: Option<Time>, other: Option<Time>) -> Option<Time> {
 }
 
 /// Everything but steps.
-fn one(member: &mut Member, task: Task, sources: &Sources, buffers: &mut Buffers) -> Result<Outcome, Fault> {
+fn one(
+    member: &mut SimulatorSlot,
+    task: Task,
+    sources: &Sources,
+    buffers: &mut Buffers,
+) -> Result<TaskOutcome, Fault> {
     let simulator = member.simulator.as_mut();
     let inputs = Inputs::of(&buffers.segments[member.inputs.clone()]);
     match task {
@@ -433,9 +438,9 @@ fn one(member: &mut Member, task: Task, sources: &Sources, buffers: &mut Buffers
             };
         }
         Task::Read => {
-            let mut out = outputs(member, &mut buffers.left, &mut buffers.slopes);
+            let mut out = outputs(member, &mut buffers.outputs, &mut buffers.slopes);
             member.simulator.get_outputs(&mut out)?;
-            finite(&buffers.left[member.outputs.clone()])?;
+            finite(&buffers.outputs[member.outputs.clone()])?;
         }
         Task::ExitInitialisation { direct } if direct == simulator.interface().feedthrough.is_empty() => {}
         Task::ExitInitialisation { .. } => return exit_initialization(member, buffers),
@@ -476,7 +481,7 @@ fn one(member: &mut Member, task: Task, sources: &Sources, buffers: &mut Buffers
             }
         }
         Task::Linearise { matrices } => {
-            let Seldom { model, work, .. } = &mut *member.seldom;
+            let ColdSlot { model, work, .. } = &mut *member.seldom;
             if let (Some(place), Some(source)) = (model, &sources.models) {
                 let present = &mut buffers.present[place.present.clone()];
                 let matrices = matrices.then(|| &mut buffers.matrices[place.matrices.clone()]);
@@ -510,33 +515,33 @@ fn one(member: &mut Member, task: Task, sources: &Sources, buffers: &mut Buffers
         }
         Task::Tune { .. } => {}
     }
-    Ok(Outcome::default())
+    Ok(TaskOutcome::default())
 }
 
 fn settle(
-    member: &mut Member,
+    member: &mut SimulatorSlot,
     at: Time,
-    who: Who,
+    who: SimulatorSelection,
     lenient: bool,
     buffers: &mut Buffers,
-) -> Result<Outcome, Fault> {
+) -> Result<TaskOutcome, Fault> {
     if !who.is(&member.seldom) {
-        return Ok(Outcome::default());
+        return Ok(TaskOutcome::default());
     }
     member.simulator.set_inputs(at, &Inputs::of(&buffers.segments[member.inputs.clone()]))?;
-    let mut out = outputs(member, &mut buffers.left, &mut buffers.slopes);
+    let mut out = outputs(member, &mut buffers.outputs, &mut buffers.slopes);
     member.simulator.get_outputs(&mut out)?;
     if !lenient {
-        finite(&buffers.left[member.outputs.clone()])?;
+        finite(&buffers.outputs[member.outputs.clone()])?;
     }
     let ended = ending(member);
-    let events = member.simulator.events().filter(|_| who == Who::Lively);
+    let events = member.simulator.events().filter(|_| who == SimulatorSelection::EventsOrDirect);
     let next_event = events.map_or(Ok(None), |events| events.next_event())?;
-    Ok(Outcome { next_event, ended, ..Outcome::default() })
+    Ok(TaskOutcome { next_event, ended, ..TaskOutcome::default() })
 }
 
-fn exit_initialization(member: &mut Member, buffers: &mut Buffers) -> Result<Outcome, Fault> {
-    let values = &mut buffers.left[member.outputs.clone()];
+fn exit_initialization(member: &mut SimulatorSlot, buffers: &mut Buffers) -> Result<TaskOutcome, Fault> {
+    let values = &mut buffers.outputs[member.outputs.clone()];
     let lifecycle = member.simulator.lifecycle();
     if lifecycle.map_or(Ok(false), |lifecycle| lifecycle.exit_initialization())? {
         member.simulator.get_outputs(&mut Outputs { values, slopes: &mut [] })?;
@@ -545,7 +550,7 @@ fn exit_initialization(member: &mut Member, buffers: &mut Buffers) -> Result<Out
     buffers.notices[member.index] = notices.unwrap_or_default();
     let ended = ending(member);
     finite(values)?;
-    Ok(Outcome { ended, ..Outcome::default() })
+    Ok(TaskOutcome { ended, ..TaskOutcome::default() })
 }
 
 /// The linear model of one simulator; without a place for new matrices, the old ones stay.
@@ -601,7 +606,7 @@ fn all_finite(name: &str, width: usize, values: &[f64]) -> Result<(), SimulatorE
 
 /// Where the outputs of a member go.
 #[inline]
-fn outputs<'a>(member: &Member, left: &'a mut [f64], slopes: &'a mut [f64]) -> Outputs<'a> {
+fn outputs<'a>(member: &SimulatorSlot, left: &'a mut [f64], slopes: &'a mut [f64]) -> Outputs<'a> {
     Outputs {
         values: &mut left[member.outputs.clone()],
         slopes: if member.offers_slopes { &mut slopes[member.outputs.clone()] } else { &mut [] },

@@ -63,9 +63,9 @@ mod tests {
     use cosimo_core::Time;
 
     /// Hold with the provided `fit_all`.
-    struct Provided;
+    struct ProvidedHold;
 
-    impl Extrapolation for Provided {
+    impl Extrapolation for ProvidedHold {
         fn degree(&self) -> u32 {
             Hold.degree()
         }
@@ -89,7 +89,7 @@ mod tests {
         let check = |traces: &Traces| {
             let (mut short, mut long) = ([Segment::line(7.0, 7.0); 4], [Segment::ZERO; 4]);
             Hold.extrapolate_all(traces, &couplings, &[0..1, 1..4], window, &mut short);
-            Provided.extrapolate_all(traces, &couplings, &[0..1, 1..4], window, &mut long);
+            ProvidedHold.extrapolate_all(traces, &couplings, &[0..1, 1..4], window, &mut long);
             assert_eq!(short.map(|s| s.0.map(f64::to_bits)), long.map(|s| s.0.map(f64::to_bits)));
             short[0].at(0.0)
         };

@@ -10,7 +10,7 @@ const RETRY_AT_MOST: f64 = 0.8;
 const REFUSED: f64 = 0.5;
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Control {
+pub struct StepLimits {
     pub min: f64,
     pub max: f64,
     pub shrink: f64,
@@ -70,9 +70,9 @@ impl Counters {
     }
 }
 
-impl Control {
-    pub(crate) fn new(step: &Step, adaptive: bool) -> Control {
-        Control {
+impl StepLimits {
+    pub(crate) fn new(step: &Step, adaptive: bool) -> StepLimits {
+        StepLimits {
             min: step.min,
             max: step.max,
             shrink: step.shrink,
@@ -132,8 +132,8 @@ impl Control {
 mod tests {
     use super::*;
 
-    fn control(reject: Reject) -> Control {
-        Control { min: 1e-4, max: 1e-2, shrink: 0.2, grow: 1.5, reject, adaptive: true }
+    fn control(reject: Reject) -> StepLimits {
+        StepLimits { min: 1e-4, max: 1e-2, shrink: 0.2, grow: 1.5, reject, adaptive: true }
     }
 
     #[test]

@@ -21,11 +21,11 @@ use cosimo_core::method::OwnStep;
 use cosimo_core::{Clock, LongStep, Segment, Time, Window};
 
 use crate::plan::Layout;
-use crate::walk::Walk;
+use crate::state_walk::StateWalk;
 
 /// A component with a step of its own.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rate {
+pub struct OwnRate {
     pub member: usize,
     /// In seconds.
     pub every: f64,
@@ -39,7 +39,7 @@ pub struct Rate {
 
 /// Where a component is in its own steps.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Pace {
+struct RateState {
     clock: Clock,
     own: Window,
     /// Its step is longer than the window and begins with it.
@@ -53,19 +53,19 @@ struct Pace {
 
 /// All of an island, with the inputs that were made for the longer steps.
 #[derive(Debug, Clone)]
-pub(crate) struct Paces {
-    all: Vec<Pace>,
-    bookmark: Vec<Pace>,
+pub(crate) struct RateSchedule {
+    all: Vec<RateState>,
+    bookmark: Vec<RateState>,
     applied: Vec<Segment>,
     own: Vec<Option<OwnStep>>,
     /// Inputs that a correction is asked for.
     pub(crate) mask: Vec<bool>,
 }
 
-impl Paces {
-    pub(crate) fn new(layout: &Layout) -> Paces {
+impl RateSchedule {
+    pub(crate) fn new(layout: &Layout) -> RateSchedule {
         let inputs = if layout.methods.rates.is_empty() { 0 } else { layout.topology.shape.inputs };
-        let start = Pace {
+        let start = RateState {
             clock: Clock::starting_at(layout.limits.start),
             own: Window { from: layout.limits.start, to: layout.limits.start, size: 0.0 },
             begins: false,
@@ -73,7 +73,7 @@ impl Paces {
             jumped: false,
             steps: 0,
         };
-        Paces {
+        RateSchedule {
             all: vec![start; layout.methods.rates.len()],
             bookmark: vec![start; layout.methods.rates.len()],
             applied: vec![Segment::ZERO; inputs],
@@ -89,7 +89,7 @@ impl Paces {
         layout: &Layout,
         window: Window,
         whole: f64,
-        limits: Limits,
+        limits: OwnStepLimits,
         leads: &mut [Option<LongStep>],
     ) -> bool {
         let mut told = false;
@@ -172,7 +172,7 @@ impl Paces {
         self.all.copy_from_slice(&self.bookmark);
     }
 
-    pub(crate) fn walk(&mut self, walk: &mut Walk<'_>) {
+    pub(crate) fn walk(&mut self, walk: &mut StateWalk<'_>) {
         for pace in &mut self.all {
             walk.clock(&mut pace.clock);
             walk.window(&mut pace.own);
@@ -186,7 +186,7 @@ impl Paces {
 
 /// What may end a step of somebody's own.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Limits {
+pub(crate) struct OwnStepLimits {
     /// An event, an instant of a scenario or the end of the run.
     pub known: Limit,
     /// The end of the run alone.

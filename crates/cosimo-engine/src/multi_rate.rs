@@ -16,7 +16,7 @@ use cosimo_core::{
 };
 use cosimo_system::{Problem, System};
 
-use crate::walk::Walk;
+use crate::state_walk::StateWalk;
 
 /// What rounding can do to a mean slope, in parts of value over step.
 const ROUNDING: f64 = 1e-12;
@@ -44,22 +44,24 @@ pub(crate) fn around(
             problems.push(problem.hint(hint).about(&component.name));
             return simulator;
         }
-        let paced = |inner| -> Box<dyn Simulator> { Box::new(Paced::new(inner, *every, *every < window)) };
+        let paced = |inner| -> Box<dyn Simulator> {
+            Box::new(MultiRateSimulator::new(inner, *every, *every < window))
+        };
         simulator.map(paced)
     };
     simulators.into_iter().zip(&system.components).map(pace).collect()
 }
 
-struct Paced {
+struct MultiRateSimulator {
     inner: Box<dyn Simulator>,
     interface: Interface,
     every: f64,
     setup: Option<Setup>,
     /// Per output: there is nothing between two of its values.
     held: Vec<bool>,
-    state: State,
+    state: MultiRateState,
     /// One per slot, made at once: no step allocates.
-    slots: Vec<State>,
+    slots: Vec<MultiRateState>,
     /// Counts changes of the simulator inside, so that it is saved and restored only where it differs; 0 is before all.
     versions: u64,
     /// The event inside its own step that made it stop.
@@ -73,7 +75,7 @@ struct Paced {
 
 /// All that a rewind brings back.
 #[derive(Debug, Clone)]
-struct State {
+struct MultiRateState {
     version: u64,
     /// Its last step, ahead of the others or with them.
     own: Window,
@@ -98,9 +100,9 @@ struct State {
     parcels: Vec<Vec<u8>>,
 }
 
-impl State {
-    fn new(outputs: usize, parcels: usize) -> State {
-        State {
+impl MultiRateState {
+    fn new(outputs: usize, parcels: usize) -> MultiRateState {
+        MultiRateState {
             version: 0,
             own: Window { from: Time::ZERO, to: Time::ZERO, size: 0.0 },
             lead: None,
@@ -121,7 +123,7 @@ impl State {
     }
 
     /// A copy that takes no new memory.
-    fn copy_from(&mut self, from: &State) {
+    fn copy_from(&mut self, from: &MultiRateState) {
         let numbers = [
             (&mut self.start, &from.start),
             (&mut self.start_slopes, &from.start_slopes),
@@ -139,7 +141,7 @@ impl State {
         (self.event, self.next_event) = (from.event, from.next_event);
     }
 
-    fn walk(&mut self, walk: &mut Walk<'_>) {
+    fn walk(&mut self, walk: &mut StateWalk<'_>) {
         self.parcels.iter_mut().for_each(|parcel| walk.bytes(parcel));
         walk.window(&mut self.own);
         let (mut degree, mut event) = (u64::from(self.degree), self.next_event.map(Time::seconds));
@@ -148,7 +150,7 @@ impl State {
         (self.degree, self.next_event) = (degree as u32, event.and_then(Time::new));
         walk.flag(&mut self.ahead);
         walk.flag(&mut self.event);
-        let State { at, gap, start, start_slopes, end, end_slopes, before, areas, .. } = self;
+        let MultiRateState { at, gap, start, start_slopes, end, end_slopes, before, areas, .. } = self;
         walk.numbers([at, gap]);
         walk.numbers([start, start_slopes, end, end_slopes, before, areas].into_iter().flatten());
     }
@@ -191,9 +193,9 @@ fn bump(share: f64) -> f64 {
     share * share * (3.0 - 2.0 * share)
 }
 
-impl Paced {
+impl MultiRateSimulator {
     /// `divides` where windows may be longer than its steps.
-    fn new(inner: Box<dyn Simulator>, every: f64, divides: bool) -> Paced {
+    fn new(inner: Box<dyn Simulator>, every: f64, divides: bool) -> MultiRateSimulator {
         let mut interface = inner.interface().clone();
         // Its steps are given, so that a line cannot choose them.
         interface.abilities.wave_boundary = false;
@@ -203,7 +205,7 @@ impl Paced {
             interface.abilities.input_degree = 3;
         }
         let (inputs, outputs) = (interface.inputs.len(), interface.outputs.len());
-        Paced {
+        MultiRateSimulator {
             every,
             setup: None,
             held: interface
@@ -211,8 +213,8 @@ impl Paced {
                 .iter()
                 .map(|port| port.discrete || port.value_type != ValueType::Real)
                 .collect(),
-            state: State::new(outputs, interface.byte_outputs.len()),
-            slots: vec![State::new(outputs, interface.byte_outputs.len()); Slot::COUNT],
+            state: MultiRateState::new(outputs, interface.byte_outputs.len()),
+            slots: vec![MultiRateState::new(outputs, interface.byte_outputs.len()); Slot::COUNT],
             versions: 0,
             met: None,
             shifted: vec![Segment::ZERO; inputs],
@@ -417,7 +419,7 @@ impl Paced {
     }
 }
 
-impl Simulator for Paced {
+impl Simulator for MultiRateSimulator {
     fn interface(&self) -> &Interface {
         &self.interface
     }
@@ -485,7 +487,7 @@ impl Simulator for Paced {
     }
 }
 
-impl MultiRate for Paced {
+impl MultiRate for MultiRateSimulator {
     fn begin_long_step(&mut self, lead: LongStep) {
         self.state.lead = Some(lead);
     }
@@ -495,7 +497,7 @@ impl MultiRate for Paced {
     }
 }
 
-impl StepIntegrals for Paced {
+impl StepIntegrals for MultiRateSimulator {
     fn do_step_with_integrals(
         &mut self,
         window: Window,
@@ -524,7 +526,7 @@ impl StepIntegrals for Paced {
     }
 }
 
-impl Events for Paced {
+impl Events for MultiRateSimulator {
     fn next_event(&mut self) -> Result<Option<Time>, SimulatorError> {
         match self.inner.events() {
             Some(events) if !self.state.ahead => events.next_event(),
@@ -533,7 +535,7 @@ impl Events for Paced {
     }
 }
 
-impl Bytes for Paced {
+impl Bytes for MultiRateSimulator {
     fn set_bytes(&mut self, port: usize, content: &[u8]) -> Result<(), SimulatorError> {
         if self.state.ahead && self.state.lead.is_none() {
             return Ok(()); // it comes again when the next step begins
@@ -551,7 +553,7 @@ impl Bytes for Paced {
     }
 }
 
-impl Rollback for Paced {
+impl Rollback for MultiRateSimulator {
     fn save(&mut self, slot: Slot) -> Result<(), SimulatorError> {
         let saved = &mut self.slots[slot.index()];
         if saved.version != self.state.version {
@@ -579,11 +581,11 @@ impl Rollback for Paced {
     }
 }
 
-impl SerializeState for Paced {
+impl SerializeState for MultiRateSimulator {
     fn serialize(&mut self, into: &mut Vec<u8>) -> Result<(), SimulatorError> {
         let mut inner = Vec::new();
         self.inner.need_serialize_state()?.serialize(&mut inner)?;
-        let mut walk = Walk::Write(into);
+        let mut walk = StateWalk::Write(into);
         walk.bytes(&mut inner);
         self.state.walk(&mut walk);
         Ok(())
@@ -591,7 +593,7 @@ impl SerializeState for Paced {
 
     fn deserialize(&mut self, from: &[u8]) -> Result<(), SimulatorError> {
         self.touch();
-        let (mut walk, mut inner) = (Walk::Read(Some(from)), Vec::new());
+        let (mut walk, mut inner) = (StateWalk::Read(Some(from)), Vec::new());
         walk.bytes(&mut inner);
         if !walk.is_broken() {
             self.inner.need_serialize_state()?.deserialize(&inner)?;
@@ -603,7 +605,7 @@ impl SerializeState for Paced {
     }
 }
 
-impl TunableParameters for Paced {
+impl TunableParameters for MultiRateSimulator {
     fn set_parameter(&mut self, parameter: usize, value: f64) -> Result<(), SimulatorError> {
         self.touch();
         self.inner.need_parameters()?.set_parameter(parameter, value)
@@ -611,7 +613,7 @@ impl TunableParameters for Paced {
 }
 
 /// What it shows inside its own step answers no input.
-impl Jacobian for Paced {
+impl Jacobian for MultiRateSimulator {
     fn fill(&mut self, into: &mut [f64]) -> Result<(), SimulatorError> {
         if self.state.ahead {
             into.fill(0.0);
@@ -621,7 +623,7 @@ impl Jacobian for Paced {
     }
 }
 
-impl States for Paced {
+impl States for MultiRateSimulator {
     fn count(&mut self) -> usize {
         self.inner.states().map_or(0, |states| states.count())
     }

@@ -4,9 +4,9 @@ use cosimo_core::interface::Needs;
 use cosimo_core::method::StepController;
 use cosimo_core::registry::MethodEntry;
 
-pub(crate) struct Fixed;
+pub(crate) struct FixedStep;
 
-impl StepController for Fixed {
+impl StepController for FixedStep {
     fn factor(&self, _memory: &[f64], _error: f64, _order: u32) -> f64 {
         1.0
     }
@@ -23,5 +23,5 @@ pub(crate) const ENTRY: MethodEntry<dyn StepController> = MethodEntry {
     order: "",
     options: &[],
     needs: |_| Needs::NOTHING,
-    build: |_| Box::new(Fixed),
+    build: |_| Box::new(FixedStep),
 };

@@ -8,31 +8,31 @@ use cosimo_core::clock::StallDetector;
 use cosimo_core::error::StepError;
 use cosimo_core::{Segment, Setup, SimulatorError, Time};
 
-use super::end::{End, EndTotals};
-use super::rounds::IsleTotals;
-use super::solo::{Solo, SoloSeed};
+use super::end::{EndState, EndTotals};
+use super::rounds::IslandTotals;
+use super::single::{SingleBlueprint, SingleIsland};
 use crate::checkpoint::{self, CheckpointError, Progress};
 use crate::island::Island;
 use crate::plan::Plan;
 use crate::run::Run;
+use crate::state_walk::StateWalk;
 use crate::summary::BondSummary;
-use crate::walk::Walk;
 
 /// An island before it is on its thread.
-pub(crate) struct Seed {
-    pub(super) body: SeedBody,
-    pub(super) ends: Ends,
+pub(crate) struct IslandBlueprint {
+    pub(super) body: BlueprintBody,
+    pub(super) ends: IslandEnds,
     pub(super) setup: Setup,
 }
 
-pub(super) enum SeedBody {
-    Solo(Box<SoloSeed>),
+pub(super) enum BlueprintBody {
+    Solo(Box<SingleBlueprint>),
     Group(Box<Plan>),
 }
 
 /// The ends of an island, shared with those of its simulators that are at lines. Never contended: all of them live on the
 /// thread of the island.
-pub(crate) type Ends = Arc<Mutex<Vec<End>>>;
+pub(crate) type IslandEnds = Arc<Mutex<Vec<EndState>>>;
 
 pub(crate) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     // Whoever panicked has been reported; what he left is not used again.
@@ -40,10 +40,10 @@ pub(crate) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// An island under way.
-pub(crate) struct Isle {
-    body: Body,
-    ends: Ends,
-    past: Past,
+pub(crate) struct LineIsland {
+    body: IslandBody,
+    ends: IslandEnds,
+    past: RecentRows,
     stop: f64,
     pub(crate) time: f64,
     start: f64,
@@ -56,14 +56,14 @@ pub(crate) struct Isle {
     pub(crate) spent: Option<Duration>,
 }
 
-enum Body {
-    Solo(Box<Solo>),
+enum IslandBody {
+    Solo(Box<SingleIsland>),
     Group(Box<Island>),
 }
 
 /// What an island was at its steps since the one before what is shown.
 #[derive(Default)]
-struct Past {
+struct RecentRows {
     /// Time and values, one row after the other.
     rows: VecDeque<f64>,
     width: usize,
@@ -71,30 +71,30 @@ struct Past {
     row: Vec<f64>,
 }
 
-impl Isle {
+impl LineIsland {
     /// On the thread where it will live.
-    pub(crate) fn new(seed: Seed) -> Result<Isle, SimulatorError> {
-        let Seed { body, ends, setup } = seed;
+    pub(crate) fn new(seed: IslandBlueprint) -> Result<LineIsland, SimulatorError> {
+        let IslandBlueprint { body, ends, setup } = seed;
         let start = setup.start.seconds();
         let stop = setup.stop.map_or(f64::INFINITY, Time::seconds);
         // While it is initialised, efforts are known and flows are not.
         lock(&ends).iter_mut().for_each(|end| end.begin(start, 0.0));
         let body = match body {
-            SeedBody::Solo(seed) => Body::Solo(Box::new(Solo::new(*seed, &ends, &setup)?)),
-            SeedBody::Group(plan) => {
+            BlueprintBody::Solo(seed) => IslandBody::Solo(Box::new(SingleIsland::new(*seed, &ends, &setup)?)),
+            BlueprintBody::Group(plan) => {
                 let island = Run::rehearse(*plan).and_then(|plan| Ok(plan.into_island()?));
                 let island = island.map_err(|error| SimulatorError::new("start", error.to_string()))?;
                 for end in lock(&ends).iter_mut() {
                     end.place = island.layout.topology.blocks[end.member].outputs.start + end.flow;
                     end.begin(start, island.outputs()[end.place]);
                 }
-                Body::Group(Box::new(island))
+                IslandBody::Group(Box::new(island))
             }
         };
-        let mut isle = Isle {
+        let mut isle = LineIsland {
             body,
             ends,
-            past: Past::default(),
+            past: RecentRows::default(),
             stop,
             time: start,
             start,
@@ -132,8 +132,8 @@ impl Isle {
     fn step(&mut self) -> Result<bool, SimulatorError> {
         let (time, stop) = (self.time, self.stop);
         let stepped = match &mut self.body {
-            Body::Solo(solo) => solo.step(&self.ends, time, stop)?,
-            Body::Group(island) => {
+            IslandBody::Solo(solo) => solo.step(&self.ends, time, stop)?,
+            IslandBody::Group(island) => {
                 let ends = lock(&self.ends);
                 // What is published in between nobody knows: half a delay lets the next one be reached.
                 let longest = ends.iter().map(|end| 0.5 * end.delay()).fold(f64::INFINITY, f64::min);
@@ -171,7 +171,7 @@ impl Isle {
         Ok(true)
     }
 
-    pub(crate) fn with_ends<R>(&self, work: impl FnOnce(&mut [End]) -> R) -> R {
+    pub(crate) fn with_ends<R>(&self, work: impl FnOnce(&mut [EndState]) -> R) -> R {
         work(&mut lock(&self.ends))
     }
 
@@ -183,7 +183,7 @@ impl Isle {
         row.clear();
         row.push(self.time);
         match &self.body {
-            Body::Solo(solo) => {
+            IslandBody::Solo(solo) => {
                 row.extend_from_slice(&solo.outputs);
                 let first = row.len();
                 row.extend(solo.simulator.segments.iter().map(Segment::start));
@@ -191,7 +191,7 @@ impl Isle {
                     row[first + end.effort] = end.newest_effort();
                 }
             }
-            Body::Group(island) => {
+            IslandBody::Group(island) => {
                 let (outputs, topology) = (island.outputs(), &island.layout.topology);
                 // Those of lines are hidden from the plan, and put back in their place: they are in the order of inputs.
                 let mut hidden = ends.iter().peekable();
@@ -219,7 +219,7 @@ impl Isle {
 
     /// What it showed at an instant: between two rows evenly.
     pub(crate) fn show(&mut self, t: f64) {
-        let Past { rows, width, row } = &mut self.past;
+        let RecentRows { rows, width, row } = &mut self.past;
         let width = *width;
         // Of two rows of one instant the second counts.
         while rows.len() > width && rows[width] <= t {
@@ -240,7 +240,7 @@ impl Isle {
 
     pub(crate) fn freeze(&mut self) -> Result<(), SimulatorError> {
         let mut bytes = Vec::new();
-        let mut walk = Walk::Write(&mut bytes);
+        let mut walk = StateWalk::Write(&mut bytes);
         self.walk(&mut walk)?;
         walk.end()?;
         self.frozen = bytes;
@@ -249,20 +249,20 @@ impl Isle {
 
     pub(crate) fn thaw(&mut self) -> Result<(), SimulatorError> {
         let bytes = std::mem::take(&mut self.frozen);
-        let mut walk = Walk::Read(Some(&bytes));
+        let mut walk = StateWalk::Read(Some(&bytes));
         self.walk(&mut walk)?;
         walk.end()
     }
 
     /// Over everything that changes, between two rounds.
-    fn walk(&mut self, walk: &mut Walk<'_>) -> Result<(), SimulatorError> {
+    fn walk(&mut self, walk: &mut StateWalk<'_>) -> Result<(), SimulatorError> {
         walk.number(&mut self.time);
         walk.count(&mut self.steps);
         walk.count(&mut self.evaluations);
         walk.queue(&mut self.past.rows);
         match &mut self.body {
-            Body::Solo(solo) => solo.walk(walk)?,
-            Body::Group(island) => {
+            IslandBody::Solo(solo) => solo.walk(walk)?,
+            IslandBody::Group(island) => {
                 let fault = |error: CheckpointError| SimulatorError::new("freeze", error.to_string());
                 checkpoint::walk(island, None, None, &mut Progress::default(), walk).map_err(fault)?;
             }
@@ -273,20 +273,20 @@ impl Isle {
 
     /// A new value of an input that nothing drives, from the next step on. Only islands of one simulator have such inputs.
     pub(crate) fn set_input(&mut self, input: usize, value: f64) {
-        if let Body::Solo(solo) = &mut self.body {
+        if let IslandBody::Solo(solo) = &mut self.body {
             solo.set_input(input, value);
         }
     }
 
-    pub(crate) fn totals(&self) -> IsleTotals {
+    pub(crate) fn totals(&self) -> IslandTotals {
         let (taken_back, bonds) = match &self.body {
-            Body::Solo(_) => {
+            IslandBody::Solo(_) => {
                 (self.with_ends(|ends| ends.iter().map(|end| end.stats.taken_back).sum()), Vec::new())
             }
-            Body::Group(island) => (island.board.counters.rejected, BondSummary::all(island)),
+            IslandBody::Group(island) => (island.board.counters.rejected, BondSummary::all(island)),
         };
         let (steps, evaluations) = (self.steps, self.evaluations);
-        IsleTotals { name: String::new(), steps, taken_back, evaluations, bonds }
+        IslandTotals { name: String::new(), steps, taken_back, evaluations, bonds }
     }
 
     /// Of each end, and the energy that it has sent and the other has not read.
