@@ -88,7 +88,7 @@ pub(crate) struct Changes {
     #[command(flatten)]
     pub parts: Parts,
     /// FMUs for model exchange that are integrated together, without any coupling error: a,b, or * for all
-    #[arg(long = "strong", value_name = "NAMES")]
+    #[arg(long = "monolithic", alias = "strong", value_name = "NAMES")]
     pub strong: Vec<String>,
     /// What happens during the run: a file of timed and conditional actions
     ///

@@ -696,7 +696,7 @@ impl Registry {
             ("correction", listed(&self.corrections)),
             ("jacobian", listed(&self.jacobians)),
             ("estimate", listed(&self.estimates)),
-            ("law", listed(&self.laws)),
+            ("controller", listed(&self.laws)),
             ("steadiness", listed(&self.steadiness)),
         ]
     }

@@ -151,7 +151,7 @@ fn no_step_after_the_first_allocates() {
     // Nor do units that are integrated together.
     for made in [Made::UNITS[3], Made::UNITS[4]] {
         let text = DualMass { stop: 1000.0, method: "step = { size = 0.1 }", made, ..DUAL_MASS }.text();
-        let text = format!("{text}[strong.whole]\ncomponents = [\"left\", \"right\"]\n");
+        let text = format!("{text}[monolithic.whole]\ncomponents = [\"left\", \"right\"]\n");
         assert_eq!(allocations(&text, 1, 20), 0, "{made:?}, integrated together");
     }
     let loops = ["first", "second", "lag"].map(|part| Made::UNITS[4].source(&format!("gain-loop/{part}")));
@@ -161,7 +161,7 @@ fn no_step_after_the_first_allocates() {
         (Made::Unit(Version::Three, Variant::Plain).source("stair"), Made::UNITS[4].source("driven"));
     let text = format!(
         "[experiment]\nstop = 1000\n[component.stair]\nsource = \"{stair}\"\nparameters = {{ period = 0.07 }}\n\
-         [component.driven]\nsource = \"{driven}\"\n[[wire]]\nfrom = \"stair.level\"\nto = \"driven.u\"\n\
+         [component.driven]\nsource = \"{driven}\"\n[[connection]]\nfrom = \"stair.level\"\nto = \"driven.u\"\n\
          [method]\nstep = {{ size = 0.1 }}\n"
     );
     assert_eq!(allocations(&text, 1, 40), 0, "events");

@@ -59,10 +59,10 @@ parameters = { x0 = ${k === 0 ? "1.0" : "0.0"} }
 [component.link${k}]
 source = "native:dual-mass/coupling"
 parameters = { kc = ${40 + k}.0, dc = 2.0 }
-[[wire]]
+[[connection]]
 from = "mass${k}.x"
 to = "link${k}.x1"
-[[wire]]
+[[connection]]
 from = "mass${at(k + 1)}.x"
 to = "link${k}.x2"
 [[junction]]
@@ -518,7 +518,7 @@ try {
 
   await step("a million rows", async () => {
     const begun = performance.now();
-    const path = report("long", join(examples, "rc-rl/system.toml"), ["--method", "law=fixed", "--step", "2e-7"]);
+    const path = report("long", join(examples, "rc-rl/system.toml"), ["--method", "controller=fixed", "--step", "2e-7"]);
     const made = performance.now() - begun;
     const page = await open(path);
     assert.match(await page.textContent("main"), /Curves of signals are thinned: of 1000001 rows/);

@@ -101,7 +101,7 @@ impl Settings {
             let message = "OpenModelica integrates the FMUs of this system together, with variable steps; here they are \
                            coupled at fixed ones";
             let problem = Problem::remark("ssp/settings", message, page.span(node));
-            page.log.push(problem.hint("`--strong '*'` integrates FMUs for model exchange together"));
+            page.log.push(problem.hint("`--monolithic '*'` integrates FMUs for model exchange together"));
         }
         if known.contains(&"relativeTolerance") {
             let positive = |number: &f64| *number > 0.0;

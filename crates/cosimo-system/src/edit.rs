@@ -11,8 +11,9 @@ pub type Replacement<'a> = (&'a BondDecl, [usize; 2]);
 /// Puts bonds in the place of wires. The text must be one that was read without problems.
 pub fn replace_wires(text: &str, replacements: &[Replacement<'_>]) -> Result<String, String> {
     let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| error.to_string())?;
-    let Some(Item::ArrayOfTables(wires)) = document.get_mut("wire") else {
-        return Err("the wires are no `[[wire]]` sections".into());
+    let key = if document.contains_key("wire") { "wire" } else { "connection" }; // the first is its former name
+    let Some(Item::ArrayOfTables(wires)) = document.get_mut(key) else {
+        return Err(format!("the connections are no `[[{key}]]` sections"));
     };
     let mut bonds = Vec::new();
     for (bond, places) in replacements {
@@ -27,7 +28,7 @@ pub fn replace_wires(text: &str, replacements: &[Replacement<'_>]) -> Result<Str
         wires.remove(*place);
     }
     if wires.is_empty() {
-        document.remove("wire");
+        document.remove(key);
     }
     let list = document.entry("bond").or_insert(Item::ArrayOfTables(ArrayOfTables::new()));
     let Item::ArrayOfTables(list) = list else { return Err("the bonds are no `[[bond]]` sections".into()) };

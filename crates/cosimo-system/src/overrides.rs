@@ -12,7 +12,7 @@ use cosimo_core::{Port, Value, ValueType};
 use crate::keys::choice::{estimates_with_tolerance, has_tolerance, listed};
 use crate::keys::parts::{is_name, is_pattern};
 use crate::keys::walk::Context;
-use crate::keys::{BOND, METHOD, STEP};
+use crate::keys::{BOND, METHOD, STEP, former};
 use crate::names::{Lost, Names};
 use crate::problem::{Problem, Span};
 use crate::recipe::{Choice, Origin};
@@ -116,7 +116,7 @@ fn unknown_component(code: &'static str, flag: &str, name: &str, known: &Names<'
 }
 
 fn strong(system: &mut System, text: &str) -> Done {
-    let flag = format!("--strong {text}");
+    let flag = format!("--monolithic {text}");
     let all = names(system);
     let known = Names::new(all.iter().map(String::as_str));
     let members: Vec<&str> = match text {
@@ -130,8 +130,8 @@ fn strong(system: &mut System, text: &str) -> Done {
         return Err(lost);
     }
     let name = match system.strong.len() {
-        0 => "strong".to_owned(),
-        more => format!("strong{}", more + 1),
+        0 => "monolithic".to_owned(),
+        more => format!("monolithic{}", more + 1),
     };
     let components = members.into_iter().map(|name| (name.to_owned(), 0..0)).collect();
     system.strong.push(StrongDecl { name, components, ..StrongDecl::default() });
@@ -259,6 +259,7 @@ fn set_method(system: &mut System, text: &str, registry: &Registry) -> Done {
     let (axis, spelled) = halves(text).ok_or_else(|| {
         wrong("override/syntax", &flag, "must be `axis=method`").hint(format!("axes are {}", quoted(&axes)))
     })?;
+    let axis = former::axis(axis);
     if !axes.contains(&axis) {
         let problem = wrong("override/unknown-axis", &flag, &format!("there is no axis `{axis}`"));
         return Err(problem.hint(suggest(axis, axes.iter().copied())).into());

@@ -155,7 +155,7 @@ fn ring_text(simulators: usize, angle: f64, method: &str) -> String {
         let _ =
             writeln!(text, "[component.r{k}]\nsource = \"{ROTOR}\"\nparameters = {{ angle = {angle:?} }}");
         for port in ["a", "b"] {
-            let _ = writeln!(text, "[[wire]]\nfrom = \"r{before}.{port}\"\nto = \"r{k}.{port}\"");
+            let _ = writeln!(text, "[[connection]]\nfrom = \"r{before}.{port}\"\nto = \"r{k}.{port}\"");
         }
     }
     text
@@ -208,7 +208,7 @@ fn dual_mass(method: &str) -> Side {
         source = "native:dual-mass/left-force"
         [component.right]
         source = "native:dual-mass/right"
-        [[wire]]
+        [[connection]]
         from = "right.x"
         to = "left.x_far"
         [[bond]]
@@ -234,16 +234,16 @@ fn pendulum(bob: &str, parameters: &str) -> Side {
         parameters = {{ {parameters} }}
         [component.mass]
         source = "native:pendulum/oscillator"
-        [[wire]]
+        [[connection]]
         from = "bob.x"
         to = "mass.x_far"
-        [[wire]]
+        [[connection]]
         from = "bob.v"
         to = "mass.v_far"
-        [[wire]]
+        [[connection]]
         from = "mass.x"
         to = "bob.x_far"
-        [[wire]]
+        [[connection]]
         from = "mass.v"
         to = "bob.v_far"
         [method]
@@ -311,8 +311,7 @@ fn main() {
         print_row("two threads", simulators, &costs);
     }
     let fixed = "step = { size = 1e-3 }";
-    let ecco =
-        "step = { estimate = \"power-residual\", law = \"i\", tolerance = 1e-6, min = 1e-5, max = 1e-3 }";
+    let ecco = "step = { estimate = \"power-residual\", controller = \"i\", tolerance = 1e-6, min = 1e-5, max = 1e-3 }";
     let costs = effort.compare(&mut dual_mass(fixed), &mut dual_mass(ecco));
     print_row("ecco on a bond (dual mass)", 2, &costs);
     let modelled = format!("correction = \"pre-step\"\n{fixed}");

@@ -337,7 +337,7 @@ fn ring_text(fmu: &Path, units: usize) -> String {
         let _ = writeln!(text, "[component.r{k}]\nsource = {:?}", fmu.display().to_string());
         let _ = writeln!(text, "parameters = {{ a0 = {start:?}, b0 = 0.5 }}");
         for (from, to) in [("a", "u"), ("b", "v")] {
-            let _ = writeln!(text, "[[wire]]\nfrom = \"r{before}.{from}\"\nto = \"r{k}.{to}\"");
+            let _ = writeln!(text, "[[connection]]\nfrom = \"r{before}.{from}\"\nto = \"r{k}.{to}\"");
         }
     }
     text

@@ -18,7 +18,7 @@ fn pairs(count: usize) -> String {
             text,
             "[component.left{pair}]\nsource = \"native:dual-mass/left-force\"\n\
              [component.right{pair}]\nsource = \"native:dual-mass/right\"\n\
-             [[wire]]\nfrom = \"right{pair}.x\"\nto = \"left{pair}.x_far\"\n\
+             [[connection]]\nfrom = \"right{pair}.x\"\nto = \"left{pair}.x_far\"\n\
              [[bond]]\na = {{ effort = \"left{pair}.f\", flow = \"left{pair}.v_far\" }}\n\
              b = {{ effort = \"right{pair}.f\", flow = \"right{pair}.v\" }}\n"
         );

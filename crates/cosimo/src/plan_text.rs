@@ -228,7 +228,7 @@ fn choices(
         ("input", &recipe.input.default),
         ("correction", &recipe.correction.default),
         ("estimate", &recipe.estimate),
-        ("law", &recipe.law),
+        ("controller", &recipe.law),
     ] {
         writeln!(
             out,

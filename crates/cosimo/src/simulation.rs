@@ -198,7 +198,7 @@ impl<'o> Simulation<'o> {
         self
     }
 
-    /// A method by its axis, as in `[method]`: `method("law", "pi")`, `method("correction", "{ nepce = { gain = 0.8 } }")`.
+    /// A method by its axis, as in `[method]`: `method("controller", "pi")`, `method("correction", "{ nepce = { gain = 0.8 } }")`.
     #[must_use]
     pub fn method(mut self, axis: &str, choice: &str) -> Self {
         self.options.overrides.methods.push(format!("{axis}={choice}"));

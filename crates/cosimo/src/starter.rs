@@ -132,7 +132,7 @@ fn connections(text: &mut String, system: &System, interfaces: &[Interface]) -> 
             for output in &source.outputs {
                 if sink.inputs.iter().any(|input| input.name == output.name) {
                     let [from, to] = [from, to].map(|end| quoted(&format!("{}.{}", end.name, output.name)));
-                    write!(found, "\n# [[wire]]\n# from = {from}\n# to = {to}\n")?;
+                    write!(found, "\n# [[connection]]\n# from = {from}\n# to = {to}\n")?;
                 }
             }
         }

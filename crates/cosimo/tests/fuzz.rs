@@ -38,13 +38,13 @@ start = { w = 1.0 }
 source = "native:gain-loop/lag"
 parameters = { T = 0.5 }
 
-[[wire]]
+[[connection]]
 from = "a.y"
 to = "b c.u"
 gain = 2.0
 offset = -1.0
 
-[[wire]]
+[[connection]]
 from = [{ port = "b c.x", gain = 0.5 }]
 to = "a.u"
 
@@ -53,7 +53,7 @@ partition = "gauss-seidel"
 input = { hermite = { } }
 correction = { nepce = { gain = 0.5, form = "account" } }
 iteration = { waveform = { relative = 1e-6, relaxation = "aitken" } }
-step = { estimate = "richardson", law = { pi = { proportional = 0.1 } }, tolerance = 1e-4, min = 1e-6, max = 0.1 }
+step = { estimate = "richardson", controller = { pi = { proportional = 0.1 } }, tolerance = 1e-4, min = 1e-6, max = 0.1 }
 "#;
 
 const SCENARIOS: [&str; 2] = [

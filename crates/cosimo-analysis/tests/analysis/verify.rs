@@ -80,16 +80,16 @@ parameters = { micro_steps = 20 }
 [component.oscillator]
 source = "native:pendulum/oscillator"
 parameters = { micro_steps = 20 }
-[[wire]]
+[[connection]]
 from = "bob.x"
 to = "oscillator.x_far"
-[[wire]]
+[[connection]]
 from = "bob.v"
 to = "oscillator.v_far"
-[[wire]]
+[[connection]]
 from = "oscillator.x"
 to = "bob.x_far"
-[[wire]]
+[[connection]]
 from = "oscillator.v"
 to = "bob.v_far"
 [method]
@@ -106,9 +106,9 @@ fn error_bars_of_the_quarter_car_are_right_within_a_factor_of_two() {
     for name in ["quarter-car/system.toml", "quarter-car/reticulation-1.toml"] {
         // With controlled steps, and with steps of one size, corrected and not.
         assert_bars(&verified(&example(name, &[], &[], None)), name);
-        let fixed = example(name, &["law=fixed"], &[], Some(5e-4));
+        let fixed = example(name, &["controller=fixed"], &[], Some(5e-4));
         assert_bars(&verified(&fixed), name);
-        let plain = example(name, &["law=fixed", "correction=none"], &[], Some(5e-4));
+        let plain = example(name, &["controller=fixed", "correction=none"], &[], Some(5e-4));
         let found = verified(&plain);
         assert_bars(&found, name);
         let order = found.signals.iter().filter_map(|signal| signal.order);
@@ -165,7 +165,7 @@ fn what_is_shown_as_error_is_the_error_of_the_run() {
 #[test]
 fn error_bars_of_the_circuit_are_right_within_a_factor_of_two() {
     assert_bars(&verified(&example("rc-rl/system.toml", &[], &[], None)), "rc-rl");
-    let methods = ["law=fixed", "estimate=none", "partition=jacobi", "input=hold"];
+    let methods = ["controller=fixed", "estimate=none", "partition=jacobi", "input=hold"];
     assert_bars(&verified(&example("rc-rl/system.toml", &methods, &[], Some(1e-3))), "rc-rl jacobi");
 }
 
@@ -290,7 +290,7 @@ fn own_steps_and_events_are_followed() {
     let text = format!(
         "[experiment]\nstop = 3.2\n[component.stair]\nsource = \"{stair}\"\n\
          parameters = {{ period = 0.7, rise = 2.0 }}\n[component.driven]\nsource = \"{driven}\"\n\
-         [[wire]]\nfrom = \"stair.level\"\nto = \"driven.u\"\n[method]\nstep = {{ size = 0.3 }}\n"
+         [[connection]]\nfrom = \"stair.level\"\nto = \"driven.u\"\n[method]\nstep = {{ size = 0.3 }}\n"
     );
     let found = verified(&read(&text, &folder()));
     // Windows end at the steps of the stair, so that holding its level is exact.

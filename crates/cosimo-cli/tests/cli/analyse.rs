@@ -30,8 +30,8 @@ fn workshop() -> &'static Path {
             }
             std::fs::write(folder.join(name), text).unwrap();
         };
-        let wires = "[[wire]]\nfrom = \"left.f\"\nto = \"right.f\"\n[[wire]]\nfrom = \"right.v\"\nto = \"left.v_far\"\n";
-        let bond = &text[text.find("[[bond]]").unwrap()..text.find("[[wire]]").unwrap()];
+        let wires = "[[connection]]\nfrom = \"left.f\"\nto = \"right.f\"\n[[connection]]\nfrom = \"right.v\"\nto = \"left.v_far\"\n";
+        let bond = &text[text.find("[[bond]]").unwrap()..text.find("[[connection]]").unwrap()];
         changed("wires.toml", &[(bond, wires)]);
         changed("stepless.toml", &[("step = { size = 1e-2 }", "")]);
         let reference = &text[text.find("[reference]").unwrap()..];

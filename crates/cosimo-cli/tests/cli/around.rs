@@ -126,7 +126,7 @@ fn a_stopped_run_is_saved_and_says_how_to_go_on() {
 #[test]
 fn a_finished_run_goes_on_to_a_later_end() {
     let (whole, longer) = (folder("around-long"), folder("around-longer"));
-    let fixed = ["--method", "law=fixed", "--step", "1e-3"];
+    let fixed = ["--method", "controller=fixed", "--step", "1e-3"];
     for folder in [&whole, &longer] {
         system(folder, &[]);
     }
@@ -386,7 +386,9 @@ fn a_new_system_runs_at_once() {
     let wired: String = text
         .lines()
         .map(|line| match line.strip_prefix("# ") {
-            Some(rest) if ["[[wire]]", "from = ", "to = "].iter().any(|word| rest.starts_with(word)) => {
+            Some(rest)
+                if ["[[connection]]", "from = ", "to = "].iter().any(|word| rest.starts_with(word)) =>
+            {
                 format!("{rest}\n")
             }
             _ => format!("{line}\n"),

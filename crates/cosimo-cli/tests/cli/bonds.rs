@@ -22,7 +22,7 @@ fn example(folder: &Path, file: &str, name: &str, wires: &str) {
 }
 
 fn wires(forth: (&str, &str), back: (&str, &str)) -> String {
-    let wire = |(from, to): (&str, &str)| format!("[[wire]]\nfrom = \"{from}\"\nto = \"{to}\"");
+    let wire = |(from, to): (&str, &str)| format!("[[connection]]\nfrom = \"{from}\"\nto = \"{to}\"");
     format!("{}\n\n{}", wire(forth), wire(back))
 }
 
@@ -98,7 +98,7 @@ stop = 1.0   # short
 source = "native:quarter-car/chassis-strut"
 
 # The force goes down ...
-[[wire]]
+[[connection]]
 from = "chassis.F" # the strut's
 to   = "wheel.F"
 gain = -1
@@ -107,7 +107,7 @@ gain = -1
 source = "native:quarter-car/wheel"
 
 # ... and the velocity comes back.
-[[wire]]
+[[connection]]
 from = "wheel.v"
 to = "chassis.v"
 
@@ -164,15 +164,15 @@ units = { x_far = "m/s" }
 source = "native:dual-mass/right"
 units = { x = "mm/s" }
 
-[[wire]]
+[[connection]]
 from = "right.x"
 to = "left.x_far"
 
-[[wire]]
+[[connection]]
 from = "right.v"
 to = "left.v_far"
 
-[[wire]]
+[[connection]]
 from = "left.f"
 to = "right.f"
 

@@ -15,8 +15,8 @@ fn gain_loop(b: f64) -> String {
         "[experiment]\nstop = 2\n[component.first]\nsource = \"native:gain-loop/first\"\nparameters = {{ a = 3.0 }}\n\
          [component.second]\nsource = \"native:gain-loop/second\"\nparameters = {{ b = {b:?} }}\n\
          [component.lag]\nsource = \"native:gain-loop/lag\"\n\
-         [[wire]]\nfrom = \"second.y\"\nto = \"first.u\"\n[[wire]]\nfrom = \"lag.x\"\nto = \"first.w\"\n\
-         [[wire]]\nfrom = \"first.y\"\nto = \"second.u\"\n[[wire]]\nfrom = \"second.y\"\nto = \"lag.u\"\n\
+         [[connection]]\nfrom = \"second.y\"\nto = \"first.u\"\n[[connection]]\nfrom = \"lag.x\"\nto = \"first.w\"\n\
+         [[connection]]\nfrom = \"first.y\"\nto = \"second.u\"\n[[connection]]\nfrom = \"second.y\"\nto = \"lag.u\"\n\
          [method]\nexchange = \"fresh\"\nstep = {{ size = 0.25 }}\n"
     )
 }
@@ -220,7 +220,7 @@ fn runs_that_did_not_end_have_a_certificate_that_says_so() {
 fn ctrl_c_leaves_a_certificate_of_the_part_before_it() {
     let folder = folder("certificate-interrupted");
     system(&folder, &[]);
-    let args = ["run", "system.toml", "--method", "law=fixed", "--step", "1e-7", "--out", "rows.csv"];
+    let args = ["run", "system.toml", "--method", "controller=fixed", "--step", "1e-7", "--out", "rows.csv"];
     let child = Command::new(env!("CARGO_BIN_EXE_cosimo"))
         .args([&args[..], &["--certificate", "cert.json"]].concat())
         .current_dir(&folder)

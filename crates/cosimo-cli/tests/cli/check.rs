@@ -42,11 +42,11 @@ source = "spring.fmu"
 [component.mass]
 source = "mass.fmu"
 
-[[wire]]
+[[connection]]
 from = "spring.F"
 to = "mass.F"
 
-[[wire]]
+[[connection]]
 from = "mass.v"
 to = "spring.v"
 
@@ -65,11 +65,11 @@ source = "native:faulty/nan"
 source = "native:faulty/nan"
 start = { u = 1.0 }
 
-[[wire]]
+[[connection]]
 from = "a.y"
 to = "b.u"
 
-[[wire]]
+[[connection]]
 from = "b.y"
 to = "a.u"
 
@@ -107,11 +107,11 @@ source = "ball.fmu"
 [component.pulled]
 source = "pulled.fmu"
 
-[[wire]]
+[[connection]]
 from = "ball.height"
 to = "pulled.x_far"
 
-[[wire]]
+[[connection]]
 from = "ball.velocity"
 to = "pulled.v_far"
 
@@ -258,7 +258,11 @@ const CASES: &[Case] = &[
         &[("native:quarter-car/wheel", "native/quarter-car/wheel")],
         &["system/unknown-source"],
     ),
-    car("unknown-method", &[("size = 1e-3", "size = 1e-3, law = \"pdi\"")], &["system/unknown-method"]),
+    car(
+        "unknown-method",
+        &[("size = 1e-3", "size = 1e-3, controller = \"pdi\"")],
+        &["system/unknown-method"],
+    ),
     car("option", &[("[method]", "[method]\ncorrection = { nepce = { gain = 7 } }")], &["system/option"]),
     car(
         "conflict",
@@ -302,7 +306,7 @@ const CASES: &[Case] = &[
     units("unit-missing", &[("mass.fmu", "unitless.fmu")], &["check/unit-missing"]),
     units(
         "driven-twice",
-        &[("[method]", "[[wire]]\nfrom = \"spring.F\"\nto = \"mass.F\"\n\n[method]")],
+        &[("[method]", "[[connection]]\nfrom = \"spring.F\"\nto = \"mass.F\"\n\n[method]")],
         &["plan/driven-twice"],
     ),
     car(
@@ -312,20 +316,20 @@ const CASES: &[Case] = &[
     ),
     units(
         "constant-input",
-        &[("[[wire]]\nfrom = \"spring.F\"\nto = \"mass.F\"\n", "")],
+        &[("[[connection]]\nfrom = \"spring.F\"\nto = \"mass.F\"\n", "")],
         &["check/constant-input"],
     ),
     units(
         "start-outside-limits",
         &[
             ("\"mass.fmu\"", "\"limited.fmu\"\nstart = { F = 500.0 }"),
-            ("[[wire]]\nfrom = \"spring.F\"\nto = \"mass.F\"\n", ""),
+            ("[[connection]]\nfrom = \"spring.F\"\nto = \"mass.F\"\n", ""),
         ],
         &["check/outside-limits"],
     ),
     units(
         "own-start-outside-limits",
-        &[("mass.fmu", "misguided.fmu"), ("[[wire]]\nfrom = \"spring.F\"\nto = \"mass.F\"\n", "")],
+        &[("mass.fmu", "misguided.fmu"), ("[[connection]]\nfrom = \"spring.F\"\nto = \"mass.F\"\n", "")],
         &["check/constant-input", "check/outside-limits"],
     ),
     Case {
@@ -340,8 +344,8 @@ const CASES: &[Case] = &[
             ),
             (
                 "[method]",
-                "[[wire]]\nfrom = \"c.y\"\nto = \"d.u\"\n\n[[wire]]\nfrom = \"d.y\"\nto = \"c.u\"\n\n\
-                 [[wire]]\nfrom = \"room.q\"\nto = \"room.ambient\"\nconvert = false\n\n[method]",
+                "[[connection]]\nfrom = \"c.y\"\nto = \"d.u\"\n\n[[connection]]\nfrom = \"d.y\"\nto = \"c.u\"\n\n\
+                 [[connection]]\nfrom = \"room.q\"\nto = \"room.ambient\"\nconvert = false\n\n[method]",
             ),
             (
                 "exchange = \"fresh\"",
@@ -358,7 +362,7 @@ const CASES: &[Case] = &[
         &[
             ("mass.fmu", "unitless.fmu"),
             (
-                "[[wire]]\nfrom = \"spring.F\"\nto = \"mass.F\"\n\n[[wire]]\nfrom = \"mass.v\"\nto = \"spring.v\"\n",
+                "[[connection]]\nfrom = \"spring.F\"\nto = \"mass.F\"\n\n[[connection]]\nfrom = \"mass.v\"\nto = \"spring.v\"\n",
                 "[[bond]]\na = { effort = \"spring.F\", flow = \"spring.v\" }\nb = { effort = \"mass.F\", flow = \"mass.v\" }\n",
             ),
         ],
@@ -381,13 +385,13 @@ const CASES: &[Case] = &[
         "bond-also-wired",
         &[(
             "[method]",
-            "[component.spare]\nsource = \"native:quarter-car/wheel\"\n\n[[wire]]\nfrom = \"chassis.F\"\nto = \"spare.F\"\n\n[method]",
+            "[component.spare]\nsource = \"native:quarter-car/wheel\"\n\n[[connection]]\nfrom = \"chassis.F\"\nto = \"spare.F\"\n\n[method]",
         )],
         &["check/bond-also-wired"],
     ),
     car(
         "bond-wired-otherwise",
-        &[("[method]", "[[wire]]\nfrom = \"chassis.F\"\nto = \"wheel.F\"\n\n[method]")],
+        &[("[method]", "[[connection]]\nfrom = \"chassis.F\"\nto = \"wheel.F\"\n\n[method]")],
         &["plan/driven-twice"],
     ),
     // Methods, and what they need.
@@ -414,7 +418,7 @@ const CASES: &[Case] = &[
         "needs-variable-step",
         &[
             ("mass.fmu", "fixedstep.fmu"),
-            ("size = 0.1", "size = 0.1, max = 0.1, law = \"pi\", estimate = \"milne\""),
+            ("size = 0.1", "size = 0.1, max = 0.1, controller = \"pi\", estimate = \"milne\""),
         ],
         &["plan/needs-variable-step"],
     ),
@@ -462,12 +466,12 @@ const CASES: &[Case] = &[
     ),
     car(
         "nothing-to-control",
-        &[("size = 1e-3", "size = 1e-3, max = 1e-2, law = \"pi\"")],
+        &[("size = 1e-3", "size = 1e-3, max = 1e-2, controller = \"pi\"")],
         &["plan/nothing-to-control"],
     ),
     car(
         "no-maximum",
-        &[("size = 1e-3", "size = 1e-3, law = \"pi\", estimate = \"power-residual\"")],
+        &[("size = 1e-3", "size = 1e-3, controller = \"pi\", estimate = \"power-residual\"")],
         &["plan/no-maximum", "plan/no-energy-scale"],
     ),
     car(
@@ -548,7 +552,7 @@ const CASES: &[Case] = &[
             ("from = \"spring.F\"", "from = \"spring.FF\""),
             (
                 "[method]",
-                "[component.spare]\nsource = \"limited.fmu\"\nparameters = { m = -1.0 }\n\n[[wire]]\nfrom = \"mass.w\"\nto = \"spare.f\"\n\n[results]\nvariables = [\"mass.*\", \"spring.y\"]\n\n[method]",
+                "[component.spare]\nsource = \"limited.fmu\"\nparameters = { m = -1.0 }\n\n[[connection]]\nfrom = \"mass.w\"\nto = \"spare.f\"\n\n[results]\nvariables = [\"mass.*\", \"spring.y\"]\n\n[method]",
             ),
             ("size = 0.1", "size = -0.1"),
         ],
@@ -569,13 +573,13 @@ const CASES: &[Case] = &[
 const JOINED: &[Case] = &[
     car(
         "cannot-join",
-        &[("[method]", "[strong.both]\ncomponents = [\"chassis\", \"wheel\"]\n\n[method]")],
+        &[("[method]", "[monolithic.both]\ncomponents = [\"chassis\", \"wheel\"]\n\n[method]")],
         &["plan/cannot-join", "plan/cannot-join"],
     ),
     Case {
         name: "nothing-to-join",
         base: EQUATIONS,
-        changes: &[("[method]", "[strong.both]\ncomponents = [\"mass\"]\n\n[method]")],
+        changes: &[("[method]", "[monolithic.both]\ncomponents = [\"mass\"]\n\n[method]")],
         args: &[],
         codes: &["plan/nothing-to-join"],
     },
@@ -584,7 +588,7 @@ const JOINED: &[Case] = &[
         base: EQUATIONS,
         changes: &[(
             "[method]",
-            "[strong.both]\ncomponents = [\"mass\", \"spring\"]\n\n[strong.more]\ncomponents = [\"spring\", \"mass\"]\n\n[method]",
+            "[monolithic.both]\ncomponents = [\"mass\", \"spring\"]\n\n[monolithic.more]\ncomponents = [\"spring\", \"mass\"]\n\n[method]",
         )],
         args: &[],
         codes: &["plan/bond-inside", "plan/joined-twice"],
@@ -592,7 +596,7 @@ const JOINED: &[Case] = &[
     Case {
         name: "bond-inside",
         base: EQUATIONS,
-        changes: &[("[method]", "[strong.both]\ncomponents = [\"mass\", \"spring\"]\n\n[method]")],
+        changes: &[("[method]", "[monolithic.both]\ncomponents = [\"mass\", \"spring\"]\n\n[method]")],
         args: &[],
         codes: &["plan/bond-inside"],
     },
@@ -601,7 +605,7 @@ const JOINED: &[Case] = &[
         base: EQUATIONS,
         changes: &[
             ("[component.mass]", "[component.mass]\nstep = 0.1"),
-            ("[method]", "[strong.both]\ncomponents = [\"mass\", \"spring\"]\n\n[method]"),
+            ("[method]", "[monolithic.both]\ncomponents = [\"mass\", \"spring\"]\n\n[method]"),
         ],
         args: &[],
         codes: &["plan/own-step-joined", "plan/bond-inside"],
@@ -626,7 +630,7 @@ const JOINED: &[Case] = &[
         "type-rounded",
         &[(
             "[method]",
-            "[component.echo]\nsource = \"echo.fmu\"\n\n[[wire]]\nfrom = \"mass.v\"\nto = \"echo.int32_in\"\n\n[method]",
+            "[component.echo]\nsource = \"echo.fmu\"\n\n[[connection]]\nfrom = \"mass.v\"\nto = \"echo.int32_in\"\n\n[method]",
         )],
         &[
             "check/constant-input",

@@ -22,19 +22,19 @@ source = "native:gain-loop/second"
 [component.lag]
 source = "native:gain-loop/lag"
 
-[[wire]]
+[[connection]]
 from = "second.y"
 to = "first.u"
 
-[[wire]]
+[[connection]]
 from = "lag.x"
 to = "first.w"
 
-[[wire]]
+[[connection]]
 from = "first.y"
 to = "second.u"
 
-[[wire]]
+[[connection]]
 from = "second.y"
 to = "lag.u"
 
@@ -131,10 +131,10 @@ fn combinations_that_mean_nothing() {
     let folder = units("meaningless", Variant::Plain);
     let text = UNITS
         .replace("[method]", "[method]\ninput = \"causal\"\nexchange = \"fresh\"")
-        .replace("size = 0.1", "size = 0.1, law = \"pi\", reject = \"above-one\"");
+        .replace("size = 0.1", "size = 0.1, controller = \"pi\", reject = \"above-one\"");
     assert_snapshot!(said(&folder, "explain", &text));
     let dahlquist = "[experiment]\nstop = 1.0\n\n[component.a]\nsource = \"native:dahlquist/first\"\n\n[component.b]\n\
-                     source = \"native:dahlquist/second\"\n\n[[wire]]\nfrom = \"a.y\"\nto = \"b.u\"\n\n[[wire]]\n\
+                     source = \"native:dahlquist/second\"\n\n[[connection]]\nfrom = \"a.y\"\nto = \"b.u\"\n\n[[connection]]\n\
                      from = \"b.y\"\nto = \"a.u\"\n\n[method]\ninput = \"causal\"\n\
                      step = { size = 0.1, reject = \"above-one\" }\n";
     assert_snapshot!("nothing-passes-through", said(&folder, "explain", dahlquist));

@@ -27,7 +27,7 @@ fn the_plan_as_people_read_it() {
                 "--step",
                 "1e-3",
                 "--method",
-                "law=fixed",
+                "controller=fixed",
                 "--method",
                 "correction=none"
             ]
@@ -50,7 +50,8 @@ fn the_plan_of_islands() {
 fn own_steps_are_told() {
     let folder = folder("own-steps");
     system(&folder, &[]);
-    let changed = ["--step", "1e-3", "--method", "law=fixed", "--stop", "0.1", "--own-step", "wheel=5e-3"];
+    let changed =
+        ["--step", "1e-3", "--method", "controller=fixed", "--stop", "0.1", "--own-step", "wheel=5e-3"];
     let more = [&changed[..], &["--own-step", "chassis=2.5e-4"]].concat();
     assert_snapshot!(
         "own-steps-explained",
@@ -108,7 +109,7 @@ fn what_was_found_out_is_told() {
         let line = text.lines().find(|line| line.starts_with("identified: ")).unwrap().to_owned();
         (line, json["identified"].clone())
     };
-    let (line, json) = found(&["--step", "1e-3", "--method", "law=fixed"]);
+    let (line, json) = found(&["--step", "1e-3", "--method", "controller=fixed"]);
     assert!(line.starts_with("identified: models in use from t = 0.0"), "{line}");
     assert!(line.contains("of their size"), "{line}");
     assert!(json["wanted"] == 2 && json["steps"].as_u64().unwrap() > 100, "{json}");
@@ -119,7 +120,7 @@ fn what_was_found_out_is_told() {
         "{line}"
     );
     assert!(json["first_at"].is_null() && json["steps"] == 0, "{json}");
-    let args = ["check", "system.toml", "--step", "1e-3", "--method", "law=fixed"];
+    let args = ["check", "system.toml", "--step", "1e-3", "--method", "controller=fixed"];
     let text = stdout(&folder, &[&args[..], &["--method", "correction=identified"]].concat());
     assert!(text.contains("`identified` finds out while it runs"), "{text}");
 }
@@ -164,7 +165,7 @@ fn ctrl_c_closes_the_results_properly() {
     let folder = folder("interrupt");
     system(&folder, &[]);
     let child = Command::new(env!("CARGO_BIN_EXE_cosimo"))
-        .args(["run", "system.toml", "--method", "law=fixed", "--step", "1e-7", "--out", "rows.csv"])
+        .args(["run", "system.toml", "--method", "controller=fixed", "--step", "1e-7", "--out", "rows.csv"])
         .current_dir(&folder)
         .stdout(Stdio::null())
         .stderr(Stdio::piped())

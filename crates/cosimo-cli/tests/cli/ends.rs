@@ -155,7 +155,7 @@ fn a_killed_run_leaves_whole_files() {
     let (kills, mut seed) = (number("COSIMO_CHAOS", 3), Seed(number("COSIMO_SEED", 1)));
     let folder = folder("kills");
     system(&folder, &[]);
-    let method = ["run", "system.toml", "--method", "law=fixed", "--step", "1e-6", "--stop", "10"];
+    let method = ["run", "system.toml", "--method", "controller=fixed", "--step", "1e-6", "--stop", "10"];
     let whole = cosimo(&folder, &[&method[..7], &["0.2", "--out", "whole.arrow"]].concat());
     assert!(whole.status.success(), "{}", complaint(&whole));
     let whole = read(&folder.join("whole.arrow"), FORMATS).unwrap();
@@ -211,7 +211,7 @@ fn recover_says_what_it_did() {
 fn a_second_run_does_not_write_the_same_file() {
     let folder = folder("two-runs");
     system(&folder, &[]);
-    let args = ["run", "system.toml", "--method", "law=fixed", "--step", "1e-6", "--out", "rows.csv"];
+    let args = ["run", "system.toml", "--method", "controller=fixed", "--step", "1e-6", "--out", "rows.csv"];
     let mut first =
         Command::new(env!("CARGO_BIN_EXE_cosimo")).args(args).current_dir(&folder).spawn().unwrap();
     while std::fs::metadata(folder.join("rows.csv")).map_or(0, |file| file.len()) == 0 {
@@ -232,7 +232,7 @@ fn a_result_that_is_removed_or_cut_off_is_noticed() {
         system(&folder, &[]);
         std::fs::write(folder.join("other.csv"), "time\n").unwrap();
         let child = Command::new(env!("CARGO_BIN_EXE_cosimo"))
-            .args(["run", "system.toml", "--method", "law=fixed", "--step", "1e-6", "--stop", "100"])
+            .args(["run", "system.toml", "--method", "controller=fixed", "--step", "1e-6", "--stop", "100"])
             .args(["--out", "rows.csv", "--certificate", "run.json", "--progress", "none"])
             .current_dir(&folder)
             .stdout(std::process::Stdio::null())
@@ -351,7 +351,7 @@ fn a_full_disk_is_a_failure_that_keeps_all_rows() {
                     std::fs::create_dir(folder.join(name)).unwrap();
                 }
                 let size = 20 + seed.below(4000);
-                let run = "run system.toml --method law=fixed --step 1e-6 --stop 0.5 --certificate cert.json";
+                let run = "run system.toml --method controller=fixed --step 1e-6 --stop 0.5 --certificate cert.json";
                 let status = Command::new("unshare")
                     .args(["-rm", "sh", "-c", SMALL_DISK, "sh", env!("CARGO_BIN_EXE_cosimo")])
                     .args(run.split(' '))

@@ -29,7 +29,7 @@ fn unknown_port() {
 
 #[test]
 fn unknown_method() {
-    assert_snapshot!(run_with("method", &[("law = \"i\"", "law = \"pdi\"")], &[]));
+    assert_snapshot!(run_with("method", &[("controller = \"i\"", "controller = \"pdi\"")], &[]));
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn units_that_are_no_power() {
 
 #[test]
 fn dimensions_that_differ_on_a_wire() {
-    let wire = "[[wire]]\nfrom = \"wheel.z\"\nto = \"chassis.v\"\n\n[method]";
+    let wire = "[[connection]]\nfrom = \"wheel.z\"\nto = \"chassis.v\"\n\n[method]";
     assert_snapshot!(run_with("dimension", &[("[method]", wire)], &[]));
 }
 
@@ -66,9 +66,9 @@ fn unconnected_input() {
 fn algebraic_loop() {
     let text = "[experiment]\nstop = 1.0\n\n[component.a]\nsource = \"native:gain-loop/first\"\n\
                 parameters = { a = 2.0 }\n\n[component.b]\nsource = \"native:gain-loop/second\"\n\n\
-                [component.lag]\nsource = \"native:gain-loop/lag\"\n\n[[wire]]\nfrom = \"a.y\"\nto = \"b.u\"\n\n\
-                [[wire]]\nfrom = \"b.y\"\nto = \"a.u\"\n\n[[wire]]\nfrom = \"lag.x\"\nto = \"a.w\"\n\n\
-                [[wire]]\nfrom = \"b.y\"\nto = \"lag.u\"\n\n[method]\nstep = { size = 0.1 }\n";
+                [component.lag]\nsource = \"native:gain-loop/lag\"\n\n[[connection]]\nfrom = \"a.y\"\nto = \"b.u\"\n\n\
+                [[connection]]\nfrom = \"b.y\"\nto = \"a.u\"\n\n[[connection]]\nfrom = \"lag.x\"\nto = \"a.w\"\n\n\
+                [[connection]]\nfrom = \"b.y\"\nto = \"lag.u\"\n\n[method]\nstep = { size = 0.1 }\n";
     assert_snapshot!(run_text("loop", text, &[]));
 }
 
@@ -106,7 +106,7 @@ fn overrides_that_fit_nothing() {
         "--set",
         "mass=1",
         "--method",
-        "law=foo",
+        "controller=foo",
         "--method",
         "laws=pi",
         "--set",
@@ -117,7 +117,7 @@ fn overrides_that_fit_nothing() {
 
 #[test]
 fn a_fixed_step_without_a_size() {
-    assert_snapshot!(run_with("fixed", &[("law = \"i\"", "law = \"fixed\"")], &[]));
+    assert_snapshot!(run_with("fixed", &[("controller = \"i\"", "controller = \"fixed\"")], &[]));
 }
 
 /// One faulty simulator that is fed a constant.

@@ -9,7 +9,7 @@ use insta::assert_snapshot;
 fn results(name: &str) -> std::path::PathBuf {
     let folder = folder(name);
     system(&folder, &[]);
-    let short = ["run", "system.toml", "--method", "law=fixed", "--stop", "0.4"];
+    let short = ["run", "system.toml", "--method", "controller=fixed", "--stop", "0.4"];
     let all =
         ["--out", "a.csv", "--out", "a.parquet", "--out", "a.arrow", "--out", "a.mat", "--step", "1e-3"];
     let coarse = ["--out", "b.csv", "--step", "8e-3"];

@@ -22,7 +22,7 @@ b = { effort = "mass.F", flow = "mass.v" }
 energy_scale = 1.0
 [method]
 correction = { nepce = { gain = 0.5 } }
-step = { estimate = "power-residual", law = "pi", tolerance = 1e-4, min = 1e-4, max = 0.1 }
+step = { estimate = "power-residual", controller = "pi", tolerance = 1e-4, min = 1e-4, max = 0.1 }
 "#;
 
 /// A folder with a system of two units, or nothing where they cannot be made.
@@ -88,7 +88,7 @@ fn without_a_python_it_is_said_what_is_missing() {
 #[test]
 fn ctrl_c_stays_with_cosimo() {
     let Some(folder) = coupled("python-interrupt") else { return };
-    let args = ["run", "system.toml", "--method", "law=fixed", "--step", "1e-5", "--out", "rows.csv"];
+    let args = ["run", "system.toml", "--method", "controller=fixed", "--step", "1e-5", "--out", "rows.csv"];
     let child = command(&folder, &args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let begun = Instant::now();
     while std::fs::metadata(folder.join("rows.csv")).map_or(0, |file| file.len()) == 0 {

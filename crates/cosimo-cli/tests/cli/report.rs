@@ -57,7 +57,7 @@ fn a_failed_run_has_a_report_that_says_so() {
 fn ctrl_c_leaves_a_report_of_the_part_before_it() {
     let folder = folder("report-interrupted");
     system(&folder, &[]);
-    let args = ["run", "system.toml", "--method", "law=fixed", "--step", "1e-7", "--out", "rows.csv"];
+    let args = ["run", "system.toml", "--method", "controller=fixed", "--step", "1e-7", "--out", "rows.csv"];
     let child = Command::new(env!("CARGO_BIN_EXE_cosimo"))
         .args([&args[..], &["--report", "page.html"]].concat())
         .current_dir(&folder)
@@ -99,7 +99,7 @@ fn a_report_needs_a_file_of_its_own_before_the_run_starts() {
 fn results_alone_have_a_report() {
     let folder = folder("report-results");
     system(&folder, &[]);
-    let short = ["run", "system.toml", "--method", "law=fixed", "--step", "1e-3", "--stop", "0.1"];
+    let short = ["run", "system.toml", "--method", "controller=fixed", "--step", "1e-3", "--stop", "0.1"];
     let run = |more: &[&str]| cosimo(&folder, &[&short[..], more].concat());
     let output = run(&["--out", "rows.parquet"]);
     assert!(output.status.success(), "{}", complaint(&output));

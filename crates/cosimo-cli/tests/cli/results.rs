@@ -67,7 +67,7 @@ fn assert_part(part: &Table, whole: &Table, rows: &[usize]) {
 #[test]
 fn chosen_columns_and_rows_are_those_of_the_whole() {
     let folder = folder("chosen");
-    let constant = ["--method", "law=fixed", "--step", "1e-3", "--stop", "0.1004"];
+    let constant = ["--method", "controller=fixed", "--step", "1e-3", "--stop", "0.1004"];
     system(&folder, &[]);
     run(&folder, &[&["--out", "whole.csv"], &constant[..]].concat());
     let whole = read(&folder.join("whole.csv"), FORMATS).unwrap();
@@ -128,7 +128,7 @@ fn a_killed_run_leaves_its_finished_chunks_in_every_format() {
     let folder = folder("killed");
     system(&folder, &[]);
     let mut child = Command::new(env!("CARGO_BIN_EXE_cosimo"))
-        .args(["run", "system.toml", "--method", "law=fixed", "--step", "1e-8"])
+        .args(["run", "system.toml", "--method", "controller=fixed", "--step", "1e-8"])
         .args(ALL.iter().flat_map(|file| ["--out", file]))
         .current_dir(&folder)
         .stdout(Stdio::null())
@@ -169,7 +169,7 @@ fn a_full_disk_ends_the_run_and_keeps_what_was_written() {
                 "run",
                 "system.toml",
                 "--method",
-                "law=fixed",
+                "controller=fixed",
                 "--step",
                 "1e-6",
                 "--stop",
@@ -196,7 +196,8 @@ fn a_full_disk_is_not_overlooked_by_checkpoints() {
             let folder = folder(&format!("full-checkpoint-{schedule}-{file}"));
             system(&folder, &[]);
             let limited = "trap '' XFSZ; ulimit -f 1000; exec \"$0\" \"$@\"";
-            let run = "run system.toml --method law=fixed --step 1e-6 --stop 0.05 --certificate cert.json";
+            let run =
+                "run system.toml --method controller=fixed --step 1e-6 --stop 0.05 --certificate cert.json";
             let mut command = Command::new("sh");
             command.args(["-c", limited, env!("CARGO_BIN_EXE_cosimo")]).args(run.split(' '));
             let output = command
@@ -270,7 +271,7 @@ fn two_files_are_compared_worst_signal_first() {
 fn runs_are_compared_across_formats_and_steps() {
     let folder = folder("compare-runs");
     system(&folder, &[]);
-    let fixed = ["--method", "law=fixed", "--method", "correction=none"];
+    let fixed = ["--method", "controller=fixed", "--method", "correction=none"];
     run(&folder, &[&fixed[..], &["--step", "1e-3", "--out", "a.csv", "--out", "a.parquet"]].concat());
     run(&folder, &[&fixed[..], &["--step", "5e-4", "--out", "b.arrow"]].concat());
     let code = |args: &[&str]| cosimo(&folder, &[&["compare"], args].concat()).status.code();

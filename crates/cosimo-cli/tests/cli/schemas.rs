@@ -81,13 +81,13 @@ fn summaries_of_runs_are_as_their_schema_says() {
     run(
         "learned.json",
         "system.toml",
-        &["--method", "law=fixed", "--method", "correction=identified", "--step", "1e-3"],
+        &["--method", "controller=fixed", "--method", "correction=identified", "--step", "1e-3"],
         0,
     );
     run(
         "own.json",
         "system.toml",
-        &["--method", "law=fixed", "--step", "1e-3", "--own-step", "wheel=5e-4"],
+        &["--method", "controller=fixed", "--step", "1e-3", "--own-step", "wheel=5e-4"],
         0,
     );
     std::fs::write(folder.join("line.toml"), crate::check::LINE).unwrap();
@@ -112,7 +112,7 @@ fn checks_are_as_their_schema_says() {
         "system.toml",
         "--json",
         "--method",
-        "law=fixed",
+        "controller=fixed",
         "--step",
         "1e-3",
         "--own-step",
@@ -122,7 +122,7 @@ fn checks_are_as_their_schema_says() {
     printed(
         &folder,
         "long.json",
-        &["check", "system.toml", "--json", "--method", "law=fixed", "--step", "0.5"],
+        &["check", "system.toml", "--json", "--method", "controller=fixed", "--step", "0.5"],
         0,
     );
     std::fs::write(folder.join("broken.toml"), "[experiment]\nstop = \"soon\"\n").unwrap();

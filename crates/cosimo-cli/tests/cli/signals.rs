@@ -10,7 +10,7 @@ use cosimo_test_fmus::{Design, SABOTEUR, Version, built_library, write};
 use crate::common::{complaint, folder, system};
 
 const LONG: [&str; 8] =
-    ["run", "system.toml", "--method", "law=fixed", "--step", "1e-7", "--out", "rows.csv"];
+    ["run", "system.toml", "--method", "controller=fixed", "--step", "1e-7", "--out", "rows.csv"];
 
 /// Starts a command and waits until it has written rows.
 fn started(folder: &Path, command: &mut Command) -> Child {

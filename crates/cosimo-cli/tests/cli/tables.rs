@@ -75,7 +75,7 @@ fn a_table_of_a_system_file_is_held_for_discrete_inputs_too() {
     std::fs::write(
         folder.join("system.toml"),
         "[experiment]\nstop = 1.0\n[component.drive]\nsource = \"drive.csv\"\n[component.echo]\nsource = \"echo.fmu\"\n\
-         [[wire]]\nfrom = \"drive.r\"\nto = \"echo.float64_in\"\n[[wire]]\nfrom = \"drive.n\"\nto = \"echo.int32_in\"\n\
+         [[connection]]\nfrom = \"drive.r\"\nto = \"echo.float64_in\"\n[[connection]]\nfrom = \"drive.n\"\nto = \"echo.int32_in\"\n\
          [method]\nstep = { size = 0.25 }\n",
     )
     .unwrap();

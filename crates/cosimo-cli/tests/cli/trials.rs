@@ -23,14 +23,15 @@ fn ring(folder: &Path, parameters: &str, method: &str) {
     let text = format!(
         "[experiment]\nstop = 1.0\n[component.chassis]\nsource = \"saboteur.fmu\"\nparameters = {{ {parameters} }}\n\
          start = {{ u = 1.0 }}\n[component.wheel]\nsource = \"saboteur.fmu\"\nstart = {{ u = 1.0 }}\n\
-         [[wire]]\nfrom = \"chassis.y\"\nto = \"wheel.u\"\n[[wire]]\nfrom = \"wheel.y\"\nto = \"chassis.u\"\ngain = -1.0\n\
+         [[connection]]\nfrom = \"chassis.y\"\nto = \"wheel.u\"\n[[connection]]\nfrom = \"wheel.y\"\nto = \"chassis.u\"\ngain = -1.0\n\
          [method]\n{method}\n"
     );
     std::fs::write(folder.join("system.toml"), text).unwrap();
 }
 
 const FIXED: &str = "step = { size = 0.1 }";
-const ADAPTIVE: &str = "step = { law = \"i\", size = 0.1, min = 1e-3, max = 0.1, reject = \"above-one\" }";
+const ADAPTIVE: &str =
+    "step = { controller = \"i\", size = 0.1, min = 1e-3, max = 0.1, reject = \"above-one\" }";
 
 #[test]
 fn a_forecast_that_kills_an_fmu_leaves_the_findings() {
@@ -152,7 +153,7 @@ fn output_that_is_no_longer_read_ends_the_command_with_141() {
         &["run", "system.toml"][..],
         &["run", "nothing.toml"],
         &["check", "system.toml"],
-        &["run", "system.toml", "--method", "law=pi"],
+        &["run", "system.toml", "--method", "controller=pi"],
     ] {
         let (reader, writer) = pipe().unwrap();
         drop(reader);

@@ -126,7 +126,8 @@ fn without_an_undivided_form_it_is_said_why() {
 fn ctrl_c_ends_all_runs() {
     let folder = folder("verify-interrupted");
     system(&folder, &[]);
-    let args = ["verify", "system.toml", "--method", "law=fixed", "--step", "1e-7", "--progress", "json"];
+    let args =
+        ["verify", "system.toml", "--method", "controller=fixed", "--step", "1e-7", "--progress", "json"];
     let mut child = Command::new(env!("CARGO_BIN_EXE_cosimo"))
         .args(args)
         .current_dir(&folder)

@@ -115,7 +115,7 @@ impl<'a> Planner<'a> {
         planner.discrete = (0..planner.paths.len()).map(|input| planner.is_discrete(input)).collect();
         let fresh = |path: &String| *system.recipe.exchange.of(path) == Exchange::Fresh;
         planner.fresh = planner.paths.iter().map(fresh).collect();
-        let law = planner.entry(&registry.laws, "law", &system.recipe.law);
+        let law = planner.entry(&registry.laws, "controller", &system.recipe.law);
         planner.problems.take(); // said where the law is chosen
         planner.varies = law.is_none_or(|(entry, options)| (entry.build)(&options).adaptive());
         planner
@@ -196,7 +196,7 @@ impl<'a> Planner<'a> {
                     let (owner, name) = (&component.name, &port.name);
                     let message = format!("input `{owner}.{name}` is driven by nobody and has no start value");
                     let problem = component.error("plan/unconnected-input", message).hint(format!(
-                        "add a `[[wire]]` or `[[bond]]` to it, or `start = {{ {name} = 0.0 }}` to the component"
+                        "add a `[[connection]]` or `[[bond]]` to it, or `start = {{ {name} = 0.0 }}` to the component"
                     ));
                     self.say(problem.about_port(owner, name));
                     0.0
@@ -376,10 +376,10 @@ impl<'a> Planner<'a> {
         // An iteration that goes back repeats a step until loops have settled, too.
         self.check_loops(&topology.order, &topology.renewal, iteration.needs.rollback);
         let estimate = self.built(&self.registry.estimates, "estimate", &recipe.estimate)?;
-        let law = self.built(&self.registry.laws, "law", &recipe.law)?;
+        let law = self.built(&self.registry.laws, "controller", &recipe.law)?;
         self.meet(iteration.name, "iteration", &iteration.needs);
         self.meet(estimate.name, "estimate", &estimate.needs);
-        self.meet(law.name, "law", &law.needs);
+        self.meet(law.name, "controller", &law.needs);
         Some(StepMethods { iteration, estimate, law })
     }
 

@@ -303,7 +303,7 @@ impl Planner<'_> {
             );
             self.say(about(found, Problem::error, "plan/algebraic-loop", &words).hint(
                 "use `exchange = \"stale\"` for an input of the loop, which passes it on a step later, or integrate \
-                 the components together by `[strong.name]`",
+                 the components together by `[monolithic.name]`",
             ));
         }
         if repeats {

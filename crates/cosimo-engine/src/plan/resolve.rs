@@ -560,7 +560,7 @@ impl Resolver<'_, '_> {
                 );
                 return Err(vec![
                     Problem::error("plan/no-power", message, span.clone()).label(format!("[{level}]")).hint(
-                        "let it be given in the unit without offset, such as K, or join it by a `[[wire]]`",
+                        "let it be given in the unit without offset, such as K, or join it by a `[[connection]]`",
                     ),
                 ]);
             }
@@ -577,7 +577,7 @@ impl Resolver<'_, '_> {
                 );
                 let problem = Problem::error("plan/no-power", message, port.flow.1.clone())
                     .label(format!("[{f}]"))
-                    .hint("a power bond joins an effort and a flow, such as N and m/s; other signals are a `[[wire]]`");
+                    .hint("a power bond joins an effort and a flow, such as N and m/s; other signals are a `[[connection]]`");
                 return Err(vec![ports.about(problem, flow)]);
             }
             _ => {

@@ -124,8 +124,8 @@ impl DualMass<'_> {
                  b = {{ effort = \"{told}.f\", flow = \"{told}.v\" }}\n{more}"
             ),
             None => format!(
-                "[[wire]]\nfrom = \"{telling}.f\"\nto = \"{told}.f\"\n\
-                 [[wire]]\nfrom = \"{told}.v\"\nto = \"{telling}.v_far\"\n"
+                "[[connection]]\nfrom = \"{telling}.f\"\nto = \"{told}.f\"\n\
+                 [[connection]]\nfrom = \"{told}.v\"\nto = \"{telling}.v_far\"\n"
             ),
         };
         format!(
@@ -134,7 +134,7 @@ impl DualMass<'_> {
              parameters = {{ x10 = {x1:?}, v10 = {v1:?}, {parameters} {tight} }}\n\
              [component.right]\nsource = \"{right}\"\n\
              parameters = {{ x20 = {x2:?}, v20 = {v2:?}, {parameters} {tight} }}\n\
-             [[wire]]\nfrom = \"{told}.x\"\nto = \"{telling}.x_far\"\n{power}\n[method]\n{method}\n"
+             [[connection]]\nfrom = \"{told}.x\"\nto = \"{telling}.x_far\"\n{power}\n[method]\n{method}\n"
         )
     }
 
@@ -302,7 +302,7 @@ pub(crate) fn combinations() -> Vec<String> {
                                     all.push(format!(
                                         "partition = \"{}\"\niteration = {iteration}\ninput = \"{}\"\n\
                                          correction = {correction}\nexchange = \"{exchange}\"\n\
-                                         step = {{ estimate = {estimate}, law = \"{}\", reject = \"{reject}\", \
+                                         step = {{ estimate = {estimate}, controller = \"{}\", reject = \"{reject}\", \
                                          size = 0.02, min = 2e-3, max = 0.15 }}",
                                         partition.name, input.name, law.name
                                     ));
@@ -336,7 +336,7 @@ pub(crate) fn side_by_side(copies: usize, method: &str) -> String {
     }
     for copy in 0..copies {
         text += &format!(
-            "[[wire]]\nfrom = \"right{copy}.x\"\nto = \"left{copy}.x_far\"\n\
+            "[[connection]]\nfrom = \"right{copy}.x\"\nto = \"left{copy}.x_far\"\n\
              [[bond]]\na = {{ effort = \"left{copy}.f\", flow = \"left{copy}.v_far\" }}\n\
              b = {{ effort = \"right{copy}.f\", flow = \"right{copy}.v\" }}\n"
         );
@@ -350,9 +350,9 @@ pub(crate) fn gain_loop([first, second, lag]: &[String; 3], a: f64, b: f64) -> S
         "[experiment]\nstop = 100\n[component.first]\nsource = \"{first}\"\nparameters = {{ a = {a:?} }}\n\
          [component.second]\nsource = \"{second}\"\nparameters = {{ b = {b:?} }}\n\
          [component.lag]\nsource = \"{lag}\"\n\
-         [[wire]]\nfrom = \"second.y\"\nto = \"first.u\"\n[[wire]]\nfrom = \"lag.x\"\nto = \"first.w\"\n\
-         [[wire]]\nfrom = \"first.y\"\nto = \"second.u\"\n[[wire]]\nfrom = \"second.y\"\nto = \"lag.u\"\n\
-         [strong.whole]\ncomponents = [\"first\", \"second\", \"lag\"]\nrelative = 1e-11\nabsolute = 1e-12\n\
+         [[connection]]\nfrom = \"second.y\"\nto = \"first.u\"\n[[connection]]\nfrom = \"lag.x\"\nto = \"first.w\"\n\
+         [[connection]]\nfrom = \"first.y\"\nto = \"second.u\"\n[[connection]]\nfrom = \"second.y\"\nto = \"lag.u\"\n\
+         [monolithic.whole]\ncomponents = [\"first\", \"second\", \"lag\"]\nrelative = 1e-11\nabsolute = 1e-12\n\
          [method]\nstep = {{ size = 0.25 }}\n"
     )
 }

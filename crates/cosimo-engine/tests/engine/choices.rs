@@ -146,8 +146,8 @@ fn a_step_that_stops_early_fails_where_nobody_can_rewind() {
 fn dual_mass(left: &str, method: &str) -> (Vec<u64>, u64) {
     let mut run = start(&format!(
         "[experiment]\nstop = 2.0\n[component.left]\nsource = \"native:dual-mass/left-force\"\n{left}\n\
-         [component.right]\nsource = \"native:dual-mass/right\"\n[[wire]]\nfrom = \"right.x\"\nto = \"left.x_far\"\n\
-         [[wire]]\nfrom = \"right.v\"\nto = \"left.v_far\"\n[[wire]]\nfrom = \"left.f\"\nto = \"right.f\"\n\
+         [component.right]\nsource = \"native:dual-mass/right\"\n[[connection]]\nfrom = \"right.x\"\nto = \"left.x_far\"\n\
+         [[connection]]\nfrom = \"right.v\"\nto = \"left.v_far\"\n[[connection]]\nfrom = \"left.f\"\nto = \"right.f\"\n\
          [method]\n{method}\n"
     ));
     times(&mut run).unwrap();
@@ -174,7 +174,10 @@ fn a_simulator_has_its_own_tolerance_and_weight() {
     let with = |left: &str, tolerance: &str, weight: &str| {
         let estimate =
             format!("{{ predictor-corrector = {{ tolerance = {tolerance}, weight = {weight} }} }}");
-        dual_mass(left, &format!("step = {{ estimate = {estimate}, law = \"i\", min = 1e-5, max = 0.1 }}"))
+        dual_mass(
+            left,
+            &format!("step = {{ estimate = {estimate}, controller = \"i\", min = 1e-5, max = 0.1 }}"),
+        )
     };
     // The force is by far the largest output, so the left component's settings decide.
     let own = with("tolerance = 1e-2\nweight = 1e-3", "1.0", "0.0");
@@ -187,7 +190,7 @@ fn a_simulator_has_its_own_tolerance_and_weight() {
 fn after_an_event_an_adaptive_step_is_as_large_as_before() {
     let mut run = start(
         "[experiment]\nstop = 0.5\n[component.c]\nsource = \"clock:announces\"\n\
-         [method]\nstep = { size = 0.1, min = 0.01, max = 0.1, grow = 1.1, law = \"pi\" }\n",
+         [method]\nstep = { size = 0.1, min = 0.01, max = 0.1, grow = 1.1, controller = \"pi\" }\n",
     );
     assert_hits_the_event(&times(&mut run).unwrap());
 }

@@ -41,7 +41,7 @@ fn steps_and_ramps_are_never_overshot() {
             let table = rows(&format!(
                 "[experiment]\nstop = 3\nrecord = \"before-exchange\"\n[component.drawn]\nsource = \"drawn.csv\"\n\
                  [component.lag]\nsource = \"native:gain-loop/lag\"\n\
-                 [[wire]]\nfrom = \"drawn.u\"\nto = \"lag.u\"\n\
+                 [[connection]]\nfrom = \"drawn.u\"\nto = \"lag.u\"\n\
                  [method]\ninput = \"{input}\"\npartition = \"{partition}\"\nstep = {{ size = 0.1 }}\n"
             ));
             let times = column(&table, "time");
@@ -64,7 +64,7 @@ fn announced_events_are_met_and_heard_at_once() {
         let table = rows(&format!(
             "[experiment]\nstop = 3.2\n[component.stair]\nsource = \"{}\"\nparameters = {{ period = 0.7 }}\n\
              [component.driven]\nsource = \"{}\"\nparameters = {{ \"cosimo.relative\" = 1e-11 }}\n\
-             [[wire]]\nfrom = \"stair.level\"\nto = \"driven.u\"\n[method]\ninput = \"quadratic\"\nstep = {{ size = 0.25 }}\n",
+             [[connection]]\nfrom = \"stair.level\"\nto = \"driven.u\"\n[method]\ninput = \"quadratic\"\nstep = {{ size = 0.25 }}\n",
             made.source("stair"),
             made.source("driven")
         ));
@@ -86,8 +86,8 @@ fn ball(follower: &str, more: &str, size: f64) -> String {
         "[experiment]\nstop = 1.5\n[component.ball]\nsource = \"{}\"\n\
          parameters = {{ height = 1.0, velocity = 0.0, restitution = 0.7, gravity = 9.81, \"cosimo.relative\" = 1e-9 }}\n\
          [component.follower]\nsource = \"{follower}\"\n{more}\
-         [[wire]]\nfrom = \"ball.velocity\"\nto = \"follower.v_far\"\n\
-         [[wire]]\nfrom = \"ball.height\"\nto = \"follower.x_far\"\n[method]\ninput = \"linear\"\nstep = {{ size = {size:?} }}\n",
+         [[connection]]\nfrom = \"ball.velocity\"\nto = \"follower.v_far\"\n\
+         [[connection]]\nfrom = \"ball.height\"\nto = \"follower.x_far\"\n[method]\ninput = \"linear\"\nstep = {{ size = {size:?} }}\n",
         Made::Equations(Version::Three).source("bouncing-ball")
     )
 }
@@ -173,7 +173,7 @@ fn event_mode_of_units_for_co_simulation() {
         format!(
             "[experiment]\nstop = 3.2\n[component.stair]\nsource = \"{}\"\nparameters = {{ period = 0.7 }}\n\
              [component.lag]\nsource = \"{}\"\nparameters = {{ \"cosimo.relative\" = 1e-11 }}\n\
-             [[wire]]\nfrom = \"stair.level\"\nto = \"lag.u\"\n[method]\nstep = {{ size = {size:?} }}\n",
+             [[connection]]\nfrom = \"stair.level\"\nto = \"lag.u\"\n[method]\nstep = {{ size = {size:?} }}\n",
             Made::Unit(version, Variant::Plain).source("stair"),
             Made::Equations(Version::Two).source("driven"),
         )
@@ -230,8 +230,8 @@ fn events_of_others_leave_a_loop_as_it_is() {
         format!(
             "[experiment]\nstop = 0.2\n[component.first]\nsource = \"native:gain-loop/first\"\nstart = {{ u = 7.0 }}\n\
              [component.second]\nsource = \"native:gain-loop/second\"\n[component.lag]\nsource = \"native:gain-loop/lag\"\n\
-             {more}[[wire]]\nfrom = \"second.y\"\nto = \"first.u\"\n[[wire]]\nfrom = \"lag.x\"\nto = \"first.w\"\n\
-             [[wire]]\nfrom = \"first.y\"\nto = \"second.u\"\n[[wire]]\nfrom = \"second.y\"\nto = \"lag.u\"\n\
+             {more}[[connection]]\nfrom = \"second.y\"\nto = \"first.u\"\n[[connection]]\nfrom = \"lag.x\"\nto = \"first.w\"\n\
+             [[connection]]\nfrom = \"first.y\"\nto = \"second.u\"\n[[connection]]\nfrom = \"second.y\"\nto = \"lag.u\"\n\
              [method]\nstep = {{ size = 0.1 }}\n"
         )
     };

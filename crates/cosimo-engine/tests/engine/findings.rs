@@ -400,7 +400,7 @@ fn steps_are_multiples_of_those_inside() {
     assert_eq!(inside(0.05, 0.25, ";, step = 0.05").0, NOTHING);
     assert_eq!(inside(0.1, 0.2, ";, step = 0.05").0, ["check/step-size a"]);
     // Where sizes change, the first one says nothing.
-    let adaptive = "method.step = { size = 0.1, max = 0.2, law = 'pi', estimate = 'milne' }";
+    let adaptive = "method.step = { size = 0.1, max = 0.2, controller = 'pi', estimate = 'milne' }";
     assert!(!codes_of(&found(&[("a", ">y:N inner->0.04")], adaptive)).contains(&"check/step-size"));
 }
 
@@ -448,7 +448,7 @@ fn methods_ask_each_simulator_for_what_they_need() {
     let waveform = "method.iteration = 'waveform'";
     assert_eq!(pair(">y:N", "u:N >y:N stuck", waveform), ["plan/needs-rollback b"]);
     assert_eq!(pair(">y:N", "u:N >y:N", waveform), NOTHING);
-    let adaptive = "method.step = { size = 0.1, max = 0.2, law = 'pi', estimate = 'milne' }";
+    let adaptive = "method.step = { size = 0.1, max = 0.2, controller = 'pi', estimate = 'milne' }";
     assert_eq!(pair(">y:N one-size", "u:N", adaptive), ["plan/needs-variable-step a"]);
     assert_eq!(pair(">y:N", "u:N", adaptive), NOTHING);
     // A step of its own that is longer than any other never is a window.
@@ -531,9 +531,9 @@ fn events_inside_a_step_are_heard_of_where_all_can_go_back() {
 #[test]
 fn controls_without_anything_to_control_are_named() {
     let step = |words: &str| codes(&[("a", ">y:N")], &format!("method.step = {{ {words} }}"));
-    assert_eq!(step("size = 0.1, max = 0.2, law = 'pi'"), ["plan/nothing-to-control"]);
-    assert_eq!(step("size = 0.1, law = 'pi', estimate = 'milne'"), ["plan/no-maximum"]);
-    assert_eq!(step("size = 0.1, max = 0.2, law = 'pi', estimate = 'milne'"), NOTHING);
+    assert_eq!(step("size = 0.1, max = 0.2, controller = 'pi'"), ["plan/nothing-to-control"]);
+    assert_eq!(step("size = 0.1, controller = 'pi', estimate = 'milne'"), ["plan/no-maximum"]);
+    assert_eq!(step("size = 0.1, max = 0.2, controller = 'pi', estimate = 'milne'"), NOTHING);
     assert_eq!(step("size = 0.1, reject = 'above-one'"), ["plan/nothing-to-reject"]);
     assert_eq!(step("max = 0.1"), ["plan/no-step-size"]);
     let scaled = |estimate: &str, bond: &str| {

@@ -226,7 +226,7 @@ fn combined(tolerance: f64) -> String {
          [[bond]]\nname = \"near\"\na = {{ effort = \"mass.F\", flow = \"mass.v\" }}\n\
          b = {{ effort = \"spring.F\", flow = \"spring.v\" }}\nenergy_scale = 20.0\n\
          [method]\ncorrection = {{ nepce = {{ gain = 0.5 }} }}\n\
-         step = {{ estimate = \"power-residual\", law = \"pi\", tolerance = {tolerance:e}, min = 1e-6, max = 5e-5 }}\n"
+         step = {{ estimate = \"power-residual\", controller = \"pi\", tolerance = {tolerance:e}, min = 1e-6, max = 5e-5 }}\n"
     )
 }
 
@@ -272,9 +272,9 @@ fn a_method_for_one_island_is_the_same_as_one_for_all() {
 #[test]
 fn islands_keep_methods_of_their_own_apart() {
     let tanks = "[component.first]\nsource = \"native:tanks/first\"\n[component.second]\nsource = \"native:tanks/second-pipe\"\n\
-         [[wire]]\nfrom = \"first.p\"\nto = \"second.p\"\n[[wire]]\nfrom = \"second.q\"\nto = \"first.q\"\n";
+         [[connection]]\nfrom = \"first.p\"\nto = \"second.p\"\n[[connection]]\nfrom = \"second.q\"\nto = \"first.q\"\n";
     let method = "[island.tanks]\ncomponents = [\"second\"]\ncorrection = \"none\"\n\
-                  step = { estimate = \"none\", law = \"fixed\", size = 1e-3 }\n";
+                  step = { estimate = \"none\", controller = \"fixed\", size = 1e-3 }\n";
     let text = format!("{}{tanks}{method}", combined(1e-4));
     assert!(start(&text, 1).remarks().iter().all(|remark| remark.code != "plan/island-method"));
     let (_, both) = rows(&text, 2, &["second.h"]);
@@ -400,7 +400,7 @@ fn times_of_islands_are_taken_where_asked_for() {
 fn an_island_without_bonds_has_steps_of_one_size() {
     let text = combined(1e-4)
         + "[component.first]\nsource = \"native:tanks/first\"\n[component.second]\nsource = \"native:tanks/second-pipe\"\n\
-           [[wire]]\nfrom = \"first.p\"\nto = \"second.p\"\n[[wire]]\nfrom = \"second.q\"\nto = \"first.q\"\n";
+           [[connection]]\nfrom = \"first.p\"\nto = \"second.p\"\n[[connection]]\nfrom = \"second.q\"\nto = \"first.q\"\n";
     let run = start(&text, 2);
     let said = run.remarks().iter().find(|remark| remark.code == "plan/island-method").unwrap();
     assert!(said.message.contains("the island of first, second has no bond"), "{}", said.message);

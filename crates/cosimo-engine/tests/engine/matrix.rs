@@ -44,7 +44,7 @@ fn stays_finite(text: &str, method: &str) -> u64 {
     }
     sizes.sort_by(f64::total_cmp);
     sizes.dedup();
-    let varies = !method.contains("law = \"fixed\"");
+    let varies = !method.contains("controller = \"fixed\"");
     // A method may be driven to a limit at once and stay there.
     let limited = varies && (sizes == [2e-3] || sizes == [0.15]);
     assert!(limited || (sizes.len() > 1) == varies, "{sizes:?} in\n{method}");
@@ -119,7 +119,7 @@ fn many_simulators_have_the_same_bits_on_any_number_of_threads() {
     // One estimate and law is enough here: neither sees a thread.
     let chosen = |method: &&String| {
         method.contains("power-residual")
-            && method.contains("law = \"pi\"")
+            && method.contains("controller = \"pi\"")
             && method.contains("reject = \"above-one\"")
     };
     let combinations = sample();
@@ -142,7 +142,7 @@ fn many_simulators_have_the_same_bits_on_any_number_of_threads() {
 fn a_rejected_attempt_leaves_no_trace() {
     let mut rejected = 0;
     for method in sample() {
-        if !method.contains("above-one") || method.contains("law = \"fixed\"") {
+        if !method.contains("above-one") || method.contains("controller = \"fixed\"") {
             continue;
         }
         let mut tries = start(&text(&method), 1);
@@ -208,7 +208,7 @@ fn ring(method: &str) -> String {
     for k in 0..8 {
         let next = (k + 1) % 8;
         for port in ["a", "b"] {
-            text += &format!("[[wire]]\nfrom = \"r{k}.{port}\"\nto = \"r{next}.{port}\"\n");
+            text += &format!("[[connection]]\nfrom = \"r{k}.{port}\"\nto = \"r{next}.{port}\"\n");
         }
     }
     format!("{text}[method]\n{method}\n")

@@ -113,15 +113,15 @@ fn chain(version: Version, method: &str) -> String {
     let bytes = match version {
         Version::One | Version::Two => "",
         Version::Three => {
-            "[[wire]]\nfrom = \"speaker.bytes\"\nto = \"one.binary_in\"\n\
-             [[wire]]\nfrom = \"one.binary_out\"\nto = \"two.binary_in\"\n"
+            "[[connection]]\nfrom = \"speaker.bytes\"\nto = \"one.binary_in\"\n\
+             [[connection]]\nfrom = \"one.binary_out\"\nto = \"two.binary_in\"\n"
         }
     };
     format!(
         "[experiment]\nstop = 0.5\n[component.speaker]\nsource = \"speaker:\"\n\
          [component.one]\nsource = \"{echo}\"\n[component.two]\nsource = \"{echo}\"\n\
-         [[wire]]\nfrom = \"speaker.words\"\nto = \"one.string_in\"\n\
-         [[wire]]\nfrom = \"one.string_out\"\nto = \"two.string_in\"\n{bytes}[method]\n{method}\n"
+         [[connection]]\nfrom = \"speaker.words\"\nto = \"one.string_in\"\n\
+         [[connection]]\nfrom = \"one.string_out\"\nto = \"two.string_in\"\n{bytes}[method]\n{method}\n"
     )
 }
 
@@ -182,8 +182,7 @@ fn they_are_not_heard_before_a_longer_step_is_over() {
 #[test]
 fn they_go_back_with_everything_else() {
     for version in Version::ALL {
-        let method =
-            "step = { estimate = { richardson = { tolerance = 1e-3 } }, law = \"i\", size = 0.1, max = 0.1 }";
+        let method = "step = { estimate = { richardson = { tolerance = 1e-3 } }, controller = \"i\", size = 0.1, max = 0.1 }";
         for method in [method, "step = { size = 0.1 }"] {
             let text = chain(version, method);
             let (mut straight, mut threads, mut detour) = (start(&text, 1), start(&text, 3), start(&text, 1));
@@ -223,7 +222,7 @@ fn what_does_not_fit_is_said() {
             "`speaker.words` gives texts, which `two.integer_in` does not take",
         ),
         (
-            "from = \"speaker.words\"\nto = \"two.string_in\"\n[[wire]]\nfrom = \"three.string_out\"\nto = \"two.string_in\"",
+            "from = \"speaker.words\"\nto = \"two.string_in\"\n[[connection]]\nfrom = \"three.string_out\"\nto = \"two.string_in\"",
             "input `two.string_in` is driven by `speaker.words` and by `three.string_out`",
         ),
         (
@@ -233,7 +232,7 @@ fn what_does_not_fit_is_said() {
     ] {
         let text = format!(
             "[experiment]\nstop = 1\n[component.speaker]\nsource = \"speaker:\"\n[component.two]\nsource = \"{two}\"\n\
-             [component.three]\nsource = \"{three}\"\n[[wire]]\n{wire}\n[method]\nstep = {{ size = 0.1 }}\n"
+             [component.three]\nsource = \"{three}\"\n[[connection]]\n{wire}\n[method]\nstep = {{ size = 0.1 }}\n"
         );
         let (system, problems) = toml::read(&text, &folder(), &registry);
         assert!(problems.is_empty(), "{problems:#?}");
@@ -328,7 +327,7 @@ fn texts_that_answer_each_other_for_ever_are_told() {
     let begin = |last: u64| {
         let text = format!(
             "[experiment]\nstop = 1\n[component.one]\nsource = \"chatter:{last}\"\n[component.two]\nsource = \"chatter:{last}\"\n\
-             [[wire]]\nfrom = \"one.says\"\nto = \"two.hears\"\n[[wire]]\nfrom = \"two.says\"\nto = \"one.hears\"\n\
+             [[connection]]\nfrom = \"one.says\"\nto = \"two.hears\"\n[[connection]]\nfrom = \"two.says\"\nto = \"one.hears\"\n\
              [method]\nstep = {{ size = 0.5 }}\n"
         );
         let (system, problems) = toml::read(&text, &folder(), &registry);

@@ -263,7 +263,7 @@ fn a_fraction_is_a_finer_solver() {
 /// Where a step of somebody's own is everybody's, nothing changes.
 #[test]
 fn a_ratio_of_one_changes_no_bit() {
-    let fixed = combinations().into_iter().filter(|method| method.contains("law = \"fixed\""));
+    let fixed = combinations().into_iter().filter(|method| method.contains("controller = \"fixed\""));
     let mut count = 0;
     for method in fixed.step_by(13) {
         let mut plain = start(&dual_mass(&method, &[]), 1);
@@ -402,10 +402,10 @@ const THREE: &str = r#"
     source = "native:dual-mass/coupling"
     [component.right]
     source = "native:dual-mass/right"
-    [[wire]]
+    [[connection]]
     from = "left.x"
     to = "middle.x1"
-    [[wire]]
+    [[connection]]
     from = "right.x"
     to = "middle.x2"
     [[bond]]
@@ -502,7 +502,7 @@ fn a_unit_that_holds_follows_as_a_stair() {
 }
 
 const ADAPTIVE: &str = "correction = { nepce = { gain = 0.5 } }\nstep = { estimate = { power-residual = { \
-                        tolerance = 1e-3, energy_scale = 1.0 } }, law = \"pi\", reject = \"above-one\", \
+                        tolerance = 1e-3, energy_scale = 1.0 } }, controller = \"pi\", reject = \"above-one\", \
                         size = 0.01, min = 1e-3, max = 0.1 }";
 
 /// Every communication point of a run.
@@ -537,7 +537,7 @@ fn varying_steps_meet_the_ends_of_longer_ones() {
 fn longer_steps_change_no_bits_on_any_way() {
     let hermite = "input = \"hermite\"\ncorrection = { nepce = { feedthrough = \"difference\" } }\n\
                    exchange = \"fresh\"\nstep = { size = 0.01 }";
-    let richardson = "step = { estimate = { richardson = { tolerance = 2e-3 } }, law = \"pid\", \
+    let richardson = "step = { estimate = { richardson = { tolerance = 2e-3 } }, controller = \"pid\", \
                       reject = \"above-one\", size = 0.01, min = 1e-3, max = 0.1 }";
     let waveform = "iteration = { waveform = { relative = 1e-7, absolute = 1e-7 } }\ninput = \"quadratic\"\n\
                     step = { size = 0.01 }";
@@ -610,8 +610,8 @@ fn an_event_inside_a_longer_step_ends_it() {
             "[experiment]\nstop = 1.5\n[component.ball]\nsource = \"{}\"\n{every}\
              parameters = {{ height = 1.0, velocity = 0.0, restitution = 0.7, gravity = 9.81, \"cosimo.relative\" = 1e-9 }}\n\
              [component.follower]\nsource = \"native:dual-mass/left-force\"\n\
-             [[wire]]\nfrom = \"ball.velocity\"\nto = \"follower.v_far\"\n\
-             [[wire]]\nfrom = \"ball.height\"\nto = \"follower.x_far\"\n\
+             [[connection]]\nfrom = \"ball.velocity\"\nto = \"follower.v_far\"\n\
+             [[connection]]\nfrom = \"ball.height\"\nto = \"follower.x_far\"\n\
              [method]\ninput = \"linear\"\nstep = {{ size = {size:?} }}\n",
             Made::Equations(Version::Three).source("bouncing-ball")
         )
@@ -649,7 +649,7 @@ fn discrete_outputs_are_never_interpolated() {
         let text = format!(
             "[experiment]\nstop = 3.2\n[component.stair]\nsource = \"{}\"\nstep = 0.4\nparameters = {{ period = 0.7 }}\n\
              [component.driven]\nsource = \"{}\"\n\
-             [[wire]]\nfrom = \"stair.level\"\nto = \"driven.u\"\n[method]\ninput = \"quadratic\"\nstep = {{ size = 0.1 }}\n",
+             [[connection]]\nfrom = \"stair.level\"\nto = \"driven.u\"\n[method]\ninput = \"quadratic\"\nstep = {{ size = 0.1 }}\n",
             made.source("stair"),
             Made::Equations(Version::Three).source("driven")
         );

@@ -14,7 +14,7 @@ fn lags(method: &str, made: Made) -> String {
     let lag = made.source("gain-loop/lag");
     format!(
         "[experiment]\nstop = 1.0\n[component.a]\nsource = \"{lag}\"\nstart = {{ u = 0.0 }}\n\
-         [component.b]\nsource = \"{lag}\"\n[[wire]]\nfrom = \"a.x\"\nto = \"b.u\"\n[method]\n{method}\n"
+         [component.b]\nsource = \"{lag}\"\n[[connection]]\nfrom = \"a.x\"\nto = \"b.u\"\n[method]\n{method}\n"
     )
 }
 
@@ -62,13 +62,23 @@ fn methods() -> Vec<String> {
     for schedule in ["jacobi", "gauss-seidel"] {
         for input in ["hold", "linear", "quadratic"] {
             for (iteration, estimate, correction, exchange) in [
-                ("\"once\"", "\"none\", law = \"fixed\"", "\"none\"", "stale"),
-                ("{ waveform = { relative = 1e-9 } }", "\"none\", law = \"fixed\"", "\"none\"", "fresh"),
-                ("\"once\"", "{ richardson = { tolerance = 1e-3 } }, law = \"pi\"", "\"none\"", "stale"),
-                ("\"once\"", "\"none\", law = \"fixed\"", "{ nepce = { gain = 0.5 } }", "stale"),
+                ("\"once\"", "\"none\", controller = \"fixed\"", "\"none\"", "stale"),
+                (
+                    "{ waveform = { relative = 1e-9 } }",
+                    "\"none\", controller = \"fixed\"",
+                    "\"none\"",
+                    "fresh",
+                ),
                 (
                     "\"once\"",
-                    "{ predictor-corrector = { tolerance = 1e-2 } }, law = \"i\", reject = \"above-one\"",
+                    "{ richardson = { tolerance = 1e-3 } }, controller = \"pi\"",
+                    "\"none\"",
+                    "stale",
+                ),
+                ("\"once\"", "\"none\", controller = \"fixed\"", "{ nepce = { gain = 0.5 } }", "stale"),
+                (
+                    "\"once\"",
+                    "{ predictor-corrector = { tolerance = 1e-2 } }, controller = \"i\", reject = \"above-one\"",
                     "{ nepce = { gain = 0.5 } }",
                     "fresh",
                 ),
@@ -168,7 +178,7 @@ fn a_signal_is_stuck_scaled_and_shifted() {
 fn a_parameter_changes_behind_a_map() {
     let text = "[experiment]\nstop = 1.0\n[component.a]\nsource = \"native:gain-loop/second\"\nparameters = { b = 2.0 }\n\
                 start = { u = 1.0 }\n[component.b]\nsource = \"native:gain-loop/second\"\nparameters = { b = 1.0 }\n\
-                [[wire]]\nfrom = \"a.y\"\nto = \"b.u\"\nmap = { 2 = 10, 3 = 50 }\n[method]\nstep = { size = 0.25 }\n";
+                [[connection]]\nfrom = \"a.y\"\nto = \"b.u\"\nmap = { 2 = 10, 3 = 50 }\n[method]\nstep = { size = 0.25 }\n";
     let (table, _) = rows(text, "[[action]]\nat = 0.5\nparameter = \"a.b\"\nto = 3.0\n");
     let y = column(&table, "b.y");
     assert_eq!((y[0], y[y.len() - 1]), (10.0, 50.0), "{y:?}");
@@ -189,7 +199,7 @@ fn a_jump_passes_through_at_once_and_is_not_extrapolated() {
         for schedule in ["jacobi", "gauss-seidel"] {
             let text = format!(
                 "[experiment]\nstop = 1.0\n[component.gain]\nsource = \"native:gain-loop/second\"\nstart = {{ u = 1.0 }}\n\
-                 [component.lag]\nsource = \"native:gain-loop/lag\"\n[[wire]]\nfrom = \"gain.y\"\nto = \"lag.u\"\n\
+                 [component.lag]\nsource = \"native:gain-loop/lag\"\n[[connection]]\nfrom = \"gain.y\"\nto = \"lag.u\"\n\
                  [method]\ninput = \"{input}\"\nschedule = \"{schedule}\"\n{FIXED}\n"
             );
             let (table, _) = rows(&text, "[[action]]\nat = 0.35\nset = \"gain.u\"\nto = 3.0\n");

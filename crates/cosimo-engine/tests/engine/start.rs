@@ -38,7 +38,7 @@ fn system(parts: &[(&str, &str)], wires: &[(&str, &str)], starts: &[(&str, &str,
         text += &format!("start = {{ {} }}\n", own.join(", "));
     }
     for (from, to) in wires {
-        text += &format!("[[wire]]\nfrom = \"{from}\"\nto = \"{to}\"\n");
+        text += &format!("[[connection]]\nfrom = \"{from}\"\nto = \"{to}\"\n");
     }
     text + "[method]\nstep = { size = 0.25 }\n"
 }
@@ -243,8 +243,8 @@ fn a_loop_of_numbers_and_switches_is_solved_for_both() {
         format!(
             "[experiment]\nstop = 1.0\n[component.x]\nsource = \"formula:sum\"\n[component.half]\nsource = \"formula:half\"\n\
              [component.switch]\nsource = \"formula:above\"\n\
-             [[wire]]\nfrom = [{{ port = \"half.y\", gain = {gain:?} }}, {{ port = \"switch.y\", gain = -1.0 }}]\nto = \"x.a\"\n\
-             offset = 5.0\n[[wire]]\nfrom = \"x.y\"\nto = \"half.u\"\n[[wire]]\nfrom = \"x.y\"\nto = \"switch.u\"\n\
+             [[connection]]\nfrom = [{{ port = \"half.y\", gain = {gain:?} }}, {{ port = \"switch.y\", gain = -1.0 }}]\nto = \"x.a\"\n\
+             offset = 5.0\n[[connection]]\nfrom = \"x.y\"\nto = \"half.u\"\n[[connection]]\nfrom = \"x.y\"\nto = \"switch.u\"\n\
              [method]\nstep = {{ size = 0.25 }}\n"
         )
     };
@@ -262,7 +262,7 @@ fn loops_through_events_are_solved_at_the_start_and_refused_later() {
         format!(
             "[experiment]\nstop = 10.0\n[component.room]\nsource = \"{room}\"\n\
              parameters = {{ G = 20.0, T0 = 295.15 }}\n\
-             [[wire]]\nfrom = [{{ port = \"room.q\", gain = -0.01 }}]\nto = \"room.ambient\"\noffset = 283.15\nconvert = false\n\
+             [[connection]]\nfrom = [{{ port = \"room.q\", gain = -0.01 }}]\nto = \"room.ambient\"\noffset = 283.15\nconvert = false\n\
              [method]\nexchange = \"{exchange}\"\nstep = {{ size = 1.0 }}\n"
         )
     };

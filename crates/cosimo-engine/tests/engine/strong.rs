@@ -28,7 +28,7 @@ fn the_dual_mass_in_two_units_is_the_undivided_one() {
         let text = DualMass { made, method: "step = { size = 0.5 }", ..DUAL_MASS }.text();
         let text = text.replace("\"cosimo.relative\" = 1e-10", "");
         let table = rows(&format!(
-            "{text}[strong.whole]\ncomponents = [\"left\", \"right\"]\nsolver = \"{solver}\"\n{TIGHT}"
+            "{text}[monolithic.whole]\ncomponents = [\"left\", \"right\"]\nsolver = \"{solver}\"\n{TIGHT}"
         ));
         assert_eq!(column(&table, "time").len(), 21);
         for (name, place) in [("left.x", 0), ("left.v", 1), ("right.x", 2), ("right.v", 3), ("left.f", 4)] {
@@ -53,12 +53,14 @@ fn three_units_of_both_versions_with_one_that_only_passes_on() {
         ("spring.f1", "left.f"),
         ("spring.f2", "right.f"),
     ];
-    let wires: String =
-        wires.iter().map(|(from, to)| format!("[[wire]]\nfrom = \"{from}\"\nto = \"{to}\"\n")).collect();
+    let wires: String = wires
+        .iter()
+        .map(|(from, to)| format!("[[connection]]\nfrom = \"{from}\"\nto = \"{to}\"\n"))
+        .collect();
     let table = rows(&format!(
         "[experiment]\nstop = 4\n[component.left]\nsource = \"{left}\"\n[component.spring]\nsource = \"{spring}\"\n\
          [component.right]\nsource = \"{right}\"\n{wires}\
-         [strong.whole]\ncomponents = [\"right\", \"spring\", \"left\"]\n{TIGHT}[method]\nstep = {{ size = 1.0 }}\n"
+         [monolithic.whole]\ncomponents = [\"right\", \"spring\", \"left\"]\n{TIGHT}[method]\nstep = {{ size = 1.0 }}\n"
     ));
     for (name, place) in [("left.x", 0), ("left.v", 1), ("right.x", 2), ("right.v", 3)] {
         let worst = largest(&table, name, |t| truth(&[t])[0][place]);
@@ -105,8 +107,8 @@ fn events_of_one_unit_reach_the_other_at_their_time() {
         let text = format!(
             "[experiment]\nstop = 3.2\n[component.stair]\nsource = \"{stair}\"\nparameters = {{ period = 0.7, rise = 2.0 }}\n\
              [component.driven]\nsource = \"{driven}\"\n\
-             [[wire]]\nfrom = \"stair.level\"\nto = \"driven.u\"\n\
-             [strong.whole]\ncomponents = [\"stair\", \"driven\"]\n{TIGHT}[method]\nstep = {{ size = 0.4 }}\n"
+             [[connection]]\nfrom = \"stair.level\"\nto = \"driven.u\"\n\
+             [monolithic.whole]\ncomponents = [\"stair\", \"driven\"]\n{TIGHT}[method]\nstep = {{ size = 0.4 }}\n"
         );
         let table = rows(&text);
         let exact = |t: f64| {
@@ -135,10 +137,10 @@ fn state_events_happen_inside_a_group() {
         format!(
             "[experiment]\nstop = 3000\n[component.room]\nsource = \"{room}\"\n\
              [component.follower]\nsource = \"{follower}\"\nparameters = {{ T = 20.0, x0 = 0.0 }}\n\
-             [[wire]]\nfrom = \"room.heating\"\nto = \"follower.u\"\n{group}[method]\nstep = {{ size = 50.0 }}\n"
+             [[connection]]\nfrom = \"room.heating\"\nto = \"follower.u\"\n{group}[method]\nstep = {{ size = 50.0 }}\n"
         )
     };
-    let table = rows(&text(&format!("[strong.whole]\ncomponents = [\"room\", \"follower\"]\n{TIGHT}")));
+    let table = rows(&text(&format!("[monolithic.whole]\ncomponents = [\"room\", \"follower\"]\n{TIGHT}")));
     let heating = column(&table, "room.heating");
     assert!(
         heating.windows(2).filter(|pair| pair[0] != pair[1]).count() > 2,
@@ -172,7 +174,7 @@ fn what_leaves_the_group_is_coupled_as_ever() {
     let weak = DualMass { made, method: "step = { size = 0.01 }", ..DUAL_MASS }.text();
     // Left and a watcher of its own are joined; the bond to the right stays.
     let text = format!(
-        "{weak}[strong.half]\ncomponents = [\"left\", \"watch\"]\nrelative = 1e-10\n[component.watch]\nsource = \"{}\"\n",
+        "{weak}[monolithic.half]\ncomponents = [\"left\", \"watch\"]\nrelative = 1e-10\n[component.watch]\nsource = \"{}\"\n",
         THREE.source("van-der-pol")
     );
     let mut joined = start(&text, 1);
@@ -183,7 +185,7 @@ fn what_leaves_the_group_is_coupled_as_ever() {
     assert!(one.residual_absolute > 1e-3, "{one:?}");
     assert!((one.residual_absolute / other.residual_absolute - 1.0).abs() < 1e-6, "{one:?} {other:?}");
 
-    let text = format!("{weak}[strong.whole]\ncomponents = [\"left\", \"right\"]\n");
+    let text = format!("{weak}[monolithic.whole]\ncomponents = [\"left\", \"right\"]\n");
     let run = start(&text, 1);
     assert!(run.ledger().totals.is_empty());
     let said: Vec<&str> = run.remarks().iter().map(|problem| problem.code).collect();
@@ -195,7 +197,7 @@ fn what_leaves_the_group_is_coupled_as_ever() {
 fn a_group_goes_back_and_comes_back_exactly() {
     let loops = gain_loop(3.0, -2.0);
     let masses = DualMass { made: TWO, method: "step = { size = 0.1 }", ..DUAL_MASS }.text();
-    let masses = format!("{masses}[strong.whole]\ncomponents = [\"left\", \"right\"]\n");
+    let masses = format!("{masses}[monolithic.whole]\ncomponents = [\"left\", \"right\"]\n");
     for text in [loops, masses] {
         let (mut straight, mut detour) = (start(&text, 1), start(&text, 1));
         for _ in 0..3 {
@@ -225,7 +227,7 @@ fn what_cannot_be_joined_is_said() {
     };
     let weak = DualMass { made: TWO, method: "step = { size = 0.01 }", ..DUAL_MASS }.text();
     let native = DualMass { method: "step = { size = 0.01 }", ..DUAL_MASS }.text();
-    let group = "[strong.whole]\ncomponents = [\"left\", \"right\"]\n";
+    let group = "[monolithic.whole]\ncomponents = [\"left\", \"right\"]\n";
     let stepping = DualMass { made: Made::Unit(Version::Two, Variant::Plain), ..DUAL_MASS }.text();
     for (text, code, part) in [
         (format!("{native}{group}"), "plan/cannot-join", "`left` cannot be integrated together with others"),
@@ -235,17 +237,17 @@ fn what_cannot_be_joined_is_said() {
             "is not made for model exchange, which alone can be",
         ),
         (
-            format!("{weak}[strong.whole]\ncomponents = [\"left\"]\n"),
+            format!("{weak}[monolithic.whole]\ncomponents = [\"left\"]\n"),
             "plan/nothing-to-join",
             "has 1 of the two components",
         ),
         (
-            format!("{weak}[strong.whole]\ncomponents = [\"left\", \"right\", \"left\"]\n"),
+            format!("{weak}[monolithic.whole]\ncomponents = [\"left\", \"right\", \"left\"]\n"),
             "plan/joined-twice",
             "`left` stands twice in `whole`",
         ),
         (
-            format!("{weak}{group}[strong.more]\ncomponents = [\"right\", \"left\"]\n"),
+            format!("{weak}{group}[monolithic.more]\ncomponents = [\"right\", \"left\"]\n"),
             "plan/joined-twice",
             "`right` stands in `whole` already",
         ),
@@ -281,7 +283,7 @@ fn units_for_both_uses_are_joined_as_equations() {
         cosimo::export::write(&both, &library, &folder.join(&name)).unwrap();
         text = text.replace(&design.file_name(), &name);
     }
-    let table = rows(&format!("{text}[strong.whole]\ncomponents = [\"left\", \"right\"]\n"));
+    let table = rows(&format!("{text}[monolithic.whole]\ncomponents = [\"left\", \"right\"]\n"));
     let worst = largest(&table, "left.x", |t| truth(&[t])[0][0]);
     assert!(worst < 1e-7, "{worst:e}");
 }

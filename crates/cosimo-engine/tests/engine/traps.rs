@@ -175,8 +175,7 @@ fn every_estimate_is_homogeneous_or_silent() {
 /// A remark and the value it names: the same bits as without the remark.
 #[test]
 fn trap_t5_a_remark_changes_no_bit() {
-    let step =
-        "step = { estimate = \"power-residual\", law = \"pi\", tolerance = 1e-3, min = 1e-4, max = 0.1 }";
+    let step = "step = { estimate = \"power-residual\", controller = \"pi\", tolerance = 1e-3, min = 1e-4, max = 0.1 }";
     let run = |bond: &str| {
         let mut run = DualMass { stop: 3.0, bond: Some(bond), method: step, ..DUAL_MASS }.start();
         let mut all = vec![bits(&run)];
@@ -210,7 +209,7 @@ fn trap_t6_equal_steps_are_multiples_and_end_at_the_end() {
 fn trap_t6_a_run_in_pieces_has_the_bits_of_a_run_in_one() {
     for method in [
         "step = { size = 1e-3 }",
-        "input = \"linear\"\nstep = { estimate = \"power-residual\", law = \"pi\", tolerance = 1e-4, max = 0.1 }",
+        "input = \"linear\"\nstep = { estimate = \"power-residual\", controller = \"pi\", tolerance = 1e-4, max = 0.1 }",
     ] {
         let text = DualMass { stop: 1.0, method, ..DUAL_MASS }.text();
         let whole = rows(&text);
@@ -273,7 +272,7 @@ fn trap_t11_less_than_the_minimum_is_the_minimum() {
     for law in ["i", "pi", "pid"] {
         for reject in ["never", "above-one"] {
             let method = format!(
-                "step = {{ estimate = {{ power-residual = {{ energy_scale = 1.0 }} }}, law = \"{law}\", \
+                "step = {{ estimate = {{ power-residual = {{ energy_scale = 1.0 }} }}, controller = \"{law}\", \
                  tolerance = 1e-12, size = 1e-9, min = 0.01, max = 0.1, reject = \"{reject}\" }}"
             );
             let mut run: Run = DualMass { stop: 1.0, method: &method, ..DUAL_MASS }.start();
@@ -298,7 +297,7 @@ fn trap_t11_less_than_the_minimum_is_the_minimum() {
 /// Only an event or the end may cut a step short without a word to the next one.
 #[test]
 fn a_rejected_size_is_not_tried_again_at_once() {
-    let method = "step = { estimate = { power-residual = { energy_scale = 1.0 } }, law = \"pi\", tolerance = 1e-4, \
+    let method = "step = { estimate = { power-residual = { energy_scale = 1.0 } }, controller = \"pi\", tolerance = 1e-4, \
                   size = 0.15, min = 1e-4, max = 0.15, grow = 1.5, reject = \"above-one\" }";
     let mut run = DualMass { stop: 5.0, method, ..DUAL_MASS }.start();
     while !run.finished() {
@@ -312,7 +311,7 @@ fn a_rejected_size_is_not_tried_again_at_once() {
 /// The limits hold for whatever the law asks.
 #[test]
 fn no_step_is_outside_the_limits_but_the_last() {
-    let method = "step = { estimate = \"power-residual\", law = \"pi\", tolerance = 1e-3, size = 0.05, min = 2e-3, \
+    let method = "step = { estimate = \"power-residual\", controller = \"pi\", tolerance = 1e-3, size = 0.05, min = 2e-3, \
                   max = 0.04 }";
     let mut run = DualMass { stop: 5.0, method, ..DUAL_MASS }.start();
     while !run.finished() {

@@ -45,7 +45,7 @@ fn levels_of_temperature_are_converted_with_their_zero() {
     // 20 degC = 293.15 K = 68 degF, and one degree more per second; inputs are held, so one step late.
     let mut run = run(
         &[("a", "tap:T[degC]=20+1 v[km/h]=36|"), ("b", "tap:|T[K] F[degF] v[m/s]")],
-        "[[wire]]\nfrom = 'a.T'\nto = 'b.T'\n[[wire]]\nfrom = 'a.T'\nto = 'b.F'\n[[wire]]\nfrom = 'a.v'\nto = 'b.v'\n",
+        "[[connection]]\nfrom = 'a.T'\nto = 'b.T'\n[[connection]]\nfrom = 'a.T'\nto = 'b.F'\n[[connection]]\nfrom = 'a.v'\nto = 'b.v'\n",
     );
     close(&run, "b.T.seen", 293.15);
     close(&run, "b.F.seen", 68.0);
@@ -61,7 +61,7 @@ fn levels_of_temperature_are_converted_with_their_zero() {
 fn inputs_that_move_are_converted_too() {
     let mut run = run(
         &[("a", "tap:T[degC]=20+1|"), ("b", "tap:|T[K]")],
-        "[[wire]]\nfrom = 'a.T'\nto = 'b.T'\n[method]\ninput = 'linear'",
+        "[[connection]]\nfrom = 'a.T'\nto = 'b.T'\n[method]\ninput = 'linear'",
     );
     to(&mut run, 1.0);
     close(&run, "b.T.seen", 294.15);
@@ -72,7 +72,7 @@ fn a_first_guess_is_in_the_unit_of_the_input_and_not_added_to_the_offset() {
     // Each passes the other's temperature on at once: b begins with its guess, 300 K, and a sees that in degC.
     let mut run = run(
         &[("a", "tap:|T[degC]"), ("b", "tap:|T[K]")],
-        "[[wire]]\nfrom = 'a.T.seen'\nto = 'b.T'\n[[wire]]\nfrom = 'b.T.seen'\nto = 'a.T'\n[component.b.start]\nT = 300",
+        "[[connection]]\nfrom = 'a.T.seen'\nto = 'b.T'\n[[connection]]\nfrom = 'b.T.seen'\nto = 'a.T'\n[component.b.start]\nT = 300",
     );
     close(&run, "b.T.seen", 300.0);
     close(&run, "a.T.seen", 26.85);
@@ -97,12 +97,12 @@ fn no_power_is_made_of_a_level() {
 #[test]
 fn outputs_add_up_with_gains_and_an_offset() {
     // 2 * (3 + t) - 0.5 * 4 + 100, one step late.
-    let wire = "[[wire]]\nfrom = [{ port = 'a.y', gain = 2 }, { port = 'b.y', gain = -0.5 }]\nto = 'c.u'\noffset = 100\n";
+    let wire = "[[connection]]\nfrom = [{ port = 'a.y', gain = 2 }, { port = 'b.y', gain = -0.5 }]\nto = 'c.u'\noffset = 100\n";
     let mut run = run(&[("a", "tap:y=3+1|"), ("b", "tap:y=4|"), ("c", "tap:|u")], wire);
     close(&run, "c.u.seen", 104.0);
     to(&mut run, 1.0);
     close(&run, "c.u.seen", 104.0 + 2.0 * 0.75);
-    let twice = "[[wire]]\nfrom = 'a.y'\nto = 'c.u'\n[[wire]]\nfrom = 'b.y'\nto = 'c.u'\n";
+    let twice = "[[connection]]\nfrom = 'a.y'\nto = 'c.u'\n[[connection]]\nfrom = 'b.y'\nto = 'c.u'\n";
     let problems = planned(&[("a", "tap:y=3|"), ("b", "tap:y=4|"), ("c", "tap:|u")], twice).unwrap_err();
     assert_eq!(problems[0].message, "input `c.u` is driven by `a.y` and by `b.y`");
 }
@@ -110,7 +110,7 @@ fn outputs_add_up_with_gains_and_an_offset() {
 #[test]
 fn each_output_of_a_sum_is_converted_before_its_gain() {
     // 0.5 * (20 degC in K) + 0.5 * 300 K + 1 K.
-    let wire = "[[wire]]\nfrom = [{ port = 'a.T', gain = 0.5 }, { port = 'b.T', gain = 0.5 }]\nto = 'c.T'\noffset = 1\n";
+    let wire = "[[connection]]\nfrom = [{ port = 'a.T', gain = 0.5 }, { port = 'b.T', gain = 0.5 }]\nto = 'c.T'\noffset = 1\n";
     let sources = [("a", "tap:T[degC]=20|"), ("b", "tap:T[K]=300|"), ("c", "tap:|T[K]")];
     close(&run(&sources, wire), "c.T.seen", 0.5 * 293.15 + 150.0 + 1.0);
     let bare = format!("{wire}convert = false\n");
@@ -120,9 +120,9 @@ fn each_output_of_a_sum_is_converted_before_its_gain() {
 #[test]
 fn the_system_knows_units_better_than_simulators() {
     let sources = [("a", "tap:v[m/s]=36|"), ("b", "tap:|v[m/s]")];
-    let wire = "[[wire]]\nfrom = 'a.v'\nto = 'b.v'\n[component.a.units]\nv = 'km/h'\n";
+    let wire = "[[connection]]\nfrom = 'a.v'\nto = 'b.v'\n[component.a.units]\nv = 'km/h'\n";
     close(&run(&sources, wire), "b.v.seen", 10.0);
-    let wrong = "[[wire]]\nfrom = 'a.v'\nto = 'b.v'\n[component.a.units]\nw = 'km/h'\n";
+    let wrong = "[[connection]]\nfrom = 'a.v'\nto = 'b.v'\n[component.a.units]\nw = 'km/h'\n";
     let problems = planned(&sources, wrong).unwrap_err();
     assert_eq!(problems[0].message, "component `a` has no port `w` to have a unit");
 }
@@ -131,8 +131,8 @@ fn the_system_knows_units_better_than_simulators() {
 fn maps_take_another_value_for_each() {
     // The mode is 1 + 4 t: 1, 2, 3, 4, 5 at the communication points.
     let sources = [("a.b", "tap:mode=1+4|"), ("c", "tap:|u w")];
-    let wire = "[[wire]]\nfrom = 'a.b.mode'\nto = 'c.u'\nmap = { 1 = 10, 2 = -20, 3 = 30, 4 = 7 }\ngain = 2\noffset = 1\n\
-                [[wire]]\nfrom = 'a.b.mode'\nto = 'c.w'\n";
+    let wire = "[[connection]]\nfrom = 'a.b.mode'\nto = 'c.u'\nmap = { 1 = 10, 2 = -20, 3 = 30, 4 = 7 }\ngain = 2\noffset = 1\n\
+                [[connection]]\nfrom = 'a.b.mode'\nto = 'c.w'\n";
     let mut run = run(&sources, wire);
     close(&run, "c.u.seen", 21.0);
     close(&run, "c.w.seen", 1.0);
@@ -154,7 +154,7 @@ fn a_map_waits_for_inputs_that_are_not_settled() {
     let sources = [("a", "tap:mode=2|"), ("b", "tap:|mode"), ("c", "tap:|u")];
     let wires = |entries: &str| {
         format!(
-            "[[wire]]\nfrom = 'a.mode'\nto = 'b.mode'\n[[wire]]\nfrom = 'b.mode.seen'\nto = 'c.u'\nmap = {{ {entries} }}\n"
+            "[[connection]]\nfrom = 'a.mode'\nto = 'b.mode'\n[[connection]]\nfrom = 'b.mode.seen'\nto = 'c.u'\nmap = {{ {entries} }}\n"
         )
     };
     let mut good = run(&sources, &wires("2 = 5"));

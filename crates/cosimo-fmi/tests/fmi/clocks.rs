@@ -175,7 +175,7 @@ fn a_clock_of_one_unit_rings_in_another() {
         let text = format!(
             "[experiment]\nstop = 2\n[component.a]\nsource = \"clocks.fmu\"\n[component.b]\nsource = \"clocks.fmu\"\n\
              parameters = {{ shift = 0.05, first = 7.0, every = 0.7 }}\n\
-             [[wire]]\nfrom = \"a.rings\"\nto = \"b.heard\"\n[[wire]]\nfrom = \"a.n_paced\"\nto = \"b.sample\"\n\
+             [[connection]]\nfrom = \"a.rings\"\nto = \"b.heard\"\n[[connection]]\nfrom = \"a.n_paced\"\nto = \"b.sample\"\n\
              [method]\npartition = \"{partition}\"\nstep = {{ size = {step:?} }}\n"
         );
         let table = table(start(&folder, &text));

@@ -65,12 +65,12 @@ const METHODS: [&str; 6] = [
     "step = { size = 0.01 }",
     "schedule = \"jacobi\"\ninput = \"linear\"\nstep = { size = 0.01 }",
     "schedule = \"jacobi\"\ninput = \"hold\"\ncorrection = { nepce = { gain = 0.5, quadrature = \"trapezoid\" } }\n\
-     step = { estimate = \"power-residual\", law = \"i\", tolerance = 1e-4, min = 1e-4, max = 0.1 }",
+     step = { estimate = \"power-residual\", controller = \"i\", tolerance = 1e-4, min = 1e-4, max = 0.1 }",
     "schedule = \"jacobi\"\ninput = \"hold\"\nexchange = \"fresh\"\n\
      correction = { nepce = { gain = 0.5, quadrature = \"trapezoid\", feedthrough = \"declared\" } }\n\
      step = { size = 0.01 }",
     "schedule = \"jacobi\"\ninput = \"linear\"\n\
-     step = { estimate = \"power-residual\", law = \"i\", tolerance = 1e-5, size = 0.1, min = 1e-5, max = 0.1, reject = \"above-one\" }",
+     step = { estimate = \"power-residual\", controller = \"i\", tolerance = 1e-5, size = 0.1, min = 1e-5, max = 0.1, reject = \"above-one\" }",
     "schedule = \"gauss-seidel\"\ninput = \"linear\"\nexchange = \"fresh\"\nstep = { size = 0.02 }",
 ];
 

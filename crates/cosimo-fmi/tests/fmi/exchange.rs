@@ -222,7 +222,7 @@ fn units_for_either_use_agree_with_native_models() {
                 format!(
                     "[experiment]\nstop = 2.0\n[component.left]\nsource = \"{left}\"\nparameters = {{ {parameters} }}\n\
                      [component.right]\nsource = \"{right}\"\nparameters = {{ {parameters} }}\n\
-                     [[wire]]\nfrom = \"right.x\"\nto = \"left.x_far\"\n\
+                     [[connection]]\nfrom = \"right.x\"\nto = \"left.x_far\"\n\
                      [[bond]]\nname = \"joint\"\na = {{ effort = \"left.f\", flow = \"left.v_far\" }}\n\
                      b = {{ effort = \"right.f\", flow = \"right.v\" }}\n\
                      [method]\n{method}\nstep = {{ size = 0.02 }}\n"

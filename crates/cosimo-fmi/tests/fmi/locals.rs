@@ -94,11 +94,11 @@ fn equations_show_their_derivatives_alone_and_joined() {
                 "[experiment]\nstop = 0.5\n[results]\nvariables = [\"left.*\"]\n\
                  [component.left]\nsource = \"left.fmu\"\nparameters = {{ v10 = 2.0 }}\n\
                  [component.right]\nsource = \"right-force.fmu\"\n\
-                 [[wire]]\nfrom = \"left.x\"\nto = \"right.x_far\"\n[[wire]]\nfrom = \"left.v\"\nto = \"right.v_far\"\n\
-                 [[wire]]\nfrom = \"right.f\"\nto = \"left.f\"\n{strong}[method]\nstep = {{ size = 0.01 }}"
+                 [[connection]]\nfrom = \"left.x\"\nto = \"right.x_far\"\n[[connection]]\nfrom = \"left.v\"\nto = \"right.v_far\"\n\
+                 [[connection]]\nfrom = \"right.f\"\nto = \"left.f\"\n{strong}[method]\nstep = {{ size = 0.01 }}"
             )
         };
-        for strong in ["", "[strong.whole]\ncomponents = [\"left\", \"right\"]\n"] {
+        for strong in ["", "[monolithic.whole]\ncomponents = [\"left\", \"right\"]\n"] {
             let table = rows(planned(&folder, &text(strong)).unwrap(), 1);
             let derivative = table.columns.names.iter().find(|name| name.contains("der(")).unwrap().clone();
             // The derivative of the displacement is the velocity.

@@ -9,7 +9,8 @@ use cosimo_test_fmus::{Design, Kind, Quirk, SABOTEUR, Variant, Version, built_li
 use crate::common::folder;
 
 const FIXED: &str = "step = { size = 0.1 }";
-const REJECTING: &str = "step = { law = \"i\", size = 0.1, min = 1e-3, max = 0.1, reject = \"above-one\" }";
+const REJECTING: &str =
+    "step = { controller = \"i\", size = 0.1, min = 1e-3, max = 0.1, reject = \"above-one\" }";
 
 /// A folder with `fmu.fmu` in it.
 fn fmu(name: &str, design: &Design) -> PathBuf {
@@ -175,9 +176,9 @@ fn outputs_that_are_right_only_after_initialisation_are_in_the_first_row() {
                 "[experiment]\nstop = 0.5\n\
                  [component.left]\nsource = \"left.fmu\"\nparameters = { x10 = 0.25, v10 = -2.0 }\n\
                  [component.right]\nsource = \"right.fmu\"\n\
-                 [[wire]]\nfrom = \"left.x\"\nto = \"right.x_far\"\n\
-                 [[wire]]\nfrom = \"left.v\"\nto = \"right.v_far\"\n\
-                 [[wire]]\nfrom = \"right.f\"\nto = \"left.f\"\n\
+                 [[connection]]\nfrom = \"left.x\"\nto = \"right.x_far\"\n\
+                 [[connection]]\nfrom = \"left.v\"\nto = \"right.v_far\"\n\
+                 [[connection]]\nfrom = \"right.f\"\nto = \"left.f\"\n\
                  [method]\nstep = { size = 0.1 }",
             ))
         };

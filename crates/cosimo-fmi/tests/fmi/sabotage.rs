@@ -10,7 +10,8 @@ use cosimo_test_fmus::{Design, SABOTEUR, Version, built_library, write};
 use crate::common::folder;
 
 /// Steps that are repeated smaller where they are refused.
-const ADAPTIVE: &str = "step = { law = \"i\", size = 0.1, min = 1e-3, max = 0.1, reject = \"above-one\" }";
+const ADAPTIVE: &str =
+    "step = { controller = \"i\", size = 0.1, min = 1e-3, max = 0.1, reject = \"above-one\" }";
 const FIXED: &str = "step = { size = 0.1 }";
 
 fn planned(folder: &Path, parameters: &str, method: &str) -> Result<Plan, String> {

@@ -56,7 +56,7 @@ fn wires_to_parameters_that_may_not_change_are_refused_as_ever() {
     unit(&folder, 2, "mass", &[], &[]);
     std::fs::write(folder.join("in.csv"), "time,m\n0,2\n1,1\n").unwrap();
     let text = "[experiment]\nstop = 1.0\n[component.mass]\nsource = \"mass.fmu\"\n[component.in]\nsource = \"in.csv\"\n\
-                [[wire]]\nfrom = \"in.m\"\nto = \"mass.m\"\n[method]\nstep = { size = 0.1 }\n";
+                [[connection]]\nfrom = \"in.m\"\nto = \"mass.m\"\n[method]\nstep = { size = 0.1 }\n";
     let registry = cosimo::registry();
     let (system, _) = cosimo::system::toml::read(text, &folder, &registry);
     let problems = plan(&system, &registry).unwrap_err();

@@ -64,8 +64,8 @@ fn compare(found: &Table, wanted: &Table, within: f64, what: &str) {
 }
 
 const ADAPTIVE: &str = "correction = { nepce = { gain = 0.5, quadrature = \"trapezoid\" } }\n\
-    step = { estimate = \"power-residual\", law = \"i\", tolerance = 1e-4, min = 1e-4, max = 0.1 }";
-const REWINDING: &str = "step = { estimate = \"power-residual\", law = \"i\", tolerance = 1e-5, size = 0.1, \
+    step = { estimate = \"power-residual\", controller = \"i\", tolerance = 1e-4, min = 1e-4, max = 0.1 }";
+const REWINDING: &str = "step = { estimate = \"power-residual\", controller = \"i\", tolerance = 1e-5, size = 0.1, \
     min = 1e-5, max = 0.1, reject = \"above-one\" }";
 
 /// A mass out of an exported FMU.

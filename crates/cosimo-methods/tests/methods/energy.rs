@@ -296,8 +296,8 @@ fn opposite_is_a_gain_of_minus_one_that_the_ledger_knows() {
                  b = {{ effort = \"rl.v\", flow = \"rl.i\" }}\nopposite = \"{opposite}\"\ndirection = \"{direction}\""
             );
             let wires = format!(
-                "[[wire]]\nfrom = \"rc.v\"\nto = \"rl.v\"\ngain = {effort:?}\n\
-                 [[wire]]\nfrom = \"rl.i\"\nto = \"rc.i\"\ngain = {flow:?}"
+                "[[connection]]\nfrom = \"rc.v\"\nto = \"rl.v\"\ngain = {effort:?}\n\
+                 [[connection]]\nfrom = \"rl.i\"\nto = \"rc.i\"\ngain = {flow:?}"
             );
             let (mut bonded, mut wired) = (start(&pair(&bond, 1e-4), 1), start(&pair(&wires, 1e-4), 1));
             run_to_the_end(&mut bonded);

@@ -343,7 +343,7 @@ fn a_saved_run_goes_on_with_its_models() {
 fn steps_that_change_leave_nothing_to_find() {
     let method = format!(
         "correction = {FOUND}\nstep = {{ estimate = {{ power-residual = {{ tolerance = 2e-3, energy_scale = 1.0 }} }}, \
-         law = \"pi\", size = 0.02, min = 2e-3, max = 0.15 }}"
+         controller = \"pi\", size = 0.02, min = 2e-3, max = 0.15 }}"
     );
     let mut run = DualMass { stop: 6.0, method: &method, ..DUAL_MASS }.start();
     run_to_the_end(&mut run);

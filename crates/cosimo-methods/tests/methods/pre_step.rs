@@ -27,8 +27,8 @@ fn pendulum([bob, mass]: [&str; 2], [of_bob, of_mass]: [&str; 2], method: &str) 
     format!(
         "[experiment]\nstop = 1.0\n[component.bob]\nsource = \"{bob}\"\nparameters = {{ {of_bob} }}\n\
          [component.mass]\nsource = \"{mass}\"\nparameters = {{ {of_mass} }}\n\
-         [[wire]]\nfrom = \"bob.x\"\nto = \"mass.x_far\"\n[[wire]]\nfrom = \"bob.v\"\nto = \"mass.v_far\"\n\
-         [[wire]]\nfrom = \"mass.x\"\nto = \"bob.x_far\"\n[[wire]]\nfrom = \"mass.v\"\nto = \"bob.v_far\"\n\
+         [[connection]]\nfrom = \"bob.x\"\nto = \"mass.x_far\"\n[[connection]]\nfrom = \"bob.v\"\nto = \"mass.v_far\"\n\
+         [[connection]]\nfrom = \"mass.x\"\nto = \"bob.x_far\"\n[[connection]]\nfrom = \"mass.v\"\nto = \"bob.v_far\"\n\
          [reference]\nmodel = \"{model}\"\nports = {{ \"bob.x\" = \"X\", \"mass.x\" = \"x\" }}\n[method]\n{method}\n",
         model = if bob.ends_with("linear") { "pendulum-linear" } else { "pendulum" }
     )
@@ -271,7 +271,7 @@ fn who_hears_nobody_is_left_alone() {
             "[experiment]\nstop = 1\n[component.one]\nsource = \"native:pendulum/bob-linear\"\n\
              start = {{ x_far = 0.1, v_far = 0.0 }}\n\
              [component.two]\nsource = \"native:pendulum/oscillator\"\n\
-             [[wire]]\nfrom = \"one.x\"\nto = \"two.x_far\"\n[[wire]]\nfrom = \"one.v\"\nto = \"two.v_far\"\n\
+             [[connection]]\nfrom = \"one.x\"\nto = \"two.x_far\"\n[[connection]]\nfrom = \"one.v\"\nto = \"two.v_far\"\n\
              [method]\ncorrection = {correction}\nstep = {{ size = 0.01 }}\n"
         )
     };
@@ -437,8 +437,8 @@ fn gains_have_models_without_states() {
             "[experiment]\nstop = 4\n\
              [component.first]\nsource = \"native:gain-loop/first\"\nparameters = {{ a = 0.75 }}\nstart = {{ u = 0.8 }}\n\
              [component.second]\nsource = \"native:gain-loop/second\"\n[component.lag]\nsource = \"native:gain-loop/lag\"\n\
-             [[wire]]\nfrom = \"second.y\"\nto = \"first.u\"\n[[wire]]\nfrom = \"lag.x\"\nto = \"first.w\"\n\
-             [[wire]]\nfrom = \"first.y\"\nto = \"second.u\"\n[[wire]]\nfrom = \"second.y\"\nto = \"lag.u\"\n\
+             [[connection]]\nfrom = \"second.y\"\nto = \"first.u\"\n[[connection]]\nfrom = \"lag.x\"\nto = \"first.w\"\n\
+             [[connection]]\nfrom = \"first.y\"\nto = \"second.u\"\n[[connection]]\nfrom = \"second.y\"\nto = \"lag.u\"\n\
              [reference]\nmodel = \"gain-loop\"\nports = {{ \"lag.x\" = \"x\" }}\n\
              [method]\ncorrection = {correction}\nstep = {{ size = 0.02 }}\n"
         )
@@ -534,7 +534,7 @@ fn a_derivative_that_is_no_number_ends_the_run_with_its_place() {
     let mut registry = cosimo::registry();
     registry.add_source(&BAD);
     let text = "[experiment]\nstop = 1\n[component.a]\nsource = \"bad:\"\n[component.b]\nsource = \"bad:\"\n\
-                [[wire]]\nfrom = \"a.y\"\nto = \"b.u\"\n[[wire]]\nfrom = \"b.y\"\nto = \"a.u\"\n\
+                [[connection]]\nfrom = \"a.y\"\nto = \"b.u\"\n[[connection]]\nfrom = \"b.y\"\nto = \"a.u\"\n\
                 [method]\ncorrection = \"pre-step\"\nstep = { size = 0.1 }\n";
     let (system, problems) = cosimo::system::toml::read(text, &folder(), &registry);
     assert!(problems.is_empty(), "{problems:#?}");

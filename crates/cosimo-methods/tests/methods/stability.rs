@@ -339,8 +339,8 @@ fn growth_of_the_system_itself_is_no_fault_of_the_coupling() {
         format!(
             "[experiment]\nstop = 10\n[component.first]\nsource = \"native:dahlquist/first\"\n\
              parameters = {{ lambda = {lambda:?}, c = 0.1 }}\n[component.second]\nsource = \"native:dahlquist/second\"\n\
-             parameters = {{ mu = -1.0 }}\n[[wire]]\nfrom = \"first.y\"\nto = \"second.u\"\n\
-             [[wire]]\nfrom = \"second.y\"\nto = \"first.u\"\n[method]\nstep = {{ size = 0.01 }}\n"
+             parameters = {{ mu = -1.0 }}\n[[connection]]\nfrom = \"first.y\"\nto = \"second.u\"\n\
+             [[connection]]\nfrom = \"second.y\"\nto = \"first.u\"\n[method]\nstep = {{ size = 0.01 }}\n"
         )
     };
     let registry = cosimo::registry();
@@ -361,8 +361,8 @@ fn a_loop_of_gains_above_one_is_stable_at_no_step() {
         format!(
             "[experiment]\nstop = 1\n[component.first]\nsource = \"native:gain-loop/first\"\nparameters = {{ a = {a:?} }}\n\
              start = {{ u = 0.8 }}\n[component.second]\nsource = \"native:gain-loop/second\"\n[component.lag]\nsource = \"native:gain-loop/lag\"\n\
-             [[wire]]\nfrom = \"second.y\"\nto = \"first.u\"\n[[wire]]\nfrom = \"lag.x\"\nto = \"first.w\"\n\
-             [[wire]]\nfrom = \"first.y\"\nto = \"second.u\"\n[[wire]]\nfrom = \"second.y\"\nto = \"lag.u\"\n\
+             [[connection]]\nfrom = \"second.y\"\nto = \"first.u\"\n[[connection]]\nfrom = \"lag.x\"\nto = \"first.w\"\n\
+             [[connection]]\nfrom = \"first.y\"\nto = \"second.u\"\n[[connection]]\nfrom = \"second.y\"\nto = \"lag.u\"\n\
              [method]\nstep = {{ size = 0.01 }}\n"
         )
     };

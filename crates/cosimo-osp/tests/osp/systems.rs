@@ -76,7 +76,7 @@ stop = 2.0
 source = "left.fmu"
 [component.right]
 source = "right.fmu"
-[[wire]]
+[[connection]]
 from = "right.x"
 to = "left.x_far"
 [[bond]]
@@ -167,7 +167,7 @@ fn the_quarter_car_by_ecco() {
     let plain = CAR_TOML.replace(
         "step = { size = 1e-3 }",
         "step = { estimate = { power-residual = { tolerance = 0.001, energy_scale = 500.0 } }, \
-         law = { pi = { safety = 0.8, integral = 0.3, proportional = 0.4 } }, size = 1e-4, min = 1e-5, max = 0.01, \
+         controller = { pi = { safety = 0.8, integral = 0.3, proportional = 0.4 } }, size = 1e-4, min = 1e-5, max = 0.01, \
          shrink = 0.2, grow = 1.5 }",
     );
     let (steps, remarks) = same(&folder, &structure, &plain);

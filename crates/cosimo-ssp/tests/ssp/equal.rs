@@ -26,7 +26,7 @@ b = { effort = "wheel.F", flow = "wheel.v" }
 energy_scale = 750.0
 [method]
 correction = { nepce = { gain = 0.5 } }
-step = { estimate = "power-residual", law = "pi", tolerance = 1e-6, min = 1e-5, max = 1e-2 }
+step = { estimate = "power-residual", controller = "pi", tolerance = 1e-6, min = 1e-5, max = 1e-2 }
 "#;
 
 const DUAL_MASS: &str = r#"
@@ -37,7 +37,7 @@ source = "left.fmu"
 [component.right]
 source = "right.fmu"
 parameters = { "cosimo.substep" = 2 }
-[[wire]]
+[[connection]]
 from = "right.x"
 to = "Left.mass.x_far"
 [[bond]]

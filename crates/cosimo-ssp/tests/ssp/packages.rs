@@ -182,7 +182,7 @@ fn a_history_goes_along() {
     fs::create_dir_all(folder.join("data")).unwrap();
     fs::write(folder.join("data/before.csv"), "time,a.y\n-1,0\n").unwrap();
     let text = "[experiment]\nstop = 1\nhistory = 'data/before.csv'\n[component.a]\nsource = 'tap:y=1|u'\n\
-                [component.b]\nsource = 'tap:y=1|u'\n[[wire]]\nfrom = 'a.y'\nto = 'b.u'\n[component.a.start]\nu = 3\n\
+                [component.b]\nsource = 'tap:y=1|u'\n[[connection]]\nfrom = 'a.y'\nto = 'b.u'\n[component.a.start]\nu = 3\n\
                 [method]\nstep = { size = 0.1 }\n";
     fs::write(folder.join("system.toml"), text).unwrap();
     let document = (toml::TOML.read)(&folder.join("system.toml"), &Asked::default(), &registry()).unwrap();

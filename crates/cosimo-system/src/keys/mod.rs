@@ -3,6 +3,7 @@
 
 pub(crate) mod choice;
 pub(crate) mod codec;
+pub(crate) mod former;
 pub(crate) mod parts;
 pub(crate) mod walk;
 
@@ -88,17 +89,17 @@ fn supplement(it: &mut System, w: &mut Walk<'_, '_>) {
 }
 
 fn rest(it: &mut System, w: &mut Walk<'_, '_>) {
-    w.key("wire", list(0, wire), &mut it.wires, "signals: input = sum of gain * output + offset");
+    w.key("connection", list(0, connection), &mut it.wires, "signals: input = sum of gain * output + offset");
     w.key("bond", list(0, bond), &mut it.bonds, "power bonds: effort one way, flow the other");
     w.key("junction", list(0, junction), &mut it.junctions, "bonds that share one effort or one flow");
     if let Walk::Read(at) = w {
         parts::check_unique(it, at);
     }
-    let words = ["a table of groups", "write `[strong.name]` with `components = [\"a\", \"b\"]`"];
+    let words = ["a table of groups", "write `[monolithic.name]` with `components = [\"a\", \"b\"]`"];
     let (usual, pattern) = (StrongDecl::default(), NAME_PATTERN);
     let groups = Named { shape: Shape(strong), usual, kept: None, least: 0, pattern, words };
     let doc = "components that are integrated together, by the name of the group";
-    w.key("strong", groups, &mut it.strong, doc);
+    w.key("monolithic", groups, &mut it.strong, doc);
     w.key("method", METHOD, &mut it.recipe, "");
     let hint = "write `[island.name]` with `components = [\"a\"]`, and what `[method]` could say";
     let words = ["a table of islands", hint];
@@ -179,8 +180,8 @@ fn unit_keys(it: &mut Unit, w: &mut Walk<'_, '_>) {
     }
 }
 
-fn wire(it: &mut WireDecl, w: &mut Walk<'_, '_>) {
-    w.about("a signal from outputs to an input", |_, _| "`[[wire]]`".into());
+fn connection(it: &mut WireDecl, w: &mut Walk<'_, '_>) {
+    w.about("a signal from outputs to an input", |_, _| "`[[connection]]`".into());
     if let Walk::Read(at) = w {
         parts::check_sum(at);
     }
@@ -354,7 +355,7 @@ fn line(it: &mut LineDecl, w: &mut Walk<'_, '_>) {
 }
 
 fn strong(it: &mut StrongDecl, w: &mut Walk<'_, '_>) {
-    w.about("one system of equations out of several units", |name, _| format!("`[strong.{name}]`"));
+    w.about("one system of equations out of several units", |name, _| format!("`[monolithic.{name}]`"));
     w.named("group", &mut it.name, &mut it.span);
     if let Walk::Read(at) = w
         && at.context.components.get(&it.name).is_some()
@@ -412,7 +413,7 @@ fn step(it: &mut Recipe, w: &mut Walk<'_, '_>) {
     let beside = w.item("estimate").is_some();
     let estimate = "what measures the error of a step";
     let known = w.key(Alone("estimate"), method_of("estimate"), &mut it.estimate, estimate);
-    w.key(Alone("law"), method_of("law"), &mut it.law, "how the error changes the size");
+    w.key(Alone("controller"), method_of("controller"), &mut it.law, "how the error changes the size");
     let error = "the error that is just good enough";
     w.key("tolerance", tolerance(beside, known), &mut it.estimate, error);
     let it = &mut it.step;

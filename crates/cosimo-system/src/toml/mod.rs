@@ -12,7 +12,7 @@ use ::toml::de::DeTable;
 use cosimo_core::Registry;
 
 use crate::keys::walk::Context;
-use crate::keys::{SUPPLEMENT, SYSTEM};
+use crate::keys::{SUPPLEMENT, SYSTEM, former};
 use crate::names::Names;
 use crate::problem::Problem;
 use crate::recipe::Origin;
@@ -22,7 +22,10 @@ use section::Item;
 /// Reads a system; relative paths in it start from `folder`. Without problems the system is complete.
 pub fn read(text: &str, folder: &Path, registry: &Registry) -> (System, Vec<Problem>) {
     let (table, broken) = DeTable::parse_recoverable(text);
-    let (system, mut problems) = document(table.into_inner(), folder, registry);
+    let mut table = table.into_inner();
+    let former = former::rename(&mut table);
+    let (system, mut problems) = document(table, folder, registry);
+    problems.extend(former);
 
     let syntax = syntax(&broken, text);
     if !syntax.is_empty() {
@@ -101,5 +104,9 @@ pub fn supplement(text: &str, start: usize, system: &mut System, registry: &Regi
     let names: Vec<String> = system.components.iter().map(|component| component.name.clone()).collect();
     let components = Names::new(names.iter().map(String::as_str));
     let context = Context { registry, components, origin: Origin::File };
-    SUPPLEMENT.root(table.into_inner(), system, &context)
+    let mut table = table.into_inner();
+    let former = former::rename(&mut table);
+    let mut problems = SUPPLEMENT.root(table, system, &context);
+    problems.extend(former);
+    problems
 }

@@ -13,7 +13,7 @@ fn check(text: &str) {
     let overrides = cosimo_system::Overrides {
         tolerance: Some(1e-3),
         sets: vec![text.into(), format!("a={text}"), format!("wheel.{text}=1")],
-        methods: vec![text.into(), format!("input={text}"), format!("law={{ pi = {text} }}")],
+        methods: vec![text.into(), format!("input={text}"), format!("controller={{ pi = {text} }}")],
         ..Default::default()
     };
     let _ = cosimo_system::overrides::apply(&mut system, &overrides, &registry::registry());

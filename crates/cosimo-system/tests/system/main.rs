@@ -1,6 +1,7 @@
 //! The reader of `system.toml` and its companions, seen from outside.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
+mod former_keys;
 mod fuzz;
 mod method_problems;
 mod overrides;
@@ -34,7 +35,7 @@ tolerance = 1e-3
 weight = 0
 step = 5e-3
 
-[[wire]]
+[[connection]]
 from = "wheel.out.y"
 to = "chassis.u"
 gain = -2.5
@@ -61,7 +62,7 @@ iteration = "once"
 input = { "wheel.F" = "hold", default = { linear = { limit = 0.5 } } }
 correction = { nepce = { gain = 0.85, form = "paper" } }
 exchange = { "wheel.F" = "fresh" }
-step = { estimate = { power-residual = { window = 3 } }, law = "pi", tolerance = 1e-6, size = 1e-3, min = 1e-4, max = 1e-2, shrink = 0.5, grow = 2, reject = "above-one" }
+step = { estimate = { power-residual = { window = 3 } }, controller = "pi", tolerance = 1e-6, size = 1e-3, min = 1e-4, max = 1e-2, shrink = 0.5, grow = 2, reject = "above-one" }
 
 [results]
 variables = ["wheel.*", "!wheel.q[1,2]"]

@@ -48,17 +48,17 @@ fn methods_are_in_the_registry() {
         Some("did you mean `nepce`?"),
     );
     line(
-        "[method]\nstep = { estimate = 'power', law = 'pi', tolerance = 1e-3 }",
+        "[method]\nstep = { estimate = 'power', controller = 'pi', tolerance = 1e-3 }",
         code,
         "'power'",
         "`power` is not a method for `estimate`",
         Some("known are `none`, `power-residual`"),
     );
     line(
-        "[method]\nstep = { law = 'pid' }",
+        "[method]\nstep = { controller = 'pid' }",
         code,
         "'pid'",
-        "`pid` is not a method for `law`",
+        "`pid` is not a method for `controller`",
         Some("did you mean `pi`?"),
     );
     let code = "system/value";

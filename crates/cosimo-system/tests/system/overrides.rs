@@ -221,7 +221,7 @@ fn methods_by_name_or_with_options() {
     assert_eq!((recipe.input.inputs[0].1.origin, &recipe.input.inputs[0].2), (Origin::CommandLine, &(0..0)));
 
     let several = Overrides {
-        methods: ["exchange=fresh", "law='pi'", "estimate=power-residual", "reject=above-one"]
+        methods: ["exchange=fresh", "controller='pi'", "estimate=power-residual", "reject=above-one"]
             .map(String::from)
             .into(),
         ..Overrides::default()
@@ -262,9 +262,15 @@ fn methods_that_are_none() {
         "`--method input={ \"weel.F\" = \"hold\" }`: no component is called `weel`",
         Some("did you mean `wheel`?"),
     );
-    let axes = "axes are `schedule`, `partition`, `iteration`, `input`, `correction`, `exchange`, `estimate`, `law`, `reject`";
+    let axes = "axes are `schedule`, `partition`, `iteration`, `input`, `correction`, `exchange`, `estimate`, `controller`, `reject`";
     refused(TWO, method("jacobi"), "override/syntax", "`--method jacobi`: must be `axis=method`", Some(axes));
-    refused(TWO, method("law="), "override/syntax", "`--method law=`: there is no value after `=`", None);
+    refused(
+        TWO,
+        method("controller="),
+        "override/syntax",
+        "`--method controller=`: there is no value after `=`",
+        None,
+    );
     refused(
         TWO,
         method("reject=always"),
@@ -288,7 +294,7 @@ fn all_problems_come_at_once() {
         input: Some("drive.txt".into()),
         solver: Some("euler".into()),
         sets: vec!["x".into(), "y.z=1".into()],
-        methods: vec!["law=none".into()],
+        methods: vec!["controller=none".into()],
         record: vec!["!".into()],
         record_every: Some(0.0),
     };

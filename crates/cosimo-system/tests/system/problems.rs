@@ -65,10 +65,10 @@ fn unknown_keys_are_named_with_their_neighbours() {
         Some("did you mean `weight`?"),
     );
     line(
-        "[[wire]]\nfrom = 'a.y'\nto = 'b.u'\nfactor = 2",
+        "[[connection]]\nfrom = 'a.y'\nto = 'b.u'\nfactor = 2",
         code,
         "factor",
-        "`[[wire]]` has no key `factor`",
+        "`[[connection]]` has no key `factor`",
         Some("known are `from`, `to`, `gain`, `offset`, `map`, `convert`"),
     );
     let side = "{ effort = 'a.F', flow = 'a.v' }";
@@ -132,10 +132,10 @@ fn what_is_required_is_missed() {
         Some("write for example `source = \"native:model\"`"),
     );
     line(
-        "[[wire]]\nfrom = 'a.y'",
+        "[[connection]]\nfrom = 'a.y'",
         code,
-        "[[wire]]",
-        "`[[wire]]` needs `to`",
+        "[[connection]]",
+        "`[[connection]]` needs `to`",
         Some("write for example `to = \"component.input\"`"),
     );
     line(
@@ -216,7 +216,7 @@ fn numbers_are_what_they_must_be() {
         "`start` must be a finite number, found nan",
         None,
     );
-    let wire = "[[wire]]\nfrom = 'a.y'\nto = 'b.u'";
+    let wire = "[[connection]]\nfrom = 'a.y'\nto = 'b.u'";
     line(&format!("{wire}\ngain = inf"), code, "inf", "`gain` must be a finite number, found inf", None);
     let side = "{ effort = 'a.F', flow = 'a.v' }";
     for key in ["tolerance", "energy_scale"] {
@@ -328,11 +328,11 @@ fn words_are_from_their_list() {
 fn shapes_are_what_they_must_be() {
     let code = "system/value";
     line(
-        "[wire]\nfrom = 'a.y'",
+        "[connection]\nfrom = 'a.y'",
         code,
-        "[wire]",
-        "`wire` must be a list of tables, found a table",
-        Some("write `[[wire]]`, once for each"),
+        "[connection]",
+        "`connection` must be a list of tables, found a table",
+        Some("write `[[connection]]`, once for each"),
     );
     one(&format!("bond = [1]\n{LEAST}"), code, "1", "`[[bond]]` must be a table, found 1", None);
     one(
@@ -380,13 +380,13 @@ fn shapes_are_what_they_must_be() {
 fn ports_belong_to_components() {
     let code = "system/unknown-component";
     line(
-        "[[wire]]\nfrom = 'a.y'\nto = 'c.u'",
+        "[[connection]]\nfrom = 'a.y'\nto = 'c.u'",
         code,
         "'c.u'",
         "no component is called `c`",
         Some("known are `a`, `b`"),
     );
-    let chassis = "[component.chassis]\nsource = 'c.fmu'\n[[wire]]\nfrom = 'a.y'\nto = 'chasis.u'";
+    let chassis = "[component.chassis]\nsource = 'c.fmu'\n[[connection]]\nfrom = 'a.y'\nto = 'chasis.u'";
     line(chassis, code, "'chasis.u'", "no component is called `chasis`", Some("did you mean `chassis`?"));
     line(
         "[method]\ninput = { 'wheels.F' = 'hold' }",
@@ -405,7 +405,7 @@ fn ports_belong_to_components() {
     for bad in ["y", "a.", ".y", ""] {
         let message = format!("`from` must be `component.port`, found {bad:?}");
         line(
-            &format!("[[wire]]\nfrom = '{bad}'\nto = 'b.u'"),
+            &format!("[[connection]]\nfrom = '{bad}'\nto = 'b.u'"),
             "system/value",
             &format!("'{bad}'"),
             &message,
@@ -509,13 +509,13 @@ sorce = "native:quarter-car/chassis"
 tolerance = -1
 [component.wheel]
 source = "wheel.mo"
-[[wire]]
+[[connection]]
 from = "chasis.v"
 to = "wheel"
 [method]
 input = { linear = { limit = 0, clpi = true } }
 correction = "npce"
-step = { law = "pi", min = 0, reject = "no" }
+step = { controller = "pi", min = 0, reject = "no" }
 [reference]
 model = "half-car"
 "#;
@@ -544,7 +544,7 @@ model = "half-car"
 
 #[test]
 fn wires_say_what_is_wrong_with_sums_maps_and_units() {
-    let wire = |more: &str| format!("[[wire]]\nto = 'a.u'\n{more}");
+    let wire = |more: &str| format!("[[connection]]\nto = 'a.u'\n{more}");
     line(
         &wire("from = ['a.y', 'b.y']\ngain = 2"),
         "system/value",

@@ -99,7 +99,7 @@ fn what_is_left_out_has_its_default() {
     assert_eq!(plain, System { folder: "folder".into(), experiment, ..System::default() });
 
     let more = format!(
-        "{LEAST}\n[component.b]\nsource = 'b.fmu'\n[[wire]]\nfrom = 'a.y'\nto = 'b.u'\n\
+        "{LEAST}\n[component.b]\nsource = 'b.fmu'\n[[connection]]\nfrom = 'a.y'\nto = 'b.u'\n\
          [[bond]]\na = {{ effort = 'a.F', flow = 'a.v' }}\nb = {{ effort = 'b.F', flow = 'b.v' }}\n\
          [[bond]]\na = {{ effort = 'a.G', flow = 'a.w' }}\nb = {{ effort = 'b.G', flow = 'b.w' }}\n\
          [[junction]]\ncommon = 'effort'\n\
@@ -158,7 +158,7 @@ fn inputs_can_be_named_without_a_default_or_under_headers() {
 
 #[test]
 fn sizes_outside_the_limits_are_no_problem() {
-    good(&format!("{LEAST}[method]\nstep = {{ law = 'pi', size = 1.0, min = 1e-3, max = 1e-2 }}\n"));
+    good(&format!("{LEAST}[method]\nstep = {{ controller = 'pi', size = 1.0, min = 1e-3, max = 1e-2 }}\n"));
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn everything_knows_its_place() {
 fn components_of_nested_systems_have_dots_in_their_names() {
     let system = good(
         "[experiment]\nstop = 1\n[component.Sub]\nsource = 'a.fmu'\n[component.'Sub.Comp']\nsource = 'b.fmu'\n\
-         [[wire]]\nfrom = 'Sub.Comp.y'\nto = 'Sub.x.u'\n[[bond]]\n\
+         [[connection]]\nfrom = 'Sub.Comp.y'\nto = 'Sub.x.u'\n[[bond]]\n\
          a = { effort = 'Sub.Comp.F', flow = 'Sub.Comp.v' }\nb = { effort = 'Sub.F', flow = 'Sub.v' }\n\
          [method]\ninput = { 'Sub.Comp.F' = 'linear' }\n",
     );
@@ -212,7 +212,7 @@ fn components_of_nested_systems_have_dots_in_their_names() {
     // `Sub.Comp` ends at the longest name, so that effort and flow of the two sides belong to one component each.
     assert_eq!(system.bonds.len(), 1);
     let (_, problems) = crate::read(
-        "[experiment]\nstop = 1\n[component.'Sub.Comp']\nsource = 'b.fmu'\n[[wire]]\nfrom = 'Sub.Camp.y'\nto = 'Sub.Comp.u'\n",
+        "[experiment]\nstop = 1\n[component.'Sub.Comp']\nsource = 'b.fmu'\n[[connection]]\nfrom = 'Sub.Camp.y'\nto = 'Sub.Comp.u'\n",
     );
     assert_eq!(problems[0].message, "no component is called `Sub.Camp`");
     assert_eq!(problems[0].hint.as_deref(), Some("did you mean `Sub.Comp`?"));
@@ -222,8 +222,8 @@ fn components_of_nested_systems_have_dots_in_their_names() {
 fn wires_add_scale_shift_and_map() {
     let system = good(
         "[experiment]\nstop = 1\n[component.a]\nsource = 'a.fmu'\nunits = { T = 'degC', v = { name = 'kn', m = 1, s = -1, factor = 0.5 } }\n\
-         [[wire]]\nfrom = ['a.x', { port = 'a.y', gain = -1, map = { 0 = 1, true = false } }]\nto = 'a.u'\noffset = 2\n\
-         [[wire]]\nfrom = 'a.x'\nto = 'a.w'\ngain = 3\nmap = { -1 = 0.5 }\nconvert = false\n",
+         [[connection]]\nfrom = ['a.x', { port = 'a.y', gain = -1, map = { 0 = 1, true = false } }]\nto = 'a.u'\noffset = 2\n\
+         [[connection]]\nfrom = 'a.x'\nto = 'a.w'\ngain = 3\nmap = { -1 = 0.5 }\nconvert = false\n",
     );
     let [sum, one] = &system.wires[..] else { panic!("{:?}", system.wires) };
     assert_eq!((sum.offset, sum.convert, sum.from[0].gain), (2.0, true, 1.0));

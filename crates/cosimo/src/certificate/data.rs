@@ -231,7 +231,7 @@ objects! {
         partition: Method = method("partition", &system.recipe.partition, axes),
         iteration: Method = method("iteration", &system.recipe.iteration, axes),
         estimate: Method = method("estimate", &system.recipe.estimate, axes),
-        law: Method = method("law", &system.recipe.law, axes),
+        controller: Method = method("controller", &system.recipe.law, axes),
         step: StepControl = StepControl::new(&layout.limits.control, layout.limits.first_size),
         islands: Vec<IslandMethods> = system.islands.iter().map(|island| IslandMethods::new(island, &island.recipe, axes)).collect(),
         #[schemars(extend("enum" = ["exact", "after"]))]
@@ -271,7 +271,7 @@ objects! {
         fit: Method = method("input", &recipe.input.default, axes),
         correction: Method = method("correction", &recipe.correction.default, axes),
         estimate: Method = method("estimate", &recipe.estimate, axes),
-        law: Method = method("law", &recipe.law, axes),
+        controller: Method = method("controller", &recipe.law, axes),
     }
 
     pub struct PlannedBond(bond: &link::Bond, layout: &Layout) {

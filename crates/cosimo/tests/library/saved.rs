@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 const FIXED: &str = "input = \"linear\"\nstep = { size = 0.01 }";
 const ECCO: &str = "correction = { nepce = { gain = 0.5 } }\n\
-     step = { estimate = { power-residual = { tolerance = 2e-3, energy_scale = 1.0 } }, law = \"pi\", \
+     step = { estimate = { power-residual = { tolerance = 2e-3, energy_scale = 1.0 } }, controller = \"pi\", \
      size = 0.02, min = 2e-3, max = 0.15 }";
 
 fn folder(name: &str) -> PathBuf {

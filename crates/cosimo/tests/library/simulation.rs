@@ -85,7 +85,7 @@ fn all_problems_come_at_once_with_code_place_and_remedy() {
     let wrong = Simulation::open(quarter_car())
         .unwrap()
         .set("chassis.no_such", 1.0)
-        .method("law", "no-such")
+        .method("controller", "no-such")
         .connect("chassis.v", "nothing.u")
         .run()
         .unwrap_err();

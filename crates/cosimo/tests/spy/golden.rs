@@ -125,13 +125,13 @@ fn methods() -> Vec<(String, String, Script)> {
         };
         all.push((
             format!("estimate-{}", entry.name),
-            format!("step = {{ {estimate}, law = \"i\", {REJECTS}"),
+            format!("step = {{ {estimate}, controller = \"i\", {REJECTS}"),
             script,
         ));
     }
     for entry in &registry.laws {
         let script = if entry.name == "fixed" { steps } else { rejected };
-        let text = format!("step = {{ {RESIDUAL}, law = \"{}\", {REJECTS}", entry.name);
+        let text = format!("step = {{ {RESIDUAL}, controller = \"{}\", {REJECTS}", entry.name);
         all.push((format!("law-{}", entry.name), text, script));
     }
     all
@@ -171,7 +171,7 @@ fn all() -> Vec<Golden> {
         )
         .unwrap();
         let jump =
-            "[component.table]\nsource = \"jump.csv\"\n[[wire]]\nfrom = \"table.u\"\nto = \"unit.u\"\n";
+            "[component.table]\nsource = \"jump.csv\"\n[[connection]]\nfrom = \"table.u\"\nto = \"unit.u\"\n";
         add("exchange-jump", format!("{driven}{jump}"), FIXED, steps);
         let stiff = equations("driven", version, Variant::Plain, "").replace("bogacki-shampine", "bdf");
         add("exchange-bdf", stiff, FIXED, one_step);
@@ -194,7 +194,7 @@ fn all() -> Vec<Golden> {
         add("no-step", plain(), FIXED, nothing);
         add("early-end", plain(), FIXED, one_step);
         add("checkpoint", plain(), FIXED, checkpoint);
-        let adaptive = format!("step = {{ law = \"i\", {REJECTS}");
+        let adaptive = format!("step = {{ controller = \"i\", {REJECTS}");
         // The trial makes two calls of doStep, so the third comes in the run.
         add("discard-rewound", saboteurs(version, "discard", 3), &adaptive, rejected);
         add("fatal-in-the-trial", saboteurs(version, "fatal", 1), &adaptive, steps);
@@ -224,7 +224,7 @@ fn first_version() -> Vec<Golden> {
     let substeps = oscillator(version, Variant::Plain, ", \"cosimo.substep\" = 2");
     add("substeps", substeps, &format!("input = \"linear\"\n{FIXED}"), one_step);
     add("no-step", plain(), FIXED, nothing);
-    add("needs-rollback", plain(), &format!("step = {{ {RESIDUAL}, law = \"i\", {REJECTS}"), steps);
+    add("needs-rollback", plain(), &format!("step = {{ {RESIDUAL}, controller = \"i\", {REJECTS}"), steps);
     for fault in ["discard", "warning", "error", "fatal", "nan"] {
         add(fault, saboteurs(version, fault, 2), FIXED, steps);
     }

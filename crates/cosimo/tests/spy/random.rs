@@ -190,7 +190,7 @@ impl Case {
                     .collect();
                 match fitting.get(*source) {
                     Some(from) => {
-                        wires += &format!("[[wire]]\nfrom = \"{from}\"\nto = \"u{k}.{}\"\n", port.name);
+                        wires += &format!("[[connection]]\nfrom = \"{from}\"\nto = \"u{k}.{}\"\n", port.name);
                     }
                     None => starts.push(format!("{} = 0.5", port.name)),
                 }
@@ -251,7 +251,7 @@ impl Case {
         format!(
             "[method]\npartition = \"{partition}\"\niteration = \"{iteration}\"\n\
              input = {{ default = \"hold\"{inputs} }}\nexchange = {{ default = \"stale\"{fresh} }}\n\
-             correction = {correction}\nstep = {{ estimate = {estimate}, law = \"{law}\", reject = \"{reject}\", \
+             correction = {correction}\nstep = {{ estimate = {estimate}, controller = \"{law}\", reject = \"{reject}\", \
              size = {size:?}, min = 1e-3, max = 0.1 }}\n"
         )
     }

@@ -141,7 +141,7 @@ fn measure(
             StabilityError::HiddenStates(_) => {
                 Some("an FMU that can save its state, or one for model exchange, can be analysed")
             }
-            StabilityError::NothingExchanged => Some("connect components by `[[wire]]` or `[[bond]]`"),
+            StabilityError::NothingExchanged => Some("connect components by `[[connection]]` or `[[bond]]`"),
             _ => None,
         };
         coded(error.code(), &error, hint)
